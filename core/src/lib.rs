@@ -1,0 +1,3 @@
+#![no_std]
+//! PUCT tree search in fixed memory.
+#![warn(missing_docs)]

@@ -1,0 +1,2 @@
+//! Network files → graph.
+#![warn(missing_docs)]

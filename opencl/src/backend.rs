@@ -1,0 +1,77 @@
+//! What every way of running a graph has in common.
+
+use crate::graph::{Graph, Role};
+use std::fmt;
+
+/// The outputs of one batch, each `[batch][elements]`; a head that the network lacks is empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outputs {
+    /// Logits, see [`Role::Policy`].
+    pub policy: Vec<f32>,
+    /// Probabilities, see [`Role::Wdl`].
+    pub wdl: Vec<f32>,
+    /// See [`Role::Value`].
+    pub value: Vec<f32>,
+    /// See [`Role::MovesLeft`].
+    pub moves_left: Vec<f32>,
+}
+
+impl Outputs {
+    /// The buffer of one head.
+    pub fn head_mut(&mut self, role: Role) -> &mut Vec<f32> {
+        match role {
+            Role::Policy => &mut self.policy,
+            Role::Wdl => &mut self.wdl,
+            Role::Value => &mut self.value,
+            Role::MovesLeft => &mut self.moves_left,
+        }
+    }
+}
+
+/// Something that runs one graph in batches.
+///
+/// A backend is owned by one thread at a time; it may use more cores or a device inside.
+pub trait Backend: Send {
+    /// The graph that it runs.
+    fn graph(&self) -> &Graph;
+
+    /// One line for a person: what runs the network.
+    fn describe(&self) -> String;
+
+    /// Largest batch that [`Backend::evaluate`] takes.
+    fn max_batch(&self) -> usize;
+
+    /// Batch size that is worth waiting for on this device.
+    fn preferred_batch(&self) -> usize;
+
+    /// Evaluates `input`, `[batch][channels][squares]`, into `outputs`, whose buffers are reused.
+    ///
+    /// # Errors
+    /// If the device fails, or `input` is not a whole number of positions between 1 and [`Backend::max_batch`].
+    fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError>;
+}
+
+/// Why a backend could not be made or could not evaluate: one line for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackendError(pub String);
+
+impl fmt::Display for BackendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BackendError {}
+
+/// Number of positions in `input`, or why it is no batch for `backend`.
+pub fn batch_of(graph: &Graph, max_batch: usize, input: &[f32]) -> Result<usize, BackendError> {
+    let each = graph.input().len();
+    let batch = input.len() / each;
+    if !input.len().is_multiple_of(each) || batch == 0 || batch > max_batch {
+        return Err(BackendError(format!(
+            "input: expected 1 to {max_batch} positions of {each} numbers, got {} numbers",
+            input.len()
+        )));
+    }
+    Ok(batch)
+}

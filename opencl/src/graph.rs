@@ -1,0 +1,298 @@
+//! Layers, shapes and weights: the whole language a network can be said in.
+//!
+//! A [`Graph`] is a list of layers in the order in which they run. Layer `i` makes the value `ValueId(i + 1)`;
+//! `ValueId(0)` is the input. Every layer reads values made before it, so that a graph has no cycles by construction.
+//!
+//! Values are `[batch][channels][squares]` for a [`Shape`] with `squares > 1` (row-major, the batch slowest) and
+//! `[batch][channels]` where `squares == 1`. Weights are row-major with the output channel slowest:
+//! convolution `[out][in][kernel][kernel]` as cross-correlation with zero padding that keeps the board's size,
+//! dense `[out][in]` with `y = W·x + b`.
+
+use std::fmt;
+
+/// A value in a graph: 0 is the input, `i + 1` is what layer `i` makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ValueId(pub usize);
+
+/// The input planes.
+pub const INPUT: ValueId = ValueId(0);
+
+/// The size of one value for one position: channels times squares of the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Channels (planes, filters or neurons).
+    pub channels: usize,
+    /// Squares of the board: 64 in chess, 1 for a vector without a board.
+    pub squares: usize,
+}
+
+impl Shape {
+    /// Number of elements for one position.
+    pub fn len(self) -> usize {
+        self.channels * self.squares
+    }
+
+    /// True for a shape without elements, which no layer makes.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What is done to each element at the end of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Activation {
+    /// Nothing.
+    None,
+    /// `max(0, x)`.
+    Relu,
+    /// `x · tanh(ln(1 + e^x))`.
+    Mish,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Over all elements of the position's value: `e^x / Σ e^x`.
+    Softmax,
+}
+
+/// Squeeze and excitation after a convolution, before the residual is added.
+///
+/// `p` = mean of the convolution (bias included) over the squares, `h = act(w1·p + b1)`, `(γ, β) = w2·h + b2`, the result
+/// `sigmoid(γ)·z + β`. The activation `act` is the layer's own.
+#[derive(Clone, Debug)]
+pub struct SqueezeExcite {
+    /// Neurons of the hidden layer.
+    pub hidden: usize,
+    /// `[hidden][channels]`.
+    pub w1: Vec<f32>,
+    /// `[hidden]`.
+    pub b1: Vec<f32>,
+    /// `[2 · channels][hidden]`: first the scales γ, then the shifts β.
+    pub w2: Vec<f32>,
+    /// `[2 · channels]`.
+    pub b2: Vec<f32>,
+}
+
+/// A step of the network. Batch norm is folded into weights and bias before a graph is made.
+#[derive(Clone, Debug)]
+pub enum Layer {
+    /// `activation(se(conv(input) + bias) + residual)`.
+    Conv {
+        /// What is convolved.
+        input: ValueId,
+        /// Output channels.
+        channels: usize,
+        /// 1 or 3: the kernel is square.
+        kernel: usize,
+        /// `[channels][input channels][kernel][kernel]`.
+        weights: Vec<f32>,
+        /// `[channels]`.
+        bias: Vec<f32>,
+        /// Squeeze and excitation, if the block has it.
+        se: Option<SqueezeExcite>,
+        /// A value of the output's shape, added before the activation.
+        residual: Option<ValueId>,
+        /// Applied last.
+        activation: Activation,
+    },
+    /// `activation(weights · input + bias)`; the input is read as one vector, channel-major.
+    Dense {
+        /// What is multiplied.
+        input: ValueId,
+        /// Output neurons.
+        channels: usize,
+        /// `[channels][elements of the input]`.
+        weights: Vec<f32>,
+        /// `[channels]`.
+        bias: Vec<f32>,
+        /// Applied last.
+        activation: Activation,
+    },
+    /// `output[i] = input[indices[i]]`: picks the entries of a policy that can be moves.
+    Gather {
+        /// What is read.
+        input: ValueId,
+        /// Element of the input (channel-major) for each element of the output.
+        indices: Vec<u32>,
+    },
+}
+
+/// What an output of the network means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Logits of the policy, one for each move of the game's index.
+    Policy,
+    /// Probabilities of win, draw and loss of the side to move.
+    Wdl,
+    /// One number in `[-1, 1]`: win minus loss.
+    Value,
+    /// Plies until the end of the game, at least 0.
+    MovesLeft,
+}
+
+/// A value that the caller gets back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// What it means.
+    pub role: Role,
+    /// Which value it is.
+    pub value: ValueId,
+}
+
+/// A network: layers in the order in which they run, and what comes out.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    input: Shape,
+    layers: Vec<Layer>,
+    shapes: Vec<Shape>,
+    outputs: Vec<Output>,
+}
+
+/// Why a layer or an output does not fit into a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShapeError {
+    /// Index of the layer in the graph.
+    pub layer: usize,
+    /// What was expected and what came.
+    pub what: String,
+}
+
+impl fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "layer {}: {}", self.layer, self.what)
+    }
+}
+
+impl std::error::Error for ShapeError {}
+
+impl Graph {
+    /// A graph without layers.
+    pub fn new(input: Shape) -> Self {
+        Self { input, layers: Vec::new(), shapes: vec![input], outputs: Vec::new() }
+    }
+
+    /// Appends a layer after checking every length against its shapes; gives back the value it makes.
+    pub fn push(&mut self, layer: Layer) -> Result<ValueId, ShapeError> {
+        let at = self.layers.len();
+        let shape = self.shape_of(&layer).map_err(|what| ShapeError { layer: at, what })?;
+        self.layers.push(layer);
+        self.shapes.push(shape);
+        Ok(ValueId(at + 1))
+    }
+
+    /// Names a value as an output.
+    pub fn output(&mut self, role: Role, value: ValueId) -> Result<(), ShapeError> {
+        let fault = |what: String| ShapeError { layer: value.0.saturating_sub(1), what };
+        let shape = self.get(value).map_err(fault)?;
+        let expected = match role {
+            Role::Policy => None,
+            Role::Wdl => Some(3),
+            Role::Value | Role::MovesLeft => Some(1),
+        };
+        if let Some(n) = expected.filter(|&n| n != shape.len()) {
+            return Err(fault(format!("output {role:?}: expected {n} elements, got {}", shape.len())));
+        }
+        if self.outputs.iter().any(|o| o.role == role) {
+            return Err(fault(format!("output {role:?} is named twice")));
+        }
+        self.outputs.push(Output { role, value });
+        Ok(())
+    }
+
+    /// Shape of the input planes.
+    pub fn input(&self) -> Shape {
+        self.input
+    }
+
+    /// The layers in the order in which they run.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// Shape of a value of this graph.
+    ///
+    /// # Panics
+    /// If the value is of another, longer graph.
+    pub fn shape(&self, value: ValueId) -> Shape {
+        self.shapes[value.0]
+    }
+
+    /// What comes out.
+    pub fn outputs(&self) -> &[Output] {
+        &self.outputs
+    }
+
+    /// Elements of one output for one position, if the network has it.
+    pub fn output_len(&self, role: Role) -> Option<usize> {
+        self.outputs.iter().find(|o| o.role == role).map(|o| self.shape(o.value).len())
+    }
+
+    /// Multiply-adds of one evaluation times two, convolutions counted without Winograd's saving.
+    pub fn flops(&self) -> u64 {
+        self.layers.iter().enumerate().map(|(i, layer)| self.layer_flops(i, layer)).sum()
+    }
+
+    fn layer_flops(&self, at: usize, layer: &Layer) -> u64 {
+        let out = self.shapes[at + 1];
+        match layer {
+            Layer::Conv { weights, .. } => 2 * weights.len() as u64 * out.squares as u64,
+            Layer::Dense { weights, .. } => 2 * weights.len() as u64,
+            Layer::Gather { .. } => 0,
+        }
+    }
+
+    fn get(&self, value: ValueId) -> Result<Shape, String> {
+        let made = self.shapes.len();
+        self.shapes.get(value.0).copied().ok_or_else(|| format!("reads value {}, only {made} exist", value.0))
+    }
+
+    fn shape_of(&self, layer: &Layer) -> Result<Shape, String> {
+        match layer {
+            Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation } => {
+                let from = self.get(*input)?;
+                let to = Shape { channels: *channels, squares: from.squares };
+                if !matches!(kernel, 1 | 3) {
+                    return Err(format!("kernel size: expected 1 or 3, got {kernel}"));
+                }
+                if *activation == Activation::Softmax {
+                    return Err("a convolution can't end in a softmax".to_string());
+                }
+                check("convolution weights", weights, &[*channels, from.channels, *kernel, *kernel])?;
+                check("convolution bias", bias, &[*channels])?;
+                if let Some(se) = se {
+                    check("squeeze weights", &se.w1, &[se.hidden, *channels])?;
+                    check("squeeze bias", &se.b1, &[se.hidden])?;
+                    check("excite weights", &se.w2, &[2, *channels, se.hidden])?;
+                    check("excite bias", &se.b2, &[2, *channels])?;
+                }
+                if let Some(residual) = residual {
+                    let shape = self.get(*residual)?;
+                    if shape != to {
+                        return Err(format!("residual: expected {to:?}, got {shape:?}"));
+                    }
+                }
+                Ok(to)
+            }
+            Layer::Dense { input, channels, weights, bias, .. } => {
+                let from = self.get(*input)?;
+                check("dense weights", weights, &[*channels, from.channels, from.squares])?;
+                check("dense bias", bias, &[*channels])?;
+                Ok(Shape { channels: *channels, squares: 1 })
+            }
+            Layer::Gather { input, indices } => {
+                let from = self.get(*input)?;
+                match indices.iter().find(|&&i| i as usize >= from.len()) {
+                    Some(i) => Err(format!("gather index {i}: the input has {} elements", from.len())),
+                    None if indices.is_empty() => Err("gather without indices".to_string()),
+                    None => Ok(Shape { channels: indices.len(), squares: 1 }),
+                }
+            }
+        }
+    }
+}
+
+fn check(what: &str, data: &[f32], dims: &[usize]) -> Result<(), String> {
+    let expected = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+    match expected {
+        Some(n) if n == data.len() && n > 0 => Ok(()),
+        _ => Err(format!("{what}: expected {dims:?} elements, got {}", data.len())),
+    }
+}

@@ -1,0 +1,7 @@
+//! Runs a network [`graph`] on an OpenCL device or on the host's own cores.
+//!
+//! The crate knows no game: it takes a graph of layers with weights, and batches of input planes.
+#![warn(missing_docs)]
+
+pub mod backend;
+pub mod graph;
