@@ -38,8 +38,7 @@ const FOREVER_MS: f64 = 1e12;
 
 /// A time from outside, from 0 to [`FOREVER_MS`]; not a number is 0.
 fn sane_ms(ms: f64) -> f64 {
-    // `f64::max` answers its other operand for NaN.
-    ms.max(0.0).min(FOREVER_MS)
+    if ms > 0.0 { ms.min(FOREVER_MS) } else { 0.0 }
 }
 
 impl Clock {

@@ -352,8 +352,7 @@ impl Smooth {
             return;
         }
         let current = new_nodes.saturating_sub(running.new_nodes) as f64 / step_ms * 1000.0;
-        self.nps =
-            exponential_decay(self.nps, current, self.params.nps_update_rate, step_ms / 1000.0).max(SLOWEST_NPS);
+        self.nps = exponential_decay(self.nps, current, self.params.nps_update_rate, step_ms / 1000.0).max(SLOWEST_NPS);
         (running.elapsed_ms, running.new_nodes) = (elapsed_ms, new_nodes);
     }
 
@@ -547,12 +546,12 @@ mod tests {
 
     #[test]
     fn parameters_out_of_range_are_named() {
-        let mut params = SmoothParams::default();
-        params.max_tree_reuse = 1.0;
-        let error = Smooth::new(params).unwrap_err();
-        assert_eq!(error, OutOfRange { name: "max-tree-reuse", value: 1.0, expected: "in [0, 1)" });
-        params.max_tree_reuse = f64::NAN;
-        assert_eq!(Smooth::new(params).unwrap_err().name, "max-tree-reuse");
+        let error = |params| Smooth::new(params).unwrap_err();
+        let one = error(SmoothParams { max_tree_reuse: 1.0, ..SmoothParams::default() });
+        assert_eq!(one, OutOfRange { name: "max-tree-reuse", value: 1.0, expected: "in [0, 1)" });
+        assert_eq!(error(SmoothParams { init_nps: f64::NAN, ..SmoothParams::default() }).name, "init-nps");
+        let flat = MovesLeft::Legacy(MleLegacy { midpoint: 50.0, steepness: 0.0 });
+        assert_eq!(error(SmoothParams { moves_left: flat, ..SmoothParams::default() }).name, "mle-legacy steepness");
     }
 
     #[test]

@@ -1,0 +1,186 @@
+//! When to stop.
+//!
+//! Each limit is a small type that answers one question about the [`Progress`] of a search. [`Limits`] asks those that
+//! a `go` command has set, in a fixed order, and the first that says so stops the search. On the way each lowers the
+//! [`Hints`]: how much is left at most. Smart pruning lives on them, and the choice at the root can pass over a move
+//! that can no longer catch up with the best.
+//!
+//! Nothing is asked before the root has a visit: until then there is no move to answer with.
+
+pub mod clock;
+pub mod count;
+pub mod depth;
+pub mod mate;
+pub mod prune;
+pub mod root;
+
+pub use clock::TimeLimit;
+pub use count::{NodeLimit, PlayoutLimit};
+pub use depth::DepthLimit;
+pub use mate::MateLimit;
+pub use prune::SmartPruning;
+pub use root::{Outcome, Root, RootEdge};
+
+/// What a search knows of itself when it is asked whether to go on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Milliseconds since the move's clock started.
+    pub elapsed_ms: f64,
+    /// Visits of the root: the playouts of this move and what the reused tree brought along.
+    pub nodes: u64,
+    /// Playouts of this move.
+    pub playouts: u64,
+    /// Mean depth of the playouts, in whole plies, the root included.
+    pub mean_depth: u32,
+    /// Moves to the shortest mate found from the root, if any.
+    pub mate_in: Option<u32>,
+    /// The moves at the root.
+    pub root: Root,
+}
+
+/// Why a search stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The time is used.
+    Time,
+    /// The tree holds as many nodes as asked for.
+    Nodes,
+    /// As many playouts are done as asked for.
+    Playouts,
+    /// The mean depth is reached.
+    Depth,
+    /// A mate is found that is short enough.
+    Mate,
+    /// There is only one move.
+    OnlyMove,
+    /// A move is known to win, or all others to lose.
+    KnownBest,
+    /// No other move can get as many visits as the most visited in what is left.
+    Decided,
+}
+
+/// How much is left at most. Limits only ever lower it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hints {
+    /// Milliseconds.
+    pub remaining_ms: f64,
+    /// Playouts.
+    pub remaining_playouts: u64,
+    /// Speed of the search, playouts per second, where a time manager follows it.
+    pub nps: Option<f64>,
+}
+
+impl Hints {
+    /// Nothing is limited yet. The numbers are Lc0's: about three years, and four thousand million playouts.
+    pub fn new(nps: Option<f64>) -> Self {
+        Self { remaining_ms: 1e11, remaining_playouts: 4_000_000_000, nps }
+    }
+
+    fn at_most_ms(&mut self, ms: f64) {
+        self.remaining_ms = self.remaining_ms.min(ms);
+    }
+
+    fn at_most_playouts(&mut self, playouts: u64) {
+        self.remaining_playouts = self.remaining_playouts.min(playouts);
+    }
+}
+
+/// One reason to stop a search.
+pub trait Stopper {
+    /// Whether this limit is reached. Lowers the hints to what it leaves.
+    fn check(&mut self, progress: &Progress, hints: &mut Hints) -> Option<Reason>;
+}
+
+/// No limit, never reached.
+impl<S: Stopper> Stopper for Option<S> {
+    fn check(&mut self, progress: &Progress, hints: &mut Hints) -> Option<Reason> {
+        self.as_mut().and_then(|stopper| stopper.check(progress, hints))
+    }
+}
+
+/// The limits of one search. The default has none: it runs until it is told to stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// A time to stop at: the budget of a time manager, or `go movetime`. Where there are both, the earlier one.
+    pub time: Option<TimeLimit>,
+    /// `go nodes` where it counts playouts.
+    pub playouts: Option<PlayoutLimit>,
+    /// `go nodes`.
+    pub nodes: Option<NodeLimit>,
+    /// `go depth`.
+    pub depth: Option<DepthLimit>,
+    /// `go mate`.
+    pub mate: Option<MateLimit>,
+    /// Stop once the best move is certain. Not for `go infinite`, `ponder` or `mate`: these want the whole search.
+    pub pruning: Option<SmartPruning>,
+}
+
+/// What the limits say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// Why to stop now; `None`: go on.
+    pub stop: Option<Reason>,
+    /// Playouts that may still come, at least 1: a root move that lacks more visits than that can't become the best.
+    pub remaining_playouts: u64,
+}
+
+impl Limits {
+    /// Asks every limit. `nps` is the time manager's speed, if there is one.
+    pub fn check(&mut self, progress: &Progress, nps: Option<f64>) -> Verdict {
+        let mut hints = Hints::new(nps);
+        let stop = if progress.nodes == 0 { None } else { self.first_reached(progress, &mut hints) };
+        Verdict { stop, remaining_playouts: hints.remaining_playouts.max(1) }
+    }
+
+    fn first_reached(&mut self, progress: &Progress, hints: &mut Hints) -> Option<Reason> {
+        // Smart pruning comes last, for it reads what the others have left. The order of the rest is Lc0's.
+        self.time
+            .check(progress, hints)
+            .or_else(|| self.playouts.check(progress, hints))
+            .or_else(|| self.nodes.check(progress, hints))
+            .or_else(|| self.depth.check(progress, hints))
+            .or_else(|| self.mate.check(progress, hints))
+            .or_else(|| self.pruning.check(progress, hints))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(nodes: u64, elapsed_ms: f64) -> Progress {
+        Progress { elapsed_ms, nodes, playouts: nodes, ..Progress::default() }
+    }
+
+    #[test]
+    fn no_limits_no_end() {
+        let mut limits = Limits::default();
+        assert_eq!(limits.check(&after(3_000_000_000, 1e9), None).stop, None);
+    }
+
+    #[test]
+    fn the_first_limit_reached_is_the_reason() {
+        let mut both = Limits { time: Some(TimeLimit::new(500.0)), nodes: Some(NodeLimit(100)), ..Limits::default() };
+        assert_eq!(both.check(&after(99, 499.0), None).stop, None);
+        assert_eq!(both.check(&after(99, 500.0), None).stop, Some(Reason::Time));
+        assert_eq!(both.check(&after(100, 499.0), None).stop, Some(Reason::Nodes));
+        assert_eq!(both.check(&after(100, 500.0), None).stop, Some(Reason::Time));
+    }
+
+    #[test]
+    fn no_answer_before_the_root_has_a_visit() {
+        let mut limits = Limits { time: Some(TimeLimit::new(0.0)), nodes: Some(NodeLimit(0)), ..Limits::default() };
+        assert_eq!(limits.check(&after(0, 1e6), None).stop, None);
+        assert!(limits.check(&after(1, 0.0), None).stop.is_some());
+    }
+
+    #[test]
+    fn the_tightest_limit_says_what_is_left() {
+        let mut limits = Limits { playouts: Some(PlayoutLimit(50)), nodes: Some(NodeLimit(100)), ..Limits::default() };
+        let progress = Progress { nodes: 70, playouts: 30, ..Progress::default() };
+        assert_eq!(limits.check(&progress, None).remaining_playouts, 20);
+        // Whoever divides by it, or waits for it, gets at least one.
+        let progress = Progress { nodes: 100, playouts: 50, ..Progress::default() };
+        assert_eq!(limits.check(&progress, None).remaining_playouts, 1);
+    }
+}

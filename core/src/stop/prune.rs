@@ -1,0 +1,154 @@
+//! Smart pruning: stop when more search can't change the move.
+
+use super::{Hints, Progress, Reason, Root, Stopper};
+
+/// Stops when the best move is known, or when the moves behind it can't catch up in what is left.
+///
+/// The rules are those of Lc0's `SmartPruningFactor`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SmartPruning {
+    factor: f64,
+    /// When the first playout of this move was seen. The speed is measured from here, since what comes before (a
+    /// kernel that is compiled, a batch that fills) says nothing about it.
+    started_ms: Option<f64>,
+}
+
+/// The speed is not trusted sooner than this after the first playout.
+const WARMUP_MS: f64 = 200.0;
+/// Playouts added to those that were counted, against an estimate of the speed that is too low.
+const TOLERANCE_PLAYOUTS: u64 = 300;
+
+impl SmartPruning {
+    /// Prunes with this factor: 1 expects the speed as measured to last, more prunes earlier. 0, a negative number or
+    /// NaN: no pruning.
+    pub fn new(factor: f64) -> Option<Self> {
+        (factor > 0.0).then_some(Self { factor, started_ms: None })
+    }
+
+    /// The move needs no more search, whatever is left.
+    fn known_best(root: &Root) -> Option<Reason> {
+        // Without hope the last move is not taken before it is known to lose: the search may still find a defence.
+        let others = root.losing + u32::from(root.hope);
+        match root.moves {
+            0 => None,
+            1 => Some(Reason::OnlyMove),
+            moves if root.winning || moves <= others => Some(Reason::KnownBest),
+            _ => None,
+        }
+    }
+
+    /// Playouts that can still come, once the speed is known.
+    fn remaining_playouts(&mut self, progress: &Progress, hints: &Hints) -> Option<u64> {
+        if progress.playouts == 0 {
+            return None;
+        }
+        let elapsed_ms = progress.elapsed_ms - *self.started_ms.get_or_insert(progress.elapsed_ms);
+        if elapsed_ms < WARMUP_MS {
+            return None;
+        }
+        let measured = || ((progress.playouts + TOLERANCE_PLAYOUTS) as f64 / elapsed_ms * 1000.0).max(1.0);
+        let nps = hints.nps.unwrap_or_else(measured);
+        let in_time = hints.remaining_ms.max(0.0) / 1000.0 * nps / self.factor;
+        let in_count = hints.remaining_playouts as f64 / self.factor;
+        Some(in_time.min(in_count) as u64)
+    }
+}
+
+impl Stopper for SmartPruning {
+    fn check(&mut self, progress: &Progress, hints: &mut Hints) -> Option<Reason> {
+        let known = Self::known_best(&progress.root);
+        if known.is_some() {
+            return known;
+        }
+        let remaining = self.remaining_playouts(progress, hints)?;
+        hints.at_most_playouts(remaining);
+        let lead = progress.root.most_visits - progress.root.second_visits;
+        (remaining < lead).then_some(Reason::Decided)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stop::{Outcome, RootEdge};
+
+    fn open(visits: u64) -> RootEdge {
+        RootEdge { visits, q: 0.0, outcome: Outcome::Open }
+    }
+
+    fn lost() -> RootEdge {
+        RootEdge { visits: 1, q: -1.0, outcome: Outcome::Loss }
+    }
+
+    fn at_once(edges: &[RootEdge]) -> Option<Reason> {
+        let progress = Progress { nodes: 1, root: Root::of(edges.iter().copied()), ..Progress::default() };
+        SmartPruning::new(1.33).unwrap().check(&progress, &mut Hints::new(None))
+    }
+
+    #[test]
+    fn a_known_best_move_needs_no_budget() {
+        assert_eq!(at_once(&[open(1)]), Some(Reason::OnlyMove));
+        assert_eq!(at_once(&[open(1), open(1)]), None);
+        let won = RootEdge { visits: 1, q: 1.0, outcome: Outcome::Win };
+        assert_eq!(at_once(&[open(1), won]), Some(Reason::KnownBest));
+        assert_eq!(at_once(&[open(1), lost()]), Some(Reason::KnownBest));
+        assert_eq!(at_once(&[lost(), lost()]), Some(Reason::KnownBest));
+        assert_eq!(at_once(&[]), None);
+    }
+
+    #[test]
+    fn one_doubtful_move_among_lost_ones_is_searched_on() {
+        let doubtful = RootEdge { visits: 1, q: -0.99, outcome: Outcome::Open };
+        assert_eq!(at_once(&[doubtful, lost()]), None);
+    }
+
+    /// A search at `playouts` per second whose best move leads by `lead`, asked first at 0 s, then after 1 s.
+    fn after_a_second(factor: f64, playouts: u64, lead: u64, mut hints: Hints) -> (Option<Reason>, u64) {
+        let mut pruning = SmartPruning::new(factor).unwrap();
+        let first = Progress { nodes: 1, playouts: 1, ..Progress::default() };
+        assert_eq!(pruning.check(&first, &mut hints.clone()), None);
+        let root = Root::of([open(lead + 10), open(10)]);
+        let second = Progress { elapsed_ms: 1000.0, nodes: playouts, playouts, root, ..Progress::default() };
+        (pruning.check(&second, &mut hints), hints.remaining_playouts)
+    }
+
+    #[test]
+    fn a_lead_that_lasts_over_what_is_left() {
+        let left = |ms, nps| Hints { remaining_ms: ms, ..Hints::new(nps) };
+        // (700 + 300 playouts) in 1 s; 2 s are left.
+        assert_eq!(after_a_second(1.0, 700, 2000, left(2000.0, None)), (None, 2000));
+        assert_eq!(after_a_second(1.0, 700, 2001, left(2000.0, None)), (Some(Reason::Decided), 2000));
+        // The factor prunes earlier.
+        assert_eq!(after_a_second(2.0, 700, 1001, left(2000.0, None)), (Some(Reason::Decided), 1000));
+        // The time manager's speed goes before the measured one.
+        assert_eq!(after_a_second(1.0, 700, 400, left(2000.0, Some(200.0))), (None, 400));
+        // Time that is over leaves nothing.
+        assert_eq!(after_a_second(1.0, 700, 1, left(-5.0, None)), (Some(Reason::Decided), 0));
+    }
+
+    #[test]
+    fn a_limit_by_count_prunes_too() {
+        let left = Hints { remaining_playouts: 133, ..Hints::new(None) };
+        assert_eq!(after_a_second(1.33, 700, 100, left), (None, 100));
+        assert_eq!(after_a_second(1.33, 700, 101, left), (Some(Reason::Decided), 100));
+    }
+
+    #[test]
+    fn not_before_the_speed_is_known() {
+        let mut pruning = SmartPruning::new(1.0).unwrap();
+        let root = Root::of([open(5000), open(0)]);
+        let at = |elapsed_ms, playouts| Progress { elapsed_ms, nodes: 5000, playouts, root, ..Progress::default() };
+        let mut check = |progress| pruning.check(&progress, &mut Hints { remaining_ms: 1.0, ..Hints::new(None) });
+        // The wait for the first playout does not count.
+        assert_eq!(check(at(3000.0, 0)), None);
+        assert_eq!(check(at(3000.0, 1)), None);
+        assert_eq!(check(at(3199.0, 900)), None);
+        assert_eq!(check(at(3200.0, 900)), Some(Reason::Decided));
+    }
+
+    #[test]
+    fn a_factor_of_zero_is_no_pruning() {
+        assert_eq!(SmartPruning::new(0.0), None);
+        assert_eq!(SmartPruning::new(f64::NAN), None);
+    }
+}
