@@ -1,0 +1,416 @@
+//! A game: the positions that a network sees, and that rule 50 and repetitions count.
+
+use core::fmt;
+
+use cozy_chess::{Board, Color, File, Move, Piece, Rank, Square, get_pawn_attacks};
+use heapless::{Deque, Vec};
+
+use crate::fen::{self, FenError};
+
+/// Earlier positions that can still matter to the last one.
+///
+/// A position that has gone r < 100 plies without a pawn move or a capture can repeat one of r earlier positions; at
+/// r = 100 the game is drawn. Networks look back seven positions, or along those same r.
+pub const MIN_CAP: usize = 100;
+
+/// The default capacity of a [`History`]: [`MIN_CAP`] and a search of 412 plies below the root.
+pub const DEFAULT_CAP: usize = 512;
+
+/// Room for the legal moves of any position that chess can reach: 218 is the most there are.
+pub type MoveList = Vec<Move, 256>;
+
+/// A position with what the rules count along the way to it.
+#[derive(Clone, Debug)]
+pub struct Position {
+    board: Board,
+    en_passant: Option<File>,
+    rule50: u16,
+    repetitions: u16,
+    cycle_length: u16,
+}
+
+impl Position {
+    /// Pieces, side to move, castling rights.
+    ///
+    /// Its half-move clock stops at 100 and its en-passant file is set after every double step; [`Position::rule50`]
+    /// and [`Position::en_passant`] are the ones to use.
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// The file of a pawn that has just made a double step, if an enemy pawn stands beside it (pinned or not).
+    /// The start position keeps the flag of its FEN even if no pawn can capture.
+    pub fn en_passant(&self) -> Option<File> {
+        self.en_passant
+    }
+
+    /// Plies since the last pawn move or capture. Not limited to 100.
+    pub fn rule50(&self) -> u16 {
+        self.rule50
+    }
+
+    /// How often the position occurred before.
+    pub fn repetitions(&self) -> u16 {
+        self.repetitions
+    }
+
+    /// Plies since the position's previous occurrence, 0 if there is none.
+    pub fn cycle_length(&self) -> u16 {
+        self.cycle_length
+    }
+
+    /// The file on which a pawn can really be captured en passant.
+    fn playable_en_passant(&self) -> Option<File> {
+        let file = self.en_passant?;
+        let mover = self.board.side_to_move();
+        let to = Square::new(file, Rank::Sixth.relative_to(mover));
+        capturers(&self.board, file)
+            .into_iter()
+            .any(|from| self.board.is_legal(Move { from, to, promotion: None }))
+            .then_some(file)
+    }
+
+    /// Same pieces, side to move, castling rights and en-passant flag.
+    fn occurs_again_in(&self, other: &Position) -> bool {
+        let (a, b) = (&self.board, &other.board);
+        a.hash_without_ep() == b.hash_without_ep()
+            && self.en_passant == other.en_passant
+            && a.side_to_move() == b.side_to_move()
+            && Color::ALL.iter().all(|&c| a.colors(c) == b.colors(c) && a.castle_rights(c) == b.castle_rights(c))
+            && Piece::ALL.iter().all(|&p| a.pieces(p) == b.pieces(p))
+    }
+}
+
+/// The mover's pawns beside a pawn that has just made a double step on `file`.
+fn capturers(board: &Board, file: File) -> cozy_chess::BitBoard {
+    let mover = board.side_to_move();
+    let behind = Square::new(file, Rank::Sixth.relative_to(mover));
+    get_pawn_attacks(behind, !mover) & board.colored_pieces(mover, Piece::Pawn)
+}
+
+/// A start position and the positions after each move.
+///
+/// Besides the last position it holds up to `CAP` earlier ones (at least [`MIN_CAP`]). A push beyond that forgets the
+/// oldest position. Whatever is forgotten no longer takes part in repetitions and can't be returned to, so a search
+/// that descends at most `CAP − MIN_CAP` plies below its root and comes back never misses anything that a rule or a
+/// network asks for. A longer game is no problem: its beginning is what goes.
+///
+/// ```
+/// use oncilla_chess::History;
+/// let mut history: History = History::startpos();
+/// for text in ["g1f3", "g8f6", "f3g1", "f6g8"] {
+///     history.push(text.parse().unwrap());
+/// }
+/// assert_eq!((history.repetitions(), history.cycle_length(), history.rule50()), (1, 4, 4));
+/// history.truncate(1);
+/// assert_eq!(history.repetitions(), 0);
+/// ```
+#[derive(Clone, Debug)]
+pub struct History<const CAP: usize = DEFAULT_CAP> {
+    earlier: Deque<Position, CAP>,
+    last: Position,
+    forgotten: usize,
+    start_ply: u32,
+}
+
+impl<const CAP: usize> History<CAP> {
+    /// The standard start position.
+    pub fn startpos() -> Self {
+        Self::starting_from(fen::Setup { board: Board::startpos(), en_passant: None, rule50: 0, ply: 0 })
+    }
+
+    /// A position given in Forsyth–Edwards notation.
+    ///
+    /// Fields after the board may be missing (White to move, no castling, no en passant, 0, 1). Castling rights are
+    /// `KQkq`, meaning the outermost rook on that side, or the rook's file (Shredder-FEN, X-FEN), in any mixture: the
+    /// text alone tells Chess960 apart, so no flag is needed.
+    ///
+    /// # Errors
+    /// Every field that is not understood, and every position that no game can reach for a reason that is cheap to
+    /// see: kings, numbers of pieces and pawns, pawns on the first or last rank, the side not to move in check, more
+    /// than two checkers, castling without its rook, an en-passant square without its pawn.
+    pub fn from_fen(fen: &str) -> Result<Self, FenError> {
+        fen::parse(fen).map(Self::starting_from)
+    }
+
+    fn starting_from(setup: fen::Setup) -> Self {
+        const { assert!(CAP >= MIN_CAP, "a History holds at least MIN_CAP earlier positions") };
+        let last = Position {
+            board: setup.board,
+            en_passant: setup.en_passant,
+            rule50: setup.rule50,
+            repetitions: 0,
+            cycle_length: 0,
+        };
+        History { earlier: Deque::new(), last, forgotten: 0, start_ply: setup.ply }
+    }
+
+    /// Plays a legal move.
+    ///
+    /// # Panics
+    /// May panic on an illegal move, and certainly does in a debug build; [`History::try_push`] asks first.
+    pub fn push(&mut self, mv: Move) {
+        debug_assert!(self.last.board.is_legal(mv), "illegal move {mv} in {}", self.last.board);
+        let mut board = self.last.board.clone();
+        board.play_unchecked(mv);
+        let en_passant = board.en_passant().filter(|&file| !capturers(&board, file).is_empty());
+        let zeroing = board.halfmove_clock() == 0;
+        let rule50 = if zeroing { 0 } else { self.last.rule50.saturating_add(1) };
+        let next = Position { board, en_passant, rule50, repetitions: 0, cycle_length: 0 };
+        self.remember(next);
+        (self.last.repetitions, self.last.cycle_length) = self.count_repetitions();
+    }
+
+    /// Plays a move if it is legal.
+    ///
+    /// # Errors
+    /// [`IllegalMove`]; nothing has changed.
+    pub fn try_push(&mut self, mv: Move) -> Result<(), IllegalMove> {
+        if !self.last.board.is_legal(mv) {
+            return Err(IllegalMove(mv));
+        }
+        self.push(mv);
+        Ok(())
+    }
+
+    /// Makes `next` the last position, forgetting the oldest if there is no room.
+    fn remember(&mut self, next: Position) {
+        if self.earlier.is_full() {
+            self.earlier.pop_front();
+            self.forgotten += 1;
+        }
+        let previous = core::mem::replace(&mut self.last, next);
+        let pushed = self.earlier.push_back(previous);
+        debug_assert!(pushed.is_ok(), "room was made");
+    }
+
+    /// Repetitions and cycle length of the last position: one more than its latest equal had.
+    ///
+    /// Only positions at even distance have the same side to move. No equal can lie beyond the last pawn move or
+    /// capture; an earlier position with fewer than two reversible plies behind it ends the search for one.
+    fn count_repetitions(&self) -> (u16, u16) {
+        let mut distance = 4;
+        if self.last.rule50 < 4 {
+            return (0, 0);
+        }
+        while let Some(position) = self.back(distance) {
+            if position.occurs_again_in(&self.last) {
+                return (position.repetitions.saturating_add(1), distance as u16);
+            }
+            if position.rule50 < 2 {
+                break;
+            }
+            distance += 2;
+        }
+        (0, 0)
+    }
+
+    /// Takes the last move back. False, and no change, if the position before it was never there or is forgotten.
+    pub fn pop(&mut self) -> bool {
+        match self.earlier.pop_back() {
+            Some(position) => {
+                self.last = position;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes moves back until `len` positions are left. False, and no change, if there are fewer, `len` is 0, or the
+    /// position to return to is forgotten.
+    pub fn truncate(&mut self, len: usize) -> bool {
+        if len > self.len() || len <= self.forgotten {
+            return false;
+        }
+        while self.len() > len {
+            self.pop();
+        }
+        true
+    }
+
+    /// Positions from the start position to the last, both included, and those forgotten too.
+    #[expect(clippy::len_without_is_empty, reason = "a history always has its last position")]
+    pub fn len(&self) -> usize {
+        self.forgotten + self.earlier.len() + 1
+    }
+
+    /// The last position.
+    pub fn last(&self) -> &Position {
+        &self.last
+    }
+
+    /// The position `plies` before the last, or `None` if it was never there or is forgotten.
+    pub fn back(&self, plies: usize) -> Option<&Position> {
+        match plies {
+            0 => Some(&self.last),
+            _ => self.earlier.get(self.earlier.len().checked_sub(plies)?),
+        }
+    }
+
+    /// The start position, unless it is forgotten.
+    pub fn start(&self) -> Option<&Position> {
+        (self.forgotten == 0).then(|| self.earlier.front().unwrap_or(&self.last))
+    }
+
+    /// [`Position::board`] of the last position.
+    pub fn board(&self) -> &Board {
+        &self.last.board
+    }
+
+    /// The side to move in the last position.
+    pub fn side_to_move(&self) -> Color {
+        self.last.board.side_to_move()
+    }
+
+    /// [`Position::rule50`] of the last position.
+    pub fn rule50(&self) -> u16 {
+        self.last.rule50
+    }
+
+    /// [`Position::repetitions`] of the last position.
+    pub fn repetitions(&self) -> u16 {
+        self.last.repetitions
+    }
+
+    /// [`Position::cycle_length`] of the last position.
+    pub fn cycle_length(&self) -> u16 {
+        self.last.cycle_length
+    }
+
+    /// Plies since the beginning of the game by the FEN's move number: 2·(move − 1), and 1 more for Black.
+    pub fn ply(&self) -> u32 {
+        self.start_ply.saturating_add(self.len() as u32 - 1)
+    }
+
+    /// The legal moves of the last position, in no particular but always the same order. Clears `moves` first.
+    pub fn legal_moves(&self, moves: &mut MoveList) {
+        moves.clear();
+        self.last.board.generate_moves(|piece_moves| {
+            for mv in piece_moves {
+                let pushed = moves.push(mv);
+                debug_assert!(pushed.is_ok(), "FENs are held to what a game can reach, where 218 moves are the most");
+            }
+            false
+        });
+    }
+
+    /// A 64-bit key of the last position for a search that is a graph.
+    ///
+    /// It covers pieces, side to move, castling rights, the en-passant file where the capture is legal, the rule-50
+    /// count and the repetitions (2 and more alike): whatever rules and search look at, except which moves led here.
+    /// Because rule 50 takes part, a path can't loop through equal keys.
+    pub fn key(&self) -> u64 {
+        let last = &self.last;
+        let en_passant = last.playable_en_passant().map_or(0, |file| file as u64 + 1);
+        let counters = u64::from(last.rule50) | u64::from(last.repetitions.min(2)) << 16 | en_passant << 24;
+        last.board.hash_without_ep() ^ scatter(counters)
+    }
+}
+
+/// The output function of SplitMix64: a bijection, so different counters always give different constants.
+fn scatter(counters: u64) -> u64 {
+    let mut z = counters.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// A move that the position does not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IllegalMove(
+    /// The move, castling as king takes rook.
+    pub Move,
+);
+
+impl fmt::Display for IllegalMove {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "illegal move: expected a legal move of the position, got {}", self.0)
+    }
+}
+
+impl core::error::Error for IllegalMove {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn play(history: &mut History<MIN_CAP>, moves: &str) {
+        for text in moves.split_whitespace() {
+            history.try_push(text.parse().unwrap()).unwrap();
+        }
+    }
+
+    #[test]
+    fn en_passant_flags_need_a_neighbour_but_not_a_legal_capture() {
+        let mut history = History::<MIN_CAP>::startpos();
+        play(&mut history, "e2e4");
+        assert_eq!(history.last().en_passant(), None);
+        assert!(history.board().en_passant().is_some(), "the board's own flag is another one");
+        play(&mut history, "a7a6 e4e5 d7d5");
+        assert_eq!(history.last().en_passant(), Some(File::D));
+        // The capture would open the fourth rank to the queen.
+        let mut pinned = History::<MIN_CAP>::from_fen("8/8/8/8/k3p2Q/8/3P4/3K4 w - - 0 1").unwrap();
+        play(&mut pinned, "d2d4");
+        assert_eq!(pinned.last().en_passant(), Some(File::D));
+        assert_eq!(pinned.last().playable_en_passant(), None);
+    }
+
+    #[test]
+    fn a_lost_castling_right_is_no_repetition() {
+        let mut history = History::<MIN_CAP>::from_fen("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1").unwrap();
+        play(&mut history, "h1g1 h8g8 g1h1 g8h8");
+        assert_eq!(history.repetitions(), 0);
+        play(&mut history, "h1g1 h8g8 g1h1 g8h8");
+        assert_eq!((history.repetitions(), history.cycle_length()), (1, 4));
+    }
+
+    #[test]
+    fn a_full_history_forgets_its_oldest_positions_and_nothing_else() {
+        let cycle = ["g1f3", "g8f6", "f3g1", "f6g8"];
+        let mut small = History::<MIN_CAP>::startpos();
+        let mut large = History::<DEFAULT_CAP>::startpos();
+        for ply in 0..300 {
+            let mv = cycle[ply % 4].parse().unwrap();
+            small.push(mv);
+            large.push(mv);
+            assert_eq!(small.key(), large.key());
+            assert_eq!((small.len(), small.ply()), (large.len(), large.ply()));
+            assert_eq!((small.repetitions(), small.rule50()), (large.repetitions(), large.rule50()));
+        }
+        assert!(small.start().is_none() && large.start().is_some());
+        assert!(!small.truncate(300 - MIN_CAP), "forgotten");
+        assert_eq!(small.len(), 301);
+        assert!(small.truncate(301 - MIN_CAP));
+        assert!(large.truncate(301 - MIN_CAP));
+        assert_eq!(small.key(), large.key());
+        assert!(!small.pop());
+        assert!(large.pop());
+    }
+
+    #[test]
+    fn ply_follows_the_move_number() {
+        let fen = |text| History::<MIN_CAP>::from_fen(text).unwrap();
+        assert_eq!(History::<MIN_CAP>::startpos().ply(), 0);
+        assert_eq!(fen("4k3/8/8/8/8/8/8/4K3 b - - 3 40").ply(), 79);
+        let mut history = fen("4k3/8/8/8/8/8/8/4K3 b - - 3 40");
+        play(&mut history, "e8e7");
+        assert_eq!((history.ply(), history.rule50(), history.len()), (80, 4, 2));
+    }
+
+    #[test]
+    fn an_illegal_move_changes_nothing() {
+        let mut history = History::<MIN_CAP>::startpos();
+        let key = history.key();
+        let mv = "e2e5".parse().unwrap();
+        assert_eq!(history.try_push(mv), Err(IllegalMove(mv)));
+        assert_eq!((history.key(), history.len()), (key, 1));
+    }
+
+    #[test]
+    fn the_longest_move_list_fits() {
+        let history = History::<MIN_CAP>::from_fen("R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1").unwrap();
+        let mut moves = MoveList::new();
+        history.legal_moves(&mut moves);
+        assert_eq!(moves.len(), 218);
+    }
+}

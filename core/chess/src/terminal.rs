@@ -1,0 +1,162 @@
+//! Why a game is over, in the order in which a search asks.
+
+use cozy_chess::{BitBoard, Board, Piece};
+
+use crate::history::{History, Position};
+
+/// Why nothing is left to search below a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Terminal {
+    /// The side to move is mated: a loss for it.
+    Checkmate,
+    /// The side to move has no legal move and is not in check: a draw.
+    Stalemate,
+    /// Neither side can mate by any sequence of moves that this rule knows: a draw.
+    Material,
+    /// A hundred plies without a pawn move or a capture: a draw.
+    FiftyMoves,
+    /// The third occurrence of the position: a draw.
+    Threefold,
+    /// The second occurrence of a position whose first lies at or below the root: a draw to the search, though not
+    /// yet by the rules, so it proves nothing about the position.
+    TwoFold {
+        /// Plies since the position's previous occurrence.
+        cycle: u16,
+    },
+}
+
+impl Terminal {
+    /// A draw; otherwise the side to move has lost.
+    pub fn is_draw(self) -> bool {
+        self != Terminal::Checkmate
+    }
+}
+
+impl<const CAP: usize> History<CAP> {
+    /// Why the last position is terminal, or `None` while the game goes on.
+    ///
+    /// `plies_from_root` is the position's depth below the root of the search. The root itself (0) is terminal only
+    /// if it has no legal move: a search was asked for, so the game goes on whatever its counters say.
+    /// Mate and stalemate come before material, rule 50, the third occurrence and, with `two_fold_draws`, the second
+    /// occurrence at least four plies below the root.
+    ///
+    /// ```
+    /// use oncilla_chess::{History, Terminal};
+    /// let history: History = History::from_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 99 80")?;
+    /// assert_eq!(history.terminal(0, true), Some(Terminal::Stalemate));
+    /// # Ok::<(), oncilla_chess::FenError>(())
+    /// ```
+    pub fn terminal(&self, plies_from_root: usize, two_fold_draws: bool) -> Option<Terminal> {
+        let has_moves = self.board().generate_moves(|_| true);
+        self.terminal_given_moves(has_moves, plies_from_root, two_fold_draws)
+    }
+
+    /// [`History::terminal`] for a caller that has generated the moves already: `has_moves` says whether there is one.
+    pub fn terminal_given_moves(
+        &self,
+        has_moves: bool,
+        plies_from_root: usize,
+        two_fold_draws: bool,
+    ) -> Option<Terminal> {
+        let last = self.last();
+        if !has_moves {
+            let mated = !last.board().checkers().is_empty();
+            return Some(if mated { Terminal::Checkmate } else { Terminal::Stalemate });
+        }
+        if plies_from_root == 0 {
+            return None;
+        }
+        if insufficient_material(last.board()) {
+            return Some(Terminal::Material);
+        }
+        if last.rule50() >= 100 {
+            return Some(Terminal::FiftyMoves);
+        }
+        if last.repetitions() >= 2 {
+            return Some(Terminal::Threefold);
+        }
+        (two_fold_draws && repeats_below_root(last, plies_from_root))
+            .then_some(Terminal::TwoFold { cycle: last.cycle_length() })
+    }
+}
+
+/// The position occurred exactly once before, at or below the root.
+fn repeats_below_root(last: &Position, plies_from_root: usize) -> bool {
+    last.repetitions() == 1 && plies_from_root >= 4 && plies_from_root >= usize::from(last.cycle_length())
+}
+
+/// No mate is possible: a bare minor piece at most, or bishops that all stand on one colour.
+///
+/// Two knights, or a knight on each side, can still mate if the other side helps, so they don't count.
+fn insufficient_material(board: &Board) -> bool {
+    let heavy = board.pieces(Piece::Pawn) | board.pieces(Piece::Rook) | board.pieces(Piece::Queen);
+    if !heavy.is_empty() {
+        return false;
+    }
+    if board.occupied().len() < 4 {
+        return true;
+    }
+    let bishops = board.pieces(Piece::Bishop);
+    board.pieces(Piece::Knight).is_empty()
+        && ((bishops & BitBoard::DARK_SQUARES).is_empty() || (bishops & BitBoard::LIGHT_SQUARES).is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notation::parse_move;
+
+    fn history(fen: &str, moves: &str) -> History {
+        let mut history = History::from_fen(fen).unwrap();
+        for text in moves.split_whitespace() {
+            history.push(parse_move(history.board(), text).unwrap());
+        }
+        history
+    }
+
+    const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    const KNIGHTS_OUT_AND_BACK: &str = "g1f3 g8f6 f3g1 f6g8";
+
+    #[test]
+    fn material() {
+        for (fen, drawn) in [
+            ("8/8/4k3/8/8/3K4/8/8 w - -", true),
+            ("8/8/4k3/8/8/3KN3/8/8 w - -", true),
+            ("8/8/4k3/8/8/3KB3/8/8 b - -", true),
+            ("8/4b3/4k3/8/8/3KB3/8/8 b - -", true),
+            ("8/3b4/4k3/8/8/3KB3/8/8 b - -", false),
+            ("8/5b2/4k3/5b2/8/3K4/2B5/8 b - -", true),
+            ("8/8/4k3/8/8/3KNN2/8/8 w - -", false),
+            ("8/8/4kn2/8/8/3KN3/8/8 w - -", false),
+            ("8/8/4k3/8/8/3KP3/8/8 w - -", false),
+        ] {
+            let history = history(fen, "");
+            let expected = drawn.then_some(Terminal::Material);
+            assert_eq!(history.terminal(1, true), expected, "{fen}");
+            assert_eq!(history.terminal(0, true), None, "the root goes on: {fen}");
+        }
+    }
+
+    #[test]
+    fn mate_comes_before_rule_50() {
+        let mate = history("7k/8/6K1/8/8/8/8/R7 w - - 99 90", "a1a8");
+        assert_eq!(mate.rule50(), 100);
+        assert_eq!(mate.terminal(1, true), Some(Terminal::Checkmate));
+        let quiet = history("7k/8/6K1/8/8/8/8/R7 w - - 99 90", "a1b1");
+        assert_eq!(quiet.terminal(1, true), Some(Terminal::FiftyMoves));
+        assert_eq!(quiet.terminal(0, true), None);
+    }
+
+    #[test]
+    fn repetitions_count_from_the_root_and_from_the_rules() {
+        let once = history(START, KNIGHTS_OUT_AND_BACK);
+        assert_eq!(once.terminal(4, true), Some(Terminal::TwoFold { cycle: 4 }));
+        assert_eq!(once.terminal(4, false), None);
+        assert_eq!(once.terminal(3, true), None, "the first occurrence lies before the root");
+        let mut twice = once;
+        for text in KNIGHTS_OUT_AND_BACK.split_whitespace() {
+            twice.push(parse_move(twice.board(), text).unwrap());
+        }
+        assert_eq!(twice.terminal(1, false), Some(Terminal::Threefold));
+    }
+}

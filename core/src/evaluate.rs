@@ -1,0 +1,110 @@
+//! What a host must answer about a leaf.
+
+use heapless::VecView;
+
+/// A move of the game: a number that means something to the host only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Move(pub u16);
+
+/// A move and its share of the policy, before the softmax.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MoveLogit {
+    /// A legal move.
+    pub mv: Move,
+    /// Logit of the policy; a host with probabilities gives their logarithm, one without a policy gives 0 everywhere.
+    pub logit: f32,
+}
+
+/// What a position is worth to the side to move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// Probability of a win minus that of a loss, in `[-1, 1]`.
+    pub wl: f32,
+    /// Probability of a draw, in `[0, 1]`.
+    pub d: f32,
+    /// Moves left: plies until the end of the game, at least 0.
+    pub m: f32,
+}
+
+impl Value {
+    /// Neither side is better and nothing is known of draws and moves left.
+    pub const EVEN: Self = Self { wl: 0.0, d: 0.0, m: 0.0 };
+    /// A drawn game that has ended.
+    pub const DRAW: Self = Self { wl: 0.0, d: 1.0, m: 0.0 };
+    /// A game that has ended, lost for the side to move.
+    pub const LOSS: Self = Self { wl: -1.0, d: 0.0, m: 0.0 };
+    /// A game that has ended, won for the side to move.
+    pub const WIN: Self = Self { wl: 1.0, d: 0.0, m: 0.0 };
+
+    /// The same value one ply earlier, as the other side sees it.
+    pub fn one_ply_up(self) -> Self {
+        Self { wl: -self.wl, d: self.d, m: self.m + 1.0 }
+    }
+
+    /// The expected score with draws worth `draw_score` to the side to move.
+    pub fn q(self, draw_score: f32) -> f32 {
+        self.wl + draw_score * self.d
+    }
+}
+
+/// How a terminal node's value is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By the rules: mate, stalemate, material, 50 moves, threefold repetition; or proven by the children.
+    Game,
+    /// By an endgame tablebase.
+    Tablebase,
+    /// The second occurrence of a position that first occurred in the tree, taken for a draw. The moves left of the
+    /// value are the plies of the cycle: once the first occurrence lies before the root, the node is opened again.
+    TwoFold,
+}
+
+/// Whether a leaf can be searched further.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// The game goes on: the estimate of its value; the moves stand in the policy.
+    Position(Value),
+    /// The game ends here.
+    Terminal(Value, Ending),
+}
+
+impl Verdict {
+    /// The side to move has lost.
+    pub const fn lost() -> Self {
+        Self::Terminal(Value::LOSS, Ending::Game)
+    }
+
+    /// The game is drawn.
+    pub const fn drawn() -> Self {
+        Self::Terminal(Value::DRAW, Ending::Game)
+    }
+
+    /// The value, whatever it is known by.
+    pub fn value(self) -> Value {
+        match self {
+            Self::Position(value) | Self::Terminal(value, _) => value,
+        }
+    }
+}
+
+/// What is known of a leaf, besides its policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Answer {
+    /// The position's key. A tree does not need it; a graph joins positions by it.
+    pub key: u64,
+    /// Value and terminal state.
+    pub verdict: Verdict,
+}
+
+/// The moves from the root to a leaf.
+pub type Moves<'a> = core::iter::Map<core::slice::Iter<'a, crate::search::Step>, fn(&crate::search::Step) -> Move>;
+
+/// Answers one leaf at a time: for hosts without batches.
+pub trait Evaluator {
+    /// Why a leaf can't be answered.
+    type Error;
+
+    /// Says what the position after `moves` from the root is worth, and pushes its legal moves onto `policy`, which
+    /// comes empty. A terminal position needs no policy.
+    fn evaluate(&mut self, moves: Moves<'_>, policy: &mut VecView<MoveLogit>) -> Result<Answer, Self::Error>;
+}

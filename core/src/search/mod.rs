@@ -1,0 +1,205 @@
+//! PUCT over a node repository: gather and backprop, one file for each idea.
+//!
+//! A playout is three steps. [`Search::gather`] walks from the root to a leaf; whoever runs the search finds out what
+//! the leaf is worth; [`Search::answer`] (or [`Search::backprop`], where the value was known already) brings that to
+//! the root. Many events can be gathered before the first answer comes back. [`Search::run`] does all three in a loop.
+
+mod backprop;
+mod choice;
+mod event;
+mod gather;
+mod params;
+pub mod puct;
+mod reuse;
+#[cfg(test)]
+mod tests;
+
+pub use backprop::Refused;
+pub use event::{Event, MAX_PLIES, Step};
+pub use gather::Gathered;
+pub use params::{Cpuct, Fpu, MovesLeft, Params};
+
+use crate::evaluate::{Evaluator, Move, MoveLogit};
+use crate::tree::{NodeId, NodeView, Tree};
+use heapless::Vec;
+
+/// Most root moves that can be ranked or named for a restricted search: Go on a 19×19 board has 362.
+pub const MAX_ROOT_MOVES: usize = 362;
+
+/// What happened since the search was told to think about its move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Playouts that reached the root again.
+    pub playouts: u64,
+    /// Answers that came in.
+    pub evaluations: u64,
+    /// Playouts that ended at a node whose value was known.
+    pub terminals: u64,
+    /// Playouts that met another one's leaf and were undone.
+    pub collisions: u64,
+    /// Sum of the depths of the playouts, the root counted as 1.
+    pub depth_sum: u64,
+    /// The largest of them.
+    pub seldepth: u32,
+}
+
+/// A search: a tree, its root, and the rules by which playouts walk it.
+pub struct Search<'m> {
+    tree: Tree<'m>,
+    params: Params,
+    root: Option<NodeId>,
+    /// Moves that may be searched at the root; empty for all.
+    root_filter: Vec<Move, MAX_ROOT_MOVES>,
+    remaining_playouts: Option<u32>,
+    counts: Counts,
+    in_flight: u32,
+    /// Visits that were taken back because a cycle was opened.
+    taken_back: u32,
+    epoch: u32,
+    /// Slot at which recycling goes on.
+    clock_hand: u32,
+}
+
+/// Why [`Search::run`] ended before its last playout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunError<E> {
+    /// The evaluator failed.
+    Evaluator(E),
+    /// The answer was refused.
+    Refused(Refused),
+    /// The memory can't hold even one line: there is nothing left to fold.
+    Full,
+}
+
+impl<'m> Search<'m> {
+    /// A search without a node in `tree`.
+    pub fn new(mut tree: Tree<'m>, params: Params) -> Self {
+        tree.clear();
+        Self {
+            tree,
+            params,
+            root: None,
+            root_filter: Vec::new(),
+            remaining_playouts: None,
+            counts: Counts::default(),
+            in_flight: 0,
+            taken_back: 0,
+            epoch: 0,
+            clock_hand: 0,
+        }
+    }
+
+    /// Forgets the tree. Events in flight will be refused as stale.
+    pub fn clear(&mut self) {
+        self.tree.clear();
+        self.root = None;
+        self.in_flight = 0;
+        self.epoch = self.epoch.wrapping_add(1);
+    }
+
+    /// Begins to count anew, for the next move of the game.
+    pub fn start_move(&mut self) {
+        self.counts = Counts::default();
+        self.taken_back = 0;
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Changes the parameters. Another policy temperature counts for new nodes only; another draw score makes the Q
+    /// kept in the edges wrong, so the tree is forgotten.
+    ///
+    /// The draw score is that of the side to move at the root: whoever advances the root by one ply flips it.
+    pub fn set_params(&mut self, params: Params) {
+        self.params = params;
+    }
+
+    /// Restricts the search to some root moves (UCI's `searchmoves`); none named means all. Moves beyond
+    /// [`MAX_ROOT_MOVES`] are not taken.
+    pub fn set_root_moves(&mut self, moves: impl IntoIterator<Item = Move>) {
+        self.root_filter.clear();
+        self.root_filter.extend(moves.into_iter().take(MAX_ROOT_MOVES));
+    }
+
+    /// How many more playouts are expected at most: root moves that can't become the best one in so many are left out.
+    /// `None` searches all (smart pruning off).
+    pub fn set_remaining_playouts(&mut self, remaining: Option<u32>) {
+        self.remaining_playouts = remaining;
+    }
+
+    /// The root, once a playout has begun.
+    pub fn root(&self) -> Option<NodeView<'_>> {
+        self.root.map(|id| NodeView::new(&self.tree, id))
+    }
+
+    /// Completed visits of the root, those of earlier moves included.
+    pub fn nodes(&self) -> u32 {
+        self.root.map_or(0, |root| self.tree.n(root))
+    }
+
+    /// The repository.
+    pub fn tree(&self) -> &Tree<'m> {
+        &self.tree
+    }
+
+    /// What happened since [`Search::start_move`].
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Playouts between gathering and backprop.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Visits of earlier moves that were taken back since [`Search::start_move`]: a draw by repetition that is none
+    /// any more.
+    pub fn taken_back(&self) -> u32 {
+        self.taken_back
+    }
+
+    fn is_root_move(&self, mv: Move) -> bool {
+        self.root_filter.is_empty() || self.root_filter.contains(&mv)
+    }
+
+    fn root_best_n(&self) -> u32 {
+        let visits = self.root.into_iter().flat_map(|root| self.tree.edges(root).zip(self.tree.visits(root)));
+        visits.filter(|((mv, _), _)| self.is_root_move(*mv)).map(|(_, (_, visit))| visit.n).max().unwrap_or(0)
+    }
+
+    /// The draw score of the side to move `plies` below the root.
+    fn draw_score_at(&self, plies: usize) -> f32 {
+        if plies.is_multiple_of(2) { self.params.draw_score } else { -self.params.draw_score }
+    }
+
+    /// Does `playouts` playouts, one after the other, on one stack. `EDGES` is the most legal moves of a position,
+    /// `PLIES` the longest path. When the memory is full, the least visited subtrees are folded and the search goes on.
+    pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
+        &mut self,
+        evaluator: &mut E,
+        playouts: u64,
+    ) -> Result<(), RunError<E::Error>> {
+        let mut event = Event::<PLIES>::new();
+        let mut policy = Vec::<MoveLogit, EDGES>::new();
+        let end = self.counts.playouts + playouts;
+        while self.counts.playouts < end {
+            match self.gather(&mut event) {
+                Gathered::Leaf => {
+                    policy.clear();
+                    let answer = evaluator.evaluate(event.moves(), policy.as_mut_view()).map_err(|error| {
+                        self.cancel(&mut event);
+                        RunError::Evaluator(error)
+                    })?;
+                    self.answer(&mut event, &answer, &mut policy).map_err(RunError::Refused)?;
+                }
+                Gathered::Known => self.backprop(&mut event).map_err(RunError::Refused)?,
+                Gathered::Full if self.recycle() == 0 => return Err(RunError::Full),
+                Gathered::NoMoves => break,
+                Gathered::Full | Gathered::Collision => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! What the search can be told. Names, defaults and meaning are those of Lc0's options.
+
+/// What an unvisited move is worth (first play urgency).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fpu {
+    /// The parent's value minus `value · √(sum of the priors visited)`.
+    Reduction(f32),
+    /// This value.
+    Absolute(f32),
+}
+
+/// How fast exploration grows: `init + factor · ln((N + base) / base)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cpuct {
+    /// `CPuct`.
+    pub init: f32,
+    /// `CPuctBase`.
+    pub base: f32,
+    /// `CPuctFactor`.
+    pub factor: f32,
+}
+
+/// How much a shorter win and a longer loss are worth (`MovesLeft…`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MovesLeft {
+    /// `MovesLeftMaxEffect`: bound of the bonus, in Q.
+    pub max_effect: f32,
+    /// `MovesLeftThreshold`: |Q| of the parent from which on it counts.
+    pub threshold: f32,
+    /// `MovesLeftSlope`: Q for each ply that the child is shorter or longer than the parent.
+    pub slope: f32,
+    /// `MovesLeftConstantFactor`.
+    pub constant: f32,
+    /// `MovesLeftScaledFactor`.
+    pub scaled: f32,
+    /// `MovesLeftQuadraticFactor`.
+    pub quadratic: f32,
+}
+
+/// All parameters of a search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// Exploration below the root.
+    pub cpuct: Cpuct,
+    /// Exploration at the root.
+    pub cpuct_at_root: Cpuct,
+    /// Unvisited moves below the root.
+    pub fpu: Fpu,
+    /// Unvisited moves at the root.
+    pub fpu_at_root: Fpu,
+    /// `PolicyTemperature`: divides the logits before the softmax.
+    pub policy_temperature: f32,
+    /// What a draw is worth to the side to move at the root, in `[-1, 1]`. (`DrawScore` is White's view.)
+    pub draw_score: f32,
+    /// `StickyEndgames`: pass proven results on to the parents.
+    pub sticky_endgames: bool,
+    /// The moves-left utility; `None` without a moves-left head.
+    pub moves_left: Option<MovesLeft>,
+    /// Most edges that a node of this game has; blocks for this many are kept free for each evaluation under way.
+    pub max_edges: usize,
+}
+
+impl Default for MovesLeft {
+    fn default() -> Self {
+        Self { max_effect: 0.0345, threshold: 0.8, slope: 0.0027, constant: 0.0, scaled: 1.6521, quadratic: -0.6521 }
+    }
+}
+
+impl Default for Cpuct {
+    fn default() -> Self {
+        Self { init: 1.745, base: 38739.0, factor: 3.894 }
+    }
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            cpuct: Cpuct::default(),
+            cpuct_at_root: Cpuct::default(),
+            fpu: Fpu::Reduction(0.33),
+            fpu_at_root: Fpu::Reduction(0.33),
+            policy_temperature: 1.359,
+            draw_score: 0.0,
+            sticky_endgames: true,
+            moves_left: None,
+            max_edges: 218, // chess: no position with more legal moves is known
+        }
+    }
+}

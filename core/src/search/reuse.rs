@@ -1,0 +1,133 @@
+//! Keeping what is known: across the moves of a game, and when the memory is full.
+
+use super::Search;
+use crate::evaluate::{Ending, Move};
+use crate::tree::{NodeId, Sums, Visit};
+
+/// Share of the tree that [`Search::recycle`] frees at least, if it can: one in this many nodes.
+const RECYCLED_SHARE: usize = 8;
+
+impl Search<'_> {
+    /// The game went on by `moves` from the root: the tree below them is kept, the rest is freed. Gives back the
+    /// visits that the new root has already.
+    ///
+    /// Events in flight are forgotten: their answers will be refused as stale.
+    pub fn advance(&mut self, moves: &[Move]) -> u32 {
+        if self.in_flight > 0 {
+            // Edges hold visits in flight that nobody will take back.
+            self.clear();
+            return 0;
+        }
+        for &mv in moves {
+            self.advance_one(mv);
+        }
+        self.epoch = self.epoch.wrapping_add(1);
+        match self.root {
+            Some(root) => {
+                self.reopen_root(root);
+                self.tree.n(root)
+            }
+            None => 0,
+        }
+    }
+
+    fn advance_one(&mut self, mv: Move) {
+        let Some(old) = self.root else { return };
+        let index = self.tree.edges(old).position(|(edge, _)| edge == mv);
+        let place = index.and_then(|index| self.tree.visits(old).nth(index));
+        let child = place.and_then(|(_, visit)| visit.child);
+        if let (Some((place, visit)), Some(_)) = (place, child) {
+            self.tree.set_visit(place, Visit { child: None, ..visit });
+        }
+        self.tree.free_subtree(old);
+        self.root = child;
+    }
+
+    /// A root is searched even if it was proven, or drawn by a rule that holds only below a root: its value becomes
+    /// the mean of what it was, once, and of its children.
+    fn reopen_root(&mut self, root: NodeId) {
+        let Some(ending) = self.tree.ending(root) else { return };
+        if !self.tree.is_expanded(root) {
+            // Ended without children: asked again, it may be a mate, or a draw that does not count at the root.
+            debug_assert!(ending != Ending::TwoFold || self.tree.edge_count(root) == 0);
+            self.tree.free_subtree(root);
+            self.root = None;
+            return;
+        }
+        let (mut n, mut sums) = (1, Sums::of(self.tree.mean(root), 1));
+        for (_, visit) in self.tree.visits(root) {
+            let Some(child) = visit.child else { continue };
+            let visits = self.tree.n(child);
+            n += visits;
+            sums = sums.plus(self.tree.sums(child).one_ply_up(visits));
+        }
+        self.tree.set_ending(root, None);
+        self.tree.set_bounds(root, crate::tree::Bounds::OPEN);
+        self.tree.set_sums(root, n, sums);
+        self.tree.set_regrown(root);
+    }
+
+    /// Makes room by folding the least visited subtrees into their parents' edges, which keep N and Q. Nodes of the
+    /// principal variation stay. Gives back the number of nodes freed: 0 if there is nothing to fold, or while events
+    /// are in flight.
+    pub fn recycle(&mut self) -> usize {
+        let Some(root) = self.root.filter(|_| self.in_flight == 0) else { return 0 };
+        self.pin_line(root, true);
+        let target = (self.tree.live_nodes() / RECYCLED_SHARE).max(1);
+        let limit = self.fold_limit(target);
+        let slots = self.tree.slots_used();
+        let mut freed = 0;
+        for _ in 0..slots {
+            if freed >= target {
+                break;
+            }
+            // Begin where the last time ended, so that no part of the tree is folded more often than others.
+            self.clock_hand = if self.clock_hand + 1 < slots { self.clock_hand + 1 } else { 0 };
+            if let Some(parent) = self.tree.node_in_slot(self.clock_hand) {
+                freed += self.fold_children(parent, limit);
+            }
+        }
+        self.pin_line(root, false);
+        freed
+    }
+
+    /// The number of visits up to which nodes are folded so that `target` nodes go: a power of two.
+    fn fold_limit(&self, target: usize) -> u32 {
+        let mut by_size = [0usize; 32];
+        for node in (0..self.tree.slots_used()).filter_map(|slot| self.tree.node_in_slot(slot)) {
+            by_size[self.tree.n(node).max(1).ilog2() as usize] += 1;
+        }
+        let mut sum = 0;
+        for (log, count) in by_size.iter().enumerate() {
+            sum += count;
+            if sum > 2 * target {
+                return (2u32 << log) - 1;
+            }
+        }
+        u32::MAX
+    }
+
+    fn fold_children(&mut self, parent: NodeId, limit: u32) -> usize {
+        let mut freed = 0;
+        for index in 0..self.tree.visited_count(parent) {
+            let Some((place, visit)) = self.tree.visits(parent).nth(index) else { break };
+            let Some(child) = visit.child else { continue };
+            if self.tree.is_pinned(child) || self.tree.n(child) > limit {
+                continue;
+            }
+            self.tree.set_visit(place, Visit { child: None, ..visit });
+            freed += self.tree.free_subtree(child);
+        }
+        freed
+    }
+
+    /// Marks the nodes of the line of most visits.
+    fn pin_line(&mut self, root: NodeId, on: bool) {
+        let mut node = Some(root);
+        while let Some(id) = node {
+            self.tree.set_pinned(id, on);
+            let most = self.tree.visits(id).map(|(_, visit)| visit).max_by_key(|visit| visit.n);
+            node = most.and_then(|visit| visit.child);
+        }
+    }
+}

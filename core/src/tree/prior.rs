@@ -1,0 +1,68 @@
+//! Priors: a softmax at a temperature, and 16 bits to keep one in.
+
+use crate::evaluate::MoveLogit;
+
+/// Turns logits into probabilities at the policy temperature (Lc0's `PolicyTemperature`), in place.
+///
+/// `p = e^((l − max) / T) / Σ`. Logits that are no numbers count as minus infinity; if none is left, every move gets
+/// the same.
+pub fn softmax(policy: &mut [MoveLogit], temperature: f32) {
+    let max = policy.iter().map(|p| p.logit).filter(|l| l.is_finite()).fold(f32::NEG_INFINITY, f32::max);
+    let mut sum = 0.0;
+    for p in policy.iter_mut() {
+        p.logit = if p.logit.is_finite() { libm::expf((p.logit - max) / temperature) } else { 0.0 };
+        sum += p.logit;
+    }
+    let even = 1.0 / policy.len() as f32;
+    for p in policy.iter_mut() {
+        p.logit = if sum > 0.0 { p.logit / sum } else { even };
+    }
+}
+
+/// Exponent and mantissa bits of the packed form: 5 and 11, for numbers in `[2⁻³¹, 2)`.
+const EXPONENT_BASE: u32 = 3 << 28;
+const DROPPED_BITS: u32 = 12;
+
+/// A probability in 16 bits: a float with 11 bits of mantissa, rounded to nearest. Too small for that is 0.
+///
+/// The width is Lc0's, so that a choice between two moves rounds as it does there.
+pub fn pack(p: f32) -> u16 {
+    let rounded = p.to_bits().saturating_add(1 << (DROPPED_BITS - 1));
+    (rounded.saturating_sub(EXPONENT_BASE) >> DROPPED_BITS).min(0xffff) as u16
+}
+
+/// The probability that [`pack`] kept. 0 comes back as 2⁻³¹: nearly no prior is still one.
+pub fn unpack(bits: u16) -> f32 {
+    f32::from_bits((u32::from(bits) << DROPPED_BITS) | EXPONENT_BASE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluate::Move;
+    use quickcheck::quickcheck;
+
+    #[test]
+    fn packs_as_lc0_does() {
+        for (p, bits) in [(1.0, 0xf800), (0.5, 0xf000), (0.1, 0xdccd), (1.0 / 3.0, 0xeaab), (1e-5, 0x727c), (0.0, 0)] {
+            assert_eq!(pack(p), bits, "{p}");
+        }
+        assert!((unpack(0xdccd) - 0.100006).abs() < 1e-6);
+        assert!((unpack(0) - 4.6566e-10).abs() < 1e-13);
+    }
+
+    #[test]
+    fn a_policy_without_a_number_is_even() {
+        let mut policy = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY].map(|logit| MoveLogit { mv: Move(0), logit });
+        softmax(&mut policy, 1.0);
+        assert!(policy.iter().all(|p| (p.logit - 1.0 / 3.0).abs() < 1e-6));
+    }
+
+    quickcheck! {
+        fn packing_keeps_three_digits_and_the_order(a: u32, b: u32) -> bool {
+            let [a, b] = [a, b].map(|x| (f64::from(x) / f64::from(u32::MAX)) as f32);
+            let near = |p: f32| p < 1e-8 || ((unpack(pack(p)) - p) / p).abs() < 1.0 / 4096.0 + 1e-6;
+            near(a) && near(b) && (a <= b) == (a == b || pack(a) <= pack(b))
+        }
+    }
+}
