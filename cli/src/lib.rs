@@ -1,1 +1,3 @@
-//! The program as a library.
+//! The program as a library: `main.rs` only reads the arguments.
+
+pub mod engine;

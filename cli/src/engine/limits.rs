@@ -1,0 +1,35 @@
+//! What ends a search.
+
+use cozy_chess::Move;
+
+/// The clock of the side to move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Time left in milliseconds; a GUI may say less than nothing.
+    pub left_ms: i64,
+    /// Added after each move.
+    pub increment_ms: i64,
+    /// Moves until the next time control.
+    pub moves_to_go: Option<u32>,
+}
+
+/// The arguments of `go`; a search ends at the first limit that it reaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Go {
+    /// `wtime`… of the side to move.
+    pub clock: Option<Clock>,
+    /// `movetime`.
+    pub move_time_ms: Option<i64>,
+    /// `nodes`.
+    pub nodes: Option<u64>,
+    /// `depth`: mean depth of the playouts.
+    pub depth: Option<u32>,
+    /// `mate`: a mate in so many moves was found.
+    pub mate: Option<u32>,
+    /// `searchmoves`; empty for all.
+    pub search_moves: Vec<Move>,
+    /// Until `stop`.
+    pub infinite: bool,
+    /// Until `ponderhit` or `stop`.
+    pub ponder: bool,
+}

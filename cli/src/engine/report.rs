@@ -1,0 +1,97 @@
+//! What a search says: numbers, not text.
+
+use cozy_chess::Move;
+use oncilla_core::evaluate::{Ending, Value};
+use oncilla_core::tree::Bounds;
+
+/// Who hears of a search. Called from the search's own thread, in order.
+pub trait Observer: Send {
+    /// How the search stands; also called last, right before [`Observer::done`].
+    fn info(&mut self, info: &Info);
+    /// The search has ended.
+    fn done(&mut self, done: &Done);
+    /// Something that a person should know, in one line.
+    fn note(&mut self, text: &str);
+}
+
+/// How a search stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Info {
+    /// Mean depth of this move's playouts, the root counted as 1.
+    pub depth: u32,
+    /// Largest depth, likewise.
+    pub seldepth: u32,
+    /// Since the search began.
+    pub time_ms: u64,
+    /// Visits of the root, those of earlier moves included.
+    pub nodes: u64,
+    /// Playouts of this move.
+    pub playouts: u64,
+    /// Playouts each second since the first batch came back; `None` before that.
+    pub nps: Option<u64>,
+    /// Evaluations each second, likewise.
+    pub eps: Option<u64>,
+    /// How full the tree's memory is, per mille.
+    pub hashfull: u32,
+    /// Tablebase hits.
+    pub tbhits: u64,
+    /// True if the network estimates moves left.
+    pub has_moves_left: bool,
+    /// True if the network tells draws from losses.
+    pub has_wdl: bool,
+    /// The best lines, best first.
+    pub lines: Vec<Line>,
+}
+
+/// A line of play and what it is worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// From the side to move at the root; moves left in plies from the root.
+    pub value: Value,
+    /// Moves until mate, negative if the side to move is mated; tablebase results count from 101 on.
+    pub mate: Option<i32>,
+    /// Visits of the first move.
+    pub nodes: u64,
+    /// The moves, castling as king takes rook.
+    pub pv: Vec<Move>,
+}
+
+/// What is known of a root move, or of the root itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MoveStats {
+    /// The move; `None` for the root.
+    pub mv: Option<Move>,
+    /// Policy index; for the root the number of legal moves.
+    pub index: usize,
+    /// Completed visits.
+    pub n: u32,
+    /// Visits in flight.
+    pub in_flight: u32,
+    /// Prior; for the root the sum of the priors visited.
+    pub p: f32,
+    /// Mean value from the side to move at the root, after the first visit.
+    pub value: Option<Value>,
+    /// Q with the draw score; before the first visit the FPU.
+    pub q: f32,
+    /// Exploration term; `None` for the root.
+    pub u: Option<f32>,
+    /// Q + U + moves-left utility; `None` for the root.
+    pub s: Option<f32>,
+    /// The network's own value or the terminal value, where it is still known.
+    pub v: Option<f32>,
+    /// How the game ends there.
+    pub ending: Option<Ending>,
+    /// What is proven, from the side to move at the root.
+    pub bounds: Bounds,
+}
+
+/// The end of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Done {
+    /// The move to play; `None` where the game has ended.
+    pub best: Option<Move>,
+    /// The reply that is expected.
+    pub ponder: Option<Move>,
+    /// All root moves by rising N, then rising Q + U, and the root last.
+    pub stats: Vec<MoveStats>,
+}
