@@ -108,10 +108,10 @@ impl<'m> Search<'m> {
         &self.params
     }
 
-    /// Changes the parameters. Another policy temperature counts for new nodes only; another draw score makes the Q
-    /// kept in the edges wrong, so the tree is forgotten.
+    /// Changes the parameters. Another policy temperature counts for new nodes only.
     ///
-    /// The draw score is that of the side to move at the root: whoever advances the root by one ply flips it.
+    /// The draw score is that of the side to move at the root: whoever advances the root by one ply flips it. The Q
+    /// that edges keep contain it, so [`Search::clear`] the tree when a draw is worth something else to the same side.
     pub fn set_params(&mut self, params: Params) {
         self.params = params;
     }

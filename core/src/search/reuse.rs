@@ -1,8 +1,8 @@
 //! Keeping what is known: across the moves of a game, and when the memory is full.
 
 use super::Search;
-use crate::evaluate::{Ending, Move};
-use crate::tree::{NodeId, Sums, Visit};
+use crate::evaluate::Move;
+use crate::tree::{Bounds, NodeId, Sums, Visit};
 
 /// Share of the tree that [`Search::recycle`] frees at least, if it can: one in this many nodes.
 const RECYCLED_SHARE: usize = 8;
@@ -22,13 +22,10 @@ impl Search<'_> {
             self.advance_one(mv);
         }
         self.epoch = self.epoch.wrapping_add(1);
-        match self.root {
-            Some(root) => {
-                self.reopen_root(root);
-                self.tree.n(root)
-            }
-            None => 0,
+        if let Some(root) = self.root {
+            self.reopen_root(root);
         }
+        self.nodes()
     }
 
     fn advance_one(&mut self, mv: Move) {
@@ -46,10 +43,11 @@ impl Search<'_> {
     /// A root is searched even if it was proven, or drawn by a rule that holds only below a root: its value becomes
     /// the mean of what it was, once, and of its children.
     fn reopen_root(&mut self, root: NodeId) {
-        let Some(ending) = self.tree.ending(root) else { return };
+        if self.tree.ending(root).is_none() {
+            return;
+        }
         if !self.tree.is_expanded(root) {
             // Ended without children: asked again, it may be a mate, or a draw that does not count at the root.
-            debug_assert!(ending != Ending::TwoFold || self.tree.edge_count(root) == 0);
             self.tree.free_subtree(root);
             self.root = None;
             return;
@@ -62,7 +60,7 @@ impl Search<'_> {
             sums = sums.plus(self.tree.sums(child).one_ply_up(visits));
         }
         self.tree.set_ending(root, None);
-        self.tree.set_bounds(root, crate::tree::Bounds::OPEN);
+        self.tree.set_bounds(root, Bounds::OPEN);
         self.tree.set_sums(root, n, sums);
         self.tree.set_regrown(root);
     }
