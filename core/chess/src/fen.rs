@@ -3,7 +3,9 @@
 use core::fmt::{self, Write};
 use core::str::{FromStr, SplitAsciiWhitespace};
 
-use cozy_chess::{Board, BoardBuilder, BoardBuilderError, CastleRights, Color, File, Piece, Rank, Square};
+use cozy_chess::{
+    Board, BoardBuilder, BoardBuilderError, CastleRights, Color, File, Piece, Rank, Square, get_king_moves,
+};
 use heapless::String;
 
 use crate::history::History;
@@ -109,7 +111,7 @@ pub(crate) fn parse(fen: &str) -> Result<Setup, FenError> {
     builder.halfmove_clock = rule50.min(100) as u8;
     // Some programs count moves from 0.
     builder.fullmove_number = number.max(1);
-    let board = builder.build().map_err(refused)?;
+    let board = builder.build().map_err(|error| refused(error, &builder))?;
     let ply = 2 * (u32::from(builder.fullmove_number) - 1) + u32::from(builder.side_to_move == Color::Black);
     Ok(Setup { board, en_passant: builder.en_passant.map(Square::file), rule50, ply })
 }
@@ -117,16 +119,14 @@ pub(crate) fn parse(fen: &str) -> Result<Setup, FenError> {
 /// What the library refuses after the checks of this module.
 ///
 /// In practice only an en-passant flag while the king is in a check that the double step can't have given.
-fn refused(error: BoardBuilderError) -> FenError {
-    use BoardBuilderError as E;
-    let (field, expected) = match error {
-        E::InvalidBoard => (FenField::Board, "a position that a game can reach"),
-        E::InvalidCastlingRights => (FenField::Castling, "rights that fit the kings and rooks"),
-        E::InvalidEnPassant => (FenField::EnPassant, "a double step as the last move, so no check but from it"),
-        E::InvalidHalfMoveClock => (FenField::HalfmoveClock, "a number of plies"),
-        E::InvalidFullmoveNumber => (FenField::MoveNumber, "a number from 1"),
-    };
-    FenError::new(field, expected, error)
+fn refused(error: BoardBuilderError, builder: &BoardBuilder) -> FenError {
+    match (error, builder.en_passant) {
+        (BoardBuilderError::InvalidEnPassant, Some(square)) => {
+            let expected = "a double step as the last move, so no check but from it";
+            FenError::new(FenField::EnPassant, expected, format_args!("{square} and another check"))
+        }
+        (error, _) => FenError::new(FenField::Board, "a position that a game can reach", error),
+    }
 }
 
 fn read_pieces(builder: &mut BoardBuilder, text: &str) -> Result<(), FenError> {
@@ -181,6 +181,13 @@ fn check_material(builder: &BoardBuilder) -> Result<(), FenError> {
         if promoted > 8 - pawns {
             return refuse("no more promoted pieces than missing pawns", promoted, "promoted pieces");
         }
+    }
+    let king = |color| Square::ALL.into_iter().find(|&s| builder.square(s) == Some((Piece::King, color)));
+    if let Some((white, black)) = king(Color::White).zip(king(Color::Black))
+        && get_king_moves(white).has(black)
+    {
+        let got = format_args!("kings on {white} and {black}");
+        return Err(FenError::new(FenField::Board, "kings that are not neighbours", got));
     }
     let back_ranks = Square::ALL.into_iter().filter(|s| matches!(s.rank(), Rank::First | Rank::Eighth));
     for square in back_ranks {
@@ -413,12 +420,16 @@ mod tests {
             ("8/8/8/8/8/8/8/4K3 w - -", Board, "one king a side", "0 kings of Black"),
             ("4k3/8/8/8/8/8/8/3KK3 w - -", Board, "one king a side", "2 kings of White"),
             ("4k3/8/8/8/8/P7/PPPPPPPP/4K3 w - -", Board, "at most eight pawns a side", "9 pawns of White"),
-            ("4k3/8/8/8/8/8/PPPPPPPP/QQ2K3 w - -", Board, "no more promoted pieces than missing pawns",
-                "1 promoted pieces of White"),
+            (
+                "4k3/8/8/8/8/8/PPPPPPPP/QQ2K3 w - -",
+                Board,
+                "no more promoted pieces than missing pawns",
+                "1 promoted pieces of White",
+            ),
             ("4k2P/8/8/8/8/8/8/4K3 w - -", Board, "no pawn on the first or last rank", "a pawn on h8"),
             ("4k3/4R3/8/8/8/8/8/4K3 w - -", SideToMove, "the side not to move out of check", "w"),
             ("4k3/8/8/8/8/8/8/3kK3 w - -", Board, "one king a side", "2 kings of Black"),
-            ("8/8/8/8/8/8/3k4/4K3 w - -", SideToMove, "the side not to move out of check", "w"),
+            ("8/8/8/8/8/8/3k4/4K3 w - -", Board, "kings that are not neighbours", "kings on e1 and d2"),
             ("4k3/4r3/8/8/1b6/8/6n1/4K3 w - -", Board, "at most two pieces giving check", "3 checkers"),
             ("4k3/8/8/8/8/8/8/4K3 x - -", SideToMove, "w or b", "x"),
             ("4k3/8/8/8/8/8/8/4K3 w K -", Castling, "a rook for each castling right", "K"),
@@ -430,12 +441,20 @@ mod tests {
             ("4k3/8/8/2pP4/8/8/8/4K3 w - c3", EnPassant, "rank 6 with White to move, rank 3 with Black to move", "c3"),
             ("4k3/8/8/3P4/8/8/8/4K3 w - c6", EnPassant, "a square with an enemy pawn in front of it", "c6"),
             ("4k3/2p5/8/2pP4/8/8/8/4K3 w - c6", EnPassant, "empty squares on the way of the double step", "c6"),
-            ("4k3/8/8/2pP4/8/8/3n4/5K2 w - c6", EnPassant, "a double step as the last move, so no check but from it",
-                "The en passant square is invali"),
+            (
+                "4k3/8/8/2pP4/8/8/3n4/5K2 w - c6",
+                EnPassant,
+                "a double step as the last move, so no check but from it",
+                "c6 and another check",
+            ),
             ("4k3/8/8/8/8/8/8/4K3 w - - -1", HalfmoveClock, "a whole number from 0 to 65535", "-1"),
             ("4k3/8/8/8/8/8/8/4K3 w - - 0 1.5", MoveNumber, "a whole number from 0 to 65535", "1.5"),
-            ("4k3/8/8/8/8/8/8/4K3 w - - 0 99999999999999999999999999999999999", MoveNumber,
-                "a whole number from 0 to 65535", "99999999999999999999999999999999"),
+            (
+                "4k3/8/8/8/8/8/8/4K3 w - - 0 99999999999999999999999999999999999",
+                MoveNumber,
+                "a whole number from 0 to 65535",
+                "99999999999999999999999999999999",
+            ),
             ("4k3/8/8/8/8/8/8/4K3 w - - 0 1 moves", End, "six fields", "moves"),
         ] {
             let error = Game::from_fen(fen).err().unwrap_or_else(|| panic!("{fen} was accepted"));

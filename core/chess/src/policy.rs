@@ -1,0 +1,248 @@
+//! The place of a move among the outputs of a policy head.
+//!
+//! A policy has [`SIZE`] entries, seen from the mover (Black's ranks mirrored). Entries 0–1791 are the pairs of squares
+//! a queen or a knight can join on an empty board, in order of the from square, then of the to square (a1, b1, …, h8).
+//! Entries 1792–1857 are the promotions to queen, rook and bishop, in order of the pawn's file, the target file and the
+//! piece. Promotion to a knight has the entry of the plain pair, castling that of the king taking its rook.
+//!
+//! Nothing here is a listed table: all follows from that rule, at compile time.
+
+use cozy_chess::{Color, Move, Piece, Square};
+
+use crate::transform::Transform;
+
+/// Entries of a policy.
+pub const SIZE: usize = 1858;
+
+/// Planes of a convolutional policy head, the unused ones (73–79) included. A plane has 64 squares.
+pub const CONV_PLANES: usize = 80;
+
+/// First entry of the promotions to queen, rook and bishop.
+const PROMOTIONS: u16 = 1792;
+
+/// The eight directions as steps of (file, rank): north, then clockwise.
+const DIRECTIONS: [(i8, i8); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
+
+/// The eight knight steps, in the order of their convolutional planes.
+const KNIGHT_STEPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
+
+/// By from square: the squares a queen or a knight reaches on an empty board.
+const REACH: [u64; 64] = {
+    let mut reach = [0; 64];
+    let mut from = 0;
+    while from < 64 {
+        let mut direction = 0;
+        while direction < 8 {
+            let (files, ranks) = DIRECTIONS[direction];
+            let mut distance = 1;
+            while distance < 8 {
+                reach[from] |= step(from, files * distance, ranks * distance);
+                distance += 1;
+            }
+            let (files, ranks) = KNIGHT_STEPS[direction];
+            reach[from] |= step(from, files, ranks);
+            direction += 1;
+        }
+        from += 1;
+    }
+    reach
+};
+
+/// By from square: the entry of its first pair. One more at the end: the number of all pairs.
+const FIRST: [u16; 65] = {
+    let mut first = [0; 65];
+    let mut from = 0;
+    while from < 64 {
+        first[from + 1] = first[from] + REACH[from].count_ones() as u16;
+        from += 1;
+    }
+    first
+};
+
+const _: () = assert!(FIRST[64] == PROMOTIONS);
+
+/// The square `files` and `ranks` away from `from` as a bit, or no bit if it is off the board.
+const fn step(from: usize, files: i8, ranks: i8) -> u64 {
+    let (file, rank) = ((from & 7) as i8 + files, (from >> 3) as i8 + ranks);
+    let on_board = file >= 0 && file < 8 && rank >= 0 && rank < 8;
+    if on_board { 1 << (rank * 8 + file) } else { 0 }
+}
+
+/// The entry of a legal move, below [`SIZE`].
+///
+/// `transform` is what [`crate::planes::encode`] returned for the position: the policy is turned like the planes.
+///
+/// ```
+/// use oncilla_chess::{Color, Transform, policy};
+/// let index = |text: &str, mover| policy::index(text.parse().unwrap(), mover, Transform::NONE);
+/// assert_eq!(index("g1f3", Color::White), 159);
+/// assert_eq!(index("g8f6", Color::Black), 159);
+/// assert_eq!(index("e1h1", Color::White), 103); // castling
+/// assert_eq!(index("a2b1b", Color::Black), 1797);
+/// ```
+pub fn index(mv: Move, mover: Color, transform: Transform) -> u16 {
+    let seen = |square: Square| transform.square(square.relative_to(mover)) as usize;
+    let (from, to) = (seen(mv.from), seen(mv.to));
+    let piece = match mv.promotion {
+        Some(Piece::Queen) => 0,
+        Some(Piece::Rook) => 1,
+        Some(Piece::Bishop) => 2,
+        _ => {
+            debug_assert!(REACH[from] >> to & 1 == 1, "{mv} is no move of chess");
+            return FIRST[from] + (REACH[from] & ((1 << to) - 1)).count_ones() as u16;
+        }
+    };
+    // File a has two targets, every later one three that begin a file earlier: pair (f, t) has 2f + t before it.
+    let pair = 2 * (from & 7) + (to & 7);
+    PROMOTIONS + 3 * pair as u16 + piece
+}
+
+/// A policy entry as a move of the mover's view: from, to, and the piece of an entry for queen, rook or bishop.
+///
+/// # Panics
+/// If `index` is not below [`SIZE`].
+pub const fn entry(index: u16) -> (Square, Square, Option<Piece>) {
+    assert!((index as usize) < SIZE, "a policy has 1858 entries");
+    if index >= PROMOTIONS {
+        return promotion_entry(index - PROMOTIONS);
+    }
+    let mut from = 63;
+    while FIRST[from] > index {
+        from -= 1;
+    }
+    let mut targets = REACH[from];
+    let mut earlier = index - FIRST[from];
+    while earlier > 0 {
+        targets &= targets - 1;
+        earlier -= 1;
+    }
+    (Square::index_const(from), Square::index_const(targets.trailing_zeros() as usize), None)
+}
+
+/// [`entry`] for the `n`-th promotion.
+const fn promotion_entry(n: u16) -> (Square, Square, Option<Piece>) {
+    let piece = [Piece::Queen, Piece::Rook, Piece::Bishop][n as usize % 3];
+    let pair = n as usize / 3;
+    // Pairs of file f are 2f + t with t from f − 1 to f + 1, hence 3f − 1 to 3f + 1.
+    let from = (pair + 1) / 3;
+    let to = pair - 2 * from;
+    (Square::index_const(48 + from), Square::index_const(56 + to), Some(piece))
+}
+
+/// The plane (below [`CONV_PLANES`]) and from square (0–63) where a convolutional policy head has an entry.
+///
+/// Planes 0–55: eight directions from north clockwise, distances 1 to 7 each. 56–63: knight steps. 64–72: promotions
+/// to the north-west, north and north-east, each to rook, bishop, queen.
+///
+/// # Panics
+/// If `index` is not below [`SIZE`].
+pub const fn conv_plane_of(index: u16) -> (u8, u8) {
+    let (from, to, promotion) = entry(index);
+    let files = (to as i8 & 7) - (from as i8 & 7);
+    let ranks = (to as i8 >> 3) - (from as i8 >> 3);
+    let plane = match promotion {
+        Some(Piece::Rook) => 67 + 3 * files,
+        Some(Piece::Bishop) => 68 + 3 * files,
+        Some(_) => 69 + 3 * files,
+        None => plain_plane(files, ranks),
+    };
+    (plane as u8, from as u8)
+}
+
+/// The convolutional plane of a step that is no promotion to queen, rook or bishop.
+const fn plain_plane(files: i8, ranks: i8) -> i8 {
+    let mut n = 0;
+    while n < 8 {
+        if KNIGHT_STEPS[n].0 == files && KNIGHT_STEPS[n].1 == ranks {
+            return 56 + n as i8;
+        }
+        let mut distance = 1;
+        while distance < 8 {
+            if DIRECTIONS[n].0 * distance == files && DIRECTIONS[n].1 * distance == ranks {
+                return 7 * n as i8 + distance - 1;
+            }
+            distance += 1;
+        }
+        n += 1;
+    }
+    unreachable!()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index_of(text: &str) -> u16 {
+        index(text.parse().unwrap(), Color::White, Transform::NONE)
+    }
+
+    #[test]
+    fn known_entries() {
+        for (text, expected) in [
+            ("a1b1", 0),
+            ("b1c3", 36),
+            ("e1a1", 97),
+            ("e1g1", 102),
+            ("e1h1", 103),
+            ("g1f3", 159),
+            ("d2d4", 293),
+            ("e2e4", 322),
+            ("a7a8", 1401),
+            ("e7e8", 1515),
+            ("e7e8n", 1515),
+            ("h8g8", 1791),
+            ("a7a8q", 1792),
+            ("a7b8b", 1797),
+            ("e7e8q", 1828),
+            ("h7h8b", 1857),
+        ] {
+            assert_eq!(index_of(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_index_is_the_index_of_its_entry() {
+        for i in 0..SIZE as u16 {
+            let (from, to, promotion) = entry(i);
+            assert_eq!(index(Move { from, to, promotion }, Color::White, Transform::NONE), i);
+            let mirrored = Move { from: from.flip_rank(), to: to.flip_rank(), promotion };
+            assert_eq!(index(mirrored, Color::Black, Transform::NONE), i);
+        }
+    }
+
+    #[test]
+    fn every_index_has_a_convolutional_place_of_its_own() {
+        let mut taken = [false; 73 * 64];
+        for i in 0..SIZE as u16 {
+            let (plane, from) = conv_plane_of(i);
+            let place = usize::from(plane) * 64 + usize::from(from);
+            assert!(plane < 73 && from < 64, "index {i}");
+            assert!(!core::mem::replace(&mut taken[place], true), "index {i} shares plane {plane}, square {from}");
+        }
+    }
+
+    #[test]
+    fn known_convolutional_places() {
+        for (text, plane) in [
+            ("e2e4", 1),
+            ("a1h8", 7 + 6),
+            ("e1h1", 14 + 2),
+            ("a8b7", 21),
+            ("h8h1", 28 + 6),
+            ("c3a1", 35 + 1),
+            ("e1a1", 42 + 3),
+            ("h1a8", 49 + 6),
+            ("g1h3", 56),
+            ("g1f3", 63),
+            ("b7a8r", 64),
+            ("b7a8b", 65),
+            ("b7a8q", 66),
+            ("b7b8r", 67),
+            ("b7c8q", 72),
+            ("b7b8n", 0),
+        ] {
+            let mv: Move = text.parse().unwrap();
+            assert_eq!(conv_plane_of(index_of(text)), (plane, mv.from as u8), "{text}");
+        }
+    }
+}
