@@ -1,0 +1,16 @@
+//! What the tests of recorded numbers share.
+
+use std::path::PathBuf;
+
+/// A file of the project's shared test data, which lies beside the repository and not in it.
+///
+/// `None`, with one line on standard error, where it is not there; with `ONCILLA_REQUIRE_SHARED=1` that is a failure.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
+    if file.exists() {
+        return Some(file);
+    }
+    assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "shared/{path} is required and not here");
+    eprintln!("skipped: shared/{path} is not here");
+    None
+}
