@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Plays games between two copies of a UCI engine, with python-chess between them, and judges what they say.
+
+    ci/uci_game.py --clock 1+0.1 --moves 40 -- target/release/oncilla --backend=host
+    ci/uci_game.py --nodes 100 --moves 40 -- target/release/oncilla --backend=opencl
+
+Exit status 1 if an engine makes an illegal move, loses on time, does not answer, ends badly or writes a line that is not
+UCI; 2 if the arguments are wrong. A game that ends early is followed by another until both sides have played the moves.
+"""
+
+import argparse
+import asyncio
+import logging
+import random
+import re
+import sys
+import time
+
+try:
+    import chess
+    import chess.engine
+except ImportError:
+    sys.exit("uci_game.py: the Python module chess is missing: ci/install, or pip install chess")
+
+# How long an engine may take to start (a first kernel build on a slow driver), and to answer when nothing limits it.
+START_S = 120.0
+ANSWER_S = 60.0
+# Random plies before the engines take over, so that games differ.
+OPENING_PLIES = 4
+# What the info lines of every search must have told.
+INFO_EXPECTED = ["depth", "time", "nodes", "nps", "score", "pv"]
+# An engine that talks nonsense does so at length.
+FAULTS_SHOWN = 10
+
+INTEGER = r"-?\d+"
+SCORE = rf"cp {INTEGER}(?: (?:lower|upper)bound)?|mate {INTEGER}(?: (?:lower|upper)bound)?"
+MOVE = r"(?:[a-h][1-8][a-h][1-8][qrbn]?|0000)"
+INFO_FIELD = "|".join(
+    [
+        rf"(?:depth|seldepth|time|nodes|nps|hashfull|tbhits|multipv|cpuload|currmovenumber|movesleft) {INTEGER}",
+        rf"score (?:{SCORE})",
+        rf"wdl {INTEGER} {INTEGER} {INTEGER}",
+        rf"currmove {MOVE}",
+        rf"pv(?: {MOVE})+",
+    ]
+)
+LINES = {
+    "id": r"id (?:name|author) \S.*",
+    "uciok": r"uciok",
+    "readyok": r"readyok",
+    "option": r"option name \S.* type (?:check|spin|combo|button|string)(?: .*)?",
+    "string": r"info string .*",
+    "info": rf"info(?: (?:{INFO_FIELD}))+",
+    "bestmove": rf"bestmove {MOVE}(?: ponder {MOVE})?",
+}
+LINES = {kind: re.compile(pattern) for kind, pattern in LINES.items()}
+
+
+class Fault(Exception):
+    """What an engine did wrong."""
+
+
+class Transcript(logging.Handler):
+    """Reads python-chess's log: every line to and from an engine, and whatever the library itself finds strange."""
+
+    SENT, SAID, STDERR = "%s: << %s", "%s: >> %s", "%s: stderr >> %s"
+
+    def __init__(self):
+        super().__init__(logging.DEBUG)
+        self.faults = []
+        self.counts = dict.fromkeys(["go", *LINES, "stderr"], 0)
+        self.asked = self.answered = 0.0
+
+    def emit(self, record):
+        if record.msg == self.SENT:
+            self.sent(record.args[1])
+        elif record.msg == self.SAID:
+            self.said(record.args[1])
+        elif record.msg == self.STDERR:
+            # What a person reads; not part of the protocol.
+            self.counts["stderr"] += 1
+            print(f"stderr: {record.args[1]}", file=sys.stderr)
+        elif record.levelno >= logging.WARNING:
+            self.faults.append(record.getMessage())
+
+    def sent(self, line):
+        if line.split()[:1] == ["go"]:
+            self.counts["go"] += 1
+            self.asked = time.monotonic()
+
+    def said(self, line):
+        kind = next((kind for kind, pattern in LINES.items() if pattern.fullmatch(line)), None)
+        if kind is None:
+            self.faults.append(f"stray output: {line!r}")
+            return
+        self.counts[kind] += 1
+        if kind == "bestmove":
+            self.answered = time.monotonic()
+
+    def check(self):
+        if self.faults:
+            raise Fault(f"{len(self.faults)} faults")
+        if self.counts["go"] != self.counts["bestmove"]:
+            raise Fault(f"{self.counts['bestmove']} bestmoves for {self.counts['go']} go commands")
+
+
+class Clock:
+    """The clocks of both sides, in seconds; or none, for games by nodes."""
+
+    def __init__(self, base, increment):
+        self.left = {chess.WHITE: base, chess.BLACK: base}
+        self.increment = increment
+        self.least = base
+
+    def limit(self):
+        return chess.engine.Limit(
+            white_clock=self.left[chess.WHITE],
+            black_clock=self.left[chess.BLACK],
+            white_inc=self.increment,
+            black_inc=self.increment,
+        )
+
+    def used(self, side, seconds):
+        self.left[side] -= seconds
+        self.least = min(self.least, self.left[side])
+        if self.left[side] < 0:
+            raise Fault(f"{chess.COLOR_NAMES[side]} lost on time: {seconds:.3f} s, {-self.left[side]:.3f} s too many")
+        self.left[side] += self.increment
+
+
+def opening(rng):
+    """A board some random legal moves into a game that is not over."""
+    while True:
+        board = chess.Board()
+        for _ in range(OPENING_PLIES):
+            board.push(rng.choice(list(board.legal_moves)))
+        if not board.is_game_over():
+            return board
+
+
+async def think(engine, board, limit, game, transcript):
+    """The engine's move, and the seconds from `go` to `bestmove` as seen from here."""
+    try:
+        result = await asyncio.wait_for(engine.play(board, limit, game=game, info=chess.engine.INFO_ALL), ANSWER_S)
+    except asyncio.TimeoutError:
+        raise Fault(f"no bestmove after {ANSWER_S:.0f} s in {board.fen()}") from None
+    if result.move is None:
+        raise Fault(f"no move in {board.fen()}")
+    missing = [field for field in INFO_EXPECTED if field not in result.info]
+    if missing:
+        raise Fault(f"no {', '.join(missing)} in the info lines for {board.fen()}")
+    if result.info["pv"][:1] != [result.move]:
+        pv = " ".join(move.uci() for move in result.info["pv"])
+        raise Fault(f"bestmove {result.move}, but the last pv is {pv} in {board.fen()}")
+    return result.move, transcript.answered - transcript.asked
+
+
+async def play_games(engines, arguments, rng, transcript):
+    """Plays until the plies are used up. Returns what can be said about the games."""
+    plies, games, slowest, least = 2 * arguments.moves, 0, 0.0, None
+    while plies > 0:
+        games += 1
+        board = opening(rng)
+        clock = Clock(*arguments.clock) if arguments.clock else None
+        while plies > 0 and not board.is_game_over():
+            limit = clock.limit() if clock else chess.engine.Limit(nodes=arguments.nodes)
+            move, seconds = await think(engines[board.turn], board, limit, games, transcript)
+            slowest = max(slowest, seconds)
+            if clock:
+                clock.used(board.turn, seconds)
+            # python-chess has refused an illegal move already. This is our own word for it.
+            if move not in board.legal_moves:
+                raise Fault(f"illegal move {move} in {board.fen()}")
+            board.push(move)
+            plies -= 1
+        if clock:
+            least = clock.least if least is None else min(least, clock.least)
+    return games, slowest, least
+
+
+async def start(command):
+    try:
+        return (await asyncio.wait_for(chess.engine.popen_uci(command), START_S))[1]
+    except asyncio.TimeoutError:
+        raise Fault(f"no uciok after {START_S:.0f} s") from None
+
+
+async def quit_(engine):
+    try:
+        await asyncio.wait_for(engine.quit(), 10)
+    except asyncio.TimeoutError:
+        raise Fault("still running 10 s after quit") from None
+    status = engine.returncode.result()
+    if status != 0:
+        raise Fault(f"exit status {status} after quit")
+
+
+async def match(arguments, transcript):
+    engines = {side: await start(arguments.command) for side in chess.COLORS}
+    # The network is loaded and the kernels are built before any clock runs.
+    for engine in engines.values():
+        await asyncio.wait_for(engine.ping(), START_S)
+    result = await play_games(engines, arguments, random.Random(arguments.seed), transcript)
+    for engine in engines.values():
+        await quit_(engine)
+    transcript.check()
+    return result
+
+
+def clock(text):
+    base, plus, increment = text.partition("+")
+    if not plus:
+        raise argparse.ArgumentTypeError(f"expected BASE+INCREMENT in seconds, not {text!r}")
+    return float(base), float(increment)
+
+
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, not {text}")
+    return number
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    limit = parser.add_mutually_exclusive_group(required=True)
+    limit.add_argument("--clock", type=clock, metavar="BASE+INC", help="seconds for each side, and seconds a move adds")
+    limit.add_argument("--nodes", type=positive, help="nodes for each move")
+    parser.add_argument("--moves", type=positive, default=40, help="moves of each side (default: 40)")
+    parser.add_argument("--seed", type=int, default=1, help="of the random openings (default: 1)")
+    parser.add_argument("command", nargs="+", help="the engine and its arguments, after --")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    transcript = Transcript()
+    chess.engine.LOGGER.addHandler(transcript)
+    chess.engine.LOGGER.setLevel(logging.DEBUG)
+    chess.engine.LOGGER.propagate = False
+    try:
+        games, slowest, least = asyncio.run(match(arguments, transcript))
+    except (Fault, chess.engine.EngineError, OSError) as error:
+        print(f"uci_game.py: {error}", file=sys.stderr)
+        for fault in transcript.faults[:FAULTS_SHOWN]:
+            print(f"uci_game.py: {fault}", file=sys.stderr)
+        return 1
+    left = "" if least is None else f", least time left {least:.3f} s"
+    said = ", ".join(f"{count} {kind}" for kind, count in transcript.counts.items() if count)
+    print(f"{arguments.moves} moves a side in {games} games: slowest {slowest:.3f} s{left}; {said}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
