@@ -8,7 +8,7 @@ use crate::tree::{Bound, Bounds, NodeId, Sums, Visit, prior};
 /// Why an answer did not enter the tree. Its visits are undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The tree was cleared or re-rooted since the event was gathered: there is nothing to undo.
+    /// The tree was cleared or re-rooted since the event was gathered, or it has no leaf of its own: nothing changed.
     Stale,
     /// A position that goes on came without a legal move.
     NoEdges,
@@ -54,19 +54,19 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Takes back a playout whose leaf can't be answered.
+    /// Takes back a playout that collided, or whose leaf can't be answered.
     pub fn cancel<const PLIES: usize>(&mut self, event: &mut Event<PLIES>) {
-        if let Ok(leaf) = self.in_flight_leaf(event) {
+        let Some(leaf) = event.leaf.filter(|_| event.epoch == self.epoch) else { return };
+        self.in_flight -= 1;
+        if !event.collided {
             self.tree.set_pending(leaf, false);
-            self.in_flight -= 1;
-            let depth = event.plies() as u64 + 1;
-            self.counts.depth_sum -= depth;
-            self.undo(event);
+            self.counts.depth_sum -= event.plies() as u64 + 1;
         }
+        self.undo(event);
     }
 
     fn in_flight_leaf<const PLIES: usize>(&self, event: &Event<PLIES>) -> Result<NodeId, Refused> {
-        event.leaf.filter(|_| event.epoch == self.epoch).ok_or(Refused::Stale)
+        event.leaf.filter(|_| event.epoch == self.epoch && !event.collided).ok_or(Refused::Stale)
     }
 
     /// Writes an answer into the leaf. Gives back what its ancestors add.

@@ -23,7 +23,10 @@ pub struct Step {
 #[derive(Clone, Debug)]
 pub struct Event<const PLIES: usize = MAX_PLIES> {
     pub(super) path: Vec<Step, PLIES>,
+    /// Where the path ends, while the playout is in flight.
     pub(super) leaf: Option<NodeId>,
+    /// The leaf is another playout's.
+    pub(super) collided: bool,
     /// Events of a tree that was cleared or re-rooted since they were gathered hit nobody.
     pub(super) epoch: u32,
 }
@@ -31,7 +34,7 @@ pub struct Event<const PLIES: usize = MAX_PLIES> {
 impl<const PLIES: usize> Event<PLIES> {
     /// An event that no playout uses yet.
     pub const fn new() -> Self {
-        Self { path: Vec::new(), leaf: None, epoch: 0 }
+        Self { path: Vec::new(), leaf: None, collided: false, epoch: 0 }
     }
 
     /// The moves from the root to the leaf.

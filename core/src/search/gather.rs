@@ -14,7 +14,8 @@ pub enum Gathered {
     Leaf,
     /// A node whose value is known already: [`Search::backprop`] without an answer.
     Known,
-    /// A node that another playout is evaluating. The visits of this one are undone already.
+    /// A node that another playout is evaluating: [`Search::cancel`] once that one's answer is in. Until then the visits
+    /// in flight of this one lead the next ones elsewhere; without them every playout would collide at the same node.
     Collision,
     /// No room for another node: let the events in flight come back, then [`Search::recycle`].
     Full,
@@ -36,6 +37,7 @@ impl Search<'_> {
         event.path.clear();
         event.epoch = self.epoch;
         event.leaf = None;
+        event.collided = false;
         let Some(root) = self.root_or_new() else { return Gathered::Full };
         let mut node = root;
         loop {
@@ -48,7 +50,8 @@ impl Search<'_> {
             }
             if !self.tree.is_expanded(node) {
                 if self.tree.is_pending(node) {
-                    self.undo(event);
+                    event.collided = true;
+                    self.in_flight += 1;
                     self.counts.collisions += 1;
                     return Gathered::Collision;
                 }

@@ -35,7 +35,7 @@ pub struct Counts {
     pub evaluations: u64,
     /// Playouts that ended at a node whose value was known.
     pub terminals: u64,
-    /// Playouts that met another one's leaf and were undone.
+    /// Playouts that met another one's leaf, to be undone.
     pub collisions: u64,
     /// Sum of the depths of the playouts, the root counted as 1.
     pub depth_sum: u64,
@@ -197,7 +197,8 @@ impl<'m> Search<'m> {
                 Gathered::Known => self.backprop(&mut event).map_err(RunError::Refused)?,
                 Gathered::Full if self.recycle() == 0 => return Err(RunError::Full),
                 Gathered::NoMoves => break,
-                Gathered::Full | Gathered::Collision => {}
+                Gathered::Full => {}
+                Gathered::Collision => self.cancel(&mut event), // with nothing else in flight, there is none
             }
         }
         Ok(())

@@ -96,7 +96,7 @@ fn gather_batch(search: &mut Search<'_>, events: &mut [TestEvent]) -> std::vec::
     let mut gathered = std::vec::Vec::new();
     for event in events {
         match search.gather(event) {
-            met @ (Gathered::Leaf | Gathered::Known) => gathered.push(met),
+            met @ (Gathered::Leaf | Gathered::Known | Gathered::Collision) => gathered.push(met),
             Gathered::Full if gathered.is_empty() => {
                 assert!(search.recycle() > 0, "nothing to fold");
                 break;
@@ -115,7 +115,8 @@ fn answer_batch(search: &mut Search<'_>, game: &mut RandomGame, events: &mut [Te
                 let answer = game.evaluate(event.moves(), policy.as_mut_view()).unwrap();
                 search.answer(event, &answer, &mut policy).unwrap();
             }
-            _ => search.backprop(event).unwrap(),
+            Gathered::Known => search.backprop(event).unwrap(),
+            _ => search.cancel(event),
         }
     }
 }
