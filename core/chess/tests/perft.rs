@@ -1,0 +1,105 @@
+//! Legal moves, counted to a depth.
+//!
+//! Moves are played through [`History`], so that what this crate keeps beside the board is walked over too.
+//! `ONCILLA_PERFT_NODES` sets how many leaves a single count of the shared files may have: the default keeps the whole
+//! test to a few seconds, a billion counts everything in the files.
+
+mod common;
+
+use oncilla_chess::{FenField, History, MIN_CAP, MoveList};
+
+/// Most leaves of a count that the test does by default.
+const DEFAULT_NODES: u64 = 40_000;
+
+/// Positions of the shared files that are refused: the king stands in a check that was there before the double step
+/// which their en-passant square speaks of.
+const UNREACHABLE: [&str; 3] = [
+    "8/8/8/1k6/3Pp3/8/8/4KQ2 b - d3",
+    "1b1k4/8/8/1rPpK3/8/8/8/8 w - d6",
+    "rnbqk1nr/bb3p1p/1q2r3/2pPp3/3P4/7P/1PP1NpPP/R1BQKBNR w KQkq c6",
+];
+
+type Game = History<MIN_CAP>;
+
+fn perft(history: &mut Game, depth: u32) -> u64 {
+    if depth == 0 {
+        return 1;
+    }
+    let mut moves = MoveList::new();
+    history.legal_moves(&mut moves);
+    if depth == 1 {
+        return moves.len() as u64;
+    }
+    let mut leaves = 0;
+    for &mv in &moves {
+        history.push(mv);
+        leaves += perft(history, depth - 1);
+        history.pop();
+    }
+    leaves
+}
+
+/// Counts positions of a shared file, whose lines are `epd FEN` and `perft DEPTH LEAVES`.
+fn check(file: &str, nodes: u64) {
+    let Some(path) = common::shared(file) else { return };
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut position = None;
+    let mut counts = 0;
+    for line in text.lines() {
+        if let Some(fen) = line.strip_prefix("epd ") {
+            position = read(file, fen.trim());
+        } else if let (Some(count), Some(history)) = (line.strip_prefix("perft "), &mut position) {
+            let (depth, leaves) = count.trim().split_once(' ').unwrap();
+            let (depth, leaves) = (depth.parse().unwrap(), leaves.trim().parse().unwrap());
+            if leaves <= nodes {
+                assert_eq!(perft(history, depth), leaves, "{file}: {} to depth {depth}", history.to_fen(true));
+                counts += 1;
+            }
+        }
+    }
+    assert!(counts > 0, "{file} has no count of at most {nodes} leaves");
+}
+
+/// The position of a FEN, or `None` if it is one of [`UNREACHABLE`].
+fn read(file: &str, fen: &str) -> Option<Game> {
+    let read = Game::from_fen(fen);
+    if UNREACHABLE.contains(&fen) {
+        assert_eq!(read.unwrap_err().field, FenField::EnPassant, "{fen}");
+        return None;
+    }
+    Some(read.unwrap_or_else(|error| panic!("{file}: {fen}: {error}")))
+}
+
+fn nodes() -> u64 {
+    std::env::var("ONCILLA_PERFT_NODES").map_or(DEFAULT_NODES, |text| text.parse().expect("a number of nodes"))
+}
+
+#[test]
+fn well_known_counts() {
+    for (fen, leaves) in [
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", [20, 400, 8_902, 197_281]),
+        ("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", [48, 2_039, 97_862, 4_085_603]),
+        ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", [14, 191, 2_812, 43_238]),
+    ] {
+        let mut history = Game::from_fen(fen).unwrap();
+        for (depth, leaves) in (1..).zip(leaves) {
+            assert_eq!(perft(&mut history, depth), leaves, "{fen} to depth {depth}");
+        }
+    }
+}
+
+#[test]
+fn tricky_positions() {
+    // Few and made to find mistakes, so all of them.
+    check("perft/tricky.perft", u64::MAX);
+}
+
+#[test]
+fn random_positions() {
+    check("perft/random.perft", nodes());
+}
+
+#[test]
+fn chess960_positions() {
+    check("perft/chess960.perft", nodes());
+}

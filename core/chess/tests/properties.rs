@@ -1,0 +1,259 @@
+//! What must hold in any game, asked of random ones.
+
+use std::collections::{HashMap, HashSet};
+
+use oncilla_chess::planes::{HistoryFill, InputFormat, Planes, encode};
+use oncilla_chess::{Board, History, MIN_CAP, Move, MoveList, Piece, Square, notation, pack, policy, unpack};
+use quickcheck::{Arbitrary, Gen, QuickCheck};
+
+/// More plies than a short history holds, and enough to empty a board.
+const MOST_PLIES: usize = 160;
+
+/// A start position and a number for each move, which picks among the legal ones.
+#[derive(Clone, Debug)]
+struct Game {
+    fen: String,
+    choices: Vec<u8>,
+}
+
+impl Arbitrary for Game {
+    fn arbitrary(g: &mut Gen) -> Self {
+        let number = u32::arbitrary(g) % 960;
+        let starts = [
+            format!("{}", Board::startpos()),
+            format!("{:#}", Board::chess960_startpos(number)),
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1".into(),
+            "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1".into(),
+            "8/PPP1k3/8/8/8/8/3Kppp1/8 b - - 90 70".into(),
+            "8/8/3k4/8/2nB4/8/3K4/8 w - - 20 80".into(),
+        ];
+        let fen = g.choose(&starts).unwrap().clone();
+        let plies = usize::arbitrary(g) % MOST_PLIES;
+        Game { fen, choices: (0..plies).map(|_| u8::arbitrary(g)).collect() }
+    }
+
+    fn shrink(&self) -> Box<dyn Iterator<Item = Self>> {
+        let fen = self.fen.clone();
+        Box::new(self.choices.shrink().map(move |choices| Game { fen: fen.clone(), choices }))
+    }
+}
+
+impl Game {
+    fn start<const CAP: usize>(&self) -> History<CAP> {
+        History::from_fen(&self.fen).unwrap()
+    }
+
+    /// The moves, as far as the game goes. Every third is the mover's last move taken back, where that is legal:
+    /// random moves alone seldom repeat a position.
+    fn moves(&self) -> Vec<Move> {
+        let mut board = self.start::<MIN_CAP>().board().clone();
+        let mut played: Vec<Move> = Vec::new();
+        for &choice in &self.choices {
+            let mut legal = Vec::new();
+            board.generate_moves(|moves| {
+                legal.extend(moves);
+                false
+            });
+            let undo = played.len().checked_sub(2).map(|i| played[i]);
+            let undo = undo.map(|mv| Move { from: mv.to, to: mv.from, promotion: None });
+            let undo = undo.filter(|&mv| choice % 3 == 0 && board.is_legal(mv));
+            let Some(mv) = undo.or_else(|| legal.get(usize::from(choice) % legal.len().max(1)).copied()) else { break };
+            board.play_unchecked(mv);
+            played.push(mv);
+        }
+        played
+    }
+}
+
+fn check(property: fn(Game) -> bool) {
+    QuickCheck::new().tests(300).quickcheck(property as fn(Game) -> bool);
+}
+
+fn legal<const CAP: usize>(history: &History<CAP>) -> MoveList {
+    let mut moves = MoveList::new();
+    history.legal_moves(&mut moves);
+    moves
+}
+
+/// Everything that can be asked about the last position.
+fn snapshot<const CAP: usize>(history: &History<CAP>) -> impl PartialEq + std::fmt::Debug + use<CAP> {
+    let mut planes = Planes::default();
+    encode(history, InputFormat::Classical112, HistoryFill::FenOnly, &mut planes);
+    let counters = (history.len(), history.ply(), history.rule50(), history.repetitions(), history.cycle_length());
+    (history.to_fen(true), history.key(), counters, planes)
+}
+
+/// Pieces, side to move, castling rights: the first three fields of a FEN.
+fn placement<const CAP: usize>(history: &History<CAP>) -> String {
+    history.to_fen(true).split(' ').take(3).collect::<Vec<_>>().join(" ")
+}
+
+/// Where a pawn can be captured en passant: a legal pawn move that changes file and lands on an empty square.
+fn playable_en_passant<const CAP: usize>(history: &History<CAP>) -> Option<Square> {
+    let board = history.board();
+    let captures = |mv: &&Move| {
+        board.piece_on(mv.from) == Some(Piece::Pawn)
+            && mv.from.file() != mv.to.file()
+            && board.piece_on(mv.to).is_none()
+    };
+    legal(history).iter().find(captures).map(|mv| mv.to)
+}
+
+#[test]
+fn pop_and_truncate_undo_push() {
+    fn property(game: Game) -> bool {
+        let mut history = game.start::<MOST_PLIES>();
+        let mut before = vec![snapshot(&history)];
+        for mv in game.moves() {
+            history.push(mv);
+            before.push(snapshot(&history));
+        }
+        let mut jumped = history.clone();
+        assert!(jumped.truncate(1 + before.len() / 2));
+        assert_eq!(snapshot(&jumped), before[before.len() / 2]);
+        while let Some(expected) = before.pop() {
+            assert_eq!(snapshot(&history), expected);
+            assert_eq!(history.pop(), !before.is_empty());
+        }
+        true
+    }
+    check(property);
+}
+
+#[test]
+fn keys_are_equal_where_the_position_is_and_nowhere_else() {
+    fn property(game: Game) -> bool {
+        let mut history = game.start::<MIN_CAP>();
+        let (mut facts_of_key, mut key_of_facts) = (HashMap::new(), HashMap::new());
+        let mut visit = |history: &History<MIN_CAP>| {
+            let counters = (history.rule50(), history.repetitions().min(2));
+            let facts = (placement(history), playable_en_passant(history), counters);
+            assert_eq!(*facts_of_key.entry(history.key()).or_insert_with(|| facts.clone()), facts);
+            assert_eq!(*key_of_facts.entry(facts).or_insert(history.key()), history.key());
+        };
+        visit(&history);
+        for mv in game.moves() {
+            // Neighbours by one move are the positions that are most alike.
+            for other in legal(&history) {
+                history.push(other);
+                visit(&history);
+                history.pop();
+            }
+            history.push(mv);
+            visit(&history);
+        }
+        true
+    }
+    QuickCheck::new().tests(60).quickcheck(property as fn(Game) -> bool);
+}
+
+#[test]
+fn repetitions_are_the_earlier_equal_positions() {
+    fn property(game: Game) -> bool {
+        let mut history = game.start::<MOST_PLIES>();
+        let mut seen = Vec::new();
+        for mv in game.moves() {
+            seen.push((placement(&history), history.last().en_passant()));
+            history.push(mv);
+            let now = (placement(&history), history.last().en_passant());
+            let earlier = seen.iter().filter(|&position| *position == now).count();
+            let cycle = seen.iter().rev().position(|position| *position == now).map_or(0, |i| i + 1);
+            assert_eq!(usize::from(history.repetitions()), earlier);
+            assert_eq!(usize::from(history.cycle_length()), cycle);
+        }
+        true
+    }
+    check(property);
+}
+
+#[test]
+fn random_games_do_repeat_positions_and_promote() {
+    // The other properties would be empty on games in which nothing happens.
+    let mut g = Gen::from_size_and_seed(100, 1);
+    let (mut repeated, mut promoted, mut castled, mut captured_en_passant) = (0, 0, 0, 0);
+    for _ in 0..300 {
+        let game = Game::arbitrary(&mut g);
+        let mut history = game.start::<MOST_PLIES>();
+        for mv in game.moves() {
+            promoted += usize::from(mv.promotion.is_some());
+            castled += usize::from(history.board().colors(history.side_to_move()).has(mv.to));
+            captured_en_passant += usize::from(
+                playable_en_passant(&history) == Some(mv.to)
+                    && history.board().piece_on(mv.from) == Some(Piece::Pawn)
+                    && mv.from.file() != mv.to.file(),
+            );
+            history.push(mv);
+            repeated += usize::from(history.repetitions() >= 2);
+        }
+    }
+    for (count, what) in
+        [(repeated, "threefold"), (promoted, "promotion"), (castled, "castling"), (captured_en_passant, "en passant")]
+    {
+        assert!(count >= 5, "only {count} of {what} in 300 games");
+    }
+}
+
+#[test]
+fn legal_moves_pack_and_have_policy_indices_of_their_own() {
+    fn property(game: Game) -> bool {
+        let mut history = game.start::<MIN_CAP>();
+        for mv in game.moves() {
+            history.push(mv);
+            for format in InputFormat::ALL {
+                let mut planes = Planes::default();
+                let transform = encode(&history, format, HistoryFill::Always, &mut planes);
+                let mut taken = HashSet::new();
+                for &mv in &legal(&history) {
+                    assert_eq!(unpack(pack(mv)), mv);
+                    let index = policy::index(mv, history.side_to_move(), transform);
+                    assert!(usize::from(index) < policy::SIZE);
+                    assert!(taken.insert(index), "two moves have index {index}");
+                }
+            }
+        }
+        true
+    }
+    check(property);
+}
+
+#[test]
+fn text_comes_back_as_it_was() {
+    fn property(game: Game) -> bool {
+        let mut history = game.start::<MIN_CAP>();
+        for mv in game.moves() {
+            history.push(mv);
+            for shredder in [false, true] {
+                let read = History::<MIN_CAP>::from_fen(&history.to_fen(shredder)).unwrap();
+                assert_eq!(read.to_fen(true), history.to_fen(true));
+                assert_eq!(legal(&read), legal(&history));
+            }
+            for &mv in &legal(&history) {
+                for chess960 in [false, true] {
+                    let text = notation::format_move(history.board(), mv, chess960);
+                    assert_eq!(notation::parse_move(history.board(), &text), Ok(mv));
+                }
+            }
+        }
+        true
+    }
+    check(property);
+}
+
+#[test]
+fn no_text_panics() {
+    fn property(fen: String, text: String, cut: usize) -> bool {
+        let _ = History::<MIN_CAP>::from_fen(&fen);
+        let history = History::<MIN_CAP>::startpos();
+        let _ = notation::parse_move(history.board(), &text);
+        // Text that is nearly right gets further than text that is not.
+        let mut near: Vec<char> = history.to_fen(false).chars().collect();
+        let at = cut % near.len();
+        near[at] = text.chars().next().unwrap_or('/');
+        let near: String = near.into_iter().collect();
+        if let Ok(history) = History::<MIN_CAP>::from_fen(&near) {
+            assert!(legal(&history).len() <= 218);
+        }
+        true
+    }
+    QuickCheck::new().tests(5_000).quickcheck(property as fn(String, String, usize) -> bool);
+}
