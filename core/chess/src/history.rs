@@ -6,6 +6,7 @@ use cozy_chess::{Board, Color, File, Move, Piece, Rank, Square, get_pawn_attacks
 use heapless::{Deque, Vec};
 
 use crate::fen::{self, FenError};
+use crate::moves::{pack, unpack};
 
 /// Earlier positions that can still matter to the last one.
 ///
@@ -13,7 +14,7 @@ use crate::fen::{self, FenError};
 /// r = 100 the game is drawn. Networks look back seven positions, or along those same r.
 pub const MIN_CAP: usize = 100;
 
-/// The default capacity of a [`History`]: [`MIN_CAP`] and a search of 412 plies below the root.
+/// The default capacity of a [`History`]: [`MIN_CAP`] and a search of 412 plies below the root, in 56 KiB.
 pub const DEFAULT_CAP: usize = 512;
 
 /// Room for the legal moves of any position that chess can reach: 218 is the most there are.
@@ -25,8 +26,10 @@ pub struct Position {
     board: Board,
     en_passant: Option<File>,
     rule50: u16,
-    repetitions: u16,
     cycle_length: u16,
+    repetitions: u8,
+    /// Packed; 0, which no move packs to, in a start position.
+    last_move: u16,
 }
 
 impl Position {
@@ -49,14 +52,19 @@ impl Position {
         self.rule50
     }
 
-    /// How often the position occurred before.
+    /// How often the position occurred before, counted to 255.
     pub fn repetitions(&self) -> u16 {
-        self.repetitions
+        self.repetitions.into()
     }
 
     /// Plies since the position's previous occurrence, 0 if there is none.
     pub fn cycle_length(&self) -> u16 {
         self.cycle_length
+    }
+
+    /// The move that led here, castling as king takes rook; `None` in a start position.
+    pub fn last_move(&self) -> Option<Move> {
+        (self.last_move != 0).then(|| unpack(self.last_move))
     }
 
     /// The file on which a pawn can really be captured en passant.
@@ -111,6 +119,7 @@ pub struct History<const CAP: usize = DEFAULT_CAP> {
     last: Position,
     forgotten: usize,
     start_ply: u32,
+    standard_start: bool,
 }
 
 impl<const CAP: usize> History<CAP> {
@@ -139,10 +148,12 @@ impl<const CAP: usize> History<CAP> {
             board: setup.board,
             en_passant: setup.en_passant,
             rule50: setup.rule50,
-            repetitions: 0,
             cycle_length: 0,
+            repetitions: 0,
+            last_move: 0,
         };
-        History { earlier: Deque::new(), last, forgotten: 0, start_ply: setup.ply }
+        let standard_start = last.en_passant.is_none() && last.board.same_position(&Board::startpos());
+        History { earlier: Deque::new(), last, forgotten: 0, start_ply: setup.ply, standard_start }
     }
 
     /// Plays a legal move.
@@ -156,7 +167,7 @@ impl<const CAP: usize> History<CAP> {
         let en_passant = board.en_passant().filter(|&file| !capturers(&board, file).is_empty());
         let zeroing = board.halfmove_clock() == 0;
         let rule50 = if zeroing { 0 } else { self.last.rule50.saturating_add(1) };
-        let next = Position { board, en_passant, rule50, repetitions: 0, cycle_length: 0 };
+        let next = Position { board, en_passant, rule50, cycle_length: 0, repetitions: 0, last_move: pack(mv) };
         self.remember(next);
         (self.last.repetitions, self.last.cycle_length) = self.count_repetitions();
     }
@@ -188,7 +199,7 @@ impl<const CAP: usize> History<CAP> {
     ///
     /// Only positions at even distance have the same side to move. No equal can lie beyond the last pawn move or
     /// capture; an earlier position with fewer than two reversible plies behind it ends the search for one.
-    fn count_repetitions(&self) -> (u16, u16) {
+    fn count_repetitions(&self) -> (u8, u16) {
         let mut distance = 4;
         if self.last.rule50 < 4 {
             return (0, 0);
@@ -252,6 +263,11 @@ impl<const CAP: usize> History<CAP> {
         (self.forgotten == 0).then(|| self.earlier.front().unwrap_or(&self.last))
     }
 
+    /// Whether the game began with the standard start position, whatever its counters.
+    pub fn has_standard_start(&self) -> bool {
+        self.standard_start
+    }
+
     /// [`Position::board`] of the last position.
     pub fn board(&self) -> &Board {
         &self.last.board
@@ -269,7 +285,7 @@ impl<const CAP: usize> History<CAP> {
 
     /// [`Position::repetitions`] of the last position.
     pub fn repetitions(&self) -> u16 {
-        self.last.repetitions
+        self.last.repetitions()
     }
 
     /// [`Position::cycle_length`] of the last position.
@@ -385,6 +401,12 @@ mod tests {
         assert_eq!(small.key(), large.key());
         assert!(!small.pop());
         assert!(large.pop());
+    }
+
+    #[test]
+    fn the_default_history_is_as_large_as_it_says() {
+        let size = size_of::<History>();
+        assert!(size / 1024 == 56, "{size} bytes");
     }
 
     #[test]

@@ -218,14 +218,10 @@ fn filler<const CAP: usize>(history: &History<CAP>, plies: usize, fill: HistoryF
     let before_start = plies + 1 - history.len();
     let allowed = match fill {
         HistoryFill::No => start.en_passant().is_some() && before_start == 1,
-        HistoryFill::FenOnly => !is_standard_start(start),
+        HistoryFill::FenOnly => !history.has_standard_start(),
         HistoryFill::Always => true,
     };
     allowed.then_some(start)
-}
-
-fn is_standard_start(position: &Position) -> bool {
-    position.en_passant().is_none() && position.board().hash() == Board::startpos().hash()
 }
 
 /// Whether `last` may still be a repetition of something at or before the earlier `position`.

@@ -106,6 +106,7 @@ fn pop_and_truncate_undo_push() {
         let mut before = vec![snapshot(&history)];
         for mv in game.moves() {
             history.push(mv);
+            assert_eq!(history.last().last_move(), Some(mv));
             before.push(snapshot(&history));
         }
         let mut jumped = history.clone();
