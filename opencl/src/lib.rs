@@ -4,4 +4,12 @@
 #![warn(missing_docs)]
 
 pub mod backend;
+#[cfg(feature = "opencl")]
+pub mod device;
 pub mod graph;
+#[cfg(feature = "opencl")]
+pub mod kernels;
+#[cfg(all(feature = "opencl", unix, not(target_os = "macos")))]
+mod loader;
+#[cfg(feature = "opencl")]
+pub mod opencl;

@@ -1,0 +1,179 @@
+//! What can go wrong between here and a device, one line each.
+
+use crate::backend::BackendError;
+use ocl::ffi::*;
+use std::fmt;
+
+/// Why no device was found or why one failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// No OpenCL library, or a library without a driver behind it.
+    NoPlatform {
+        /// Whether the library itself was found.
+        library: bool,
+    },
+    /// Platforms, but no device on any of them.
+    NoDevice,
+    /// No device answers to what was asked for.
+    NoMatch {
+        /// The index or part of a name.
+        asked: String,
+        /// The devices that are there, `index name`.
+        there: Vec<String>,
+    },
+    /// A call of the OpenCL interface failed.
+    Call {
+        /// Name of the device, empty where none was chosen yet.
+        device: String,
+        /// Name of the OpenCL function, and of the kernel where there is one.
+        call: String,
+        /// The status it gave.
+        status: i32,
+    },
+    /// The driver's compiler refused a program.
+    Build {
+        /// Name of the device.
+        device: String,
+        /// Family of kernels, the name of its `.cl` file.
+        program: String,
+        /// What the compiler said, with its line breaks.
+        log: String,
+    },
+    /// The graph doesn't fit into the device's memory.
+    Memory {
+        /// Name of the device.
+        device: String,
+        /// What is too big.
+        what: String,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes there.
+        available: u64,
+    },
+    /// Not an OpenCL failure: what the device or the graph can't do.
+    Unfit {
+        /// Name of the device.
+        device: String,
+        /// Expected and got.
+        what: String,
+    },
+}
+
+/// The part of a build log that goes into one line.
+const LOG_CHARS: usize = 600;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NoPlatform { library: false } => {
+                f.write_str("no OpenCL platform was found: there is no libOpenCL on this machine")
+            }
+            Error::NoPlatform { library: true } => {
+                f.write_str("no OpenCL platform was found: libOpenCL is there, a driver (ICD) is not")
+            }
+            Error::NoDevice => f.write_str("no OpenCL device was found on any platform"),
+            Error::NoMatch { asked, there } => {
+                write!(f, "device \"{asked}\": expected an index or part of a name of: {}", there.join(", "))
+            }
+            Error::Call { device, call, status } if device.is_empty() => {
+                write!(f, "OpenCL: {call}: {}", Status(*status))
+            }
+            Error::Call { device, call, status } => write!(f, "device \"{device}\": {call}: {}", Status(*status)),
+            Error::Build { device, program, log } => {
+                let line = log.split_whitespace().collect::<Vec<_>>().join(" ");
+                let short: String = line.chars().take(LOG_CHARS).collect();
+                write!(f, "device \"{device}\": {program}.cl was not compiled: {short}")
+            }
+            Error::Memory { device, what, needed, available } => {
+                write!(f, "device \"{device}\": {what}: {} needed, {} available", Bytes(*needed), Bytes(*available))
+            }
+            Error::Unfit { device, what } => write!(f, "device \"{device}\": {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for BackendError {
+    fn from(error: Error) -> Self {
+        BackendError(error.to_string())
+    }
+}
+
+/// Bytes for a person.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n if n < 10 << 10 => write!(f, "{n} bytes"),
+            n if n < 10 << 20 => write!(f, "{} KiB", n.div_ceil(1 << 10)),
+            n => write!(f, "{} MiB", n.div_ceil(1 << 20)),
+        }
+    }
+}
+
+/// A status with its name, for those that users meet.
+struct Status(i32);
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.0 {
+            CL_DEVICE_NOT_FOUND => "CL_DEVICE_NOT_FOUND",
+            CL_DEVICE_NOT_AVAILABLE => "CL_DEVICE_NOT_AVAILABLE",
+            CL_COMPILER_NOT_AVAILABLE => "CL_COMPILER_NOT_AVAILABLE",
+            CL_MEM_OBJECT_ALLOCATION_FAILURE => "CL_MEM_OBJECT_ALLOCATION_FAILURE",
+            CL_OUT_OF_RESOURCES => "CL_OUT_OF_RESOURCES",
+            CL_OUT_OF_HOST_MEMORY => "CL_OUT_OF_HOST_MEMORY",
+            CL_BUILD_PROGRAM_FAILURE => "CL_BUILD_PROGRAM_FAILURE",
+            CL_INVALID_VALUE => "CL_INVALID_VALUE",
+            CL_INVALID_PLATFORM => "CL_INVALID_PLATFORM",
+            CL_INVALID_DEVICE => "CL_INVALID_DEVICE",
+            CL_INVALID_CONTEXT => "CL_INVALID_CONTEXT",
+            CL_INVALID_COMMAND_QUEUE => "CL_INVALID_COMMAND_QUEUE",
+            CL_INVALID_MEM_OBJECT => "CL_INVALID_MEM_OBJECT",
+            CL_INVALID_BUILD_OPTIONS => "CL_INVALID_BUILD_OPTIONS",
+            CL_INVALID_PROGRAM_EXECUTABLE => "CL_INVALID_PROGRAM_EXECUTABLE",
+            CL_INVALID_KERNEL_NAME => "CL_INVALID_KERNEL_NAME",
+            CL_INVALID_ARG_INDEX => "CL_INVALID_ARG_INDEX",
+            CL_INVALID_ARG_SIZE => "CL_INVALID_ARG_SIZE",
+            CL_INVALID_KERNEL_ARGS => "CL_INVALID_KERNEL_ARGS",
+            CL_INVALID_WORK_GROUP_SIZE => "CL_INVALID_WORK_GROUP_SIZE",
+            CL_INVALID_WORK_ITEM_SIZE => "CL_INVALID_WORK_ITEM_SIZE",
+            CL_INVALID_BUFFER_SIZE => "CL_INVALID_BUFFER_SIZE",
+            CL_INVALID_GLOBAL_WORK_SIZE => "CL_INVALID_GLOBAL_WORK_SIZE",
+            -1001 => "CL_PLATFORM_NOT_FOUND_KHR",
+            other => return write!(f, "status {other}"),
+        };
+        write!(f, "{name} ({})", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_is_one_line() {
+        let device = || "x".to_string();
+        let all = [
+            Error::NoPlatform { library: false },
+            Error::NoDevice,
+            Error::NoMatch { asked: "y".into(), there: vec!["0 x".into()] },
+            Error::Call { device: String::new(), call: "clGetPlatformIDs".into(), status: -9999 },
+            Error::Build { device: device(), program: "conv".into(), log: "a\n  b\r\n".repeat(1000) },
+            Error::Memory { device: device(), what: "weights".into(), needed: 1 << 40, available: 9 },
+            Error::Unfit { device: device(), what: "w".into() },
+        ];
+        for error in all {
+            let line = error.to_string();
+            assert!(!line.contains('\n') && line.len() < 1000, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_failed_call_names_device_call_and_status() {
+        let error = Error::Call { device: "x".into(), call: "clFinish".into(), status: CL_OUT_OF_RESOURCES };
+        assert_eq!(error.to_string(), "device \"x\": clFinish: CL_OUT_OF_RESOURCES (-5)");
+    }
+}

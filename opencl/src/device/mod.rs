@@ -1,0 +1,378 @@
+//! Platforms and devices: what is there, and which one is meant.
+//!
+//! [`list`] asks every platform for its devices, in the driver's order, which is that of `clinfo`. [`choose`] picks one.
+//! A [`Session`] is one device in use: a context, one in-order queue, and the objects made for it.
+//!
+//! Drivers are treated as hostile. Handles are released without looking at the status, statuses are plain numbers (a
+//! vendor may invent one), lengths that a driver reports are bounded before anything is allocated. This is why the
+//! calls go through `ocl`'s declarations ([`ocl::ffi`]) and not through its objects, which panic where a release fails
+//! or a status is unknown.
+
+mod error;
+mod session;
+
+pub use error::Error;
+pub use session::{Arg, Buffer, Kernel, Program, Session};
+
+use ocl::ffi::*;
+use std::fmt;
+
+/// Environment variable that chooses a device where nothing else does: an index or part of a name.
+pub const DEVICE_ENV: &str = "ONCILLA_DEVICE";
+
+/// Longest answer to a query that is believed.
+const MAX_ANSWER: usize = 1 << 20;
+/// Most platforms, and most devices of a platform, that are believed.
+const MAX_COUNT: u32 = 256;
+
+/// What a device calls itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The host's own cores behind OpenCL.
+    Cpu,
+    /// A graphics processor.
+    Gpu,
+    /// Anything else.
+    Accelerator,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Cpu => "cpu",
+            Kind::Gpu => "gpu",
+            Kind::Accelerator => "accelerator",
+        })
+    }
+}
+
+/// Facts about one device.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// Place in [`list`].
+    pub index: usize,
+    /// The device's name.
+    pub name: String,
+    /// Who made it.
+    pub vendor: String,
+    /// Version of its driver.
+    pub driver: String,
+    /// OpenCL version of the device, such as `OpenCL 3.0 pocl`.
+    pub version: String,
+    /// Name of its platform.
+    pub platform: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Number of compute units.
+    pub compute_units: u32,
+    /// Clock in MHz, 0 where the driver doesn't know.
+    pub clock_mhz: u32,
+    /// Bytes of global memory.
+    pub global_memory: u64,
+    /// Bytes of the biggest single buffer.
+    pub max_allocation: u64,
+    /// Most work items in a group, for a kernel that needs little.
+    pub max_work_group: usize,
+    /// Bytes of local memory.
+    pub local_memory: u64,
+    /// Floats in the vector registers: 8 with AVX2, 16 with AVX-512, often 1 on a GPU.
+    pub vector_width: u32,
+    /// Whether it computes in half precision.
+    pub fp16: bool,
+    /// Whether driver and compiler say that they work.
+    pub available: bool,
+    id: Handle,
+}
+
+/// A device's id. Platforms own their root devices, so that it stays valid and needs no release.
+#[derive(Clone, Copy, Debug)]
+struct Handle(cl_device_id);
+
+// SAFETY: OpenCL device ids may be used from any thread.
+unsafe impl Send for Handle {}
+// SAFETY: as above; every call that takes one is thread-safe.
+unsafe impl Sync for Handle {}
+
+/// Which device is meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// What [`DEVICE_ENV`] says; without it the first GPU, else the first accelerator, else the first device.
+    #[default]
+    Auto,
+    /// Place in [`list`].
+    Index(usize),
+    /// Part of the name of the device or of its platform, whatever the case; the first that matches.
+    Name(String),
+}
+
+impl From<&str> for DeviceChoice {
+    /// A number is an index, an empty text or `auto` is [`DeviceChoice::Auto`], anything else part of a name.
+    fn from(text: &str) -> Self {
+        let text = text.trim();
+        match text.parse() {
+            Ok(index) => DeviceChoice::Index(index),
+            Err(_) if text.is_empty() || text.eq_ignore_ascii_case("auto") => DeviceChoice::Auto,
+            Err(_) => DeviceChoice::Name(text.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {} ({}, {}, driver {}): {} compute units, {} MiB, largest buffer {} MiB, local {} KiB, work group {}, fp16 {}",
+            self.index,
+            self.name,
+            self.kind,
+            self.platform,
+            self.driver,
+            self.compute_units,
+            self.global_memory >> 20,
+            self.max_allocation >> 20,
+            self.local_memory >> 10,
+            self.max_work_group,
+            if self.fp16 { "yes" } else { "no" },
+        )
+    }
+}
+
+/// Every device of every platform. A platform that fails is left out, as long as another has a device.
+///
+/// # Errors
+/// If there is no platform or no device at all.
+pub fn list() -> Result<Vec<Device>, Error> {
+    let platforms = platforms()?;
+    let mut devices = Vec::new();
+    let mut failure = None;
+    for platform in platforms {
+        match device_ids(platform) {
+            Ok(ids) => {
+                let name = platform_name(platform);
+                for id in ids {
+                    devices.push(facts(devices.len(), &name, id));
+                }
+            }
+            Err(error) => failure = Some(error),
+        }
+    }
+    match (devices.is_empty(), failure) {
+        (false, _) => Ok(devices),
+        (true, Some(error)) => Err(error),
+        (true, None) => Err(Error::NoDevice),
+    }
+}
+
+/// The device that is meant.
+///
+/// # Errors
+/// If there is none, or none that answers to `choice`.
+pub fn choose(choice: &DeviceChoice) -> Result<Device, Error> {
+    let devices = list()?;
+    let choice = match choice {
+        DeviceChoice::Auto => DeviceChoice::from(std::env::var(DEVICE_ENV).unwrap_or_default().as_str()),
+        other => other.clone(),
+    };
+    let at = pick(&choice, &devices).ok_or_else(|| Error::NoMatch {
+        asked: match &choice {
+            DeviceChoice::Auto => "auto".to_string(),
+            DeviceChoice::Index(index) => index.to_string(),
+            DeviceChoice::Name(name) => name.clone(),
+        },
+        there: devices.iter().map(|d| format!("{} {}", d.index, d.name)).collect(),
+    })?;
+    Ok(devices[at].clone())
+}
+
+fn pick(choice: &DeviceChoice, devices: &[Device]) -> Option<usize> {
+    match choice {
+        DeviceChoice::Index(index) => devices.iter().position(|d| d.index == *index),
+        DeviceChoice::Name(name) => {
+            let name = name.to_lowercase();
+            let named = |text: &str| text.to_lowercase().contains(&name);
+            devices.iter().position(|d| named(&d.name)).or_else(|| devices.iter().position(|d| named(&d.platform)))
+        }
+        DeviceChoice::Auto => {
+            let first = |kind| devices.iter().position(|d| d.available && d.kind == kind);
+            first(Kind::Gpu).or_else(|| first(Kind::Accelerator)).or(if devices.is_empty() { None } else { Some(0) })
+        }
+    }
+}
+
+/// `Ok` for `CL_SUCCESS`, before a device is chosen.
+fn check(call: &str, status: cl_int) -> Result<(), Error> {
+    match status {
+        CL_SUCCESS => Ok(()),
+        status => Err(Error::Call { device: String::new(), call: call.to_string(), status }),
+    }
+}
+
+fn platforms() -> Result<Vec<cl_platform_id>, Error> {
+    let library = library_found();
+    let mut count = 0;
+    // SAFETY: no list is asked for, `count` is a place for the count.
+    let status = unsafe { clGetPlatformIDs(0, std::ptr::null_mut(), &mut count) };
+    if status == -1001 || (status == CL_SUCCESS && count == 0) {
+        return Err(Error::NoPlatform { library });
+    }
+    check("clGetPlatformIDs", status)?;
+    let count = count.min(MAX_COUNT);
+    let mut ids = vec![std::ptr::null_mut(); count as usize];
+    // SAFETY: `ids` has room for `count` ids.
+    check("clGetPlatformIDs", unsafe { clGetPlatformIDs(count, ids.as_mut_ptr(), std::ptr::null_mut()) })?;
+    ids.retain(|id| !id.is_null());
+    Ok(ids)
+}
+
+#[cfg(all(unix, not(target_os = "macos")))]
+fn library_found() -> bool {
+    crate::loader::found()
+}
+
+#[cfg(not(all(unix, not(target_os = "macos"))))]
+fn library_found() -> bool {
+    true
+}
+
+fn device_ids(platform: cl_platform_id) -> Result<Vec<cl_device_id>, Error> {
+    let mut count = 0;
+    // SAFETY: `platform` came from the library, no list is asked for, `count` is a place for the count.
+    let status = unsafe { clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, std::ptr::null_mut(), &mut count) };
+    if status == CL_DEVICE_NOT_FOUND {
+        return Ok(Vec::new());
+    }
+    check("clGetDeviceIDs", status)?;
+    let count = count.min(MAX_COUNT);
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let mut ids = vec![std::ptr::null_mut(); count as usize];
+    // SAFETY: `ids` has room for `count` ids.
+    let status = unsafe { clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids.as_mut_ptr(), std::ptr::null_mut()) };
+    check("clGetDeviceIDs", status)?;
+    ids.retain(|id| !id.is_null());
+    Ok(ids)
+}
+
+/// Runs a query of the OpenCL kind twice: for the length, then for the bytes. Empty where the driver refuses.
+fn answer(query: impl Fn(size_t, *mut c_void, *mut size_t) -> cl_int) -> Vec<u8> {
+    let mut length = 0;
+    if query(0, std::ptr::null_mut(), &mut length) != CL_SUCCESS || length == 0 || length > MAX_ANSWER {
+        return Vec::new();
+    }
+    let mut bytes = vec![0u8; length];
+    match query(length, bytes.as_mut_ptr().cast(), std::ptr::null_mut()) {
+        CL_SUCCESS => bytes,
+        _ => Vec::new(),
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn platform_name(platform: cl_platform_id) -> String {
+    // SAFETY: `platform` came from the library; `answer` passes null or as many bytes as it says.
+    text(&answer(|n, at, len| unsafe { clGetPlatformInfo(platform, CL_PLATFORM_NAME, n, at, len) }))
+}
+
+/// Asks one device one thing.
+struct Query(cl_device_id);
+
+impl Query {
+    fn bytes(&self, what: cl_device_info) -> Vec<u8> {
+        // SAFETY: the device came from the library; `answer` passes null or as many bytes as it says.
+        answer(|n, at, len| unsafe { clGetDeviceInfo(self.0, what, n, at, len) })
+    }
+
+    fn text(&self, what: cl_device_info) -> String {
+        text(&self.bytes(what))
+    }
+
+    /// A number of 4 or 8 bytes, as the device has it; 0 where the driver refuses.
+    fn number(&self, what: cl_device_info) -> u64 {
+        let bytes = self.bytes(what);
+        match bytes.len() {
+            4 => bytes.try_into().map_or(0, u32::from_ne_bytes).into(),
+            8 => bytes.try_into().map_or(0, u64::from_ne_bytes),
+            _ => 0,
+        }
+    }
+}
+
+fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
+    let ask = Query(id);
+    let bits = ask.number(CL_DEVICE_TYPE);
+    let small = |what| u32::try_from(ask.number(what)).unwrap_or(u32::MAX);
+    Device {
+        index,
+        name: ask.text(CL_DEVICE_NAME),
+        vendor: ask.text(CL_DEVICE_VENDOR),
+        driver: ask.text(CL_DRIVER_VERSION),
+        version: ask.text(CL_DEVICE_VERSION),
+        platform: platform.to_string(),
+        kind: match bits {
+            bits if bits & CL_DEVICE_TYPE_GPU != 0 => Kind::Gpu,
+            bits if bits & CL_DEVICE_TYPE_CPU != 0 => Kind::Cpu,
+            _ => Kind::Accelerator,
+        },
+        compute_units: small(CL_DEVICE_MAX_COMPUTE_UNITS),
+        clock_mhz: small(CL_DEVICE_MAX_CLOCK_FREQUENCY),
+        global_memory: ask.number(CL_DEVICE_GLOBAL_MEM_SIZE),
+        max_allocation: ask.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+        max_work_group: ask.number(CL_DEVICE_MAX_WORK_GROUP_SIZE) as usize,
+        local_memory: ask.number(CL_DEVICE_LOCAL_MEM_SIZE),
+        vector_width: small(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
+        fp16: ask.text(CL_DEVICE_EXTENSIONS).split(' ').any(|e| e == "cl_khr_fp16"),
+        available: ask.number(CL_DEVICE_AVAILABLE) != 0 && ask.number(CL_DEVICE_COMPILER_AVAILABLE) != 0,
+        id: Handle(id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(index: usize, name: &str, kind: Kind) -> Device {
+        Device {
+            index,
+            name: name.to_string(),
+            vendor: String::new(),
+            driver: String::new(),
+            version: String::new(),
+            platform: "Platform P".to_string(),
+            kind,
+            compute_units: 1,
+            clock_mhz: 0,
+            global_memory: 0,
+            max_allocation: 0,
+            max_work_group: 1,
+            local_memory: 0,
+            vector_width: 1,
+            fp16: false,
+            available: true,
+            id: Handle(std::ptr::null_mut()),
+        }
+    }
+
+    #[test]
+    fn a_choice_is_an_index_a_part_of_a_name_or_nothing() {
+        assert_eq!(DeviceChoice::from(" 2 "), DeviceChoice::Index(2));
+        assert_eq!(DeviceChoice::from("Mali"), DeviceChoice::Name("Mali".to_string()));
+        assert_eq!(DeviceChoice::from("auto"), DeviceChoice::Auto);
+        assert_eq!(DeviceChoice::from(""), DeviceChoice::Auto);
+    }
+
+    #[test]
+    fn a_gpu_comes_before_a_cpu_and_names_match_in_part() {
+        let devices = [device(0, "Some CPU", Kind::Cpu), device(1, "Mali-G610", Kind::Gpu)];
+        assert_eq!(pick(&DeviceChoice::Auto, &devices), Some(1));
+        assert_eq!(pick(&DeviceChoice::Auto, &devices[..1]), Some(0));
+        assert_eq!(pick(&DeviceChoice::Auto, &[]), None);
+        assert_eq!(pick(&DeviceChoice::from("cpu"), &devices), Some(0));
+        assert_eq!(pick(&DeviceChoice::from("platform p"), &devices), Some(0));
+        assert_eq!(pick(&DeviceChoice::from("7"), &devices), None);
+        assert_eq!(pick(&DeviceChoice::from("Adreno"), &devices), None);
+    }
+}

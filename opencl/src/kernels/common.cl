@@ -1,0 +1,38 @@
+// What every family shares. It stands before the family's own text in each program.
+//
+// Options: VARIANT_CPU or VARIANT_GPU; VEC, the floats of a vector, with VARIANT_CPU only.
+//
+// No builtin fma() anywhere: some drivers emulate it (26 times slower on an Adreno X1). a * b + c may be contracted.
+
+// Values of `act`, in the order of Activation in graph.rs.
+#define ACT_NONE 0
+#define ACT_RELU 1
+#define ACT_MISH 2
+#define ACT_TANH 3
+
+// A relu that keeps a NaN, which fmax() would hide from the check of the outputs.
+//
+// mish(x) = x tanh(ln(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2); the quotient is 1 in float from x = 20 on, and
+// the bound keeps e^x from overflowing.
+#define ACTIVATE(NAME, T)                                                                                              \
+    static inline T NAME(T x, int act) {                                                                               \
+        if (act == ACT_RELU) return x < (T)0.0f ? (T)0.0f : x;                                                         \
+        if (act == ACT_TANH) return tanh(x);                                                                           \
+        if (act == ACT_MISH) {                                                                                         \
+            T e = exp(fmin(x, (T)20.0f));                                                                              \
+            T n = e * (e + 2.0f);                                                                                      \
+            return x * (n / (n + 2.0f));                                                                               \
+        }                                                                                                              \
+        return x;                                                                                                      \
+    }
+
+ACTIVATE(activate, float)
+
+#ifdef VARIANT_CPU
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+typedef CAT(float, VEC) vecf;
+#define vec_load CAT(vload, VEC)
+#define vec_store CAT(vstore, VEC)
+ACTIVATE(activate_vec, vecf)
+#endif

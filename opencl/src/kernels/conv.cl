@@ -1,0 +1,215 @@
+// Convolution 3x3 and 1x1 with bias, residual and activation in one pass.
+//
+//   out[n][o][y][x] = act(bias[o] + residual[n][o][y][x] + sum over c, i, j of w[o][c][i][j] in[n][c][y+i-p][x+j-p])
+//
+// with p = (kernel - 1) / 2 and zeros outside the board. `act` and `has_residual` are the same for all work items.
+//
+// Options besides those of common.cl: SIDE, squares along an edge of the board. Strides count floats of one position.
+
+#define SQUARES (SIDE * SIDE)
+
+#ifdef VARIANT_CPU
+// For the cores of a host: everything in registers, no local memory, no barrier, work-groups of one item.
+//
+// One work item makes one row of up to TW squares in one panel of VEC output channels: TW accumulators of VEC floats, so
+// that a square of the input is broadcast once and used `kernel` times. Rows outside the board cost nothing.
+//
+//   range     [batch * SIDE * tiles in a row][panels of output channels]: dimension 0 runs fastest and reuses the panel
+//   input     [n][block of channels][square][IV], IV = 1 (planes) or VEC (blocked); channels of the last block that the
+//             layer doesn't have meet weights of zero
+//   weights   [panel][i][c][j][VEC], c counts in_blocks * IV channels
+//   bias      [panel][VEC]
+//   residual  [n][block][square][residual_block], output [n][panel][square][VEC]
+//   local     none
+//
+// Options: TW, squares of a tile, SIDE or less.
+
+#define TILES_X ((SIDE + TW - 1) / TW)
+
+static inline void conv_row(const int K, const int IV, global const float *restrict input, int in_blocks,
+                            int in_stride, global const float *restrict weights, global const float *restrict bias,
+                            global const float *restrict residual, int has_residual, int residual_block,
+                            int residual_stride, global float *restrict output, int out_stride, int act, int batch) {
+    const int item = get_global_id(0);
+    const int panel = get_global_id(1);
+    const int n = item / (SIDE * TILES_X);
+    const int y = item / TILES_X % SIDE;
+    const int x0 = item % TILES_X * TW;
+    if (n >= batch) return;
+
+    vecf acc[TW];
+    const vecf start = vec_load(panel, bias);
+#pragma unroll
+    for (int t = 0; t < TW; t++) acc[t] = start;
+
+    for (int i = 0; i < K; i++) {
+        const int row = y + i - K / 2;
+        if (row < 0 || row >= SIDE) continue;
+        global const float *w = weights + (size_t)(panel * K + i) * in_blocks * IV * K * VEC;
+        for (int block = 0; block < in_blocks; block++) {
+            global const float *from = input + (size_t)n * in_stride + ((block * SIDE + row) * SIDE + x0) * IV;
+            for (int c = 0; c < IV; c++) {
+                vecf tap[3];
+#pragma unroll
+                for (int j = 0; j < K; j++) tap[j] = vec_load(j, w);
+                w += K * VEC;
+#pragma unroll
+                for (int s = -(K / 2); s < TW + K / 2; s++) {
+                    // A tile as wide as the board knows its borders when it is compiled.
+                    if (TILES_X == 1 && (s < 0 || s >= SIDE)) continue;
+                    const int inside = TILES_X == 1 || (x0 + s >= 0 && x0 + s < SIDE);
+                    const float a = inside ? from[s * IV + c] : 0.0f;
+#pragma unroll
+                    for (int j = 0; j < K; j++) {
+                        const int t = s - j + K / 2;
+                        if (t >= 0 && t < TW) acc[t] += a * tap[j];
+                    }
+                }
+            }
+        }
+    }
+
+#pragma unroll
+    for (int t = 0; t < TW; t++) {
+        const int x = x0 + t;
+        if (x >= SIDE) break;
+        const int square = y * SIDE + x;
+        vecf z = acc[t];
+        if (has_residual) {
+            global const float *r = residual + (size_t)n * residual_stride;
+            if (residual_block == VEC) {
+                z += vec_load(panel * SQUARES + square, r);
+            } else {
+                // Planes: the residual is the input of the network. Padding channels read nothing.
+                float lanes[VEC];
+                for (int k = 0; k < VEC; k++) {
+                    const int at = (panel * VEC + k) * SQUARES + square;
+                    lanes[k] = at < residual_stride ? r[at] : 0.0f;
+                }
+                z += vec_load(0, lanes);
+            }
+        }
+        vec_store(activate_vec(z, act), panel * SQUARES + square, output + (size_t)n * out_stride);
+    }
+}
+
+#define CONV(NAME, K, IV)                                                                                              \
+    kernel void NAME(global const float *restrict input, int in_blocks, int in_stride,                                 \
+                     global const float *restrict weights, global const float *restrict bias,                          \
+                     global const float *restrict residual, int has_residual, int residual_block,                      \
+                     int residual_stride, global float *restrict output, int out_stride, int act, int batch) {         \
+        conv_row(K, IV, input, in_blocks, in_stride, weights, bias, residual, has_residual, residual_block,            \
+                 residual_stride, output, out_stride, act, batch);                                                     \
+    }
+
+CONV(conv3_planes, 3, 1)
+CONV(conv3_blocked, 3, VEC)
+CONV(conv1_planes, 1, 1)
+CONV(conv1_blocked, 1, VEC)
+#endif
+
+#ifdef VARIANT_GPU
+// For a GPU: a matrix product of pixels (all squares of the batch) by output channels, tiles of both in local memory.
+// The matrix of the input is never written: each element of a tile is looked up on the board.
+//
+// A group of LX x 8 items makes 4 LX pixels by 32 channels; an item makes 4 pixels, LX apart so that neighbours write to
+// neighbouring addresses, by 4 channels. The sum over kk = c * kernel^2 + i * kernel + j is taken 8 at a time.
+//
+//   range     [ceil(batch * SQUARES / (4 LX)) * LX][ceil(channels / 32) * 8], groups of [LX][8]
+//   input     [n][channel][square]
+//   weights   [kk][channels rounded up to 32], zeros in the padding
+//   bias      [channels rounded up to 32]
+//   residual, output  [n][channel][square]
+//   local     8 * (4 LX + 32) floats
+//
+// Options: LX, a power of two.
+
+#define LY 8
+#define PIXELS (4 * LX)
+#define CHANNELS 32
+#define DEPTH 8
+
+static inline void conv_tile(const int K, global const float *restrict input, int in_channels, int in_stride,
+                             global const float *restrict weights, global const float *restrict bias,
+                             global const float *restrict residual, int has_residual, int residual_stride,
+                             global float *restrict output, int out_channels, int out_stride, int act, int batch,
+                             local float *pixels, local float *channels) {
+    const int lx = get_local_id(0);
+    const int ly = get_local_id(1);
+    const int lane = ly * LX + lx;
+    const int first_pixel = get_group_id(0) * PIXELS;
+    const int first_channel = get_group_id(1) * CHANNELS;
+    const int padded = get_num_groups(1) * CHANNELS;
+    const int depth = in_channels * K * K;
+
+    // LX * LY items are two rows of PIXELS: an item loads the same pixel of every second row.
+    const int load_pixel = lane % PIXELS;
+    const int load_row = lane / PIXELS;
+    const int at = first_pixel + load_pixel;
+    const int load_n = at / SQUARES;
+    const int load_square = at % SQUARES;
+    const int load_y = load_square / SIDE;
+    const int load_x = load_square % SIDE;
+    global const float *from = input + (size_t)load_n * in_stride + load_square;
+
+    float acc[4][4];
+    for (int p = 0; p < 4; p++)
+        for (int c = 0; c < 4; c++) acc[p][c] = bias[first_channel + ly * 4 + c];
+
+    for (int start = 0; start < depth; start += DEPTH) {
+        for (int row = load_row; row < DEPTH; row += LX * LY / PIXELS) {
+            const int kk = start + row;
+            const int c = kk / (K * K);
+            const int dy = kk % (K * K) / K - K / 2;
+            const int dx = kk % K - K / 2;
+            const int inside = kk < depth && load_n < batch && load_y + dy >= 0 && load_y + dy < SIDE &&
+                               load_x + dx >= 0 && load_x + dx < SIDE;
+            pixels[row * PIXELS + load_pixel] = inside ? from[c * SQUARES + dy * SIDE + dx] : 0.0f;
+        }
+        for (int e = lane; e < DEPTH * CHANNELS; e += LX * LY) {
+            const int kk = start + e / CHANNELS;
+            channels[e] = kk < depth ? weights[(size_t)kk * padded + first_channel + e % CHANNELS] : 0.0f;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int row = 0; row < DEPTH; row++) {
+            const float4 b = vload4(0, channels + row * CHANNELS + ly * 4);
+            for (int p = 0; p < 4; p++) {
+                const float a = pixels[row * PIXELS + lx + p * LX];
+                acc[p][0] += a * b.x;
+                acc[p][1] += a * b.y;
+                acc[p][2] += a * b.z;
+                acc[p][3] += a * b.w;
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+
+    for (int p = 0; p < 4; p++) {
+        const int pixel = first_pixel + lx + p * LX;
+        const int n = pixel / SQUARES;
+        const int square = pixel % SQUARES;
+        if (n >= batch) continue;
+        for (int c = 0; c < 4; c++) {
+            const int channel = first_channel + ly * 4 + c;
+            if (channel >= out_channels) continue;
+            float z = acc[p][c];
+            if (has_residual) z += residual[(size_t)n * residual_stride + channel * SQUARES + square];
+            output[(size_t)n * out_stride + channel * SQUARES + square] = activate(z, act);
+        }
+    }
+}
+
+#define CONV(NAME, K)                                                                                                  \
+    kernel void NAME(global const float *restrict input, int in_channels, int in_stride,                               \
+                     global const float *restrict weights, global const float *restrict bias,                          \
+                     global const float *restrict residual, int has_residual, int residual_stride,                     \
+                     global float *restrict output, int out_channels, int out_stride, int act, int batch) {            \
+        local float pixels[DEPTH * PIXELS];                                                                            \
+        local float channels[DEPTH * CHANNELS];                                                                        \
+        conv_tile(K, input, in_channels, in_stride, weights, bias, residual, has_residual, residual_stride, output,    \
+                  out_channels, out_stride, act, batch, pixels, channels);                                             \
+    }
+
+CONV(conv3, 3)
+CONV(conv1, 1)
+#endif

@@ -1,0 +1,160 @@
+//! Launches `conv.cl`.
+
+use super::layout::Layout;
+use super::{Family, Kernels, Launch, Range, Value, Variant, activation_code};
+use crate::device::{Arg, Error};
+use crate::graph::{Activation, Shape};
+
+const FAMILY: Family = Family { name: "conv", source: include_str!("conv.cl") };
+
+/// Widest tile of the CPU variant: with more accumulators AVX2 runs out of registers.
+const MAX_TILE: usize = 8;
+/// Output channels of a group in the GPU variant, `CHANNELS` in conv.cl.
+const GPU_CHANNELS: usize = 32;
+/// Groups of the GPU variant are `LX` by 8 items.
+const GPU_LY: usize = 8;
+const GPU_LX: [usize; 5] = [16, 8, 4, 2, 1];
+
+/// A convolution with all that is fused into it.
+#[derive(Debug)]
+pub struct Conv<'a> {
+    /// What is convolved.
+    pub input: &'a Value,
+    /// 1 or 3.
+    pub kernel: usize,
+    /// `[channels][input channels][kernel][kernel]`.
+    pub weights: &'a [f32],
+    /// `[channels]`.
+    pub bias: &'a [f32],
+    /// Added before the activation.
+    pub residual: Option<&'a Value>,
+    /// Applied last.
+    pub activation: Activation,
+    /// Where the result goes, another buffer than the input's.
+    pub output: &'a Value,
+}
+
+/// The edge of a square board.
+pub fn side_of(squares: usize) -> Option<usize> {
+    let side = squares.isqrt();
+    (side * side == squares && side > 0).then_some(side)
+}
+
+/// How a convolution's output is stored.
+pub fn output_layout(kernels: &Kernels<'_>, shape: Shape) -> Layout {
+    Layout::blocked(shape, kernels.block())
+}
+
+/// Floats that the packed weights take on the device.
+pub fn weight_floats(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize) -> usize {
+    let padded = match kernels.variant {
+        Variant::Cpu => channels.next_multiple_of(kernels.vec),
+        Variant::Gpu => channels.next_multiple_of(GPU_CHANNELS),
+    };
+    padded * (input.blocks() * input.block * kernel * kernel + 1)
+}
+
+/// Packs the weights, and makes the launch.
+///
+/// # Errors
+/// If the board isn't square or the driver fails.
+pub fn launch(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launch, Error> {
+    kernels.check(&[conv.input, conv.output])?;
+    kernels.check(conv.residual.as_slice())?;
+    let squares = conv.input.layout.shape.squares;
+    let Some(side) = side_of(squares) else {
+        return Err(kernels.unfit(format!("a convolution needs a square board, got {squares} squares")));
+    };
+    match kernels.variant {
+        Variant::Cpu => launch_rows(kernels, conv, side),
+        Variant::Gpu => launch_tiles(kernels, conv, side),
+    }
+}
+
+fn launch_rows(kernels: &mut Kernels<'_>, conv: &Conv<'_>, side: usize) -> Result<Launch, Error> {
+    let (from, to) = (conv.input.layout, conv.output.layout);
+    let name = match (conv.kernel, from.block) {
+        (3, 1) => "conv3_planes",
+        (3, _) => "conv3_blocked",
+        (_, 1) => "conv1_planes",
+        _ => "conv1_blocked",
+    };
+    let weights = kernels.session.upload(&pack_rows(conv, kernels.vec))?;
+    let mut padded = conv.bias.to_vec();
+    padded.resize(to.blocks() * kernels.vec, 0.0);
+    let bias = kernels.session.upload(&padded)?;
+    let residual = conv.residual.unwrap_or(conv.input);
+    let args = [
+        Arg::Buffer(&conv.input.buffer),
+        Arg::Int(from.blocks()),
+        Arg::Int(from.stride()),
+        Arg::Buffer(&weights),
+        Arg::Buffer(&bias),
+        Arg::Buffer(&residual.buffer),
+        Arg::Int(conv.residual.is_some().into()),
+        Arg::Int(residual.layout.block),
+        Arg::Int(residual.layout.stride()),
+        Arg::Buffer(&conv.output.buffer),
+        Arg::Int(to.stride()),
+        Arg::Int(activation_code(conv.activation)),
+    ];
+    let tiles = side.div_ceil(MAX_TILE);
+    let options = format!("-DSIDE={side} -DTW={}", side.div_ceil(tiles));
+    let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
+    let range = Range { each: side * tiles, whole: 1, across: to.blocks(), local: [1, 1] };
+    Ok(Launch::new(kernels, kernel, range, args.len()))
+}
+
+/// `[panel][i][input channel, padded][j][vec]`.
+fn pack_rows(conv: &Conv<'_>, vec: usize) -> Vec<f32> {
+    let (k, from) = (conv.kernel, conv.input.layout);
+    let (inputs, padded) = (from.shape.channels, from.blocks() * from.block);
+    let channels = conv.bias.len();
+    let mut packed = vec![0.0; channels.next_multiple_of(vec) * k * padded * k];
+    for (at, &w) in conv.weights.iter().enumerate() {
+        let (o, c, i, j) = (at / (inputs * k * k), at / (k * k) % inputs, at / k % k, at % k);
+        packed[((((o / vec * k + i) * padded + c) * k) + j) * vec + o % vec] = w;
+    }
+    packed
+}
+
+fn launch_tiles(kernels: &mut Kernels<'_>, conv: &Conv<'_>, side: usize) -> Result<Launch, Error> {
+    let (from, to) = (conv.input.layout, conv.output.layout);
+    let channels = to.shape.channels;
+    let padded = channels.next_multiple_of(GPU_CHANNELS);
+    let weights = kernels.session.upload(&pack_tiles(conv, padded))?;
+    let mut padded_bias = conv.bias.to_vec();
+    padded_bias.resize(padded, 0.0);
+    let bias = kernels.session.upload(&padded_bias)?;
+    let residual = conv.residual.unwrap_or(conv.input);
+    let args = [
+        Arg::Buffer(&conv.input.buffer),
+        Arg::Int(from.shape.channels),
+        Arg::Int(from.stride()),
+        Arg::Buffer(&weights),
+        Arg::Buffer(&bias),
+        Arg::Buffer(&residual.buffer),
+        Arg::Int(conv.residual.is_some().into()),
+        Arg::Int(residual.layout.stride()),
+        Arg::Buffer(&conv.output.buffer),
+        Arg::Int(channels),
+        Arg::Int(to.stride()),
+        Arg::Int(activation_code(conv.activation)),
+    ];
+    let name = if conv.kernel == 3 { "conv3" } else { "conv1" };
+    let items = |lx| lx * GPU_LY;
+    let options = |lx| format!("-DSIDE={side} -DLX={lx}");
+    let (kernel, lx) = kernels.kernel_in_groups(FAMILY, &GPU_LX, items, options, name, &args)?;
+    let range = Range { each: side * side, whole: 4 * lx, across: padded / GPU_CHANNELS, local: [lx, GPU_LY] };
+    Ok(Launch::new(kernels, kernel, range, args.len()))
+}
+
+/// `[input channel][i][j][channels, padded]`.
+fn pack_tiles(conv: &Conv<'_>, padded: usize) -> Vec<f32> {
+    let depth = conv.input.layout.shape.channels * conv.kernel * conv.kernel;
+    let mut packed = vec![0.0; depth * padded];
+    for (at, &w) in conv.weights.iter().enumerate() {
+        packed[at % depth * padded + at / depth] = w;
+    }
+    packed
+}

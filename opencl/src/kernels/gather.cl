@@ -1,0 +1,14 @@
+// Picks elements: out[n][i] = in[n][indices[i]].
+//
+//   range     [batch][ceil(count / LANES) * LANES], groups of [1][LANES]; one text for both variants
+//   indices   places in the stored layout of the input, below in_stride
+//   local     none
+//
+// Options: LANES, items of a group.
+
+kernel void gather(global const float *restrict input, int in_stride, global const uint *restrict indices, int count,
+                   global float *restrict output, int out_stride, int batch) {
+    const int n = get_global_id(0);
+    const int i = get_global_id(1);
+    if (n < batch && i < count) output[(size_t)n * out_stride + i] = input[(size_t)n * in_stride + indices[i]];
+}

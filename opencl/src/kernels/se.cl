@@ -1,0 +1,126 @@
+// Squeeze and excitation with residual and activation, in place on the convolution's output z.
+//
+//   p[c] = mean of z[n][c] over the squares        h = act(w1 p + b1)        (g, b) = w2 h + b2
+//   z[n][c][s] = act(sigmoid(g[c]) z[n][c][s] + b[c] + residual[n][c][s])
+//
+// Strides count floats of one position.
+
+#ifdef VARIANT_CPU
+// One work item takes one position: a position's block is small beside the convolution before it, and a second launch
+// would cost more than the work that a second core could take.
+//
+//   range     [batch][1], groups of one item
+//   z         [n][block of channels][square][VEC]
+//   w1        [channel, padded to VEC][hidden_blocks][VEC], zeros in the padding
+//   b1        [hidden_blocks][VEC]
+//   w2        [hidden][2 * blocks][VEC]: scales, then shifts
+//   b2        [2 * blocks][VEC]
+//   residual  [n][block][square][residual_block]
+//   scratch   [n][blocks + hidden_blocks + 2 * blocks][VEC]
+//   local     none
+
+kernel void se(global float *restrict z, int blocks, int squares, int stride, global const float *restrict w1,
+               global const float *restrict b1, int hidden, int hidden_blocks, global const float *restrict w2,
+               global const float *restrict b2, global const float *restrict residual, int has_residual,
+               int residual_block, int residual_stride, global float *restrict scratch, int act, int batch) {
+    const int n = get_global_id(0);
+    if (n >= batch) return;
+    z += (size_t)n * stride;
+    residual += (size_t)n * residual_stride;
+    global float *pool = scratch + (size_t)n * (3 * blocks + hidden_blocks) * VEC;
+    global float *h = pool + blocks * VEC;
+    global float *excite = h + hidden_blocks * VEC;
+
+    const float share = 1.0f / squares;
+    for (int block = 0; block < blocks; block++) {
+        vecf sum = 0.0f;
+        for (int s = 0; s < squares; s++) sum += vec_load(block * squares + s, z);
+        vec_store(sum * share, block, pool);
+    }
+    for (int k = 0; k < hidden_blocks; k++) {
+        vecf sum = vec_load(k, b1);
+        for (int c = 0; c < blocks * VEC; c++) sum += pool[c] * vec_load(c * hidden_blocks + k, w1);
+        vec_store(activate_vec(sum, act), k, h);
+    }
+    for (int block = 0; block < 2 * blocks; block++) {
+        vecf sum = vec_load(block, b2);
+        for (int k = 0; k < hidden; k++) sum += h[k] * vec_load(k * 2 * blocks + block, w2);
+        vec_store(sum, block, excite);
+    }
+    for (int block = 0; block < blocks; block++) {
+        const vecf scale = 1.0f / (1.0f + exp(-vec_load(block, excite)));
+        const vecf shift = vec_load(blocks + block, excite);
+        for (int s = 0; s < squares; s++) {
+            const int at = block * squares + s;
+            vecf x = scale * vec_load(at, z) + shift;
+            if (has_residual) {
+                if (residual_block == VEC) {
+                    x += vec_load(at, residual);
+                } else {
+                    float lanes[VEC];
+                    for (int k = 0; k < VEC; k++) {
+                        const int from = (block * VEC + k) * squares + s;
+                        lanes[k] = from < residual_stride ? residual[from] : 0.0f;
+                    }
+                    x += vec_load(0, lanes);
+                }
+            }
+            vec_store(activate_vec(x, act), at, z);
+        }
+    }
+}
+#endif
+
+#ifdef VARIANT_GPU
+// One group of LANES items takes one position; vectors between the steps stay in local memory.
+//
+//   range     [batch * LANES][1], groups of [LANES][1]
+//   z, residual  [n][channel][square]
+//   w1        [channel][hidden], b1 [hidden]
+//   w2        [hidden][2 * channels]: scales, then shifts; b2 [2 * channels]
+//   local     partial [channels * 8], h [hidden], excite [2 * channels] floats
+//
+// Options: LANES, a multiple of 8.
+
+kernel void se(global float *restrict z, int channels, int squares, int stride, global const float *restrict w1,
+               global const float *restrict b1, int hidden, global const float *restrict w2,
+               global const float *restrict b2, global const float *restrict residual, int has_residual,
+               int residual_stride, int act, local float *partial, local float *h, local float *excite, int batch) {
+    const int n = get_group_id(0);
+    const int lane = get_local_id(0);
+    z += (size_t)n * stride;
+    residual += (size_t)n * residual_stride;
+
+    // Eight neighbouring lanes read eight neighbouring squares.
+    for (int c = lane / 8; c < channels; c += LANES / 8) {
+        float sum = 0.0f;
+        for (int s = lane % 8; s < squares; s += 8) sum += z[c * squares + s];
+        partial[c * 8 + lane % 8] = sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int c = lane; c < channels; c += LANES) {
+        float sum = 0.0f;
+        for (int k = 0; k < 8; k++) sum += partial[c * 8 + k];
+        partial[c * 8] = sum / squares;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = lane; k < hidden; k += LANES) {
+        float sum = b1[k];
+        for (int c = 0; c < channels; c++) sum += partial[c * 8] * w1[c * hidden + k];
+        h[k] = activate(sum, act);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int c = lane; c < 2 * channels; c += LANES) {
+        float sum = b2[c];
+        for (int k = 0; k < hidden; k++) sum += h[k] * w2[k * 2 * channels + c];
+        excite[c] = c < channels ? 1.0f / (1.0f + exp(-sum)) : sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int at = lane; at < channels * squares; at += LANES) {
+        const int c = at / squares;
+        float x = excite[c] * z[at] + excite[channels + c];
+        if (has_residual) x += residual[at];
+        z[at] = activate(x, act);
+    }
+}
+#endif

@@ -1,0 +1,147 @@
+//! Launches `se.cl`.
+
+use super::{Family, Kernels, Launch, Range, Value, Variant, activation_code};
+use crate::device::{Arg, Error};
+use crate::graph::{Activation, SqueezeExcite};
+
+const FAMILY: Family = Family { name: "se", source: include_str!("se.cl") };
+
+/// Items of a group in the GPU variant.
+const GPU_LANES: [usize; 4] = [64, 32, 16, 8];
+
+/// Squeeze and excitation of what a convolution made, in place.
+#[derive(Debug)]
+pub struct Se<'a> {
+    /// The convolution's output, bias included, before any activation.
+    pub value: &'a Value,
+    /// Weights of the two layers.
+    pub weights: &'a SqueezeExcite,
+    /// Added before the activation.
+    pub residual: Option<&'a Value>,
+    /// Of the hidden layer, and applied last.
+    pub activation: Activation,
+}
+
+/// Floats that the packed weights and the scratch memory take on the device.
+pub fn weight_floats(kernels: &Kernels<'_>, channels: usize, hidden: usize) -> usize {
+    let (vec, batch) = (kernels.block(), kernels.max_batch);
+    let (channels, padded) = (channels.next_multiple_of(vec), hidden.next_multiple_of(vec));
+    let scratch = if kernels.variant == Variant::Cpu { batch * (3 * channels + padded) } else { 0 };
+    padded * (channels + 1) + 2 * channels * (hidden + 1) + scratch
+}
+
+/// Packs the weights, and makes the launch.
+///
+/// # Errors
+/// If the local memory is too small or the driver fails.
+pub fn launch(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error> {
+    kernels.check(&[se.value])?;
+    kernels.check(se.residual.as_slice())?;
+    match kernels.variant {
+        Variant::Cpu => launch_positions(kernels, se),
+        Variant::Gpu => launch_groups(kernels, se),
+    }
+}
+
+/// The weights with channels and hidden neurons padded to multiples of `vec` (1: no padding).
+struct Packed {
+    /// `[channel][hidden, padded]`.
+    w1: Vec<f32>,
+    /// `[hidden, padded]`.
+    b1: Vec<f32>,
+    /// `[hidden][2][channel, padded]`.
+    w2: Vec<f32>,
+    /// `[2][channel, padded]`.
+    b2: Vec<f32>,
+}
+
+fn pack(se: &SqueezeExcite, channels: usize, vec: usize) -> Packed {
+    let (padded, hidden) = (channels.next_multiple_of(vec), se.hidden.next_multiple_of(vec));
+    let mut packed = Packed {
+        w1: vec![0.0; padded * hidden],
+        b1: se.b1.clone(),
+        w2: vec![0.0; se.hidden * 2 * padded],
+        b2: vec![0.0; 2 * padded],
+    };
+    packed.b1.resize(hidden, 0.0);
+    for (at, &w) in se.w1.iter().enumerate() {
+        packed.w1[at % channels * hidden + at / channels] = w;
+    }
+    let place = |o: usize| o / channels * padded + o % channels;
+    for (at, &w) in se.w2.iter().enumerate() {
+        packed.w2[at % se.hidden * 2 * padded + place(at / se.hidden)] = w;
+    }
+    for (o, &b) in se.b2.iter().enumerate() {
+        packed.b2[place(o)] = b;
+    }
+    packed
+}
+
+fn launch_positions(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error> {
+    let layout = se.value.layout;
+    let hidden_blocks = se.weights.hidden.div_ceil(kernels.vec);
+    let packed = pack(se.weights, layout.shape.channels, kernels.vec);
+    let session = kernels.session;
+    let (w1, b1) = (session.upload(&packed.w1)?, session.upload(&packed.b1)?);
+    let (w2, b2) = (session.upload(&packed.w2)?, session.upload(&packed.b2)?);
+    let scratch = session.buffer(kernels.max_batch * (3 * layout.blocks() + hidden_blocks) * kernels.vec)?;
+    let residual = se.residual.unwrap_or(se.value);
+    let args = [
+        Arg::Buffer(&se.value.buffer),
+        Arg::Int(layout.blocks()),
+        Arg::Int(layout.shape.squares),
+        Arg::Int(layout.stride()),
+        Arg::Buffer(&w1),
+        Arg::Buffer(&b1),
+        Arg::Int(se.weights.hidden),
+        Arg::Int(hidden_blocks),
+        Arg::Buffer(&w2),
+        Arg::Buffer(&b2),
+        Arg::Buffer(&residual.buffer),
+        Arg::Int(se.residual.is_some().into()),
+        Arg::Int(residual.layout.block),
+        Arg::Int(residual.layout.stride()),
+        Arg::Buffer(&scratch),
+        Arg::Int(activation_code(se.activation)),
+    ];
+    let kernel = kernels.kernel(FAMILY, "", "se", &args)?;
+    let range = Range { each: 1, whole: 1, across: 1, local: [1, 1] };
+    Ok(Launch::new(kernels, kernel, range, args.len()))
+}
+
+fn launch_groups(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error> {
+    let Value { layout, buffer } = se.value;
+    let (channels, hidden) = (layout.shape.channels, se.weights.hidden);
+    let (needed, available) = ((10 * channels + hidden) as u64 * 4, kernels.session.device().local_memory);
+    if needed > available {
+        let what = format!("local memory for squeeze and excitation of {channels} channels");
+        return Err(Error::Memory { device: kernels.session.device().name.clone(), what, needed, available });
+    }
+    let packed = pack(se.weights, channels, 1);
+    let session = kernels.session;
+    let (w1, b1) = (session.upload(&packed.w1)?, session.upload(&packed.b1)?);
+    let (w2, b2) = (session.upload(&packed.w2)?, session.upload(&packed.b2)?);
+    let residual = se.residual.unwrap_or(se.value);
+    let args = [
+        Arg::Buffer(buffer),
+        Arg::Int(channels),
+        Arg::Int(layout.shape.squares),
+        Arg::Int(layout.stride()),
+        Arg::Buffer(&w1),
+        Arg::Buffer(&b1),
+        Arg::Int(hidden),
+        Arg::Buffer(&w2),
+        Arg::Buffer(&b2),
+        Arg::Buffer(&residual.buffer),
+        Arg::Int(se.residual.is_some().into()),
+        Arg::Int(residual.layout.stride()),
+        Arg::Int(activation_code(se.activation)),
+        Arg::Local(channels * 8),
+        Arg::Local(hidden),
+        Arg::Local(2 * channels),
+    ];
+    let options = |lanes| format!("-DLANES={lanes}");
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &GPU_LANES, |lanes| lanes, options, "se", &args)?;
+    let range = Range { each: 1, whole: 1, across: 1, local: [lanes, 1] };
+    Ok(Launch::new(kernels, kernel, range, args.len()))
+}

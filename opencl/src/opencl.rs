@@ -1,0 +1,250 @@
+//! The backend that runs a graph on an OpenCL device.
+//!
+//! A batch is one write, one chain of kernels in an in-order queue, and one read for each head: the host doesn't look
+//! at anything between layers. Weights are packed and sent once, when the backend is made.
+
+mod memory;
+
+use crate::backend::{Backend, BackendError, Outputs, batch_of};
+use crate::device::{self, DeviceChoice, Error, Session};
+use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
+use crate::kernels::{Kernels, Launch, Value, Variant, conv, dense, gather, layout::Layout, se, softmax};
+
+/// How to make an [`OpenCl`].
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// On which device.
+    pub device: DeviceChoice,
+    /// Positions in the largest batch; memory on the device grows with it.
+    pub max_batch: usize,
+    /// Which kernels; `None` chooses by the kind of device.
+    pub variant: Option<Variant>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { device: DeviceChoice::Auto, max_batch: 64, variant: None }
+    }
+}
+
+/// A graph on an OpenCL device.
+#[derive(Debug)]
+pub struct OpenCl {
+    graph: Graph,
+    input: Value,
+    steps: Vec<Step>,
+    heads: Vec<Head>,
+    variant: Variant,
+    max_batch: usize,
+    /// What comes back of a head that isn't stored in the host's order.
+    stored: Vec<f32>,
+    // The last field, so that it goes last: the other objects were made from it.
+    session: Session,
+}
+
+#[derive(Debug)]
+enum Step {
+    Launch(Launch),
+    Dense(dense::DenseLaunch),
+}
+
+#[derive(Debug)]
+struct Head {
+    role: Role,
+    value: Value,
+}
+
+impl OpenCl {
+    /// Opens the device, compiles the kernels, sends the weights.
+    ///
+    /// # Errors
+    /// In one line: no platform, no such device, too little memory, or what the driver refused.
+    pub fn new(graph: Graph, options: &Options) -> Result<Self, BackendError> {
+        let device = device::choose(&options.device)?;
+        let session = Session::open(&device)?;
+        let variant = options.variant.unwrap_or(Variant::of(device.kind));
+        let max_batch = options.max_batch.max(1);
+        let mut kernels = Kernels::new(&session, variant, max_batch);
+        let values = allocate(&mut kernels, &graph)?;
+        let mut steps = Vec::new();
+        for (at, layer) in graph.layers().iter().enumerate() {
+            push(&mut steps, &mut kernels, layer, &values, &values[at + 1])?;
+        }
+        let heads = graph.outputs().iter().map(|o| Head { role: o.role, value: values[o.value.0].clone() }).collect();
+        let input = values[INPUT.0].clone();
+        session.finish()?;
+        Ok(Self { graph, input, steps, heads, variant, max_batch, stored: Vec::new(), session })
+    }
+
+    /// The kernels that are run.
+    pub fn variant(&self) -> Variant {
+        self.variant
+    }
+
+    /// Launches of kernels that a batch takes.
+    pub fn launches(&self) -> usize {
+        self.steps.len()
+    }
+
+    fn run(&mut self, batch: usize, input: &[f32], outputs: &mut Outputs) -> Result<(), Error> {
+        self.session.write(&self.input.buffer, input)?;
+        for step in &mut self.steps {
+            match step {
+                Step::Launch(launch) => launch.enqueue(&self.session, batch)?,
+                Step::Dense(launch) => launch.enqueue(&self.session, batch)?,
+            }
+        }
+        for Head { role, value } in &self.heads {
+            let to = outputs.head_mut(*role);
+            let plain = value.layout.block == 1;
+            let stored = if plain { &mut *to } else { &mut self.stored };
+            stored.clear();
+            stored.resize(batch * value.layout.stride(), 0.0);
+            self.session.read(&value.buffer, 0, stored)?;
+            if !plain {
+                value.layout.unpack(&self.stored, to);
+            }
+        }
+        Ok(())
+    }
+
+    /// A device that computes nonsense is as bad as one that fails.
+    fn check_finite(&self, outputs: &mut Outputs) -> Result<(), BackendError> {
+        for Head { role, .. } in &self.heads {
+            if let Some(at) = outputs.head_mut(*role).iter().position(|x| !x.is_finite()) {
+                let name = &self.session.device().name;
+                return Err(BackendError(format!("device \"{name}\": output {role:?} is not finite at element {at}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Backend for OpenCl {
+    fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    fn describe(&self) -> String {
+        let device = self.session.device();
+        let variant = match self.variant {
+            Variant::Cpu => "cpu",
+            Variant::Gpu => "gpu",
+        };
+        format!("OpenCL device {} \"{}\", driver {}, {variant} kernels", device.index, device.name, device.driver)
+    }
+
+    fn max_batch(&self) -> usize {
+        self.max_batch
+    }
+
+    fn preferred_batch(&self) -> usize {
+        // A CPU has its whole speed at a few positions. A GPU wants its units filled; 16 boards are 1,024 pixels.
+        let worth = match self.variant {
+            Variant::Cpu => 4 * self.session.device().compute_units as usize,
+            Variant::Gpu => 16,
+        };
+        worth.clamp(1, self.max_batch)
+    }
+
+    fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
+        let batch = batch_of(&self.graph, self.max_batch, input)?;
+        for role in [Role::Policy, Role::Wdl, Role::Value, Role::MovesLeft] {
+            outputs.head_mut(role).clear();
+        }
+        self.run(batch, input, outputs)?;
+        self.check_finite(outputs)
+    }
+}
+
+/// How each value is stored: what comes in and the vectors as on the host, boards as convolutions write them.
+fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
+    let mut layouts = vec![Layout::plain(graph.input())];
+    for (at, layer) in graph.layers().iter().enumerate() {
+        let shape = graph.shape(ValueId(at + 1));
+        layouts.push(match layer {
+            Layer::Conv { .. } => conv::output_layout(kernels, shape),
+            Layer::Dense { .. } | Layer::Gather { .. } => Layout::plain(shape),
+        });
+    }
+    layouts
+}
+
+/// Checks that the graph fits into the device's memory, then makes a buffer for every value.
+fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<Vec<Value>, Error> {
+    let layouts = layouts(kernels, graph);
+    let strides: Vec<usize> = layouts.iter().map(|layout| layout.stride()).collect();
+    let plan = memory::plan(graph, &strides);
+    let weights: u64 = graph.layers().iter().map(|layer| weight_floats(kernels, layer, &layouts) as u64).sum();
+    let values: u64 = plan.slots.iter().map(|&floats| floats as u64 * kernels.max_batch() as u64).sum();
+    let (device, needed) = (kernels.session().device(), 4 * (weights + values));
+    if needed > device.global_memory {
+        return Err(Error::Memory {
+            device: device.name.clone(),
+            what: format!("weights and a batch of {} positions", kernels.max_batch()),
+            needed,
+            available: device.global_memory,
+        });
+    }
+    let buffers = plan
+        .slots
+        .iter()
+        .map(|floats| kernels.session().buffer(floats * kernels.max_batch()))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(layouts.into_iter().zip(plan.slot_of).map(|(layout, s)| Value { layout, buffer: buffers[s].clone() }).collect())
+}
+
+fn weight_floats(kernels: &Kernels<'_>, layer: &Layer, layouts: &[Layout]) -> usize {
+    match layer {
+        Layer::Conv { input, channels, kernel, se, .. } => {
+            let excite = se.as_ref().map_or(0, |se| se::weight_floats(kernels, *channels, se.hidden));
+            conv::weight_floats(kernels, layouts[input.0], *channels, *kernel) + excite
+        }
+        Layer::Dense { input, channels, .. } => dense::weight_floats(kernels, layouts[input.0], *channels),
+        Layer::Gather { indices, .. } => indices.len(),
+    }
+}
+
+/// The launches of one layer.
+fn push(
+    steps: &mut Vec<Step>,
+    kernels: &mut Kernels<'_>,
+    layer: &Layer,
+    values: &[Value],
+    output: &Value,
+) -> Result<(), Error> {
+    match layer {
+        Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
+            let residual = residual.map(|value| &values[value.0]);
+            // Squeeze and excitation needs all of the convolution first, so that what follows it goes there.
+            let (conv_residual, conv_activation) =
+                if se.is_some() { (None, Activation::None) } else { (residual, *activation) };
+            let conv = conv::Conv {
+                input: &values[input.0],
+                kernel: *kernel,
+                weights,
+                bias,
+                residual: conv_residual,
+                activation: conv_activation,
+                output,
+            };
+            steps.push(Step::Launch(conv::launch(kernels, &conv)?));
+            if let Some(weights) = se {
+                let se = se::Se { value: output, weights, residual, activation: *activation };
+                steps.push(Step::Launch(se::launch(kernels, &se)?));
+            }
+        }
+        Layer::Dense { input, weights, bias, activation, .. } => {
+            let dense = dense::Dense { input: &values[input.0], weights, bias, activation: *activation, output };
+            steps.push(Step::Dense(dense::launch(kernels, &dense)?));
+            if *activation == Activation::Softmax {
+                steps.push(Step::Launch(softmax::launch(kernels, output)?));
+            }
+        }
+        Layer::Gather { input, indices } => {
+            let gather = gather::Gather { input: &values[input.0], indices, output };
+            steps.push(Step::Launch(gather::launch(kernels, &gather)?));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Which values share a buffer.
+
+use crate::graph::{Graph, Layer, ValueId};
+
+/// A buffer for every value, fewer buffers than values.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Elements of one position that each buffer holds.
+    pub slots: Vec<usize>,
+    /// For each value, the input first: its place in `slots`.
+    pub slot_of: Vec<usize>,
+}
+
+/// The values that a layer reads.
+fn reads(layer: &Layer) -> [Option<ValueId>; 2] {
+    match layer {
+        Layer::Conv { input, residual, .. } => [Some(*input), *residual],
+        Layer::Dense { input, .. } | Layer::Gather { input, .. } => [Some(*input), None],
+    }
+}
+
+/// Gives each value a buffer of at least `sizes[value]` elements; a buffer is used again once nobody reads its value.
+///
+/// A layer never writes to what it reads, and an output keeps its buffer.
+pub fn plan(graph: &Graph, sizes: &[usize]) -> Plan {
+    let mut last_use: Vec<usize> = (0..sizes.len()).collect();
+    for (at, layer) in graph.layers().iter().enumerate() {
+        for value in reads(layer).into_iter().flatten() {
+            last_use[value.0] = at + 1;
+        }
+    }
+    for output in graph.outputs() {
+        last_use[output.value.0] = usize::MAX;
+    }
+
+    let mut plan = Plan { slots: Vec::new(), slot_of: Vec::new() };
+    let mut free: Vec<usize> = Vec::new();
+    for (value, &size) in sizes.iter().enumerate() {
+        let slot = take(&mut free, &mut plan.slots, size);
+        plan.slot_of.push(slot);
+        for earlier in 0..=value {
+            // The value that nobody reads is last used where it is made.
+            if last_use[earlier] == value {
+                free.push(plan.slot_of[earlier]);
+            }
+        }
+    }
+    plan
+}
+
+/// The free buffer that fits best, grown if none is big enough, or a new one.
+fn take(free: &mut Vec<usize>, slots: &mut Vec<usize>, size: usize) -> usize {
+    let waste = |slot: usize| if slots[slot] >= size { (0, slots[slot] - size) } else { (1, size - slots[slot]) };
+    match (0..free.len()).min_by_key(|&at| waste(free[at])) {
+        Some(at) => {
+            let slot = free.swap_remove(at);
+            slots[slot] = slots[slot].max(size);
+            slot
+        }
+        None => {
+            slots.push(size);
+            slots.len() - 1
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Activation, INPUT, Role, Shape};
+
+    fn conv(graph: &mut Graph, input: ValueId, residual: Option<ValueId>) -> ValueId {
+        let channels = graph.shape(input).channels;
+        let layer = Layer::Conv {
+            input,
+            channels,
+            kernel: 1,
+            weights: vec![0.0; channels * channels],
+            bias: vec![0.0; channels],
+            se: None,
+            residual,
+            activation: Activation::Relu,
+        };
+        graph.push(layer).expect("shapes fit")
+    }
+
+    #[test]
+    fn a_tower_of_any_height_takes_three_buffers() {
+        let mut graph = Graph::new(Shape { channels: 2, squares: 4 });
+        let mut x = INPUT;
+        for _ in 0..20 {
+            let y = conv(&mut graph, x, None);
+            x = conv(&mut graph, y, Some(x));
+        }
+        graph.output(Role::Policy, x).expect("the value is there");
+        let sizes = vec![8; graph.layers().len() + 1];
+        assert_eq!(plan(&graph, &sizes).slots, [8, 8, 8]);
+    }
+
+    #[test]
+    fn a_value_keeps_its_buffer_until_its_last_reader() {
+        let mut graph = Graph::new(Shape { channels: 2, squares: 4 });
+        let a = conv(&mut graph, INPUT, None);
+        let b = conv(&mut graph, a, None);
+        let c = conv(&mut graph, b, None);
+        let d = conv(&mut graph, c, Some(a));
+        graph.output(Role::Policy, b).expect("the value is there");
+        let plan = plan(&graph, &[8; 5]);
+        let slot = |value: ValueId| plan.slot_of[value.0];
+        assert!(slot(a) != slot(b) && slot(a) != slot(c) && slot(a) != slot(d) && slot(b) != slot(c));
+        assert_ne!(slot(b), slot(d), "an output keeps its buffer");
+        assert_eq!(slot(INPUT), slot(b));
+    }
+}

@@ -1,0 +1,126 @@
+//! What the tests of the OpenCL backend share: random graphs, and whether there is a device.
+
+use oncilla_opencl::device::{self, DeviceChoice};
+use oncilla_opencl::graph::{Activation, Graph, Layer, Shape, SqueezeExcite, ValueId};
+
+/// Small, seeded, the same everywhere (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+
+    /// Between -1 and 1.
+    pub fn float(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    }
+
+    /// Such that a sum over `fan_in` of them is of the size of one.
+    pub fn floats(&mut self, n: usize, fan_in: usize) -> Vec<f32> {
+        let scale = (3.0 / fan_in.max(1) as f32).sqrt();
+        (0..n).map(|_| self.float() * scale).collect()
+    }
+}
+
+/// Appends a convolution with random weights.
+pub fn conv(
+    graph: &mut Graph,
+    random: &mut Random,
+    (input, channels, kernel): (ValueId, usize, usize),
+    hidden: Option<usize>,
+    residual: Option<ValueId>,
+    activation: Activation,
+) -> ValueId {
+    let from = graph.shape(input).channels;
+    let fan_in = from * kernel * kernel;
+    let se = hidden.map(|hidden| SqueezeExcite {
+        hidden,
+        w1: random.floats(hidden * channels, channels),
+        b1: random.floats(hidden, 4),
+        w2: random.floats(2 * channels * hidden, hidden),
+        b2: random.floats(2 * channels, 4),
+    });
+    let weights = random.floats(channels * fan_in, fan_in);
+    let bias = random.floats(channels, 4);
+    graph
+        .push(Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation })
+        .expect("the shapes fit")
+}
+
+/// Appends a dense layer with random weights.
+pub fn dense(
+    graph: &mut Graph,
+    random: &mut Random,
+    input: ValueId,
+    channels: usize,
+    activation: Activation,
+) -> ValueId {
+    let fan_in = graph.shape(input).len();
+    let weights = random.floats(channels * fan_in, fan_in);
+    let bias = random.floats(channels, 4);
+    graph.push(Layer::Dense { input, channels, weights, bias, activation }).expect("the shapes fit")
+}
+
+/// A network of the kind that maia-1500 is: an SE tower, a convolutional policy, WDL and moves left.
+pub fn tower(seed: u64, side: usize, filters: usize, blocks: usize, activation: Activation) -> Graph {
+    use oncilla_opencl::graph::{INPUT, Role};
+    let random = &mut Random(seed);
+    let mut graph = Graph::new(Shape { channels: 112, squares: side * side });
+    let mut x = conv(&mut graph, random, (INPUT, filters, 3), None, None, activation);
+    for _ in 0..blocks {
+        let y = conv(&mut graph, random, (x, filters, 3), None, None, activation);
+        x = conv(&mut graph, random, (y, filters, 3), Some(8), Some(x), activation);
+    }
+    let p = conv(&mut graph, random, (x, filters, 3), None, None, activation);
+    let p = conv(&mut graph, random, (p, 80, 3), None, None, Activation::None);
+    let each = 80 * side * side;
+    let indices = (0..1858).map(|_| random.below(each) as u32).collect();
+    let p = graph.push(Layer::Gather { input: p, indices }).expect("the indices are inside");
+    graph.output(Role::Policy, p).expect("the value is there");
+    for (role, squeeze, last, end) in
+        [(Role::Wdl, 32, 3, Activation::Softmax), (Role::MovesLeft, 8, 1, Activation::Relu)]
+    {
+        let v = conv(&mut graph, random, (x, squeeze, 1), None, None, activation);
+        let v = dense(&mut graph, random, v, 128, activation);
+        let v = dense(&mut graph, random, v, last, end);
+        graph.output(role, v).expect("the head has its size");
+    }
+    graph
+}
+
+/// True where there is a device; false, after one line, where there is none and none is required.
+pub fn device_is_there() -> bool {
+    match device::choose(&DeviceChoice::Auto) {
+        Ok(_) => true,
+        Err(error) if std::env::var("ONCILLA_REQUIRE_OPENCL").is_ok_and(|v| v == "1") => {
+            panic!("ONCILLA_REQUIRE_OPENCL=1, but {error}")
+        }
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            false
+        }
+    }
+}
+
+/// Where `got` is further from `expected` than `tolerance`, relative to numbers above one.
+pub fn first_difference(expected: &[f32], got: &[f32], tolerance: f32) -> Option<String> {
+    if expected.len() != got.len() {
+        return Some(format!("expected {} numbers, got {}", expected.len(), got.len()));
+    }
+    let far = |(a, b): (&f32, &f32)| !((a - b).abs() <= tolerance * a.abs().max(1.0));
+    let at = expected.iter().zip(got).position(far)?;
+    Some(format!("at {at}: expected {}, got {}", expected[at], got[at]))
+}

@@ -1,0 +1,202 @@
+//! Every kernel, both variants, against plain loops.
+
+#![cfg(feature = "opencl")]
+
+mod common;
+mod reference;
+
+use common::{Random, conv, dense, device_is_there, first_difference, tower};
+use oncilla_opencl::backend::{Backend, Outputs};
+use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ValueId};
+use oncilla_opencl::kernels::Variant;
+use oncilla_opencl::opencl::{OpenCl, Options};
+
+const ACTIVATIONS: [Activation; 4] = [Activation::None, Activation::Relu, Activation::Mish, Activation::Tanh];
+const TOLERANCE: f32 = 2e-5;
+
+/// Runs `graph` on both variants and on the reference at several batch sizes.
+fn agree(graph: &Graph, batches: &[usize], random: &mut Random, what: &str) {
+    let most = batches.iter().copied().max().unwrap_or(1);
+    for variant in [Variant::Cpu, Variant::Gpu] {
+        let options = Options { max_batch: most, variant: Some(variant), ..Options::default() };
+        let mut device = OpenCl::new(graph.clone(), &options).expect("a device that is there runs the graph");
+        for &batch in batches {
+            let input: Vec<f32> = (0..batch * graph.input().len()).map(|_| random.float()).collect();
+            let mut got = Outputs::default();
+            device.evaluate(&input, &mut got).expect("a batch of a size that fits");
+            let mut expected = reference::evaluate(graph, &input);
+            for output in graph.outputs() {
+                let (expected, got) = (expected.head_mut(output.role), got.head_mut(output.role));
+                if let Some(difference) = first_difference(expected, got, TOLERANCE) {
+                    panic!("{what}, {variant:?}, batch {batch}, {:?}: {difference}", output.role);
+                }
+            }
+        }
+    }
+}
+
+fn output(mut graph: Graph, value: ValueId) -> Graph {
+    graph.output(Role::Policy, value).expect("a policy has any length");
+    graph
+}
+
+#[test]
+fn convolutions_of_odd_shapes_agree() {
+    if !device_is_there() {
+        return;
+    }
+    let random = &mut Random(1);
+    for case in 0..24 {
+        let side = random.pick(&[8, 8, 8, 1, 3, 5, 9, 19]);
+        let kernel = random.pick(&[1, 3]);
+        let mut graph = Graph::new(Shape { channels: 1 + random.below(20), squares: side * side });
+        // The first reads planes, the second what the first made, with a residual.
+        let channels = 1 + random.below(40);
+        let (first, second) = (random.pick(&ACTIVATIONS), random.pick(&ACTIVATIONS));
+        let x = conv(&mut graph, random, (INPUT, channels, kernel), None, None, first);
+        let residual = random.pick(&[None, Some(x)]);
+        let y = conv(&mut graph, random, (x, channels, 4 - kernel), None, residual, second);
+        let graph = output(graph, y);
+        let batch = 1 + random.below(9);
+        let what = format!("case {case}: side {side}, {} to {channels} channels", graph.input().channels);
+        agree(&graph, &[batch], random, &what);
+    }
+}
+
+#[test]
+fn a_residual_may_be_the_input() {
+    if !device_is_there() {
+        return;
+    }
+    let random = &mut Random(2);
+    for hidden in [None, Some(3)] {
+        let mut graph = Graph::new(Shape { channels: 11, squares: 64 });
+        let y = conv(&mut graph, random, (INPUT, 11, 3), hidden, Some(INPUT), Activation::Relu);
+        agree(&output(graph, y), &[3], random, "residual of planes");
+    }
+}
+
+#[test]
+fn squeeze_and_excitation_agrees() {
+    if !device_is_there() {
+        return;
+    }
+    let random = &mut Random(3);
+    for case in 0..8 {
+        let side = random.pick(&[8, 8, 5]);
+        let channels = 1 + random.below(70);
+        let hidden = 1 + random.below(20);
+        let activation = random.pick(&ACTIVATIONS);
+        let mut graph = Graph::new(Shape { channels: 6, squares: side * side });
+        let x = conv(&mut graph, random, (INPUT, channels, 1), None, None, Activation::Relu);
+        let residual = random.pick(&[None, Some(x)]);
+        let y = conv(&mut graph, random, (x, channels, 3), Some(hidden), residual, activation);
+        let batch = 1 + random.below(9);
+        agree(&output(graph, y), &[batch], random, &format!("case {case}: {channels} channels, {hidden} hidden"));
+    }
+}
+
+#[test]
+fn dense_layers_agree() {
+    if !device_is_there() {
+        return;
+    }
+    let random = &mut Random(4);
+    for case in 0..6 {
+        let mut graph = Graph::new(Shape { channels: 1 + random.below(30), squares: random.pick(&[1, 9, 64]) });
+        let channels = 1 + random.below(40);
+        let x = conv(&mut graph, random, (INPUT, channels, 1), None, None, Activation::Tanh);
+        let from = random.pick(&[INPUT, x]);
+        let (hidden, last) = (1 + random.below(50), 1 + random.below(30));
+        let activation = random.pick(&ACTIVATIONS);
+        let y = dense(&mut graph, random, from, hidden, activation);
+        let y = dense(&mut graph, random, y, last, Activation::Softmax);
+        agree(&output(graph, y), &[1, 2, 3, 4, 5, 9], random, &format!("case {case}"));
+    }
+}
+
+#[test]
+fn gathering_agrees() {
+    if !device_is_there() {
+        return;
+    }
+    let random = &mut Random(5);
+    for from_conv in [false, true] {
+        let mut graph = Graph::new(Shape { channels: 13, squares: 64 });
+        let mut x = INPUT;
+        if from_conv {
+            x = conv(&mut graph, random, (INPUT, 21, 1), None, None, Activation::None);
+        }
+        let len = graph.shape(x).len();
+        let indices = (0..100).map(|_| random.below(len) as u32).collect();
+        let y = graph.push(Layer::Gather { input: x, indices }).expect("the indices are inside");
+        agree(&output(graph, y), &[1, 7], random, "gather");
+    }
+}
+
+#[test]
+fn a_whole_network_agrees_at_every_batch_size() {
+    if !device_is_there() {
+        return;
+    }
+    let batches: Vec<usize> = (1..=9).collect();
+    agree(&tower(6, 8, 24, 2, Activation::Relu), &batches, &mut Random(7), "relu tower");
+    agree(&tower(8, 8, 16, 1, Activation::Mish), &[4], &mut Random(9), "mish tower");
+}
+
+#[test]
+fn a_batch_gives_what_its_positions_give_alone() {
+    if !device_is_there() {
+        return;
+    }
+    let graph = tower(10, 8, 16, 1, Activation::Relu);
+    let random = &mut Random(11);
+    let each = graph.input().len();
+    let input: Vec<f32> = (0..9 * each).map(|_| random.float()).collect();
+    for variant in [Variant::Cpu, Variant::Gpu] {
+        let options = Options { max_batch: 9, variant: Some(variant), ..Options::default() };
+        let mut device = OpenCl::new(graph.clone(), &options).expect("a device that is there runs the graph");
+        let (mut all, mut alone) = (Outputs::default(), Outputs::default());
+        device.evaluate(&input, &mut all).expect("a batch of nine");
+        for (n, position) in input.chunks_exact(each).enumerate() {
+            device.evaluate(position, &mut alone).expect("a batch of one");
+            let policy = &all.policy[n * alone.policy.len()..][..alone.policy.len()];
+            assert_eq!(first_difference(&alone.policy, policy, 1e-5), None, "{variant:?}, position {n}");
+            assert_eq!(first_difference(&alone.wdl, &all.wdl[3 * n..3 * n + 3], 1e-5), None);
+        }
+    }
+}
+
+#[test]
+fn an_output_that_is_not_finite_is_an_error() {
+    if !device_is_there() {
+        return;
+    }
+    let mut graph = Graph::new(Shape { channels: 2, squares: 64 });
+    let x = conv(&mut graph, &mut Random(12), (INPUT, 2, 3), None, None, Activation::Relu);
+    let graph = output(graph, x);
+    for variant in [Variant::Cpu, Variant::Gpu] {
+        let options = Options { variant: Some(variant), ..Options::default() };
+        let mut device = OpenCl::new(graph.clone(), &options).expect("a device that is there runs the graph");
+        let mut input = vec![0.0; 128];
+        input[70] = f32::NAN;
+        let error = device.evaluate(&input, &mut Outputs::default()).expect_err("NaN goes in, so that NaN comes out");
+        assert!(error.0.contains("Policy is not finite"), "{error}");
+        input[70] = 0.0;
+        device.evaluate(&input, &mut Outputs::default()).expect("the device goes on after a bad batch");
+    }
+}
+
+#[test]
+fn a_batch_of_the_wrong_size_is_an_error() {
+    if !device_is_there() {
+        return;
+    }
+    let graph = tower(13, 8, 8, 1, Activation::Relu);
+    let options = Options { max_batch: 2, ..Options::default() };
+    let each = graph.input().len();
+    let mut device = OpenCl::new(graph, &options).expect("a device that is there runs the graph");
+    for len in [0, 1, each - 1, each + 1, 3 * each] {
+        assert!(device.evaluate(&vec![0.0; len], &mut Outputs::default()).is_err(), "{len} numbers");
+    }
+}
