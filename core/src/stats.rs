@@ -71,24 +71,22 @@ impl Default for Stats {
 }
 
 impl Stats {
-    /// Nothing counted, at time 0.
+    /// Nothing counted.
     pub const fn new() -> Self {
         Self { game: Counts::ZERO, current_move: Counts::ZERO, windows: Windows::new() }
     }
 
-    /// Forgets everything. `now_ms` is read from any clock, the same one for every call, and not back from here on.
-    pub fn start_game(&mut self, now_ms: u64) {
+    /// Forgets everything.
+    pub fn start_game(&mut self) {
         *self = Self::new();
-        self.windows.step = step_of(now_ms);
     }
 
     /// Forgets the last move's counts. The windows go on: how fast the search is does not change with the move.
-    pub fn start_move(&mut self, now_ms: u64) {
+    pub fn start_move(&mut self) {
         self.current_move = Counts::ZERO;
-        self.windows.advance(step_of(now_ms));
     }
 
-    /// Adds what has happened since the last call.
+    /// Adds what has happened since the last call. `now_ms` is read from any clock, the same one for every call.
     pub fn add(&mut self, now_ms: u64, counts: Counts) {
         self.windows.advance(step_of(now_ms));
         self.windows.unfinished += counts;
@@ -165,7 +163,7 @@ impl Windows {
                 level.first_half = carried;
                 break;
             }
-            carried += core::mem::take(&mut level.first_half);
+            carried += level.first_half;
         }
         self.step += 1;
     }
@@ -184,25 +182,25 @@ mod tests {
     #[test]
     fn by_game_and_by_move() {
         let mut stats = Stats::new();
-        stats.start_game(1000);
-        stats.start_move(1000);
+        stats.start_game();
+        stats.start_move();
         stats.add(1100, playouts(10));
         stats.add(1200, Counts { collisions: 2, terminals: 1, ..playouts(5) });
         assert_eq!(stats.current_move(), Counts { collisions: 2, terminals: 1, ..playouts(15) });
         assert_eq!(stats.current_move().mean_depth(), 3.0);
-        stats.start_move(2000);
+        stats.start_move();
         assert_eq!(stats.current_move(), Counts::default());
         assert_eq!(stats.current_move().mean_depth(), 0.0);
         stats.add(2100, playouts(1));
         assert_eq!((stats.current_move().playouts, stats.game().playouts), (1, 16));
-        stats.start_game(3000);
+        stats.start_game();
         assert_eq!(stats.game(), Counts::default());
     }
 
     #[test]
     fn at_a_steady_speed_every_window_shows_it() {
         let mut stats = Stats::new();
-        stats.start_game(0);
+        stats.start_game();
         for ms in 0..130_000 {
             stats.add(ms, playouts(2));
         }
@@ -229,7 +227,7 @@ mod tests {
     #[test]
     fn a_clock_set_back_loses_nothing() {
         let mut stats = Stats::new();
-        stats.start_game(10_000);
+        stats.start_game();
         stats.add(10_000, playouts(1));
         stats.add(5_000, playouts(1));
         assert_eq!(stats.windows(10_125)[0].1.playouts, 2);

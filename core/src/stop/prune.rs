@@ -48,8 +48,9 @@ impl SmartPruning {
         }
         let measured = || ((progress.playouts + TOLERANCE_PLAYOUTS) as f64 / elapsed_ms * 1000.0).max(1.0);
         let nps = hints.nps.unwrap_or_else(measured);
-        let in_time = hints.remaining_ms.max(0.0) / 1000.0 * nps / self.factor;
+        let in_time = hints.remaining_ms / 1000.0 * nps / self.factor;
         let in_count = hints.remaining_playouts as f64 / self.factor;
+        // Time that is over leaves a negative number, which becomes 0.
         Some(in_time.min(in_count) as u64)
     }
 }
@@ -140,7 +141,7 @@ mod tests {
         let at = |elapsed_ms, playouts| Progress { elapsed_ms, nodes: 5000, playouts, root, ..Progress::default() };
         let mut check = |progress| pruning.check(&progress, &mut Hints { remaining_ms: 1.0, ..Hints::new(None) });
         // The wait for the first playout does not count.
-        assert_eq!(check(at(3000.0, 0)), None);
+        assert_eq!(check(at(2000.0, 0)), None);
         assert_eq!(check(at(3000.0, 1)), None);
         assert_eq!(check(at(3199.0, 900)), None);
         assert_eq!(check(at(3200.0, 900)), Some(Reason::Decided));

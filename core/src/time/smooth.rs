@@ -545,6 +545,51 @@ mod tests {
     }
 
     #[test]
+    fn what_the_gui_sends_becomes_finite_numbers() {
+        let numbers = |clock| Smooth::default().budget(&clock, 0).numbers().map(|(_, number)| number);
+        for odd in [f64::NAN, f64::NEG_INFINITY, -5.0] {
+            assert_eq!(numbers(clock(odd, odd, 0)), numbers(clock(0.0, 0.0, 0)), "{odd}");
+        }
+        assert!(numbers(clock(f64::INFINITY, f64::INFINITY, 0)).iter().all(|number| number.is_finite()));
+        // An estimate below one move: a move is being made.
+        let moves_left = MovesLeft::Legacy(MleLegacy { midpoint: 50.0, steepness: 100.0 });
+        let abrupt = Smooth::new(SmoothParams { moves_left, ..SmoothParams::default() }).unwrap();
+        assert_eq!(abrupt.budget(&clock(1000.0, 0.0, 100), 0).moves_left, 1.0);
+    }
+
+    #[test]
+    fn a_move_that_says_nothing_teaches_nothing() {
+        // No time at all: neither a use of the budget, nor an age counted in average moves.
+        let mut smooth = Smooth::default();
+        smooth.on_move_start(&clock(0.0, 0.0, 0), 0);
+        smooth.on_move_end(100.0, 1000);
+        smooth.on_move_start(&clock(0.0, 0.0, 2), 0);
+        assert_eq!((smooth.timeuse(), smooth.tree_reuse()), (0.7, 0.5));
+        // A tree that stayed empty.
+        let mut smooth = Smooth::default();
+        smooth.on_move_start(&clock(60000.0, 0.0, 0), 0);
+        smooth.on_move_end(1000.0, 0);
+        smooth.on_move_start(&clock(60000.0, 0.0, 2), 500);
+        assert_eq!(smooth.tree_reuse(), 0.5);
+        // A move that was never started.
+        let mut smooth = Smooth::default();
+        smooth.on_progress(1000.0, 50);
+        smooth.on_move_end(1000.0, 50);
+        assert_eq!(smooth, Smooth::default());
+    }
+
+    #[test]
+    fn a_search_that_is_stuck_leaves_a_budget() {
+        let mut smooth = Smooth::default();
+        smooth.on_move_start(&clock(60000.0, 0.0, 0), 0);
+        smooth.on_progress(1e9, 0);
+        let budget = smooth.budget(&clock(60000.0, 0.0, 0), 0);
+        assert_eq!(budget.nps, SLOWEST_NPS);
+        // Without a reused tree the speed cancels out.
+        assert_near("budget_ms", budget.budget_ms, Smooth::default().budget(&clock(60000.0, 0.0, 0), 0).budget_ms);
+    }
+
+    #[test]
     fn parameters_out_of_range_are_named() {
         let error = |params| Smooth::new(params).unwrap_err();
         let one = error(SmoothParams { max_tree_reuse: 1.0, ..SmoothParams::default() });
