@@ -1,0 +1,105 @@
+//! `WeightsFile`, `Backend` and `BackendOptions`.
+
+use crate::engine::{BackendKind, EvaluatorSettings, Weights};
+
+use super::suboptions::{Content, Item, SubOptionError, parse};
+
+/// The backends' names: ours, then those of Lc0 for things that are here too.
+pub const BACKENDS: &[&str] = &["auto", "host", "opencl", "random", "constant", "blas", "eigen", "trivial"];
+
+/// Finds the backend of that name.
+pub fn kind(name: &str) -> Option<BackendKind> {
+    Some(match name {
+        "auto" => BackendKind::Auto,
+        // Lc0's backends on the CPU: one or the other BLAS. Here it is our own code.
+        "host" | "blas" | "eigen" => BackendKind::Host,
+        "opencl" => BackendKind::OpenCl,
+        "random" => BackendKind::Random,
+        "constant" | "trivial" => BackendKind::Constant,
+        _ => return None,
+    })
+}
+
+/// Where the network comes from: a file, or the name of one in the program.
+///
+/// # Errors
+/// A name of a network that this program does not hold.
+pub fn weights(text: &str) -> Result<Weights, String> {
+    match text {
+        // Lc0 looks for a file beside the program; here a network is inside it.
+        "" | "small" | "<autodiscover>" => Ok(Weights::Embedded),
+        "tiny" => Err("expected a file or small, the only network in this program, got \"tiny\" \
+                       (a file of that name is ./tiny)"
+            .to_string()),
+        file => Ok(Weights::File(file.into())),
+    }
+}
+
+/// Takes `gpu=1,threads=4` and the like into the settings.
+///
+/// # Errors
+/// Where the text is wrong, or what it could have been.
+pub fn options(settings: &mut EvaluatorSettings, text: &str) -> Result<(), String> {
+    for item in parse(text).map_err(|error| error.to_string())?.items {
+        match (item.name.as_str(), &item.content) {
+            ("gpu", &Content::Number(index)) if index >= 0.0 && index.fract() == 0.0 => {
+                settings.device = Some(index.to_string());
+            }
+            ("device", Content::Text(name)) => settings.device = Some(name.clone()),
+            ("device", Content::Number(index)) => settings.device = Some(index.to_string()),
+            ("threads", &Content::Number(threads)) if (0.0..=128.0).contains(&threads) && threads.fract() == 0.0 => {
+                settings.threads = threads as usize;
+            }
+            // Options of Lc0's backends that don't change what comes out of ours.
+            ("batch" | "batch_size" | "max_batch" | "min_batch", Content::Number(_)) => {}
+            _ => return Err(refuse(&item)),
+        }
+    }
+    Ok(())
+}
+
+fn refuse(item: &Item) -> String {
+    let got = match &item.content {
+        Content::List(_) => crate::text::quoted(&item.name),
+        content => format!("{}={content}", item.name),
+    };
+    let expected = "gpu=NUMBER, device=NAME or threads=NUMBER".to_string();
+    SubOptionError { offset: item.offset, expected, got }.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::meaning::Draft;
+
+    fn read(text: &str) -> Result<EvaluatorSettings, String> {
+        let mut settings = Draft::new().meaning.settings.evaluator;
+        options(&mut settings, text).map(|()| settings)
+    }
+
+    #[test]
+    fn devices_and_threads() {
+        assert_eq!(read("gpu=1").unwrap().device.as_deref(), Some("1"));
+        assert_eq!(read("device='GeForce RTX'").unwrap().device.as_deref(), Some("GeForce RTX"));
+        assert_eq!(read("threads=3,batch=16").unwrap().threads, 3);
+        assert_eq!(
+            read("gpu=-1").unwrap_err(),
+            "at offset 0: expected gpu=NUMBER, device=NAME or threads=NUMBER, got gpu=-1"
+        );
+        assert!(read("threads=1e30").is_err());
+        assert!(read("multiplexing(gpu=0)").unwrap_err().ends_with("got \"multiplexing\""));
+    }
+
+    #[test]
+    fn every_listed_backend_exists() {
+        assert!(BACKENDS.iter().all(|name| kind(name).is_some()));
+        assert_eq!(kind("cuda"), None);
+    }
+
+    #[test]
+    fn networks_by_name_and_by_file() {
+        assert_eq!(weights("small"), Ok(Weights::Embedded));
+        assert_eq!(weights("./tiny"), Ok(Weights::File("./tiny".into())));
+        assert!(weights("tiny").is_err());
+    }
+}

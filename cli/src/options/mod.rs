@@ -1,0 +1,21 @@
+//! Options: one [table](table::OPTIONS) gives the flags of the command line, the UCI options, the help and the README.
+//!
+//! The way of an option: [`args`], [`config`] or `setoption` hand its text to [`Typed`], which checks it against its
+//! row and keeps it; [`Typed::meaning`] runs every row's setter and gives the engine's settings. Nothing is opened,
+//! loaded or started on the way.
+
+pub mod args;
+pub mod backend;
+pub mod config;
+pub mod kind;
+pub mod meaning;
+pub mod print;
+pub mod suboptions;
+pub mod table;
+pub mod time_manager;
+mod typed;
+
+pub use kind::{Kind, OptionError, Value};
+pub use meaning::{Meaning, Output};
+pub use table::{OPTIONS, Opt};
+pub use typed::{Change, Typed, UnknownOption};

@@ -1,0 +1,196 @@
+//! The table, printed: for `uci`, for `--help`, for the README.
+
+use std::fmt::Write;
+
+use super::kind::{Kind, Value};
+use super::table::{self, OPTIONS, Opt};
+
+/// The `option name …` lines of UCI. `all`: the hidden ones too.
+pub fn uci_lines(all: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    for opt in table::all().filter(|opt| !opt.name.is_empty() && (all || !opt.hidden)) {
+        let kind = opt.kind.uci();
+        lines.push(format!("option name {} {kind}", opt.name));
+        lines.extend(opt.alias.map(|alias| format!("option name {alias} {kind}")));
+    }
+    lines
+}
+
+/// The options' part of `--help`. `all`: the hidden ones too.
+pub fn help(all: bool) -> String {
+    let mut text = String::new();
+    for group in OPTIONS {
+        let shown = |opt: &&Opt| !opt.flag.is_empty() && opt.kind.without_effect().is_none() && (all || !opt.hidden);
+        let _ = writeln!(text, "\n{}:", group.title);
+        for opt in group.options.iter().filter(shown) {
+            let _ = writeln!(text, "  {}\n      {} [{}]", usage(opt), opt.help, default(opt));
+        }
+    }
+    let _ = writeln!(text, "\nAccepted for the sake of Lc0's users, without effect here:");
+    for opt in table::all().filter(|opt| !opt.flag.is_empty()) {
+        if let Some(reason) = opt.kind.without_effect() {
+            let _ = writeln!(text, "  --{} ({reason})", opt.flag);
+        }
+    }
+    text
+}
+
+/// The README's table.
+pub fn markdown() -> String {
+    let mut text = String::from("| UCI option | Flag | Default | Values | What it does |\n|---|---|---|---|---|\n");
+    for opt in table::all() {
+        let name = match (opt.name, opt.alias) {
+            ("", _) => String::new(),
+            (name, None) => format!("`{name}`"),
+            (name, Some(alias)) => format!("`{name}`, `{alias}`"),
+        };
+        let flag = match (opt.flag, opt.short) {
+            ("", _) => String::new(),
+            (flag, None) => format!("`--{flag}`"),
+            (flag, Some(short)) => format!("`--{flag}`, `-{short}`"),
+        };
+        let does = match opt.kind.without_effect() {
+            None => opt.help.to_string(),
+            Some(reason) => format!("Accepted, without effect: {reason}."),
+        };
+        let default = default(opt);
+        let default = if default.is_empty() { default } else { format!("`{default}`") };
+        let row = [name, flag, default, values(opt), does].map(|cell| cell.replace('|', "\\|"));
+        let _ = writeln!(text, "| {} |", row.join(" | "));
+    }
+    text
+}
+
+fn usage(opt: &Opt) -> String {
+    let mut text = match opt.short {
+        Some(short) => format!("-{short}, --"),
+        None => "--".to_string(),
+    };
+    let _ = match opt.kind {
+        Kind::Bool { default: true, .. } => write!(text, "no-{}", opt.flag),
+        Kind::Bool { default: false, .. } => write!(text, "{}", opt.flag),
+        _ => write!(text, "{}={}", opt.flag, values(opt)),
+    };
+    text
+}
+
+fn values(opt: &Opt) -> String {
+    match opt.kind {
+        Kind::Int { min, max, .. } => format!("{min}..{max}"),
+        Kind::Float { min, max, .. } => format!("{min}..{max}"),
+        Kind::Choice { of, .. } => of.join("|"),
+        Kind::Bool { .. } => "true|false".to_string(),
+        Kind::Text { .. } => "TEXT".to_string(),
+        Kind::Button => "button".to_string(),
+    }
+}
+
+/// The default as a person writes it.
+fn default(opt: &Opt) -> String {
+    match opt.kind.default() {
+        Some(Value::Float(number)) => number.to_string(),
+        Some(value) => value.to_string(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::path::Path;
+
+    /// Lines of Lc0 that we answer otherwise, and why.
+    const OTHERWISE: [&str; 5] = [
+        // No file is looked for: the same command line does the same thing on every machine.
+        "ConfigFile",
+        // Our own manager, and only that one so far.
+        "TimeManager",
+        // Two more units of the score.
+        "ScoreType",
+        // A network is built in.
+        "WeightsFile",
+        // Other backends.
+        "Backend",
+    ];
+
+    /// The lines of a file in the folder that the tests share, if it is there.
+    fn recorded(file: &str) -> Option<Vec<String>> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/oracle").join(file);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Some(text.lines().map(str::to_string).collect()),
+            Err(_) if std::env::var_os("ONCILLA_REQUIRE_SHARED").is_some() => panic!("{} is not here", path.display()),
+            Err(_) => {
+                eprintln!("skipped: ../shared/oracle/{file} is not here");
+                None
+            }
+        }
+    }
+
+    fn name_of(line: &str) -> Option<&str> {
+        line.strip_prefix("option name ")?.split(" type ").next()
+    }
+
+    #[test]
+    fn our_lines_are_lc0s_lines() {
+        for (file, all) in [("lc0_uci_options_visible.txt", false), ("lc0_uci_options_hidden.txt", true)] {
+            let Some(recorded) = recorded(file) else { return };
+            let ours = uci_lines(all);
+            let is_lc0s = |line: &&String| recorded.iter().any(|other| name_of(other) == name_of(line));
+            let same_names: Vec<&String> = ours.iter().filter(is_lc0s).collect();
+            let lc0s: Vec<&String> = recorded.iter().filter(|line| name_of(line).is_some()).collect();
+            assert_eq!(same_names.len(), lc0s.len(), "every option of Lc0's is here, in {file}");
+            for (ours, lc0s) in same_names.iter().zip(&lc0s) {
+                let name = name_of(lc0s).unwrap();
+                assert_eq!(name_of(ours).unwrap(), name, "the order is Lc0's");
+                if OTHERWISE.contains(&name) {
+                    assert_ne!(ours, lc0s, "no longer otherwise");
+                } else {
+                    assert_eq!(ours, lc0s);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn floats_look_as_in_lc0() {
+        let lines = uci_lines(false);
+        assert!(lines.contains(&"option name CPuct type string default 1.745000".to_string()));
+        assert!(lines.contains(&"option name BackendOptions type string default ".to_string()));
+        assert!(lines.contains(&"option name Move Overhead type spin default 200 min 0 max 100000000".to_string()));
+        assert!(!lines.iter().any(|line| line.contains("StrictTiming")));
+    }
+
+    #[test]
+    fn nothing_is_in_the_table_twice() {
+        let unique = |texts: Vec<String>| {
+            let texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+            texts.iter().collect::<HashSet<_>>().len() == texts.len()
+        };
+        let names = table::all().flat_map(|opt| [Some(opt.name), opt.alias]).flatten();
+        assert!(unique(names.map(str::to_lowercase).collect()));
+        assert!(unique(table::all().map(|opt| opt.flag.to_string()).collect()));
+        assert!(unique(table::all().filter_map(|opt| opt.short).map(String::from).collect()));
+    }
+
+    #[test]
+    fn every_default_is_accepted() {
+        for opt in table::all() {
+            if let Some(value) = opt.kind.default() {
+                assert!(opt.kind.parse(&value.to_string()).is_ok(), "{}", opt.key());
+            }
+        }
+    }
+
+    /// If the README shows the table, it shows this one.
+    #[test]
+    fn the_readmes_table_is_this_one() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+        let Ok(readme) = std::fs::read_to_string(path) else { return };
+        let markdown = markdown();
+        let first = markdown.lines().next().unwrap();
+        if readme.contains(first) {
+            assert!(readme.contains(&markdown), "README.md: put in the output of `oncilla --generate options-table`");
+        }
+    }
+}

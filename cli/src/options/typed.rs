@@ -1,0 +1,249 @@
+//! What the user has typed so far.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::kind::{Kind, OptionError, Value};
+use super::meaning::{Draft, Meaning};
+use super::table::{self, Opt};
+
+/// Values of options, checked against their rows. What is not in here has its default.
+#[derive(Clone, Debug, Default)]
+pub struct Typed {
+    values: BTreeMap<&'static str, Value>,
+}
+
+/// What came of setting an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It has its new value.
+    Set,
+    /// It is a button, and nothing is kept.
+    Pressed,
+    /// It has a new value that is not the default, and does nothing: the reason.
+    WithoutEffect(&'static str),
+}
+
+/// There is no such option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownOption(
+    /// As it was written.
+    pub String,
+);
+
+impl fmt::Display for UnknownOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown option: {}", crate::text::quoted(&self.0))
+    }
+}
+
+impl std::error::Error for UnknownOption {}
+
+impl Typed {
+    /// Gives an option a value.
+    ///
+    /// # Errors
+    /// The value does not fit, alone or together with the others; nothing has changed. `spelling` is what the error
+    /// calls the option.
+    pub fn set(&mut self, opt: &'static Opt, spelling: &str, text: &str) -> Result<Change, OptionError> {
+        if matches!(opt.kind, Kind::Button) {
+            return Ok(Change::Pressed);
+        }
+        let option = || spelling.to_string();
+        let value = opt.kind.parse(text).map_err(|expected| OptionError::Unfit {
+            option: option(),
+            expected,
+            got: Some(text.to_string()),
+        })?;
+        // A text may fit its type and still mean nothing.
+        let applied = opt.kind.apply(&mut Draft::new(), &value);
+        applied.map_err(|reason| OptionError::Meaningless { option: option(), reason })?;
+        let is_default = opt.kind.default().as_ref() == Some(&value);
+        self.values.insert(opt.key(), value);
+        Ok(match opt.kind.without_effect() {
+            Some(reason) if !is_default => Change::WithoutEffect(reason),
+            _ => Change::Set,
+        })
+    }
+
+    /// Takes the values of `other` where nothing was typed here.
+    pub fn fill_from(&mut self, other: Typed) {
+        for (key, value) in other.values {
+            self.values.entry(key).or_insert(value);
+        }
+    }
+
+    /// The value of an option, typed or by default. A button has none.
+    pub fn value(&self, opt: &Opt) -> Option<Value> {
+        self.values.get(opt.key()).cloned().or_else(|| opt.kind.default())
+    }
+
+    /// Options that were typed, say something else than their default, and do nothing.
+    pub fn without_effect(&self) -> Vec<&'static Opt> {
+        let typed =
+            |opt: &&Opt| self.values.get(opt.key()).is_some_and(|value| Some(value) != opt.kind.default().as_ref());
+        table::all().filter(|opt| opt.kind.without_effect().is_some()).filter(typed).collect()
+    }
+
+    /// What it all means.
+    ///
+    /// # Errors
+    /// One line. No value that [`Typed::set`] has accepted gives one today.
+    pub fn meaning(&self) -> Result<Meaning, String> {
+        let mut draft = Draft::new();
+        for opt in table::all() {
+            if let Some(value) = self.value(opt) {
+                opt.kind.apply(&mut draft, &value).map_err(|reason| format!("{}: {reason}", opt.spelling()))?;
+            }
+        }
+        Ok(draft.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{BackendKind, Weights};
+    use crate::options::meaning::Output;
+    use crate::score::ScoreType;
+    use oncilla_core::search::{Fpu, MovesLeft, Params};
+    use oncilla_core::time::SmoothParams;
+
+    fn typed(options: &[(&str, &str)]) -> Typed {
+        let mut typed = Typed::default();
+        for (name, value) in options {
+            typed.set(table::by_name(name).unwrap(), name, value).unwrap();
+        }
+        typed
+    }
+
+    #[test]
+    fn the_tables_defaults_are_the_cores() {
+        let meaning = Typed::default().meaning().unwrap();
+        let params = Params { moves_left: Some(MovesLeft::default()), ..Params::default() };
+        assert_eq!(meaning.settings.params, params);
+        assert_eq!(meaning.settings.time, SmoothParams::default());
+        assert_eq!(meaning.settings.evaluator.weights, Weights::Embedded);
+        assert_eq!(meaning.settings.evaluator.backend, BackendKind::Auto);
+        assert_eq!((meaning.settings.hash_mb, meaning.settings.move_overhead_ms), (256, 200));
+        assert_eq!(meaning.settings.smart_pruning_factor, 1.33);
+        assert_eq!(meaning.output, Output { score_type: ScoreType::WdlMu, ..Output::default() });
+        assert_eq!(meaning.log_file, None);
+    }
+
+    /// Another value than the default, for each type.
+    fn other(kind: &Kind) -> Option<Value> {
+        match *kind {
+            Kind::Int { default, max, .. } => Some(Value::Int(if default == max { max - 1 } else { default + 1 })),
+            Kind::Float { default, max, .. } => {
+                Some(Value::Float(if default + 0.125 > max { default - 0.125 } else { default + 0.125 }))
+            }
+            Kind::Bool { default, .. } => Some(Value::Bool(!default)),
+            Kind::Choice { default, of, .. } => {
+                of.iter().find(|word| **word != default).map(|word| Value::Text(word.to_string()))
+            }
+            Kind::Text { .. } | Kind::Button => None,
+        }
+    }
+
+    /// Options that are only a part of something: what makes them count.
+    fn company(name: &str) -> &'static [(&'static str, &'static str)] {
+        match name {
+            "CPuctAtRoot" | "CPuctBaseAtRoot" | "CPuctFactorAtRoot" => &[("RootHasOwnCpuctParams", "true")],
+            "RootHasOwnCpuctParams" => &[("CPuctAtRoot", "3")],
+            "FpuValueAtRoot" => &[("FpuStrategyAtRoot", "absolute")],
+            _ => &[],
+        }
+    }
+
+    #[test]
+    fn every_row_changes_what_it_says_it_changes_and_no_other_row_does() {
+        for opt in table::all() {
+            let Some(value) = other(&opt.kind) else { continue };
+            let before = typed(company(opt.name));
+            let mut after = before.clone();
+            after.values.insert(opt.key(), value.clone());
+            let changes = before.meaning() != after.meaning();
+            let only_tells_the_gui = opt.name == "Ponder";
+            let expected = opt.kind.without_effect().is_none() && !only_tells_the_gui;
+            assert_eq!(changes, expected, "{} = {value}", opt.key());
+        }
+    }
+
+    #[test]
+    fn numbers_arrive_where_they_belong() {
+        let meaning = typed(&[
+            ("CPuct", "1.2"),
+            ("cpuctbase", "500"),
+            ("CPuctFactor", "2.0"),
+            ("FpuStrategy", "absolute"),
+            ("FpuValue", "0.1"),
+            ("PolicyTemperature", "1.0"),
+            ("TwoFoldDraws", "false"),
+            ("DrawScore", "-0.3"),
+            ("MovesLeftThreshold", "0.1"),
+            ("Move Overhead", "50"),
+        ])
+        .meaning()
+        .unwrap();
+        let params = meaning.settings.params;
+        assert_eq!((params.cpuct.init, params.cpuct.base, params.cpuct.factor), (1.2, 500.0, 2.0));
+        assert_eq!(params.cpuct_at_root, params.cpuct);
+        assert_eq!((params.fpu, params.fpu_at_root), (Fpu::Absolute(0.1), Fpu::Absolute(0.1)));
+        assert_eq!(params.policy_temperature, 1.0);
+        assert!(!meaning.settings.two_fold_draws);
+        assert_eq!(meaning.settings.white_draw_score, -0.3);
+        assert_eq!(params.moves_left.unwrap().threshold, 0.1);
+        assert_eq!(meaning.settings.move_overhead_ms, 50);
+    }
+
+    #[test]
+    fn the_root_can_have_its_own() {
+        let own = typed(&[("FpuStrategyAtRoot", "absolute"), ("RootHasOwnCpuctParams", "true"), ("CPuctAtRoot", "3")]);
+        let params = own.meaning().unwrap().settings.params;
+        assert_eq!((params.fpu, params.fpu_at_root), (Fpu::Reduction(0.33), Fpu::Absolute(1.0)));
+        assert_eq!((params.cpuct.init, params.cpuct_at_root.init), (1.745, 3.0));
+    }
+
+    #[test]
+    fn the_smaller_memory_counts() {
+        assert_eq!(typed(&[("Hash", "64"), ("RamLimitMb", "100")]).meaning().unwrap().settings.hash_mb, 64);
+        assert_eq!(typed(&[("Hash", "64"), ("RamLimitMb", "10")]).meaning().unwrap().settings.hash_mb, 10);
+    }
+
+    #[test]
+    fn a_refused_value_changes_nothing() {
+        let mut typed = typed(&[("Hash", "64")]);
+        for (name, value, message) in [
+            ("Hash", "0", "Hash: expected a whole number from 1 to 1048576, got \"0\""),
+            ("Hash", "abc", "Hash: expected a whole number from 1 to 1048576, got \"abc\""),
+            (
+                "Hash",
+                "999999999999999999999",
+                "Hash: expected a whole number from 1 to 1048576, got \"999999999999999999999\"",
+            ),
+            ("CPuct", "nan", "CPuct: expected a number from 0 to 100, got \"nan\""),
+            ("CPuct", "-inf", "CPuct: expected a number from 0 to 100, got \"-inf\""),
+            ("Ponder", "yes", "Ponder: expected true or false, got \"yes\""),
+            ("FpuStrategy", "", "FpuStrategy: expected one of reduction, absolute, got \"\""),
+            (
+                "TimeManager",
+                "smooth(x)",
+                "TimeManager: at offset 7: expected one of init-tree-reuse, max-tree-reuse, tree-reuse-update-rate, init-nps, nps-update-rate, init-timeuse, min-timeuse, timeuse-update-rate, max-move-budget, min-move-budget, mle-legacy, got \"x\"",
+            ),
+        ] {
+            let error = typed.set(table::by_name(name).unwrap(), name, value).unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+        assert_eq!(typed.meaning().unwrap().settings.hash_mb, 64);
+    }
+
+    #[test]
+    fn without_effect_is_said_once_it_would_matter() {
+        let mut typed = Typed::default();
+        let opt = table::by_name("TaskWorkers").unwrap();
+        assert_eq!(typed.set(opt, "TaskWorkers", "-1"), Ok(Change::Set));
+        assert!(matches!(typed.set(opt, "TaskWorkers", "4"), Ok(Change::WithoutEffect(_))));
+        assert_eq!(typed.without_effect().len(), 1);
+    }
+}

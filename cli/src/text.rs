@@ -1,0 +1,30 @@
+//! Foreign text in our messages.
+
+/// Longest piece of foreign text that a message repeats, in bytes.
+const LONGEST: usize = 200;
+
+/// The beginning of a text in quotes, with everything that is not printable escaped, so that it stays one line.
+pub fn quoted(text: &str) -> String {
+    if text.len() <= LONGEST {
+        return format!("{text:?}");
+    }
+    format!("{:?}… ({} bytes)", &text[..text.floor_char_boundary(LONGEST)], text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let text = "é".repeat(500_000);
+        let quoted = quoted(&format!("a{text}"));
+        assert!(quoted.len() < 240);
+        assert!(quoted.ends_with("(1000001 bytes)"), "{quoted}");
+    }
+
+    #[test]
+    fn it_stays_one_line() {
+        assert_eq!(quoted("a\nb\0"), "\"a\\nb\\0\"");
+    }
+}
