@@ -18,14 +18,14 @@ pub struct Counts {
     pub collisions: u64,
     /// Playouts that ended at a terminal node.
     pub terminals: u64,
-    /// Sum of the playouts' depths, in plies.
+    /// Sum of the playouts' depths, the root counted as 1.
     pub depth_sum: u64,
 }
 
 impl Counts {
     const ZERO: Self = Self { playouts: 0, evaluations: 0, collisions: 0, terminals: 0, depth_sum: 0 };
 
-    /// Mean depth of a playout in plies, or 0 without one.
+    /// Mean depth of a playout, the root counted as 1; 0 without one.
     pub fn mean_depth(&self) -> f64 {
         if self.playouts == 0 { 0.0 } else { self.depth_sum as f64 / self.playouts as f64 }
     }

@@ -60,7 +60,6 @@ impl Search<'_> {
         self.in_flight -= 1;
         if !event.collided {
             self.tree.set_pending(leaf, false);
-            self.counts.depth_sum -= event.plies() as u64 + 1;
         }
         self.undo(event);
     }
@@ -159,6 +158,7 @@ impl Search<'_> {
         }
         self.in_flight -= 1;
         self.counts.playouts += 1;
+        self.counts.depth_sum += event.plies() as u64 + 1;
         event.path.clear();
         event.leaf = None;
     }

@@ -79,9 +79,7 @@ impl Search<'_> {
 
     fn arrive<const PLIES: usize>(&mut self, event: &Event<PLIES>, met: Gathered) -> Gathered {
         self.in_flight += 1;
-        let depth = event.plies() as u32 + 1;
-        self.counts.seldepth = self.counts.seldepth.max(depth);
-        self.counts.depth_sum += u64::from(depth);
+        self.seldepth = self.seldepth.max(event.plies() as u32 + 1);
         met
     }
 

@@ -20,28 +20,12 @@ pub use gather::Gathered;
 pub use params::{Cpuct, Fpu, MovesLeft, Params};
 
 use crate::evaluate::{Evaluator, Move, MoveLogit};
+use crate::stats::Counts;
 use crate::tree::{NodeId, NodeView, Tree};
 use heapless::Vec;
 
 /// Most root moves that can be ranked or named for a restricted search: Go on a 19×19 board has 362.
 pub const MAX_ROOT_MOVES: usize = 362;
-
-/// What happened since the search was told to think about its move.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Playouts that reached the root again.
-    pub playouts: u64,
-    /// Answers that came in.
-    pub evaluations: u64,
-    /// Playouts that ended at a node whose value was known.
-    pub terminals: u64,
-    /// Playouts that met another one's leaf, to be undone.
-    pub collisions: u64,
-    /// Sum of the depths of the playouts, the root counted as 1.
-    pub depth_sum: u64,
-    /// The largest of them.
-    pub seldepth: u32,
-}
 
 /// A search: a tree, its root, and the rules by which playouts walk it.
 pub struct Search<'m> {
@@ -52,6 +36,7 @@ pub struct Search<'m> {
     root_filter: Vec<Move, MAX_ROOT_MOVES>,
     remaining_playouts: Option<u32>,
     counts: Counts,
+    seldepth: u32,
     in_flight: u32,
     /// Visits that were taken back because a cycle was opened.
     taken_back: u32,
@@ -82,6 +67,7 @@ impl<'m> Search<'m> {
             root_filter: Vec::new(),
             remaining_playouts: None,
             counts: Counts::default(),
+            seldepth: 0,
             in_flight: 0,
             taken_back: 0,
             epoch: 0,
@@ -100,6 +86,7 @@ impl<'m> Search<'m> {
     /// Begins to count anew, for the next move of the game.
     pub fn start_move(&mut self) {
         self.counts = Counts::default();
+        self.seldepth = 0;
         self.taken_back = 0;
     }
 
@@ -147,6 +134,11 @@ impl<'m> Search<'m> {
     /// What happened since [`Search::start_move`].
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// The largest depth of a playout since [`Search::start_move`], the root counted as 1.
+    pub fn seldepth(&self) -> u32 {
+        self.seldepth
     }
 
     /// Playouts between gathering and backprop.
