@@ -10,12 +10,15 @@ use crate::device::{self, DeviceChoice, Error, Session};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{Kernels, Launch, Value, Variant, conv, dense, gather, layout::Layout, se, softmax};
 
+/// Most positions in a batch: the kernels count the squares of a batch in an `int`.
+pub const MAX_BATCH: usize = 1 << 16;
+
 /// How to make an [`OpenCl`].
 #[derive(Clone, Debug)]
 pub struct Options {
     /// On which device.
     pub device: DeviceChoice,
-    /// Positions in the largest batch; memory on the device grows with it.
+    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it.
     pub max_batch: usize,
     /// Which kernels; `None` chooses by the kind of device.
     pub variant: Option<Variant>,
@@ -36,8 +39,6 @@ pub struct OpenCl {
     heads: Vec<Head>,
     variant: Variant,
     max_batch: usize,
-    /// What comes back of a head that isn't stored in the host's order.
-    stored: Vec<f32>,
     // The last field, so that it goes last: the other objects were made from it.
     session: Session,
 }
@@ -52,6 +53,17 @@ enum Step {
 struct Head {
     role: Role,
     value: Value,
+    /// What came back, in the layout of the device.
+    stored: Vec<f32>,
+}
+
+impl Step {
+    fn enqueue(&mut self, session: &Session, batch: usize) -> Result<(), Error> {
+        match self {
+            Step::Launch(launch) => launch.enqueue(session, batch),
+            Step::Dense(launch) => launch.enqueue(session, batch),
+        }
+    }
 }
 
 impl OpenCl {
@@ -60,20 +72,27 @@ impl OpenCl {
     /// # Errors
     /// In one line: no platform, no such device, too little memory, or what the driver refused.
     pub fn new(graph: Graph, options: &Options) -> Result<Self, BackendError> {
+        let max_batch = options.max_batch;
+        if !(1..=MAX_BATCH).contains(&max_batch) {
+            return Err(BackendError(format!("largest batch: expected 1 to {MAX_BATCH} positions, got {max_batch}")));
+        }
         let device = device::choose(&options.device)?;
         let session = Session::open(&device)?;
         let variant = options.variant.unwrap_or(Variant::of(device.kind));
-        let max_batch = options.max_batch.max(1);
         let mut kernels = Kernels::new(&session, variant, max_batch);
         let values = allocate(&mut kernels, &graph)?;
         let mut steps = Vec::new();
         for (at, layer) in graph.layers().iter().enumerate() {
             push(&mut steps, &mut kernels, layer, &values, &values[at + 1])?;
         }
-        let heads = graph.outputs().iter().map(|o| Head { role: o.role, value: values[o.value.0].clone() }).collect();
+        let heads = graph
+            .outputs()
+            .iter()
+            .map(|o| Head { role: o.role, value: values[o.value.0].clone(), stored: Vec::new() })
+            .collect();
         let input = values[INPUT.0].clone();
         session.finish()?;
-        Ok(Self { graph, input, steps, heads, variant, max_batch, stored: Vec::new(), session })
+        Ok(Self { graph, input, steps, heads, variant, max_batch, session })
     }
 
     /// The kernels that are run.
@@ -87,23 +106,15 @@ impl OpenCl {
     }
 
     fn run(&mut self, batch: usize, input: &[f32], outputs: &mut Outputs) -> Result<(), Error> {
-        self.session.write(&self.input.buffer, input)?;
-        for step in &mut self.steps {
-            match step {
-                Step::Launch(launch) => launch.enqueue(&self.session, batch)?,
-                Step::Dense(launch) => launch.enqueue(&self.session, batch)?,
-            }
+        let Self { session, steps, heads, .. } = self;
+        for head in heads.iter_mut() {
+            head.stored.resize(batch * head.value.layout.stride(), 0.0);
         }
-        for Head { role, value } in &self.heads {
-            let to = outputs.head_mut(*role);
-            let plain = value.layout.block == 1;
-            let stored = if plain { &mut *to } else { &mut self.stored };
-            stored.clear();
-            stored.resize(batch * value.layout.stride(), 0.0);
-            self.session.read(&value.buffer, 0, stored)?;
-            if !plain {
-                value.layout.unpack(&self.stored, to);
-            }
+        let mut reads: Vec<_> = heads.iter_mut().map(|h| (&h.value.buffer, h.stored.as_mut_slice())).collect();
+        let chain = || steps.iter_mut().try_for_each(|step| step.enqueue(session, batch));
+        session.batch((&self.input.buffer, input), chain, &mut reads)?;
+        for head in heads {
+            head.value.layout.unpack(&head.stored, outputs.head_mut(head.role));
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ pub use session::{Arg, Buffer, Kernel, Program, Session};
 
 use ocl::ffi::*;
 use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Environment variable that chooses a device where nothing else does: an index or part of a name.
 pub const DEVICE_ENV: &str = "ONCILLA_DEVICE";
@@ -137,11 +138,20 @@ impl fmt::Display for Device {
     }
 }
 
+/// Held while devices are listed and programs compiled: PoCL 3.1 crashes where two threads list devices for the first
+/// time, and compilers inside drivers are old code.
+static DRIVER: Mutex<()> = Mutex::new(());
+
+fn driver_alone() -> MutexGuard<'static, ()> {
+    DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Every device of every platform. A platform that fails is left out, as long as another has a device.
 ///
 /// # Errors
 /// If there is no platform or no device at all.
 pub fn list() -> Result<Vec<Device>, Error> {
+    let _alone = driver_alone();
     let platforms = platforms()?;
     let mut devices = Vec::new();
     let mut failure = None;

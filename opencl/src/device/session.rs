@@ -1,6 +1,6 @@
 //! One device in use, and the objects on it.
 
-use super::{Device, Error, answer};
+use super::{Device, Error, answer, driver_alone};
 use ocl::ffi::*;
 use std::ffi::CString;
 use std::mem::size_of_val;
@@ -179,10 +179,7 @@ impl Session {
     /// # Errors
     /// If `data` is longer than the buffer, or the transfer fails.
     pub fn write<T: Element>(&self, buffer: &Buffer, data: &[T]) -> Result<(), Error> {
-        self.fits("write", buffer, 0, data.len())?;
-        if data.is_empty() {
-            return Ok(());
-        }
+        self.fits("write", buffer, data.len())?;
         let (bytes, from) = (size_of_val(data), data.as_ptr().cast());
         // SAFETY: the buffer has room for `data`, and the call blocks until `data` was read.
         let status =
@@ -190,30 +187,53 @@ impl Session {
         self.check("clEnqueueWriteBuffer", status)
     }
 
-    /// Fills `data` from the elements of `buffer` that start at `offset`, after all that was enqueued before.
+    /// One write, what `enqueue` puts behind it, and the reads behind that, with one wait at the end.
     ///
     /// # Errors
-    /// If the buffer is shorter than that, or a command before it or the transfer fails.
-    pub fn read<T: Element>(&self, buffer: &Buffer, offset: usize, data: &mut [T]) -> Result<(), Error> {
-        self.fits("read", buffer, offset, data.len())?;
-        if data.is_empty() {
-            return Ok(());
-        }
-        let (bytes, to) = (size_of_val(data), data.as_mut_ptr().cast());
-        // SAFETY: the buffer holds that many elements from `offset` on, and the call blocks until `data` was written.
-        let status = unsafe {
-            clEnqueueReadBuffer(self.queue, buffer.mem.0, CL_TRUE, offset * 4, bytes, to, 0, null(), null_mut())
-        };
-        self.check("clEnqueueReadBuffer", status)
+    /// If a slice is longer than its buffer, or the driver fails anywhere; what was read is then worthless.
+    pub fn batch(
+        &self,
+        write: (&Buffer, &[f32]),
+        enqueue: impl FnOnce() -> Result<(), Error>,
+        reads: &mut [(&Buffer, &mut [f32])],
+    ) -> Result<(), Error> {
+        let done = self.enqueue_batch(write, enqueue, reads);
+        // The driver may still be reading and writing the caller's slices, so that nothing returns before this.
+        let finished = self.finish();
+        done.and(finished)
     }
 
-    fn fits(&self, what: &str, buffer: &Buffer, offset: usize, len: usize) -> Result<(), Error> {
-        if offset.checked_add(len).is_some_and(|end| end <= buffer.len) {
+    fn enqueue_batch(
+        &self,
+        (to, input): (&Buffer, &[f32]),
+        enqueue: impl FnOnce() -> Result<(), Error>,
+        reads: &mut [(&Buffer, &mut [f32])],
+    ) -> Result<(), Error> {
+        self.fits("write", to, input.len())?;
+        let (bytes, from) = (size_of_val(input), input.as_ptr().cast());
+        // SAFETY: the buffer has room for `input`, which the caller of `batch` lends until the queue is empty.
+        let status =
+            unsafe { clEnqueueWriteBuffer(self.queue, to.mem.0, CL_FALSE, 0, bytes, from, 0, null(), null_mut()) };
+        self.check("clEnqueueWriteBuffer", status)?;
+        enqueue()?;
+        for (from, output) in reads {
+            self.fits("read", from, output.len())?;
+            let (bytes, to) = (size_of_val(*output), output.as_mut_ptr().cast());
+            // SAFETY: the buffer holds that many elements; `output` is lent until the queue is empty.
+            let status =
+                unsafe { clEnqueueReadBuffer(self.queue, from.mem.0, CL_FALSE, 0, bytes, to, 0, null(), null_mut()) };
+            self.check("clEnqueueReadBuffer", status)?;
+        }
+        Ok(())
+    }
+
+    fn fits(&self, what: &str, buffer: &Buffer, len: usize) -> Result<(), Error> {
+        if (1..=buffer.len).contains(&len) {
             return Ok(());
         }
         Err(Error::Unfit {
             device: self.device.name.clone(),
-            what: format!("{what} of {len} elements at {offset}, but the buffer has {}", buffer.len),
+            what: format!("{what} of {len} elements, but the buffer has {}", buffer.len),
         })
     }
 
@@ -229,6 +249,7 @@ impl Session {
             })
         };
         let (source, options) = (c_string("source", source)?, c_string("options", options)?);
+        let _alone = driver_alone();
         let mut status = CL_SUCCESS;
         let text = source.as_ptr();
         // SAFETY: one C string that outlives the call, lengths null because it ends with a zero.

@@ -35,4 +35,8 @@ typedef CAT(float, VEC) vecf;
 #define vec_load CAT(vload, VEC)
 #define vec_store CAT(vstore, VEC)
 ACTIVATE(activate_vec, vecf)
+
+// Loops over constant arguments are unrolled; a copy of the function that stays out of line can't be, which PoCL's
+// compiler says on standard error.
+#define INLINED static inline __attribute__((always_inline))
 #endif

@@ -26,7 +26,7 @@
 
 #define TILES_X ((SIDE + TW - 1) / TW)
 
-static inline void conv_row(const int K, const int IV, global const float *restrict input, int in_blocks,
+INLINED void conv_row(const int K, const int IV, global const float *restrict input, int in_blocks,
                             int in_stride, global const float *restrict weights, global const float *restrict bias,
                             global const float *restrict residual, int has_residual, int residual_block,
                             int residual_stride, global float *restrict output, int out_stride, int act, int batch) {
@@ -72,7 +72,7 @@ static inline void conv_row(const int K, const int IV, global const float *restr
 #pragma unroll
     for (int t = 0; t < TW; t++) {
         const int x = x0 + t;
-        if (x >= SIDE) break;
+        if (TILES_X > 1 && x >= SIDE) continue;
         const int square = y * SIDE + x;
         vecf z = acc[t];
         if (has_residual) {

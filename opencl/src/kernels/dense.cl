@@ -15,7 +15,7 @@
 //   output    [n][out_len]
 //   local     none
 
-static inline void dense_rows(const int ROWS, const int SPLIT, global const float *restrict input, int in_len,
+INLINED void dense_rows(const int ROWS, const int SPLIT, global const float *restrict input, int in_len,
                               int in_stride, global const float *restrict weights,
                               global const float *restrict bias, global float *restrict output, int out_len,
                               int out_stride, int act, int batch) {
@@ -49,7 +49,7 @@ static inline void dense_rows(const int ROWS, const int SPLIT, global const floa
     const vecf start = vec_load(panel, bias);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-        if (first + r >= batch) break;
+        if (first + r >= batch) continue;
         vecf sum = start;
 #pragma unroll
         for (int k = 0; k < SPLIT; k++) sum += acc[r][k];

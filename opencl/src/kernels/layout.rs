@@ -48,6 +48,10 @@ impl Layout {
     /// Brings `stored`, whole positions in this layout, into the order of the host.
     pub fn unpack(self, stored: &[f32], plain: &mut Vec<f32>) {
         plain.clear();
+        if self.block == 1 {
+            plain.extend_from_slice(stored);
+            return;
+        }
         for position in stored.chunks_exact(self.stride().max(1)) {
             plain.extend((0..self.shape.len()).map(|i| position[self.at_index(i)]));
         }

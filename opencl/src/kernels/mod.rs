@@ -2,8 +2,8 @@
 //!
 //! Each `.cl` file states at its top what it computes, how its operands are laid out and how much local memory it
 //! takes. A launcher packs the weights for that layout, sets the arguments once, and knows how the range follows from the
-//! batch. There are two variants of what is worth it, see [`Variant`]. Those for a GPU have been checked for their
-//! results on PoCL and other drivers of a CPU only; no claim is made about their speed.
+//! batch. There are two variants of what is worth it, see [`Variant`]. Those for a GPU were run on PoCL only, for their
+//! results; nothing is known of their speed on a GPU.
 
 pub mod conv;
 pub mod dense;

@@ -38,12 +38,9 @@ pub fn plan(graph: &Graph, sizes: &[usize]) -> Plan {
     for (value, &size) in sizes.iter().enumerate() {
         let slot = take(&mut free, &mut plan.slots, size);
         plan.slot_of.push(slot);
-        for earlier in 0..=value {
-            // The value that nobody reads is last used where it is made.
-            if last_use[earlier] == value {
-                free.push(plan.slot_of[earlier]);
-            }
-        }
+        // A value that nobody reads is last used where it is made.
+        let done = plan.slot_of.iter().zip(&last_use).filter(|(_, last)| **last == value).map(|(slot, _)| *slot);
+        free.extend(done);
     }
     plan
 }
