@@ -4,3 +4,4 @@ pub mod engine;
 pub mod options;
 pub mod score;
 mod text;
+pub mod uci;

@@ -157,8 +157,8 @@ impl Kind {
                 text.parse().ok().filter(|number| (min..=max).contains(number)).map(Value::Float)
             }
             Kind::Bool { .. } => match text {
-                "true" => Some(Value::Bool(true)),
-                "false" => Some(Value::Bool(false)),
+                _ if text.eq_ignore_ascii_case("true") => Some(Value::Bool(true)),
+                _ if text.eq_ignore_ascii_case("false") => Some(Value::Bool(false)),
                 _ => None,
             },
             Kind::Choice { of, .. } => {

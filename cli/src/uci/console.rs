@@ -1,0 +1,132 @@
+//! The one place that writes to standard output.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// Writes whole lines, each at once, from any thread.
+pub struct Console {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    out: Box<dyn Write + Send>,
+    log: Option<File>,
+}
+
+impl Console {
+    /// A console on standard output.
+    pub fn stdout() -> Self {
+        Self::new(Box::new(io::stdout()))
+    }
+
+    /// A console on anything.
+    pub fn new(out: Box<dyn Write + Send>) -> Self {
+        Self { inner: Mutex::new(Inner { out, log: None }) }
+    }
+
+    /// Writes a line.
+    pub fn say(&self, line: &str) {
+        self.say_all(&[line]);
+    }
+
+    /// Writes lines that belong together: nothing comes between them.
+    pub fn say_all<L: AsRef<str>>(&self, lines: &[L]) {
+        let text: String = lines.iter().flat_map(|line| [line.as_ref(), "\n"]).collect();
+        let mut inner = self.lock();
+        if let Err(error) = inner.out.write_all(text.as_bytes()).and_then(|()| inner.out.flush()) {
+            leave(&error);
+        }
+        for line in lines {
+            inner.log('<', line.as_ref());
+        }
+    }
+
+    /// Writes something that a person should know.
+    pub fn note(&self, text: &str) {
+        // One line stays one line.
+        self.say(&format!("info string {}", text.replace(['\n', '\r'], " ")));
+    }
+
+    /// Keeps a copy of everything in a file, from now on; `None` ends it.
+    ///
+    /// # Errors
+    /// The file can't be opened. No copy is kept then.
+    pub fn log_to(&self, file: Option<&Path>) -> Result<(), String> {
+        let opened = file.map(|path| {
+            let file = File::options().append(true).create(true).open(path);
+            file.map_err(|error| format!("log file {}: {error}", path.display()))
+        });
+        let mut inner = self.lock();
+        inner.log = None;
+        inner.log = opened.transpose()?;
+        Ok(())
+    }
+
+    /// Puts a line of input into the log.
+    pub fn heard(&self, line: &str) {
+        self.lock().log('>', line);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        // A thread that panicked here has at worst left half a line.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn log(&mut self, direction: char, line: &str) {
+        if let Some(log) = &mut self.log
+            && writeln!(log, "{direction} {line}").is_err()
+        {
+            // A full disk must not end a game.
+            self.log = None;
+        }
+    }
+}
+
+/// Nobody can be told anything any more. That the reader went away (`oncilla | head`) is no failure.
+fn leave(error: &io::Error) -> ! {
+    std::process::exit(if error.kind() == ErrorKind::BrokenPipe { 0 } else { 2 })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// Keeps what was written.
+    #[derive(Clone, Default)]
+    pub struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl Paper {
+        pub fn lines(&self) -> Vec<String> {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap().lines().map(str::to_string).collect()
+        }
+    }
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn notes_are_one_line() {
+        let paper = Paper::default();
+        Console::new(Box::new(paper.clone())).note("a\nbestmove e2e4\r\n");
+        assert_eq!(paper.lines(), ["info string a bestmove e2e4  "]);
+    }
+
+    #[test]
+    fn a_log_file_that_cannot_be_opened_is_an_error() {
+        let console = Console::new(Box::new(Paper::default()));
+        assert!(console.log_to(Some(Path::new("/no such folder/log"))).unwrap_err().starts_with("log file /no such"));
+        assert_eq!(console.log_to(None), Ok(()));
+    }
+}

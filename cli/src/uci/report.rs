@@ -1,0 +1,247 @@
+//! What a search says, as UCI lines.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use oncilla_chess::cozy_chess::{Board, Color};
+use oncilla_chess::{Move, notation};
+
+use crate::engine::{Done, Info, Line, MoveStats, Observer};
+use crate::options::Output;
+use crate::score::wdl_per_mille;
+
+use super::console::Console;
+use super::stats;
+
+/// Best move of a position without moves: the game is over.
+///
+/// Lc0 writes `a1a1` there, which clients take for a move and refuse. `(none)` is Stockfish's word, so GUIs know it, and
+/// python-chess reads it as no move at all.
+const NO_MOVE: &str = "(none)";
+
+/// Writes one search's lines.
+pub struct Report {
+    console: Arc<Console>,
+    root: Board,
+    output: Output,
+    /// What a draw is worth to the side to move.
+    draw_score: f32,
+}
+
+impl Report {
+    /// For a search from `root`. `white_draw_score`: what a draw is worth to White.
+    pub fn new(console: Arc<Console>, root: Board, output: Output, white_draw_score: f32) -> Self {
+        let draw_score = if root.side_to_move() == Color::White { white_draw_score } else { -white_draw_score };
+        Self { console, root, output, draw_score }
+    }
+
+    /// The lines of an info, best first.
+    fn info_lines(&self, info: &Info) -> Vec<String> {
+        if info.lines.is_empty() {
+            return vec![self.info_without_moves(info)];
+        }
+        let several = info.lines.len() > 1;
+        info.lines
+            .iter()
+            .enumerate()
+            .map(|(index, line)| self.info_line(info, line, several.then_some(index + 1)))
+            .collect()
+    }
+
+    /// The fields stand in Lc0's order.
+    fn info_line(&self, info: &Info, line: &Line, multi_pv: Option<usize>) -> String {
+        let nodes = if self.output.per_pv_counters { line.nodes } else { info.nodes };
+        let score = match line.mate {
+            Some(moves) => format!("mate {moves}"),
+            None => format!("cp {}", self.output.score_type.score(line.value, self.draw_score, info.has_wdl)),
+        };
+        let mut text = self.beginning(info, nodes, &score);
+        // Writing to a String can't fail.
+        if self.output.show_wdl {
+            let [w, d, l] = wdl_per_mille(line.value);
+            let _ = write!(text, " wdl {w} {d} {l}");
+        }
+        if self.output.show_moves_left && info.has_moves_left {
+            let moves = line.value.m.max(0.0) / 2.0;
+            let _ = write!(text, " movesleft {}", moves as u32);
+        }
+        self.middle(&mut text, info);
+        if let Some(number) = multi_pv {
+            let _ = write!(text, " multipv {number}");
+        }
+        let pv = self.moves(&line.pv);
+        if !pv.is_empty() {
+            let _ = write!(text, " pv {pv}");
+        }
+        text
+    }
+
+    /// A position without moves still has a score: mated, or a draw.
+    fn info_without_moves(&self, info: &Info) -> String {
+        let score = if self.root.checkers().is_empty() { "cp 0" } else { "mate 0" };
+        let mut text = self.beginning(info, info.nodes, score);
+        self.middle(&mut text, info);
+        text
+    }
+
+    fn beginning(&self, info: &Info, nodes: u64, score: &str) -> String {
+        let Info { depth, seldepth, time_ms, .. } = info;
+        format!("info depth {depth} seldepth {seldepth} time {time_ms} nodes {nodes} score {score}")
+    }
+
+    fn middle(&self, text: &mut String, info: &Info) {
+        let _ = write!(text, " hashfull {}", info.hashfull);
+        if let Some(nps) = info.nps {
+            let _ = write!(text, " nps {nps}");
+        }
+        if let Some(eps) = info.eps.filter(|_| self.output.show_eps) {
+            let _ = write!(text, " eps {eps}");
+        }
+        let _ = write!(text, " tbhits {}", info.tbhits);
+    }
+
+    /// A line of play from the root. It ends early rather than show an impossible move.
+    fn moves(&self, pv: &[Move]) -> String {
+        let mut board = self.root.clone();
+        let mut texts = Vec::with_capacity(pv.len());
+        for &mv in pv {
+            if !board.is_legal(mv) {
+                debug_assert!(false, "illegal move {mv} in a line from {}", self.root);
+                break;
+            }
+            texts.push(notation::format_move(&board, mv, self.output.chess960).to_string());
+            board.play_unchecked(mv);
+        }
+        texts.join(" ")
+    }
+
+    fn done_lines(&self, done: &Done) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.output.verbose_move_stats {
+            lines.extend(done.stats.iter().map(|stats| self.stats_line(stats)));
+        }
+        let played: Vec<Move> = done.best.into_iter().chain(done.ponder).collect();
+        lines.push(match *self.moves(&played).split(' ').collect::<Vec<_>>() {
+            [""] | [] => format!("bestmove {NO_MOVE}"),
+            [best] => format!("bestmove {best}"),
+            [best, ponder, ..] => format!("bestmove {best} ponder {ponder}"),
+        });
+        lines
+    }
+
+    /// Castling is always king takes rook here, as in Lc0.
+    fn stats_line(&self, stats: &MoveStats) -> String {
+        let mv = stats.mv.map(|mv| notation::format_move(&self.root, mv, true).to_string());
+        stats::line(stats, mv.as_deref().unwrap_or("node"))
+    }
+}
+
+impl Observer for Report {
+    fn info(&mut self, info: &Info) {
+        self.console.say_all(&self.info_lines(info));
+    }
+
+    fn done(&mut self, done: &Done) {
+        self.console.say_all(&self.done_lines(done));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.console.note(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::score::ScoreType;
+    use crate::uci::console::tests::Paper;
+    use oncilla_chess::History;
+    use oncilla_core::evaluate::Value;
+
+    fn moves(text: &str) -> Vec<Move> {
+        text.split_whitespace().map(|mv| mv.parse().unwrap()).collect()
+    }
+
+    fn line(pv: &str) -> Line {
+        Line { value: Value { wl: 0.5, d: 0.2, m: 41.0 }, mate: None, nodes: 7, pv: moves(pv) }
+    }
+
+    fn info(lines: Vec<Line>) -> Info {
+        Info {
+            depth: 3,
+            seldepth: 9,
+            time_ms: 120,
+            nodes: 10,
+            playouts: 10,
+            nps: Some(83),
+            eps: Some(70),
+            hashfull: 1,
+            tbhits: 0,
+            has_moves_left: true,
+            has_wdl: true,
+            lines,
+        }
+    }
+
+    /// What a report writes.
+    fn written(fen: &str, output: Output, write: impl Fn(&mut Report)) -> Vec<String> {
+        let paper = Paper::default();
+        let history: History = History::from_fen(fen).unwrap();
+        let console = Arc::new(Console::new(Box::new(paper.clone())));
+        write(&mut Report::new(console, history.board().clone(), output, -0.5));
+        paper.lines()
+    }
+
+    const CASTLING: &str = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1";
+
+    #[test]
+    fn the_order_of_the_fields() {
+        let output = Output { score_type: ScoreType::WMinusL, ..Output::default() };
+        let plain = written(CASTLING, output, |report| report.info(&info(vec![line("e1h1 e8a8")])));
+        assert_eq!(
+            plain,
+            ["info depth 3 seldepth 9 time 120 nodes 10 score cp 5000 hashfull 1 nps 83 tbhits 0 pv e1g1 e8c8"]
+        );
+        let all = Output { chess960: true, show_wdl: true, show_eps: true, show_moves_left: true, ..output };
+        let all = written(CASTLING, all, |report| report.info(&info(vec![line("e1h1 e8a8")])));
+        assert_eq!(
+            all,
+            ["info depth 3 seldepth 9 time 120 nodes 10 score cp 5000 wdl 650 200 150 movesleft 20 hashfull 1 nps 83 \
+              eps 70 tbhits 0 pv e1h1 e8a8"]
+        );
+    }
+
+    #[test]
+    fn several_lines_are_numbered_and_may_have_their_own_nodes() {
+        let output = Output { score_type: ScoreType::Q, per_pv_counters: true, ..Output::default() };
+        let mut mate = line("a1b1");
+        mate.mate = Some(-3);
+        let lines = written(CASTLING, output, |report| report.info(&info(vec![line("e1d1"), mate.clone()])));
+        assert_eq!(
+            lines,
+            [
+                // A draw is worth −0.5 to White, who is to move.
+                "info depth 3 seldepth 9 time 120 nodes 7 score cp 4000 hashfull 1 nps 83 tbhits 0 multipv 1 pv e1d1",
+                "info depth 3 seldepth 9 time 120 nodes 7 score mate -3 hashfull 1 nps 83 tbhits 0 multipv 2 pv a1b1",
+            ]
+        );
+    }
+
+    #[test]
+    fn best_moves() {
+        let done = |best: &str, ponder: &str| {
+            let done = Done { best: moves(best).pop(), ponder: moves(ponder).pop(), stats: Vec::new() };
+            written(CASTLING, Output::default(), |report| report.done(&done))
+        };
+        assert_eq!(done("e1h1", ""), ["bestmove e1g1"]);
+        assert_eq!(done("e1h1", "e8a8"), ["bestmove e1g1 ponder e8c8"]);
+        assert_eq!(done("", ""), ["bestmove (none)"]);
+    }
+
+    #[test]
+    fn a_game_that_is_over_has_a_score() {
+        let score = |fen| written(fen, Output::default(), |report| report.info(&info(Vec::new()))).concat();
+        assert!(score("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").contains(" score cp 0 "));
+        assert!(score("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1").contains(" score mate 0 "));
+    }
+}

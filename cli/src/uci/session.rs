@@ -1,0 +1,347 @@
+//! The loop: commands in, the engine's lines out.
+
+use std::collections::VecDeque;
+use std::io::BufRead;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use oncilla_chess::History;
+
+use crate::engine::{Engine, Go};
+use crate::options::{Change, Meaning, OptionError, Typed, UnknownOption, print, table};
+
+use super::command::{self, Command, GoWords, Setup};
+use super::console::Console;
+use super::input::{Input, listen};
+use super::report::Report;
+
+/// How long `wait` sleeps between two looks at the search.
+const NAP: Duration = Duration::from_millis(2);
+
+/// Speaks UCI until `quit` or the end of the input.
+///
+/// At the end of the input a search with a limit of its own is let finish, so that `printf 'go nodes 100\n' | oncilla`
+/// gives its answer; any other is stopped and gives its answer then.
+pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: Typed) -> ExitCode {
+    let meaning = match typed.meaning() {
+        Ok(meaning) => meaning,
+        Err(error) => {
+            console.note(&error);
+            return ExitCode::from(2);
+        }
+    };
+    let lines = match listen(input) {
+        Ok(lines) => lines,
+        Err(error) => {
+            console.note(&format!("standard input: {error}"));
+            return ExitCode::from(2);
+        }
+    };
+    let mut session = Session {
+        engine: Engine::new(meaning.settings.clone()),
+        console,
+        typed,
+        meaning,
+        position: Box::new(History::startpos()),
+        ends_by_itself: true,
+        lines,
+        deferred: VecDeque::new(),
+    };
+    session.log();
+    if session.meaning.preload {
+        session.prepare();
+    }
+    session.talk();
+    ExitCode::SUCCESS
+}
+
+struct Session {
+    engine: Engine,
+    console: Arc<Console>,
+    typed: Typed,
+    meaning: Meaning,
+    /// The last good position.
+    position: Box<History>,
+    /// The last search has a limit that counts.
+    ends_by_itself: bool,
+    lines: Receiver<Input>,
+    /// What came in during a `wait`.
+    deferred: VecDeque<Input>,
+}
+
+/// What to do after a command.
+#[derive(PartialEq, Eq)]
+enum Next {
+    GoOn,
+    Quit,
+}
+
+impl Session {
+    fn talk(&mut self) {
+        while let Some(input) = self.deferred.pop_front().or_else(|| self.lines.recv().ok()) {
+            if self.hear(input) == Next::Quit {
+                self.finish_search();
+                return;
+            }
+        }
+        // The end of the input.
+        if !self.ends_by_itself {
+            self.engine.stop();
+        }
+        self.engine.wait();
+    }
+
+    fn hear(&mut self, input: Input) -> Next {
+        let line = match input {
+            Input::Line(line) => line,
+            Input::TooLong => {
+                self.console.note("refused: a line of more than 16 MiB");
+                return Next::GoOn;
+            }
+        };
+        self.console.heard(&line);
+        match command::parse(&line) {
+            Ok(None) => Next::GoOn,
+            Ok(Some(command)) => self.obey(command),
+            Err(refusal) => {
+                self.console.note(&refusal.to_string());
+                Next::GoOn
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command<'_>) -> Next {
+        match command {
+            Command::Uci => self.introduce(),
+            Command::IsReady => {
+                self.prepare();
+                self.console.say("readyok");
+            }
+            Command::NewGame => {
+                self.finish_search();
+                self.engine.new_game();
+            }
+            Command::Position(setup) => self.set_up(&setup),
+            Command::Go(words) => self.go(&words),
+            Command::Stop => self.engine.stop(),
+            Command::PonderHit => self.ponder_hit(),
+            Command::SetOption { name, value } => self.set_option(&name, value),
+            Command::Wait => return self.wait(),
+            Command::Show => self.console.note(&format!("fen {}", self.position.to_fen(self.meaning.output.chess960))),
+            Command::Quit => return Next::Quit,
+            Command::Ignored => {}
+        }
+        Next::GoOn
+    }
+
+    fn introduce(&self) {
+        let mut lines = vec![
+            concat!("id name Oncilla ", env!("CARGO_PKG_VERSION")).to_string(),
+            "id author the Oncilla developers".to_string(),
+        ];
+        lines.extend(print::uci_lines(self.meaning.show_hidden));
+        lines.push("uciok".to_string());
+        self.console.say_all(&lines);
+    }
+
+    /// Loads the network if that is due.
+    fn prepare(&mut self) {
+        match self.engine.prepare() {
+            Ok(notes) => notes.iter().for_each(|note| self.console.note(note)),
+            Err(error) => self.console.note(&error),
+        }
+    }
+
+    /// A search that still runs gives its best move before anything else happens: every `go` gets one.
+    fn finish_search(&mut self) {
+        if self.engine.is_searching() {
+            self.engine.stop();
+            self.engine.wait();
+        }
+    }
+
+    fn set_up(&mut self, setup: &Setup<'_>) {
+        self.finish_search();
+        match setup.play() {
+            Ok(position) => {
+                self.engine.position((*position).clone());
+                self.position = position;
+            }
+            Err(error) => self.console.note(&format!("position refused, the last one is kept: {error}")),
+        }
+    }
+
+    fn go(&mut self, words: &GoWords<'_>) {
+        self.finish_search();
+        let (go, notes) = words.resolve(&self.position);
+        notes.iter().for_each(|note| self.console.note(note));
+        self.ends_by_itself = ends_by_itself(&go);
+        let Meaning { settings, output, .. } = &self.meaning;
+        let board = self.position.board().clone();
+        let report = Report::new(Arc::clone(&self.console), board, *output, settings.white_draw_score);
+        if let Err(error) = self.engine.go(go, Box::new(report)) {
+            self.console.note(&error);
+            // Whoever said go waits for this word.
+            self.console.say("bestmove (none)");
+        }
+    }
+
+    fn ponder_hit(&mut self) {
+        if self.engine.is_searching() {
+            self.ends_by_itself = true;
+            self.engine.ponder_hit();
+        }
+    }
+
+    fn set_option(&mut self, name: &str, value: Option<&str>) {
+        if let Err(error) = self.try_set_option(name, value) {
+            self.console.note(&error);
+        }
+    }
+
+    fn try_set_option(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
+        let opt = table::by_name(name).ok_or_else(|| UnknownOption(name.to_string()).to_string())?;
+        let is_button = opt.kind.default().is_none();
+        let value = match value {
+            // UCI's way to write an empty text.
+            Some("<empty>") => "",
+            Some(value) => value,
+            None if is_button => "",
+            None => {
+                let expected = opt.kind.expected();
+                return Err(OptionError::Unfit { option: opt.name.to_string(), expected, got: None }.to_string());
+            }
+        };
+        let change = self.typed.set(opt, opt.name, value).map_err(|error| error.to_string())?;
+        match change {
+            Change::Pressed => {
+                // The only button.
+                self.finish_search();
+                self.engine.new_game();
+                return Ok(());
+            }
+            Change::WithoutEffect(reason) => {
+                self.console.note(&format!("{}: accepted, without effect: {reason}", opt.name));
+            }
+            Change::Set => {}
+        }
+        let meaning = self.typed.meaning()?;
+        let before = std::mem::replace(&mut self.meaning, meaning);
+        if before.settings != self.meaning.settings {
+            self.engine.configure(self.meaning.settings.clone());
+        }
+        if before.log_file != self.meaning.log_file {
+            self.log();
+        }
+        Ok(())
+    }
+
+    fn log(&self) {
+        if let Err(error) = self.console.log_to(self.meaning.log_file.as_deref()) {
+            self.console.note(&error);
+        }
+    }
+
+    /// Waits for the search to end. What ends it is obeyed, what asks for a sign of life is answered, and the rest comes
+    /// afterwards, in its order.
+    fn wait(&mut self) -> Next {
+        while self.engine.is_searching() {
+            let input = match self.lines.recv_timeout(NAP) {
+                Ok(input) => input,
+                Err(RecvTimeoutError::Timeout) => continue,
+                // The end of the input: `talk` sees it next.
+                Err(RecvTimeoutError::Disconnected) => return Next::GoOn,
+            };
+            let cannot_wait = match &input {
+                Input::Line(line) => matches!(
+                    command::parse(line),
+                    Ok(Some(Command::Stop | Command::PonderHit | Command::IsReady | Command::Quit))
+                ),
+                Input::TooLong => false,
+            };
+            if !cannot_wait {
+                self.deferred.push_back(input);
+            } else if self.hear(input) == Next::Quit {
+                return Next::Quit;
+            }
+        }
+        Next::GoOn
+    }
+}
+
+/// True if nobody has to stop it. (A mate may never be found.)
+fn ends_by_itself(go: &Go) -> bool {
+    let limited = go.clock.is_some() || go.move_time_ms.is_some() || go.nodes.is_some() || go.depth.is_some();
+    limited && !go.infinite && !go.ponder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::uci::console::tests::Paper;
+
+    /// What comes back. No search is started: that is the integration tests' business.
+    fn answers(input: &str) -> Vec<String> {
+        let paper = Paper::default();
+        let console = Arc::new(Console::new(Box::new(paper.clone())));
+        let input = std::io::Cursor::new(input.to_string().into_bytes());
+        assert_eq!(run(input, console, Typed::default()), ExitCode::SUCCESS);
+        paper.lines()
+    }
+
+    #[test]
+    fn an_introduction() {
+        let lines = answers("uci\n");
+        assert!(lines[0].starts_with("id name Oncilla "));
+        assert!(lines[1].starts_with("id author "));
+        assert!(lines[2..lines.len() - 1].iter().all(|line| line.starts_with("option name ")));
+        assert_eq!(lines.last().unwrap(), "uciok");
+        for name in ["Hash", "Threads", "Move Overhead", "MultiPV", "Ponder", "UCI_Chess960", "UCI_ShowWDL"] {
+            assert!(lines.iter().any(|line| line.starts_with(&format!("option name {name} type"))), "{name}");
+        }
+    }
+
+    #[test]
+    fn options_are_set_or_refused() {
+        let lines = answers(
+            "setoption name hash value 16\nsetoption name Hash value 0\nsetoption name Nonsense value 1\n\
+             setoption name Hash\nsetoption name TaskWorkers value 4\nsetoption name TaskWorkers value -1\n\
+             setoption name SyzygyPath value <empty>\nsetoption name cleartree\nsetoption\n\
+             setoption name TimeManager value smooth(init-nps=)\nsetoption name Threads value 1e3\n",
+        );
+        assert_eq!(
+            lines,
+            [
+                "info string Hash: expected a whole number from 1 to 1048576, got \"0\"",
+                "info string unknown option: \"Nonsense\"",
+                "info string Hash: expected a whole number from 1 to 1048576, got nothing",
+                "info string TaskWorkers: accepted, without effect: gathering is not split into tasks",
+                "info string setoption: expected name, got the end of the line",
+                "info string TimeManager: at offset 16: expected a value, got ')'",
+                "info string Threads: expected a whole number from 0 to 128, got \"1e3\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_refused_position_leaves_the_last_good_one() {
+        let lines = answers(
+            "position startpos moves e2e4\nposition startpos moves e2e4 e7e5 e4e5\nd\nposition fen 8/8 w\nd\nxyzzy\n\
+             stop\nponderhit\n\n",
+        );
+        let fen = "info string fen rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
+        assert_eq!(lines.len(), 5, "{lines:?}");
+        assert!(lines[0].starts_with("info string position refused, the last one is kept: move 3 of 3: "));
+        assert_eq!(lines[1], fen);
+        assert!(lines[2].starts_with("info string position refused, the last one is kept: bad FEN: board"));
+        assert_eq!(lines[3], fen);
+        assert_eq!(lines[4], "info string unknown command: \"xyzzy\"");
+    }
+
+    #[test]
+    fn nothing_is_heard_after_quit() {
+        assert_eq!(answers("d\nquit\nd\n").len(), 1);
+    }
+}
