@@ -1,0 +1,183 @@
+//! From a file to the bytes of its message: decompression within bounds, and a name for files of another kind.
+
+use crate::error::{Fault, NetError};
+use flate2::bufread::MultiGzDecoder;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// Largest network, in bytes of the message. Lc0's largest published ones have 400 MB.
+pub const MAX_BYTES: u64 = 3 << 29;
+
+/// A compressed file of any size may inflate to this much ...
+const ALWAYS_ALLOWED: u64 = 64 << 20;
+
+/// ... and beyond it to this multiple of its own size. Trained weights shrink by less than half; deflate's limit is 1032.
+const ALLOWED_RATIO: u64 = 32;
+
+/// First bytes of a network: field 1, fixed32, 0x1c0.
+const MAGIC: [u8; 5] = [0x0d, 0xc0, 0x01, 0x00, 0x00];
+
+/// Enough of a file to tell its kind.
+const SNIFF: usize = 512;
+
+/// Bytes of a file, at most [`MAX_BYTES`].
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, NetError> {
+    let io = |e: std::io::Error| NetError::new(Fault::Io, "", format!("can't read {}: {e}", path.display()));
+    let file = File::open(path).map_err(io)?;
+    let length = file.metadata().map_err(io)?.len();
+    if length > MAX_BYTES {
+        return Err(too_large(length));
+    }
+    let mut bytes = Vec::new();
+    // The length is a hint only: a device or a pipe says 0 and may never end.
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+    match bytes.len() as u64 {
+        length if length > MAX_BYTES => Err(too_large(length)),
+        _ => Ok(bytes),
+    }
+}
+
+fn too_large(length: u64) -> NetError {
+    NetError::malformed("", format!("expected a file of at most {MAX_BYTES} bytes, got {length} or more"))
+}
+
+/// The message in `file`, which is the message itself or a gzip stream of it.
+///
+/// Memory grows with what has in fact been inflated, and only after the first bytes have shown a network.
+pub(crate) fn message(file: &[u8]) -> Result<Cow<'_, [u8]>, NetError> {
+    if file.len() < 2 {
+        return Err(NetError::new(
+            Fault::Foreign,
+            "",
+            format!("a file of {} bytes is too small for a network", file.len()),
+        ));
+    }
+    if file[..2] != [0x1f, 0x8b] {
+        check_kind(&file[..file.len().min(SNIFF)])?;
+        return Ok(Cow::Borrowed(file));
+    }
+    let limit = (file.len() as u64).saturating_mul(ALLOWED_RATIO).clamp(ALWAYS_ALLOWED, MAX_BYTES);
+    let mut stream = MultiGzDecoder::new(file);
+    let mut bytes = Vec::new();
+    inflate(&mut stream, SNIFF as u64, &mut bytes)?;
+    check_kind(&bytes)?;
+    inflate(&mut stream, limit + 1 - bytes.len() as u64, &mut bytes)?;
+    if bytes.len() as u64 > limit {
+        let what = format!("expected a gzip stream of {} bytes to inflate to at most {limit}, got more", file.len());
+        return Err(NetError::malformed("", what));
+    }
+    Ok(Cow::Owned(bytes))
+}
+
+fn inflate(stream: &mut impl Read, limit: u64, bytes: &mut Vec<u8>) -> Result<(), NetError> {
+    stream.take(limit).read_to_end(bytes).map_err(|e| {
+        let what = match e.kind() {
+            ErrorKind::UnexpectedEof => format!("truncated gzip stream, {} bytes inflated", bytes.len()),
+            _ => format!("damaged gzip stream after {} inflated bytes: {e}", bytes.len()),
+        };
+        NetError::malformed("", what)
+    })?;
+    Ok(())
+}
+
+/// Refuses what does not begin like a network, by name where the kind is known.
+fn check_kind(start: &[u8]) -> Result<(), NetError> {
+    if start.starts_with(&MAGIC) {
+        return Ok(());
+    }
+    let foreign = |what: &str| Err(NetError::new(Fault::Foreign, "", what));
+    if start.starts_with(b"1\n") || start.starts_with(b"2\n") {
+        return foreign("a network in the old text format: convert it to protobuf with Lc0's net.py first");
+    }
+    if is_katago(start) {
+        return foreign("a network of KataGo: not supported yet");
+    }
+    // ModelProto.ir_version comes first: field 1, varint, a small number.
+    if start.len() > 2 && start[0] == 0x08 && (1..32).contains(&start[1]) {
+        return foreign("an ONNX model, not a network of Lc0: not supported");
+    }
+    if start.starts_with(b"PK\x03\x04") {
+        return foreign("a zip archive (PyTorch saves so), not a network of Lc0");
+    }
+    let got = &start[..start.len().min(MAGIC.len())];
+    foreign(&format!("not a network: expected the bytes {MAGIC:02x?} at the start, got {got:02x?}"))
+}
+
+/// KataGo writes the network's name, then the model version and the number of input channels, a line each.
+fn is_katago(start: &[u8]) -> bool {
+    let mut lines = start.split(|&b| b == b'\n');
+    let printable = |line: &[u8]| !line.is_empty() && line.iter().all(u8::is_ascii_graphic);
+    let number = |line: &[u8]| (1..=4).contains(&line.len()) && line.iter().all(u8::is_ascii_digit);
+    lines.next().is_some_and(printable) && lines.next().is_some_and(number) && lines.next().is_some_and(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn raw_and_compressed_give_the_same_message() {
+        let raw = [&MAGIC[..], &[7; 5000]].concat();
+        assert_eq!(message(&raw).unwrap(), &raw[..]);
+        assert_eq!(message(&gzip(&raw)).unwrap(), &raw[..]);
+    }
+
+    #[test]
+    fn foreign_files_are_named() {
+        for (file, expected) in [
+            (&b""[..], "too small"),
+            (b"x", "too small"),
+            (b"1\n0.1 0.2", "old text format"),
+            (b"2\n0.1 0.2", "old text format"),
+            (b"g170-b6c96-s175395328-d26788732\n8\n22\n19\n", "KataGo"),
+            (b"\x08\x07\x12\x07pytorch", "ONNX"),
+            (b"PK\x03\x04....", "zip archive"),
+            (b"MZ......", "expected the bytes [0d, c0, 01, 00, 00] at the start, got [4d, 5a, 2e, 2e, 2e]"),
+        ] {
+            for bytes in [file.to_vec(), gzip(file)] {
+                let error = message(&bytes).unwrap_err();
+                // An empty file that is compressed is a file that is too short for the magic.
+                if bytes.len() > 1 && file.len() < 2 {
+                    continue;
+                }
+                assert_eq!(error.fault, Fault::Foreign);
+                assert!(error.what.contains(expected), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn bombs_are_refused() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(&MAGIC).unwrap();
+        for _ in 0..65 {
+            encoder.write_all(&vec![0; 1 << 20]).unwrap();
+        }
+        let bomb = encoder.finish().unwrap();
+        assert!(bomb.len() < 100_000);
+        let error = message(&bomb).unwrap_err();
+        assert!(error.what.contains("to inflate to at most 67108864"), "{error}");
+    }
+
+    #[test]
+    fn damaged_streams_are_refused() {
+        let sound = gzip(&[&MAGIC[..], &(0..5000u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>()].concat());
+        for end in 2..sound.len() {
+            assert!(message(&sound[..end]).unwrap_err().what.contains("gzip"), "{end}");
+        }
+        let mut damaged = sound.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 0x10;
+        assert!(message(&damaged).unwrap_err().what.contains("gzip"));
+    }
+}

@@ -1,0 +1,63 @@
+//! What can be wrong with a network file, and where.
+
+use std::fmt;
+
+/// What kind of fault it is, for a caller that treats them differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The file could not be read from its device.
+    Io,
+    /// The file is of another kind or too old: not a damaged network, but none of ours.
+    Foreign,
+    /// The bytes break the format: truncated, contradictory or out of range.
+    Malformed,
+    /// A valid network that needs something this reader does not have.
+    Unsupported,
+}
+
+/// Why a network file was refused: one line that names the field, what was expected and what came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetError {
+    /// What kind of fault it is.
+    pub fault: Fault,
+    /// Path of the field in Lc0's `net.proto`, such as `weights.residual[3].conv1.weights`; empty for the file as a whole.
+    pub field: String,
+    /// What was expected and what came.
+    pub what: String,
+}
+
+impl NetError {
+    pub(crate) fn new(fault: Fault, field: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { fault, field: field.into(), what: what.into() }
+    }
+
+    pub(crate) fn malformed(field: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::new(Fault::Malformed, field, what)
+    }
+
+    pub(crate) fn unsupported(field: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::new(Fault::Unsupported, field, what)
+    }
+
+    /// The same error seen from one message further out: `parent` is put in front of the field's path.
+    ///
+    /// Paths are put together on the way out, so that reading a sound file formats nothing.
+    pub(crate) fn within(mut self, parent: &str) -> Self {
+        self.field = match self.field.as_str() {
+            "" => parent.to_string(),
+            rest => format!("{parent}.{rest}"),
+        };
+        self
+    }
+}
+
+impl fmt::Display for NetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.field.as_str() {
+            "" => f.write_str(&self.what),
+            field => write!(f, "{field}: {}", self.what),
+        }
+    }
+}
+
+impl std::error::Error for NetError {}

@@ -1,0 +1,220 @@
+//! Which architecture a file says it has, and whether it can be read.
+
+use crate::error::{Fault, NetError};
+use crate::proto::{Net, NetworkFormat, Version};
+use oncilla_opencl::graph::Activation;
+use std::fmt;
+
+/// How positions become input planes: `NetworkFormat.InputFormat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum InputFormat {
+    /// 112 planes with castling rights as full planes.
+    Classical112Plane = 1,
+    /// Castling rights as planes of the rooks' squares.
+    Input112WithCastlingPlane = 2,
+    /// Positions mirrored into one of their equals, en passant as a plane.
+    Input112WithCanonicalization = 3,
+    /// As 3, with the 50-move counter divided by 100.
+    Input112WithCanonicalizationHectoplies = 4,
+    /// As 4, with the history of repeated positions only.
+    Input112WithCanonicalizationV2 = 5,
+    /// As 4, with the side to move as a plane.
+    Input112WithCanonicalizationHectopliesArmageddon = 132,
+    /// As 5, with the side to move as a plane.
+    Input112WithCanonicalizationV2Armageddon = 133,
+}
+
+impl InputFormat {
+    fn of(number: u64) -> Result<Self, NetError> {
+        Ok(match number {
+            1 => Self::Classical112Plane,
+            2 => Self::Input112WithCastlingPlane,
+            3 => Self::Input112WithCanonicalization,
+            4 => Self::Input112WithCanonicalizationHectoplies,
+            5 => Self::Input112WithCanonicalizationV2,
+            132 => Self::Input112WithCanonicalizationHectopliesArmageddon,
+            133 => Self::Input112WithCanonicalizationV2Armageddon,
+            other => return Err(unsupported("input", format!("Input format {other} is not supported"))),
+        })
+    }
+
+    /// The number that Lc0's files use.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+/// Kind of the policy head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyKind {
+    /// A convolution and a dense layer with a neuron for each move.
+    Classical,
+    /// Two convolutions; a move is a plane and the square that it starts from.
+    Convolution,
+}
+
+/// Kind of the value head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// One number in `[-1, 1]`.
+    Classical,
+    /// Probabilities of win, draw and loss.
+    Wdl,
+}
+
+impl fmt::Display for PolicyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Classical => "classical",
+            Self::Convolution => "convolution",
+        })
+    }
+}
+
+impl fmt::Display for ValueKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Classical => "classical",
+            Self::Wdl => "WDL",
+        })
+    }
+}
+
+/// What can be built: the file's format after Lc0's rules for older files have been applied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Architecture {
+    pub input: InputFormat,
+    pub policy: PolicyKind,
+    pub value: ValueKind,
+    pub moves_left: bool,
+    pub activation: Activation,
+}
+
+/// The version of Lc0 whose files are understood.
+const ENGINE: u128 = number_of(0, 33, 0);
+
+/// What Lc0's own tools write into files for every version.
+const ANY_ENGINE: u128 = number_of(97, 98, 99);
+
+const fn number_of(major: u64, minor: u64, patch: u64) -> u128 {
+    major as u128 * 1_000_000 + minor as u128 * 1000 + patch as u128
+}
+
+/// `Format.WeightsEncoding`: LINEAR16.
+const LINEAR16: u64 = 1;
+
+/// What a file without the field means.
+const LEGACY: NetworkFormat =
+    NetworkFormat { input: 1, output: 1, network: 3, policy: 1, value: 1, moves_left: 0, default_activation: 0 };
+
+fn unsupported(field: &str, what: impl Into<String>) -> NetError {
+    NetError::unsupported(format!("format.network_format.{field}"), what)
+}
+
+impl Architecture {
+    /// The architecture of `net`, or why it can't be read.
+    pub(crate) fn of(net: &Net<'_>) -> Result<Self, NetError> {
+        check_version(net)?;
+        let format = net.format.and_then(|f| f.network_format).unwrap_or(LEGACY);
+        if net.weights.is_none() && net.has_onnx_model || format.network == 5 {
+            return Err(NetError::unsupported("onnx_model", "the network is an ONNX model: not supported"));
+        }
+        let format = upgrade(format);
+        check_body(net, format.network)?;
+        let architecture = Self {
+            input: InputFormat::of(format.input)?,
+            policy: policy_of(format.policy)?,
+            value: value_of(format.value)?,
+            moves_left: moves_left_of(format.moves_left)?,
+            activation: activation_of(format.default_activation)?,
+        };
+        check_output(format.output, architecture.value)?;
+        Ok(architecture)
+    }
+}
+
+fn check_version(net: &Net<'_>) -> Result<(), NetError> {
+    let Version { major, minor, patch } = net.min_version.unwrap_or_default();
+    let version = number_of(major, minor, patch);
+    if version > ENGINE && version != ANY_ENGINE {
+        let what = format!("the network needs Lc0 {major}.{minor}.{patch}, files up to 0.33.0 can be read");
+        return Err(NetError::unsupported("min_version", what));
+    }
+    let encoding = net.format.unwrap_or_default().weights_encoding;
+    if net.weights.is_some() && encoding != LINEAR16 && version < ENGINE {
+        let what = format!("expected 1 (LINEAR16) in a file for Lc0 {major}.{minor}.{patch}, got {encoding}");
+        return Err(NetError::malformed("format.weights_encoding", what));
+    }
+    Ok(())
+}
+
+/// Networks older than the head formats have classical heads, whatever their other fields say.
+fn upgrade(format: NetworkFormat) -> NetworkFormat {
+    match format.network {
+        1 | 2 => NetworkFormat { network: format.network + 2, policy: 1, value: 1, ..format },
+        _ => format,
+    }
+}
+
+fn check_body(net: &Net<'_>, network: u64) -> Result<(), NetError> {
+    let attention = || Err(unsupported("network", "body: attention is not supported yet, convolutional towers are"));
+    match network {
+        3 | 4 => match &net.weights {
+            None => Err(NetError::malformed("weights", "expected the network's weights, got none")),
+            Some(w) if w.encoders > 0 || w.has_embedding => attention(),
+            Some(_) => Ok(()),
+        },
+        6 | 7 | 134 => attention(),
+        other => Err(unsupported("network", format!("Network format {other} is not supported"))),
+    }
+}
+
+fn policy_of(number: u64) -> Result<PolicyKind, NetError> {
+    match number {
+        1 => Ok(PolicyKind::Classical),
+        2 => Ok(PolicyKind::Convolution),
+        3 => Err(unsupported(
+            "policy",
+            "policy head: attention is not supported yet, classical and convolutional ones are",
+        )),
+        other => Err(unsupported("policy", format!("Policy format {other} is not supported"))),
+    }
+}
+
+fn value_of(number: u64) -> Result<ValueKind, NetError> {
+    match number {
+        1 => Ok(ValueKind::Classical),
+        2 => Ok(ValueKind::Wdl),
+        other => Err(unsupported("value", format!("Value format {other} is not supported"))),
+    }
+}
+
+fn moves_left_of(number: u64) -> Result<bool, NetError> {
+    match number {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(unsupported("moves_left", format!("Moves left head format {other} is not supported"))),
+    }
+}
+
+fn activation_of(number: u64) -> Result<Activation, NetError> {
+    match number {
+        0 => Ok(Activation::Relu),
+        1 => Ok(Activation::Mish),
+        other => Err(unsupported("default_activation", format!("Default activation {other} is not supported"))),
+    }
+}
+
+/// The output and the value head say the same thing twice; a file that contradicts itself is damaged.
+fn check_output(output: u64, value: ValueKind) -> Result<(), NetError> {
+    let expected = match value {
+        ValueKind::Classical => 1,
+        ValueKind::Wdl => 2,
+    };
+    if output == expected {
+        return Ok(());
+    }
+    let what = format!("expected {expected} beside a {value} value head, got {output}");
+    Err(NetError::new(Fault::Malformed, "format.network_format.output", what))
+}
