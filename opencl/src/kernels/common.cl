@@ -2,6 +2,9 @@
 //
 // Options: VARIANT_CPU or VARIANT_GPU; VEC, the floats of a vector, with VARIANT_CPU only.
 //
+// `restrict` stands on the arguments of kernels only: on an inlined function it says nothing more, and Oclgrind 21.10
+// does not know what the compiler makes of it.
+//
 // No builtin fma() anywhere: some drivers emulate it (26 times slower on an Adreno X1). a * b + c may be contracted.
 
 // Values of `act`, in the order of Activation in graph.rs.

@@ -26,10 +26,10 @@
 
 #define TILES_X ((SIDE + TW - 1) / TW)
 
-INLINED void conv_row(const int K, const int IV, global const float *restrict input, int in_blocks,
-                            int in_stride, global const float *restrict weights, global const float *restrict bias,
-                            global const float *restrict residual, int has_residual, int residual_block,
-                            int residual_stride, global float *restrict output, int out_stride, int act, int batch) {
+INLINED void conv_row(const int K, const int IV, global const float *input, int in_blocks, int in_stride,
+                      global const float *weights, global const float *bias, global const float *residual,
+                      int has_residual, int residual_block, int residual_stride, global float *output, int out_stride,
+                      int act, int batch) {
     const int item = get_global_id(0);
     const int panel = get_global_id(1);
     const int n = item / (SIDE * TILES_X);
@@ -129,11 +129,10 @@ CONV(conv1_blocked, 1, VEC)
 #define CHANNELS 32
 #define DEPTH 8
 
-static inline void conv_tile(const int K, global const float *restrict input, int in_channels, int in_stride,
-                             global const float *restrict weights, global const float *restrict bias,
-                             global const float *restrict residual, int has_residual, int residual_stride,
-                             global float *restrict output, int out_channels, int out_stride, int act, int batch,
-                             local float *pixels, local float *channels) {
+static inline void conv_tile(const int K, global const float *input, int in_channels, int in_stride,
+                             global const float *weights, global const float *bias, global const float *residual,
+                             int has_residual, int residual_stride, global float *output, int out_channels,
+                             int out_stride, int act, int batch, local float *pixels, local float *channels) {
     const int lx = get_local_id(0);
     const int ly = get_local_id(1);
     const int lane = ly * LX + lx;

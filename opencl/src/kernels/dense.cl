@@ -15,10 +15,9 @@
 //   output    [n][out_len]
 //   local     none
 
-INLINED void dense_rows(const int ROWS, const int SPLIT, global const float *restrict input, int in_len,
-                              int in_stride, global const float *restrict weights,
-                              global const float *restrict bias, global float *restrict output, int out_len,
-                              int out_stride, int act, int batch) {
+INLINED void dense_rows(const int ROWS, const int SPLIT, global const float *input, int in_len, int in_stride,
+                        global const float *weights, global const float *bias, global float *output, int out_len,
+                        int out_stride, int act, int batch) {
     const int first = get_global_id(0) * ROWS;
     const int panel = get_global_id(1);
     global const float *w = weights + (size_t)panel * in_len * VEC;

@@ -97,7 +97,8 @@ kernel void se(global float *restrict z, int channels, int squares, int stride, 
         for (int s = lane % 8; s < squares; s += 8) sum += z[c * squares + s];
         partial[c * 8 + lane % 8] = sum;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    // The global fence too: these reads of z come before other lanes write to it at the end.
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     for (int c = lane; c < channels; c += LANES) {
         float sum = 0.0f;
         for (int k = 0; k < 8; k++) sum += partial[c * 8 + k];
