@@ -52,6 +52,7 @@ extern crate std;
 
 pub use heapless;
 
+mod approx;
 pub mod evaluate;
 pub mod search;
 pub mod stats;

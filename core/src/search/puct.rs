@@ -2,6 +2,7 @@
 //! the same answers give the same tree on every machine.
 
 use super::params::{Cpuct, Fpu, MovesLeft};
+use crate::approx;
 use crate::evaluate::Value;
 
 /// Exploration constant at a node with `n` completed visits (AlphaZero's growth; `CPuct`, `CPuctBase`, `CPuctFactor`).
@@ -9,7 +10,7 @@ pub fn cpuct(params: &Cpuct, n: u32) -> f32 {
     if params.factor == 0.0 {
         return params.init;
     }
-    params.init + params.factor * libm::logf((n as f32 + params.base) / params.base)
+    params.init + params.factor * approx::ln((n as f32 + params.base) / params.base)
 }
 
 /// What an edge's prior is multiplied by before it is divided by one plus the edge's visits: `cpuct · √(N − 1)`.
@@ -74,7 +75,8 @@ mod tests {
             (1_000_000, 14.55204),
         ];
         for (n, c) in expected {
-            assert!((cpuct(&Cpuct::default(), n) - c).abs() < 1e-4 * c, "N = {n}");
+            // The values are those of an exact logarithm; ours may be 0.0053 off, times the factor.
+            assert!((cpuct(&Cpuct::default(), n) - c).abs() < 0.0053 * 3.894, "N = {n}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Priors: a softmax at a temperature, and 16 bits to keep one in.
 
+use crate::approx;
 use crate::evaluate::MoveLogit;
 
 /// Turns logits into probabilities at the policy temperature (Lc0's `PolicyTemperature`), in place.
@@ -10,7 +11,7 @@ pub fn softmax(policy: &mut [MoveLogit], temperature: f32) {
     let max = policy.iter().map(|p| p.logit).filter(|l| l.is_finite()).fold(f32::NEG_INFINITY, f32::max);
     let mut sum = 0.0;
     for p in policy.iter_mut() {
-        p.logit = if p.logit.is_finite() { libm::expf((p.logit - max) / temperature) } else { 0.0 };
+        p.logit = if p.logit.is_finite() { approx::exp((p.logit - max) / temperature) } else { 0.0 };
         sum += p.logit;
     }
     let even = 1.0 / policy.len() as f32;
