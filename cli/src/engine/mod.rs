@@ -1,68 +1,145 @@
 //! The engine: a search in a thread of its own, with a tree that lives from move to move.
+//!
+//! [`Engine`] is the handle that the protocols hold. The thread behind it (`worker`) owns the tree's memory, the
+//! evaluator and the time manager; it takes commands in order, and while it searches it looks at `control` for wishes
+//! that can't wait.
 
+mod backends;
+mod control;
+mod evaluator;
 mod limits;
+mod playouts;
 mod report;
 mod settings;
+mod snapshot;
+mod timing;
+mod worker;
 
+pub use backends::read_network;
+pub use evaluator::Evaluator;
 pub use limits::{Clock, Go};
 pub use report::{Done, Info, Line, MoveStats, Observer};
 pub use settings::{BackendKind, EvaluatorSettings, Settings, Weights};
 
+use control::Control;
 use oncilla_chess::History;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use worker::{Command, Worker};
 
 /// A search engine for one game at a time.
 ///
-/// Every call returns at once, but for those that must load a network; what a search finds goes to its [`Observer`].
+/// Every call returns at once, but for those that must load a network or end a search; what a search finds goes to its
+/// [`Observer`].
 pub struct Engine {
-    settings: Settings,
+    commands: Sender<Command>,
+    control: Arc<Control>,
+    worker: Option<JoinHandle<()>>,
 }
 
 impl Engine {
     /// An engine without a network yet: it is loaded by [`Engine::prepare`] or the first search.
     pub fn new(settings: Settings) -> Self {
-        Self { settings }
+        let control = Arc::new(Control::default());
+        let (commands, inbox) = channel();
+        let worker = Worker::new(settings, Arc::clone(&control));
+        let thread = std::thread::Builder::new().name("search".to_string()).spawn(move || worker.run(&inbox));
+        // Without a thread there is no engine; commands then fail with a line that says so.
+        Self { commands, control, worker: thread.ok() }
     }
 
     /// Takes new settings; they count from the next search on.
     pub fn configure(&mut self, settings: Settings) {
-        self.settings = settings;
+        self.tell(Command::Configure(Box::new(settings)));
     }
 
     /// Loads the network and makes the backend if that is due. Gives back lines that a person should read (what runs,
-    /// and why not something else).
+    /// and why not something else). While a search runs there is nothing to load.
     ///
     /// # Errors
     /// One line: no such file, no network, no device.
     pub fn prepare(&mut self) -> Result<Vec<String>, String> {
-        Ok(Vec::new())
+        if self.is_searching() {
+            return Ok(Vec::new());
+        }
+        let (reply, answer) = channel();
+        self.tell(Command::Prepare(reply));
+        answer.recv().unwrap_or_else(|_| Err(NO_THREAD.to_string()))
     }
 
-    /// A new game: forgets the tree and what was learned about time.
-    pub fn new_game(&mut self) {}
+    /// A new game: forgets the tree and what was learned about time. A running search is stopped without a best move.
+    pub fn new_game(&mut self) {
+        self.abort();
+        self.tell(Command::NewGame);
+    }
 
     /// The position that the next search thinks about. A running search is stopped without a best move. The tree is
     /// kept if the game went on from the last position.
-    pub fn position(&mut self, _position: History) {}
+    pub fn position(&mut self, position: History) {
+        self.abort();
+        self.tell(Command::Position(Box::new(position)));
+    }
 
     /// Starts to think. The clock runs from now on.
     ///
     /// # Errors
-    /// As [`Engine::prepare`].
-    pub fn go(&mut self, _go: Go, _observer: Box<dyn Observer>) -> Result<(), String> {
-        Err("not yet".to_string())
+    /// As [`Engine::prepare`]; or a search runs already.
+    pub fn go(&mut self, go: Go, observer: Box<dyn Observer>) -> Result<(), String> {
+        if self.is_searching() {
+            return Err("a search runs already".to_string());
+        }
+        self.control.begin();
+        match self.commands.send(Command::Go(go, observer, std::time::Instant::now())) {
+            Ok(()) => Ok(()),
+            Err(_) => {
+                self.control.end();
+                Err(NO_THREAD.to_string())
+            }
+        }
     }
 
     /// The opponent played the move that was pondered: the limits count from now on.
-    pub fn ponder_hit(&mut self) {}
+    pub fn ponder_hit(&mut self) {
+        self.control.ponder_hit();
+    }
 
     /// Ends the search: its best move follows through the observer.
-    pub fn stop(&mut self) {}
+    pub fn stop(&mut self) {
+        self.control.stop(false);
+    }
 
     /// True while a search runs.
     pub fn is_searching(&self) -> bool {
-        false
+        self.control.is_searching()
     }
 
     /// Blocks until the search has ended by itself.
-    pub fn wait(&mut self) {}
+    pub fn wait(&mut self) {
+        self.control.wait_until_idle();
+    }
+
+    fn abort(&mut self) {
+        if self.is_searching() {
+            self.control.stop(true);
+            self.control.wait_until_idle();
+        }
+    }
+
+    fn tell(&self, command: Command) {
+        // If the thread is gone, `prepare` and `go` say so.
+        let _ = self.commands.send(command);
+    }
+}
+
+const NO_THREAD: &str = "the search thread is not running";
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.abort();
+        self.tell(Command::Quit);
+        if let Some(thread) = self.worker.take() {
+            let _ = thread.join();
+        }
+    }
 }

@@ -33,6 +33,10 @@ pub struct Info {
     pub eps: Option<u64>,
     /// How full the tree's memory is, per mille.
     pub hashfull: u32,
+    /// Nodes in the tree's memory.
+    pub tree_nodes: u64,
+    /// Bytes of it that hold something.
+    pub tree_bytes: u64,
     /// Tablebase hits.
     pub tbhits: u64,
     /// True if the network estimates moves left.

@@ -1,6 +1,6 @@
 //! What the engine is told: the meaning of options, not their spelling.
 
-use oncilla_chess::HistoryFill;
+use oncilla_chess::planes::HistoryFill;
 use oncilla_core::search::Params;
 use std::path::PathBuf;
 

@@ -1,0 +1,199 @@
+//! A search in numbers, for its observer.
+
+use super::evaluator::Evaluator;
+use super::report::{Done, Info, Line, MoveStats, Observer};
+use super::settings::Settings;
+use oncilla_chess::{Color, History, Transform, policy, unpack};
+use oncilla_core::Move;
+use oncilla_core::evaluate::{Ending, Value};
+use oncilla_core::heapless::Vec as FixedVec;
+use oncilla_core::search::{MAX_ROOT_MOVES, Search, puct};
+use oncilla_core::tree::{Bound, Bounds, EdgeView, NodeView};
+use std::time::{Duration, Instant};
+
+/// Longest line that is reported.
+const LONGEST_PV: usize = 64;
+
+/// A search that finds nothing new still says that it lives.
+const LONGEST_SILENCE: Duration = Duration::from_secs(5);
+
+/// Tablebase results count as mates beyond this many moves.
+const TABLEBASE_MATE: f32 = 101.0;
+
+/// Looks at a search from time to time.
+pub struct Snapshot {
+    since: Instant,
+    first_batch: Option<Instant>,
+    multi_pv: usize,
+    has_moves_left: bool,
+    has_wdl: bool,
+    last: Option<Said>,
+}
+
+/// What the observer has heard last.
+#[derive(PartialEq)]
+struct Said {
+    best: Option<Move>,
+    depth: u32,
+    seldepth: u32,
+    at: Instant,
+}
+
+impl Snapshot {
+    /// For a search that began at `since`.
+    pub fn new(settings: &Settings, evaluator: &Evaluator, since: Instant) -> Self {
+        Self {
+            since,
+            first_batch: None,
+            multi_pv: settings.multi_pv.max(1),
+            has_moves_left: evaluator.has_moves_left(),
+            has_wdl: evaluator.has_wdl(),
+            last: None,
+        }
+    }
+
+    /// Tells the observer how it stands, if the best move or a depth changed, or it has heard nothing for long.
+    pub fn after_batch(&mut self, search: &Search<'_>, observer: &mut dyn Observer) {
+        let now = Instant::now();
+        self.first_batch.get_or_insert(now);
+        let said = Said { best: search.best_move(), depth: mean_depth(search), seldepth: search.seldepth(), at: now };
+        let news = self.last.as_ref().is_none_or(|last| {
+            (last.best, last.depth, last.seldepth) != (said.best, said.depth, said.seldepth)
+                || now - last.at > LONGEST_SILENCE
+        });
+        if news && said.best.is_some() {
+            observer.info(&self.info(search));
+            self.last = Some(said);
+        }
+    }
+
+    /// How the search stands.
+    pub fn info(&self, search: &Search<'_>) -> Info {
+        let counts = search.counts();
+        let rate = |n: u64| {
+            let ms = self.first_batch?.elapsed().as_millis() as u64;
+            (ms > 0).then(|| n * 1000 / ms)
+        };
+        let mut ranked = FixedVec::<Move, MAX_ROOT_MOVES>::new();
+        search.rank_root(ranked.as_mut_view());
+        Info {
+            depth: mean_depth(search),
+            seldepth: search.seldepth(),
+            time_ms: self.since.elapsed().as_millis() as u64,
+            nodes: search.nodes().into(),
+            playouts: counts.playouts,
+            nps: rate(counts.playouts),
+            eps: rate(counts.evaluations),
+            hashfull: search.tree().permille_full(),
+            tree_nodes: search.tree().live_nodes() as u64,
+            tree_bytes: search.tree().live_bytes() as u64,
+            tbhits: 0,
+            has_moves_left: self.has_moves_left,
+            has_wdl: self.has_wdl,
+            lines: ranked.iter().take(self.multi_pv).filter_map(|&mv| line(search, mv)).collect(),
+        }
+    }
+
+    /// Moves until the shortest mate that is found, if one is.
+    pub fn mate(&self, search: &Search<'_>) -> Option<i32> {
+        let root = search.root()?;
+        root.edges().filter(|e| e.ending() != Some(Ending::Tablebase)).filter_map(|e| mate(&e)).filter(|n| *n > 0).min()
+    }
+
+    /// The end of the search.
+    pub fn done(&self, search: &Search<'_>, position: &History) -> Done {
+        let Some(best) = search.best_edge() else { return Done { best: None, ponder: None, stats: Vec::new() } };
+        let mut pv = FixedVec::<Move, 2>::new();
+        search.pv(best.mv, pv.as_mut_view());
+        Done {
+            best: Some(unpack(best.mv.0)),
+            ponder: pv.get(1).map(|mv| unpack(mv.0)),
+            stats: search.root().map_or_else(Vec::new, |root| stats(search, &root, position.side_to_move())),
+        }
+    }
+}
+
+fn mean_depth(search: &Search<'_>) -> u32 {
+    (search.counts().mean_depth() as u32).max(1)
+}
+
+/// Moves until mate with this edge, negative if the side to move is mated.
+fn mate(edge: &EdgeView<'_>) -> Option<i32> {
+    let ending = edge.ending().filter(|_| edge.completed() > 0)?;
+    let sign = match edge.bounds() {
+        Bounds { lower: Bound::Win, .. } => 1,
+        Bounds { upper: Bound::Loss, .. } => -1,
+        _ => return None,
+    };
+    let beyond = if ending == Ending::Tablebase { TABLEBASE_MATE } else { 1.0 };
+    Some(sign * ((edge.m().unwrap_or(0.0).round() / 2.0 + beyond) as i32))
+}
+
+fn line(search: &Search<'_>, first: Move) -> Option<Line> {
+    let root = search.root()?;
+    let edge = root.edges().find(|edge| edge.mv == first)?;
+    let mut pv = FixedVec::<Move, LONGEST_PV>::new();
+    search.pv(first, pv.as_mut_view());
+    let value = match edge.value() {
+        Some(value) => Value { m: value.m + 1.0, ..value },
+        None => root.value(),
+    };
+    Some(Line {
+        value,
+        mate: mate(&edge),
+        nodes: edge.completed().into(),
+        pv: pv.iter().map(|mv| unpack(mv.0)).collect(),
+    })
+}
+
+fn stats(search: &Search<'_>, root: &NodeView<'_>, mover: Color) -> Vec<MoveStats> {
+    let params = search.params();
+    let exploration = puct::exploration(&params.cpuct_at_root, root.n());
+    let moves_left = puct::MovesLeftUtility::of(params.moves_left, root.value());
+    let root_q = root.value().q(params.draw_score);
+    let fpu = puct::fpu(params.fpu_at_root, root_q, root.visited_policy());
+    let mut all: Vec<MoveStats> = root
+        .edges()
+        .map(|edge| {
+            let q = edge.q().unwrap_or(fpu);
+            let u = puct::u(edge.p, exploration, edge.n());
+            let length = edge.m().and_then(|m| moves_left.map(|utility| utility.of_child(q, m))).unwrap_or(0.0);
+            MoveStats {
+                mv: Some(unpack(edge.mv.0)),
+                index: policy::index(unpack(edge.mv.0), mover, Transform::NONE).into(),
+                n: edge.completed(),
+                in_flight: edge.n() - edge.completed(),
+                p: edge.p,
+                value: edge.value(),
+                q,
+                u: Some(u),
+                s: Some(q + u + length),
+                v: own_value(&edge),
+                ending: edge.ending(),
+                bounds: edge.bounds(),
+            }
+        })
+        .collect();
+    all.sort_by(|a, b| a.n.cmp(&b.n).then_with(|| (a.q + a.u.unwrap_or(0.0)).total_cmp(&(b.q + b.u.unwrap_or(0.0)))));
+    all.push(MoveStats {
+        mv: None,
+        index: root.edge_count(),
+        n: root.n(),
+        in_flight: search.in_flight(),
+        p: root.visited_policy(),
+        value: Some(root.value()),
+        q: root_q,
+        u: None,
+        s: None,
+        v: (root.n() == 1).then(|| root.value().wl),
+        ending: root.ending(),
+        bounds: root.bounds(),
+    });
+    all
+}
+
+/// What the network (or the rules) said of the child itself: known while that is all there is.
+fn own_value(edge: &EdgeView<'_>) -> Option<f32> {
+    let only = edge.completed() == 1 || edge.ending().is_some();
+    edge.value().filter(|_| only).map(|value| value.wl)
+}

@@ -1,0 +1,151 @@
+//! How long a search may take: the limits of one `go`, and the time manager of the game.
+
+use super::limits::Go;
+use super::settings::Settings;
+use oncilla_chess::History;
+use oncilla_core::search::Search;
+use oncilla_core::stop::{
+    DepthLimit, Limits, MateLimit, NodeLimit, Outcome, PlayoutLimit, Progress, Root, RootEdge, SmartPruning, TimeLimit,
+};
+use oncilla_core::time::{Clock, Smooth};
+use oncilla_core::tree::Bound;
+use std::time::Instant;
+
+/// The time manager of a game.
+pub struct TimeManager(Smooth);
+
+impl TimeManager {
+    /// Knows nothing of the game yet. (Parameters out of range are refused where options are read.)
+    pub fn new(settings: &Settings) -> Self {
+        Self(Smooth::new(settings.time).unwrap_or_default())
+    }
+}
+
+/// The time and the limits of one move.
+pub struct MoveTime {
+    limits: Limits,
+    clock: Option<Clock>,
+    /// When the clock began to run; a pondered move's begins with `ponderhit`.
+    since: Instant,
+    waits_for_ponder_hit: bool,
+    infinite: bool,
+    started: bool,
+    /// Playouts that were done when the clock began to run.
+    playouts_before: u64,
+    nodes_limit: Option<u64>,
+    playouts_limit: Option<u64>,
+}
+
+impl MoveTime {
+    /// The limits of `go`, for a search that begins with `reused` visits.
+    pub fn new(settings: &Settings, go: &Go, position: &History, _reused: u32, since: Instant) -> Self {
+        let overhead_ms = settings.move_overhead_ms as f64;
+        let endless = go.infinite || go.ponder;
+        let clock = go.clock.filter(|_| !go.infinite).map(|clock| Clock {
+            base_ms: clock.left_ms as f64,
+            increment_ms: clock.increment_ms as f64,
+            moves_to_go: clock.moves_to_go,
+            ply: position.ply(),
+            overhead_ms,
+        });
+        let nodes = go.nodes.filter(|_| !settings.nodes_as_playouts);
+        let playouts = go.nodes.filter(|_| settings.nodes_as_playouts);
+        let limits = Limits {
+            time: go.move_time_ms.filter(|_| !go.infinite).map(|ms| TimeLimit::movetime(ms as f64, overhead_ms)),
+            nodes: nodes.map(NodeLimit),
+            playouts: playouts.map(PlayoutLimit),
+            depth: go.depth.map(DepthLimit),
+            mate: go.mate.map(MateLimit),
+            // Whoever asks for everything, or for a mate, gets the whole search.
+            pruning: SmartPruning::new(settings.smart_pruning_factor.into()).filter(|_| !endless && go.mate.is_none()),
+        };
+        Self {
+            limits,
+            clock,
+            since,
+            waits_for_ponder_hit: go.ponder,
+            infinite: go.infinite,
+            started: false,
+            playouts_before: 0,
+            nodes_limit: nodes,
+            playouts_limit: playouts,
+        }
+    }
+
+    /// Starts the clock of a move that is not, or no longer, pondered.
+    pub fn start_if_due(&mut self, manager: &mut TimeManager, ponder_hit: Option<Instant>, nodes: u32) {
+        if self.started || (self.waits_for_ponder_hit && ponder_hit.is_none()) {
+            return;
+        }
+        self.started = true;
+        self.since = ponder_hit.filter(|_| self.waits_for_ponder_hit).unwrap_or(self.since);
+        self.waits_for_ponder_hit = false;
+        if let Some(clock) = &self.clock {
+            let budget = TimeLimit::new(manager.0.on_move_start(clock, nodes.into()).budget_ms);
+            self.limits.time = Some(self.limits.time.map_or(budget, |time| time.earlier(budget)));
+        }
+    }
+
+    fn elapsed_ms(&self) -> f64 {
+        self.since.elapsed().as_secs_f64() * 1000.0
+    }
+
+    /// Whether a limit is reached. Tells the time manager and the root's choice how it stands.
+    pub fn is_over(&mut self, manager: &mut TimeManager, search: &mut Search<'_>, mate_in: Option<i32>) -> bool {
+        if !self.started {
+            self.playouts_before = search.counts().playouts;
+            return false;
+        }
+        let counts = search.counts();
+        let elapsed_ms = self.elapsed_ms();
+        if self.clock.is_some() {
+            manager.0.on_progress(elapsed_ms, counts.playouts - self.playouts_before);
+        }
+        let progress = Progress {
+            elapsed_ms,
+            nodes: search.nodes().into(),
+            playouts: counts.playouts,
+            mean_depth: counts.mean_depth() as u32,
+            mate_in: mate_in.and_then(|n| u32::try_from(n).ok()),
+            root: summary(search),
+        };
+        let verdict = self.limits.check(&progress, self.clock.map(|_| manager.0.nps()));
+        let pruning = self.limits.pruning.is_some();
+        search.set_remaining_playouts(pruning.then(|| verdict.remaining_playouts.min(u32::MAX.into()) as u32));
+        verdict.stop.is_some()
+    }
+
+    /// Whether the best move may be said before anybody asks for it.
+    pub fn may_end(&self) -> bool {
+        !self.infinite && !self.waits_for_ponder_hit
+    }
+
+    /// Playouts that a limit still leaves.
+    pub fn nodes_wanted(&self, search: &Search<'_>) -> u64 {
+        let nodes = self.nodes_limit.map_or(u64::MAX, |n| n.saturating_sub(search.nodes().into()));
+        let playouts = self.playouts_limit.map_or(u64::MAX, |n| n.saturating_sub(search.counts().playouts));
+        nodes.min(playouts)
+    }
+
+    /// The move is about to be played.
+    pub fn end(&self, manager: &mut TimeManager, search: &mut Search<'_>) {
+        search.set_remaining_playouts(None);
+        if self.started && self.clock.is_some() {
+            manager.0.on_move_end(self.elapsed_ms(), search.counts().playouts - self.playouts_before);
+        }
+    }
+}
+
+/// The root's moves, as far as a stopper asks.
+fn summary(search: &Search<'_>) -> Root {
+    let edges = search.root().into_iter().flat_map(|root| root.edges());
+    Root::of(edges.map(|edge| {
+        let bounds = edge.bounds();
+        let outcome = match (edge.ending(), bounds.lower) {
+            (Some(_), Bound::Win) => Outcome::Win,
+            (Some(_), _) if bounds.upper == Bound::Loss => Outcome::Loss,
+            _ => Outcome::Open,
+        };
+        RootEdge { visits: edge.completed().into(), q: edge.q().unwrap_or(0.0), outcome }
+    }))
+}

@@ -1,0 +1,180 @@
+//! The tree against Lc0's, visit for visit: one thread, batch 1, no cache, the same network.
+//!
+//! Each row of the oracle says with which flags Lc0 ran, what it searched, and how many visits each root move had. The
+//! real binary gets the same flags and answers over UCI.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// An engine that talks UCI.
+struct Engine {
+    process: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Engine {
+    fn start(args: &[String], weights: &Path) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_oncilla"))
+            .args(args)
+            .arg(format!("--weights={}", weights.display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let lines = BufReader::new(process.stdout.take().expect("stdout is piped")).lines();
+        Self { process, lines }
+    }
+
+    fn tell(&mut self, text: &str) {
+        writeln!(self.process.stdin.as_mut().expect("stdin is piped"), "{text}").expect("the engine reads");
+    }
+
+    /// Everything up to the line that begins with `last`.
+    fn until(&mut self, last: &str) -> Vec<String> {
+        let mut heard = Vec::new();
+        loop {
+            let line = self.lines.next().unwrap_or_else(|| panic!("no {last:?} after {heard:?}")).expect("UTF-8");
+            let end = line.starts_with(last);
+            heard.push(line);
+            if end {
+                return heard;
+            }
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let _ = self.process.stdin.as_mut().map(|stdin| writeln!(stdin, "quit"));
+        let _ = self.process.wait();
+    }
+}
+
+fn text<'a>(row: &'a Value, key: &str) -> &'a str {
+    row[key].as_str().unwrap_or_else(|| panic!("{key} in {row}"))
+}
+
+fn words(row: &Value, key: &str) -> Vec<String> {
+    row[key].as_array().into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+}
+
+/// Visits by root move, and the best move, of one row searched by the engine.
+fn search(engine: &mut Engine, row: &Value) -> (BTreeMap<String, i64>, String) {
+    engine.tell("ucinewgame");
+    engine.tell(&format!("position fen {} moves {}", text(row, "fen"), words(row, "moves").join(" ")));
+    engine.tell(&format!("go nodes {}", row["nodes"]));
+    let heard = engine.until("bestmove");
+    let best = heard.last().and_then(|line| line.split(' ').nth(1)).unwrap_or_default().to_owned();
+    let stats = heard.iter().filter_map(|line| line.strip_prefix("info string "));
+    let visits = stats.filter_map(|line| {
+        let name = line.split(' ').next()?;
+        let n = line.split_once(" N:")?.1.split('(').next()?.trim().parse().ok()?;
+        (name != "node").then(|| (name.to_owned(), n))
+    });
+    (visits.collect(), best)
+}
+
+/// How one row differs.
+struct Difference {
+    /// The largest difference of a move's visits.
+    most: i64,
+    /// Of all moves together.
+    sum: i64,
+    same_best: bool,
+}
+
+fn compare(engine: &mut Engine, row: &Value) -> Difference {
+    let (ours, best) = search(engine, row);
+    let theirs = row["children"].as_object().expect("children");
+    assert_eq!(ours.len(), theirs.len(), "root moves of {row}");
+    let differences: Vec<i64> =
+        theirs.iter().map(|(mv, child)| (child["N"].as_i64().expect("N") - ours[mv.as_str()]).abs()).collect();
+    Difference {
+        most: differences.iter().copied().max().unwrap_or(0),
+        sum: differences.iter().sum(),
+        same_best: text(row, "bestmove").split(' ').nth(1) == Some(best.as_str()),
+    }
+}
+
+/// The terms of "First light": up to 100 nodes equal visits in 95% of the rows and at most 2 apart in the rest; beyond,
+/// the same best move and 2% of the visits elsewhere in 95% of the rows.
+fn meets_the_terms(rows: &[(Value, Difference)], nodes: u64) {
+    let n = rows.len();
+    let (good, limit) = if nodes <= 100 {
+        (rows.iter().filter(|(_, d)| d.sum == 0).count(), Some(2))
+    } else {
+        (rows.iter().filter(|(_, d)| d.same_best && d.sum as f64 <= 0.02 * nodes as f64).count(), None)
+    };
+    let named = |bad: &dyn Fn(&Difference) -> bool| {
+        let rows = rows.iter().filter(|(_, d)| bad(d));
+        rows.map(|(row, d)| format!("id {} (most {}, sum {}, same best {})", row["id"], d.most, d.sum, d.same_best))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    println!("{nodes} nodes: {good} of {n} rows as close as asked; not identical: {}", named(&|d| d.sum > 0));
+    assert!(good as f64 >= 0.95 * n as f64, "{nodes} nodes: {good} of {n} rows: {}", named(&|d| d.sum > 0));
+    if let Some(limit) = limit {
+        assert!(rows.iter().all(|(_, d)| d.most <= limit), "{nodes} nodes: {}", named(&|d| d.most > limit));
+    }
+}
+
+fn check_configuration(rows: Vec<Value>, nets: &Path, configuration: &str) {
+    let rows: Vec<Value> = rows.into_iter().filter(|row| text(row, "config") == configuration).collect();
+    let first = rows.first().unwrap_or_else(|| panic!("rows of {configuration}"));
+    let weights = nets.join(format!("{}.pb.gz", text(first, "net")));
+    let mut engine = Engine::start(&words(first, "args"), &weights);
+    let mut by_nodes: BTreeMap<u64, Vec<(Value, Difference)>> = BTreeMap::new();
+    for row in rows {
+        let difference = compare(&mut engine, &row);
+        by_nodes.entry(row["nodes"].as_u64().expect("nodes")).or_default().push((row, difference));
+    }
+    println!("{configuration}:");
+    by_nodes.iter().for_each(|(nodes, rows)| meets_the_terms(rows, *nodes));
+}
+
+fn read(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    text.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
+}
+
+/// The reference data, where they are at hand.
+fn shared() -> Option<PathBuf> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    if shared.is_dir() {
+        return Some(shared);
+    }
+    assert!(std::env::var_os("ONCILLA_REQUIRE_SHARED").is_none(), "{} is not here", shared.display());
+    eprintln!("skipped: {} is not here", shared.display());
+    None
+}
+
+fn check_shared(configuration: &str) {
+    if let Some(shared) = shared() {
+        check_configuration(read(&shared.join("oracle/search_classic.jsonl")), &shared.join("nets"), configuration);
+    }
+}
+
+#[test]
+fn as_lc0_without_cache() {
+    check_shared("classic_nocache");
+}
+
+#[test]
+fn as_lc0_with_other_parameters() {
+    check_shared("classic_alt");
+}
+
+#[test]
+fn as_lc0_with_a_draw_score() {
+    check_shared("classic_drawscore");
+}
+
+/// A network of our own, so that a machine without the reference data checks the same code.
+#[test]
+fn as_lc0_with_moves_left() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+    check_configuration(read(&fixtures.join("search.jsonl")), &fixtures.join("nets/synthetic"), "classic_mlh2");
+}
