@@ -7,6 +7,7 @@ pub mod backend;
 #[cfg(feature = "opencl")]
 pub mod device;
 pub mod graph;
+pub mod host;
 #[cfg(feature = "opencl")]
 pub mod kernels;
 #[cfg(all(feature = "opencl", unix, not(target_os = "macos")))]

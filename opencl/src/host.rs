@@ -1,0 +1,112 @@
+//! Runs a graph on the host's own cores.
+//!
+//! [`plain`] is the reference: loops that follow the definitions of [`crate::graph`] word for word. [`Host`] is what a
+//! program uses; it agrees with `plain` up to rounding.
+//!
+//! **A position's outputs don't depend on its batch.** [`Host`] gives the same bits for a position whatever else is in
+//! the batch, wherever it stands there and however many threads there are: each element of a value is made by one chain
+//! of additions in an order that the graph alone fixes; threads and batches only divide the elements among them. Another
+//! processor, with other instructions, may round differently.
+
+mod arith;
+mod board;
+mod kernel;
+pub mod plain;
+mod plan;
+mod run;
+
+use crate::backend::{Backend, BackendError, Outputs, batch_of};
+use crate::graph::Graph;
+use kernel::Isa;
+use plan::Plan;
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use run::{Jobs, Workspace};
+use std::sync::{Arc, Mutex};
+
+/// Largest batch. The host needs no batch at all; the bound keeps the outputs' buffers small.
+const MAX_BATCH: usize = 1024;
+
+/// A graph made ready for the host: weights in the order in which the kernels read them, and room to work in.
+///
+/// After the first batch of a size nothing is allocated.
+pub struct Host {
+    graph: Arc<Graph>,
+    plan: Plan,
+    isa: Isa,
+    threads: usize,
+    /// None for a single thread, which is the caller's own.
+    pool: Option<ThreadPool>,
+    /// One for each thread.
+    workspaces: Vec<Workspace>,
+}
+
+impl Host {
+    /// Prepares `graph` for `threads` threads, at least 1.
+    ///
+    /// # Errors
+    /// If a 3×3 convolution runs over a board that is not a square, or the threads can't be started.
+    pub fn new(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
+        let graph = graph.into();
+        if threads == 0 {
+            return Err(BackendError("host: expected at least 1 thread, got 0".to_string()));
+        }
+        let plan = Plan::new(&graph)?;
+        let pool = match threads {
+            1 => None,
+            _ => Some(
+                rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .thread_name(|i| format!("host-{i}"))
+                    .build()
+                    .map_err(|e| BackendError(format!("host: can't start {threads} threads: {e}")))?,
+            ),
+        };
+        let workspaces = (0..threads).map(|_| Workspace::new(&plan)).collect();
+        Ok(Self { graph, plan, isa: Isa::detect(), threads, pool, workspaces })
+    }
+}
+
+impl Backend for Host {
+    fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    fn describe(&self) -> String {
+        let threads = if self.threads == 1 { "thread" } else { "threads" };
+        format!("host, {} {threads}, {}", self.threads, self.isa.name())
+    }
+
+    fn max_batch(&self) -> usize {
+        MAX_BATCH
+    }
+
+    /// One position a thread: more at once saves nothing but reads of weights, which the caches mostly hold.
+    fn preferred_batch(&self) -> usize {
+        self.threads
+    }
+
+    fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
+        let batch = batch_of(&self.graph, MAX_BATCH, input)?;
+        let jobs = Jobs::new(&self.graph, batch, self.threads, input, outputs);
+        let (plan, isa) = (&self.plan, self.isa);
+        // With fewer jobs than threads, the threads left over help inside each layer.
+        let share_layers = jobs.len() < self.threads;
+        match &self.pool {
+            None => jobs.for_each(|mut job| self.workspaces[0].run(plan, isa, &mut job, false)),
+            Some(pool) => {
+                let jobs = Mutex::new(jobs);
+                // A poisoned lock means that another thread has panicked, which rayon passes on.
+                let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());
+                pool.install(|| {
+                    self.workspaces.par_iter_mut().with_max_len(1).for_each(|workspace| {
+                        while let Some(mut job) = next() {
+                            workspace.run(plan, isa, &mut job, share_layers);
+                        }
+                    });
+                });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! How the squares of a board lie in the host's memory.
+//!
+//! A plane has a border of zeros, so that a 3×3 convolution needs no case for the edge. One column of zeros between two
+//! rows serves as the right border of the one and the left border of the other:
+//!
+//! ```text
+//!   0 0 0 0 0 0 0 0 0          row above the board
+//!   0 a b c d e f g h          each row: its left border, then its squares
+//!   ...
+//!   0 0 0 0 0 0 0 0 0 0        row below; the last 0 is the right border of the last row
+//! ```
+//!
+//! In chess that is 91 numbers a plane, so that 64 planes stay in a first-level cache of 32 kB.
+
+use crate::graph::Shape;
+
+/// Numbers that a kernel handles at once: a row of a chessboard.
+pub(super) const LANES: usize = 8;
+
+/// The layout of one plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Board {
+    pub rows: usize,
+    pub files: usize,
+    /// From a square to the one above it.
+    pub stride: usize,
+    /// From a plane to the next.
+    pub plane: usize,
+}
+
+impl Board {
+    /// A chessboard. Kernels that get this constant know every address when they are compiled.
+    pub const CHESS: Self = Self::new(8, 8);
+
+    /// The board of `shape`: a square, or else a single row, over which only a 1×1 convolution has a meaning.
+    pub fn of(shape: Shape) -> Self {
+        let side = shape.squares.isqrt();
+        match side * side == shape.squares {
+            true => Self::new(side, side),
+            false => Self::new(1, shape.squares),
+        }
+    }
+
+    const fn new(rows: usize, files: usize) -> Self {
+        let stride = files + 1;
+        let bordered = (rows + 2) * stride + 1;
+        // On other boards vectors run on over the ends of rows: see `vectors`.
+        let run_on = (rows * stride).next_multiple_of(2 * LANES) + 2 * stride + 2;
+        let plane = if files == LANES || bordered > run_on { bordered } else { run_on };
+        Self { rows, files, stride, plane }
+    }
+
+    /// Index of the first square. A kernel's corner lies `origin` before its centre.
+    pub const fn origin(self) -> usize {
+        self.stride + 1
+    }
+
+    /// The vectors of a plane: how many, and how far apart. With rows of eight, one for each row; else one after the
+    /// other over squares and the borders between them.
+    pub const fn vectors(self) -> (usize, usize) {
+        match self.files == LANES {
+            true => (self.rows, self.stride),
+            false => ((self.rows * self.stride).div_ceil(LANES), LANES),
+        }
+    }
+
+    /// The part of a plane from its first to its last square, borders between rows included.
+    pub const fn interior(self) -> std::ops::Range<usize> {
+        self.origin()..self.origin() + self.rows * self.stride - 1
+    }
+
+    /// Index of a square in its plane.
+    pub fn index(self, square: usize) -> usize {
+        self.origin() + square / self.files * self.stride + square % self.files
+    }
+
+    /// Sets the border between rows to zero again.
+    #[inline(always)]
+    pub fn clear_border(self, plane: &mut [f32]) {
+        for row in 1..self.rows {
+            plane[self.origin() + row * self.stride - 1] = 0.0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn borders_are_apart_from_squares() {
+        for squares in [1, 4, 9, 25, 49, 64, 81, 361, 2, 12] {
+            let board = Board::of(Shape { channels: 1, squares });
+            let indices: Vec<usize> = (0..squares).map(|s| board.index(s)).collect();
+            assert_eq!(indices[0], board.interior().start);
+            assert_eq!(indices[squares - 1] + 1, board.interior().end);
+            for &i in &indices {
+                // Eight neighbours, all in the plane; beside an edge they are border.
+                for near in [i - board.stride - 1, i + board.stride + 1] {
+                    assert!(near < board.plane);
+                }
+            }
+            for row in 0..board.rows {
+                assert!(!indices.contains(&(board.origin() + row * board.stride - 1)));
+                assert!(!indices.contains(&(board.origin() + row * board.stride + board.files)));
+            }
+        }
+        assert_eq!(Board::CHESS.plane, 91);
+    }
+}

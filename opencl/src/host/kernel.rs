@@ -1,0 +1,345 @@
+//! Register tiles: where the time of a network goes.
+//!
+//! A convolution's tile is [`TILE`] channels of the output times one or two vectors of squares. Its sums stay in
+//! registers while it walks over input channels and kernel elements: one load of squares serves six channels, one weight
+//! serves a whole vector. There is no im2col; the border of [`Board`] makes a shifted row a shifted load.
+//!
+//! A dense layer's tile is one vector pair of neurons times up to [`TILE`] positions, so that a weight read from memory
+//! serves them all.
+//!
+//! Every function comes once for each instruction set, from one generic body that the compiler turns into vector code.
+
+use super::arith::{Arith, Fused, Unfused, activate, sigmoid};
+use super::board::{Board, LANES};
+use crate::graph::Activation;
+
+/// Channels of a convolution's tile and positions of a dense layer's: 6 · 2 sums, 2 operands and 1 weight fill the
+/// sixteen vector registers of AVX2.
+pub(super) const TILE: usize = 6;
+
+/// Neurons in a panel of a dense layer.
+pub(super) const NEURONS: usize = 2 * LANES;
+
+/// The instructions to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Isa {
+    /// AVX2 and FMA. Only [`Isa::detect`] makes this value, after it has found both.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Found),
+    /// What every processor of the target has.
+    Baseline,
+}
+
+/// Proof that instructions have been looked for and found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Found(());
+
+impl Isa {
+    /// The best that this processor has.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            return Self::Avx2(Found(()));
+        }
+        Self::Baseline
+    }
+
+    /// For a person.
+    pub fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => "AVX2",
+            Self::Baseline => std::env::consts::ARCH,
+        }
+    }
+}
+
+/// NEON has a fused multiply-add and 32 registers, SSE2 neither.
+#[cfg(target_arch = "aarch64")]
+type BaselineArith = Fused;
+#[cfg(not(target_arch = "aarch64"))]
+type BaselineArith = Unfused;
+
+/// A public function that picks the instructions, over a generic body.
+macro_rules! versions {
+    ($(#[$doc:meta])* $name:ident = $body:ident($($arg:ident: $type:ty),* $(,)?)) => {
+        $(#[$doc])*
+        pub(super) fn $name(isa: Isa, $($arg: $type),*) {
+            match isa {
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx2(_) => {
+                    #[target_feature(enable = "avx2,fma")]
+                    fn avx2($($arg: $type),*) {
+                        $body::<Fused>($($arg),*);
+                    }
+                    // SAFETY: `Found` is made only after both features have been detected on this processor.
+                    unsafe { avx2($($arg),*) }
+                }
+                Isa::Baseline => $body::<BaselineArith>($($arg),*),
+            }
+        }
+    };
+}
+
+/// One panel of a convolution: up to [`TILE`] output channels.
+#[derive(Clone, Copy)]
+pub(super) struct ConvPanel<'a> {
+    pub board: Board,
+    /// 1 or 3.
+    pub kernel: usize,
+    /// `[input channels][kernel · kernel][TILE]`, zeros where there are fewer channels.
+    pub weights: &'a [f32],
+    /// `[TILE]`.
+    pub bias: &'a [f32; TILE],
+    /// `[input channels][plane]`.
+    pub input: &'a [f32],
+    /// The same planes of the value to add, none where the layer has none or squeezes first.
+    pub residual: Option<&'a [f32]>,
+    /// Applied last.
+    pub activation: Activation,
+}
+
+versions! {
+    /// Computes the planes of one panel into `output`, `[channels of the panel][plane]`.
+    conv = conv_body(panel: ConvPanel<'_>, output: &mut [f32])
+}
+
+#[inline(always)]
+fn conv_body<A: Arith>(panel: ConvPanel<'_>, output: &mut [f32]) {
+    // The same code twice: with the chessboard's numbers as constants, and for any board.
+    if panel.board == Board::CHESS {
+        conv_on::<A>(ConvPanel { board: Board::CHESS, ..panel }, output);
+    } else {
+        conv_on::<A>(panel, output);
+    }
+}
+
+#[inline(always)]
+fn conv_on<A: Arith>(panel: ConvPanel<'_>, output: &mut [f32]) {
+    match (A::WIDTH, panel.kernel) {
+        (1, 1) => tiles::<A, 1, 1>(panel, output),
+        (1, _) => tiles::<A, 1, 3>(panel, output),
+        (_, 1) => tiles::<A, 2, 1>(panel, output),
+        (_, _) => tiles::<A, 2, 3>(panel, output),
+    }
+    finish(panel, output);
+}
+
+/// Sums of all tiles of a panel.
+#[inline(always)]
+fn tiles<A: Arith, const WIDTH: usize, const KERNEL: usize>(panel: ConvPanel<'_>, output: &mut [f32]) {
+    let board = panel.board;
+    let (vectors, step) = board.vectors();
+    for first in (0..vectors).step_by(WIDTH) {
+        let sums = tile::<A, WIDTH, KERNEL>(&panel, first * step, step);
+        for (plane, sums) in output.chunks_exact_mut(board.plane).zip(&sums) {
+            for (v, sums) in sums.iter().enumerate().take(vectors - first) {
+                store(board, plane, (first + v) * step, sums);
+            }
+        }
+    }
+}
+
+/// Writes a vector of sums that begins `at` after the first square, but not over borders.
+#[inline(always)]
+fn store(board: Board, plane: &mut [f32], at: usize, sums: &[f32; LANES]) {
+    if board.files == LANES {
+        plane[board.origin() + at..][..LANES].copy_from_slice(sums);
+        return;
+    }
+    for (i, &sum) in (at..).zip(sums) {
+        if i % board.stride < board.files && i / board.stride < board.rows {
+            plane[board.origin() + i] = sum;
+        }
+    }
+}
+
+#[inline(always)]
+fn tile<A: Arith, const WIDTH: usize, const KERNEL: usize>(
+    panel: &ConvPanel<'_>,
+    at: usize,
+    step: usize,
+) -> [[[f32; LANES]; WIDTH]; TILE] {
+    let board = panel.board;
+    // A 3×3 kernel begins at the border's corner, a 1×1 kernel on the square itself.
+    let start = if KERNEL == 3 { at } else { at + board.origin() };
+    let span = (KERNEL - 1) * (board.stride + 1) + (WIDTH - 1) * step + LANES;
+    let mut sums = [[[0.0; LANES]; WIDTH]; TILE];
+    for (channel, sums) in sums.iter_mut().enumerate() {
+        *sums = [[panel.bias[channel]; LANES]; WIDTH];
+    }
+    let planes = panel.input.chunks_exact(board.plane);
+    for (plane, weights) in planes.zip(panel.weights.chunks_exact(KERNEL * KERNEL * TILE)) {
+        let window = &plane[start..][..span];
+        for row in 0..KERNEL {
+            for file in 0..KERNEL {
+                let shift = row * board.stride + file;
+                let mut x = [[0.0; LANES]; WIDTH];
+                for (v, x) in x.iter_mut().enumerate() {
+                    x.copy_from_slice(&window[shift + v * step..][..LANES]);
+                }
+                let weights = &weights[(row * KERNEL + file) * TILE..][..TILE];
+                for (sums, &w) in sums.iter_mut().zip(weights) {
+                    for (sums, x) in sums.iter_mut().zip(&x) {
+                        for (sum, &x) in sums.iter_mut().zip(x) {
+                            *sum = A::mul_add(w, x, *sum);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    sums
+}
+
+/// Residual and activation. Borders stay zero: every activation of a convolution maps 0 to 0.
+#[inline(always)]
+fn finish(panel: ConvPanel<'_>, output: &mut [f32]) {
+    let board = panel.board;
+    if let Some(residual) = panel.residual {
+        for (plane, residual) in output.chunks_exact_mut(board.plane).zip(residual.chunks_exact(board.plane)) {
+            let pairs = plane[board.interior()].iter_mut().zip(&residual[board.interior()]);
+            pairs.for_each(|(y, r)| *y += r);
+        }
+    }
+    if panel.activation != Activation::None {
+        for plane in output.chunks_exact_mut(board.plane) {
+            activate(panel.activation, &mut plane[board.interior()]);
+        }
+    }
+}
+
+/// Squeeze and excitation with its weights as the kernel reads them, inputs slowest.
+#[derive(Clone, Copy)]
+pub(super) struct Se<'a> {
+    pub board: Board,
+    pub squares: usize,
+    pub hidden: usize,
+    /// `[channels][hidden]`.
+    pub w1: &'a [f32],
+    /// `[hidden]`.
+    pub b1: &'a [f32],
+    /// `[hidden][2 · channels]`.
+    pub w2: &'a [f32],
+    /// `[2 · channels]`.
+    pub b2: &'a [f32],
+    /// `[channels][plane]`.
+    pub residual: Option<&'a [f32]>,
+    pub activation: Activation,
+}
+
+versions! {
+    /// Squeezes, excites, adds the residual and activates `planes` in place; `scratch` has `3 · channels + hidden` numbers.
+    squeeze_excite = se_body(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32])
+}
+
+#[inline(always)]
+fn se_body<A: Arith>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
+    if se.board == Board::CHESS {
+        se_on::<A>(Se { board: Board::CHESS, ..se }, planes, scratch);
+    } else {
+        se_on::<A>(se, planes, scratch);
+    }
+}
+
+#[inline(always)]
+fn se_on<A: Arith>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
+    let board = se.board;
+    let channels = se.b2.len() / 2;
+    let (pooled, rest) = scratch.split_at_mut(channels);
+    let (hidden, rest) = rest.split_at_mut(se.hidden);
+    let excited = &mut rest[..2 * channels];
+    for (pooled, plane) in pooled.iter_mut().zip(planes.chunks_exact(board.plane)) {
+        *pooled = sum(&plane[board.interior()]) / se.squares as f32;
+    }
+    matrix_vector::<A>(se.w1, se.b1, pooled, hidden);
+    activate(se.activation, hidden);
+    matrix_vector::<A>(se.w2, se.b2, hidden, excited);
+    let (scales, shifts) = excited.split_at_mut(channels);
+    scales.iter_mut().for_each(|v| *v = sigmoid(*v));
+    for (c, plane) in planes.chunks_exact_mut(board.plane).enumerate().take(channels) {
+        let (scale, shift) = (scales[c], shifts[c]);
+        let interior = &mut plane[board.interior()];
+        match se.residual {
+            Some(residual) => {
+                let residual = &residual[c * board.plane..][..board.plane][board.interior()];
+                interior.iter_mut().zip(residual).for_each(|(y, r)| *y = scale * *y + shift + r);
+            }
+            None => interior.iter_mut().for_each(|y| *y = scale * *y + shift),
+        }
+        activate(se.activation, interior);
+        board.clear_border(plane);
+    }
+}
+
+/// Sum in eight lanes, so that it needs no vector shuffles but the last.
+#[inline(always)]
+fn sum(values: &[f32]) -> f32 {
+    let mut lanes = [0.0; LANES];
+    let mut chunks = values.chunks_exact(LANES);
+    for chunk in &mut chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(l, v)| *l += v);
+    }
+    lanes.iter_mut().zip(chunks.remainder()).for_each(|(l, v)| *l += v);
+    lanes.iter().sum()
+}
+
+/// `y = b + Σ x[i] · w[i]` with a row of `w` for each input.
+#[inline(always)]
+fn matrix_vector<A: Arith>(w: &[f32], b: &[f32], x: &[f32], y: &mut [f32]) {
+    y.copy_from_slice(b);
+    for (row, &x) in w.chunks_exact(b.len()).zip(x) {
+        y.iter_mut().zip(row).for_each(|(y, &w)| *y = A::mul_add(x, w, *y));
+    }
+}
+
+/// One panel of a dense layer: [`NEURONS`] neurons, for up to [`TILE`] positions.
+#[derive(Clone, Copy)]
+pub(super) struct DensePanel<'a> {
+    /// `[inputs][NEURONS]`, zeros where there are fewer neurons.
+    pub weights: &'a [f32],
+    /// `[NEURONS]`.
+    pub bias: &'a [f32; NEURONS],
+    /// `[positions][inputs]`.
+    pub input: &'a [f32],
+}
+
+versions! {
+    /// Computes one panel into `output`, `[positions][NEURONS]`.
+    dense = dense_body(panel: DensePanel<'_>, output: &mut [[f32; NEURONS]])
+}
+
+#[inline(always)]
+fn dense_body<A: Arith>(panel: DensePanel<'_>, output: &mut [[f32; NEURONS]]) {
+    let inputs = panel.weights.len() / NEURONS;
+    // A tile of TILE positions keeps the multipliers busy; the positions that are left go one by one.
+    let (tiles, rest) = output.as_chunks_mut::<TILE>();
+    let (tile_inputs, rest_inputs) = panel.input.split_at(tiles.len() * TILE * inputs);
+    for (tile, input) in tiles.iter_mut().zip(tile_inputs.chunks_exact(TILE * inputs)) {
+        dense_tile::<A, TILE>(panel, input, tile);
+    }
+    let (rest, _) = rest.as_chunks_mut::<1>();
+    for (tile, input) in rest.iter_mut().zip(rest_inputs.chunks_exact(inputs)) {
+        dense_tile::<A, 1>(panel, input, tile);
+    }
+}
+
+/// The sum of each neuron and position is one chain over the inputs, whatever `POSITIONS` is.
+#[inline(always)]
+fn dense_tile<A: Arith, const POSITIONS: usize>(
+    panel: DensePanel<'_>,
+    input: &[f32],
+    output: &mut [[f32; NEURONS]; POSITIONS],
+) {
+    let inputs = panel.weights.len() / NEURONS;
+    let rows: [&[f32]; POSITIONS] = std::array::from_fn(|p| &input[p * inputs..][..inputs]);
+    let mut sums = [*panel.bias; POSITIONS];
+    for (i, weights) in panel.weights.chunks_exact(NEURONS).enumerate() {
+        for (sums, row) in sums.iter_mut().zip(&rows) {
+            let x = row[i];
+            sums.iter_mut().zip(weights).for_each(|(sum, &w)| *sum = A::mul_add(x, w, *sum));
+        }
+    }
+    *output = sums;
+}

@@ -1,0 +1,246 @@
+//! A graph made ready: weights packed for the kernels, and a place for every value.
+
+use super::board::Board;
+use super::kernel::{NEURONS, TILE};
+use crate::backend::BackendError;
+use crate::graph::{Activation, Graph, Layer, Role, Shape, SqueezeExcite, ValueId};
+
+/// Positions that go through the layers together, so that a dense layer's weights are read once for all of them.
+pub(super) const GROUP: usize = TILE;
+
+/// A value's buffer and how its elements lie there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Which buffer.
+    pub slot: usize,
+    pub shape: Shape,
+    /// The layout where the value is convolved or made by a convolution; else its elements lie side by side.
+    pub board: Option<Board>,
+}
+
+impl Place {
+    /// Numbers that one position needs.
+    pub fn len(&self) -> usize {
+        self.board.map_or(self.shape.len(), |board| board.plane * self.shape.channels)
+    }
+
+    /// Index of an element, channel-major, in the buffer of one position.
+    fn index(&self, element: usize) -> usize {
+        match self.board {
+            None => element,
+            Some(board) => element / self.shape.squares * board.plane + board.index(element % self.shape.squares),
+        }
+    }
+}
+
+/// A convolution with packed weights.
+pub(super) struct Conv {
+    pub input: Place,
+    pub output: Place,
+    /// Layout of input, output and residual.
+    pub board: Board,
+    pub kernel: usize,
+    /// `[panels][input channels][kernel · kernel][TILE]`.
+    pub weights: Vec<f32>,
+    /// `[panels]`.
+    pub bias: Vec<[f32; TILE]>,
+    pub se: Option<Se>,
+    pub residual: Option<Place>,
+    pub activation: Activation,
+}
+
+/// Squeeze and excitation, weights transposed: see [`super::kernel::Se`].
+pub(super) struct Se {
+    pub hidden: usize,
+    pub w1: Vec<f32>,
+    pub b1: Vec<f32>,
+    pub w2: Vec<f32>,
+    pub b2: Vec<f32>,
+}
+
+/// A dense layer with packed weights.
+pub(super) struct Dense {
+    pub input: Place,
+    pub output: Place,
+    /// `[panels][inputs][NEURONS]`.
+    pub weights: Vec<f32>,
+    /// `[panels]`.
+    pub bias: Vec<[f32; NEURONS]>,
+    pub activation: Activation,
+}
+
+/// A gather with indices into the buffer of its input.
+pub(super) struct Gather {
+    pub input: Place,
+    pub output: Place,
+    pub indices: Vec<u32>,
+}
+
+/// One layer, ready to run.
+pub(super) enum Step {
+    Conv(Box<Conv>),
+    Dense(Dense),
+    Gather(Gather),
+}
+
+impl Step {
+    pub fn output(&self) -> Place {
+        match self {
+            Self::Conv(conv) => conv.output,
+            Self::Dense(dense) => dense.output,
+            Self::Gather(gather) => gather.output,
+        }
+    }
+}
+
+/// The layers of a graph, ready to run.
+pub(super) struct Plan {
+    pub input: Place,
+    pub steps: Vec<Step>,
+    /// In the order of [`Graph::outputs`].
+    pub outputs: Vec<(Role, Place)>,
+    /// Numbers of each slot for one position.
+    pub slots: Vec<usize>,
+    /// Numbers of the largest input of a dense layer.
+    pub largest_dense: usize,
+    /// Numbers that a squeeze needs at most.
+    pub scratch: usize,
+}
+
+impl Plan {
+    pub fn new(graph: &Graph) -> Result<Self, BackendError> {
+        let places = places(graph);
+        let mut steps = Vec::with_capacity(graph.layers().len());
+        for (at, layer) in graph.layers().iter().enumerate() {
+            steps.push(step(layer, &places, places[at + 1]).map_err(|e| BackendError(format!("layer {at}: {e}")))?);
+        }
+        let slot_count = places.iter().map(|p| p.slot + 1).max().unwrap_or(0);
+        let mut slots = vec![0; slot_count];
+        places.iter().for_each(|p| slots[p.slot] = p.len());
+        let dense = |s: &Step| if let Step::Dense(d) = s { d.input.shape.len() } else { 0 };
+        let scratch = |s: &Step| match s {
+            Step::Conv(conv) => conv.se.as_ref().map_or(0, |se| se.hidden + se.b2.len() / 2 * 3),
+            _ => 0,
+        };
+        Ok(Self {
+            input: places[0],
+            outputs: graph.outputs().iter().map(|o| (o.role, places[o.value.0])).collect(),
+            slots,
+            largest_dense: steps.iter().map(dense).max().unwrap_or(0),
+            scratch: steps.iter().map(scratch).max().unwrap_or(0),
+            steps,
+        })
+    }
+}
+
+/// Values that a layer reads.
+fn reads(layer: &Layer) -> impl Iterator<Item = ValueId> {
+    let (input, residual) = match layer {
+        Layer::Conv { input, residual, .. } => (*input, *residual),
+        Layer::Dense { input, .. } | Layer::Gather { input, .. } => (*input, None),
+    };
+    std::iter::once(input).chain(residual)
+}
+
+/// A place for each value. A slot is used again after the last layer that reads it, but only by values of the same
+/// layout, so that borders which were zero once stay zero.
+fn places(graph: &Graph) -> Vec<Place> {
+    let layers = graph.layers();
+    let mut last_read = vec![0; layers.len() + 1];
+    for (at, layer) in layers.iter().enumerate() {
+        reads(layer).for_each(|value| last_read[value.0] = at);
+    }
+    graph.outputs().iter().for_each(|output| last_read[output.value.0] = usize::MAX);
+    let mut free: Vec<Place> = Vec::new();
+    let mut places: Vec<Place> = Vec::with_capacity(layers.len() + 1);
+    let mut slots = 0;
+    for value in 0..=layers.len() {
+        let shape = graph.shape(ValueId(value));
+        let board = has_board(layers, value).then(|| Board::of(shape));
+        let reused = free.iter().position(|p| p.shape == shape && p.board == board);
+        let place = match reused {
+            Some(at) => free.swap_remove(at),
+            None => {
+                slots += 1;
+                Place { slot: slots - 1, shape, board }
+            }
+        };
+        places.push(place);
+        // What this value's layer read last is free for the next one.
+        let Some(layer) = value.checked_sub(1) else { continue };
+        let mut done: Vec<usize> = reads(&layers[layer]).map(|v| v.0).filter(|&v| last_read[v] == layer).collect();
+        done.dedup();
+        free.extend(done.into_iter().map(|v| places[v]));
+    }
+    places
+}
+
+fn has_board(layers: &[Layer], value: usize) -> bool {
+    let made = value.checked_sub(1).is_some_and(|at| matches!(layers[at], Layer::Conv { .. }));
+    made || layers.iter().any(|l| matches!(l, Layer::Conv { .. }) && reads(l).any(|v| v.0 == value))
+}
+
+fn step(layer: &Layer, places: &[Place], output: Place) -> Result<Step, String> {
+    Ok(match layer {
+        Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
+            let input = places[input.0];
+            let squares = input.shape.squares;
+            if *kernel == 3 && squares.isqrt().pow(2) != squares {
+                return Err(format!("a 3x3 convolution needs a square board, got {squares} squares"));
+            }
+            Step::Conv(Box::new(Conv {
+                input,
+                output,
+                board: Board::of(input.shape),
+                kernel: *kernel,
+                weights: pack::<TILE>(weights, bias.len()),
+                bias: pack_bias(bias),
+                se: se.as_ref().map(transpose_se),
+                residual: residual.map(|r| places[r.0]),
+                activation: *activation,
+            }))
+        }
+        Layer::Dense { input, weights, bias, activation, .. } => Step::Dense(Dense {
+            input: places[input.0],
+            output,
+            weights: pack::<NEURONS>(weights, bias.len()),
+            bias: pack_bias(bias),
+            activation: *activation,
+        }),
+        Layer::Gather { input, indices } => {
+            let input = places[input.0];
+            let indices = indices.iter().map(|&i| input.index(i as usize) as u32).collect();
+            Step::Gather(Gather { input, output, indices })
+        }
+    })
+}
+
+/// `[rows][columns]` → `[rows / N][columns][N]`, the last panel filled up with zeros.
+fn pack<const N: usize>(matrix: &[f32], rows: usize) -> Vec<f32> {
+    let columns = matrix.len() / rows;
+    let mut packed = vec![0.0; rows.div_ceil(N) * N * columns];
+    for (row, values) in matrix.chunks_exact(columns).enumerate() {
+        let panel = &mut packed[row / N * N * columns..];
+        values.iter().enumerate().for_each(|(column, v)| panel[column * N + row % N] = *v);
+    }
+    packed
+}
+
+fn pack_bias<const N: usize>(bias: &[f32]) -> Vec<[f32; N]> {
+    let panel = |part: &[f32]| std::array::from_fn(|i| part.get(i).copied().unwrap_or(0.0));
+    bias.chunks(N).map(panel).collect()
+}
+
+fn transpose_se(se: &SqueezeExcite) -> Se {
+    let transpose = |m: &[f32], rows: usize| -> Vec<f32> {
+        let columns = m.len() / rows;
+        (0..m.len()).map(|i| m[i % rows * columns + i / rows]).collect()
+    };
+    Se {
+        hidden: se.hidden,
+        w1: transpose(&se.w1, se.b1.len()),
+        b1: se.b1.clone(),
+        w2: transpose(&se.w2, se.b2.len()),
+        b2: se.b2.clone(),
+    }
+}
