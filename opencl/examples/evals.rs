@@ -25,7 +25,7 @@ fn main() -> Result<(), BackendError> {
     let graph = common::tower(1, 8, 64, 6, Activation::Relu);
     let (each, flops) = (graph.input().len(), graph.flops() as f64);
     let start = Instant::now();
-    let mut backend = OpenCl::new(graph, &Options { device, variant, max_batch: 64 })?;
+    let mut backend = OpenCl::new(graph, &Options { device, variant, ..Options::default() })?;
     println!("{}, {} launches, ready after {:.1?}", backend.describe(), backend.launches(), start.elapsed());
     let mut random = common::Random(2);
     for batch in [1, 2, 4, 8, 16, 32, 64] {

@@ -3,12 +3,14 @@
 //! A batch is one write, one chain of kernels in an in-order queue, and one read for each head: the host doesn't look
 //! at anything between layers. Weights are packed and sent once, when the backend is made.
 
+mod canary;
 mod memory;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
 use crate::device::{self, DeviceChoice, Error, Session};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{Kernels, Launch, Value, Variant, conv, dense, gather, layout::Layout, se, softmax};
+use std::sync::Arc;
 
 /// Most positions in a batch: the kernels count the squares of a batch in an `int`.
 pub const MAX_BATCH: usize = 1 << 16;
@@ -22,18 +24,20 @@ pub struct Options {
     pub max_batch: usize,
     /// Which kernels; `None` chooses by the kind of device.
     pub variant: Option<Variant>,
+    /// Whether a few positions are compared with the host's results before the device is trusted.
+    pub self_check: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { device: DeviceChoice::Auto, max_batch: 64, variant: None }
+        Self { device: DeviceChoice::Auto, max_batch: 64, variant: None, self_check: true }
     }
 }
 
 /// A graph on an OpenCL device.
 #[derive(Debug)]
 pub struct OpenCl {
-    graph: Graph,
+    graph: Arc<Graph>,
     input: Value,
     steps: Vec<Step>,
     heads: Vec<Head>,
@@ -67,11 +71,21 @@ impl Step {
 }
 
 impl OpenCl {
-    /// Opens the device, compiles the kernels, sends the weights.
+    /// Opens the device, compiles the kernels, sends the weights, and compares a few positions with the host.
     ///
     /// # Errors
-    /// In one line: no platform, no such device, too little memory, or what the driver refused.
-    pub fn new(graph: Graph, options: &Options) -> Result<Self, BackendError> {
+    /// In one line: no platform, no such device, too little memory, what the driver refused, or where the device's
+    /// results differ from the host's.
+    pub fn new(graph: impl Into<Arc<Graph>>, options: &Options) -> Result<Self, BackendError> {
+        let graph = graph.into();
+        let mut backend = Self::unchecked(graph.clone(), options)?;
+        if options.self_check {
+            canary::check(&mut backend, &graph)?;
+        }
+        Ok(backend)
+    }
+
+    fn unchecked(graph: Arc<Graph>, options: &Options) -> Result<Self, BackendError> {
         let max_batch = options.max_batch;
         if !(1..=MAX_BATCH).contains(&max_batch) {
             return Err(BackendError(format!("largest batch: expected 1 to {MAX_BATCH} positions, got {max_batch}")));

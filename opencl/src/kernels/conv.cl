@@ -4,17 +4,17 @@
 //
 // with p = (kernel - 1) / 2 and zeros outside the board. `act` and `has_residual` are the same for all work items.
 //
-// Options besides those of common.cl: SIDE, squares along an edge of the board. Strides count floats of one position.
+// Options besides those of common.cl: RANKS and FILES of the board. Strides count floats of one position.
 
-#define SQUARES (SIDE * SIDE)
+#define SQUARES (RANKS * FILES)
 
 #ifdef VARIANT_CPU
 // For the cores of a host: everything in registers, no local memory, no barrier, work-groups of one item.
 //
-// One work item makes one row of up to TW squares in one panel of VEC output channels: TW accumulators of VEC floats, so
-// that a square of the input is broadcast once and used `kernel` times. Rows outside the board cost nothing.
+// One work item makes up to TW squares of one rank in one panel of VEC output channels: TW accumulators of VEC floats, so
+// that a square of the input is broadcast once and used `kernel` times. Ranks outside the board cost nothing.
 //
-//   range     [batch * SIDE * tiles in a row][panels of output channels]: dimension 0 runs fastest and reuses the panel
+//   range     [batch * RANKS * tiles in a rank][panels of output channels]: dimension 0 runs fastest, reusing the panel
 //   input     [n][block of channels][square][IV], IV = 1 (planes) or VEC (blocked); channels of the last block that the
 //             layer doesn't have meet weights of zero
 //   weights   [panel][i][c][j][VEC], c counts in_blocks * IV channels
@@ -22,9 +22,9 @@
 //   residual  [n][block][square][residual_block], output [n][panel][square][VEC]
 //   local     none
 //
-// Options: TW, squares of a tile, SIDE or less.
+// Options: TW, squares of a tile, FILES or less.
 
-#define TILES_X ((SIDE + TW - 1) / TW)
+#define TILES_X ((FILES + TW - 1) / TW)
 
 INLINED void conv_row(const int K, const int IV, global const float *input, int in_blocks, int in_stride,
                       global const float *weights, global const float *bias, global const float *residual,
@@ -32,8 +32,8 @@ INLINED void conv_row(const int K, const int IV, global const float *input, int 
                       int act, int batch) {
     const int item = get_global_id(0);
     const int panel = get_global_id(1);
-    const int n = item / (SIDE * TILES_X);
-    const int y = item / TILES_X % SIDE;
+    const int n = item / (RANKS * TILES_X);
+    const int y = item / TILES_X % RANKS;
     const int x0 = item % TILES_X * TW;
     if (n >= batch) return;
 
@@ -44,10 +44,10 @@ INLINED void conv_row(const int K, const int IV, global const float *input, int 
 
     for (int i = 0; i < K; i++) {
         const int row = y + i - K / 2;
-        if (row < 0 || row >= SIDE) continue;
+        if (row < 0 || row >= RANKS) continue;
         global const float *w = weights + (size_t)(panel * K + i) * in_blocks * IV * K * VEC;
         for (int block = 0; block < in_blocks; block++) {
-            global const float *from = input + (size_t)n * in_stride + ((block * SIDE + row) * SIDE + x0) * IV;
+            global const float *from = input + (size_t)n * in_stride + ((block * RANKS + row) * FILES + x0) * IV;
             for (int c = 0; c < IV; c++) {
                 vecf tap[3];
 #pragma unroll
@@ -56,8 +56,8 @@ INLINED void conv_row(const int K, const int IV, global const float *input, int 
 #pragma unroll
                 for (int s = -(K / 2); s < TW + K / 2; s++) {
                     // A tile as wide as the board knows its borders when it is compiled.
-                    if (TILES_X == 1 && (s < 0 || s >= SIDE)) continue;
-                    const int inside = TILES_X == 1 || (x0 + s >= 0 && x0 + s < SIDE);
+                    if (TILES_X == 1 && (s < 0 || s >= FILES)) continue;
+                    const int inside = TILES_X == 1 || (x0 + s >= 0 && x0 + s < FILES);
                     const float a = inside ? from[s * IV + c] : 0.0f;
 #pragma unroll
                     for (int j = 0; j < K; j++) {
@@ -72,8 +72,8 @@ INLINED void conv_row(const int K, const int IV, global const float *input, int 
 #pragma unroll
     for (int t = 0; t < TW; t++) {
         const int x = x0 + t;
-        if (TILES_X > 1 && x >= SIDE) continue;
-        const int square = y * SIDE + x;
+        if (TILES_X > 1 && x >= FILES) continue;
+        const int square = y * FILES + x;
         vecf z = acc[t];
         if (has_residual) {
             global const float *r = residual + (size_t)n * residual_stride;
@@ -147,8 +147,8 @@ static inline void conv_tile(const int K, global const float *input, int in_chan
     const int at = first_pixel + load_pixel;
     const int load_n = at / SQUARES;
     const int load_square = at % SQUARES;
-    const int load_y = load_square / SIDE;
-    const int load_x = load_square % SIDE;
+    const int load_y = load_square / FILES;
+    const int load_x = load_square % FILES;
     global const float *from = input + (size_t)load_n * in_stride + load_square;
 
     float acc[4][4];
@@ -161,9 +161,9 @@ static inline void conv_tile(const int K, global const float *input, int in_chan
             const int c = kk / (K * K);
             const int dy = kk % (K * K) / K - K / 2;
             const int dx = kk % K - K / 2;
-            const int inside = kk < depth && load_n < batch && load_y + dy >= 0 && load_y + dy < SIDE &&
-                               load_x + dx >= 0 && load_x + dx < SIDE;
-            pixels[row * PIXELS + load_pixel] = inside ? from[c * SQUARES + dy * SIDE + dx] : 0.0f;
+            const int inside = kk < depth && load_n < batch && load_y + dy >= 0 && load_y + dy < RANKS &&
+                               load_x + dx >= 0 && load_x + dx < FILES;
+            pixels[row * PIXELS + load_pixel] = inside ? from[c * SQUARES + dy * FILES + dx] : 0.0f;
         }
         for (int e = lane; e < DEPTH * CHANNELS; e += LX * LY) {
             const int kk = start + e / CHANNELS;

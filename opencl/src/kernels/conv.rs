@@ -34,10 +34,14 @@ pub struct Conv<'a> {
     pub output: &'a Value,
 }
 
-/// The edge of a square board.
-pub fn side_of(squares: usize) -> Option<usize> {
+/// Ranks and files of the board that a kernel runs over; a 1x1 convolution doesn't care how the squares lie.
+fn board(squares: usize, kernel: usize) -> Option<(usize, usize)> {
     let side = squares.isqrt();
-    (side * side == squares && side > 0).then_some(side)
+    match kernel {
+        _ if side * side == squares => Some((side, side)),
+        1 => Some((1, squares)),
+        _ => None,
+    }
 }
 
 /// How a convolution's output is stored.
@@ -62,16 +66,16 @@ pub fn launch(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launch, Erro
     kernels.check(&[conv.input, conv.output])?;
     kernels.check(conv.residual.as_slice())?;
     let squares = conv.input.layout.shape.squares;
-    let Some(side) = side_of(squares) else {
-        return Err(kernels.unfit(format!("a convolution needs a square board, got {squares} squares")));
+    let Some(board) = board(squares, conv.kernel) else {
+        return Err(kernels.unfit(format!("a 3x3 convolution needs a square board, got {squares} squares")));
     };
     match kernels.variant {
-        Variant::Cpu => launch_rows(kernels, conv, side),
-        Variant::Gpu => launch_tiles(kernels, conv, side),
+        Variant::Cpu => launch_rows(kernels, conv, board),
+        Variant::Gpu => launch_tiles(kernels, conv, board),
     }
 }
 
-fn launch_rows(kernels: &mut Kernels<'_>, conv: &Conv<'_>, side: usize) -> Result<Launch, Error> {
+fn launch_rows(kernels: &mut Kernels<'_>, conv: &Conv<'_>, (ranks, files): (usize, usize)) -> Result<Launch, Error> {
     let (from, to) = (conv.input.layout, conv.output.layout);
     let name = match (conv.kernel, from.block) {
         (3, 1) => "conv3_planes",
@@ -98,10 +102,10 @@ fn launch_rows(kernels: &mut Kernels<'_>, conv: &Conv<'_>, side: usize) -> Resul
         Arg::Int(to.stride()),
         Arg::Int(activation_code(conv.activation)),
     ];
-    let tiles = side.div_ceil(MAX_TILE);
-    let options = format!("-DSIDE={side} -DTW={}", side.div_ceil(tiles));
+    let tiles = files.div_ceil(MAX_TILE);
+    let options = format!("-DRANKS={ranks} -DFILES={files} -DTW={}", files.div_ceil(tiles));
     let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
-    let range = Range { each: side * tiles, whole: 1, across: to.blocks(), local: [1, 1] };
+    let range = Range { each: ranks * tiles, whole: 1, across: to.blocks(), local: [1, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }
 
@@ -118,7 +122,7 @@ fn pack_rows(conv: &Conv<'_>, vec: usize) -> Vec<f32> {
     packed
 }
 
-fn launch_tiles(kernels: &mut Kernels<'_>, conv: &Conv<'_>, side: usize) -> Result<Launch, Error> {
+fn launch_tiles(kernels: &mut Kernels<'_>, conv: &Conv<'_>, (ranks, files): (usize, usize)) -> Result<Launch, Error> {
     let (from, to) = (conv.input.layout, conv.output.layout);
     let channels = to.shape.channels;
     let padded = channels.next_multiple_of(GPU_CHANNELS);
@@ -143,9 +147,9 @@ fn launch_tiles(kernels: &mut Kernels<'_>, conv: &Conv<'_>, side: usize) -> Resu
     ];
     let name = if conv.kernel == 3 { "conv3" } else { "conv1" };
     let items = |lx| lx * GPU_LY;
-    let options = |lx| format!("-DSIDE={side} -DLX={lx}");
+    let options = |lx| format!("-DRANKS={ranks} -DFILES={files} -DLX={lx}");
     let (kernel, lx) = kernels.kernel_in_groups(FAMILY, &GPU_LX, items, options, name, &args)?;
-    let range = Range { each: side * side, whole: 4 * lx, across: padded / GPU_CHANNELS, local: [lx, GPU_LY] };
+    let range = Range { each: ranks * files, whole: 4 * lx, across: padded / GPU_CHANNELS, local: [lx, GPU_LY] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }
 

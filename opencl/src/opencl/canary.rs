@@ -1,0 +1,108 @@
+//! The self-check at start-up: a driver that compiles our kernels into something else is found here and not in a game.
+
+use super::OpenCl;
+use crate::backend::{Backend, BackendError, Outputs};
+use crate::graph::{Graph, Role};
+use crate::host::Host;
+use std::sync::Arc;
+
+/// Positions of the canary batch: more than one, so that the second one's places are checked too.
+const POSITIONS: usize = 3;
+
+/// How far an output may be from the host's, relative to numbers above one. Both compute in single precision, in another
+/// order; on networks of up to 20 blocks that makes differences of some 1e-6.
+const TOLERANCE: f32 = 1e-3;
+
+/// Runs a small batch on the device and on the host.
+///
+/// # Errors
+/// If the device fails or disagrees, with the worst number.
+pub fn check(device: &mut OpenCl, graph: &Arc<Graph>) -> Result<(), BackendError> {
+    let positions = POSITIONS.min(device.max_batch());
+    let input = planes(positions * graph.input().len());
+    let (mut got, mut expected) = (Outputs::default(), Outputs::default());
+    Host::new(graph.clone(), 1)?.evaluate(&input, &mut expected)?;
+    device.evaluate(&input, &mut got)?;
+    for role in graph.outputs().iter().map(|output| output.role) {
+        compare(role, expected.head_mut(role), got.head_mut(role))
+            .map_err(|what| BackendError(format!("device \"{}\": {what}", device.session.device().name)))?;
+    }
+    Ok(())
+}
+
+fn compare(role: Role, expected: &[f32], got: &[f32]) -> Result<(), String> {
+    if expected.len() != got.len() {
+        return Err(format!("{role:?}: expected {} numbers, got {}", expected.len(), got.len()));
+    }
+    let error = |at: usize| (expected[at] - got[at]).abs() / expected[at].abs().max(1.0);
+    match (0..got.len()).max_by(|&a, &b| error(a).total_cmp(&error(b))) {
+        None => Ok(()),
+        Some(at) if error(at) <= TOLERANCE => Ok(()),
+        // A NaN gets here too: it is the greatest in the total order, and not below the bound.
+        Some(at) => {
+            Err(format!("{role:?} disagrees with the host at {at}: expected {}, got {}", expected[at], got[at]))
+        }
+    }
+}
+
+/// Planes of ones and zeros, about a quarter ones, always the same.
+fn planes(len: usize) -> Vec<f32> {
+    let mut state = 1u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        if state >> 30 == 0 { 1.0 } else { 0.0 }
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Activation, INPUT, Layer, Shape};
+    use crate::opencl::Options;
+
+    #[test]
+    fn a_wrong_or_missing_number_is_a_disagreement() {
+        assert_eq!(compare(Role::Value, &[0.5, 100.0], &[0.5001, 100.01]), Ok(()));
+        assert!(compare(Role::Value, &[0.5, 0.5], &[0.5, 0.502]).is_err_and(|e| e.contains("at 1")));
+        assert!(compare(Role::Value, &[0.5], &[f32::NAN]).is_err());
+        assert!(compare(Role::Value, &[0.5], &[]).is_err());
+    }
+
+    /// One convolution, whose weights are all `weight`.
+    fn graph(weight: f32) -> Arc<Graph> {
+        let mut graph = Graph::new(Shape { channels: 3, squares: 64 });
+        let conv = Layer::Conv {
+            input: INPUT,
+            channels: 2,
+            kernel: 3,
+            weights: vec![weight; 2 * 3 * 9],
+            bias: vec![0.0; 2],
+            se: None,
+            residual: None,
+            activation: Activation::Relu,
+        };
+        let value = graph.push(conv).expect("the shapes fit");
+        graph.output(Role::Policy, value).expect("the value is there");
+        Arc::new(graph)
+    }
+
+    #[test]
+    fn a_device_that_computes_something_else_is_refused() {
+        let options = Options { max_batch: 4, ..Options::default() };
+        let mut device = match OpenCl::unchecked(graph(0.5), &options) {
+            Ok(device) => device,
+            Err(error) if std::env::var("ONCILLA_REQUIRE_OPENCL").is_ok_and(|v| v == "1") => panic!("{error}"),
+            Err(error) => return eprintln!("skipped: {error}"),
+        };
+        assert_eq!(check(&mut device, &graph(0.5)), Ok(()));
+        let error = check(&mut device, &graph(0.501)).expect_err("the weights differ");
+        assert!(error.0.contains("Policy disagrees with the host at "), "{error}");
+    }
+
+    #[test]
+    fn a_quarter_of_the_canary_is_ones() {
+        let ones = planes(10_000).iter().filter(|&&x| x == 1.0).count();
+        assert!((2_000..3_000).contains(&ones), "{ones}");
+    }
+}
