@@ -1,6 +1,9 @@
 //! The program as a library: `main.rs` only reads the arguments.
 
+pub mod bench;
+pub mod describe;
 pub mod engine;
+pub mod eval;
 pub mod options;
 pub mod score;
 mod text;

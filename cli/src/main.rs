@@ -1,1 +1,165 @@
-fn main() {}
+//! Reads the arguments and starts a command. The options that every command knows are in `oncilla::options`; argh reads
+//! the command's name and its own few switches.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use argh::FromArgs;
+use oncilla::engine::Weights;
+use oncilla::options::args::Args;
+use oncilla::options::{Meaning, Typed, print};
+use oncilla::uci::console::Console;
+use oncilla::{bench, describe, eval, uci};
+
+/// A chess engine for small GPUs. Without a command it speaks UCI.
+#[derive(FromArgs)]
+struct CommandLine {
+    #[argh(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(FromArgs)]
+#[argh(subcommand)]
+enum Command {
+    Uci(Uci),
+    Eval(Eval),
+    Bench(Bench),
+    BackendBench(BackendBench),
+    DescribeNet(DescribeNet),
+    Devices(Devices),
+}
+
+/// Speak UCI on standard input and output.
+#[derive(FromArgs)]
+#[argh(subcommand, name = "uci")]
+struct Uci {}
+
+/// Say what the network says of positions. JSON lines in: fen, moves. JSON lines out: q, d, m, policy.
+#[derive(FromArgs)]
+#[argh(subcommand, name = "eval")]
+struct Eval {}
+
+/// Measure the search: nodes per second, bytes per node, and a signature of what it did.
+#[derive(FromArgs)]
+#[argh(subcommand, name = "bench")]
+struct Bench {
+    /// search this position only (a FEN, or startpos) instead of the fixed set
+    #[argh(option)]
+    fen: Option<String>,
+    /// nodes a position (400)
+    #[argh(option, default = "bench::NODES")]
+    nodes: u64,
+    /// print a JSON object
+    #[argh(switch)]
+    json: bool,
+}
+
+/// Measure the backend: evaluations per second and latency by batch size.
+#[derive(FromArgs)]
+#[argh(subcommand, name = "backendbench")]
+struct BackendBench {
+    /// batch sizes, parted by commas (1,8,64)
+    #[argh(option, default = "String::from(\"1,8,64\")")]
+    batch: String,
+    /// print a JSON list
+    #[argh(switch)]
+    json: bool,
+}
+
+/// Say what a network file holds.
+#[derive(FromArgs)]
+#[argh(subcommand, name = "describenet")]
+struct DescribeNet {
+    /// the file; without it what --weights names
+    #[argh(positional)]
+    file: Option<String>,
+}
+
+/// List the OpenCL devices.
+#[derive(FromArgs)]
+#[argh(subcommand, name = "devices")]
+struct Devices {}
+
+/// Wrong usage, or a failure. 0 is done, and 1 is left to commands that check something and say no.
+const FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    match start() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("oncilla: {error}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn start() -> Result<ExitCode, String> {
+    let args = std::env::args_os().skip(1).map(|arg| {
+        arg.into_string().map_err(|arg| format!("expected arguments in UTF-8, got {}", arg.to_string_lossy()))
+    });
+    let args = Args::read(&args.collect::<Result<Vec<_>, _>>()?)?;
+    let console = Arc::new(Console::stdout());
+    let meaning = args.typed.meaning()?;
+    if let Some(text) = about_the_program(&args.rest, &meaning)? {
+        console.say(text.trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rest: Vec<&str> = args.rest.iter().map(String::as_str).collect();
+    let command_line = match CommandLine::from_args(&["oncilla"], &rest) {
+        Ok(command_line) => command_line,
+        Err(exit) if exit.status.is_ok() => {
+            console.say(exit.output.trim_end());
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(exit) => return Err(exit.output.trim_end().to_string()),
+    };
+    say_what_does_nothing(&args.typed);
+    run(command_line.command.unwrap_or(Command::Uci(Uci {})), args.typed, meaning, console)
+}
+
+fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) -> Result<ExitCode, String> {
+    let stdin = || std::io::BufReader::new(std::io::stdin());
+    let settings = meaning.settings;
+    match command {
+        Command::Uci(Uci {}) => return Ok(uci::run(stdin(), console, typed)),
+        Command::Eval(Eval {}) => eval::run(&settings.evaluator, stdin(), &console)?,
+        Command::Bench(Bench { fen, nodes, json }) => bench::print(&console, settings, fen.as_deref(), nodes, json)?,
+        Command::BackendBench(BackendBench { batch, json }) => {
+            bench::backend::print(&console, &settings.evaluator, &bench::backend::batches(&batch)?, json)?;
+        }
+        Command::DescribeNet(DescribeNet { file }) => {
+            let weights = file.map_or(settings.evaluator.weights, |file| Weights::File(file.into()));
+            describe::network(&console, &weights)?;
+        }
+        Command::Devices(Devices {}) => describe::devices(&console)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Help, version, and the texts that the project's own files are made of.
+fn about_the_program(rest: &[String], meaning: &Meaning) -> Result<Option<String>, String> {
+    let words: Vec<&str> = rest.iter().map(String::as_str).collect();
+    Ok(Some(match words[..] {
+        ["--help" | "-h" | "help"] => help(meaning.show_hidden),
+        ["--version" | "-V"] => concat!("oncilla ", env!("CARGO_PKG_VERSION")).to_string(),
+        ["--generate", "options-table"] => print::markdown(),
+        ["--generate", other] => return Err(format!("--generate: expected options-table, got {other:?}")),
+        _ => return Ok(None),
+    }))
+}
+
+fn help(all: bool) -> String {
+    // argh knows the commands, the table the options.
+    let commands = match CommandLine::from_args(&["oncilla"], &["--help"]) {
+        Ok(_) => String::new(),
+        Err(exit) => exit.output,
+    };
+    format!("{}\n{}", commands.trim_end(), print::help(all))
+}
+
+fn say_what_does_nothing(typed: &Typed) {
+    let flags: Vec<String> = typed.without_effect().iter().map(|opt| opt.spelling()).collect();
+    if !flags.is_empty() {
+        eprintln!("oncilla: accepted, without effect: {}", flags.join(", "));
+    }
+}

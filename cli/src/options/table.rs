@@ -140,7 +140,7 @@ impl Opt {
 }
 
 const LATER: &str = "not here yet";
-const NO_BATCHES: &str = "the search gathers one playout at a time; batches exist only at the backend";
+const FIXED: &str = "fixed at Lc0's default, but never more than a batch";
 const NO_CACHE: &str = "there is no evaluation cache yet";
 const NO_GC: &str = "the tree lives in memory of fixed size and has no garbage";
 const NO_TASKS: &str = "gathering is not split into tasks";
@@ -404,14 +404,14 @@ const SEARCH: &[Opt] = &[
     )
     .hidden(),
     Opt::int("CacheHistoryLength", "cache-history-length", 0, (0, 7), "Plies in the cache's key.", Without(NO_CACHE)),
-    Opt::int("MaxCollisionEvents", "max-collision-events", 917, (1, 65536), "Collisions a batch.", Without(NO_BATCHES)),
+    Opt::int("MaxCollisionEvents", "max-collision-events", 917, (1, 65536), "Collisions a batch.", Without(FIXED)),
     Opt::int(
         "MaxCollisionVisits",
         "max-collision-visits",
         80000,
         (1, 100_000_000),
         "Collision visits a batch.",
-        Without(NO_BATCHES),
+        Without(FIXED),
     ),
     Opt::int(
         "MaxCollisionVisitsScalingStart",
@@ -419,7 +419,7 @@ const SEARCH: &[Opt] = &[
         28,
         (1, 100_000),
         "Tree size from which on collision visits grow.",
-        Without(NO_BATCHES),
+        Without(FIXED),
     ),
     Opt::int(
         "MaxCollisionVisitsScalingEnd",
@@ -427,7 +427,7 @@ const SEARCH: &[Opt] = &[
         145_000,
         (0, 100_000_000),
         "Tree size at which they are largest.",
-        Without(NO_BATCHES),
+        Without(FIXED),
     ),
     Opt::float(
         "MaxCollisionVisitsScalingPower",
@@ -435,7 +435,7 @@ const SEARCH: &[Opt] = &[
         1.25,
         (0.01, 100.0),
         "Bend of the growth between.",
-        Without(NO_BATCHES),
+        Without(FIXED),
     ),
     Opt::switch(
         "OutOfOrderEval",
@@ -450,7 +450,7 @@ const SEARCH: &[Opt] = &[
         2.4,
         (0.0, 100.0),
         "Most of these, in batches.",
-        Without(NO_BATCHES),
+        Without("fixed at four for each position of a batch"),
     ),
     Opt::switch(
         "StickyEndgames",
@@ -705,7 +705,7 @@ const TIME: &[Opt] = &[
         0,
         (0, 10_000),
         "Batches before that.",
-        Without(NO_BATCHES),
+        Without(LATER),
     ),
     Opt::switch(
         "NodesAsPlayouts",

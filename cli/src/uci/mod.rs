@@ -7,7 +7,7 @@
 
 pub mod command;
 pub mod console;
-mod input;
+pub(crate) mod input;
 mod report;
 mod session;
 pub mod stats;

@@ -176,6 +176,8 @@ mod tests {
             nps: Some(83),
             eps: Some(70),
             hashfull: 1,
+            tree_nodes: 9,
+            tree_bytes: 900,
             tbhits: 0,
             has_moves_left: true,
             has_wdl: true,

@@ -1,0 +1,124 @@
+//! `oncilla backendbench`: evaluations per second and latency, by batch size, without a search.
+
+use std::time::{Duration, Instant};
+
+use oncilla_chess::MoveList;
+use serde::Serialize;
+
+use super::{POSITIONS, position};
+use crate::engine::{Evaluator, EvaluatorSettings};
+use crate::uci::console::Console;
+
+/// Runs of a batch size end after this time, or after [`MOST_RUNS`].
+const ENOUGH: Duration = Duration::from_millis(1000);
+/// A backend without a network needs no time at all.
+const MOST_RUNS: u32 = 100_000;
+/// Runs before the clock starts: buffers are made, kernels compiled, caches filled.
+const WARM_UP: u32 = 2;
+
+/// One batch size. The JSON output is a list of these.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Positions evaluated together.
+    pub batch: usize,
+    /// Evaluations per second.
+    pub evals_per_second: f64,
+    /// Mean time of a batch.
+    pub latency_ms: f64,
+    /// Billions of floating-point operations per second, multiplications and additions counted one each.
+    pub gflops: f64,
+}
+
+/// Reads `1,8,64`.
+///
+/// # Errors
+/// What is no number of positions.
+pub fn batches(text: &str) -> Result<Vec<usize>, String> {
+    let read = |word: &str| {
+        word.trim().parse().ok().filter(|&batch| batch > 0).ok_or_else(|| {
+            format!("--batch: expected whole numbers above 0, parted by commas, got {}", crate::text::quoted(word))
+        })
+    };
+    text.split(',').map(read).collect()
+}
+
+/// Measures each batch size. Besides the rows there are lines for a person.
+///
+/// # Errors
+/// One line: no network, no device, a batch that the backend does not take, a run that fails.
+pub fn run(settings: &EvaluatorSettings, batches: &[usize]) -> Result<(Vec<Row>, Vec<String>), String> {
+    let (mut evaluator, mut notes) = Evaluator::new(settings)?;
+    let mut rows = Vec::new();
+    for &batch in batches {
+        if batch > evaluator.max_batch() {
+            return Err(format!("--batch: expected at most {}, got {batch}", evaluator.max_batch()));
+        }
+        fill(&mut evaluator, batch)?;
+        rows.push(measure(&mut evaluator, batch, &mut notes)?);
+    }
+    Ok((rows, notes))
+}
+
+/// Fills the batch with the bench's positions, over and over.
+fn fill(evaluator: &mut Evaluator, batch: usize) -> Result<(), String> {
+    evaluator.clear();
+    let mut moves = MoveList::new();
+    for fen in POSITIONS.iter().cycle().take(batch) {
+        let history = position(fen)?;
+        history.legal_moves(&mut moves);
+        evaluator.push(&history, &moves);
+    }
+    Ok(())
+}
+
+fn measure(evaluator: &mut Evaluator, batch: usize, notes: &mut Vec<String>) -> Result<Row, String> {
+    for _ in 0..WARM_UP {
+        notes.extend(evaluator.run()?);
+    }
+    let start = Instant::now();
+    let mut runs = 0;
+    while runs < MOST_RUNS && (runs == 0 || start.elapsed() < ENOUGH) {
+        notes.extend(evaluator.run()?);
+        runs += 1;
+    }
+    // A clock that stood still has at least ticked.
+    let seconds = start.elapsed().as_secs_f64().max(1e-9);
+    let evals_per_second = f64::from(runs) * batch as f64 / seconds;
+    Ok(Row {
+        batch,
+        evals_per_second,
+        latency_ms: 1000.0 * seconds / f64::from(runs),
+        gflops: evals_per_second * evaluator.flops() as f64 / 1e9,
+    })
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// As [`run`].
+pub fn print(console: &Console, settings: &EvaluatorSettings, sizes: &[usize], json: bool) -> Result<(), String> {
+    let (rows, notes) = run(settings, sizes)?;
+    notes.iter().for_each(|note| eprintln!("{note}"));
+    if json {
+        console.say(&serde_json::to_string(&rows).map_err(|error| error.to_string())?);
+        return Ok(());
+    }
+    console.say(&format!("{:>6} {:>12} {:>12} {:>10}", "batch", "evals/s", "latency ms", "GFLOPS"));
+    for Row { batch, evals_per_second, latency_ms, gflops } in &rows {
+        console.say(&format!("{batch:>6} {evals_per_second:>12.1} {latency_ms:>12.3} {gflops:>10.2}"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_or_refused() {
+        assert_eq!(batches("1,8, 64"), Ok(vec![1, 8, 64]));
+        for text in ["", "0", "1,,2", "-1", "1;2"] {
+            assert!(batches(text).unwrap_err().starts_with("--batch: expected whole numbers"), "{text}");
+        }
+    }
+}

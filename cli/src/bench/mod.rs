@@ -1,0 +1,272 @@
+//! `oncilla bench`: how fast the search is, and whether it still does the same.
+
+pub mod backend;
+mod positions;
+
+use std::io::IsTerminal;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Instant;
+
+use oncilla_chess::{History, notation, pack};
+use serde::Serialize;
+
+use crate::engine::{Done, Engine, Go, Info, Observer, Settings};
+use crate::uci::console::Console;
+
+pub use positions::POSITIONS;
+
+/// Nodes a position if nothing else is asked for.
+pub const NODES: u64 = 400;
+
+/// Batch of a bench whose user asks for none. A backend's own choice would make the signature depend on the machine.
+const MINIBATCH: usize = 16;
+
+/// What a bench found. The JSON output is this.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Nodes of all positions together.
+    pub nodes: u64,
+    /// Time in the searches.
+    pub seconds: f64,
+    /// The one by the other.
+    pub nps: u64,
+    /// A hash of the visits of every root move of every position.
+    pub signature: String,
+    /// Bytes of the trees by nodes of the trees; `None` if no node was made.
+    pub bytes_per_node: Option<f64>,
+    /// Most memory that the process has had at once; `None` where the system does not say.
+    pub peak_rss_bytes: Option<u64>,
+}
+
+/// Searches each position for `nodes` nodes, from an empty tree, without smart pruning: what comes out depends on the
+/// network and the parameters alone. `say` hears a line after each position.
+///
+/// # Errors
+/// One line: a FEN that is wrong, no network, a backend that fails.
+pub fn run(settings: Settings, fens: &[&str], nodes: u64, mut say: impl FnMut(String)) -> Result<Summary, String> {
+    let minibatch = if settings.minibatch == 0 { MINIBATCH } else { settings.minibatch };
+    let mut engine = Engine::new(Settings { minibatch, smart_pruning_factor: 0.0, ..settings });
+    engine.prepare()?;
+    let mut totals = Totals::default();
+    for (index, fen) in fens.iter().enumerate() {
+        let position = position(fen)?;
+        let (info, done, seconds) = search(&mut engine, position.clone(), nodes)?;
+        totals.add(&info, &done, seconds);
+        let best = done.best.map(|mv| notation::format_move(position.board(), mv, false));
+        let best = best.as_deref().unwrap_or("(none)");
+        let nps = per_second(info.nodes, seconds);
+        say(format!("{}/{}: {} nodes, {nps} nps, bestmove {best}", index + 1, fens.len(), info.nodes));
+    }
+    Ok(totals.summary())
+}
+
+/// A FEN, or `startpos`.
+fn position(fen: &str) -> Result<History, String> {
+    match fen {
+        "startpos" => Ok(History::startpos()),
+        fen => History::from_fen(fen).map_err(|error| error.to_string()),
+    }
+}
+
+fn search(engine: &mut Engine, position: History, nodes: u64) -> Result<(Info, Done, f64), String> {
+    let (sender, receiver) = channel();
+    let observer = Collector { info: None, notes: Vec::new(), sender };
+    engine.new_game();
+    engine.position(position);
+    let start = Instant::now();
+    engine.go(Go { nodes: Some(nodes), ..Go::default() }, Box::new(observer))?;
+    let found = receiver.recv().map_err(|_| "the search ended without a word".to_string())?;
+    let seconds = start.elapsed().as_secs_f64();
+    engine.wait();
+    found.map(|(info, done)| (info, done, seconds))
+}
+
+/// Keeps the last info and hands it over with the end.
+struct Collector {
+    info: Option<Info>,
+    notes: Vec<String>,
+    sender: Sender<Result<(Info, Done), String>>,
+}
+
+impl Observer for Collector {
+    fn info(&mut self, info: &Info) {
+        self.info = Some(info.clone());
+    }
+
+    fn done(&mut self, done: &Done) {
+        let found = match self.info.take() {
+            // A search that says something besides its result has met an obstacle.
+            Some(info) if self.notes.is_empty() => Ok((info, done.clone())),
+            _ => Err(self.notes.join("; ")),
+        };
+        // Whoever does not listen any more needs no answer.
+        let _ = self.sender.send(found);
+    }
+
+    fn note(&mut self, text: &str) {
+        self.notes.push(text.to_string());
+    }
+}
+
+#[derive(Default)]
+struct Totals {
+    nodes: u64,
+    seconds: f64,
+    signature: Fnv,
+    tree_nodes: u64,
+    tree_bytes: u64,
+}
+
+impl Totals {
+    fn add(&mut self, info: &Info, done: &Done, seconds: f64) {
+        self.nodes += info.nodes;
+        self.seconds += seconds;
+        self.tree_nodes += info.tree_nodes;
+        self.tree_bytes += info.tree_bytes;
+        // Not in the order of the statistics: that is decided by Q where visits are equal.
+        let mut visits: Vec<(u16, u32)> = done.stats.iter().filter_map(|s| Some((pack(s.mv?), s.n))).collect();
+        visits.sort_unstable();
+        self.signature.add(info.nodes);
+        for (mv, n) in visits {
+            self.signature.add(u64::from(mv) << 32 | u64::from(n));
+        }
+    }
+
+    fn summary(&self) -> Summary {
+        let bytes_per_node = (self.tree_nodes > 0).then(|| self.tree_bytes as f64 / self.tree_nodes as f64);
+        Summary {
+            nodes: self.nodes,
+            seconds: self.seconds,
+            nps: per_second(self.nodes, self.seconds),
+            signature: format!("{:016x}", self.signature.0),
+            bytes_per_node,
+            peak_rss_bytes: peak_rss_bytes(),
+        }
+    }
+}
+
+fn per_second(nodes: u64, seconds: f64) -> u64 {
+    if seconds > 0.0 { (nodes as f64 / seconds).round() as u64 } else { 0 }
+}
+
+/// The hash FNV-1a of 64 bits, over little-endian numbers.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    fn add(&mut self, number: u64) {
+        for byte in number.to_le_bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+/// Linux counts it for every process.
+fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// Runs the bench and prints what it found; its last line is the one that OpenBench reads.
+///
+/// # Errors
+/// As [`run`].
+pub fn print(console: &Console, settings: Settings, fen: Option<&str>, nodes: u64, json: bool) -> Result<(), String> {
+    let all: Vec<&str> = fen.map_or_else(|| POSITIONS.to_vec(), |fen| vec![fen]);
+    let show_progress = json && std::io::stderr().is_terminal();
+    let summary = run(settings, &all, nodes, |line| {
+        if !json {
+            console.say(&line);
+        } else if show_progress {
+            eprintln!("{line}");
+        }
+    })?;
+    if json {
+        let text = serde_json::to_string(&summary).map_err(|error| error.to_string())?;
+        console.say(&text);
+        return Ok(());
+    }
+    console.say(&format!("signature {}", summary.signature));
+    if let Some(bytes) = summary.bytes_per_node {
+        console.say(&format!("{bytes:.1} bytes per node"));
+    }
+    if let Some(bytes) = summary.peak_rss_bytes {
+        console.say(&format!("{} MiB of memory at most", bytes >> 20));
+    }
+    console.say(&format!("{:.3} seconds", summary.seconds));
+    console.say(&format!("{} nodes {} nps", summary.nodes, summary.nps));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::BackendKind;
+    use crate::options::Typed;
+
+    fn settings() -> Settings {
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        settings.evaluator.backend = BackendKind::Random;
+        settings.hash_mb = 16;
+        settings
+    }
+
+    fn signature(settings: Settings, nodes: u64) -> String {
+        run(settings, &POSITIONS, nodes, |_| {}).unwrap().signature
+    }
+
+    #[test]
+    fn the_signature_depends_on_the_search_and_on_nothing_else() {
+        let signature_of = |change: &dyn Fn(&mut Settings)| {
+            let mut settings = settings();
+            change(&mut settings);
+            signature(settings, 200)
+        };
+        let usual = signature_of(&|_| {});
+        assert_eq!(signature_of(&|_| {}), usual);
+        assert_eq!(signature_of(&|settings| settings.evaluator.threads = 2), usual);
+        assert_eq!(signature_of(&|settings| settings.smart_pruning_factor = 2.0), usual);
+        assert_eq!(signature_of(&|settings| settings.hash_mb = 64), usual);
+        assert_ne!(signature_of(&|settings| settings.params.cpuct.init = 1.5), usual);
+        assert_ne!(signature_of(&|settings| settings.minibatch = 1), usual);
+        assert_ne!(signature(settings(), 210), usual);
+    }
+
+    #[test]
+    fn nodes_are_the_ones_asked_for() {
+        let mut lines = 0;
+        let summary = run(settings(), &POSITIONS[..3], 100, |_| lines += 1).unwrap();
+        assert_eq!((summary.nodes, lines), (300, 3));
+        assert!(summary.bytes_per_node.unwrap() > 8.0);
+    }
+
+    #[test]
+    fn a_bad_fen_is_an_error() {
+        assert!(run(settings(), &["8/8 w"], 1, |_| {}).unwrap_err().starts_with("bad FEN"));
+    }
+
+    #[test]
+    fn a_network_that_is_not_there_is_an_error() {
+        let mut settings = settings();
+        settings.evaluator.backend = BackendKind::Host;
+        settings.evaluator.weights = crate::engine::Weights::File("no such file".into());
+        assert!(run(settings, &["startpos"], 1, |_| {}).unwrap_err().contains("no such file"));
+    }
+
+    #[test]
+    fn every_position_is_a_position_with_moves() {
+        for fen in POSITIONS {
+            let history = position(fen).unwrap();
+            let mut moves = oncilla_chess::MoveList::new();
+            history.legal_moves(&mut moves);
+            assert!(!moves.is_empty(), "{fen}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `oncilla describenet` and `oncilla devices`.
+
+use crate::engine::{Weights, read_network};
+use crate::uci::console::Console;
+
+/// Says what a network file holds.
+///
+/// # Errors
+/// One line: the file can't be read, or its content can't be used.
+pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
+    let network = read_network(weights)?;
+    let facts = &network.facts;
+    let [major, minor, patch] = facts.min_version;
+    let yes = |yes: bool| if yes { "yes" } else { "no" }.to_string();
+    let name = match weights {
+        Weights::Embedded => "built in".to_string(),
+        Weights::File(path) => path.display().to_string(),
+    };
+    let mut rows = vec![
+        ("Network", name),
+        ("Residual blocks", facts.blocks.to_string()),
+        ("Filters", facts.filters.to_string()),
+        ("Squeeze and excite", yes(facts.squeeze_excite)),
+        ("Activation", format!("{:?}", facts.activation).to_lowercase()),
+        ("Policy head", facts.policy.to_string()),
+        ("Value head", facts.value.to_string()),
+        ("Moves-left head", yes(facts.moves_left)),
+        ("Input format", network.input_format.number().to_string()),
+        ("Parameters", facts.parameters.to_string()),
+        ("Operations an evaluation", network.graph.flops().to_string()),
+        ("Training steps", facts.training_steps.to_string()),
+        ("Oldest Lc0", format!("{major}.{minor}.{patch}")),
+    ];
+    if !facts.license.is_empty() {
+        rows.push(("Licence", facts.license.clone()));
+    }
+    // What a file says may hold anything: it must not end the line.
+    let line = |(label, value): &(&str, String)| format!("{label:>26}: {}", value.escape_debug());
+    console.say_all(&rows.iter().map(line).collect::<Vec<_>>());
+    Ok(())
+}
+
+/// Lists the OpenCL devices, in the order of their numbers.
+///
+/// # Errors
+/// One line: no OpenCL here, or no device.
+pub fn devices(console: &Console) -> Result<(), String> {
+    let devices = oncilla_opencl::device::list().map_err(|error| error.to_string())?;
+    console.say_all(&devices.iter().map(ToString::to_string).collect::<Vec<_>>());
+    Ok(())
+}

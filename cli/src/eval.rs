@@ -1,0 +1,202 @@
+//! `oncilla eval`: what the network says of positions, as JSON lines.
+//!
+//! A line in: `{"fen": "…", "moves": ["e2e4", …]}`; both may be left out. A line out, in the same order:
+//! `{"q", "d", "m", "policy": {"e2e4": 0.66, …}}`: q = W − L and d from the side to move's view, m in plies (0 if the
+//! network does not estimate it), the policy a softmax over the legal moves at temperature 1. Castling is written as the
+//! king's own two squares, or as king takes rook if `"chess960": true` came in. What is wrong with a line comes out as
+//! `{"error": "…"}` in its place.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::sync::mpsc::Receiver;
+
+use oncilla_chess::{History, MoveList, notation, unpack};
+use oncilla_core::evaluate::MoveLogit;
+use oncilla_core::heapless;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Evaluator, EvaluatorSettings};
+use crate::uci::command::Setup;
+use crate::uci::console::Console;
+use crate::uci::input::{Input, listen};
+
+/// Most lines that are evaluated together.
+const BATCH: usize = 64;
+
+#[derive(Deserialize)]
+struct Request {
+    fen: Option<String>,
+    #[serde(default)]
+    moves: Vec<String>,
+    #[serde(default)]
+    chess960: bool,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    q: f32,
+    d: f32,
+    m: f32,
+    policy: BTreeMap<String, f64>,
+}
+
+#[derive(Serialize)]
+struct Refusal {
+    error: String,
+}
+
+/// A line of input, understood or not.
+type Read = Result<(Box<History>, bool), String>;
+
+/// Answers every line of `input`.
+///
+/// # Errors
+/// One line: no network, no device, a backend that fails.
+pub fn run(
+    settings: &EvaluatorSettings,
+    input: impl BufRead + Send + 'static,
+    console: &Console,
+) -> Result<(), String> {
+    let (mut evaluator, _) = Evaluator::new(settings)?;
+    let batch = evaluator.preferred_batch().clamp(1, BATCH).min(evaluator.max_batch());
+    let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
+    loop {
+        let read = next_lines(&lines, batch);
+        if read.is_empty() {
+            return Ok(());
+        }
+        answer(&mut evaluator, &read, console)?;
+    }
+}
+
+/// The lines that are there, at most `most`; waits for the first. Empty at the end of the input.
+fn next_lines(lines: &Receiver<Input>, most: usize) -> Vec<Read> {
+    let mut read = Vec::new();
+    while read.len() < most {
+        let next = if read.is_empty() { lines.recv().ok() } else { lines.try_recv().ok() };
+        match next {
+            Some(Input::Line(line)) if line.trim_ascii().is_empty() => {}
+            Some(Input::Line(line)) => read.push(understand(&line)),
+            Some(Input::TooLong) => read.push(Err("a line of more than 16 MiB".to_string())),
+            None => break,
+        }
+    }
+    read
+}
+
+fn understand(line: &str) -> Read {
+    let request: Request = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let fen = request.fen.as_deref().filter(|fen| *fen != "startpos").map(|fen| fen.split_ascii_whitespace().collect());
+    let setup = Setup { fen, moves: request.moves.iter().map(String::as_str).collect() };
+    let history = setup.play().map_err(|error| error.to_string())?;
+    Ok((history, request.chess960))
+}
+
+fn answer(evaluator: &mut Evaluator, read: &[Read], console: &Console) -> Result<(), String> {
+    let mut moves = MoveList::new();
+    evaluator.clear();
+    for (history, _) in read.iter().flatten() {
+        history.legal_moves(&mut moves);
+        evaluator.push(history, &moves);
+    }
+    if let Some(note) = evaluator.run()? {
+        eprintln!("{note}");
+    }
+    let mut lines = Vec::with_capacity(read.len());
+    let mut answered = 0;
+    for read in read {
+        let line = match read {
+            Ok((history, chess960)) => {
+                answered += 1;
+                serde_json::to_string(&one_answer(evaluator, answered - 1, history, *chess960))
+            }
+            Err(error) => serde_json::to_string(&Refusal { error: error.clone() }),
+        };
+        lines.push(line.map_err(|error| error.to_string())?);
+    }
+    console.say_all(&lines);
+    Ok(())
+}
+
+fn one_answer(evaluator: &Evaluator, at: usize, history: &History, chess960: bool) -> Answer {
+    let mut logits = heapless::Vec::<MoveLogit, 256>::new();
+    let value = evaluator.answer(at, logits.as_mut_view());
+    let text = |logit: &MoveLogit| notation::format_move(history.board(), unpack(logit.mv.0), chess960).to_string();
+    let policy = logits.iter().map(text).zip(softmax(&logits)).collect();
+    Answer { q: value.wl, d: value.d, m: value.m, policy }
+}
+
+fn softmax(logits: &[MoveLogit]) -> Vec<f64> {
+    let largest = logits.iter().map(|l| f64::from(l.logit)).fold(f64::NEG_INFINITY, f64::max);
+    let powers: Vec<f64> = logits.iter().map(|l| (f64::from(l.logit) - largest).exp()).collect();
+    let sum: f64 = powers.iter().sum();
+    powers.iter().map(|power| power / sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::BackendKind;
+    use crate::options::Typed;
+    use crate::uci::console::tests::Paper;
+    use serde_json::Value;
+
+    fn answers(input: &str) -> Vec<Value> {
+        let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
+        settings.backend = BackendKind::Random;
+        let paper = Paper::default();
+        let console = Console::new(Box::new(paper.clone()));
+        run(&settings, std::io::Cursor::new(input.to_string().into_bytes()), &console).unwrap();
+        paper.lines().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn answers_come_in_order_and_errors_stand_in_their_place() {
+        let answers = answers(
+            "{}\nnonsense\n\n{\"fen\":\"8/8 w\"}\n{\"moves\":[\"e2e4\",\"e2e4\"]}\n{\"moves\":[\"e2e4\"]}\n{\"moves\":7}\n",
+        );
+        assert_eq!(answers.len(), 6);
+        let is_error = |value: &Value| value["error"].is_string();
+        assert_eq!(answers.iter().map(is_error).collect::<Vec<_>>(), [false, true, true, true, false, true]);
+        assert!(answers[3]["error"].as_str().unwrap().starts_with("move 2 of 2: bad move"));
+        assert!(answers[0]["policy"]["e2e4"].is_f64());
+        assert!(answers[4]["policy"]["e7e5"].is_f64());
+    }
+
+    #[test]
+    fn the_policy_adds_up_to_one() {
+        let many = "{\"moves\":[\"e2e4\"]}\n{}\n".repeat(100);
+        let answers = answers(&many);
+        assert_eq!(answers.len(), 200);
+        for answer in &answers {
+            let policy = answer["policy"].as_object().unwrap();
+            assert_eq!(policy.len(), 20);
+            let sum: f64 = policy.values().map(|p| p.as_f64().unwrap()).sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+        }
+        assert_eq!(answers[0], answers[198]);
+        assert_ne!(answers[0]["q"], answers[1]["q"]);
+    }
+
+    #[test]
+    fn castling_is_written_as_asked() {
+        let fen = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1";
+        let answers = answers(&format!("{{\"fen\":\"{fen}\"}}\n{{\"fen\":\"{fen}\",\"chess960\":true}}\n"));
+        assert!(answers[0]["policy"]["e1g1"].is_f64() && answers[0]["policy"]["e1h1"].is_null());
+        assert!(answers[1]["policy"]["e1h1"].is_f64() && answers[1]["policy"]["e1g1"].is_null());
+    }
+
+    #[test]
+    fn a_position_without_moves_has_an_empty_policy() {
+        let answers = answers("{\"fen\":\"7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\"}");
+        assert!(answers[0]["policy"].as_object().unwrap().is_empty());
+        assert!(answers[0]["q"].is_number());
+    }
+
+    #[test]
+    fn softmax_of_large_logits_is_finite() {
+        let logit = |logit| MoveLogit { mv: oncilla_core::Move(0), logit };
+        assert_eq!(softmax(&[logit(1e30), logit(-1e30)]), [1.0, 0.0]);
+        assert!(softmax(&[]).is_empty());
+    }
+}
