@@ -11,13 +11,11 @@
 //! function, parameter names dropped. `status` functions give a `cl_int`; `handle` functions give an object and write
 //! their status through a last `*mut cl_int`, which the macro adds.
 
+use crate::device::LIBRARY_ENV;
 use ocl::ffi::libc::{RTLD_LOCAL, RTLD_NOW, dlopen, dlsym};
 use ocl::ffi::*;
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
-
-/// Names the library to open instead of the usual ones.
-pub const LIBRARY_ENV: &str = "ONCILLA_OPENCL_LIBRARY";
 
 /// `CL_PLATFORM_NOT_FOUND_KHR`: what a call gives that found no library or no symbol.
 pub const ABSENT: cl_int = -1001;

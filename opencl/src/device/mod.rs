@@ -21,6 +21,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Environment variable that chooses a device where nothing else does: an index or part of a name.
 pub const DEVICE_ENV: &str = "ONCILLA_DEVICE";
 
+/// Environment variable that names the OpenCL library to open instead of the usual ones; `none` means none at all.
+/// Read where the library is found at run time: on Unix, macOS excepted.
+pub const LIBRARY_ENV: &str = "ONCILLA_OPENCL_LIBRARY";
+
 /// Longest answer to a query that is believed.
 const MAX_ANSWER: usize = 1 << 20;
 /// Most platforms, and most devices of a platform, that are believed.
