@@ -3,10 +3,13 @@
 //! Each row of the oracle says with which flags Lc0 ran, what it searched, and how many visits each root move had. The
 //! real binary gets the same flags and answers over UCI.
 
+mod common;
+
+use common::{fixtures, json_lines, shared, text, words};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// An engine that talks UCI.
@@ -16,7 +19,7 @@ struct Engine {
 }
 
 impl Engine {
-    fn start(args: &[String], weights: &Path) -> Self {
+    fn start(args: &[&str], weights: &Path) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_oncilla"))
             .args(args)
             .arg(format!("--weights={}", weights.display()))
@@ -51,14 +54,6 @@ impl Drop for Engine {
         let _ = self.process.stdin.as_mut().map(|stdin| writeln!(stdin, "quit"));
         let _ = self.process.wait();
     }
-}
-
-fn text<'a>(row: &'a Value, key: &str) -> &'a str {
-    row[key].as_str().unwrap_or_else(|| panic!("{key} in {row}"))
-}
-
-fn words(row: &Value, key: &str) -> Vec<String> {
-    row[key].as_array().into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
 }
 
 /// Visits by root move, and the best move, of one row searched by the engine.
@@ -135,25 +130,13 @@ fn check_configuration(rows: Vec<Value>, nets: &Path, configuration: &str) {
     by_nodes.iter().for_each(|(nodes, rows)| meets_the_terms(rows, *nodes));
 }
 
-fn read(path: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    text.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
-}
-
-/// The reference data, where they are at hand.
-fn shared() -> Option<PathBuf> {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    if shared.is_dir() {
-        return Some(shared);
-    }
-    assert!(std::env::var_os("ONCILLA_REQUIRE_SHARED").is_none(), "{} is not here", shared.display());
-    eprintln!("skipped: {} is not here", shared.display());
-    None
-}
-
 fn check_shared(configuration: &str) {
     if let Some(shared) = shared() {
-        check_configuration(read(&shared.join("oracle/search_classic.jsonl")), &shared.join("nets"), configuration);
+        check_configuration(
+            json_lines(&shared.join("oracle/search_classic.jsonl")),
+            &shared.join("nets"),
+            configuration,
+        );
     }
 }
 
@@ -175,6 +158,6 @@ fn as_lc0_with_a_draw_score() {
 /// A network of our own, so that a machine without the reference data checks the same code.
 #[test]
 fn as_lc0_with_moves_left() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
-    check_configuration(read(&fixtures.join("search.jsonl")), &fixtures.join("nets/synthetic"), "classic_mlh2");
+    let nets = fixtures().join("nets/synthetic");
+    check_configuration(json_lines(&fixtures().join("search.jsonl")), &nets, "classic_mlh2");
 }

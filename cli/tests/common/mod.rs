@@ -1,0 +1,36 @@
+//! What several test programs need.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The repository's fixtures.
+pub fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
+}
+
+/// The reference data, where they are at hand; a line says so where they are not.
+pub fn shared() -> Option<PathBuf> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    if shared.is_dir() {
+        return Some(shared);
+    }
+    assert!(std::env::var_os("ONCILLA_REQUIRE_SHARED").is_none(), "{} is not here", shared.display());
+    eprintln!("skipped: {} is not here", shared.display());
+    None
+}
+
+/// A file of JSON lines.
+pub fn json_lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    text.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
+}
+
+/// A text of a row.
+pub fn text<'a>(row: &'a Value, key: &str) -> &'a str {
+    row[key].as_str().unwrap_or_else(|| panic!("{key} in {row}"))
+}
+
+/// A list of texts of a row; none where it has none.
+pub fn words<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
+    row[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
