@@ -299,7 +299,8 @@ impl<'l> GoWords<'l> {
             "winc" => self.increment[0] = Some(self.number(keyword, words, 0)),
             "binc" => self.increment[1] = Some(self.number(keyword, words, 0)),
             "movetime" => self.move_time = Some(self.number(keyword, words, 0)),
-            "nodes" => self.nodes = Some(self.number(keyword, words, 1).max(0) as u64),
+            // A best move needs a node.
+            "nodes" => self.nodes = Some(self.number(keyword, words, 1).max(1) as u64),
             "depth" => self.depth = Some(self.small_number(keyword, words, 1)),
             "mate" => self.mate = Some(self.small_number(keyword, words, 1)),
             "movestogo" => self.moves_to_go = Some(self.small_number(keyword, words, 0)).filter(|&n| n > 0),
@@ -535,7 +536,7 @@ mod tests {
     fn odd_numbers() {
         assert_eq!(go("go nodes 99999999999999999999999").0.nodes, Some(i64::MAX as u64));
         assert_eq!(go("go nodes 5000000000").0.nodes, Some(5_000_000_000));
-        assert_eq!(go("go nodes -5").0.nodes, Some(0));
+        assert_eq!(go("go nodes -5").0.nodes, Some(1));
         assert_eq!(go("go depth 99999999999999999999999").0.depth, Some(u32::MAX));
         assert_eq!(go("go wtime -99999999999999999999999").0.clock.unwrap().left_ms, i64::MIN);
         assert_eq!(go("go movetime 12.75").0.move_time_ms, Some(12));

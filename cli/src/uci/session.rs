@@ -148,9 +148,8 @@ impl Session {
 
     /// Loads the network if that is due.
     fn prepare(&mut self) {
-        match self.engine.prepare() {
-            Ok(notes) => notes.iter().for_each(|note| self.console.note(note)),
-            Err(error) => self.console.note(&error),
+        if let Err(error) = self.engine.prepare() {
+            self.console.note(&error);
         }
     }
 

@@ -1,0 +1,130 @@
+//! The other commands of the real binary, and its exit codes.
+
+mod driver;
+
+use driver::{run, stderr, stdout};
+use serde_json::Value;
+use std::path::Path;
+
+#[test]
+fn exit_codes_and_where_the_words_go() {
+    for args in [
+        &["--nonsense"][..],
+        &["nonsense"],
+        &["--cpuct=x"],
+        &["--cpuct"],
+        &["--backend=cuda"],
+        &["--time-manager=smooth("],
+        &["--config=no such file"],
+        &["bench", "--nodes", "x"],
+        &["bench", "--backend=random", "--fen", "8/8 w"],
+        &["bench", "--backend=host", "--weights=no such file"],
+        &["backendbench", "--backend=random", "--batch=0"],
+        &["describenet", "no such file"],
+        &["eval", "--backend=host", "--weights=no such file"],
+        &["--generate", "nonsense"],
+    ] {
+        let output = run(args, "");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert_eq!(stdout(&output), "", "{args:?}");
+        assert!(stderr(&output).starts_with("oncilla: "), "{args:?}: {}", stderr(&output));
+    }
+    for args in [&["--help"][..], &["-h"], &["help"], &["--version"], &["-V"], &["bench", "--help"], &["uci"], &[]] {
+        let output = run(args, "");
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        assert_eq!(stderr(&output), "", "{args:?}");
+    }
+}
+
+#[test]
+fn help_names_every_command_and_flag() {
+    let text = stdout(&run(&["--show-hidden", "--help"], ""));
+    for word in [
+        "uci",
+        "eval",
+        "bench",
+        "backendbench",
+        "describenet",
+        "devices",
+        "--hash=",
+        "--cpuct-at-root=",
+        "-w, --weights=",
+    ] {
+        assert!(text.contains(word), "{word}");
+    }
+    assert!(!stdout(&run(&["--help"], "")).contains("--cpuct-at-root="));
+}
+
+#[test]
+fn flags_without_effect_are_said_in_one_line() {
+    let output = run(&["--backend=random", "--task-workers=0", "--nncache=0", "--temperature=0"], "go nodes 1\n");
+    assert_eq!(stderr(&output), "oncilla: accepted, without effect: --task-workers, --nncache\n");
+    assert!(stdout(&output).contains("bestmove"));
+}
+
+#[test]
+fn a_config_file_is_read() {
+    let file = std::env::temp_dir().join(format!("oncilla-config-{}", std::process::id()));
+    std::fs::write(&file, "# ours\nbackend=random\n--multipv=2\n").unwrap();
+    let output = run(&[&format!("--config={}", file.display())], "go nodes 50\n");
+    let _ = std::fs::remove_file(&file);
+    assert!(stdout(&output).contains(" multipv 2 "));
+}
+
+#[test]
+fn bench_in_json_and_for_openbench() {
+    let args = ["bench", "--backend", "random", "--nodes", "50", "--hash=16"];
+    let json = run(&[&args[..], &["--json"]].concat(), "");
+    let summary: Value = serde_json::from_str(&stdout(&json)).unwrap();
+    assert_eq!(summary["nodes"], 14 * 50);
+    for key in ["seconds", "nps", "bytes_per_node"] {
+        assert!(summary[key].as_f64().unwrap() > 0.0, "{key}");
+    }
+    let text = stdout(&run(&args, ""));
+    assert!(text.contains(&format!("signature {}", summary["signature"].as_str().unwrap())), "{text}");
+    let last: Vec<&str> = text.lines().last().unwrap().split(' ').collect();
+    let &[nodes, "nodes", nps, "nps"] = &last[..] else { panic!("{last:?}") };
+    assert_eq!(nodes, "700");
+    assert!(nps.parse::<u64>().is_ok());
+}
+
+#[test]
+fn bench_of_one_position() {
+    let output = run(&["bench", "--backend=constant", "--fen", "startpos", "--nodes=10", "--json"], "");
+    let summary: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(summary["nodes"], 10);
+}
+
+#[test]
+fn backendbench_in_json() {
+    let output = run(&["backendbench", "--backend=random", "--batch=1,4", "--json"], "");
+    let rows: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let batches: Vec<i64> = rows.as_array().unwrap().iter().map(|row| row["batch"].as_i64().unwrap()).collect();
+    assert_eq!(batches, [1, 4]);
+    for row in rows.as_array().unwrap() {
+        for key in ["evals_per_second", "latency_ms", "gflops"] {
+            assert!(row[key].is_number(), "{key}");
+        }
+    }
+}
+
+#[test]
+fn eval_answers_line_by_line() {
+    let output = run(&["eval", "--backend=random"], "{\"moves\":[\"e2e4\"]}\nx\n{\"fen\":\"8/8 w\"}\n{}\n");
+    let lines: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 4);
+    assert!(lines[0]["policy"]["e7e5"].is_number() && lines[3]["policy"]["e2e4"].is_number());
+    assert!(lines[1]["error"].is_string() && lines[2]["error"].as_str().unwrap().starts_with("bad FEN"));
+    assert!(output.status.success());
+}
+
+#[test]
+fn networks_are_described_or_refused() {
+    let text = stdout(&run(&["describenet"], ""));
+    assert!(text.contains("Filters: ") && text.contains("Policy head: "), "{text}");
+    assert_eq!(stdout(&run(&["describenet", "--weights=small"], "")), text);
+    let cargo_toml = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let output = run(&["describenet", cargo_toml.to_str().unwrap()], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+}

@@ -1,0 +1,146 @@
+//! Drives the real binary.
+
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// Longer than any answer takes on a busy machine. A test that waits this long has failed.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Long enough to notice an answer that should not come.
+pub const A_WHILE: Duration = Duration::from_millis(200);
+
+/// A running engine. It is killed with the test.
+pub struct Engine {
+    process: Child,
+    lines: Receiver<String>,
+    /// Every line so far.
+    pub heard: Vec<String>,
+}
+
+impl Engine {
+    /// Starts one that needs no network.
+    pub fn start() -> Self {
+        Self::with(&["--backend=random"])
+    }
+
+    /// Starts one with these arguments.
+    pub fn with(args: &[&str]) -> Self {
+        let mut process =
+            binary().args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the binary starts");
+        let stdout = BufReader::new(process.stdout.take().expect("stdout is piped"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { process, lines, heard: Vec::new() }
+    }
+
+    /// Sends a line.
+    pub fn say(&mut self, line: &str) {
+        self.say_bytes(format!("{line}\n").as_bytes());
+    }
+
+    /// Sends anything.
+    pub fn say_bytes(&mut self, bytes: &[u8]) {
+        let stdin = self.process.stdin.as_mut().expect("stdin is open");
+        stdin.write_all(bytes).and_then(|()| stdin.flush()).expect("the engine reads");
+    }
+
+    /// The lines up to the first that starts with `start`, that one included.
+    pub fn until(&mut self, start: &str) -> Vec<String> {
+        let from = self.heard.len();
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) => self.heard.push(line),
+                Err(error) => panic!("no {start:?}: {error}; heard {:#?}", self.heard),
+            }
+            if self.heard.last().is_some_and(|line| line.starts_with(start)) {
+                return self.heard[from..].to_vec();
+            }
+        }
+    }
+
+    /// Sends a line and waits for another.
+    pub fn ask(&mut self, line: &str, answer: &str) -> Vec<String> {
+        self.say(line);
+        self.until(answer)
+    }
+
+    /// The best move of a `go`.
+    pub fn best_move(&mut self, go: &str) -> String {
+        let lines = self.ask(go, "bestmove");
+        lines.last().and_then(|line| line.split(' ').nth(1)).expect("a best move").to_string()
+    }
+
+    /// The lines that come within a while.
+    pub fn overhear(&mut self) -> Vec<String> {
+        let from = self.heard.len();
+        let deadline = Instant::now() + A_WHILE;
+        loop {
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => self.heard.push(line),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return self.heard[from..].to_vec(),
+            }
+        }
+    }
+
+    /// Closes the input and waits for the end: the exit status and all lines that were still to come.
+    pub fn finish(mut self) -> (ExitStatus, Vec<String>) {
+        drop(self.process.stdin.take());
+        let deadline = Instant::now() + PATIENCE;
+        let mut rest = Vec::new();
+        loop {
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => rest.push(line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("the engine does not end; heard {:#?}", self.heard),
+            }
+        }
+        (self.process.wait().expect("an exit status"), rest)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The binary.
+pub fn binary() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_oncilla"))
+}
+
+/// Runs the binary to its end.
+pub fn run(args: &[&str], input: &str) -> Output {
+    let mut process = binary()
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdin = process.stdin.take().expect("stdin is piped");
+    let input = input.to_string();
+    // In a thread of its own: the other pipe may fill up meanwhile. A command that reads nothing closes this one.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let output = process.wait_with_output().expect("output");
+    writer.join().expect("the writer ends");
+    output
+}
+
+/// Standard output as text.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+/// Standard error as text.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}

@@ -1,0 +1,365 @@
+//! Sessions with the real binary: what a GUI sends, and what no GUI should.
+
+mod driver;
+
+use driver::{Engine, run, stderr, stdout};
+
+fn best_moves(lines: &[String]) -> usize {
+    lines.iter().filter(|line| line.starts_with("bestmove ")).count()
+}
+
+#[test]
+fn a_plain_session() {
+    let mut engine = Engine::start();
+    assert!(engine.ask("uci", "uciok").iter().any(|line| line.starts_with("option name Hash ")));
+    engine.ask("isready", "readyok");
+    engine.say("ucinewgame");
+    engine.say("position startpos moves e2e4 e7e5");
+    let lines = engine.ask("go nodes 50", "bestmove");
+    let info = &lines[lines.len() - 2];
+    for word in ["depth", "seldepth", "time", "nodes 50", "score cp", "hashfull", "tbhits 0", "pv"] {
+        assert!(info.contains(&format!(" {word}")), "{word} in {info}");
+    }
+    let (status, rest) = engine.finish();
+    assert!(status.success());
+    assert_eq!(rest, Vec::<String>::new());
+}
+
+#[test]
+fn garbage_is_refused_and_changes_nothing() {
+    let mut engine = Engine::start();
+    engine.say("position startpos moves e2e4");
+    for garbage in [
+        &b"\xff\xfe\x00\x01"[..],
+        b"\0\0\0",
+        b"go\0nodes",
+        b"position",
+        b"position fen",
+        b"position fen x",
+        b"position fen 8/8/8/8/8/8/8/8 w - - 0 1",
+        b"position fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq e9 0 1",
+        b"position fen \xf0\x9f\x98\x80",
+        b"position startpos moves e2e5",
+        b"position startpos moves e2e4 e7e5 \xf0\x9f\x98\x80",
+        b"setoption",
+        b"setoption name",
+        b"setoption name \xff value \xff",
+        b"setoption name Threads value 99999999999999999999",
+        b"setoption name Hash value -5",
+        b"setoption name CPuct value 1e999",
+        b"setoption name TimeManager value ((((((((((((",
+    ] {
+        engine.say_bytes(garbage);
+        engine.say_bytes(b"\n");
+    }
+    let lines = engine.ask("d", "info string fen");
+    assert_eq!(lines.len(), 19, "{lines:#?}");
+    assert!(lines.iter().all(|line| line.starts_with("info string ")));
+    assert!(lines[18].contains("/4P3/"), "the last good position is kept: {}", lines[18]);
+    engine.ask("isready", "readyok");
+    assert_eq!(best_moves(&engine.ask("go nodes 1", "bestmove")), 1);
+}
+
+#[test]
+fn lines_of_a_megabyte() {
+    let mut engine = Engine::start();
+    engine.say(&"x".repeat(1 << 20));
+    engine.say(&"go ".repeat(3).replace("go", "no").repeat(100_000));
+    engine.say(&format!("position startpos moves {}", "e2e4 ".repeat(200_000)));
+    engine.say(&format!("position fen {}", "8/".repeat(500_000)));
+    let lines = engine.ask("isready", "readyok");
+    assert_eq!(lines.len(), 5, "{lines:#?}");
+    assert!(lines.iter().all(|line| line.len() < 1000));
+    // A legal game of a megabyte: 52,000 moves there and back.
+    engine.say(&format!("position startpos moves {}", "g1f3 g8f6 f3g1 f6g8 ".repeat(52_000)));
+    assert_eq!(engine.ask("d", "info string fen").len(), 1);
+    engine.best_move("go nodes 10");
+}
+
+#[test]
+fn the_end_of_the_input_gives_the_answer_and_ends() {
+    for (go, limit) in [
+        ("", false),
+        ("go nodes 100\n", true),
+        ("go nodes 100", true),
+        ("go movetime 50\n", true),
+        ("go wtime 100 btime 100\n", true),
+        ("go infinite\n", true),
+        ("go\n", true),
+        ("go ponder wtime 1000 btime 1000\n", true),
+        ("go mate 3\n", true),
+        ("go nodes 100\nwait\n", true),
+    ] {
+        let output = run(&["--backend=random"], go);
+        assert!(output.status.success(), "{go:?}");
+        let text = stdout(&output);
+        assert_eq!(text.matches("bestmove").count(), usize::from(limit), "{go:?}: {text}");
+        if go.contains("nodes 100") {
+            assert!(text.contains(" nodes 100 "), "the limit was reached: {text}");
+        }
+        assert_eq!(stderr(&output), "");
+    }
+}
+
+#[test]
+fn every_limit_ends() {
+    let mut engine = Engine::start();
+    for go in [
+        "go nodes 0",
+        "go nodes 1",
+        "go nodes 1 depth 99",
+        "go depth 3",
+        "go movetime 0",
+        "go movetime 1",
+        "go movetime -100",
+        "go wtime 0 btime 0",
+        "go wtime -5 btime -5 winc -5",
+        "go wtime 100",
+        "go btime 100",
+        "go wtime btime 5",
+        "go nodes",
+        "go depth x",
+        "go wtime 1000 btime 1000 movestogo 0",
+        "go wtime 1000 btime 1000 movestogo 1",
+        "go nodes 99999999999999999999 movetime 1",
+        "go nodes 5 unknown words",
+    ] {
+        engine.say("ucinewgame");
+        let lines = engine.ask(go, "bestmove");
+        assert!(lines.iter().any(|line| line.starts_with("info depth ")), "{go}: {lines:#?}");
+        assert_ne!(lines.last().unwrap(), "bestmove (none)", "{go}");
+    }
+}
+
+#[test]
+fn input_is_read_while_searching() {
+    let mut engine = Engine::start();
+    engine.say("go infinite");
+    for _ in 0..3 {
+        let lines = engine.ask("isready", "readyok");
+        assert_eq!(best_moves(&lines), 0);
+    }
+    engine.say("nonsense");
+    engine.until("info string unknown command");
+    engine.ask("stop", "bestmove");
+    engine.say("stop");
+    engine.say("ponderhit");
+    assert_eq!(engine.overhear(), Vec::<String>::new(), "a second stop is harmless");
+}
+
+#[test]
+fn pondering_waits_for_the_hit() {
+    let mut engine = Engine::start();
+    engine.say("setoption name Ponder value true");
+    engine.say("position startpos moves e2e4 e7e5");
+    engine.say("go ponder nodes 10");
+    assert_eq!(best_moves(&engine.overhear()), 0);
+    engine.ask("ponderhit", "bestmove");
+    engine.say("go ponder wtime 10000 btime 10000");
+    assert_eq!(best_moves(&engine.overhear()), 0);
+    let played = engine.ask("stop", "bestmove").pop().unwrap();
+    assert!(
+        ["1", "2", "3", "4"].iter().any(|rank| played.split(' ').nth(1).unwrap().contains(rank)),
+        "White's: {played}"
+    );
+    engine.say("ponderhit");
+    assert_eq!(engine.overhear(), Vec::<String>::new());
+}
+
+#[test]
+fn a_limit_that_is_reached_in_infinite_does_not_end_it() {
+    let mut engine = Engine::start();
+    engine.say("go infinite nodes 10");
+    assert_eq!(best_moves(&engine.overhear()), 0);
+    engine.ask("stop", "bestmove");
+}
+
+#[test]
+fn quit_ends_a_search_at_once() {
+    let mut engine = Engine::start();
+    engine.say("go infinite");
+    engine.until("info depth");
+    engine.say("quit");
+    let (status, _) = engine.finish();
+    assert!(status.success());
+}
+
+#[test]
+fn every_go_gets_one_best_move() {
+    let mut engine = Engine::start();
+    for next in ["go nodes 5", "position startpos", "ucinewgame", "setoption name ClearTree"] {
+        engine.say("go infinite");
+        engine.until("info depth");
+        engine.say(next);
+        if next.starts_with("go") {
+            engine.until("bestmove");
+        }
+        engine.until("bestmove");
+        let lines = engine.ask("isready", "readyok");
+        assert_eq!(best_moves(&lines), 0, "{next}");
+    }
+}
+
+#[test]
+fn wait_holds_back_what_can_wait() {
+    let mut engine = Engine::start();
+    engine.say("go nodes 2000");
+    engine.say("wait");
+    engine.say("d");
+    engine.say("isready");
+    let lines = engine.until("info string fen");
+    assert_eq!(best_moves(&lines), 1, "{lines:#?}");
+    engine.say("go infinite");
+    engine.say("wait");
+    engine.ask("stop", "bestmove");
+    engine.say("go infinite");
+    engine.say("wait");
+    engine.say("quit");
+    assert!(engine.finish().0.success());
+}
+
+#[test]
+fn search_moves_are_the_only_ones() {
+    let mut engine = Engine::start();
+    assert_eq!(engine.best_move("go nodes 50 searchmoves a2a3"), "a2a3");
+    assert_eq!(engine.best_move("go searchmoves h2h3 nodes 50"), "h2h3");
+    let lines = engine.ask("go nodes 5 searchmoves e2e5", "bestmove");
+    assert!(lines[0].starts_with("info string go: searchmoves: "), "{lines:#?}");
+}
+
+#[test]
+fn games_that_are_over() {
+    let mut engine = Engine::start();
+    for (fen, score) in
+        [("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "score mate 0"), ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "score cp 0")]
+    {
+        engine.say(&format!("position fen {fen}"));
+        for go in ["go nodes 10", "go movetime 100", "go wtime 1000 btime 1000"] {
+            let lines = engine.ask(go, "bestmove");
+            assert_eq!(lines.last().unwrap(), "bestmove (none)");
+            assert!(lines[lines.len() - 2].contains(score), "{lines:#?}");
+        }
+        engine.say("go infinite");
+        assert_eq!(best_moves(&engine.overhear()), 0);
+        engine.ask("stop", "bestmove");
+    }
+}
+
+#[test]
+fn castling_is_written_as_the_gui_reads_it() {
+    let mut engine = Engine::start();
+    let position = "position fen 4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1";
+    engine.say(position);
+    assert_eq!(engine.best_move("go nodes 5 searchmoves e1h1"), "e1g1");
+    assert_eq!(engine.best_move("go nodes 5 searchmoves e1c1"), "e1c1");
+    engine.say("setoption name UCI_Chess960 value true");
+    engine.say(position);
+    assert_eq!(engine.best_move("go nodes 5 searchmoves e1g1"), "e1h1");
+    engine.say(&format!("{position} moves e1h1"));
+    assert!(engine.ask("d", "info string fen")[0].contains("R4RK1 b"));
+}
+
+#[test]
+fn several_lines_come_in_order() {
+    let mut engine = Engine::start();
+    engine.say("setoption name MultiPV value 3");
+    engine.say("setoption name UCI_ShowWDL value true");
+    let lines = engine.ask("go nodes 200", "bestmove");
+    let last = &lines[lines.len() - 4..lines.len() - 1];
+    let mut first_moves = Vec::new();
+    for (index, line) in last.iter().enumerate() {
+        assert!(line.contains(&format!(" multipv {} pv ", index + 1)), "{line}");
+        let wdl: Vec<i32> =
+            line.split(" wdl ").nth(1).unwrap().split(' ').take(3).map(|n| n.parse().unwrap()).collect();
+        assert_eq!(wdl.iter().sum::<i32>(), 1000);
+        first_moves.push(line.split(" pv ").nth(1).unwrap().split(' ').next().unwrap());
+    }
+    let best = lines.last().unwrap().split(' ').nth(1).unwrap();
+    assert_eq!(first_moves[0], best);
+    assert!(first_moves[1] != best && first_moves[2] != best && first_moves[1] != first_moves[2]);
+}
+
+#[test]
+fn verbose_statistics_count_every_visit() {
+    let mut engine = Engine::with(&["--backend=random", "-v", "--minibatch-size=1", "--smart-pruning-factor=0"]);
+    let lines = engine.ask("go nodes 300", "bestmove");
+    let visits =
+        |line: &String| -> u32 { line.split("N:").nth(1).unwrap().split('(').next().unwrap().trim().parse().unwrap() };
+    let stats: Vec<&String> = lines.iter().filter(|line| line.contains(" (WL: ")).collect();
+    let (node, moves) = stats.split_last().unwrap();
+    assert!(node.starts_with("info string node "));
+    assert_eq!(moves.len(), 20);
+    assert_eq!(visits(node), 300);
+    assert_eq!(moves.iter().map(|line| visits(line)).sum::<u32>(), 299);
+    assert!(moves.is_sorted_by_key(|line| visits(line)));
+}
+
+#[test]
+fn a_network_that_is_not_there_still_gives_a_legal_move() {
+    let mut engine = Engine::with(&["--backend=host"]);
+    engine.say("setoption name WeightsFile value no such file");
+    let lines = engine.ask("isready", "readyok");
+    assert!(lines[0].starts_with("info string ") && lines[0].contains("no such file"), "{lines:#?}");
+    let lines = engine.ask("go nodes 5", "bestmove");
+    assert!(lines.iter().any(|line| line.starts_with("info string ") && line.contains("no such file")), "{lines:#?}");
+    assert_ne!(lines.last().unwrap(), "bestmove (none)");
+    engine.say("setoption name Backend value random");
+    engine.ask("isready", "readyok");
+    let lines = engine.ask("go nodes 5", "bestmove");
+    assert!(lines.iter().any(|line| line.starts_with("info depth")), "{lines:#?}");
+}
+
+#[test]
+fn the_tree_is_kept_while_the_game_goes_on() {
+    let mut engine = Engine::with(&["--backend=random", "--smart-pruning-factor=0"]);
+    engine.say("position startpos");
+    let lines = engine.ask("go nodes 1000", "bestmove");
+    let words: Vec<&str> = lines.last().unwrap().split(' ').collect();
+    let &["bestmove", best, "ponder", ponder] = &words[..] else { panic!("{words:?}") };
+    let nodes =
+        |line: &String| -> u64 { line.split(" nodes ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap() };
+    let first = |lines: &[String]| nodes(lines.iter().find(|line| line.starts_with("info depth")).unwrap());
+    engine.say(&format!("position startpos moves {best} {ponder}"));
+    assert!(
+        first(&engine.ask("go nodes 100000 movetime 250", "bestmove")) > 1,
+        "it starts with nodes of the last search"
+    );
+    engine.say("ucinewgame");
+    engine.say(&format!("position startpos moves {best} {ponder}"));
+    assert!(first(&engine.ask("go nodes 1", "bestmove")) <= 1);
+}
+
+/// The reader goes away: that is no failure and no reason to say anything.
+#[test]
+fn a_broken_pipe_is_quiet() {
+    use std::io::Read;
+    use std::process::Stdio;
+    let mut process = driver::binary()
+        .arg("--backend=random")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(process.stdout.take());
+    let mut stdin = process.stdin.take().unwrap();
+    // The engine may already be gone.
+    let _ = std::io::Write::write_all(&mut stdin, b"uci\nuci\ngo infinite\n");
+    let status = process.wait().unwrap();
+    let mut said = String::new();
+    process.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(status.success(), "{status}");
+    assert_eq!(said, "");
+}
+
+#[test]
+fn the_log_file_has_both_sides() {
+    let file = std::env::temp_dir().join(format!("oncilla-log-{}", std::process::id()));
+    let mut engine = Engine::start();
+    engine.say(&format!("setoption name LogFile value {}", file.display()));
+    engine.ask("isready", "readyok");
+    assert!(engine.finish().0.success());
+    let text = std::fs::read_to_string(&file);
+    let _ = std::fs::remove_file(&file);
+    assert_eq!(text.unwrap(), "> isready\n< readyok\n");
+}
