@@ -54,14 +54,14 @@ impl Engine {
         self.tell(Command::Configure(Box::new(settings)));
     }
 
-    /// Loads the network and makes the backend if that is due. Gives back lines that a person should read (what runs,
-    /// and why not something else). While a search runs there is nothing to load.
+    /// Loads the network and makes the backend if that is due. The next search says what runs, and why not something
+    /// else: clients of UCI expect nothing but `readyok` here. While a search runs there is nothing to load.
     ///
     /// # Errors
     /// One line: no such file, no network, no device.
-    pub fn prepare(&mut self) -> Result<Vec<String>, String> {
+    pub fn prepare(&mut self) -> Result<(), String> {
         if self.is_searching() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let (reply, answer) = channel();
         self.tell(Command::Prepare(reply));

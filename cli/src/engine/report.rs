@@ -27,10 +27,10 @@ pub struct Info {
     pub nodes: u64,
     /// Playouts of this move.
     pub playouts: u64,
-    /// Playouts each second since the first batch came back; `None` before that.
-    pub nps: Option<u64>,
+    /// Playouts each second since the first batch came back; 0 before that.
+    pub nps: u64,
     /// Evaluations each second, likewise.
-    pub eps: Option<u64>,
+    pub eps: u64,
     /// How full the tree's memory is, per mille.
     pub hashfull: u32,
     /// Nodes in the tree's memory.

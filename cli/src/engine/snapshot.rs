@@ -70,10 +70,9 @@ impl Snapshot {
     /// How the search stands.
     pub fn info(&self, search: &Search<'_>) -> Info {
         let counts = search.counts();
-        let rate = |n: u64| {
-            let ms = self.first_batch?.elapsed().as_millis() as u64;
-            (ms > 0).then(|| n * 1000 / ms)
-        };
+        // What comes before the first answers says nothing about the speed. Clients want a number even then.
+        let ms = self.first_batch.map_or(1, |first| (first.elapsed().as_millis() as u64).max(1));
+        let rate = |n: u64| n * 1000 / ms;
         let mut ranked = FixedVec::<Move, MAX_ROOT_MOVES>::new();
         search.rank_root(ranked.as_mut_view());
         Info {

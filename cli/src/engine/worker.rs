@@ -20,7 +20,7 @@ use std::time::Instant;
 /// What the thread can be told.
 pub enum Command {
     Configure(Box<Settings>),
-    Prepare(Sender<Result<Vec<String>, String>>),
+    Prepare(Sender<Result<(), String>>),
     NewGame,
     Position(Box<History>),
     Go(Go, Box<dyn Observer>, Instant),
@@ -58,13 +58,15 @@ pub struct Worker {
     /// The position at the root of the tree.
     root: Option<Box<History>>,
     time: TimeManager,
+    /// What the next search says first: which backend runs, and why not another.
+    notes: Vec<String>,
 }
 
 impl Worker {
     pub fn new(settings: Settings, control: Arc<Control>) -> Self {
         let time = TimeManager::new(&settings);
         let position = Box::new(History::startpos());
-        Self { settings, control, evaluator: None, position, root: None, time }
+        Self { settings, control, evaluator: None, position, root: None, time, notes: Vec::new() }
     }
 
     /// Until it is told to quit, or nobody is left who could tell it.
@@ -121,9 +123,9 @@ impl Worker {
         self.settings = settings;
     }
 
-    fn prepare(&mut self, search: &mut Search<'_>) -> Result<Vec<String>, String> {
+    fn prepare(&mut self, search: &mut Search<'_>) -> Result<(), String> {
         if self.evaluator.as_ref().is_some_and(|e| *e.settings() == self.settings.evaluator) {
-            return Ok(Vec::new());
+            return Ok(());
         }
         // The old one goes first: a small device has no room for two.
         self.evaluator = None;
@@ -131,13 +133,14 @@ impl Worker {
         self.root = None;
         let (evaluator, notes) = Evaluator::new(&self.settings.evaluator)?;
         self.evaluator = Some(evaluator);
-        Ok(notes)
+        self.notes = notes;
+        Ok(())
     }
 
     fn go(&mut self, go: &Go, mut observer: Box<dyn Observer>, since: Instant, search: &mut Search<'_>) {
         let done = match self.prepare(search) {
-            Ok(notes) => {
-                notes.iter().for_each(|note| observer.note(note));
+            Ok(()) => {
+                self.notes.drain(..).for_each(|note| observer.note(&note));
                 self.search(go, observer.as_mut(), since, search)
             }
             Err(fault) => {

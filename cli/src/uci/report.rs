@@ -91,11 +91,9 @@ impl Report {
 
     fn middle(&self, text: &mut String, info: &Info) {
         let _ = write!(text, " hashfull {}", info.hashfull);
-        if let Some(nps) = info.nps {
-            let _ = write!(text, " nps {nps}");
-        }
-        if let Some(eps) = info.eps.filter(|_| self.output.show_eps) {
-            let _ = write!(text, " eps {eps}");
+        let _ = write!(text, " nps {}", info.nps);
+        if self.output.show_eps {
+            let _ = write!(text, " eps {}", info.eps);
         }
         let _ = write!(text, " tbhits {}", info.tbhits);
     }
@@ -173,8 +171,8 @@ mod tests {
             time_ms: 120,
             nodes: 10,
             playouts: 10,
-            nps: Some(83),
-            eps: Some(70),
+            nps: 83,
+            eps: 70,
             hashfull: 1,
             tree_nodes: 9,
             tree_bytes: 900,
