@@ -218,3 +218,81 @@ fn check_output(output: u64, value: ValueKind) -> Result<(), NetError> {
     let what = format!("expected {expected} beside a {value} value head, got {output}");
     Err(NetError::new(Fault::Malformed, "format.network_format.output", what))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::{Format, Weights};
+
+    const SOUND: NetworkFormat =
+        NetworkFormat { input: 1, output: 2, network: 4, policy: 2, value: 2, moves_left: 1, default_activation: 1 };
+
+    fn net(network_format: Option<NetworkFormat>, encoding: u64, [major, minor, patch]: [u64; 3]) -> Net<'static> {
+        Net {
+            min_version: Some(Version { major, minor, patch }),
+            format: Some(Format { weights_encoding: encoding, network_format }),
+            weights: Some(Weights::default()),
+            ..Net::default()
+        }
+    }
+
+    fn refused(net: &Net<'_>) -> String {
+        Architecture::of(net).expect_err("an architecture that can't be read").to_string()
+    }
+
+    #[test]
+    fn formats_and_what_they_lack() {
+        assert!(Architecture::of(&net(Some(SOUND), 1, [0, 33, 0])).is_ok());
+        let at = "format.network_format";
+        for (format, expected) in [
+            (NetworkFormat { input: 6, ..SOUND }, format!("{at}.input: Input format 6 is not supported")),
+            (NetworkFormat { network: 9, ..SOUND }, format!("{at}.network: Network format 9 is not supported")),
+            (NetworkFormat { network: 7, ..SOUND }, format!("{at}.network: body: attention is not supported yet")),
+            (NetworkFormat { network: 5, ..SOUND }, "onnx_model: the network is an ONNX model".to_string()),
+            (NetworkFormat { policy: 3, ..SOUND }, format!("{at}.policy: policy head: attention is not supported yet")),
+            (NetworkFormat { policy: 0, ..SOUND }, format!("{at}.policy: Policy format 0 is not supported")),
+            (NetworkFormat { value: 3, ..SOUND }, format!("{at}.value: Value format 3 is not supported")),
+            (NetworkFormat { moves_left: 2, ..SOUND }, format!("{at}.moves_left: Moves left head format 2")),
+            (
+                NetworkFormat { default_activation: 2, ..SOUND },
+                format!("{at}.default_activation: Default activation 2"),
+            ),
+            (NetworkFormat { output: 1, ..SOUND }, format!("{at}.output: expected 2 beside a WDL value head, got 1")),
+        ] {
+            let error = refused(&net(Some(format), 1, [0, 21, 0]));
+            assert!(error.starts_with(&expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn old_networks_have_classical_heads() {
+        for network_format in [None, Some(NetworkFormat { network: 2, policy: 2, value: 2, output: 1, ..SOUND })] {
+            let architecture = Architecture::of(&net(network_format, 1, [0, 18, 0])).unwrap();
+            assert_eq!((architecture.policy, architecture.value), (PolicyKind::Classical, ValueKind::Classical));
+        }
+    }
+
+    #[test]
+    fn versions() {
+        assert!(Architecture::of(&net(Some(SOUND), 1, [97, 98, 99])).is_ok());
+        let error = refused(&net(Some(SOUND), 1, [0, 34, 0]));
+        assert_eq!(error, "min_version: the network needs Lc0 0.34.0, files up to 0.33.0 can be read");
+        assert!(refused(&net(Some(SOUND), 1, [u64::MAX; 3])).starts_with("min_version"));
+        // Other encodings came with 0.33.
+        assert!(Architecture::of(&net(Some(SOUND), 0, [0, 33, 0])).is_ok());
+        assert!(
+            refused(&net(Some(SOUND), 0, [0, 32, 0])).starts_with("format.weights_encoding: expected 1 (LINEAR16)")
+        );
+    }
+
+    #[test]
+    fn attention_bodies_of_old_files_and_onnx() {
+        let weights = Weights { encoders: 1, ..Weights::default() };
+        let old = Net { weights: Some(weights), ..net(Some(SOUND), 1, [0, 29, 0]) };
+        assert!(refused(&old).contains("body: attention is not supported yet"));
+        let onnx = Net { weights: None, has_onnx_model: true, ..net(Some(SOUND), 0, [0, 29, 0]) };
+        assert_eq!(refused(&onnx), "onnx_model: the network is an ONNX model: not supported");
+        let empty = Net { weights: None, ..net(Some(SOUND), 0, [0, 29, 0]) };
+        assert_eq!(refused(&empty), "weights: expected the network's weights, got none");
+    }
+}

@@ -1,7 +1,7 @@
 //! A graph made ready: weights packed for the kernels, and a place for every value.
 
 use super::board::Board;
-use super::kernel::{NEURONS, TILE};
+use super::kernel::{BLOCK, NEURONS, TILE};
 use crate::backend::BackendError;
 use crate::graph::{Activation, Graph, Layer, Role, Shape, SqueezeExcite, ValueId};
 
@@ -40,7 +40,7 @@ pub(super) struct Conv {
     /// Layout of input, output and residual.
     pub board: Board,
     pub kernel: usize,
-    /// `[panels][input channels][kernel · kernel][TILE]`.
+    /// `[panels]` of what [`super::kernel::ConvPanel::weights`] describes.
     pub weights: Vec<f32>,
     /// `[panels]`.
     pub bias: Vec<[f32; TILE]>,
@@ -193,7 +193,7 @@ fn step(layer: &Layer, places: &[Place], output: Place) -> Result<Step, String> 
                 output,
                 board: Board::of(input.shape),
                 kernel: *kernel,
-                weights: pack::<TILE>(weights, bias.len()),
+                weights: pack_conv(weights, bias.len(), kernel * kernel),
                 bias: pack_bias(bias),
                 se: se.as_ref().map(transpose_se),
                 residual: residual.map(|r| places[r.0]),
@@ -222,6 +222,24 @@ fn pack<const N: usize>(matrix: &[f32], rows: usize) -> Vec<f32> {
     for (row, values) in matrix.chunks_exact(columns).enumerate() {
         let panel = &mut packed[row / N * N * columns..];
         values.iter().enumerate().for_each(|(column, v)| panel[column * N + row % N] = *v);
+    }
+    packed
+}
+
+/// `[channels][inputs][taps]` → `[channels / TILE][inputs / BLOCK][taps][BLOCK][TILE]`, the last panel filled up with
+/// zeros, the last block shorter.
+fn pack_conv(weights: &[f32], channels: usize, taps: usize) -> Vec<f32> {
+    let inputs = weights.len() / channels / taps;
+    let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs * taps);
+    for first in (0..channels).step_by(TILE) {
+        for block in (0..inputs).step_by(BLOCK) {
+            for tap in 0..taps {
+                for input in block..inputs.min(block + BLOCK) {
+                    let weight = |o: usize| if o < channels { weights[(o * inputs + input) * taps + tap] } else { 0.0 };
+                    packed.extend((first..first + TILE).map(weight));
+                }
+            }
+        }
     }
     packed
 }

@@ -1,0 +1,73 @@
+//! Where recorded numbers lie and how they are read.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use serde_json::Value;
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The recordings beside the repository, or `None` and a line where there are none.
+pub fn shared() -> Option<PathBuf> {
+    let shared = root().join("../shared");
+    if shared.is_dir() {
+        return Some(shared);
+    }
+    assert!(std::env::var_os("ONCILLA_REQUIRE_SHARED").is_none_or(|v| v != "1"), "{} is not here", shared.display());
+    eprintln!("skipped: {} is not here", shared.display());
+    None
+}
+
+/// The few synthetic networks that belong to the repository, with recorded outputs and planes.
+pub fn fixtures() -> PathBuf {
+    root().join("fixtures/nets/synthetic")
+}
+
+/// Rows of a file of JSON lines, compressed where its name says so.
+pub fn rows(path: &Path) -> Vec<Value> {
+    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut text = String::new();
+    match path.extension().is_some_and(|e| e == "gz") {
+        true => flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).map(|_| ()).expect("a gzip stream"),
+        false => text = String::from_utf8(bytes).expect("text"),
+    }
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+/// What makes a position the same in two files: the start, the moves from it and the rules.
+pub fn position(row: &Value) -> String {
+    format!("{} {} {}", row["fen"], row["moves"], row["chess960"])
+}
+
+/// Recorded input planes by position and input format.
+pub struct Planes(HashMap<(String, u64), Value>);
+
+impl Planes {
+    pub fn read(path: &Path) -> Self {
+        let mut planes = HashMap::new();
+        for row in rows(path) {
+            if row["history_fill"] == "fen_only" {
+                let format = row["input_format"].as_u64().expect("a number");
+                planes.insert((position(&row), format), row["planes"].clone());
+            }
+        }
+        Self(planes)
+    }
+
+    /// `[112][64]`.
+    pub fn of(&self, row: &Value, format: u8) -> Vec<f32> {
+        let planes = &self.0[&(position(row), u64::from(format))];
+        let mut input = vec![0.0; 112 * 64];
+        for (plane, entry) in planes.as_object().expect("planes by number") {
+            let plane: usize = plane.parse().expect("a number");
+            let mask = u64::from_str_radix(entry[0].as_str().expect("a mask"), 16).expect("a mask");
+            let value = entry[1].as_f64().expect("a value") as f32;
+            let squares = (0..64).filter(|s| mask >> s & 1 == 1);
+            squares.for_each(|s| input[plane * 64 + s] = value);
+        }
+        input
+    }
+}

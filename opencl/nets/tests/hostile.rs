@@ -1,0 +1,313 @@
+//! Damaged and hostile files: an error in one line, no panic, no allocation beyond a multiple of the file's size.
+
+mod common;
+
+use oncilla_nets::{Fault, NetError, Network};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ops::Range;
+use std::panic::catch_unwind;
+
+thread_local! {
+    /// Bytes that this thread has allocated and not yet freed, and the most of them.
+    static LIVE: Cell<usize> = const { Cell::new(0) };
+    static PEAK: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator as it came; counting touches only plain thread-local cells,
+// which need neither memory nor a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let live = LIVE.get().saturating_add(layout.size());
+        LIVE.set(live);
+        PEAK.set(PEAK.get().max(live));
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.set(LIVE.get().saturating_sub(layout.size()));
+        // SAFETY: as above; the pointer came from the system's allocator.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+struct Random(u64);
+
+impl Random {
+    /// xorshift64.
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n as u64) as usize
+    }
+}
+
+/// Reads `file` under the rules that hold for every file whatever.
+fn read(file: &[u8], allowed: usize, what: &str) -> Result<Network, NetError> {
+    let before = LIVE.get();
+    PEAK.set(before);
+    let result = catch_unwind(|| Network::from_bytes(file)).unwrap_or_else(|_| panic!("{what}: the reader panicked"));
+    let peak = PEAK.get() - before;
+    assert!(peak <= allowed, "{what}: {} bytes made it allocate {peak}", file.len());
+    if let Err(error) = &result {
+        let line = error.to_string();
+        assert!(!line.is_empty() && !line.contains('\n'), "{what}: {line:?}");
+    }
+    result
+}
+
+/// Numbers of two bytes become numbers of four; a buffer that grows may have twice what it holds.
+fn allowed(len: usize) -> usize {
+    4 * len + (64 << 10)
+}
+
+fn varint(bytes: &[u8], at: &mut usize) -> u64 {
+    let mut value = 0;
+    for shift in (0..).step_by(7) {
+        let byte = bytes[*at];
+        *at += 1;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            break;
+        }
+    }
+    value
+}
+
+fn write_varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+/// One field of a sound message, nested ones included.
+struct Field {
+    /// From its tag to its end.
+    all: Range<usize>,
+    /// Its length, where it has one.
+    length: Option<Range<usize>>,
+    /// True where its content is numbers, not a message.
+    leaf: bool,
+}
+
+/// Fields of the message in `range`. Down to `Layer.params` every length-delimited field in these networks is a message,
+/// but for the licence: its bytes don't matter.
+fn fields(bytes: &[u8], range: Range<usize>, depth: usize, found: &mut Vec<Field>) {
+    let mut at = range.start;
+    while at < range.end {
+        let start = at;
+        let tag = varint(bytes, &mut at);
+        let mut length = None;
+        let mut inside = None;
+        match tag & 7 {
+            0 => drop(varint(bytes, &mut at)),
+            5 => at += 4,
+            _ => {
+                let begin = at;
+                let n = varint(bytes, &mut at) as usize;
+                length = Some(begin..at);
+                inside = Some(at..at + n);
+                at += n;
+            }
+        }
+        let message =
+            inside.filter(|_| !(depth == 0 && tag >> 3 == 2)).filter(|r| looks_like_message(bytes, r.clone()));
+        found.push(Field { all: start..at, length, leaf: message.is_none() });
+        if let Some(inside) = message {
+            fields(bytes, inside, depth + 1, found);
+        }
+    }
+}
+
+/// Weights are random: that they parse as fields to their very end is as good as impossible.
+fn looks_like_message(bytes: &[u8], range: Range<usize>) -> bool {
+    let bytes = &bytes[range];
+    let mut at = 0;
+    while at < bytes.len() {
+        let complete = |at: &mut usize| {
+            let end = (*at + 10).min(bytes.len());
+            bytes[*at..end].iter().any(|b| b < &0x80).then(|| varint(bytes, at))
+        };
+        let Some(tag) = complete(&mut at) else { return false };
+        match tag & 7 {
+            0 if complete(&mut at).is_none() => return false,
+            0 => {}
+            5 => at += 4,
+            2 => match complete(&mut at) {
+                Some(n) => at = at.saturating_add(n as usize),
+                None => return false,
+            },
+            _ => return false,
+        }
+        if tag >> 3 == 0 || tag >> 3 > 64 {
+            return false;
+        }
+    }
+    at == bytes.len()
+}
+
+fn sound() -> Vec<(String, Vec<u8>, Vec<u8>)> {
+    let files = ["synthetic-h-enc-float16", "synthetic-c2-se-conv-wdl-mlh-mish-in4"];
+    files
+        .into_iter()
+        .map(|name| {
+            let compressed = std::fs::read(common::fixtures().join(format!("{name}.pb.gz"))).expect("a fixture");
+            let mut raw = Vec::new();
+            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&compressed[..]), &mut raw).expect("gzip");
+            (name.to_string(), compressed, raw)
+        })
+        .collect()
+}
+
+#[test]
+fn truncated_at_every_boundary() {
+    for (name, _, raw) in sound() {
+        assert!(read(&raw, allowed(raw.len()), &name).is_ok());
+        let mut all = Vec::new();
+        fields(&raw, 0..raw.len(), 0, &mut all);
+        assert!(all.len() > 100 && all.iter().any(|f| f.leaf), "{}", all.len());
+        let boundaries =
+            all.iter().flat_map(|f| [Some(f.all.start), f.length.as_ref().map(|l| l.end), Some(f.all.end)]);
+        for boundary in boundaries.flatten() {
+            for end in boundary.saturating_sub(1)..(boundary + 2).min(raw.len()) {
+                let what = format!("{name} cut at {end}");
+                read(&raw[..end], allowed(end), &what).expect_err(&what);
+            }
+        }
+    }
+}
+
+#[test]
+fn fields_with_other_lengths() {
+    for (name, _, raw) in sound() {
+        let mut all = Vec::new();
+        fields(&raw, 0..raw.len(), 0, &mut all);
+        for length in all.iter().filter_map(|f| f.length.clone()) {
+            let mut at = length.start;
+            let n = varint(&raw, &mut at);
+            for other in [0, 1, n - 1, n + 1, n + 2, 2 * n, raw.len() as u64, 1 << 31, 1 << 40, u64::MAX >> 1, u64::MAX]
+            {
+                if other == n {
+                    continue;
+                }
+                let edited = [&raw[..length.start], &write_varint(other), &raw[length.end..]].concat();
+                let what = format!("{name}, {other} for {n} at {}", length.start);
+                read(&edited, allowed(edited.len()), &what).expect_err(&what);
+            }
+        }
+    }
+}
+
+#[test]
+fn bits_flipped() {
+    let random = &mut Random(0x9e37_79b9_7f4a_7c15);
+    let (mut refused, mut taken) = (0, 0);
+    for (name, compressed, raw) in sound() {
+        let mut all = Vec::new();
+        fields(&raw, 0..raw.len(), 0, &mut all);
+        // Bytes that say what is where are few; half of the flips are there.
+        let structure: Vec<usize> =
+            all.iter().flat_map(|f| f.all.start..f.length.as_ref().map_or(f.all.end, |l| l.end)).collect();
+        for case in 0..2000 {
+            let mut damaged = raw.clone();
+            for _ in 0..1 + random.below(3) {
+                let at = if case % 2 == 0 { structure[random.below(structure.len())] } else { random.below(raw.len()) };
+                damaged[at] ^= 1 << random.below(8);
+            }
+            match read(&damaged, allowed(damaged.len()), &format!("{name}, flips {case}")) {
+                Ok(_) => taken += 1,
+                Err(_) => refused += 1,
+            }
+        }
+        for case in 0..300 {
+            let mut damaged = compressed.clone();
+            // Behind the header of ten bytes, of which some may be anything.
+            let at = 10 + random.below(compressed.len() - 10);
+            damaged[at] ^= 1 << random.below(8);
+            // What is wrong inside may inflate to more than was there, but not beyond deflate's ratio.
+            let result = read(&damaged, 1100 * damaged.len(), &format!("{name}, compressed, flip {case}"));
+            result.expect_err("a checksum that fits");
+        }
+    }
+    // A flipped bit of a weight is a weight still; flipped structure is mostly seen.
+    assert!(refused > 1000 && taken > 1000, "{refused} refused, {taken} taken");
+}
+
+#[test]
+fn fields_lost_doubled_and_swapped() {
+    let random = &mut Random(0xb5ad_4ece_da1c_e2a9);
+    for (name, _, raw) in sound() {
+        let mut all = Vec::new();
+        fields(&raw, 0..raw.len(), 0, &mut all);
+        for case in 0..1500 {
+            let (a, b) = (&all[random.below(all.len())].all, &all[random.below(all.len())].all);
+            let (a, b) = if a.start <= b.start { (a, b) } else { (b, a) };
+            let edited = match case % 3 {
+                0 => [&raw[..a.start], &raw[a.end..]].concat(),
+                1 => [&raw[..a.end], &raw[a.start..]].concat(),
+                _ if a.end <= b.start => {
+                    [&raw[..a.start], &raw[b.clone()], &raw[a.end..b.start], &raw[a.clone()], &raw[b.end..]].concat()
+                }
+                _ => continue,
+            };
+            let _ = read(&edited, allowed(edited.len()), &format!("{name}, edit {case} of {a:?} and {b:?}"));
+        }
+    }
+}
+
+#[test]
+fn millions_of_empty_blocks() {
+    let magic = [0x0d, 0xc0, 0x01, 0x00, 0x00];
+    let format = [0x22, 0x02, 0x08, 0x01];
+    let blocks = [0x12, 0x00].repeat(1 << 20);
+    let weights = [&[0x52][..], &write_varint(blocks.len() as u64), &blocks].concat();
+    let file = [&magic[..], &format, &weights].concat();
+    let error = read(&file, allowed(0), "empty blocks").expect_err("no network");
+    assert_eq!(error.to_string(), "weights.residual: expected at most 1024 blocks, got more");
+}
+
+#[test]
+fn errors_name_the_field() {
+    let (_, _, raw) = &sound()[0];
+    let mut all = Vec::new();
+    fields(raw, 0..raw.len(), 0, &mut all);
+    let named = |file: &[u8]| Network::from_bytes(file).expect_err("a damaged file").to_string();
+    // The longest array of the second block's first convolution loses its last number: every length around it is
+    // made to fit, so that nothing but the shape is wrong.
+    let mut leaves: Vec<&Field> = all.iter().filter(|f| f.leaf && f.all.len() > 4000).collect();
+    leaves.sort_by_key(|f| f.all.start);
+    let mut seen = Vec::new();
+    for leaf in leaves {
+        let mut edited = raw.clone();
+        edited.drain(leaf.all.end - 2..leaf.all.end);
+        let mut around: Vec<&Field> =
+            all.iter().filter(|f| f.all.start <= leaf.all.start && f.all.end >= leaf.all.end).collect();
+        around.sort_by_key(|f| std::cmp::Reverse(f.all.start));
+        let mut lost = 2;
+        for field in around {
+            let length = field.length.clone().expect("a length");
+            let mut at = length.start;
+            let n = varint(raw, &mut at) - lost;
+            let written = write_varint(n);
+            lost += (length.len() - written.len()) as u64;
+            edited.splice(length, written);
+        }
+        seen.push(named(&edited));
+    }
+    assert!(seen[0].starts_with("weights.input.weights: expected 16·112·3·3 = 16128 numbers, got 16127"), "{seen:#?}");
+    let expected = "weights.residual[1].conv1.weights: expected 16·16·3·3 = 2304 numbers, got 2303";
+    assert!(seen.iter().any(|e| e == expected), "{seen:#?}");
+    assert!(named(&raw[..raw.len() / 2]).contains("truncated: expected"));
+    assert_eq!(Network::read("no-such-file").expect_err("no file").fault, Fault::Io);
+}
