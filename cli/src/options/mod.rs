@@ -1,4 +1,4 @@
-//! Options: one [table](table::OPTIONS) gives the flags of the command line, the UCI options, the help and the README.
+//! Options: one [table](table::OPTIONS) gives the flags of the command line, the UCI options, the help and OPTIONS.md.
 //!
 //! The way of an option: [`args`], [`config`] or `setoption` hand its text to [`Typed`], which checks it against its
 //! row and keeps it; [`Typed::meaning`] runs every row's setter and gives the engine's settings. Nothing is opened,
