@@ -14,6 +14,8 @@ mod kernel;
 pub mod plain;
 mod plan;
 mod run;
+#[cfg(test)]
+mod tests;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
 use crate::graph::Graph;
@@ -29,7 +31,7 @@ const MAX_BATCH: usize = 1024;
 
 /// A graph made ready for the host: weights in the order in which the kernels read them, and room to work in.
 ///
-/// After the first batch of a size nothing is allocated.
+/// After the first batch of a size no evaluation allocates; only the queues of several threads take a block now and then.
 pub struct Host {
     graph: Arc<Graph>,
     plan: Plan,

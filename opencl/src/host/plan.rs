@@ -81,6 +81,11 @@ pub(super) enum Step {
     Conv(Box<Conv>),
     Dense(Dense),
     Gather(Gather),
+    /// From elements side by side to the layout of a board: a vector that is convolved as a board of one square.
+    Spread {
+        input: Place,
+        output: Place,
+    },
 }
 
 impl Step {
@@ -89,6 +94,7 @@ impl Step {
             Self::Conv(conv) => conv.output,
             Self::Dense(dense) => dense.output,
             Self::Gather(gather) => gather.output,
+            Self::Spread { output, .. } => *output,
         }
     }
 }
@@ -111,12 +117,20 @@ impl Plan {
     pub fn new(graph: &Graph) -> Result<Self, BackendError> {
         let places = places(graph);
         let mut steps = Vec::with_capacity(graph.layers().len());
-        for (at, layer) in graph.layers().iter().enumerate() {
-            steps.push(step(layer, &places, places[at + 1]).map_err(|e| BackendError(format!("layer {at}: {e}")))?);
-        }
         let slot_count = places.iter().map(|p| p.slot + 1).max().unwrap_or(0);
         let mut slots = vec![0; slot_count];
         places.iter().for_each(|p| slots[p.slot] = p.len());
+        for (at, layer) in graph.layers().iter().enumerate() {
+            let place = places[at + 1];
+            // Only a convolution writes a board; what another layer makes for one is laid out in a step of its own.
+            let spread = place.board.is_some() && !matches!(layer, Layer::Conv { .. });
+            let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
+            steps.push(step(layer, &places, output).map_err(|e| BackendError(format!("layer {at}: {e}")))?);
+            if spread {
+                slots.push(output.len());
+                steps.push(Step::Spread { input: output, output: place });
+            }
+        }
         let dense = |s: &Step| if let Step::Dense(d) = s { d.input.shape.len() } else { 0 };
         let scratch = |s: &Step| match s {
             Step::Conv(conv) => conv.se.as_ref().map_or(0, |se| se.hidden + se.b2.len() / 2 * 3),

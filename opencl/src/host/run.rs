@@ -136,6 +136,11 @@ impl Workspace {
                 Step::Conv(conv) => self.conv(conv, isa, job.positions, shared, &mut output),
                 Step::Dense(dense) => self.dense(dense, isa, job.positions, shared, &mut output),
                 Step::Gather(gather) => self.gather(gather, job.positions, &mut output),
+                Step::Spread { input, output: place } => {
+                    for (position, output) in output.chunks_exact_mut(place.len()).enumerate().take(job.positions) {
+                        spread(*place, self.value(*input, position), output);
+                    }
+                }
             }
             self.slots[slot] = output;
         }

@@ -1,0 +1,264 @@
+//! The fast form against the plain one, over random graphs, boards and batches.
+
+use super::kernel::Isa;
+use super::*;
+use crate::graph::{Activation, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
+use quickcheck::{Arbitrary, Gen, QuickCheck};
+
+/// A random graph and a batch for it.
+#[derive(Clone, Debug)]
+struct Case {
+    graph: Graph,
+    input: Vec<f32>,
+}
+
+/// Uniform between -1 and 1.
+fn number(g: &mut Gen) -> f32 {
+    u32::arbitrary(g) as f32 / u32::MAX as f32 * 2.0 - 1.0
+}
+
+/// Such that a sum over `fan_in` of them is of the size of one.
+fn numbers(g: &mut Gen, n: usize, fan_in: usize) -> Vec<f32> {
+    let scale = (3.0 / fan_in.max(1) as f32).sqrt();
+    (0..n).map(|_| number(g) * scale).collect()
+}
+
+fn below(g: &mut Gen, n: usize) -> usize {
+    usize::arbitrary(g) % n
+}
+
+fn squeeze(g: &mut Gen, channels: usize) -> SqueezeExcite {
+    let hidden = 1 + below(g, 9);
+    SqueezeExcite {
+        hidden,
+        w1: numbers(g, hidden * channels, channels),
+        b1: numbers(g, hidden, 4),
+        w2: numbers(g, 2 * channels * hidden, hidden),
+        b2: numbers(g, 2 * channels, 4),
+    }
+}
+
+fn conv(g: &mut Gen, graph: &mut Graph, kernels: &[usize]) -> ValueId {
+    let boards: Vec<ValueId> = values(graph).filter(|&v| graph.shape(v).squares == graph.input().squares).collect();
+    let input = *g.choose(&boards).expect("the input is one");
+    let channels = *g.choose(&[1, 2, 5, 6, 7, 13, 34]).expect("some");
+    let kernel = *g.choose(kernels).expect("some");
+    let shape = Shape { channels, squares: graph.input().squares };
+    let equals: Vec<ValueId> = boards.into_iter().filter(|&v| graph.shape(v) == shape).collect();
+    let residual = g.choose(&equals).copied().filter(|_| bool::arbitrary(g));
+    let activations = [Activation::None, Activation::Relu, Activation::Mish, Activation::Tanh];
+    let activation = *g.choose(&activations).expect("some");
+    let fan_in = graph.shape(input).channels * kernel * kernel;
+    let weights = numbers(g, channels * fan_in, fan_in);
+    let bias = numbers(g, channels, 4);
+    let se = bool::arbitrary(g).then(|| squeeze(g, channels));
+    graph.push(Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation }).expect("it fits")
+}
+
+fn dense(g: &mut Gen, graph: &mut Graph, channels: usize, activation: Activation) -> ValueId {
+    let all: Vec<ValueId> = values(graph).collect();
+    let input = *g.choose(&all).expect("the input is one");
+    let fan_in = graph.shape(input).len();
+    let weights = numbers(g, channels * fan_in, fan_in);
+    let bias = numbers(g, channels, 4);
+    graph.push(Layer::Dense { input, channels, weights, bias, activation }).expect("it fits")
+}
+
+fn values(graph: &Graph) -> impl Iterator<Item = ValueId> + use<> {
+    (0..=graph.layers().len()).map(ValueId)
+}
+
+impl Arbitrary for Case {
+    fn arbitrary(g: &mut Gen) -> Self {
+        // Chess half of the time; other squares, Go, a single square, and 12, which is no square at all.
+        let squares = *g.choose(&[64, 64, 64, 64, 1, 4, 49, 81, 12, 8]).expect("some");
+        let kernels: &[usize] = if squares == 12 || squares == 8 { &[1] } else { &[1, 3, 3] };
+        let channels = *g.choose(&[1, 3, 33, 40, 64, 70]).expect("some");
+        let mut graph = Graph::new(Shape { channels, squares });
+        for _ in 0..1 + below(g, 6) {
+            match below(g, 6) {
+                0 => {
+                    let activation = *g.choose(&[Activation::None, Activation::Mish, Activation::Tanh]).expect("some");
+                    let channels = *g.choose(&[1, 15, 16, 17, 70]).expect("some");
+                    dense(g, &mut graph, channels, activation);
+                }
+                1 => {
+                    let input = ValueId(below(g, graph.layers().len() + 1));
+                    let each = graph.shape(input).len();
+                    let indices = (0..1 + below(g, 50)).map(|_| below(g, each) as u32).collect();
+                    graph.push(Layer::Gather { input, indices }).expect("it fits");
+                }
+                _ => drop(conv(g, &mut graph, kernels)),
+            }
+        }
+        let last = ValueId(graph.layers().len());
+        let wdl = dense(g, &mut graph, 3, Activation::Softmax);
+        let plies = dense(g, &mut graph, 1, Activation::Relu);
+        graph.output(Role::Policy, last).expect("any length");
+        graph.output(Role::Wdl, wdl).expect("three");
+        if bool::arbitrary(g) {
+            graph.output(Role::MovesLeft, plies).expect("one");
+        }
+        let batch = 1 + below(g, 20);
+        let input = (0..batch * graph.input().len()).map(|_| number(g)).collect();
+        Self { graph, input }
+    }
+}
+
+fn hosts(graph: &Graph) -> Vec<Host> {
+    let mut hosts: Vec<Host> = [1, 2, 3].map(|n| Host::new(graph.clone(), n).expect("a host")).into();
+    let mut baseline = Host::new(graph.clone(), 2).expect("a host");
+    baseline.isa = Isa::Baseline;
+    hosts.push(baseline);
+    hosts
+}
+
+fn run(host: &mut Host, input: &[f32]) -> Outputs {
+    let mut outputs = Outputs::default();
+    host.evaluate(input, &mut outputs).expect("an evaluation");
+    outputs
+}
+
+/// A case without its weights, short enough to read.
+fn outline(case: &Case) -> String {
+    let graph = &case.graph;
+    let layers = graph.layers().iter().zip(values(graph).skip(1)).map(|(layer, value)| {
+        let shape = graph.shape(value);
+        let what = match layer {
+            Layer::Conv { input, kernel, se, residual, activation, .. } => {
+                format!("{kernel}x{kernel} of {}, se {}, residual {residual:?}, {activation:?}", input.0, se.is_some())
+            }
+            Layer::Dense { input, activation, .. } => format!("dense of {}, {activation:?}", input.0),
+            Layer::Gather { input, .. } => format!("gather of {}", input.0),
+        };
+        format!("{}: {}x{} {what}", value.0, shape.channels, shape.squares)
+    });
+    let input = graph.input();
+    format!("input {}x{}; {}", input.channels, input.squares, layers.collect::<Vec<_>>().join("; "))
+}
+
+/// Where `got` is further from `expected` than rounding explains.
+fn difference(expected: &Outputs, got: &Outputs) -> Option<String> {
+    let heads = [
+        ("policy", &expected.policy, &got.policy),
+        ("wdl", &expected.wdl, &got.wdl),
+        ("value", &expected.value, &got.value),
+        ("moves left", &expected.moves_left, &got.moves_left),
+    ];
+    heads.into_iter().find_map(|(name, expected, got)| {
+        if expected.len() != got.len() {
+            return Some(format!("{name}: expected {} numbers, got {}", expected.len(), got.len()));
+        }
+        // Not "further than": a NaN is far from everything.
+        let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 2e-5 * a.abs().max(1.0);
+        let at = expected.iter().zip(got).position(|pair| !near(pair))?;
+        Some(format!("{name} at {at}: expected {}, got {}", expected[at], got[at]))
+    })
+}
+
+#[test]
+fn agrees_with_plain() {
+    fn property(case: Case) -> bool {
+        let expected = plain::evaluate(&case.graph, &case.input).expect("an evaluation");
+        for host in &mut hosts(&case.graph) {
+            if let Some(difference) = difference(&expected, &run(host, &case.input)) {
+                panic!("{}: {difference}, in {}", host.describe(), outline(&case));
+            }
+        }
+        true
+    }
+    QuickCheck::new().tests(300).quickcheck(property as fn(Case) -> bool);
+}
+
+#[test]
+fn a_position_does_not_depend_on_its_batch() {
+    fn property(case: Case) -> bool {
+        let each = case.graph.input().len();
+        let mut hosts = hosts(&case.graph);
+        let baseline = hosts.split_off(3);
+        [hosts, baseline].into_iter().all(|mut hosts| {
+            let whole = run(&mut hosts[0], &case.input);
+            hosts.iter_mut().all(|host| {
+                let singles: Vec<Outputs> = case.input.chunks_exact(each).map(|input| run(host, input)).collect();
+                let joined = |head: fn(&Outputs) -> &Vec<f32>| -> Vec<f32> {
+                    singles.iter().flat_map(|outputs| head(outputs).iter().copied()).collect()
+                };
+                // To the bit, in one batch and one by one, on any number of threads.
+                run(host, &case.input) == whole
+                    && joined(|o| &o.policy) == whole.policy
+                    && joined(|o| &o.wdl) == whole.wdl
+                    && joined(|o| &o.moves_left) == whole.moves_left
+            })
+        })
+    }
+    QuickCheck::new().tests(150).quickcheck(property as fn(Case) -> bool);
+}
+
+/// A reused workspace must not carry one batch into the next.
+#[test]
+fn a_batch_leaves_nothing_behind() {
+    fn property(a: Case) -> bool {
+        let each = a.graph.input().len();
+        let mut used = Host::new(a.graph.clone(), 2).expect("a host");
+        let loud: Vec<f32> = a.input.iter().map(|x| 1000.0 * x).collect();
+        run(&mut used, &loud);
+        let mut fresh = Host::new(a.graph.clone(), 2).expect("a host");
+        run(&mut used, &a.input[..each]) == run(&mut fresh, &a.input[..each])
+    }
+    QuickCheck::new().tests(100).quickcheck(property as fn(Case) -> bool);
+}
+
+#[test]
+fn what_can_not_be_run_is_refused() {
+    let graph = |squares, kernel: usize| {
+        let mut graph = Graph::new(Shape { channels: 2, squares });
+        let (weights, bias) = (vec![0.5; 2 * kernel * kernel], vec![0.0]);
+        let (input, activation) = (INPUT, Activation::None);
+        let layer = Layer::Conv { input, channels: 1, kernel, weights, bias, se: None, residual: None, activation };
+        let value = graph.push(layer).expect("it fits");
+        graph.output(Role::Policy, value).expect("any length");
+        graph
+    };
+    let refused = |graph: Graph, threads| Host::new(graph, threads).err().expect("a refusal").0;
+    assert_eq!(refused(graph(12, 3), 1), "layer 0: a 3x3 convolution needs a square board, got 12 squares");
+    assert_eq!(refused(graph(16, 3), 0), "host: expected at least 1 thread, got 0");
+    let mut host = Host::new(graph(12, 1), 1).expect("a host");
+    let mut outputs = Outputs::default();
+    for len in [0, 23, 25, 24 * (MAX_BATCH + 1)] {
+        assert!(host.evaluate(&vec![0.0; len], &mut outputs).is_err(), "{len}");
+    }
+    assert_eq!(run(&mut host, &[1.0; 48]).policy, [1.0; 24]);
+}
+
+/// One channel, one filter, worked out by hand: a kernel that looks one square up and one to the right.
+#[test]
+fn a_kernel_is_a_cross_correlation() {
+    let mut graph = Graph::new(Shape { channels: 1, squares: 64 });
+    let mut weights = vec![0.0; 9];
+    weights[5] = 10.0;
+    weights[7] = 1.0;
+    let layer = Layer::Conv {
+        input: INPUT,
+        channels: 1,
+        kernel: 3,
+        weights,
+        bias: vec![0.5],
+        se: None,
+        residual: None,
+        activation: Activation::None,
+    };
+    let value = graph.push(layer).expect("it fits");
+    graph.output(Role::Policy, value).expect("any length");
+    let input: Vec<f32> = (0..64).map(|s| s as f32).collect();
+    let expected: Vec<f32> = (0..64)
+        .map(|s| {
+            let right = if s % 8 < 7 { 10 * (s + 1) } else { 0 };
+            let up = if s / 8 < 7 { s + 8 } else { 0 };
+            (right + up) as f32 + 0.5
+        })
+        .collect();
+    assert_eq!(plain::evaluate(&graph, &input).expect("an evaluation").policy, expected);
+    for mut host in hosts(&graph) {
+        assert_eq!(run(&mut host, &input).policy, expected);
+    }
+}

@@ -1,0 +1,73 @@
+//! After the first batch of a size, the host allocates nothing.
+
+use oncilla_opencl::backend::{Backend, Outputs};
+use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, Shape, SqueezeExcite};
+use oncilla_opencl::host::Host;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above; the pointer came from the system's allocator.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// One layer of each kind.
+fn graph() -> Graph {
+    let mut graph = Graph::new(Shape { channels: 20, squares: 64 });
+    let se = SqueezeExcite { hidden: 4, w1: vec![0.1; 80], b1: vec![0.1; 4], w2: vec![0.1; 160], b2: vec![0.1; 40] };
+    let conv = Layer::Conv {
+        input: INPUT,
+        channels: 20,
+        kernel: 3,
+        weights: vec![0.01; 20 * 20 * 9],
+        bias: vec![0.1; 20],
+        se: Some(se),
+        residual: Some(INPUT),
+        activation: Activation::Mish,
+    };
+    let tower = graph.push(conv).expect("it fits");
+    let policy = graph.push(Layer::Gather { input: tower, indices: (0..1280).rev().collect() }).expect("it fits");
+    let (weights, bias) = (vec![0.01; 3 * 1280], vec![0.1; 3]);
+    let dense = Layer::Dense { input: tower, channels: 3, weights, bias, activation: Activation::Softmax };
+    let wdl = graph.push(dense).expect("it fits");
+    graph.output(Role::Policy, policy).expect("any length");
+    graph.output(Role::Wdl, wdl).expect("three");
+    graph
+}
+
+#[test]
+fn evaluations_allocate_nothing() {
+    let input = vec![0.5; 32 * 20 * 64];
+    for threads in [1, 2] {
+        let mut host = Host::new(graph(), threads).expect("a host");
+        let mut outputs = Outputs::default();
+        let mut rounds = |count: usize| {
+            let before = ALLOCATED.load(Ordering::Relaxed);
+            for batch in (1..=32).cycle().take(32 * count) {
+                host.evaluate(&input[..batch * 20 * 64], &mut outputs).expect("an evaluation");
+            }
+            ALLOCATED.load(Ordering::Relaxed) - before
+        };
+        rounds(2);
+        // The queues of the thread pool grow by a block of a few kilobytes now and then; values have 5 kB a position.
+        let allowed = if threads == 1 { 0 } else { 32 * 1024 };
+        let allocated = rounds(4);
+        assert!(allocated <= allowed, "{threads} threads: 128 batches allocated {allocated} bytes");
+    }
+}
