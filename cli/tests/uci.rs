@@ -139,8 +139,11 @@ fn input_is_read_while_searching() {
         let lines = engine.ask("isready", "readyok");
         assert_eq!(best_moves(&lines), 0);
     }
-    engine.say("nonsense");
-    engine.until("info string unknown command");
+    for refused in ["nonsense", "position startpos moves e2e5", "position fen 8/8", "setoption name Hash value 0"] {
+        engine.say(refused);
+        engine.until("info string ");
+    }
+    assert_eq!(best_moves(&engine.ask("isready", "readyok")), 0, "what is refused does not stop the search");
     engine.ask("stop", "bestmove");
     engine.say("stop");
     engine.say("ponderhit");

@@ -78,14 +78,31 @@ fn search(engine: &mut Engine, position: History, nodes: u64) -> Result<(Info, D
     let found = receiver.recv().map_err(|_| "the search ended without a word".to_string())?;
     let seconds = start.elapsed().as_secs_f64();
     engine.wait();
-    found.map(|(info, done)| (info, done, seconds))
+    match found {
+        Found { info: Some(info), done, notes } if info.nodes >= nodes || done.best.is_none() => {
+            // What runs, for whoever looks on.
+            notes.iter().for_each(|note| eprintln!("{note}"));
+            Ok((info, done, seconds))
+        }
+        Found { info, notes, .. } => {
+            let reached = info.map_or(0, |info| info.nodes);
+            Err(format!("the search ended after {reached} of {nodes} nodes: {}", notes.join("; ")))
+        }
+    }
 }
 
-/// Keeps the last info and hands it over with the end.
+/// What a search said.
+struct Found {
+    info: Option<Info>,
+    done: Done,
+    notes: Vec<String>,
+}
+
+/// Keeps the last info and the notes, and hands them over with the end.
 struct Collector {
     info: Option<Info>,
     notes: Vec<String>,
-    sender: Sender<Result<(Info, Done), String>>,
+    sender: Sender<Found>,
 }
 
 impl Observer for Collector {
@@ -94,11 +111,7 @@ impl Observer for Collector {
     }
 
     fn done(&mut self, done: &Done) {
-        let found = match self.info.take() {
-            // A search that says something besides its result has met an obstacle.
-            Some(info) if self.notes.is_empty() => Ok((info, done.clone())),
-            _ => Err(self.notes.join("; ")),
-        };
+        let found = Found { info: self.info.take(), done: done.clone(), notes: std::mem::take(&mut self.notes) };
         // Whoever does not listen any more needs no answer.
         let _ = self.sender.send(found);
     }

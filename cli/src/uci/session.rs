@@ -162,9 +162,9 @@ impl Session {
     }
 
     fn set_up(&mut self, setup: &Setup<'_>) {
-        self.finish_search();
         match setup.play() {
             Ok(position) => {
+                self.finish_search();
                 self.engine.position((*position).clone());
                 self.position = position;
             }
