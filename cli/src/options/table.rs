@@ -290,7 +290,7 @@ const SEARCH: &[Opt] = &[
         "RootHasOwnCpuctParams",
         "root-has-own-cpuct-params",
         false,
-        "Use the three values above at the root.",
+        "Use CPuctAtRoot, CPuctBaseAtRoot and CPuctFactorAtRoot at the root.",
         Sets(|d, on| d.root_has_own_cpuct = on),
     )
     .hidden(),
