@@ -64,8 +64,8 @@ impl Network {
 
     /// Reads a network from the bytes of its file, compressed or not.
     ///
-    /// Memory stays within a small multiple of the message's size; a compressed message is held to
-    /// [`container`](crate::MAX_BYTES)'s bounds.
+    /// Memory stays within a small multiple of the message's size. A compressed message may have 64 MiB or 32 times the
+    /// size of its file, whichever is more, and never more than [`MAX_BYTES`](crate::MAX_BYTES).
     ///
     /// # Errors
     /// As [`Network::read`].
