@@ -51,13 +51,14 @@ impl Playouts {
         }
     }
 
-    /// One batch of at most `wanted` playouts.
+    /// One batch of at most `wanted` playouts, and at least one.
     ///
     /// # Errors
     /// One line: the backend failed, or the tree's memory is too small for a single line. What was gathered is undone.
     pub fn step(&mut self, search: &mut Search<'_>, evaluator: &mut Evaluator, wanted: u64) -> Result<Step, String> {
         let before = search.counts().playouts;
-        let ended = self.gather(search, evaluator, wanted);
+        // Whoever asks for no playout still needs a move.
+        let ended = self.gather(search, evaluator, usize::try_from(wanted).unwrap_or(usize::MAX).max(1));
         let note = match evaluator.run() {
             Ok(note) => note,
             Err(fault) => {
@@ -76,12 +77,12 @@ impl Playouts {
     }
 
     /// Fills the evaluator's batch. Events in its order stand first in `self.events`.
-    fn gather(&mut self, search: &mut Search<'_>, evaluator: &mut Evaluator, wanted: u64) -> Ended {
+    fn gather(&mut self, search: &mut Search<'_>, evaluator: &mut Evaluator, wanted: usize) -> Ended {
         evaluator.clear();
         self.collisions.clear();
-        let batch = self.batch.min(usize::try_from(wanted).unwrap_or(usize::MAX)).max(1);
+        let batch = self.batch.min(wanted);
         let (mut known, mut colliding) = (0, 0);
-        while evaluator.len() < batch && known < KNOWN_PER_LEAF * batch && evaluator.len() + known < wanted as usize {
+        while evaluator.len() < batch && known < KNOWN_PER_LEAF * batch && evaluator.len() + known < wanted {
             if self.events.len() == evaluator.len() {
                 self.events.push(Event::new());
             }
