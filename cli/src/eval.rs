@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Evaluator, EvaluatorSettings};
 use crate::uci::command::Setup;
-use crate::uci::console::Console;
+use crate::uci::console::{Console, aside};
 use crate::uci::input::{Input, listen};
 
 /// Most lines that are evaluated together.
@@ -100,7 +100,7 @@ fn answer(evaluator: &mut Evaluator, read: &[Read], console: &Console) -> Result
         evaluator.push(history, &moves);
     }
     if let Some(note) = evaluator.run()? {
-        eprintln!("{note}");
+        aside(&note);
     }
     let mut lines = Vec::with_capacity(read.len());
     let mut answered = 0;

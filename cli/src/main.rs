@@ -8,7 +8,7 @@ use argh::FromArgs;
 use oncilla::engine::Weights;
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, print};
-use oncilla::uci::console::Console;
+use oncilla::uci::console::{Console, aside};
 use oncilla::{bench, describe, eval, uci};
 
 /// A chess engine for small GPUs. Without a command it speaks UCI.
@@ -87,7 +87,7 @@ fn main() -> ExitCode {
     match start() {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("oncilla: {error}");
+            aside(&format!("oncilla: {error}"));
             ExitCode::from(FAILED)
         }
     }
@@ -160,6 +160,6 @@ fn help(all: bool) -> String {
 fn say_what_does_nothing(typed: &Typed) {
     let flags: Vec<String> = typed.without_effect().iter().map(|opt| opt.spelling()).collect();
     if !flags.is_empty() {
-        eprintln!("oncilla: accepted, without effect: {}", flags.join(", "));
+        aside(&format!("oncilla: accepted, without effect: {}", flags.join(", ")));
     }
 }

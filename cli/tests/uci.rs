@@ -3,6 +3,7 @@
 mod driver;
 
 use driver::{Engine, run, stderr, stdout};
+use std::process::Stdio;
 
 fn best_moves(lines: &[String]) -> usize {
     lines.iter().filter(|line| line.starts_with("bestmove ")).count()
@@ -23,6 +24,27 @@ fn a_plain_session() {
     let (status, rest) = engine.finish();
     assert!(status.success());
     assert_eq!(rest, Vec::<String>::new());
+}
+
+#[test]
+fn more_memory_than_there_is_ends_no_game() {
+    let mut engine = Engine::start();
+    engine.say("setoption name Hash value 1048576");
+    engine.ask("isready", "readyok");
+    engine.best_move("go nodes 50");
+    engine.say("setoption name Hash value 8");
+    engine.best_move("go nodes 50");
+    assert!(engine.finish().0.success());
+}
+
+#[test]
+fn nobody_reads_standard_error() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = driver::binary();
+    // An option without effect says so there.
+    command.args(["--backend=random", "--temperature=1"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
+    assert!(command.status().expect("the binary starts").success());
 }
 
 #[test]

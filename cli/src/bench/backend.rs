@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{POSITIONS, position};
 use crate::engine::{Evaluator, EvaluatorSettings};
-use crate::uci::console::Console;
+use crate::uci::console::{Console, aside};
 
 /// Runs of a batch size end after this time, or after [`MOST_RUNS`].
 const ENOUGH: Duration = Duration::from_millis(1000);
@@ -98,7 +98,7 @@ fn measure(evaluator: &mut Evaluator, batch: usize, notes: &mut Vec<String>) -> 
 /// As [`run`].
 pub fn print(console: &Console, settings: &EvaluatorSettings, sizes: &[usize], json: bool) -> Result<(), String> {
     let (rows, notes) = run(settings, sizes)?;
-    notes.iter().for_each(|note| eprintln!("{note}"));
+    notes.iter().for_each(|note| aside(note));
     if json {
         console.say(&serde_json::to_string(&rows).map_err(|error| error.to_string())?);
         return Ok(());

@@ -11,7 +11,7 @@ use oncilla_chess::{History, notation, pack};
 use serde::Serialize;
 
 use crate::engine::{Done, Engine, Go, Info, Observer, Settings};
-use crate::uci::console::Console;
+use crate::uci::console::{Console, aside};
 
 pub use positions::POSITIONS;
 
@@ -81,7 +81,7 @@ fn search(engine: &mut Engine, position: History, nodes: u64) -> Result<(Info, D
     match found {
         Found { info: Some(info), done, notes } if info.nodes >= nodes || done.best.is_none() => {
             // What runs, for whoever looks on.
-            notes.iter().for_each(|note| eprintln!("{note}"));
+            notes.iter().for_each(|note| aside(note));
             Ok((info, done, seconds))
         }
         Found { info, notes, .. } => {
@@ -198,7 +198,7 @@ pub fn print(console: &Console, settings: Settings, fen: Option<&str>, nodes: u6
         if !json {
             console.say(&line);
         } else if show_progress {
-            eprintln!("{line}");
+            aside(&line);
         }
     })?;
     if json {

@@ -12,6 +12,7 @@ use oncilla_chess::{History, Position, pack};
 use oncilla_core::Move;
 use oncilla_core::search::{Params, Search};
 use oncilla_core::tree::{BLOCK_BYTES, Block, NODE_BYTES, NodeWords, Tree};
+use std::iter::successors;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -41,12 +42,28 @@ struct Memory {
 }
 
 impl Memory {
-    fn of_megabytes(megabytes: usize) -> Self {
+    /// As much as the system grants, halved from `megabytes` on, and how much that is. `None` if it grants nothing.
+    fn of_at_most(megabytes: usize) -> Option<(Self, usize)> {
+        let mut sizes = successors(Some(megabytes), |&size| (size > 0).then_some(size / 2));
+        sizes.find_map(|size| Self::of_megabytes(size).map(|memory| (memory, size)))
+    }
+
+    fn of_megabytes(megabytes: usize) -> Option<Self> {
         let each = NODE_BYTES as f64 + BLOCKS_PER_NODE * BLOCK_BYTES as f64;
         let nodes = ((megabytes as f64 * 1024.0 * 1024.0 / each) as usize).max(LEAST_NODES);
         let blocks = (nodes as f64 * BLOCKS_PER_NODE) as usize;
-        Self { nodes: vec![[0; NODE_BYTES / 4]; nodes], blocks: vec![[0; BLOCK_BYTES / 4]; blocks] }
+        Some(Self { nodes: zeroed(nodes)?, blocks: zeroed(blocks)? })
     }
+}
+
+/// `vec!` gets zeroed pages without touching them, but ends the program where there are none: so the system is asked
+/// first.
+fn zeroed<const WORDS: usize>(len: usize) -> Option<Vec<[u32; WORDS]>> {
+    let mut room = Vec::<[u32; WORDS]>::new();
+    room.try_reserve_exact(len).ok()?;
+    // The optimizer may leave out memory that nobody looks at, and take it for granted.
+    drop(std::hint::black_box(room));
+    Some(vec![[0; WORDS]; len])
 }
 
 /// The thread's state, but for the search in the memory of its size.
@@ -73,7 +90,11 @@ impl Worker {
     pub fn run(mut self, inbox: &Receiver<Command>) {
         loop {
             let megabytes = self.settings.hash_mb;
-            let mut memory = Memory::of_megabytes(megabytes);
+            // Without a tree there is no thread; the next command says so.
+            let Some((mut memory, granted)) = Memory::of_at_most(megabytes) else { return };
+            if granted < megabytes {
+                self.notes.push(format!("Hash: the system does not grant {megabytes} MiB; {granted} MiB are used"));
+            }
             let mut search = Search::new(Tree::new(&mut memory.nodes, &mut memory.blocks), self.settings.params);
             self.root = None;
             while self.settings.hash_mb == megabytes {
@@ -133,7 +154,7 @@ impl Worker {
         self.root = None;
         let (evaluator, notes) = Evaluator::new(&self.settings.evaluator)?;
         self.evaluator = Some(evaluator);
-        self.notes = notes;
+        self.notes.extend(notes);
         Ok(())
     }
 
@@ -271,6 +292,16 @@ mod tests {
             history.push(mv);
         }
         history
+    }
+
+    #[test]
+    fn less_memory_is_taken_where_there_is_not_enough() {
+        // 2⁶⁰ bytes and more than an address can say.
+        for megabytes in [1 << 40, usize::MAX] {
+            let (memory, granted) = Memory::of_at_most(megabytes).unwrap();
+            assert!(granted < megabytes && memory.nodes.len() >= LEAST_NODES);
+        }
+        assert_eq!(Memory::of_at_most(8).unwrap().1, 8);
     }
 
     #[test]

@@ -75,6 +75,11 @@ impl Console {
     }
 }
 
+/// Writes a line for a person to standard error. `eprintln!` would end the program where nobody reads that any more.
+pub fn aside(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 impl Inner {
     fn log(&mut self, direction: char, line: &str) {
         if let Some(log) = &mut self.log
