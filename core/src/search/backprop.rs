@@ -3,16 +3,17 @@
 use super::Search;
 use super::event::{Event, Step};
 use crate::evaluate::{Answer, Ending, MoveLogit, Value, Verdict};
-use crate::tree::{Bound, Bounds, NodeId, Sums, Visit, prior};
+use crate::tree::{Bound, Bounds, MAX_EDGES, NodeId, Sums, Visit, prior};
 
-/// Why an answer did not enter the tree. Its visits are undone.
+/// Why an answer did not enter the tree. But for [`Refused::Stale`], its visits are undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The tree was cleared or re-rooted since the event was gathered, or it has no leaf of its own: nothing changed.
+    /// Nothing changed: the tree was cleared or re-rooted since the event was gathered, or the event has no leaf of its
+    /// own, or its leaf asks for the other one of [`Search::answer`] and [`Search::backprop`].
     Stale,
     /// A position that goes on came without a legal move.
     NoEdges,
-    /// More legal moves came than `Params::max_edges` says.
+    /// More legal moves came than `Params::max_edges` says, or than a node can have.
     TooManyEdges,
 }
 
@@ -25,11 +26,11 @@ impl Search<'_> {
         answer: &Answer,
         policy: &mut [MoveLogit],
     ) -> Result<(), Refused> {
-        let leaf = self.in_flight_leaf(event)?;
+        let leaf = self.in_flight_leaf(event, true)?;
         if let Verdict::Position(_) = answer.verdict {
             let fault = match policy.len() {
                 0 => Some(Refused::NoEdges),
-                n if n > self.params.max_edges => Some(Refused::TooManyEdges),
+                n if n > self.params.max_edges.min(MAX_EDGES) => Some(Refused::TooManyEdges),
                 _ => None,
             };
             if let Some(fault) = fault {
@@ -46,7 +47,7 @@ impl Search<'_> {
 
     /// Counts one more visit of a [`Known`](super::Gathered::Known) node.
     pub fn backprop<const PLIES: usize>(&mut self, event: &mut Event<PLIES>) -> Result<(), Refused> {
-        let leaf = self.in_flight_leaf(event)?;
+        let leaf = self.in_flight_leaf(event, false)?;
         let visit = Sums::of(self.tree.mean(leaf), 1);
         self.tree.add(leaf, 1, visit);
         self.counts.terminals += 1;
@@ -64,8 +65,10 @@ impl Search<'_> {
         self.undo(event);
     }
 
-    fn in_flight_leaf<const PLIES: usize>(&self, event: &Event<PLIES>) -> Result<NodeId, Refused> {
-        event.leaf.filter(|_| event.epoch == self.epoch && !event.collided).ok_or(Refused::Stale)
+    /// The leaf of an event in flight, if it is (not) one that waits for an answer.
+    fn in_flight_leaf<const PLIES: usize>(&self, event: &Event<PLIES>, waits: bool) -> Result<NodeId, Refused> {
+        let ours = |leaf: &NodeId| event.epoch == self.epoch && !event.collided && self.tree.is_pending(*leaf) == waits;
+        event.leaf.filter(ours).ok_or(Refused::Stale)
     }
 
     /// Writes an answer into the leaf. Gives back what its ancestors add.
@@ -86,21 +89,15 @@ impl Search<'_> {
             Verdict::Terminal(value, ending) => self.end_game(leaf, event.path.last(), value, ending),
         }
         let visit = Sums::of(verdict.value(), 1);
-        let before = event.path.last().filter(|_| self.tree.is_regrown(leaf));
-        let (n, sums) = before.map_or_else(Default::default, |step| self.folded(step, event.plies(), verdict));
-        self.tree.set_sums(leaf, n + 1, sums.plus(visit));
+        match verdict {
+            Verdict::Position(_) => self.tree.add(leaf, 1, visit),
+            // What was known of a folded node before it grew again is less than what is known now.
+            Verdict::Terminal(value, _) => {
+                let n = self.tree.n(leaf) + 1;
+                self.tree.set_sums(leaf, n, Sums::of(value, n));
+            }
+        }
         visit
-    }
-
-    /// What a folded node was worth: its edge kept N and Q. Draws were not kept; they are taken from the new answer.
-    fn folded(&self, step: &Step, plies: usize, verdict: Verdict) -> (u32, Sums) {
-        let Visit { n, q, m, .. } = self.tree.visit(step.visit);
-        let value = match verdict {
-            Verdict::Terminal(value, _) => value,
-            Verdict::Position(Value { d, .. }) => Value { wl: -(q - self.draw_score_at(plies - 1) * d), d, m },
-        };
-        let before = n - 1; // without the visit that brings the answer
-        (before, Sums::of(value, before))
     }
 
     fn end_game(&mut self, node: NodeId, edge: Option<&Step>, value: Value, ending: Ending) {

@@ -3,23 +3,23 @@
 use super::event::{Event, Step};
 use super::params::{Cpuct, Fpu};
 use super::puct::{self, MovesLeftUtility};
-use super::{Params, Search};
-use crate::evaluate::{Ending, Move};
-use crate::tree::{NodeId, Tree, Visit, VisitRef};
+use super::{MAX_VISITS, Params, Search};
+use crate::evaluate::{Ending, Move, Value};
+use crate::tree::{MAX_EDGES, NodeId, Sums, Tree, Visit, VisitRef};
 
 /// What a playout met on its way down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gathered {
-    /// A node that nobody has evaluated: answer it, then [`Search::backprop`].
+    /// A node that nobody has evaluated: [`Search::answer`] it.
     Leaf,
-    /// A node whose value is known already: [`Search::backprop`] without an answer.
+    /// A node whose value is known already: [`Search::backprop`], there is nothing to answer.
     Known,
     /// A node that another playout is evaluating: [`Search::cancel`] once that one's answer is in. Until then the visits
     /// in flight of this one lead the next ones elsewhere; without them every playout would collide at the same node.
     Collision,
     /// No room for another node: let the events in flight come back, then [`Search::recycle`].
     Full,
-    /// The game has ended at the root, or no move may be searched there.
+    /// The game has ended at the root, no move may be searched there, or it has [`MAX_VISITS`].
     NoMoves,
 }
 
@@ -39,6 +39,9 @@ impl Search<'_> {
         event.leaf = None;
         event.collided = false;
         let Some(root) = self.root_or_new() else { return Gathered::Full };
+        if self.tree.n(root).saturating_add(self.in_flight) >= MAX_VISITS {
+            return Gathered::NoMoves;
+        }
         let mut node = root;
         loop {
             event.leaf = Some(node);
@@ -66,7 +69,7 @@ impl Search<'_> {
                 self.undo(event);
                 return Gathered::NoMoves;
             };
-            let Some((child, visit)) = self.enter(node, &choice) else {
+            let Some((child, visit)) = self.enter(node, &choice, event.plies()) else {
                 self.undo(event);
                 return Gathered::Full;
             };
@@ -103,13 +106,14 @@ impl Search<'_> {
     /// A leaf needs a node, blocks for its edges once its answer comes, and a block for the edge it hangs on (more of
     /// those where moves are filtered). What is promised to the leaves in flight is not free either.
     fn room_for_a_leaf(&self) -> bool {
-        let each = Tree::blocks_for(self.params.max_edges) + 1;
-        let filtered = if self.root_filter.is_empty() { 0 } else { self.params.max_edges };
+        let most = self.params.max_edges.min(MAX_EDGES);
+        let each = Tree::blocks_for(most) + 1;
+        let filtered = if self.root_filter.is_empty() { 0 } else { most };
         self.tree.free_nodes() > 0 && self.tree.free_blocks() > (self.in_flight as usize + 1) * each + filtered
     }
 
     /// Counts a visit in flight on an edge and gives back its child, made now if it is not in the tree.
-    fn enter(&mut self, node: NodeId, choice: &Choice) -> Option<(NodeId, VisitRef)> {
+    fn enter(&mut self, node: NodeId, choice: &Choice, plies: usize) -> Option<(NodeId, VisitRef)> {
         let known = choice.visit.and_then(|(_, visit)| visit.child);
         if known.is_none() && !self.room_for_a_leaf() {
             return None;
@@ -123,13 +127,23 @@ impl Search<'_> {
             None => {
                 let child = self.tree.take_node()?;
                 if visit.has_value() {
-                    self.tree.set_regrown(child);
+                    self.regrow(child, node, visit, plies);
                 }
                 child
             }
         };
         self.tree.set_visit(place, Visit { n: visit.n + 1, child: Some(child), ..visit });
         Some((child, place))
+    }
+
+    /// A folded node begins with what its edge kept: N, Q and moves left. Draws were not kept; the parent's stand in for
+    /// them.
+    fn regrow(&mut self, child: NodeId, parent: NodeId, kept: Visit, plies: usize) {
+        let Visit { n, q, m, .. } = kept;
+        let d = self.tree.mean(parent).d;
+        let value = Value { wl: -(q - self.draw_score_at(plies) * d), d, m };
+        self.tree.set_sums(child, n, Sums::of(value, n));
+        self.tree.set_regrown(child);
     }
 
     fn params_at(&self, plies: usize) -> (Cpuct, Fpu) {

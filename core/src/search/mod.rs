@@ -27,6 +27,9 @@ use heapless::Vec;
 /// Most root moves that can be ranked or named for a restricted search: Go on a 19×19 board has 362.
 pub const MAX_ROOT_MOVES: usize = 362;
 
+/// Most visits of a root; a search ends there, short of what 32 bits hold. Lc0 has the same limit.
+pub const MAX_VISITS: u32 = 4_000_000_000;
+
 /// A search: a tree, its root, and the rules by which playouts walk it.
 pub struct Search<'m> {
     tree: Tree<'m>,
@@ -166,8 +169,9 @@ impl<'m> Search<'m> {
         if plies.is_multiple_of(2) { self.params.draw_score } else { -self.params.draw_score }
     }
 
-    /// Does `playouts` playouts, one after the other, on one stack. `EDGES` is the most legal moves of a position,
-    /// `PLIES` the longest path. When the memory is full, the least visited subtrees are folded and the search goes on.
+    /// Does `playouts` playouts, one after the other, on one stack; fewer where the game has ended at the root. Nothing
+    /// else may be in flight. `EDGES` is the most legal moves of a position, `PLIES` the longest path. When the memory
+    /// is full, the least visited subtrees are folded and the search goes on.
     pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
         &mut self,
         evaluator: &mut E,
@@ -175,7 +179,7 @@ impl<'m> Search<'m> {
     ) -> Result<(), RunError<E::Error>> {
         let mut event = Event::<PLIES>::new();
         let mut policy = Vec::<MoveLogit, EDGES>::new();
-        let end = self.counts.playouts + playouts;
+        let end = self.counts.playouts.saturating_add(playouts);
         while self.counts.playouts < end {
             match self.gather(&mut event) {
                 Gathered::Leaf => {

@@ -56,7 +56,8 @@ pub struct Params {
     pub sticky_endgames: bool,
     /// The moves-left utility; `None` without a moves-left head.
     pub moves_left: Option<MovesLeft>,
-    /// Most edges that a node of this game has; blocks for this many are kept free for each evaluation under way.
+    /// Most edges that a node of this game has, at most [`MAX_EDGES`](crate::tree::MAX_EDGES). Blocks for this many are
+    /// kept free for each evaluation under way: a small memory wants a small number.
     pub max_edges: usize,
 }
 

@@ -49,7 +49,7 @@ impl MovesLeftUtility {
     /// To be added to the `q` of a child that has `m` plies left: a win should be short, a loss long.
     pub fn of_child(&self, q: f32, m: f32) -> f32 {
         let MovesLeft { max_effect, threshold, slope, constant, scaled, quadratic } = self.params;
-        let effect = (slope * (m - self.parent_m)).clamp(-max_effect, max_effect);
+        let effect = (slope * (m - self.parent_m)).min(max_effect).max(-max_effect); // `clamp` may panic
         let strength = libm::fabsf(q);
         let certainty = if threshold > 0.0 && threshold < 1.0 {
             (strength - threshold).max(0.0) / (1.0 - threshold)

@@ -1,8 +1,8 @@
 //! Keeping what is known: across the moves of a game, and when the memory is full.
 
 use super::Search;
-use crate::evaluate::Move;
-use crate::tree::{Bounds, NodeId, Sums, Visit};
+use crate::evaluate::{Move, Value};
+use crate::tree::{Bounds, NodeId, Sums, Visit, VisitRef};
 
 /// Share of the tree that [`Search::recycle`] frees at least, if it can: one in this many nodes.
 const RECYCLED_SHARE: usize = 8;
@@ -11,10 +11,10 @@ impl Search<'_> {
     /// The game went on by `moves` from the root: the tree below them is kept, the rest is freed. Gives back the
     /// visits that the new root has already.
     ///
-    /// Events in flight are forgotten: their answers will be refused as stale.
+    /// Bring back or cancel what is in flight before: otherwise the whole tree is forgotten, since nobody would take
+    /// those visits back. Answers that come later are refused as stale.
     pub fn advance(&mut self, moves: &[Move]) -> u32 {
         if self.in_flight > 0 {
-            // Edges hold visits in flight that nobody will take back.
             self.clear();
             return 0;
         }
@@ -30,14 +30,19 @@ impl Search<'_> {
 
     fn advance_one(&mut self, mv: Move) {
         let Some(old) = self.root else { return };
-        let index = self.tree.edges(old).position(|(edge, _)| edge == mv);
-        let place = index.and_then(|index| self.tree.visits(old).nth(index));
+        let place = self.visit_of(old, mv);
         let child = place.and_then(|(_, visit)| visit.child);
         if let (Some((place, visit)), Some(_)) = (place, child) {
             self.tree.set_visit(place, Visit { child: None, ..visit });
         }
         self.tree.free_subtree(old);
         self.root = child;
+    }
+
+    /// What is kept of a move that was visited.
+    fn visit_of(&self, node: NodeId, mv: Move) -> Option<(VisitRef, Visit)> {
+        let index = self.tree.edges(node).position(|(edge, _)| edge == mv)?;
+        self.tree.visits(node).nth(index)
     }
 
     /// A root is searched even if it was proven, or drawn by a rule that holds only below a root: its value becomes
@@ -54,10 +59,14 @@ impl Search<'_> {
         }
         let (mut n, mut sums) = (1, Sums::of(self.tree.mean(root), 1));
         for (_, visit) in self.tree.visits(root) {
-            let Some(child) = visit.child else { continue };
-            let visits = self.tree.n(child);
-            n += visits;
-            sums = sums.plus(self.tree.sums(child).one_ply_up(visits));
+            let below = match visit.child {
+                Some(child) => self.tree.sums(child),
+                // Draws were not kept. Q has them in it, so it stands for W−L.
+                None if visit.has_value() => Sums::of(Value { wl: -visit.q, d: 0.0, m: visit.m }, visit.n),
+                None => continue,
+            };
+            n += visit.n;
+            sums = sums.plus(below.one_ply_up(visit.n));
         }
         self.tree.set_ending(root, None);
         self.tree.set_bounds(root, Bounds::OPEN);
@@ -66,11 +75,12 @@ impl Search<'_> {
     }
 
     /// Makes room by folding the least visited subtrees into their parents' edges, which keep N and Q. Nodes of the
-    /// principal variation stay. Gives back the number of nodes freed: 0 if there is nothing to fold, or while events
+    /// line that would be played stay. Gives back the number of nodes freed: 0 if there is nothing to fold, or while events
     /// are in flight.
     pub fn recycle(&mut self) -> usize {
         let Some(root) = self.root.filter(|_| self.in_flight == 0) else { return 0 };
-        self.pin_line(root, true);
+        let best = self.best_move();
+        self.pin_line(root, best, true);
         let target = (self.tree.live_nodes() / RECYCLED_SHARE).max(1);
         let limit = self.fold_limit(target);
         let slots = self.tree.slots_used();
@@ -85,14 +95,15 @@ impl Search<'_> {
                 freed += self.fold_children(parent, limit);
             }
         }
-        self.pin_line(root, false);
+        self.pin_line(root, best, false);
         freed
     }
 
     /// The number of visits up to which nodes are folded so that `target` nodes go: a power of two.
     fn fold_limit(&self, target: usize) -> u32 {
         let mut by_size = [0usize; 32];
-        for node in (0..self.tree.slots_used()).filter_map(|slot| self.tree.node_in_slot(slot)) {
+        let nodes = (0..self.tree.slots_used()).filter_map(|slot| self.tree.node_in_slot(slot));
+        for node in nodes.filter(|node| !self.tree.is_pinned(*node)) {
             by_size[self.tree.n(node).max(1).ilog2() as usize] += 1;
         }
         let mut sum = 0;
@@ -119,9 +130,10 @@ impl Search<'_> {
         freed
     }
 
-    /// Marks the nodes of the line of most visits.
-    fn pin_line(&mut self, root: NodeId, on: bool) {
-        let mut node = Some(root);
+    /// Marks the nodes of the line that begins with the move to play and goes on with the most visits.
+    fn pin_line(&mut self, root: NodeId, best: Option<Move>, on: bool) {
+        self.tree.set_pinned(root, on);
+        let mut node = best.and_then(|mv| self.visit_of(root, mv)).and_then(|(_, visit)| visit.child);
         while let Some(id) = node {
             self.tree.set_pinned(id, on);
             let most = self.tree.visits(id).map(|(_, visit)| visit).max_by_key(|visit| visit.n);

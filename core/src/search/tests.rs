@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::evaluate::{Answer, Ending, Moves, Value, Verdict};
-use crate::tree::{Block, NodeWords, Sums};
+use crate::tree::{Block, Bound, NodeWords, Sums};
 use heapless::VecView;
 use quickcheck::{QuickCheck, quickcheck};
 use std::boxed::Box;
@@ -138,14 +138,19 @@ fn audit(search: &Search<'_>, game: &RandomGame, events: &[TestEvent], full: boo
             assert_eq!(visits, tree.n(node) - 1 + below, "visits in flight after {path:?}");
         }
         let mut sums = Sums::default();
-        for ((mv, p), (_, visit)) in tree.edges(node).zip(tree.visits(node)) {
+        for ((mv, p), (place, visit)) in tree.edges(node).zip(tree.visits(node)) {
             assert!((0.0..=1.0).contains(&p));
             let Some(child) = visit.child else { continue };
             let n = tree.n(child);
+            let through = events.iter().filter(|e| e.leaf.is_some() && e.path.iter().any(|s| s.visit == place)).count();
+            assert_eq!(visit.n, n + through as u32, "visits of an edge and of its child after {path:?} {mv:?}");
             sums = sums.plus(tree.sums(child).one_ply_up(n));
             if n > 0 {
                 let mean = tree.mean(child);
-                assert_eq!(visit.q, -mean.wl + search.draw_score_at(path.len()) * mean.d, "cached Q after {path:?}");
+                let q = -mean.wl + search.draw_score_at(path.len()) * mean.d;
+                // A node that grows again is not asked yet: its sums are the edge's Q, rounded.
+                let asked = tree.is_expanded(child) || tree.ending(child).is_some();
+                assert!(visit.q == q || !asked && (visit.q - q).abs() < 1e-6, "cached Q after {path:?}");
             }
             let mut path = path.clone();
             path.push(mv);
@@ -310,6 +315,165 @@ fn a_regrown_node_starts_from_what_its_edge_kept() {
             let new = edge.n() - n;
             assert!(drift <= 2.0 * new as f32 / edge.n() as f32 + 1e-5, "{new} new visits moved Q by {drift}");
         }
+        audit(search, &game, &[], false);
+    });
+}
+
+#[test]
+fn a_collision_is_no_visit_of_a_regrown_node() {
+    for seed in 0..20 {
+        let mut game = RandomGame { seed, width: 3, length: 30, endings: 0 };
+        with_search(4000, 12000, params(), |search| {
+            run_in_batches(search, &mut game, 1, 100);
+            while search.recycle() > 0 {}
+            let mut events = vec![TestEvent::new(); 30];
+            for _ in 0..4 {
+                let gathered = gather_batch(search, &mut events);
+                audit(search, &game, &events[..gathered.len()], false);
+                answer_batch(search, &mut game, &mut events, &gathered);
+                audit(search, &game, &[], false);
+            }
+        });
+    }
+}
+
+#[test]
+fn the_move_to_play_is_not_folded() {
+    let mut checked = 0;
+    for seed in 0..400 {
+        let mut game = RandomGame { seed, width: 9, length: 9, endings: 20 };
+        with_search(5000, 20000, params(), |search| {
+            let wins = |search: &Search<'_>| {
+                search.best_edge().is_some_and(|edge| edge.bounds().lower == Bound::Win && edge.completed() > 0)
+            };
+            while !wins(search) && search.nodes() < 300 {
+                run_in_batches(search, &mut game, 1, 1);
+            }
+            if wins(search) {
+                let best = search.best_move();
+                while search.recycle() > 0 {}
+                assert_eq!(search.best_move(), best, "seed {seed}");
+                assert!(wins(search), "seed {seed}");
+                checked += 1;
+            }
+        });
+    }
+    assert!(checked > 50, "{checked}");
+}
+
+#[test]
+fn visits_are_counted_up_to_a_limit() {
+    let mut game = RandomGame { seed: 4, width: 4, length: 30, endings: 0 };
+    with_search(500, 2000, params(), |search| {
+        search.run::<_, 16, 64>(&mut game, 1).unwrap();
+        let root = search.root.unwrap();
+        search.tree.set_sums(root, MAX_VISITS - 20, Sums::of(Value::EVEN, MAX_VISITS - 20));
+        let mut events = vec![TestEvent::new(); 30];
+        let gathered = gather_batch(search, &mut events);
+        answer_batch(search, &mut game, &mut events, &gathered);
+        assert_eq!(search.run::<_, 16, 64>(&mut game, u64::MAX), Ok(()));
+        assert_eq!(search.nodes(), MAX_VISITS);
+    });
+}
+
+/// A long line of forced moves, beside one move that ends the game.
+struct Forced;
+
+impl Evaluator for Forced {
+    type Error = core::convert::Infallible;
+
+    fn evaluate(&mut self, mut moves: Moves<'_>, policy: &mut VecView<MoveLogit>) -> Result<Answer, Self::Error> {
+        let plies = moves.len();
+        if moves.any(|mv| mv == Move(2)) {
+            return Ok(Answer { key: 0, verdict: Verdict::drawn() });
+        }
+        let _ = policy.push(MoveLogit { mv: Move(1), logit: 0.0 });
+        if plies == 0 {
+            let _ = policy.push(MoveLogit { mv: Move(2), logit: 0.0 });
+        }
+        Ok(Answer { key: 0, verdict: Verdict::Position(Value::EVEN) })
+    }
+}
+
+#[test]
+fn whatever_is_beside_the_line_can_be_folded() {
+    with_search(100, 400, Params { max_edges: 2, ..params() }, |search| {
+        search.run::<_, 2, 64>(&mut Forced, 90).unwrap();
+        let root = search.root().unwrap();
+        let [line, beside] = [0, 1].map(|at| root.edges().nth(at).unwrap().n());
+        assert!(line > beside && beside > 16, "{line} {beside}");
+        assert_eq!(search.recycle(), 1);
+        assert_eq!(search.recycle(), 0);
+    });
+}
+
+#[test]
+fn a_proven_root_counts_its_folded_children() {
+    let mut checked = 0;
+    for seed in 0..400 {
+        let mut game = RandomGame { seed, width: 3, length: 5, endings: 40 };
+        with_search(5000, 20000, params(), |search| {
+            run_in_batches(search, &mut game, 1, 60);
+            let proven = search.root().unwrap().edges().find_map(|edge| {
+                let child = edge.child()?;
+                (child.is_expanded() && child.ending().is_some() && child.n() > 4).then_some((edge.mv, child.n()))
+            });
+            let Some((mv, _)) = proven else { return };
+            while search.recycle() > 0 {}
+            let kept: u32 = {
+                let root = search.root().unwrap();
+                let Some(child) = root.edges().find(|e| e.mv == mv).and_then(|e| e.child()) else { return };
+                1 + child.edges().map(|e| e.n()).sum::<u32>()
+            };
+            assert_eq!(search.advance(&[mv]), kept);
+            let value = search.root().unwrap().value();
+            assert!(value.wl.abs() <= 1.0, "{value:?}");
+            checked += 1;
+            search.start_move();
+            search.run::<_, 16, 64>(&mut Shifted { game, first: mv }, 200).unwrap();
+            let value = search.root().unwrap().value();
+            assert!(value.wl.abs() <= 1.0 && (0.0..=1.0).contains(&value.d), "{value:?}");
+            audit(search, &game, &[], false);
+        });
+    }
+    assert!(checked > 10, "{checked}");
+}
+
+#[test]
+fn what_an_evaluator_says_beyond_all_bounds_is_no_overflow() {
+    struct Loud;
+    impl Evaluator for Loud {
+        type Error = core::convert::Infallible;
+        fn evaluate(&mut self, moves: Moves<'_>, policy: &mut VecView<MoveLogit>) -> Result<Answer, Self::Error> {
+            policy.extend([Move(1), Move(2)].map(|mv| MoveLogit { mv, logit: f32::INFINITY }));
+            let odd = if moves.len().is_multiple_of(2) { f32::INFINITY } else { 1e30 };
+            Ok(Answer { key: 0, verdict: Verdict::Position(Value { wl: odd, d: f32::NAN, m: odd }) })
+        }
+    }
+    with_search(500, 2000, params(), |search| {
+        assert_eq!(search.run::<_, 16, 64>(&mut Loud, 10), Ok(()));
+        assert_eq!(search.run::<_, 16, 64>(&mut Loud, 290), Ok(()));
+        let value = search.root().unwrap().value();
+        assert!(value.wl.abs() <= 1.0 && (0.0..=1.0).contains(&value.d) && value.m >= 0.0, "{value:?}");
+    });
+}
+
+#[test]
+fn the_two_ways_back_can_not_be_confused() {
+    let mut game = RandomGame { seed: 1, width: 1, length: 2, endings: 0 };
+    with_search(100, 400, params(), |search| {
+        let mut event = TestEvent::new();
+        assert_eq!(search.gather(&mut event), Gathered::Leaf);
+        assert_eq!(search.backprop(&mut event), Err(Refused::Stale), "nothing is known of a leaf");
+        let mut policy = Vec::<MoveLogit, 16>::new();
+        let answer = game.evaluate(event.moves(), policy.as_mut_view()).unwrap();
+        assert_eq!(search.answer(&mut event, &answer, &mut policy), Ok(()));
+        run_in_batches(search, &mut game, 1, 20);
+        assert_eq!(search.gather(&mut event), Gathered::Known);
+        let before = search.root().unwrap().value();
+        assert_eq!(search.answer(&mut event, &answer, &mut policy), Err(Refused::Stale), "it was answered already");
+        assert_eq!(search.root().unwrap().value(), before);
+        assert_eq!(search.backprop(&mut event), Ok(()));
         audit(search, &game, &[], false);
     });
 }

@@ -15,6 +15,6 @@ mod sums;
 mod view;
 
 pub use memory::{BLOCK_BYTES, Block, NODE_BYTES, NodeWords, Tree, TreeMemory};
-pub use node::{Bound, Bounds, NodeId, Visit, VisitRef};
+pub use node::{Bound, Bounds, MAX_EDGES, NodeId, Visit, VisitRef};
 pub use sums::Sums;
 pub use view::{EdgeView, NodeView};

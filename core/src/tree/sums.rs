@@ -4,10 +4,12 @@
 
 use crate::evaluate::Value;
 
-/// One unit of W−L and of D. 10⁸ visits need 57 of 63 bits.
+/// One unit of W−L and of D. 4·10⁹ visits need 62 of 63 bits.
 const VALUE_ONE: f64 = (1u64 << 30) as f64;
-/// One ply of moves left. 10⁸ visits of 1,000 plies need 57 bits.
+/// One ply of moves left. 4·10⁹ visits of [`MOST_PLIES`] and a path on top of it need 63 bits.
 const PLY_ONE: f64 = (1u64 << 20) as f64;
+/// More moves left than this are taken for so many: no sum overflows, whatever an evaluator says.
+const MOST_PLIES: f32 = 1024.0;
 
 /// Sums over the visits of a node, from the side to move at that node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,8 +23,10 @@ impl Sums {
     /// Words of a record that a sum takes.
     pub const WORDS: usize = 6;
 
-    /// `value`, `times` times.
+    /// `value`, `times` times. What lies beyond its range counts as the end of the range, and no number as 0.
     pub fn of(value: Value, times: u32) -> Self {
+        let value =
+            Value { wl: value.wl.clamp(-1.0, 1.0), d: value.d.clamp(0.0, 1.0), m: value.m.clamp(0.0, MOST_PLIES) };
         let fixed = |x: f32, one: f64| libm::rint(f64::from(x) * one) as i64 * i64::from(times);
         Self { wl: fixed(value.wl, VALUE_ONE), d: fixed(value.d, VALUE_ONE), m: fixed(value.m, PLY_ONE) }
     }
