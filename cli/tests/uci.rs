@@ -2,7 +2,7 @@
 
 mod driver;
 
-use driver::{Engine, run, stderr, stdout};
+use driver::{A_WHILE, Engine, run, stderr, stdout};
 use std::process::Stdio;
 
 fn best_moves(lines: &[String]) -> usize {
@@ -387,4 +387,28 @@ fn the_log_file_has_both_sides() {
     let text = std::fs::read_to_string(&file);
     let _ = std::fs::remove_file(&file);
     assert_eq!(text.unwrap(), "> isready\n< readyok\n");
+}
+
+#[test]
+fn a_tree_that_can_not_get_deeper_ends_the_search_for_depth() {
+    let mut engine = Engine::with(&["--backend=random", "--smart-pruning-factor=0"]);
+    for (fen, go) in [
+        ("4k3/8/8/8/8/8/8/4K3 w - - 0 1", "go depth 5"),
+        ("k7/8/K7/8/8/8/8/7R w - - 0 1", "go depth 10"),
+        ("k7/8/K7/8/8/8/8/7R w - - 0 1", "go depth 10 searchmoves h1h8"),
+    ] {
+        engine.say(&format!("position fen {fen}"));
+        engine.say(go);
+        engine.until("bestmove");
+    }
+    // Nor does it spin while it waits for `stop`.
+    engine.say("position fen 4k3/8/8/8/8/8/8/4K3 w - - 0 1");
+    engine.say("go infinite");
+    std::thread::sleep(A_WHILE);
+    engine.say("stop");
+    let heard = engine.until("bestmove");
+    let nodes =
+        |line: &String| line.split_once(" nodes ").and_then(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok());
+    let nodes = heard.iter().filter_map(nodes).max().unwrap();
+    assert!(nodes < 1000, "{nodes} nodes");
 }

@@ -1,6 +1,6 @@
 //! What the rest of the program tells a running search.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The wishes of whoever gave the `go`, and whether a search runs.
@@ -80,11 +80,60 @@ impl Control {
         self.lock().ponder_hit
     }
 
-    /// For a search that has nothing left to do: waits until it is told something, or for a second.
-    pub fn wait_for_wish(&self) {
+    /// Ends the search when it is dropped, however its thread ends: whoever waits must not wait for ever.
+    pub fn end_on_drop(self: Arc<Self>) -> impl Drop + Send {
+        struct End(Arc<Control>);
+        impl Drop for End {
+            fn drop(&mut self) {
+                self.0.end();
+            }
+        }
+        End(self)
+    }
+
+    /// For a search that has nothing left to do, and knows of `ponder_hit`: waits until it is told more, or for a second.
+    pub fn wait_for_wish(&self, ponder_hit: Option<Instant>) {
         let state = self.lock();
-        if !state.stop && state.ponder_hit.is_none() {
+        if !state.stop && state.ponder_hit == ponder_hit {
             let _ = self.changed.wait_timeout(state, Duration::from_secs(1));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_wish_does_not_wake() {
+        let control = Arc::new(Control::default());
+        control.begin();
+        control.ponder_hit();
+        let begun = Instant::now();
+        control.wait_for_wish(None);
+        assert!(begun.elapsed() < Duration::from_millis(500), "the ponder hit came between the look and the wait");
+        let known = control.ponder_hit_at();
+        let stopper = Arc::clone(&control);
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            stopper.stop(false);
+        });
+        control.wait_for_wish(known);
+        assert!(begun.elapsed() >= Duration::from_millis(20), "nothing new was said");
+        thread.join().expect("the stopper does not panic");
+        assert!(control.should_stop());
+    }
+
+    #[test]
+    fn a_thread_that_dies_ends_its_search() {
+        let control = Arc::new(Control::default());
+        control.begin();
+        let inside = Arc::clone(&control);
+        let thread = std::thread::spawn(move || {
+            let _end = inside.end_on_drop();
+            std::panic::resume_unwind(Box::new("dead"));
+        });
+        control.wait_until_idle();
+        assert!(thread.join().is_err());
     }
 }

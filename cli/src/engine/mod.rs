@@ -44,7 +44,11 @@ impl Engine {
         let control = Arc::new(Control::default());
         let (commands, inbox) = channel();
         let worker = Worker::new(settings, Arc::clone(&control));
-        let thread = std::thread::Builder::new().name("search".to_string()).spawn(move || worker.run(&inbox));
+        let end = Arc::clone(&control).end_on_drop();
+        let thread = std::thread::Builder::new().name("search".to_string()).spawn(move || {
+            let _end = end;
+            worker.run(&inbox);
+        });
         // Without a thread there is no engine; commands then fail with a line that says so.
         Self { commands, control, worker: thread.ok() }
     }

@@ -2,13 +2,14 @@
 
 use super::limits::Go;
 use super::settings::Settings;
-use oncilla_chess::History;
+use oncilla_chess::{History, pack};
+use oncilla_core::Move;
 use oncilla_core::search::Search;
 use oncilla_core::stop::{
     DepthLimit, Limits, MateLimit, NodeLimit, Outcome, PlayoutLimit, Progress, Root, RootEdge, SmartPruning, TimeLimit,
 };
 use oncilla_core::time::{Clock, Smooth};
-use oncilla_core::tree::Bound;
+use oncilla_core::tree::{Bound, Bounds};
 use std::time::Instant;
 
 /// The time manager of a game.
@@ -37,8 +38,8 @@ pub struct MoveTime {
 }
 
 impl MoveTime {
-    /// The limits of `go`, for a search that begins with `reused` visits.
-    pub fn new(settings: &Settings, go: &Go, position: &History, _reused: u32, since: Instant) -> Self {
+    /// The limits of `go`.
+    pub fn new(settings: &Settings, go: &Go, position: &History, since: Instant) -> Self {
         let overhead_ms = settings.move_overhead_ms as f64;
         let endless = go.infinite || go.ponder;
         let clock = go.clock.filter(|_| !go.infinite).map(|clock| Clock {
@@ -118,6 +119,17 @@ impl MoveTime {
     /// Whether the best move may be said before anybody asks for it.
     pub fn may_end(&self) -> bool {
         !self.infinite && !self.waits_for_ponder_hit
+    }
+
+    /// Whether more playouts can't change anything: every move's result is proven; or one wins, where depth is all that
+    /// was asked for. Such a tree may never get deeper. A number of visits that was asked for is given all the same.
+    pub fn is_pointless(&self, search: &Search<'_>, go: &Go) -> bool {
+        let Some(root) = search.root().filter(|_| go.nodes.is_none()) else { return false };
+        let asked = |mv: Move| go.search_moves.is_empty() || go.search_moves.iter().any(|&m| pack(m) == mv.0);
+        let bounds: Vec<Bounds> = root.edges().filter(|edge| asked(edge.mv)).map(|edge| edge.bounds()).collect();
+        let depth_only = go.depth.is_some() && !go.infinite && !go.ponder;
+        let won = depth_only && bounds.iter().any(|b| b.lower == Bound::Win);
+        won || (!bounds.is_empty() && bounds.iter().all(|b| b.lower == b.upper))
     }
 
     /// Playouts that a limit still leaves.

@@ -169,8 +169,7 @@ impl Worker {
                 self.resign_to_any_move(go)
             }
         };
-        let silent = self.control.is_silent();
-        if !silent {
+        if !self.control.is_silent() {
             observer.done(&done);
         }
         // Only now: whoever waits for the end may give the next command at once.
@@ -180,7 +179,7 @@ impl Worker {
     /// Without an evaluator there is no search, but a GUI that waits for a move gets a legal one.
     fn resign_to_any_move(&self, go: &Go) -> Done {
         while (go.infinite || go.ponder) && !self.control.should_stop() && self.control.ponder_hit_at().is_none() {
-            self.control.wait_for_wish();
+            self.control.wait_for_wish(None);
         }
         let mut moves = oncilla_chess::MoveList::new();
         self.position.legal_moves(&mut moves);
@@ -198,24 +197,26 @@ impl Worker {
         search.start_move();
 
         let mut snapshot = Snapshot::new(&self.settings, evaluator, since);
-        let mut time = MoveTime::new(&self.settings, go, &self.position, search.nodes(), since);
+        let mut time = MoveTime::new(&self.settings, go, &self.position, since);
         let mut playouts = Playouts::new(&self.settings, evaluator, &self.position);
         let mut halted = false;
         loop {
-            time.start_if_due(&mut self.time, self.control.ponder_hit_at(), search.nodes());
+            let ponder_hit = self.control.ponder_hit_at();
+            time.start_if_due(&mut self.time, ponder_hit, search.nodes());
             let told = self.control.should_stop();
             let reached = time.is_over(&mut self.time, search, snapshot.mate(search));
             if (told && (search.nodes() > 0 || halted)) || ((reached || halted) && time.may_end()) {
                 break;
             }
             if halted || reached {
-                self.control.wait_for_wish();
+                self.control.wait_for_wish(ponder_hit);
                 continue;
             }
             match playouts.step(search, evaluator, time.nodes_wanted(search)) {
                 Ok(Step::Progress { note }) => {
                     note.iter().for_each(|note| observer.note(note));
                     snapshot.after_batch(search, observer);
+                    halted = time.is_pointless(search, go);
                 }
                 Ok(Step::NothingToDo) => halted = true,
                 Err(fault) => {
