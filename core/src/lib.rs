@@ -1,7 +1,7 @@
 //! PUCT tree search in memory that is fixed before it starts.
 //!
-//! The crate is `no_std`, allocates nothing, and reads no clock and no random source: memory, times and seeds come in
-//! as arguments. It knows no game: a [`Move`] is an opaque 16-bit number, and a position is the list of moves from the
+//! The crate is `no_std`, allocates nothing, and reads no clock and no random source: memory and times come in as
+//! arguments. It knows no game: a [`Move`] is an opaque 16-bit number, and a position is the list of moves from the
 //! root. What it needs to know of a position it asks an [`Evaluator`] (or, where evaluations take time and come in
 //! batches, the program around it).
 //!
@@ -32,14 +32,14 @@
 //!             return Ok(Answer { key: 0, verdict: Verdict::lost() });
 //!         }
 //!         for n in 1..=left.min(2) {
-//!             let _ = policy.push(MoveLogit { mv: Move(n), logit: 0.0 });
+//!             policy.push(MoveLogit { mv: Move(n), logit: 0.0 }).expect("room for every move");
 //!         }
 //!         Ok(Answer { key: left.into(), verdict: Verdict::Position(Value::EVEN) })
 //!     }
 //! }
 //!
 //! let mut memory = TreeMemory::<200, 600>::new();
-//! let mut search = Search::new(memory.lend(), Params::default());
+//! let mut search = Search::new(memory.lend(), Params { max_edges: 2, ..Params::default() });
 //! search.run::<_, 4, 32>(&mut Matches(7), 100).unwrap();
 //! assert_eq!(search.best_move(), Some(Move(1))); // leaves six, which are lost
 //! ```

@@ -55,7 +55,8 @@ pub enum RunError<E> {
     Evaluator(E),
     /// The answer was refused.
     Refused(Refused),
-    /// The memory can't hold even one line: there is nothing left to fold.
+    /// There is no room for another leaf (a node, and blocks for [`Params::max_edges`] edges), and nothing but the
+    /// principal variation to fold.
     Full,
 }
 
@@ -172,6 +173,10 @@ impl<'m> Search<'m> {
     /// Does `playouts` playouts, one after the other, on one stack; fewer where the game has ended at the root. Nothing
     /// else may be in flight. `EDGES` is the most legal moves of a position, `PLIES` the longest path. When the memory
     /// is full, the least visited subtrees are folded and the search goes on.
+    ///
+    /// `EDGES` must not be less than the most legal moves that the evaluator may push. A root that is proven is searched
+    /// on all the same. For a limit in time call this in small portions, and ask [`stop::Limits`](crate::stop::Limits)
+    /// in between.
     pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
         &mut self,
         evaluator: &mut E,

@@ -1,4 +1,6 @@
-//! What the search can be told. Names, defaults and meaning are those of Lc0's options.
+//! What the search can be told. Names, defaults and meaning are those of Lc0's options: the policy temperature flattens
+//! a policy, and has to be 1 where the priors should stay as they come. Only the moves-left utility is off, because not
+//! every evaluator knows of moves left.
 
 /// What an unvisited move is worth (first play urgency).
 #[derive(Clone, Copy, Debug, PartialEq)]

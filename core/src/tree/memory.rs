@@ -16,9 +16,14 @@ pub const NODE_BYTES: usize = size_of::<NodeWords>();
 /// Bytes of a block. A node with 30 legal moves has five blocks of edges, and one for every two edges visited.
 pub const BLOCK_BYTES: usize = size_of::<Block>();
 
-/// Memory for a tree whose capacity is known at compile time; a `static` can hold it.
+/// Memory for a tree whose capacity is known at compile time.
 ///
-/// A chess node takes about five blocks, so `BLOCKS` is best five times `NODES`.
+/// A `static` can hold it: in a `Mutex` with std, in a `static_cell::ConstStaticCell` without.
+///
+/// A chess node takes about five blocks, so `BLOCKS` is best five times `NODES`. Each leaf in flight keeps
+/// `⌈max_edges / 7⌉ + 1` blocks free for the edges that its answer may bring, so
+/// [`Params::max_edges`](crate::search::Params::max_edges) should be the game's own; with room for fewer than some ten
+/// times that, little of a tree can grow.
 pub struct TreeMemory<const NODES: usize, const BLOCKS: usize> {
     nodes: [NodeWords; NODES],
     blocks: [Block; BLOCKS],

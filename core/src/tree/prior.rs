@@ -63,7 +63,7 @@ mod tests {
         fn packing_keeps_three_digits_and_the_order(a: u32, b: u32) -> bool {
             let [a, b] = [a, b].map(|x| (f64::from(x) / f64::from(u32::MAX)) as f32);
             let near = |p: f32| p < 1e-8 || ((unpack(pack(p)) - p) / p).abs() < 1.0 / 4096.0 + 1e-6;
-            near(a) && near(b) && (a <= b) == (a == b || pack(a) <= pack(b))
+            near(a) && near(b) && (a > b || pack(a) <= pack(b)) && (b > a || pack(b) <= pack(a))
         }
     }
 }

@@ -5,6 +5,7 @@
 //! error that names the field; no file makes the reader panic, or allocate more than a small multiple of the bytes that
 //! it really has.
 #![warn(missing_docs)]
+#![forbid(unsafe_code)]
 
 mod container;
 mod decode;
