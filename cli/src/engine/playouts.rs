@@ -128,13 +128,14 @@ impl Playouts {
     }
 
     fn bring_back(&mut self, search: &mut Search<'_>, evaluator: &Evaluator) -> Result<(), String> {
+        let mut refused = None;
         for (at, event) in self.events.iter_mut().enumerate().take(evaluator.len()) {
             let value = evaluator.answer(at, self.policy.as_mut_view());
             let answer = Answer { key: evaluator.key(at), verdict: Verdict::Position(value) };
-            search.answer(event, &answer, &mut self.policy).map_err(|e| format!("an answer was refused: {e:?}"))?;
+            refused = search.answer(event, &answer, &mut self.policy).err().or(refused);
         }
         self.collisions.drain(..).for_each(|mut event| search.cancel(&mut event));
-        Ok(())
+        refused.map_or(Ok(()), |why| Err(format!("an answer was refused: {why:?}")))
     }
 
     fn cancel_all(&mut self, search: &mut Search<'_>, gathered: usize) {

@@ -174,7 +174,8 @@ impl<'m> Search<'m> {
     /// else may be in flight. `EDGES` is the most legal moves of a position, `PLIES` the longest path. When the memory
     /// is full, the least visited subtrees are folded and the search goes on.
     ///
-    /// `EDGES` must not be less than the most legal moves that the evaluator may push. A root that is proven is searched
+    /// `EDGES` must not be less than the most legal moves that the evaluator may push; it also lowers
+    /// [`Params::max_edges`]. A root that is proven is searched
     /// on all the same. For a limit in time call this in small portions, and ask [`stop::Limits`](crate::stop::Limits)
     /// in between.
     pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
@@ -184,6 +185,7 @@ impl<'m> Search<'m> {
     ) -> Result<(), RunError<E::Error>> {
         let mut event = Event::<PLIES>::new();
         let mut policy = Vec::<MoveLogit, EDGES>::new();
+        self.params.max_edges = self.params.max_edges.min(EDGES);
         let end = self.counts.playouts.saturating_add(playouts);
         while self.counts.playouts < end {
             match self.gather(&mut event) {

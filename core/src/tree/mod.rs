@@ -15,6 +15,7 @@ mod sums;
 mod view;
 
 pub use memory::{BLOCK_BYTES, Block, NODE_BYTES, NodeWords, Tree, TreeMemory};
-pub use node::{Bound, Bounds, MAX_EDGES, NodeId, Visit, VisitRef};
-pub use sums::Sums;
+pub use node::{Bound, Bounds, EDGES_PER_BLOCK, MAX_EDGES};
+pub(crate) use node::{NodeId, Visit, VisitRef};
+pub(crate) use sums::Sums;
 pub use view::{EdgeView, NodeView};

@@ -179,7 +179,7 @@ impl Tree<'_> {
     }
 
     /// Completed visits.
-    pub fn n(&self, id: NodeId) -> u32 {
+    pub(crate) fn n(&self, id: NodeId) -> u32 {
         self.word(id, N)
     }
 
@@ -199,12 +199,12 @@ impl Tree<'_> {
     }
 
     /// Mean over the completed visits, from the side to move at the node.
-    pub fn mean(&self, id: NodeId) -> Value {
+    pub(crate) fn mean(&self, id: NodeId) -> Value {
         self.sums(id).mean(self.n(id))
     }
 
     /// How the node's game ended, if it did.
-    pub fn ending(&self, id: NodeId) -> Option<Ending> {
+    pub(crate) fn ending(&self, id: NodeId) -> Option<Ending> {
         match self.two_bits(id, ENDING_SHIFT) {
             0 => None,
             1 => Some(Ending::Game),
@@ -224,7 +224,7 @@ impl Tree<'_> {
     }
 
     /// What is proven.
-    pub fn bounds(&self, id: NodeId) -> Bounds {
+    pub(crate) fn bounds(&self, id: NodeId) -> Bounds {
         let bound = |shift| Bound::from_bits(self.two_bits(id, shift));
         Bounds { lower: bound(LOWER_SHIFT), upper: bound(UPPER_SHIFT) }
     }
@@ -235,7 +235,7 @@ impl Tree<'_> {
     }
 
     /// True once the node's evaluation has come back and its edges are known.
-    pub fn is_expanded(&self, id: NodeId) -> bool {
+    pub(crate) fn is_expanded(&self, id: NodeId) -> bool {
         self.flag(id, EXPANDED)
     }
 
@@ -250,7 +250,7 @@ impl Tree<'_> {
 
     /// True if some visits of this node are kept nowhere below it: it was folded and grew again, or a line ended at
     /// it because the path could not get longer.
-    pub fn is_regrown(&self, id: NodeId) -> bool {
+    pub(crate) fn is_regrown(&self, id: NodeId) -> bool {
         self.flag(id, REGROWN)
     }
 
@@ -285,12 +285,12 @@ impl Tree<'_> {
     }
 
     /// Number of legal moves.
-    pub fn edge_count(&self, id: NodeId) -> usize {
+    pub(crate) fn edge_count(&self, id: NodeId) -> usize {
         (self.word(id, STATE) & COUNT_MASK) as usize
     }
 
     /// Number of edges with a visit, in flight or not: always the first ones.
-    pub fn visited_count(&self, id: NodeId) -> usize {
+    pub(crate) fn visited_count(&self, id: NodeId) -> usize {
         (self.word(id, STATE) >> VISITED_SHIFT & COUNT_MASK) as usize
     }
 
@@ -325,7 +325,7 @@ impl Tree<'_> {
     }
 
     /// Moves and priors, most likely first.
-    pub fn edges(&self, id: NodeId) -> impl Iterator<Item = (Move, f32)> + '_ {
+    pub(crate) fn edges(&self, id: NodeId) -> impl Iterator<Item = (Move, f32)> + '_ {
         self.edge_words(id).map(|word| (Move((word >> 16) as u16), prior::unpack(word as u16)))
     }
 

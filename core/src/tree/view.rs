@@ -47,7 +47,8 @@ impl<'a> NodeView<'a> {
         self.tree.bounds(self.id)
     }
 
-    /// See [`Tree::is_regrown`].
+    /// True if some visits of this node are kept nowhere below it: it was folded and grew again, or a line ended at it
+    /// because the path could not get longer.
     pub fn is_regrown(&self) -> bool {
         self.tree.is_regrown(self.id)
     }
