@@ -165,7 +165,7 @@ impl Worker {
                 self.search(go, observer.as_mut(), since, search)
             }
             Err(fault) => {
-                observer.note(&fault);
+                observer.note(&format!("{fault}; without a network the first legal move is played"));
                 self.resign_to_any_move(go)
             }
         };

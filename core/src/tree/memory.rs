@@ -20,6 +20,18 @@ pub const BLOCK_BYTES: usize = size_of::<Block>();
 ///
 /// A `static` can hold it: in a `Mutex` with std, in a `static_cell::ConstStaticCell` without.
 ///
+/// ```
+/// use oncilla_core::search::{Params, Search};
+/// use oncilla_core::tree::TreeMemory;
+/// use std::sync::Mutex;
+///
+/// static MEMORY: Mutex<TreeMemory<1000, 5000>> = Mutex::new(TreeMemory::new());
+///
+/// let mut memory = MEMORY.lock().unwrap();
+/// let search = Search::new(memory.lend(), Params::default());
+/// assert_eq!(search.tree().node_capacity(), 1000);
+/// ```
+///
 /// A chess node takes about five blocks, so `BLOCKS` is best five times `NODES`. Each leaf in flight keeps
 /// `⌈max_edges / 7⌉ + 1` blocks free for the edges that its answer may bring, so
 /// [`Params::max_edges`](crate::search::Params::max_edges) should be the game's own; with room for fewer than some ten

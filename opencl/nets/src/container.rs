@@ -24,7 +24,7 @@ const SNIFF: usize = 512;
 
 /// Bytes of a file, at most [`MAX_BYTES`].
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, NetError> {
-    let io = |e: std::io::Error| NetError::new(Fault::Io, "", format!("can't read {}: {e}", path.display()));
+    let io = |e: std::io::Error| NetError::new(Fault::Io, "", format!("can't read it: {e}"));
     let file = File::open(path).map_err(io)?;
     let length = file.metadata().map_err(io)?.len();
     if length > MAX_BYTES {
