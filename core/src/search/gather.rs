@@ -159,8 +159,9 @@ impl Search<'_> {
         let mean = tree.mean(node);
         let exploration = puct::exploration(&cpuct, tree.n(node));
         let moves_left = MovesLeftUtility::of(self.params.moves_left, mean);
-        let visited_policy =
-            tree.edges(node).zip(tree.visits(node)).filter(|(_, (_, v))| v.has_value()).map(|((_, p), _)| p).sum();
+        let mut priors = tree.edges(node).map(|(_, p)| p);
+        let seen = tree.visits(node).map(|(_, visit)| (priors.next().unwrap_or(0.0), visit));
+        let visited_policy = seen.filter(|(_, visit)| visit.has_value()).map(|(p, _)| p).sum();
         let fpu = puct::fpu(fpu, mean.q(self.draw_score_at(plies)), visited_policy);
         let root_rules = (plies == 0).then(|| self.root_rules()).flatten();
 

@@ -120,6 +120,6 @@ impl<'a> EdgeView<'a> {
     /// The child's mean value, from the side that makes the move; moves left as at the child.
     pub fn value(&self) -> Option<Value> {
         let child = self.child().filter(|child| child.n() > 0)?.value();
-        Some(Value { wl: -child.wl, ..child })
+        Some(Value { wl: 0.0 - child.wl, ..child }) // no minus zero: it would be printed
     }
 }
