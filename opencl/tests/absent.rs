@@ -5,10 +5,10 @@
 use oncilla_opencl::device::{self, DeviceChoice};
 use std::process::Command;
 
-/// Runs in a process of its own, see below.
-#[test]
-#[ignore = "run by no_library_is_a_normal_state in a process without a library"]
-fn inner() {
+/// Set for the process that looks for the library and must not find it: libOpenCL is looked for once in a process.
+const INNER: &str = "ONCILLA_TEST_WITHOUT_LIBRARY";
+
+fn without_a_library() {
     let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     assert!(!loaded.contains("libOpenCL"), "libOpenCL is among the libraries that the program needs");
     let line = "no OpenCL platform was found: there is no libOpenCL on this machine";
@@ -18,10 +18,14 @@ fn inner() {
 
 #[test]
 fn no_library_is_a_normal_state() {
+    if std::env::var_os(INNER).is_some() {
+        return without_a_library();
+    }
     let this = std::env::current_exe().expect("a test knows where it is");
     for library in ["none", "/nowhere/libOpenCL.so", "\u{1}"] {
         let run = Command::new(&this)
-            .args(["--exact", "inner", "--ignored", "--test-threads=1"])
+            .args(["--exact", "no_library_is_a_normal_state", "--test-threads=1"])
+            .env(INNER, "1")
             .env("ONCILLA_OPENCL_LIBRARY", library)
             .output()
             .expect("a test can run itself");
