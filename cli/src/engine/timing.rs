@@ -33,8 +33,6 @@ pub struct MoveTime {
     started: bool,
     /// Playouts that were done when the clock began to run.
     playouts_before: u64,
-    nodes_limit: Option<u64>,
-    playouts_limit: Option<u64>,
 }
 
 impl MoveTime {
@@ -68,8 +66,6 @@ impl MoveTime {
             infinite: go.infinite,
             started: false,
             playouts_before: 0,
-            nodes_limit: nodes,
-            playouts_limit: playouts,
         }
     }
 
@@ -134,8 +130,9 @@ impl MoveTime {
 
     /// Playouts that a limit still leaves.
     pub fn nodes_wanted(&self, search: &Search<'_>) -> u64 {
-        let nodes = self.nodes_limit.map_or(u64::MAX, |n| n.saturating_sub(search.nodes().into()));
-        let playouts = self.playouts_limit.map_or(u64::MAX, |n| n.saturating_sub(search.counts().playouts));
+        let nodes = self.limits.nodes.map_or(u64::MAX, |NodeLimit(n)| n.saturating_sub(search.nodes().into()));
+        let playouts =
+            self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(search.counts().playouts));
         nodes.min(playouts)
     }
 
