@@ -6,15 +6,6 @@ use heapless::VecView;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Move(pub u16);
 
-/// A move and its share of the policy, before the softmax.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MoveLogit {
-    /// A legal move.
-    pub mv: Move,
-    /// Logit of the policy; a host with probabilities gives their logarithm, one without a policy gives 0 everywhere.
-    pub logit: f32,
-}
-
 /// What a position is worth to the side to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
@@ -96,7 +87,7 @@ pub struct Answer {
     pub verdict: Verdict,
 }
 
-/// The moves from the root to a leaf.
+/// Moves from the root on.
 pub type Moves<'a> = core::iter::Map<core::slice::Iter<'a, crate::search::Step>, fn(&crate::search::Step) -> Move>;
 
 /// Answers one leaf at a time: for hosts without batches.
@@ -104,7 +95,12 @@ pub trait Evaluator {
     /// Why a leaf can't be answered.
     type Error;
 
-    /// Says what the position after `moves` from the root is worth, and pushes its legal moves onto `policy`, which
-    /// comes empty. A terminal position needs no policy.
-    fn evaluate(&mut self, moves: Moves<'_>, policy: &mut VecView<MoveLogit>) -> Result<Answer, Self::Error>;
+    /// Pushes the legal moves of the position after `line` onto `moves`, which comes empty. Their order must depend on
+    /// the position alone: the tree keeps an edge as its place in this list until it is visited.
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>);
+
+    /// Says what the position after `line` is worth, and pushes a logit for each of its legal moves, in their order, onto
+    /// `policy`, which comes empty. A terminal position needs no policy; a host with probabilities gives their
+    /// logarithms, one without a policy gives 0 everywhere.
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error>;
 }

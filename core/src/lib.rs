@@ -7,8 +7,9 @@
 //!
 //! The layers, from the bottom:
 //!
-//! - [`tree`]: the node repository. Nodes and edges in two pools of fixed-size records, lent by the caller or held in
-//!   a [`tree::TreeMemory`], which a `static` can hold.
+//! - [`repository`]: what a search needs of whatever keeps its nodes.
+//! - [`tree`]: the repository that searches use, in memory that is lent by the caller or held in a
+//!   [`tree::TreeMemory`], which a `static` can hold. Threads share it by `&`.
 //! - [`search`]: gather and backprop over that repository, and what they are made of: one file for each idea.
 //! - [`time`], [`stop`]: how long to think about a move, and when to stop.
 //! - [`stats`]: counts by game, by move and by exponential time windows.
@@ -16,7 +17,7 @@
 //! A whole search on one stack:
 //!
 //! ```
-//! use oncilla_core::evaluate::{Answer, Evaluator, MoveLogit, Moves, Value, Verdict};
+//! use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
 //! use oncilla_core::search::{Params, Search};
 //! use oncilla_core::tree::TreeMemory;
 //! use oncilla_core::{Move, heapless::VecView};
@@ -24,39 +25,50 @@
 //! /// Take one or two matches; who takes the last one wins. A position is the number of matches left.
 //! struct Matches(u16);
 //!
-//! impl Evaluator for Matches {
-//!     type Error = core::convert::Infallible;
-//!     fn evaluate(&mut self, moves: Moves<'_>, policy: &mut VecView<MoveLogit>) -> Result<Answer, Self::Error> {
-//!         let left = moves.fold(self.0, |left, taken| left - taken.0);
-//!         if left == 0 {
-//!             return Ok(Answer { key: 0, verdict: Verdict::lost() });
-//!         }
-//!         for n in 1..=left.min(2) {
-//!             policy.push(MoveLogit { mv: Move(n), logit: 0.0 }).expect("room for every move");
-//!         }
-//!         Ok(Answer { key: left.into(), verdict: Verdict::Position(Value::EVEN) })
+//! impl Matches {
+//!     fn after(&self, line: Moves<'_>) -> u16 {
+//!         line.fold(self.0, |left, taken| left - taken.0)
 //!     }
 //! }
 //!
-//! let mut memory = TreeMemory::<200, 600>::new();
-//! let mut search = Search::new(memory.lend(), Params { max_edges: 2, ..Params::default() });
-//! search.run::<_, 4, 32>(&mut Matches(7), 100).unwrap();
+//! impl Evaluator for Matches {
+//!     type Error = core::convert::Infallible;
+//!
+//!     fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+//!         moves.extend((1..=self.after(line).min(2)).map(Move));
+//!     }
+//!
+//!     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+//!         let left = self.after(line);
+//!         policy.extend((1..=left.min(2)).map(|_| 0.0));
+//!         let verdict = if left == 0 { Verdict::lost() } else { Verdict::Position(Value::EVEN) };
+//!         Ok(Answer { key: left.into(), verdict })
+//!     }
+//! }
+//!
+//! let mut memory = TreeMemory::<200, 5000>::new();
+//! let mut search = Search::new(memory.lend(), Params::default());
+//! search.run::<_, 2, 32>(&mut Matches(7), 100).unwrap();
 //! assert_eq!(search.best_move(), Some(Move(1))); // leaves six, which are lost
 //! ```
 #![no_std]
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 pub use heapless;
 
 mod approx;
 pub mod evaluate;
+#[cfg(feature = "std")]
+pub mod map;
+pub mod repository;
 pub mod search;
 pub mod stats;
 pub mod stop;
+mod sync;
 pub mod time;
 pub mod tree;
 

@@ -1,9 +1,11 @@
-//! Backprop: an answer on its way from the leaf to the root.
+//! Backprop: answers on their way from the leaves to the root.
 
 use super::Search;
-use super::event::{Event, Step};
-use crate::evaluate::{Answer, Ending, MoveLogit, Value, Verdict};
-use crate::tree::{Bound, Bounds, MAX_EDGES, NodeId, Sums, Visit, prior};
+use super::event::{Event, Stage, Step};
+use crate::evaluate::{Answer, Ending, Value, Verdict};
+use crate::repository::{Bound, Bounds, EdgeValue, Key, Naming, Node, Repository, Visit};
+use crate::tree::{MAX_EDGES, Sums, prior};
+use core::borrow::BorrowMut;
 
 /// Why an answer did not enter the tree. But for [`Refused::Stale`], its visits are undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,200 +13,356 @@ pub enum Refused {
     /// Nothing changed: the tree was cleared or re-rooted since the event was gathered, or the event has no leaf of its
     /// own, or its leaf asks for the other one of [`Search::answer`] and [`Search::backprop`].
     Stale,
+    /// Nobody said which move the last one is, see [`Event::name`].
+    Unnamed,
     /// A position that goes on came without a legal move.
     NoEdges,
-    /// More legal moves came than `Params::max_edges` says, or than a node can have.
+    /// More legal moves came than a node can have: [`MAX_EDGES`].
     TooManyEdges,
+    /// The memory is too small for the root's edges.
+    NoRoom,
 }
 
-impl Search<'_> {
-    /// Brings the answer to a gathered [`Leaf`](super::Gathered::Leaf) into the tree. `policy` is used up: its logits
-    /// become probabilities, and its order changes.
+/// What a node on a path learned from the edges that its visits came back on.
+#[derive(Clone, Copy)]
+struct Lifted {
+    sums: Sums,
+    /// Moves left of a result below that may prove something here.
+    proving: Option<f32>,
+}
+
+impl<R: Repository> Search<R> {
+    /// Brings the answer to a gathered [`Leaf`](super::Gathered::Leaf) into the tree and to the root. `policy` has a
+    /// logit for each legal move, in the order of the game's list; it is used up.
     pub fn answer<const PLIES: usize>(
-        &mut self,
+        &self,
         event: &mut Event<PLIES>,
         answer: &Answer,
-        policy: &mut [MoveLogit],
+        policy: &mut [f32],
     ) -> Result<(), Refused> {
-        let leaf = self.in_flight_leaf(event, true)?;
-        if let Verdict::Position(_) = answer.verdict {
-            let fault = match policy.len() {
-                0 => Some(Refused::NoEdges),
-                n if n > self.params.max_edges.min(MAX_EDGES) => Some(Refused::TooManyEdges),
-                _ => None,
-            };
-            if let Some(fault) = fault {
-                self.cancel(event);
-                return Err(fault);
-            }
-        }
-        let visit = self.settle(leaf, event, answer.verdict, policy);
-        self.counts.evaluations += 1;
-        let proven = matches!(answer.verdict, Verdict::Terminal(_, Ending::Game | Ending::Tablebase));
-        self.climb(event, visit, proven && self.params.sticky_endgames);
+        self.settle(event, answer, policy)?;
+        self.bring_back(core::slice::from_mut(event));
         Ok(())
     }
 
     /// Counts one more visit of a [`Known`](super::Gathered::Known) node.
-    pub fn backprop<const PLIES: usize>(&mut self, event: &mut Event<PLIES>) -> Result<(), Refused> {
-        let leaf = self.in_flight_leaf(event, false)?;
-        let visit = Sums::of(self.tree.mean(leaf), 1);
-        self.tree.add(leaf, 1, visit);
-        self.counts.terminals += 1;
-        self.climb(event, visit, false);
+    pub fn backprop<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Result<(), Refused> {
+        if event.epoch != self.epoch || !matches!(event.stage, Stage::Known { .. }) {
+            return Err(Refused::Stale);
+        }
+        self.bring_back(core::slice::from_mut(event));
         Ok(())
     }
 
     /// Takes back a playout that collided, or whose leaf can't be answered.
-    pub fn cancel<const PLIES: usize>(&mut self, event: &mut Event<PLIES>) {
-        let Some(leaf) = event.leaf.filter(|_| event.epoch == self.epoch) else { return };
-        self.in_flight -= 1;
-        if !event.collided {
-            self.tree.set_pending(leaf, false);
-        }
-        self.undo(event);
-    }
-
-    /// The leaf of an event in flight, if it is (not) one that waits for an answer.
-    fn in_flight_leaf<const PLIES: usize>(&self, event: &Event<PLIES>, waits: bool) -> Result<NodeId, Refused> {
-        let ours = |leaf: &NodeId| event.epoch == self.epoch && !event.collided && self.tree.is_pending(*leaf) == waits;
-        event.leaf.filter(ours).ok_or(Refused::Stale)
-    }
-
-    /// Writes an answer into the leaf. Gives back what its ancestors add.
-    fn settle<const PLIES: usize>(
-        &mut self,
-        leaf: NodeId,
-        event: &Event<PLIES>,
-        verdict: Verdict,
-        policy: &mut [MoveLogit],
-    ) -> Sums {
-        self.tree.set_pending(leaf, false);
-        match verdict {
-            Verdict::Position(_) => {
-                prior::softmax(policy, self.params.policy_temperature);
-                let fits = self.tree.expand(leaf, policy);
-                debug_assert!(fits, "gathering keeps blocks free for this");
+    pub fn cancel<const PLIES: usize>(&self, event: &mut Event<PLIES>) {
+        if event.epoch == self.epoch && event.stage != Stage::Idle {
+            if let (Some(leaf), Stage::Leaf) = (event.leaf, event.stage) {
+                self.repository.lock(leaf).set_pending(false);
             }
-            Verdict::Terminal(value, ending) => self.end_game(leaf, event.path.last(), value, ending),
+            self.undo(event);
         }
-        let visit = Sums::of(verdict.value(), 1);
-        match verdict {
-            Verdict::Position(_) => self.tree.add(leaf, 1, visit),
-            // What was known of a folded node before it grew again is less than what is known now.
-            Verdict::Terminal(value, _) => {
-                let n = self.tree.n(leaf) + 1;
-                self.tree.set_sums(leaf, n, Sums::of(value, n));
+        event.finish();
+    }
+
+    /// The first half of [`Search::answer`]: the leaf gets its answer, and waits for [`Search::bring_back`].
+    pub fn settle<const PLIES: usize>(
+        &self,
+        event: &mut Event<PLIES>,
+        answer: &Answer,
+        policy: &mut [f32],
+    ) -> Result<(), Refused> {
+        let Some(leaf) = event.leaf.filter(|_| event.epoch == self.epoch && event.stage == Stage::Leaf) else {
+            return Err(Refused::Stale);
+        };
+        if let Err(fault) = self.check(event, answer, policy) {
+            self.cancel(event);
+            return Err(fault);
+        }
+        if let Verdict::Position(_) = answer.verdict {
+            prior::softmax(policy, self.params.policy_temperature);
+            if event.path.is_empty() {
+                self.params.add_noise(policy);
             }
         }
-        visit
-    }
-
-    fn end_game(&mut self, node: NodeId, edge: Option<&Step>, value: Value, ending: Ending) {
-        self.tree.set_ending(node, Some(ending));
-        if ending != Ending::TwoFold {
-            let bound = match value.wl {
-                wl if wl > 0.0 => Bound::Win,
-                wl if wl < 0.0 => Bound::Loss,
-                _ => Bound::Draw,
-            };
-            self.tree.set_bounds(node, Bounds { lower: bound, upper: bound });
-            self.shun_if_lost(edge, bound);
+        let settled = match event.path.last().copied() {
+            None => self.write_answer(leaf, answer.verdict, policy).then_some(None),
+            Some(step) => Some(self.settle_below(event, step, leaf, answer, policy)),
+        };
+        match settled {
+            None => {
+                self.cancel(event);
+                Err(Refused::NoRoom)
+            }
+            Some(Some(stage)) => {
+                event.stage = stage;
+                Ok(())
+            }
+            Some(None) => {
+                event.stage = answered(answer.verdict, None);
+                Ok(())
+            }
         }
     }
 
-    /// A move after which the opponent wins for certain attracts no visits any more.
-    fn shun_if_lost(&mut self, edge: Option<&Step>, opponent: Bound) {
-        if let Some(step) = edge.filter(|_| opponent == Bound::Win) {
-            self.tree.clear_prior(step.parent, step.edge.into());
+    fn check<const PLIES: usize>(&self, event: &Event<PLIES>, answer: &Answer, policy: &[f32]) -> Result<(), Refused> {
+        match (answer.verdict, policy.len()) {
+            _ if event.unnamed.is_some() => Err(Refused::Unnamed),
+            (Verdict::Position(_), 0) => Err(Refused::NoEdges),
+            (Verdict::Position(_), n) if n > MAX_EDGES => Err(Refused::TooManyEdges),
+            _ => Ok(()),
         }
     }
 
-    /// Adds one visit to every node of the path above the leaf, refreshes the edges between them, and passes proven
-    /// results up.
-    ///
-    /// `fix` is by how much the sums of the node below changed because it was proven: the visits that it had before
-    /// are corrected in every ancestor that is not proven itself.
-    fn climb<const PLIES: usize>(&mut self, event: &mut Event<PLIES>, mut visit: Sums, mut proving: bool) {
-        let mut fix = Sums::default();
-        for at in (0..event.path.len()).rev() {
-            let step = event.path[at];
-            self.refresh_edge(&step, at);
-            let child_m = visit.mean(1).m;
-            visit = visit.one_ply_up(1);
-            fix = fix.flipped();
-            let node = step.parent;
-            if let Some(ending) = self.tree.ending(node) {
-                // Proven meanwhile by another playout.
-                debug_assert!(ending != Ending::TwoFold, "such nodes have no children");
-                proving = false;
-                fix = Sums::default();
-                visit = Sums::of(self.tree.mean(node), 1);
+    /// Writes an answer into a leaf below the root. Its parent stays locked meanwhile: whoever finds the leaf's edges
+    /// finds its move's name.
+    fn settle_below<const PLIES: usize>(
+        &self,
+        event: &mut Event<PLIES>,
+        step: Step,
+        leaf: Key,
+        answer: &Answer,
+        policy: &[f32],
+    ) -> Option<Stage> {
+        let known = match answer.verdict {
+            Verdict::Position(_) => self.repository.join(leaf, answer.key, policy.len()),
+            Verdict::Terminal(..) => None,
+        };
+        let at = usize::from(step.at);
+        let mut parent = self.repository.lock(step.node);
+        let visit = Visit { mv: Naming::Named(step.mv), ..parent.visit(at) };
+        parent.set_visit(at, visit);
+        // Who else is under way on this edge may be about to lock the leaf: then it has to stay.
+        let alone = visit.in_flight == 1;
+        if let Some(known) = known {
+            self.link(&mut parent, at, visit, known);
+            drop(parent);
+            // One that somebody may still come to is evaluated once more, and hangs on nothing.
+            if alone {
+                self.repository.discard(leaf);
             } else {
-                let proof = if proving && at > 0 { self.prove(node, child_m) } else { Proof::None };
-                proving = proof != Proof::None;
-                if let Proof::Ended(bound, change) = proof {
-                    fix = change;
-                    visit = Sums::of(self.tree.mean(node), 1);
-                    self.shun_if_lost(event.path.get(at - 1), bound);
-                } else {
-                    self.tree.add(node, 0, fix);
+                self.repository.lock(leaf).set_pending(false);
+            }
+            event.leaf = Some(known);
+            return Some(Stage::Known { counts_there: false });
+        }
+        if self.write_answer(leaf, answer.verdict, policy) {
+            return None;
+        }
+        // No room for its edges: the parent's edge keeps the value, as if the leaf had been folded.
+        if alone {
+            parent.set_child(at, None);
+            drop(parent);
+            self.repository.discard(leaf);
+        }
+        Some(answered(answer.verdict, Some(answer.verdict.value())))
+    }
+
+    /// Links an edge to the node that its position has already. What the edge kept of a folded child is not lost where
+    /// it is more than the other node knows.
+    fn link(&self, parent: &mut R::Node<'_>, at: usize, visit: Visit, known: Key) {
+        parent.set_child(at, Some(known));
+        if let Some(value) = visit.value {
+            let mut node = self.repository.lock(known);
+            if node.n() < visit.completed() {
+                node.regrow(visit.completed(), value.at_child());
+            }
+        }
+    }
+
+    /// `false` if there is no room for the edges; the node can be asked for once more.
+    fn write_answer(&self, leaf: Key, verdict: Verdict, policy: &[f32]) -> bool {
+        let mut node = self.repository.lock(leaf);
+        node.set_pending(false);
+        match verdict {
+            Verdict::Position(value) => {
+                if !node.expand(policy) {
+                    return false;
+                }
+                node.add(1, Sums::of(value, 1));
+            }
+            Verdict::Terminal(value, ending) => {
+                // What was known of a folded node before it grew again is less than what is known now.
+                let n = node.n() + 1;
+                node.set_ending(Some(ending));
+                node.settle(n, value);
+                if ending != Ending::TwoFold {
+                    let bound = bound_of(value);
+                    node.set_bounds(Bounds { lower: bound, upper: bound });
                 }
             }
-            self.tree.add(node, 1, visit);
         }
-        self.in_flight -= 1;
-        self.counts.playouts += 1;
-        self.counts.depth_sum += event.plies() as u64 + 1;
-        event.path.clear();
-        event.leaf = None;
+        true
     }
 
-    /// Copies what a parent keeps of its child into the edge between them. `plies` is the parent's distance from the
-    /// root.
-    pub(super) fn refresh_edge(&mut self, step: &Step, plies: usize) {
-        let visit = self.tree.visit(step.visit);
-        let Some(child) = visit.child else { return };
-        if self.tree.n(child) == 0 {
-            self.tree.set_visit(step.visit, Visit { q: f32::NAN, ..visit });
-            return;
+    /// The second half of [`Search::answer`], for many events at once: each of them settled, or
+    /// [`Known`](super::Gathered::Known). Where they share ancestors, each ancestor is written once. Their order changes;
+    /// other events are left as they are.
+    pub fn bring_back<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
+        if events.len() > 1 {
+            events.sort_unstable_by(|a, b| path_of(a.borrow()).cmp(path_of(b.borrow())));
         }
-        let mean = self.tree.mean(child);
-        let q = Value { wl: -mean.wl, ..mean }.q(self.draw_score_at(plies));
-        self.tree.set_visit(step.visit, Visit { q, m: mean.m, ..visit });
+        let mut deepest = 0;
+        for event in events.iter_mut() {
+            let event = event.borrow_mut();
+            if !self.begin_to_climb(event) {
+                event.path.clear();
+            }
+            deepest = deepest.max(event.path.len());
+        }
+        for plies in (0..deepest).rev() {
+            self.lift_all(events, plies);
+        }
+        for event in events {
+            event.borrow_mut().finish();
+        }
     }
 
-    /// What the children prove of a node, written into it.
-    fn prove(&mut self, node: NodeId, child_m: f32) -> Proof {
+    /// Counts the visit at the leaf; `false` for an event that has nothing to bring back.
+    fn begin_to_climb<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> bool {
+        let Some(leaf) = event.leaf.filter(|_| event.epoch == self.epoch) else { return false };
+        match event.stage {
+            Stage::Answered { value: None, proven } => {
+                event.proving = (proven && self.params.sticky_endgames).then(|| self.repository.lock(leaf).mean().m);
+                true
+            }
+            Stage::Answered { .. } | Stage::Known { counts_there: false } => true,
+            Stage::Known { counts_there: true } => {
+                let mut node = self.repository.lock(leaf);
+                let mean = node.mean();
+                if node.ending().is_some() {
+                    node.add(1, Sums::of(mean, 1));
+                } else {
+                    // The path could not get longer. Without room, what lies below is one visit short.
+                    node.regrow(1, mean);
+                }
+                true
+            }
+            Stage::Idle | Stage::Leaf | Stage::Collided => false,
+        }
+    }
+
+    /// Brings visits to the nodes `plies` below the root, from those one ply deeper.
+    fn lift_all<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E], plies: usize) {
+        let mut rest = events;
+        while let Some(first) = rest.first() {
+            let Some(node) = first.borrow().path.get(plies).map(|step| step.node) else {
+                rest = &mut rest[1..];
+                continue;
+            };
+            let ours = |event: &E| event.borrow().path.get(plies).is_some_and(|step| step.node == node);
+            let count = rest.iter().take_while(|event| ours(event)).count();
+            let (group, others) = rest.split_at_mut(count);
+            self.lift_node(group, node, plies);
+            rest = others;
+        }
+    }
+
+    /// All events of the group come back through `node`.
+    fn lift_node<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, group: &mut [E], node: Key, plies: usize) {
+        let mut here = self.repository.lock(node);
+        let (all, mut sums, mut proving) = (group.len() as u32, Sums::default(), None);
+        let mut rest = &mut *group;
+        while let Some(first) = rest.first() {
+            let at = first.borrow().path[plies].at;
+            let count = rest.iter().take_while(|event| event.borrow().path[plies].at == at).count();
+            let (same_edge, others) = rest.split_at_mut(count);
+            let lifted = self.lift_edge(&mut here, same_edge, at.into(), plies);
+            sums = sums.plus(lifted.sums);
+            proving = lifted.proving.or(proving);
+            rest = others;
+        }
+        if here.ending().is_some() {
+            // Proven meanwhile by another playout: all its visits are worth the same.
+            let mean = here.mean();
+            here.add(all as i32, Sums::of(mean, all));
+            proving = None;
+        } else {
+            here.add(all as i32, sums);
+            proving = proving.filter(|_| plies > 0).and_then(|m| self.prove(&mut here, m));
+        }
+        drop(here);
+        for event in group {
+            event.borrow_mut().proving = proving;
+        }
+    }
+
+    /// Refreshes one edge, on which some visits have come back.
+    fn lift_edge<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(
+        &self,
+        here: &mut R::Node<'_>,
+        events: &mut [E],
+        at: usize,
+        plies: usize,
+    ) -> Lifted {
+        let before = here.visit(at);
+        let mut after = Visit { in_flight: before.in_flight - events.len() as u16, ..before };
+        let mut proving = events.iter().find_map(|event| event.borrow().proving);
+        let child = here.child(at).map(|child| self.repository.lock(child)).filter(|child| child.n() > 0);
+        match child {
+            Some(child) => {
+                let mean = child.mean();
+                after.value = Some(EdgeValue::of_child(mean));
+                if child.bounds().closed() && child.ending().is_some() {
+                    // A move after which the opponent wins for certain attracts no visits any more.
+                    if child.bounds().lower == Bound::Win {
+                        after.prior = 0;
+                    }
+                    if after.value != before.value && self.params.sticky_endgames {
+                        proving = proving.or(Some(mean.m));
+                    }
+                }
+            }
+            None => {
+                // The tree had no room for the leaf.
+                for event in events {
+                    let event = event.borrow();
+                    if let (Stage::Answered { value: Some(value), .. }, true) =
+                        (event.stage, event.path.len() == plies + 1)
+                    {
+                        after.value = Some(mixed(&before, value));
+                    }
+                }
+            }
+        }
+        here.set_visit(at, after);
+        Lifted { sums: after.contribution().minus(before.contribution()), proving }
+    }
+
+    /// Writes into a node what its children prove. Gives back the moves left that its parents hear of, if anything
+    /// is proven.
+    fn prove(&self, node: &mut R::Node<'_>, child_m: f32) -> Option<f32> {
         let children = self.children(node);
         if children.bounds == Bounds::OPEN {
-            return Proof::None;
+            return None;
         }
-        self.tree.set_bounds(node, children.bounds);
-        let Bounds { lower, upper } = children.bounds;
-        if lower != upper {
-            return Proof::Bounds;
+        node.set_bounds(children.bounds);
+        if !children.bounds.closed() {
+            return Some(child_m + 1.0);
         }
+        let bound = children.bounds.upper;
         // The shortest win is not known, the longest loss is.
-        let m = if upper == Bound::Loss { children.longest_loss.max(child_m) } else { child_m };
-        let (n, before) = (self.tree.n(node), self.tree.sums(node));
-        let after = Sums::of(Value { m: m + 1.0, ..upper.value() }, n);
-        self.tree.set_sums(node, n, after);
-        self.tree.set_ending(node, Some(if children.by_tablebase { Ending::Tablebase } else { Ending::Game }));
-        Proof::Ended(upper, after.minus(before))
+        let m = if bound == Bound::Loss { children.longest_loss.max(child_m) } else { child_m } + 1.0;
+        let n = node.n();
+        node.settle(n, Value { m, ..bound.value() });
+        node.set_ending(Some(if children.by_tablebase { Ending::Tablebase } else { Ending::Game }));
+        Some(m)
     }
 
     /// The children's bounds together, from the side to move at their parent.
-    fn children(&self, node: NodeId) -> Children {
-        let tree = &self.tree;
+    fn children(&self, node: &R::Node<'_>) -> Children {
         let mut all = Children {
             bounds: Bounds { lower: Bound::Loss, upper: Bound::Loss },
             longest_loss: 0.0,
             by_tablebase: false,
         };
-        for (_, visit) in tree.visits(node) {
-            let bounds = visit.child.map_or(Bounds::OPEN, |child| tree.bounds(child).flipped());
-            let by_tablebase = visit.child.is_some_and(|child| tree.ending(child) == Some(Ending::Tablebase));
+        for at in 0..node.visited_count() {
+            let Some(child) = node.child(at).map(|child| self.repository.lock(child)) else {
+                all.join(Bounds::OPEN);
+                continue;
+            };
+            let bounds = child.bounds().flipped();
+            let by_tablebase = child.ending() == Some(Ending::Tablebase);
             if bounds.lower == Bound::Win && !by_tablebase {
                 // A mate is as good as it gets, whatever tablebases say of other moves.
                 return Children { bounds, by_tablebase: false, ..all };
@@ -212,23 +370,14 @@ impl Search<'_> {
             all.join(bounds);
             all.by_tablebase |= by_tablebase;
             if bounds.upper == Bound::Loss {
-                all.longest_loss = all.longest_loss.max(visit.child.map_or(0.0, |child| tree.mean(child).m));
+                all.longest_loss = all.longest_loss.max(child.mean().m);
             }
         }
-        if tree.visited_count(node) < tree.edge_count(node) {
+        if node.visited_count() < node.edge_count() {
             all.join(Bounds::OPEN);
         }
         all
     }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Proof {
-    None,
-    /// Something is excluded.
-    Bounds,
-    /// The result is certain; by how much that changes the sums of the visits so far.
-    Ended(Bound, Sums),
 }
 
 struct Children {
@@ -243,3 +392,28 @@ impl Children {
         self.bounds.upper = self.bounds.upper.max(child.upper);
     }
 }
+
+fn answered(verdict: Verdict, value: Option<Value>) -> Stage {
+    Stage::Answered { value, proven: matches!(verdict, Verdict::Terminal(_, Ending::Game | Ending::Tablebase)) }
+}
+
+fn bound_of(value: Value) -> Bound {
+    match value.wl {
+        wl if wl > 0.0 => Bound::Win,
+        wl if wl < 0.0 => Bound::Loss,
+        _ => Bound::Draw,
+    }
+}
+
+/// What an edge keeps when one more visit, of a child that is not kept, was worth `value`.
+fn mixed(before: &Visit, value: Value) -> EdgeValue {
+    let n = before.completed();
+    let Some(kept) = before.value else { return EdgeValue::of_child(Sums::in_range(value)) };
+    EdgeValue::of_child(Sums::of(kept.at_child(), n).plus(Sums::of(value, 1)).mean(n + 1))
+}
+
+/// What events are sorted by, so that those with common ancestors stand together.
+fn path_of<const PLIES: usize>(event: &Event<PLIES>) -> impl Iterator<Item = u16> + '_ {
+    event.path.iter().map(|step| step.at)
+}
+

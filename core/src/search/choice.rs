@@ -1,8 +1,9 @@
 //! Which move is best, and what follows it.
 
+use super::view::EdgeView;
 use super::{MAX_ROOT_MOVES, Search};
 use crate::evaluate::{Ending, Move};
-use crate::tree::{Bound, EdgeView, NodeView};
+use crate::repository::{Bound, Repository};
 use core::cmp::Ordering;
 use heapless::{Vec, VecView};
 
@@ -16,10 +17,10 @@ enum Certainty {
     Mates,
 }
 
-fn certainty(edge: &EdgeView<'_>) -> Certainty {
+fn certainty<R: Repository>(edge: &EdgeView<'_, R>) -> Certainty {
     let bounds = edge.bounds();
     match edge.ending() {
-        Some(ending) if edge.completed() > 0 && bounds.lower == bounds.upper => match (bounds.lower, ending) {
+        Some(ending) if edge.completed() > 0 && bounds.closed() => match (bounds.lower, ending) {
             (Bound::Win, Ending::Tablebase) => Certainty::TablebaseWin,
             (Bound::Win, _) => Certainty::Mates,
             (Bound::Loss, Ending::Tablebase) => Certainty::TablebaseLoss,
@@ -30,79 +31,86 @@ fn certainty(edge: &EdgeView<'_>) -> Certainty {
     }
 }
 
-fn shorter(a: &EdgeView<'_>, b: &EdgeView<'_>) -> Ordering {
+fn shorter<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>) -> Ordering {
     b.m().unwrap_or(0.0).total_cmp(&a.m().unwrap_or(0.0))
 }
 
 /// `Greater` if `a` is the better move to play: certain wins first, then visits, Q and prior, certain losses last.
-fn better(a: &EdgeView<'_>, b: &EdgeView<'_>) -> Ordering {
+fn better<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, draw_score: f32) -> Ordering {
     let (certain_a, certain_b) = (certainty(a), certainty(b));
     let by_length = || match certain_a {
         Certainty::Mates | Certainty::TablebaseWin => shorter(a, b),
         Certainty::Mated | Certainty::TablebaseLoss => shorter(b, a),
-        Certainty::Open => between_open(a, b),
+        Certainty::Open => between_open(a, b, draw_score),
     };
     certain_a.cmp(&certain_b).then_with(by_length)
 }
 
-fn between_open(a: &EdgeView<'_>, b: &EdgeView<'_>) -> Ordering {
-    let drawn = |e: &EdgeView<'_>| e.ending().filter(|_| e.completed() > 0);
+fn between_open<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, draw_score: f32) -> Ordering {
+    let drawn = |e: &EdgeView<'_, R>| e.ending().filter(|_| e.completed() > 0);
     if let (Some(a_by), Some(b_by)) = (drawn(a), drawn(b)) {
         let by_rule = |by| by != Ending::Tablebase;
         return by_rule(a_by).cmp(&by_rule(b_by)).then_with(|| shorter(a, b));
     }
-    let q = |e: &EdgeView<'_>| e.q().unwrap_or(f32::NEG_INFINITY);
+    let q = |e: &EdgeView<'_, R>| e.q(draw_score).unwrap_or(f32::NEG_INFINITY);
     a.completed().cmp(&b.completed()).then_with(|| q(a).total_cmp(&q(b))).then_with(|| a.p.total_cmp(&b.p))
 }
 
-/// The best edge; of equals the one with the larger prior, which stands first.
-fn best_of<'a>(edges: impl Iterator<Item = EdgeView<'a>>) -> Option<EdgeView<'a>> {
-    edges.reduce(|best, edge| if better(&edge, &best) == Ordering::Greater { edge } else { best })
+/// The best edge; of equals the first.
+fn best_of<'a, R: Repository>(
+    edges: impl Iterator<Item = EdgeView<'a, R>>,
+    draw_score: f32,
+) -> Option<EdgeView<'a, R>> {
+    edges.reduce(|best, edge| if better(&edge, &best, draw_score) == Ordering::Greater { edge } else { best })
 }
 
-impl Search<'_> {
-    /// The move to play: `None` before the first playout and where the game has ended.
+impl<R: Repository> Search<R> {
+    /// The move to play: `None` before a move has been visited.
     pub fn best_move(&self) -> Option<Move> {
-        self.best_edge().map(|edge| edge.mv)
+        self.best_edge()?.mv
     }
 
-    /// The edge of the move to play.
-    pub fn best_edge(&self) -> Option<EdgeView<'_>> {
-        best_of(self.root_edges()?)
+    /// The edge of the move to play: `None` before the first playout and where the game has ended. An edge that nobody
+    /// visited has no move, only its place in the game's list.
+    pub fn best_edge(&self) -> Option<EdgeView<'_, R>> {
+        best_of(self.root_edges()?, self.params().draw_score)
     }
 
-    /// The best `ranked.capacity()` root moves that may be searched, best first.
-    pub fn rank_root(&self, ranked: &mut VecView<Move>) {
+    /// The best `ranked.capacity()` root edges that may be searched, best first.
+    pub fn rank_root<'a>(&'a self, ranked: &mut VecView<EdgeView<'a, R>>) {
         ranked.clear();
         let Some(edges) = self.root_edges() else { return };
-        let mut sorted: Vec<EdgeView<'_>, MAX_ROOT_MOVES> = edges.take(MAX_ROOT_MOVES).collect();
+        let mut sorted: Vec<EdgeView<'_, R>, MAX_ROOT_MOVES> = edges.take(MAX_ROOT_MOVES).collect();
         // Insertion sort: stable, and the list is nearly in order already.
         for i in 1..sorted.len() {
             let mut at = i;
-            while at > 0 && better(&sorted[at], &sorted[at - 1]) == Ordering::Greater {
+            while at > 0 && better(&sorted[at], &sorted[at - 1], self.params().draw_score) == Ordering::Greater {
                 sorted.swap(at, at - 1);
                 at -= 1;
             }
         }
         for edge in sorted.iter().take(ranked.capacity()) {
-            let _ = ranked.push(edge.mv);
+            let _ = ranked.push(*edge);
         }
     }
 
-    /// The line that begins with the root move `first`, each side playing its best move, as far as nodes have visits
-    /// or `line` has room.
-    pub fn pv(&self, first: Move, line: &mut VecView<Move>) {
+    /// The line that begins with a root edge, each side playing its best move, as far as nodes have visits or `line` has
+    /// room. An edge that nobody visited has no line.
+    pub fn pv(&self, first: &EdgeView<'_, R>, line: &mut VecView<Move>) {
         line.clear();
-        let Some(mut edge) = self.root().and_then(|root| root.edges().find(|e| e.mv == first)) else { return };
-        while line.push(edge.mv).is_ok() {
+        let mut edge = *first;
+        let mut draw_score = self.params().draw_score;
+        while let Some(mv) = edge.mv
+            && line.push(mv).is_ok()
+        {
+            draw_score = -draw_score;
             let Some(child) = edge.child().filter(|child| child.n() > 0) else { return };
-            let Some(next) = best_of(child.edges()).filter(|next| next.completed() > 0) else { return };
+            let Some(next) = best_of(child.edges(), draw_score).filter(|next| next.completed() > 0) else { return };
             edge = next;
         }
     }
 
-    fn root_edges(&self) -> Option<impl Iterator<Item = EdgeView<'_>>> {
-        let root: NodeView<'_> = self.root()?;
-        Some(root.edges().filter(|edge| self.is_root_move(edge.mv)))
+    fn root_edges(&self) -> Option<impl Iterator<Item = EdgeView<'_, R>>> {
+        Some(self.root()?.edges().filter(|edge| self.may_play(edge)))
     }
 }

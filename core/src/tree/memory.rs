@@ -1,92 +1,51 @@
-//! The memory of a tree, and which of it is in use.
+//! The memory of a tree, and taking and freeing nodes in it.
 
+use super::graph::{Graph, GraphWords};
+use super::heap::{Heap, MOST_WORDS};
+use super::node::{Locked, LIVE, NEW, STATE};
 use super::pool::Pool;
+use super::record::MOST_CHILDREN;
+use crate::repository::{Key, Node, Repository, Visit};
+use crate::sync::{AtomicU32, acquire, get, set};
+use core::num::NonZeroU64;
 
 /// A node's record; its words are named in `node.rs`.
-pub type NodeWords = [u32; 10];
-
-/// A piece of an edge list or of a visit list: seven edges, or two visited edges, and a link to the next piece.
-///
-/// Lists of one block size mean that freed memory always fits what comes next: nothing can fragment.
-pub type Block = [u32; 8];
+pub type NodeWords = [AtomicU32; 5];
 
 /// Bytes of a node without its edges.
-pub const NODE_BYTES: usize = size_of::<NodeWords>();
+pub const NODE_BYTES: usize = size_of::<[u32; 5]>();
 
-/// Bytes of a block. A node with 30 legal moves has five blocks of edges, and one for every two edges visited.
-pub const BLOCK_BYTES: usize = size_of::<Block>();
+/// A freed node keeps the list of free nodes in this word, and one that is about to be freed the list of those.
+const LINK: usize = 3;
 
-/// Memory for a tree whose capacity is known at compile time.
-///
-/// A `static` can hold it: in a `Mutex` with std, in a `static_cell::ConstStaticCell` without.
-///
-/// ```
-/// use oncilla_core::search::{Params, Search};
-/// use oncilla_core::tree::TreeMemory;
-/// use std::sync::Mutex;
-///
-/// static MEMORY: Mutex<TreeMemory<1000, 5000>> = Mutex::new(TreeMemory::new());
-///
-/// let mut memory = MEMORY.lock().unwrap();
-/// let search = Search::new(memory.lend(), Params::default());
-/// assert_eq!(search.tree().node_capacity(), 1000);
-/// ```
-///
-/// A chess node takes about five blocks, so `BLOCKS` is best five times `NODES`. Each leaf in flight keeps
-/// `⌈max_edges / 7⌉ + 1` blocks free for the edges that its answer may bring, so
-/// [`Params::max_edges`](crate::search::Params::max_edges) should be the game's own; with room for fewer than some ten
-/// times that, little of a tree can grow.
-pub struct TreeMemory<const NODES: usize, const BLOCKS: usize> {
-    nodes: [NodeWords; NODES],
-    blocks: [Block; BLOCKS],
-}
-
-impl<const NODES: usize, const BLOCKS: usize> TreeMemory<NODES, BLOCKS> {
-    /// Memory that no tree uses yet. All zero, so that a `static` needs no room in the program's image.
-    pub const fn new() -> Self {
-        const { assert!(NODES > 0 && BLOCKS > 0 && NODES < u32::MAX as usize && BLOCKS < (u32::MAX / 2) as usize) };
-        Self { nodes: [[0; 10]; NODES], blocks: [[0; 8]; BLOCKS] }
-    }
-
-    /// An empty tree in this memory.
-    pub fn lend(&mut self) -> Tree<'_> {
-        Tree::new(&mut self.nodes, &mut self.blocks)
-    }
-}
-
-impl<const NODES: usize, const BLOCKS: usize> Default for TreeMemory<NODES, BLOCKS> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// A tree in lent memory.
+/// A tree (or a graph) in lent memory.
 pub struct Tree<'m> {
-    pub(super) nodes: &'m mut [NodeWords],
-    pub(super) blocks: &'m mut [Block],
-    pub(super) node_pool: Pool,
-    pub(super) block_pool: Pool,
+    pub(super) nodes: &'m [NodeWords],
+    pub(super) words: &'m [AtomicU32],
+    pub(super) pool: Pool,
+    pub(super) heap: Heap,
+    graph: Option<Graph<'m>>,
 }
 
 impl<'m> Tree<'m> {
-    /// An empty tree with room for `nodes.len()` nodes and `blocks.len()` pieces of edge lists (beyond 2³¹ of either,
-    /// the rest is not used). What the memory held before does not matter.
-    pub fn new(nodes: &'m mut [NodeWords], blocks: &'m mut [Block]) -> Self {
-        const MOST: usize = (u32::MAX / 2) as usize;
-        let nodes = if nodes.len() > MOST { &mut nodes[..MOST] } else { nodes };
-        let blocks = if blocks.len() > MOST { &mut blocks[..MOST] } else { blocks };
-        Self { nodes, blocks, node_pool: Pool::default(), block_pool: Pool::default() }
+    /// An empty tree with room for `nodes.len()` nodes, and `words` for their edges (beyond 2³⁰ of either, the rest is
+    /// not used). What the memory held before does not matter, but nobody else may use it: that would be safe, and
+    /// senseless.
+    pub fn new(nodes: &'m [NodeWords], words: &'m [AtomicU32]) -> Self {
+        let nodes = &nodes[..nodes.len().min(MOST_CHILDREN)];
+        let words = &words[..words.len().min(MOST_WORDS)];
+        let mut tree = Self { nodes, words, pool: Pool::new(), heap: Heap::new(), graph: None };
+        tree.clear();
+        tree
     }
 
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.node_pool = Pool::default();
-        self.block_pool = Pool::default();
-    }
-
-    /// Nodes in the tree.
-    pub fn live_nodes(&self) -> usize {
-        self.node_pool.live()
+    /// The same as a graph: positions that are reached on several paths have one node. Room is for as many nodes as
+    /// `graph` is long.
+    pub fn new_graph(nodes: &'m [NodeWords], words: &'m [AtomicU32], graph: &'m [GraphWords]) -> Self {
+        let mut tree = Self::new(&nodes[..nodes.len().min(graph.len())], words);
+        tree.graph = Some(Graph::new(graph));
+        tree.clear();
+        tree
     }
 
     /// Nodes that there is room for.
@@ -94,24 +53,174 @@ impl<'m> Tree<'m> {
         self.nodes.len()
     }
 
-    /// Blocks in use.
-    pub fn live_blocks(&self) -> usize {
-        self.block_pool.live()
+    /// Words that there are for edges.
+    pub fn word_capacity(&self) -> usize {
+        self.words.len()
     }
 
-    /// Blocks that there are.
-    pub fn block_capacity(&self) -> usize {
-        self.blocks.len()
+    /// Words in use by edges.
+    pub fn live_words(&self) -> usize {
+        self.heap.live() as usize
     }
 
     /// Bytes in use by nodes and their edges.
     pub fn live_bytes(&self) -> usize {
-        self.live_nodes() * NODE_BYTES + self.live_blocks() * BLOCK_BYTES
+        let graph = if self.graph.is_some() { size_of::<GraphWords>() } else { 0 };
+        self.live_nodes() * (NODE_BYTES + graph) + self.live_words() * 4
     }
 
-    /// How full the fuller of the two pools is, per mille (UCI's `hashfull`).
+    /// How full the fuller of the two memories is, per mille (UCI's `hashfull`).
     pub fn permille_full(&self) -> u32 {
         let permille = |live: usize, all: usize| (live as u64 * 1000 / all.max(1) as u64) as u32;
-        permille(self.live_nodes(), self.nodes.len()).max(permille(self.live_blocks(), self.blocks.len()))
+        permille(self.live_nodes(), self.nodes.len()).max(permille(self.live_words(), self.words.len()))
+    }
+
+    pub(super) fn node(&self, slot: u32) -> &'m NodeWords {
+        &self.nodes[slot as usize]
+    }
+
+    /// One link to the node less. When it was the last one the node, and all that hangs on it alone, is freed.
+    fn release(&self, slot: u32) -> usize {
+        let mut freed = 0;
+        let mut first = self.unlink(slot, 0);
+        while first != 0 {
+            let slot = first - 1;
+            first = get(&self.node(slot)[LINK]);
+            first = self.unlink_children(slot, first);
+            self.drop_node(slot);
+            freed += 1;
+        }
+        freed
+    }
+
+    /// Takes a link from a node; puts the node before `first` in the list of those to be freed if it was the last.
+    fn unlink(&self, slot: u32, first: u32) -> u32 {
+        if self.graph.as_ref().is_some_and(|graph| graph.unlink(slot) > 0) {
+            return first;
+        }
+        set(&self.node(slot)[LINK], first);
+        slot + 1
+    }
+
+    fn unlink_children(&self, slot: u32, mut first: u32) -> u32 {
+        let count = self.lock(key(slot)).visited_count();
+        for at in 0..count {
+            let child = self.lock(key(slot)).child(at);
+            if let Some(child) = child {
+                first = self.unlink(slot_of(child), first);
+            }
+        }
+        first
+    }
+
+    /// Gives back the memory of one node that nobody links to.
+    fn drop_node(&self, slot: u32) {
+        if let Some(graph) = &self.graph {
+            graph.forget(slot);
+        }
+        let mut node = self.lock(key(slot));
+        node.give_arrays();
+        node.die();
+        drop(node);
+        self.pool.give(slot + 1, &self.node(slot)[LINK]);
+    }
+}
+
+fn key(slot: u32) -> Key {
+    // A slot plus 1 is not 0.
+    Key(NonZeroU64::MIN.saturating_add(u64::from(slot)))
+}
+
+pub(super) fn key_of_link(link: u32) -> Option<Key> {
+    NonZeroU64::new(u64::from(link)).map(Key)
+}
+
+pub(super) fn slot_of(key: Key) -> u32 {
+    (key.0.get() - 1) as u32
+}
+
+impl<'m> Repository for Tree<'m> {
+    type Node<'r>
+        = Locked<'r, 'm>
+    where
+        Self: 'r;
+
+    #[inline]
+    fn lock(&self, key: Key) -> Locked<'_, 'm> {
+        let words = self.node(slot_of(key));
+        let state = acquire(&words[STATE], super::node::LOCKED);
+        Locked::new(self, words, state)
+    }
+
+    fn create(&self, _parent: Option<(Key, u16)>) -> Option<Key> {
+        let link = self.pool.take(self.nodes.len(), |slot| &self.nodes[slot as usize][LINK])?;
+        let words = self.node(link - 1);
+        set(&words[1], 0);
+        crate::sync::release(&words[STATE], NEW);
+        if let Some(graph) = &self.graph {
+            graph.begin(link - 1);
+        }
+        key_of_link(link)
+    }
+
+    fn discard(&self, key: Key) {
+        self.drop_node(slot_of(key));
+    }
+
+    fn join(&self, node: Key, position: u64, edges: usize) -> Option<Key> {
+        let graph = self.graph.as_ref()?;
+        let same = |slot: u32| {
+            let other = self.lock(key(slot));
+            other.is_expanded() && other.edge_count() == edges
+        };
+        graph.join(slot_of(node), position, same).map(key)
+    }
+
+    fn is_graph(&self) -> bool {
+        self.graph.is_some()
+    }
+
+    fn clear(&mut self) {
+        self.pool = Pool::new();
+        self.heap.clear(self.words);
+        if let Some(graph) = &mut self.graph {
+            graph.clear();
+        }
+    }
+
+    fn fold(&mut self, parent: Key, at: usize) -> usize {
+        let mut node = self.lock(parent);
+        let child = node.child(at);
+        node.set_child(at, None);
+        drop(node);
+        child.map_or(0, |child| self.release(slot_of(child)))
+    }
+
+    fn free(&mut self, root: Key) -> usize {
+        self.release(slot_of(root))
+    }
+
+    fn free_below(&mut self, proven: Key) -> usize {
+        let node = self.lock(proven);
+        let flying = node.visits().any(|visit: Visit| visit.in_flight > 0);
+        let count = node.visited_count();
+        drop(node);
+        if flying {
+            return 0;
+        }
+        let freed = (0..count).map(|at| self.fold(proven, at)).sum();
+        self.lock(proven).become_leaf();
+        freed
+    }
+
+    fn scan(&self, cursor: u64) -> Option<(Key, u64)> {
+        let used = self.pool.high_water();
+        let live = |slot: &u32| get(&self.node(*slot)[STATE]) & LIVE != 0;
+        let slot = (u32::try_from(cursor).ok()?..used).find(live)?;
+        Some((key(slot), u64::from(slot) + 1))
+    }
+
+    fn live_nodes(&self) -> usize {
+        self.pool.live()
     }
 }

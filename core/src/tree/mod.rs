@@ -1,21 +1,26 @@
-//! The node repository: nodes and edges in two pools of fixed-size records.
+//! The node repository that searches use: compressed, in memory that is fixed before it starts.
 //!
-//! Values are never fetched whole: a node is read and updated in parts, through the methods of [`Tree`], so that the
-//! records can change their form without anybody outside noticing.
+//! A node is five words. One that was visited once has no more than that and its priors, two bytes for each legal move;
+//! most nodes of a search are such leaves. With the first visit of a child it becomes a branch: N, the sums and the
+//! records of its visited edges, twenty bytes each, move to an array of their own that grows with them.
 //!
-//! The edges of a node are sorted by prior, and PUCT visits those without a visit in that order. Hence the visited
-//! edges are a prefix of the list, and what only a visited edge has (its N, the cached Q, the child's slot) is kept
-//! in a second list that is as long as that prefix.
+//! All of it is 32-bit atomics, so threads share it by `&`, and no code here is `unsafe`. A bit in each node's first word
+//! is its lock.
 
+#[cfg(not(loom))]
+mod capacity;
+mod graph;
+mod heap;
 mod memory;
 mod node;
 mod pool;
 pub mod prior;
+mod record;
 mod sums;
-mod view;
 
-pub use memory::{BLOCK_BYTES, Block, NODE_BYTES, NodeWords, Tree, TreeMemory};
-pub use node::{Bound, Bounds, EDGES_PER_BLOCK, MAX_EDGES};
-pub(crate) use node::{NodeId, Visit, VisitRef};
-pub(crate) use sums::Sums;
-pub use view::{EdgeView, NodeView};
+#[cfg(not(loom))]
+pub use capacity::TreeMemory;
+pub use graph::GraphWords;
+pub use memory::{NODE_BYTES, NodeWords, Tree};
+pub use node::{Locked, MAX_EDGES};
+pub use sums::Sums;

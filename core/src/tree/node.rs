@@ -1,211 +1,301 @@
-//! Reading and updating the parts of a node.
+//! A locked node: reading and updating its parts.
 
-use super::memory::{Block, NodeWords, Tree};
-use super::pool::NONE;
+use super::heap::Array;
+use super::memory::{NodeWords, Tree, key_of_link, slot_of};
 use super::prior;
+use super::record::{self, RECORD};
 use super::sums::Sums;
-use crate::evaluate::{Ending, Move, MoveLogit, Value};
-use core::cmp::Reverse;
+use crate::evaluate::{Ending, Value};
+use crate::repository::{Bound, Bounds, Key, Naming, Node, Visit};
+use crate::sync::{AtomicU32, get, release, set};
 
-/// A node's slot. Never 0, so that an `Option` of it takes no more room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NodeId(core::num::NonZeroU32);
-
-impl NodeId {
-    pub(super) fn from_link(link: u32) -> Option<Self> {
-        core::num::NonZeroU32::new(link).map(Self)
-    }
-
-    pub(super) fn link(self) -> u32 {
-        self.0.get()
-    }
-
-    fn slot(self) -> usize {
-        self.0.get() as usize - 1
-    }
-}
-
-// The words of a node. A freed node keeps the list of free nodes in its first word.
-const N: usize = 0;
-const EDGES: usize = 1;
-const VISITS: usize = 2;
-const STATE: usize = 3;
-const SUMS: usize = 4;
-const _: () = assert!(SUMS + Sums::WORDS == size_of::<NodeWords>() / 4);
+// The words of a node.
+pub(super) const STATE: usize = 0;
+/// The array of priors. Of a node that ended and has no branch: N.
+const PRIORS: usize = 1;
+/// Without a branch: the value of the only visit. With one: its array …
+const VALUE: usize = 2;
+const BRANCH_ARRAY: usize = VALUE;
+/// … the edge to be visited next: its prior's code, and above it its index …
+const UPCOMING: usize = 3;
+/// … and how many records there are (low half), and room for how many.
+const RECORDS: usize = 4;
 
 // The bits of STATE.
-const COUNT_MASK: u32 = 0x3ff;
-const VISITED_SHIFT: u32 = 10;
-const ENDING_SHIFT: u32 = 20;
-const LOWER_SHIFT: u32 = 22;
-const UPPER_SHIFT: u32 = 24;
+pub(super) const LOCKED: u32 = 1;
+pub(super) const LIVE: u32 = 1 << 1;
+const EXPANDED: u32 = 1 << 2;
+const PENDING: u32 = 1 << 3;
+const REGROWN: u32 = 1 << 4;
+const PINNED: u32 = 1 << 5;
+const BRANCH: u32 = 1 << 6;
+const ENDING_SHIFT: u32 = 8;
+const LOWER_SHIFT: u32 = 10;
+const UPPER_SHIFT: u32 = 12;
 const TWO_BITS: u32 = 3;
-const LIVE: u32 = 1 << 26;
-const EXPANDED: u32 = 1 << 27;
-const PENDING: u32 = 1 << 28;
-const REGROWN: u32 = 1 << 29;
-const PINNED: u32 = 1 << 30;
+const COUNT_SHIFT: u32 = 16;
+/// The state of a node without visits.
+pub(super) const NEW: u32 = LIVE | (Bound::Win as u32) << UPPER_SHIFT;
 
-/// Most edges a node can have: the counts have ten bits.
-pub const MAX_EDGES: usize = COUNT_MASK as usize;
+/// Most edges a node can have. Go on a 19×19 board has 362.
+pub const MAX_EDGES: usize = 1023;
 
-// A block of edges or visits: its last word links to the next one.
-const NEXT: usize = size_of::<Block>() / 4 - 1;
-/// Edges of one word each: the move above the packed prior.
-pub const EDGES_PER_BLOCK: usize = NEXT;
-/// Visited edges of three words each: N, Q, child; and both moves left in one word.
-pub const VISITS_PER_BLOCK: usize = 2;
-const VISIT_WORDS: usize = 3;
-const BOTH_M: usize = VISITS_PER_BLOCK * VISIT_WORDS;
+// The words of a branch.
+const N: usize = 0;
+const SUMS: usize = 1;
+const FIRST_RECORD: usize = SUMS + Sums::WORDS;
 
-/// Moves left of a visited edge are kept in 1/32 ply, at most 2,047.
-const M_ONE: f32 = 32.0;
+/// A prior's code in an array of priors: 0 for an edge that has a record. No prior packs to the largest number.
+const HAS_RECORD: u16 = 0;
 
-/// A result that is certain, seen from the side to move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Bound {
-    /// The side to move loses.
-    Loss,
-    /// A draw.
-    Draw,
-    /// The side to move wins.
-    Win,
+/// Records that there is room for after so many are full: half as many again.
+fn grown(records: usize) -> usize {
+    records + records / 2 + 1
 }
 
-impl Bound {
-    fn from_bits(bits: u32) -> Self {
-        match bits & TWO_BITS {
-            0 => Self::Loss,
-            1 => Self::Draw,
-            _ => Self::Win,
+/// A node of a [`Tree`] under its lock.
+pub struct Locked<'t, 'm> {
+    tree: &'t Tree<'m>,
+    words: &'m NodeWords,
+    state: u32,
+}
+
+impl Drop for Locked<'_, '_> {
+    #[inline]
+    fn drop(&mut self) {
+        release(&self.words[STATE], self.state);
+    }
+}
+
+impl<'t, 'm> Locked<'t, 'm> {
+    #[inline]
+    pub(super) fn new(tree: &'t Tree<'m>, words: &'m NodeWords, state: u32) -> Self {
+        Self { tree, words, state }
+    }
+
+    fn flag(&self, flag: u32) -> bool {
+        self.state & flag != 0
+    }
+
+    fn set_flag(&mut self, flag: u32, on: bool) {
+        self.state = if on { self.state | flag } else { self.state & !flag };
+    }
+
+    fn two_bits(&self, shift: u32) -> u32 {
+        self.state >> shift & TWO_BITS
+    }
+
+    fn set_two_bits(&mut self, shift: u32, bits: u32) {
+        self.state = self.state & !(TWO_BITS << shift) | bits << shift;
+    }
+
+    /// The words of the branch from the first on.
+    #[inline]
+    fn branch(&self) -> &'m [AtomicU32] {
+        &self.tree.words[get(&self.words[BRANCH_ARRAY]) as usize..]
+    }
+
+    #[inline]
+    fn records(&self) -> usize {
+        if self.flag(BRANCH) { (get(&self.words[RECORDS]) & 0xffff) as usize } else { 0 }
+    }
+
+    fn set_records(&mut self, records: usize, room: usize) {
+        set(&self.words[RECORDS], records as u32 | (room as u32) << 16);
+    }
+
+    #[inline]
+    fn record_words(&self) -> &'m [[AtomicU32; RECORD]] {
+        if !self.flag(BRANCH) {
+            return &[];
+        }
+        let records = self.records();
+        let (all, _) = self.branch()[FIRST_RECORD..][..records * RECORD].as_chunks::<RECORD>();
+        all
+    }
+
+    fn priors(&self) -> &'m [AtomicU32] {
+        let first = get(&self.words[PRIORS]) as usize;
+        &self.tree.words[first..][..self.edge_count().div_ceil(2)]
+    }
+
+    /// The value of the only visit of a node without a branch.
+    fn own_value(&self) -> Value {
+        let [wl, d, m] = [0, 1, 2].map(|i| f32::from_bits(get(&self.words[VALUE + i])));
+        Value { wl, d, m }
+    }
+
+    fn set_own_value(&mut self, value: Value) {
+        let value = Sums::in_range(value);
+        for (word, part) in self.words[VALUE..].iter().zip([value.wl, value.d, value.m]) {
+            set(word, part.to_bits());
         }
     }
 
-    /// As the other side sees it.
-    pub fn flipped(self) -> Self {
-        match self {
-            Self::Loss => Self::Win,
-            Self::Draw => Self::Draw,
-            Self::Win => Self::Loss,
+    fn set_branch_sums(&mut self, n: u32, sums: Sums) {
+        let branch = self.branch();
+        set(&branch[N], n);
+        for (word, part) in branch[SUMS..].iter().zip(sums.to_words()) {
+            set(word, part);
         }
     }
 
-    /// The value of a game that has ended so.
-    pub fn value(self) -> Value {
-        match self {
-            Self::Loss => Value::LOSS,
-            Self::Draw => Value::DRAW,
-            Self::Win => Value::WIN,
+    /// Moves N and sums to a branch with room for a record.
+    fn make_branch(&mut self, n: u32, sums: Sums) -> bool {
+        let upcoming = self.upcoming();
+        let Some(array) = self.take_branch(1) else { return false };
+        set(&self.words[BRANCH_ARRAY], array);
+        set(&self.words[UPCOMING], upcoming);
+        self.set_flag(BRANCH, true);
+        self.set_records(0, 1);
+        self.set_branch_sums(n, sums);
+        true
+    }
+
+    fn take_branch(&self, records: usize) -> Option<Array> {
+        self.tree.heap.take(self.tree.words, (FIRST_RECORD + records * RECORD) as u32)
+    }
+
+    /// Room for one record more.
+    fn make_room(&mut self) -> bool {
+        let records = self.records();
+        if records < (get(&self.words[RECORDS]) >> 16) as usize {
+            return true;
+        }
+        let Some(array) = self.take_branch(grown(records)) else { return false };
+        let old = get(&self.words[BRANCH_ARRAY]);
+        let room = (self.tree.heap.len(self.tree.words, array) as usize - FIRST_RECORD) / RECORD;
+        let used = FIRST_RECORD + records * RECORD;
+        for (to, from) in self.tree.words[array as usize..][..used].iter().zip(self.branch()) {
+            set(to, get(from));
+        }
+        set(&self.words[BRANCH_ARRAY], array);
+        self.set_records(records, room.min(MAX_EDGES));
+        self.tree.heap.give(self.tree.words, old);
+        true
+    }
+
+    /// The word of the edge to be visited next, 0 if all have a record.
+    fn upcoming(&self) -> u32 {
+        if self.flag(BRANCH) { get(&self.words[UPCOMING]) } else { self.find_upcoming() }
+    }
+
+    /// The largest prior, of equals the first.
+    fn find_upcoming(&self) -> u32 {
+        if !self.flag(EXPANDED) || self.edge_count() == 0 {
+            return 0;
+        }
+        // The code in the high half decides, then the smaller index; the lists are short.
+        let mut best = 0;
+        for (at, word) in self.priors().iter().enumerate() {
+            let (word, index) = (get(word), 2 * at as u32);
+            best = best.max(word << 16 | (0xffff - index));
+            best = best.max(word & 0xffff_0000 | (0xfffe - index));
+        }
+        if best >> 16 == 0 { 0 } else { best >> 16 | (0xffff - (best & 0xffff)) << 16 }
+    }
+
+    fn code(&self, index: usize) -> u16 {
+        (get(&self.priors()[index / 2]) >> (16 * (index % 2))) as u16
+    }
+
+    fn set_code(&mut self, index: usize, code: u16) {
+        let word = &self.priors()[index / 2];
+        let shift = 16 * (index % 2);
+        set(word, get(word) & !(0xffff << shift) | u32::from(code) << shift);
+    }
+
+    /// Gives back what lies outside the node's record.
+    pub(super) fn give_arrays(&mut self) {
+        if self.flag(EXPANDED) {
+            self.tree.heap.give(self.tree.words, get(&self.words[PRIORS]));
+        }
+        if self.flag(BRANCH) {
+            self.tree.heap.give(self.tree.words, get(&self.words[BRANCH_ARRAY]));
+        }
+        self.state &= !(EXPANDED | BRANCH);
+    }
+
+    pub(super) fn die(&mut self) {
+        self.state = 0;
+    }
+
+    /// A node that ended gives up its edges: N and value remain.
+    pub(super) fn become_leaf(&mut self) {
+        let (n, value) = (self.n(), self.mean());
+        self.give_arrays();
+        self.settle(n, value);
+    }
+}
+
+impl Node for Locked<'_, '_> {
+    #[inline]
+    fn n(&self) -> u32 {
+        if self.flag(BRANCH) {
+            get(&self.branch()[N])
+        } else if self.two_bits(ENDING_SHIFT) != 0 {
+            get(&self.words[PRIORS])
+        } else {
+            u32::from(self.flag(EXPANDED))
         }
     }
-}
 
-/// What is proven of a node, from its side to move: the result lies between the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// The side to move gets at least this.
-    pub lower: Bound,
-    /// The side to move gets at most this.
-    pub upper: Bound,
-}
-
-impl Bounds {
-    /// Nothing is proven.
-    pub const OPEN: Self = Self { lower: Bound::Loss, upper: Bound::Win };
-
-    /// As the other side sees it.
-    pub fn flipped(self) -> Self {
-        Self { lower: self.upper.flipped(), upper: self.lower.flipped() }
-    }
-}
-
-/// Where a visited edge's record is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VisitRef(u32);
-
-/// What a node holds of an edge that was visited.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Visit {
-    /// Visits along this edge, those in flight included.
-    pub n: u32,
-    /// The child's value for the side to move at the parent, draw score included; no number before the first visit
-    /// has come back.
-    pub q: f32,
-    /// The child's moves left in plies.
-    pub m: f32,
-    /// The child, if it is in the tree: a folded one is not.
-    pub child: Option<NodeId>,
-}
-
-impl Visit {
-    /// True once a visit has come back.
-    pub fn has_value(&self) -> bool {
-        !self.q.is_nan()
-    }
-}
-
-impl Tree<'_> {
-    fn word(&self, id: NodeId, word: usize) -> u32 {
-        self.nodes[id.slot()][word]
+    #[inline]
+    fn mean(&self) -> Value {
+        if self.flag(BRANCH) {
+            self.sums().mean(self.n())
+        } else if self.n() > 0 {
+            self.own_value()
+        } else {
+            Value::EVEN
+        }
     }
 
-    fn word_mut(&mut self, id: NodeId, word: usize) -> &mut u32 {
-        &mut self.nodes[id.slot()][word]
+    #[inline]
+    fn sums(&self) -> Sums {
+        if self.flag(BRANCH) {
+            let branch = self.branch();
+            let words: &[AtomicU32] = &branch[SUMS..][..Sums::WORDS];
+            Sums::from_words(|i| get(&words[i]))
+        } else {
+            Sums::of(self.mean(), self.n())
+        }
     }
 
-    fn flag(&self, id: NodeId, flag: u32) -> bool {
-        self.word(id, STATE) & flag != 0
+    #[inline]
+    fn add(&mut self, n: i32, sums: Sums) {
+        if self.flag(BRANCH) {
+            self.set_branch_sums(self.n().wrapping_add_signed(n), self.sums().plus(sums));
+        } else if self.two_bits(ENDING_SHIFT) != 0 {
+            set(&self.words[PRIORS], self.n().wrapping_add_signed(n));
+        } else {
+            self.set_own_value(sums.mean(1));
+        }
     }
 
-    fn set_flag(&mut self, id: NodeId, flag: u32, on: bool) {
-        let state = self.word_mut(id, STATE);
-        *state = if on { *state | flag } else { *state & !flag };
+    fn settle(&mut self, n: u32, value: Value) {
+        if self.flag(BRANCH) {
+            self.set_branch_sums(n, Sums::of(value, n));
+        } else {
+            set(&self.words[PRIORS], n);
+            self.set_own_value(value);
+        }
     }
 
-    fn two_bits(&self, id: NodeId, shift: u32) -> u32 {
-        self.word(id, STATE) >> shift & TWO_BITS
+    fn regrow(&mut self, n: u32, value: Value) -> bool {
+        let sums = Sums::of(value, n);
+        if self.flag(BRANCH) {
+            self.set_branch_sums(self.n() + n, self.sums().plus(sums));
+        } else if !self.make_branch(self.n() + n, self.sums().plus(sums)) {
+            return false;
+        }
+        self.set_regrown();
+        true
     }
 
-    fn set_two_bits(&mut self, id: NodeId, shift: u32, bits: u32) {
-        let state = self.word_mut(id, STATE);
-        *state = *state & !(TWO_BITS << shift) | bits << shift;
-    }
-
-    /// A new node without visits, or `None` when there is no room.
-    pub(crate) fn take_node(&mut self) -> Option<NodeId> {
-        let id = NodeId::from_link(self.node_pool.take(self.nodes)?)?;
-        *self.word_mut(id, STATE) = LIVE | (Bound::Win as u32) << UPPER_SHIFT;
-        Some(id)
-    }
-
-    /// Completed visits.
-    pub(crate) fn n(&self, id: NodeId) -> u32 {
-        self.word(id, N)
-    }
-
-    pub(crate) fn sums(&self, id: NodeId) -> Sums {
-        Sums::from_words(&self.nodes[id.slot()][SUMS..])
-    }
-
-    pub(crate) fn set_sums(&mut self, id: NodeId, n: u32, sums: Sums) {
-        let words = &mut self.nodes[id.slot()];
-        words[N] = n;
-        words[SUMS..].copy_from_slice(&sums.to_words());
-    }
-
-    /// Adds `n` visits.
-    pub(crate) fn add(&mut self, id: NodeId, n: u32, sums: Sums) {
-        self.set_sums(id, self.n(id) + n, self.sums(id).plus(sums));
-    }
-
-    /// Mean over the completed visits, from the side to move at the node.
-    pub(crate) fn mean(&self, id: NodeId) -> Value {
-        self.sums(id).mean(self.n(id))
-    }
-
-    /// How the node's game ended, if it did.
-    pub(crate) fn ending(&self, id: NodeId) -> Option<Ending> {
-        match self.two_bits(id, ENDING_SHIFT) {
+    #[inline]
+    fn ending(&self) -> Option<Ending> {
+        match self.two_bits(ENDING_SHIFT) {
             0 => None,
             1 => Some(Ending::Game),
             2 => Some(Ending::Tablebase),
@@ -213,259 +303,133 @@ impl Tree<'_> {
         }
     }
 
-    pub(crate) fn set_ending(&mut self, id: NodeId, ending: Option<Ending>) {
+    fn set_ending(&mut self, ending: Option<Ending>) {
         let bits = match ending {
             None => 0,
             Some(Ending::Game) => 1,
             Some(Ending::Tablebase) => 2,
             Some(Ending::TwoFold) => 3,
         };
-        self.set_two_bits(id, ENDING_SHIFT, bits);
+        self.set_two_bits(ENDING_SHIFT, bits);
     }
 
-    /// What is proven.
-    pub(crate) fn bounds(&self, id: NodeId) -> Bounds {
-        let bound = |shift| Bound::from_bits(self.two_bits(id, shift));
+    fn bounds(&self) -> Bounds {
+        let bound = |shift| match self.two_bits(shift) {
+            0 => Bound::Loss,
+            1 => Bound::Draw,
+            _ => Bound::Win,
+        };
         Bounds { lower: bound(LOWER_SHIFT), upper: bound(UPPER_SHIFT) }
     }
 
-    pub(crate) fn set_bounds(&mut self, id: NodeId, bounds: Bounds) {
-        self.set_two_bits(id, LOWER_SHIFT, bounds.lower as u32);
-        self.set_two_bits(id, UPPER_SHIFT, bounds.upper as u32);
+    fn set_bounds(&mut self, bounds: Bounds) {
+        self.set_two_bits(LOWER_SHIFT, bounds.lower as u32);
+        self.set_two_bits(UPPER_SHIFT, bounds.upper as u32);
     }
 
-    /// True once the node's evaluation has come back and its edges are known.
-    pub(crate) fn is_expanded(&self, id: NodeId) -> bool {
-        self.flag(id, EXPANDED)
+    #[inline]
+    fn is_expanded(&self) -> bool {
+        self.flag(EXPANDED)
     }
 
-    /// True while somebody evaluates the node.
-    pub(crate) fn is_pending(&self, id: NodeId) -> bool {
-        self.flag(id, PENDING)
+    #[inline]
+    fn is_pending(&self) -> bool {
+        self.flag(PENDING)
     }
 
-    pub(crate) fn set_pending(&mut self, id: NodeId, on: bool) {
-        self.set_flag(id, PENDING, on);
+    fn set_pending(&mut self, on: bool) {
+        self.set_flag(PENDING, on);
     }
 
-    /// True if some visits of this node are kept nowhere below it: it was folded and grew again, or a line ended at
-    /// it because the path could not get longer.
-    pub(crate) fn is_regrown(&self, id: NodeId) -> bool {
-        self.flag(id, REGROWN)
+    fn is_regrown(&self) -> bool {
+        self.flag(REGROWN)
     }
 
-    pub(crate) fn set_regrown(&mut self, id: NodeId) {
-        self.set_flag(id, REGROWN, true);
+    fn set_regrown(&mut self) {
+        self.set_flag(REGROWN, true);
     }
 
-    pub(crate) fn set_pinned(&mut self, id: NodeId, on: bool) {
-        self.set_flag(id, PINNED, on);
+    fn is_pinned(&self) -> bool {
+        self.flag(PINNED)
     }
 
-    pub(crate) fn is_pinned(&self, id: NodeId) -> bool {
-        self.flag(id, PINNED)
+    fn set_pinned(&mut self, on: bool) {
+        self.set_flag(PINNED, on);
     }
 
-    /// The node in the `slot`th record, if there is one.
-    pub(crate) fn node_in_slot(&self, slot: u32) -> Option<NodeId> {
-        let id = NodeId::from_link(slot + 1)?;
-        (slot < self.node_pool.high_water() && self.flag(id, LIVE)).then_some(id)
-    }
-
-    pub(crate) fn slots_used(&self) -> u32 {
-        self.node_pool.high_water()
-    }
-
-    pub(crate) fn free_nodes(&self) -> usize {
-        self.nodes.len() - self.node_pool.live()
-    }
-
-    pub(crate) fn free_blocks(&self) -> usize {
-        self.blocks.len() - self.block_pool.live()
-    }
-
-    /// Number of legal moves.
-    pub(crate) fn edge_count(&self, id: NodeId) -> usize {
-        (self.word(id, STATE) & COUNT_MASK) as usize
-    }
-
-    /// Number of edges with a visit, in flight or not: always the first ones.
-    pub(crate) fn visited_count(&self, id: NodeId) -> usize {
-        (self.word(id, STATE) >> VISITED_SHIFT & COUNT_MASK) as usize
-    }
-
-    /// Blocks that `edges` edges need.
-    pub(crate) fn blocks_for(edges: usize) -> usize {
-        edges.div_ceil(EDGES_PER_BLOCK)
-    }
-
-    /// Gives a node its edges, sorted by prior (`logit` holds the probability by now). Equal priors stand in the order
-    /// of their moves, so that the order is the same everywhere. Without room the node stays as it is and the answer
-    /// is `false`.
-    pub(crate) fn expand(&mut self, id: NodeId, policy: &mut [MoveLogit]) -> bool {
-        if policy.len() > MAX_EDGES || Self::blocks_for(policy.len()) > self.free_blocks() {
-            return false;
+    fn expand(&mut self, priors: &[f32]) -> bool {
+        let len = priors.len().div_ceil(2) as u32;
+        let Some(array) = self.tree.heap.take(self.tree.words, len) else { return false };
+        let code = |p: Option<&f32>| p.map_or(HAS_RECORD, |p| prior::pack(*p) + 1);
+        for (word, pair) in self.tree.words[array as usize..][..len as usize].iter().zip(priors.chunks(2)) {
+            set(word, u32::from(code(pair.first())) | u32::from(code(pair.get(1))) << 16);
         }
-        policy.sort_unstable_by_key(|p| (Reverse(prior::pack(p.logit)), p.mv));
-        let mut next = NONE;
-        // From the last piece to the first: each knows the one behind it.
-        for piece in policy.chunks(EDGES_PER_BLOCK).rev() {
-            let Some(link) = self.block_pool.take(self.blocks) else { return false };
-            let block = &mut self.blocks[link as usize - 1];
-            for (word, p) in block.iter_mut().zip(piece) {
-                *word = u32::from(p.mv.0) << 16 | u32::from(prior::pack(p.logit));
-            }
-            block[NEXT] = next;
-            next = link;
+        set(&self.words[PRIORS], array);
+        self.state = self.state & ((1 << COUNT_SHIFT) - 1) | (priors.len() as u32) << COUNT_SHIFT | EXPANDED;
+        if self.flag(BRANCH) {
+            set(&self.words[UPCOMING], self.find_upcoming());
         }
-        *self.word_mut(id, EDGES) = next;
-        let state = self.word_mut(id, STATE);
-        *state = *state & !COUNT_MASK | policy.len() as u32 | EXPANDED;
         true
     }
 
-    /// Moves and priors, most likely first.
-    pub(crate) fn edges(&self, id: NodeId) -> impl Iterator<Item = (Move, f32)> + '_ {
-        self.edge_words(id).map(|word| (Move((word >> 16) as u16), prior::unpack(word as u16)))
+    #[inline]
+    fn edge_count(&self) -> usize {
+        (self.state >> COUNT_SHIFT) as usize
     }
 
-    fn edge_words(&self, id: NodeId) -> impl Iterator<Item = u32> + '_ {
-        let mut link = self.word(id, EDGES);
-        let mut at = 0;
-        (0..self.edge_count(id)).map(move |_| {
-            if at == EDGES_PER_BLOCK {
-                link = self.blocks[link as usize - 1][NEXT];
-                at = 0;
-            }
-            at += 1;
-            self.blocks[link as usize - 1][at - 1]
-        })
+    #[inline]
+    fn visited_count(&self) -> usize {
+        self.records()
     }
 
-    /// The `index`th edge's prior becomes the smallest one: its move loses, so nothing should attract visits to it.
-    pub(crate) fn clear_prior(&mut self, id: NodeId, index: usize) {
-        let mut link = self.word(id, EDGES);
-        for _ in 0..index / EDGES_PER_BLOCK {
-            link = self.blocks[link as usize - 1][NEXT];
+    #[inline]
+    fn visit(&self, at: usize) -> Visit {
+        record::read(&self.record_words()[at])
+    }
+
+    #[inline]
+    fn visits(&self) -> impl Iterator<Item = Visit> + '_ {
+        self.record_words().iter().map(record::read)
+    }
+
+    #[inline]
+    fn set_visit(&mut self, at: usize, visit: Visit) {
+        record::write(&self.record_words()[at], visit);
+    }
+
+    #[inline]
+    fn child(&self, at: usize) -> Option<Key> {
+        key_of_link(record::child(&self.record_words()[at]))
+    }
+
+    fn set_child(&mut self, at: usize, child: Option<Key>) {
+        record::set_child(&self.record_words()[at], child.map_or(0, |child| slot_of(child) + 1));
+    }
+
+    #[inline]
+    fn next_unvisited(&self) -> Option<(u16, f32)> {
+        let upcoming = self.upcoming();
+        let code = upcoming as u16;
+        (code != HAS_RECORD).then(|| ((upcoming >> 16) as u16, prior::unpack(code - 1)))
+    }
+
+    fn unvisited_prior(&self, index: usize) -> Option<f32> {
+        let code = self.code(index);
+        (code != HAS_RECORD).then(|| prior::unpack(code - 1))
+    }
+
+    fn open_edge(&mut self, index: u16) -> Option<usize> {
+        if !self.flag(BRANCH) && !self.make_branch(self.n(), self.sums()) || !self.make_room() {
+            return None;
         }
-        self.blocks[link as usize - 1][index % EDGES_PER_BLOCK] &= !0xffff;
-    }
-
-    /// The records of the visited edges, in the order of the edges.
-    pub(crate) fn visits(&self, id: NodeId) -> impl Iterator<Item = (VisitRef, Visit)> + '_ {
-        let mut link = self.word(id, VISITS);
-        let mut at = 0;
-        (0..self.visited_count(id)).map(move |_| {
-            if at == VISITS_PER_BLOCK {
-                link = self.blocks[link as usize - 1][NEXT];
-                at = 0;
-            }
-            at += 1;
-            let place = VisitRef(link * VISITS_PER_BLOCK as u32 + at as u32 - 1);
-            (place, self.visit(place))
-        })
-    }
-
-    fn visit_place(place: VisitRef) -> (usize, usize) {
-        (place.0 as usize / VISITS_PER_BLOCK - 1, place.0 as usize % VISITS_PER_BLOCK)
-    }
-
-    pub(crate) fn visit(&self, place: VisitRef) -> Visit {
-        let (slot, half) = Self::visit_place(place);
-        let block = &self.blocks[slot];
-        let words = &block[half * VISIT_WORDS..][..VISIT_WORDS];
-        let m = block[BOTH_M] >> (16 * half) & 0xffff;
-        Visit { n: words[0], q: f32::from_bits(words[1]), m: m as f32 / M_ONE, child: NodeId::from_link(words[2]) }
-    }
-
-    pub(crate) fn set_visit(&mut self, place: VisitRef, visit: Visit) {
-        let (slot, half) = Self::visit_place(place);
-        let block = &mut self.blocks[slot];
-        let child = visit.child.map_or(NONE, NodeId::link);
-        block[half * VISIT_WORDS..][..VISIT_WORDS].copy_from_slice(&[visit.n, visit.q.to_bits(), child]);
-        // The conversion saturates.
-        let m = u32::from(libm::rintf(visit.m * M_ONE) as u16);
-        block[BOTH_M] = block[BOTH_M] & !(0xffff << (16 * half)) | m << (16 * half);
-    }
-
-    /// The record of the `index`th edge; makes those up to it if they are missing. `None` when there is no room.
-    pub(crate) fn visit_at(&mut self, id: NodeId, index: usize) -> Option<(VisitRef, Visit)> {
-        while self.visited_count(id) <= index {
-            self.push_visit(id)?;
-        }
-        self.visits(id).nth(index)
-    }
-
-    fn push_visit(&mut self, id: NodeId) -> Option<()> {
-        let count = self.visited_count(id);
-        let last = self.last_block(self.word(id, VISITS));
-        let link = if count.is_multiple_of(VISITS_PER_BLOCK) {
-            let link = self.block_pool.take(self.blocks)?;
-            match last {
-                NONE => *self.word_mut(id, VISITS) = link,
-                last => self.blocks[last as usize - 1][NEXT] = link,
-            }
-            link
-        } else {
-            last
-        };
-        let place = VisitRef(link * VISITS_PER_BLOCK as u32 + (count % VISITS_PER_BLOCK) as u32);
-        self.set_visit(place, Visit { n: 0, q: f32::NAN, m: 0.0, child: None });
-        *self.word_mut(id, STATE) += 1 << VISITED_SHIFT;
-        Some(())
-    }
-
-    fn last_block(&self, mut link: u32) -> u32 {
-        while link != NONE && self.blocks[link as usize - 1][NEXT] != NONE {
-            link = self.blocks[link as usize - 1][NEXT];
-        }
-        link
-    }
-
-    fn free_blocks_of(&mut self, mut link: u32) {
-        while link != NONE {
-            let next = self.blocks[link as usize - 1][NEXT];
-            self.block_pool.give(self.blocks, link);
-            link = next;
-        }
-    }
-
-    /// Frees a node and everything below it; gives back how many nodes that were.
-    ///
-    /// Nodes still to be freed form a list through their first word: no recursion, whatever the depth.
-    pub(crate) fn free_subtree(&mut self, top: NodeId) -> usize {
-        let mut freed = 0;
-        *self.word_mut(top, N) = NONE;
-        let mut todo = Some(top);
-        while let Some(id) = todo {
-            todo = NodeId::from_link(self.word(id, N));
-            todo = self.push_children(id, todo);
-            self.free_node(id);
-            freed += 1;
-        }
-        freed
-    }
-
-    fn push_children(&mut self, id: NodeId, mut todo: Option<NodeId>) -> Option<NodeId> {
-        let mut link = self.word(id, VISITS);
-        while link != NONE {
-            for half in 0..VISITS_PER_BLOCK {
-                let child = NodeId::from_link(self.blocks[link as usize - 1][half * VISIT_WORDS + 2]);
-                if let Some(child) = child {
-                    *self.word_mut(child, N) = todo.map_or(NONE, NodeId::link);
-                    todo = Some(child);
-                }
-            }
-            link = self.blocks[link as usize - 1][NEXT];
-        }
-        todo
-    }
-
-    /// Frees one node whose children somebody else owns or has freed.
-    pub(crate) fn free_node(&mut self, id: NodeId) {
-        self.free_blocks_of(self.word(id, EDGES));
-        self.free_blocks_of(self.word(id, VISITS));
-        *self.word_mut(id, STATE) = 0;
-        self.node_pool.give(self.nodes, id.link());
+        let at = self.records();
+        self.set_records(at + 1, (get(&self.words[RECORDS]) >> 16) as usize);
+        let prior = self.code(index.into()) - 1;
+        self.set_code(index.into(), HAS_RECORD);
+        set(&self.words[UPCOMING], self.find_upcoming());
+        let words = &self.record_words()[at];
+        record::set_child(words, 0);
+        record::write(words, Visit { n: 0, in_flight: 0, value: None, prior, mv: Naming::Index(index) });
+        Some(at)
     }
 }

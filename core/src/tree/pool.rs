@@ -1,50 +1,59 @@
-//! A pool of records of one size: a bump pointer, then a list of freed records.
+//! Which of a slice of records are in use.
 
-/// No record: what an empty link holds. Links hold slot + 1, so that zeroed memory holds no links.
+use crate::sync::{AtomicU32, Lock, get, set};
+
+/// No record.
 pub const NONE: u32 = 0;
 
-/// Which records of a slice are in use. The list of free ones runs through the records' first word.
-#[derive(Clone, Copy, Debug, Default)]
+/// Records that were never used lie above a mark; those given back hang in a list through their own first link word.
 pub struct Pool {
-    /// Records from here on were never used: memory that is never touched is never paged in.
-    fresh: u32,
-    /// Head of the list of freed records.
-    free: u32,
-    live: u32,
+    lock: Lock,
+    /// The first record of the list, as its slot plus 1.
+    free: AtomicU32,
+    /// Slots that have been used so far.
+    fresh: AtomicU32,
+    live: AtomicU32,
 }
 
 impl Pool {
-    /// Takes a record; gives back its link (slot + 1).
-    pub fn take<const WORDS: usize>(&mut self, records: &mut [[u32; WORDS]]) -> Option<u32> {
-        let link = if self.free != NONE {
-            let link = self.free;
-            self.free = records[link as usize - 1][0];
-            link
-        } else if (self.fresh as usize) < records.len() {
-            self.fresh += 1;
-            self.fresh
+    pub fn new() -> Self {
+        Self { lock: Lock::new(), free: AtomicU32::new(NONE), fresh: AtomicU32::new(0), live: AtomicU32::new(0) }
+    }
+
+    /// A slot plus 1, or `None` when all `len` are in use. `link` is the word of a slot that the list goes through.
+    pub fn take<'w>(&self, len: usize, link: impl Fn(u32) -> &'w AtomicU32) -> Option<u32> {
+        let _held = self.lock.hold();
+        let first = get(&self.free);
+        let taken = if first != NONE {
+            set(&self.free, get(link(first - 1)));
+            first
         } else {
-            return None;
+            let slot = get(&self.fresh);
+            if slot as usize >= len {
+                return None;
+            }
+            set(&self.fresh, slot + 1);
+            slot + 1
         };
-        self.live += 1;
-        records[link as usize - 1] = [0; WORDS];
-        Some(link)
+        set(&self.live, get(&self.live) + 1);
+        Some(taken)
     }
 
     /// Gives a record back.
-    pub fn give<const WORDS: usize>(&mut self, records: &mut [[u32; WORDS]], link: u32) {
-        records[link as usize - 1][0] = self.free;
-        self.free = link;
-        self.live -= 1;
+    pub fn give(&self, taken: u32, link: &AtomicU32) {
+        let _held = self.lock.hold();
+        set(link, get(&self.free));
+        set(&self.free, taken);
+        set(&self.live, get(&self.live) - 1);
     }
 
     /// Records in use.
     pub fn live(&self) -> usize {
-        self.live as usize
+        get(&self.live) as usize
     }
 
     /// Slots that have been used so far lie below this one.
     pub fn high_water(&self) -> u32 {
-        self.fresh
+        get(&self.fresh)
     }
 }

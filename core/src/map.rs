@@ -1,0 +1,1 @@
+//! A second repository: nodes in a sharded hash map.

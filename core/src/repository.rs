@@ -1,0 +1,313 @@
+//! What a search needs of whatever keeps its nodes.
+//!
+//! A [`Repository`] finds nodes by a 64-bit [`Key`]. Nobody gets a node as a whole: a [`Node`] is one node under its
+//! lock, to be read or updated in parts, so a storage may keep the parts in any form. [`Tree`](crate::tree::Tree) is
+//! the one that searches use, in memory that is fixed before it starts; with the feature `std` there is a second one,
+//! [`map`](crate::map), in a sharded hash map.
+//!
+//! Edges are numbered as the game numbers its legal moves. PUCT visits edges without a visit in the order of their
+//! priors, because each of them is worth the same: so a node only has to know which one is next, and the record of an
+//! edge (N, the child's value, the move) is made with its first visit.
+
+use crate::evaluate::{Ending, Move, Value};
+use crate::tree::Sums;
+use core::num::NonZeroU64;
+
+/// What a node is found by. Its meaning is the repository's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key(pub NonZeroU64);
+
+/// A result that is certain, seen from the side to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bound {
+    /// The side to move loses.
+    Loss,
+    /// A draw.
+    Draw,
+    /// The side to move wins.
+    Win,
+}
+
+impl Bound {
+    /// As the other side sees it.
+    pub fn flipped(self) -> Self {
+        match self {
+            Self::Loss => Self::Win,
+            Self::Draw => Self::Draw,
+            Self::Win => Self::Loss,
+        }
+    }
+
+    /// The value of a game that has ended so.
+    pub fn value(self) -> Value {
+        match self {
+            Self::Loss => Value::LOSS,
+            Self::Draw => Value::DRAW,
+            Self::Win => Value::WIN,
+        }
+    }
+}
+
+/// What is proven of a node, from its side to move: the result lies between the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The side to move gets at least this.
+    pub lower: Bound,
+    /// The side to move gets at most this.
+    pub upper: Bound,
+}
+
+impl Bounds {
+    /// Nothing is proven.
+    pub const OPEN: Self = Self { lower: Bound::Loss, upper: Bound::Win };
+
+    /// As the other side sees it.
+    pub fn flipped(self) -> Self {
+        Self { lower: self.upper.flipped(), upper: self.lower.flipped() }
+    }
+
+    /// True if the result is certain.
+    pub fn closed(self) -> bool {
+        self.lower == self.upper
+    }
+}
+
+/// What an edge keeps of its child's value, for the side that makes the move, in the precision that it is kept in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EdgeValue {
+    pub(crate) wl: i32,
+    pub(crate) d: u16,
+    pub(crate) m: u16,
+}
+
+impl EdgeValue {
+    /// W−L is kept in steps of 1/8388607: as fine as a 32-bit float near 1.
+    pub(crate) const WL_ONE: i32 = (1 << 23) - 1;
+    /// Draws in steps of 1/65535.
+    pub(crate) const D_ONE: u16 = u16::MAX;
+    /// Moves left in steps of 1/32 ply, at most 2,047.
+    pub(crate) const PLY_ONE: u16 = 32;
+
+    /// The value of a child, from the child's side to move, as its parent's edge keeps it.
+    pub fn of_child(child: Value) -> Self {
+        Self {
+            wl: -(libm::rintf(child.wl * Self::WL_ONE as f32) as i32).clamp(-Self::WL_ONE, Self::WL_ONE),
+            d: libm::rintf(child.d * f32::from(Self::D_ONE)) as u16,
+            m: libm::rintf(child.m * f32::from(Self::PLY_ONE)) as u16,
+        }
+    }
+
+    /// W−L for the side that makes the move.
+    #[inline]
+    pub fn wl(self) -> f32 {
+        self.wl as f32 * (1.0 / Self::WL_ONE as f32)
+    }
+
+    /// The probability of a draw.
+    #[inline]
+    pub fn d(self) -> f32 {
+        f32::from(self.d) * (1.0 / Self::D_ONE as f32)
+    }
+
+    /// Plies left after the move.
+    #[inline]
+    pub fn m(self) -> f32 {
+        f32::from(self.m) * (1.0 / Self::PLY_ONE as f32)
+    }
+
+    /// The expected score with draws worth `draw_score` to the side that makes the move.
+    #[inline]
+    pub fn q(self, draw_score: f32) -> f32 {
+        let wl = self.wl();
+        if draw_score == 0.0 { wl } else { wl + draw_score * self.d() }
+    }
+
+    /// The same from the child's side to move.
+    pub fn at_child(self) -> Value {
+        Value { wl: 0.0 - self.wl(), d: self.d(), m: self.m() }
+    }
+}
+
+/// The record of an edge that was visited.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Visit {
+    /// Visits along this edge, those in flight included.
+    pub n: u32,
+    /// How many of them are in flight, at most [`Visit::MOST_IN_FLIGHT`].
+    pub in_flight: u16,
+    /// The child's value, once a visit has come back.
+    pub value: Option<EdgeValue>,
+    /// The prior as it is kept, see [`prior`](crate::tree::prior).
+    pub prior: u16,
+    /// The move, or its number in the game's list as long as nobody has said which move that is.
+    pub mv: Naming,
+}
+
+/// Whether the move of an edge is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// The place of the move among the legal ones.
+    Index(u16),
+    /// The move.
+    Named(Move),
+}
+
+impl Visit {
+    /// Most visits in flight along one edge.
+    pub const MOST_IN_FLIGHT: u16 = (1 << 10) - 1;
+
+    /// Visits that have come back.
+    #[inline]
+    pub fn completed(&self) -> u32 {
+        self.n - u32::from(self.in_flight)
+    }
+
+    /// The prior.
+    #[inline]
+    pub fn p(&self) -> f32 {
+        crate::tree::prior::unpack(self.prior)
+    }
+
+    /// What the visits that have come back add to the parent's sums.
+    pub(crate) fn contribution(&self) -> Sums {
+        self.value.map_or(Sums::default(), |value| Sums::of_edge(value, self.completed()))
+    }
+}
+
+/// Nodes, found by a key. Shared by all threads of a search.
+pub trait Repository: Sync {
+    /// A node under its lock.
+    type Node<'r>: Node
+    where
+        Self: 'r;
+
+    /// The node of a key, once nobody else holds it. A thread that holds a node may lock one of its children, but
+    /// never the other way round.
+    fn lock(&self, key: Key) -> Self::Node<'_>;
+
+    /// A new node without visits, the `edge`th child of `parent` (a root has none); `None` when there is no room.
+    fn create(&self, parent: Option<(Key, u16)>) -> Option<Key>;
+
+    /// Forgets a node that [`Repository::create`] made and nobody links to.
+    fn discard(&self, key: Key);
+
+    /// In a graph: the node that has the position of `key` already, if there is one other than `node`; otherwise
+    /// `node` is that one from now on. `edges` is the number of legal moves, which has to be the same. In a tree each
+    /// path has a node of its own, and the answer is `None`. Called while nobody holds a node.
+    fn join(&self, node: Key, position: u64, edges: usize) -> Option<Key>;
+
+    /// True if positions that are reached on several paths have one node.
+    fn is_graph(&self) -> bool;
+
+    /// Forgets all nodes.
+    fn clear(&mut self);
+
+    /// Takes the child away from the `at`th visited edge of `parent`, and frees all nodes that hang on nothing else.
+    /// The edge keeps N and value. Gives back the number of nodes freed. No visit may be in flight along the edge.
+    fn fold(&mut self, parent: Key, at: usize) -> usize;
+
+    /// Frees a root and what hangs on it alone.
+    fn free(&mut self, root: Key) -> usize;
+
+    /// What hangs below a node whose result is certain, and its edges, are of no more use: frees them.
+    fn free_below(&mut self, proven: Key) -> usize;
+
+    /// The next node after the `cursor`, in any order that meets all of them, and the cursor after it; `None` at the
+    /// end.
+    fn scan(&self, cursor: u64) -> Option<(Key, u64)>;
+
+    /// Nodes in use.
+    fn live_nodes(&self) -> usize;
+}
+
+/// A node that is locked: nobody else reads or changes it.
+pub trait Node {
+    /// Completed visits.
+    fn n(&self) -> u32;
+
+    /// Mean over the completed visits, from the side to move at the node.
+    fn mean(&self) -> Value;
+
+    /// Sums over the completed visits.
+    fn sums(&self) -> Sums;
+
+    /// Adds `n` visits (which may be negative) and what they sum to. Where there is nothing to write sums into (a node
+    /// that has no visited edge) the first visit's value is kept.
+    fn add(&mut self, n: i32, sums: Sums);
+
+    /// All visits, `n` of them, are worth `value`.
+    fn settle(&mut self, n: u32, value: Value);
+
+    /// Begins with `n` visits worth `value` that are kept nowhere below; `false` if there is no room.
+    fn regrow(&mut self, n: u32, value: Value) -> bool;
+
+    /// How the node's game ended, if it did.
+    fn ending(&self) -> Option<Ending>;
+
+    /// Says how the game ended.
+    fn set_ending(&mut self, ending: Option<Ending>);
+
+    /// What is proven.
+    fn bounds(&self) -> Bounds;
+
+    /// Says what is proven.
+    fn set_bounds(&mut self, bounds: Bounds);
+
+    /// True once the evaluation has come back and the edges are known.
+    fn is_expanded(&self) -> bool;
+
+    /// True while somebody evaluates the node.
+    fn is_pending(&self) -> bool;
+
+    /// Says whether somebody evaluates the node.
+    fn set_pending(&mut self, on: bool);
+
+    /// True if some visits of this node are kept nowhere below it: it was folded and grew again, or a line ended at it
+    /// because the path could not get longer.
+    fn is_regrown(&self) -> bool;
+
+    /// Says that some visits are kept nowhere below.
+    fn set_regrown(&mut self);
+
+    /// True for a node that must not be folded.
+    fn is_pinned(&self) -> bool;
+
+    /// Says whether the node may be folded.
+    fn set_pinned(&mut self, on: bool);
+
+    /// Gives the node its edges, with these priors in the order of the legal moves; `false` if there is no room.
+    fn expand(&mut self, priors: &[f32]) -> bool;
+
+    /// Number of legal moves.
+    fn edge_count(&self) -> usize;
+
+    /// Number of edges with a record.
+    fn visited_count(&self) -> usize;
+
+    /// The record of the `at`th edge to be visited.
+    fn visit(&self, at: usize) -> Visit;
+
+    /// Records in the order of the first visits.
+    fn visits(&self) -> impl Iterator<Item = Visit> + '_ {
+        (0..self.visited_count()).map(|at| self.visit(at))
+    }
+
+    /// Updates a record.
+    fn set_visit(&mut self, at: usize, visit: Visit);
+
+    /// The child of the `at`th record, if it is in the repository.
+    fn child(&self, at: usize) -> Option<Key>;
+
+    /// Links the `at`th record to a child, or to none.
+    fn set_child(&mut self, at: usize, child: Option<Key>);
+
+    /// The edge without a record that has the largest prior (of equals the first): its place in the list of legal
+    /// moves, and its prior.
+    fn next_unvisited(&self) -> Option<(u16, f32)>;
+
+    /// The prior of the `index`th edge, if it has no record.
+    fn unvisited_prior(&self, index: usize) -> Option<f32>;
+
+    /// Makes a record for an edge that has none, and gives back its place; `None` if there is no room.
+    fn open_edge(&mut self, index: u16) -> Option<usize>;
+}

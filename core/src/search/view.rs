@@ -1,0 +1,178 @@
+//! Reading a tree from outside: reports, statistics, tests. Searching may go on meanwhile.
+
+use crate::evaluate::{Ending, Move, Value};
+use crate::repository::{Bounds, Key, Naming, Node, Repository, Visit};
+
+/// A node to look at.
+pub struct NodeView<'a, R> {
+    repository: &'a R,
+    key: Key,
+}
+
+/// An edge as it was when it was looked at.
+pub struct EdgeView<'a, R> {
+    repository: &'a R,
+    child: Option<Key>,
+    /// The move, once it was visited.
+    pub mv: Option<Move>,
+    /// Its place among the legal moves, until the move is known.
+    pub index: Option<usize>,
+    /// The prior, in `[0, 1]`.
+    pub p: f32,
+    visit: Option<Visit>,
+}
+
+impl<R> Clone for NodeView<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for NodeView<'_, R> {}
+
+impl<R> Clone for EdgeView<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for EdgeView<'_, R> {}
+
+impl<'a, R: Repository> NodeView<'a, R> {
+    pub(crate) fn new(repository: &'a R, key: Key) -> Self {
+        Self { repository, key }
+    }
+
+    fn read<T>(&self, part: impl FnOnce(&R::Node<'a>) -> T) -> T {
+        part(&self.repository.lock(self.key))
+    }
+
+    /// Completed visits.
+    pub fn n(&self) -> u32 {
+        self.read(Node::n)
+    }
+
+    /// Mean value, from the side to move.
+    pub fn value(&self) -> Value {
+        self.read(Node::mean)
+    }
+
+    /// How the game ended here, if it did.
+    pub fn ending(&self) -> Option<Ending> {
+        self.read(Node::ending)
+    }
+
+    /// What is proven, from the side to move.
+    pub fn bounds(&self) -> Bounds {
+        self.read(Node::bounds)
+    }
+
+    /// True if some visits of this node are kept nowhere below it: it was folded and grew again, or a line ended at it
+    /// because the path could not get longer.
+    pub fn is_regrown(&self) -> bool {
+        self.read(Node::is_regrown)
+    }
+
+    /// True once the edges are known.
+    pub fn is_expanded(&self) -> bool {
+        self.read(Node::is_expanded)
+    }
+
+    /// Number of edges.
+    pub fn edge_count(&self) -> usize {
+        self.read(|node| if node.is_expanded() { node.edge_count() } else { 0 })
+    }
+
+    /// Visits in flight through the node.
+    pub fn in_flight(&self) -> u32 {
+        self.read(|node| node.visits().map(|visit| u32::from(visit.in_flight)).sum())
+    }
+
+    /// The edges: those with a record in the order of their first visits, then the others in the order of the game's
+    /// list.
+    pub fn edges(&self) -> impl Iterator<Item = EdgeView<'a, R>> + use<'a, R> {
+        self.visited().chain(self.unvisited())
+    }
+
+    /// The edges that have a record.
+    pub fn visited(&self) -> impl Iterator<Item = EdgeView<'a, R>> + use<'a, R> {
+        let view = *self;
+        let count = self.read(Node::visited_count);
+        (0..count).map(move |at| {
+            let (visit, child) = view.read(|node| (node.visit(at), node.child(at)));
+            let (mv, index) = match visit.mv {
+                Naming::Named(mv) => (Some(mv), None),
+                Naming::Index(index) => (None, Some(index.into())),
+            };
+            EdgeView { repository: view.repository, child, mv, index, p: visit.p(), visit: Some(visit) }
+        })
+    }
+
+    fn unvisited(&self) -> impl Iterator<Item = EdgeView<'a, R>> + use<'a, R> {
+        let view = *self;
+        (0..self.edge_count()).filter_map(move |index| {
+            let p = view.read(|node| node.unvisited_prior(index))?;
+            Some(EdgeView { repository: view.repository, child: None, mv: None, index: Some(index), p, visit: None })
+        })
+    }
+
+    /// Sum of the priors of the edges that have a value (Lc0's visited policy).
+    pub fn visited_policy(&self) -> f32 {
+        self.visited().filter(EdgeView::has_value).map(|e| e.p).sum()
+    }
+}
+
+impl<'a, R: Repository> EdgeView<'a, R> {
+    pub(crate) fn child_key(&self) -> Option<Key> {
+        self.child
+    }
+
+    fn has_value(&self) -> bool {
+        self.visit.is_some_and(|visit| visit.value.is_some())
+    }
+
+    /// True if the edge is the one with this move, which stands at `index` among the legal ones.
+    pub fn is(&self, mv: Move, index: usize) -> bool {
+        self.mv == Some(mv) || self.index == Some(index)
+    }
+
+    /// Visits along the edge, those in flight included.
+    pub fn n(&self) -> u32 {
+        self.visit.map_or(0, |v| v.n)
+    }
+
+    /// Visits along the edge that have come back.
+    pub fn completed(&self) -> u32 {
+        self.visit.map_or(0, |v| v.completed())
+    }
+
+    /// The value for the side that makes the move with draws worth `draw_score`, once a visit has come back.
+    pub fn q(&self, draw_score: f32) -> Option<f32> {
+        self.visit?.value.map(|value| value.q(draw_score))
+    }
+
+    /// Moves left after the move, in plies.
+    pub fn m(&self) -> Option<f32> {
+        self.visit?.value.map(|value| value.m())
+    }
+
+    /// The value for the side that makes the move; moves left as at the child.
+    pub fn value(&self) -> Option<Value> {
+        self.visit?.value.map(|value| Value { wl: value.wl(), d: value.d(), m: value.m() })
+    }
+
+    /// The child, if it is in the tree.
+    pub fn child(&self) -> Option<NodeView<'a, R>> {
+        self.child.map(|key| NodeView { repository: self.repository, key })
+    }
+
+    /// What is proven of the move, from the side that makes it.
+    pub fn bounds(&self) -> Bounds {
+        self.child().map_or(Bounds::OPEN, |child| child.bounds().flipped())
+    }
+
+    /// How the game ends with this move, if it is known.
+    pub fn ending(&self) -> Option<Ending> {
+        self.child().and_then(|child| child.ending())
+    }
+}

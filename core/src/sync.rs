@@ -1,0 +1,93 @@
+//! The atomics of the repository, and waiting for one.
+//!
+//! Everything that several threads share is made of 32-bit words. A word is read and written without ordering
+//! ([`get`], [`set`]): it belongs to whoever holds the lock that guards it, and the lock orders what its holders do.
+//! Under `cfg(loom)` the words are loom's, which tries every interleaving.
+
+#[cfg(not(loom))]
+pub use core::sync::atomic::AtomicU32;
+#[cfg(loom)]
+pub use loom::sync::atomic::AtomicU32;
+
+use core::sync::atomic::Ordering;
+
+/// Reads a word that a lock guards.
+#[inline(always)]
+pub fn get(word: &AtomicU32) -> u32 {
+    word.load(Ordering::Relaxed)
+}
+
+/// Writes a word that a lock guards.
+#[inline(always)]
+pub fn set(word: &AtomicU32, to: u32) {
+    word.store(to, Ordering::Relaxed);
+}
+
+/// Sets `bit` of a word that has it clear, waiting until it is; gives back the other bits. What the last holder of the
+/// bit did happens before.
+#[inline]
+pub fn acquire(word: &AtomicU32, bit: u32) -> u32 {
+    let mut spins = 0;
+    loop {
+        let free = word.load(Ordering::Relaxed) & !bit;
+        if word.compare_exchange_weak(free, free | bit, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            return free;
+        }
+        wait(&mut spins);
+    }
+}
+
+/// Writes a word whose lock bit its caller holds, with the bit clear: whoever sets it next sees all that was done.
+#[inline]
+pub fn release(word: &AtomicU32, to: u32) {
+    word.store(to, Ordering::Release);
+}
+
+/// Spins before a thread that waits lets another one run: a lock is held for some hundred instructions.
+#[cfg(all(feature = "std", not(loom)))]
+const SPINS: u32 = 100;
+
+#[cold]
+fn wait(spins: &mut u32) {
+    *spins += 1;
+    #[cfg(loom)]
+    loom::thread::yield_now();
+    #[cfg(all(feature = "std", not(loom)))]
+    if spins.is_multiple_of(SPINS) {
+        std::thread::yield_now();
+        return;
+    }
+    #[cfg(not(loom))]
+    core::hint::spin_loop();
+}
+
+/// A lock over words that lie somewhere else.
+pub struct Lock(AtomicU32);
+
+/// Holds a [`Lock`] until it is dropped.
+pub struct Held<'l>(&'l Lock);
+
+impl Lock {
+    #[cfg(not(loom))]
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    #[cfg(loom)]
+    pub fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    #[inline]
+    pub fn hold(&self) -> Held<'_> {
+        acquire(&self.0, 1);
+        Held(self)
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        release(&self.0.0, 0);
+    }
+}

@@ -1,0 +1,100 @@
+//! Which node a position has, where positions that are reached on several paths share one.
+//!
+//! A hash table with chains beside the nodes: each entry belongs to the node in the same slot.
+
+use crate::sync::{AtomicU32, Lock, get, set};
+
+/// What a graph keeps of a node: its position's key, its links, and the head of a chain of the table.
+pub type GraphWords = [AtomicU32; 5];
+
+const KEY_LOW: usize = 0;
+const KEY_HIGH: usize = 1;
+/// The next node of the chain, as its slot plus 1.
+const NEXT: usize = 2;
+/// Parents' edges (and the root's handle) that lead to the node; above them, whether the node is in a chain.
+const LINKS: usize = 3;
+const CHAINED: u32 = 1 << 31;
+/// The first node of the chain that begins here, as its slot plus 1.
+const HEAD: usize = 4;
+
+pub struct Graph<'m> {
+    entries: &'m [GraphWords],
+    lock: Lock,
+}
+
+impl<'m> Graph<'m> {
+    pub fn new(entries: &'m [GraphWords]) -> Self {
+        Self { entries, lock: Lock::new() }
+    }
+
+    pub fn clear(&mut self) {
+        self.entries.iter().for_each(|entry| set(&entry[HEAD], 0));
+    }
+
+    fn word(&self, slot: u32, word: usize) -> &AtomicU32 {
+        &self.entries[slot as usize][word]
+    }
+
+    /// A new node with one link, whose position is not known yet.
+    pub fn begin(&self, slot: u32) {
+        set(self.word(slot, LINKS), 1);
+    }
+
+    /// One link less; gives back how many are left.
+    pub fn unlink(&self, slot: u32) -> u32 {
+        let _held = self.lock.hold();
+        let links = get(self.word(slot, LINKS)) - 1;
+        set(self.word(slot, LINKS), links);
+        links & !CHAINED
+    }
+
+    fn head(&self, key: u64) -> &AtomicU32 {
+        // The high half, so that keys which differ in their low bits alone spread too.
+        let spread = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        self.word((spread * self.entries.len() as u64 >> 32) as u32, HEAD)
+    }
+
+    fn key(&self, slot: u32) -> u64 {
+        u64::from(get(self.word(slot, KEY_LOW))) | u64::from(get(self.word(slot, KEY_HIGH))) << 32
+    }
+
+    /// The node that has the position already, with one link more, if it is the `same`; otherwise `slot` has it from
+    /// now on.
+    pub fn join(&self, slot: u32, position: u64, same: impl Fn(u32) -> bool) -> Option<u32> {
+        let _held = self.lock.hold();
+        let head = self.head(position);
+        let mut link = get(head);
+        while link != 0 {
+            let other = link - 1;
+            if other == slot {
+                return None;
+            }
+            if self.key(other) == position && same(other) {
+                let links = self.word(other, LINKS);
+                set(links, get(links) + 1);
+                return Some(other);
+            }
+            link = get(self.word(other, NEXT));
+        }
+        set(self.word(slot, KEY_LOW), position as u32);
+        set(self.word(slot, KEY_HIGH), (position >> 32) as u32);
+        set(self.word(slot, NEXT), get(head));
+        set(self.word(slot, LINKS), get(self.word(slot, LINKS)) | CHAINED);
+        set(head, slot + 1);
+        None
+    }
+
+    /// Takes a node that nobody links to out of its chain.
+    pub fn forget(&self, slot: u32) {
+        if get(self.word(slot, LINKS)) & CHAINED == 0 {
+            return;
+        }
+        let _held = self.lock.hold();
+        let mut link = self.head(self.key(slot));
+        while get(link) != slot + 1 {
+            link = self.word(get(link) - 1, NEXT);
+        }
+        set(link, get(self.word(slot, NEXT)));
+        set(self.word(slot, LINKS), 0);
+    }
+}
