@@ -1,22 +1,27 @@
 //! The engine: a search in a thread of its own, with a tree that lives from move to move.
 //!
-//! [`Engine`] is the handle that the protocols hold. The thread behind it (`worker`) owns the tree's memory, the
+//! [`Engine`] is the handle that the protocols hold. The thread behind it (`searcher`) owns the tree's memory, the
 //! evaluator and the time manager; it takes commands in order, and while it searches it looks at `control` for wishes
 //! that can't wait.
 
 mod backends;
+mod contexts;
 mod control;
+mod crew;
 mod evaluator;
 mod limits;
+mod memory;
 mod playouts;
+mod random;
 mod report;
+mod searcher;
 mod settings;
+mod shared;
 mod snapshot;
 mod timing;
-mod worker;
 
 pub use backends::read_network;
-pub use evaluator::Evaluator;
+pub use evaluator::{Batch, Evaluator};
 pub use limits::{Clock, Go};
 pub use report::{Done, Info, Line, MoveStats, Observer};
 pub use settings::{BackendKind, EvaluatorSettings, Settings, Weights};
@@ -26,7 +31,10 @@ use oncilla_chess::History;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use worker::{Command, Worker};
+use searcher::{Command, Searcher};
+
+/// The search in the tree that this program uses.
+pub type Search<'m> = oncilla_core::search::Search<oncilla_core::tree::Tree<'m>>;
 
 /// A search engine for one game at a time.
 ///
@@ -43,11 +51,11 @@ impl Engine {
     pub fn new(settings: Settings) -> Self {
         let control = Arc::new(Control::default());
         let (commands, inbox) = channel();
-        let worker = Worker::new(settings, Arc::clone(&control));
+        let searcher = Searcher::new(settings, Arc::clone(&control));
         let end = Arc::clone(&control).end_on_drop();
         let thread = std::thread::Builder::new().name("search".to_string()).spawn(move || {
             let _end = end;
-            worker.run(&inbox);
+            searcher.run(&inbox);
         });
         // Without a thread there is no engine; commands then fail with a line that says so.
         Self { commands, control, worker: thread.ok() }

@@ -1,32 +1,38 @@
-//! Gathering a batch, evaluating it, and bringing the answers back.
+//! One worker's playouts: gathering a batch, evaluating it, and bringing the answers back.
 
-use super::evaluator::Evaluator;
+use super::Search;
+use super::evaluator::{Batch, Evaluator};
 use super::settings::Settings;
-use oncilla_chess::{History, MoveList, Terminal, unpack};
-use oncilla_core::evaluate::{Answer, Ending, MoveLogit, Value, Verdict};
-use oncilla_core::heapless;
-use oncilla_core::search::{Event, Gathered, Search};
+use super::shared::{Shared, Tally};
+use oncilla_chess::{History, MoveList, Terminal, pack, unpack};
+use oncilla_core::Move;
+use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
+use oncilla_core::search::{Event, Gathered, Refused};
 
-/// The events of one search, reused from batch to batch.
+/// The events of one worker, reused from batch to batch.
 pub struct Playouts {
     /// The root's game; moves are pushed for a leaf and taken back.
     history: Box<History>,
     root_len: usize,
     two_fold_draws: bool,
     batch: usize,
-    events: Vec<Event>,
-    collisions: Vec<Event>,
-    policy: Box<heapless::Vec<MoveLogit, 256>>,
+    /// Events in the order of the batch, and then some that wait for use.
+    events: Vec<Box<Event>>,
+    /// The positions' keys, in the order of the batch.
+    keys: Vec<u64>,
+    collisions: Vec<Box<Event>>,
+    spare: Vec<Box<Event>>,
+    positions: Batch,
     moves: MoveList,
+    tally: Tally,
 }
 
 /// What a batch came to.
 pub enum Step {
-    /// At least one playout.
-    Progress {
-        /// A line for a person.
-        note: Option<String>,
-    },
+    /// So many playouts; none where the tree was folded first.
+    Progress(u64),
+    /// No playout, but another thread may make room for one.
+    Crowded,
     /// The game has ended at the root, or no move may be searched.
     NothingToDo,
 }
@@ -45,102 +51,155 @@ impl Playouts {
             two_fold_draws: settings.two_fold_draws,
             batch: wanted.clamp(1, evaluator.max_batch()),
             events: Vec::new(),
+            keys: Vec::new(),
             collisions: Vec::new(),
-            policy: Box::default(),
+            spare: Vec::new(),
+            positions: evaluator.batch(),
             moves: MoveList::new(),
+            tally: Tally::default(),
         }
+    }
+
+    /// Playouts of a batch.
+    pub fn batch(&self) -> usize {
+        self.batch
     }
 
     /// One batch of at most `wanted` playouts, and at least one.
     ///
     /// # Errors
     /// One line: the backend failed, or the tree's memory is too small for a single line. What was gathered is undone.
-    pub fn step(&mut self, search: &mut Search<'_>, evaluator: &mut Evaluator, wanted: u64) -> Result<Step, String> {
-        let before = search.counts().playouts;
+    pub fn step(&mut self, shared: &Shared<'_, '_>, wanted: u64) -> Result<Step, String> {
+        let recycled = shared.times_recycled();
         // Whoever asks for no playout still needs a move.
-        let ended = self.gather(search, evaluator, usize::try_from(wanted).unwrap_or(usize::MAX).max(1));
-        let note = match evaluator.run() {
-            Ok(note) => note,
-            Err(fault) => {
-                self.cancel_all(search, evaluator.len());
-                return Err(fault);
-            }
-        };
-        self.bring_back(search, evaluator)?;
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).max(1);
+        let ended = self.gather(&shared.search(), wanted);
+        let ran = shared.evaluator.run(&mut self.positions);
+        let search = shared.search();
+        if let Err(fault) = ran {
+            self.cancel_all(&search);
+            return Err(fault);
+        }
+        let returned = self.bring_back(&search);
+        drop(search);
+        ran?.into_iter().for_each(|note| shared.note(note));
+        let tally = std::mem::take(&mut self.tally);
+        shared.add(tally);
+        returned?;
+        let playouts = tally.counts.playouts;
         match ended {
-            Ended::Full if search.recycle() == 0 && search.counts().playouts == before => {
-                Err("the tree's memory is too small for a single line".to_string())
-            }
-            Ended::NoMoves if search.counts().playouts == before => Ok(Step::NothingToDo),
-            _ => Ok(Step::Progress { note }),
+            Ended::Full if shared.recycle(recycled) => Ok(Step::Progress(playouts)),
+            Ended::NoMoves if playouts == 0 => Ok(Step::NothingToDo),
+            _ if playouts == 0 => Ok(Step::Crowded),
+            _ => Ok(Step::Progress(playouts)),
         }
     }
 
     /// Fills the evaluator's batch. Events in its order stand first in `self.events`.
-    fn gather(&mut self, search: &mut Search<'_>, evaluator: &mut Evaluator, wanted: usize) -> Ended {
-        evaluator.clear();
-        self.collisions.clear();
+    fn gather(&mut self, search: &Search<'_>, wanted: usize) -> Ended {
+        self.positions.clear();
+        self.keys.clear();
         let batch = self.batch.min(wanted);
         let (mut known, mut colliding) = (0, 0);
-        while evaluator.len() < batch && known < KNOWN_PER_LEAF * batch && evaluator.len() + known < wanted {
-            if self.events.len() == evaluator.len() {
-                self.events.push(Event::new());
-            }
-            let event = &mut self.events[evaluator.len()];
-            match search.gather(event) {
-                Gathered::Leaf => known += usize::from(!self.look_at_leaf(search, evaluator)),
+        while self.positions.len() < batch && known < KNOWN_PER_LEAF * batch && self.positions.len() + known < wanted {
+            let mut event = self.spare.pop().unwrap_or_default();
+            match search.gather(&mut event) {
+                Gathered::Leaf => match self.look_at_leaf(search, &mut event) {
+                    Looked::Waits => {
+                        self.events.push(event);
+                        continue;
+                    }
+                    Looked::Ended => known += 1,
+                },
                 Gathered::Known => {
-                    let _ = search.backprop(event); // it was gathered from this very tree
+                    self.count(&event);
+                    self.tally.counts.terminals += 1;
+                    let _ = search.backprop(&mut *event); // it was gathered from this very tree
                     known += 1;
                 }
                 Gathered::Collision => {
-                    self.collisions.push(event.clone());
+                    self.tally.counts.collisions += 1;
+                    self.collisions.push(event);
                     colliding += 1;
                     if colliding >= collisions_allowed(search.nodes(), batch) {
                         return Ended::Gathered;
                     }
+                    continue;
                 }
                 Gathered::Full => return Ended::Full,
                 Gathered::NoMoves => return Ended::NoMoves,
             }
+            self.spare.push(event);
         }
         Ended::Gathered
     }
 
-    /// Puts the leaf of the newest event into the batch, or answers it at once where the game has ended. True if the
-    /// network is needed.
-    fn look_at_leaf(&mut self, search: &mut Search<'_>, evaluator: &mut Evaluator) -> bool {
-        let event = &mut self.events[evaluator.len()];
-        let plies = event.plies();
+    fn count(&mut self, event: &Event) {
+        let depth = event.plies() as u32 + 1;
+        self.tally.counts.playouts += 1;
+        self.tally.counts.depth_sum += u64::from(depth);
+        self.tally.seldepth = self.tally.seldepth.max(depth);
+    }
+
+    /// Puts the leaf of an event into the batch, or answers it at once where the game has ended.
+    fn look_at_leaf(&mut self, search: &Search<'_>, event: &mut Event) -> Looked {
         for mv in event.moves() {
             self.history.push(unpack(mv.0));
         }
+        if let Some(index) = event.unnamed() {
+            self.history.legal_moves(&mut self.moves);
+            let mv = self.moves[index];
+            event.name(Move(pack(mv)));
+            self.history.push(mv);
+        }
         self.history.legal_moves(&mut self.moves);
-        let terminal = self.history.terminal_given_moves(!self.moves.is_empty(), plies, self.two_fold_draws);
+        self.count(event);
+        let key = self.history.key();
+        let terminal = self.history.terminal_given_moves(!self.moves.is_empty(), event.plies(), self.two_fold_draws);
         if let Some(terminal) = terminal {
-            let answer = Answer { key: self.history.key(), verdict: verdict(terminal) };
+            let answer = Answer { key, verdict: verdict(terminal) };
+            self.tally.counts.terminals += 1;
             let _ = search.answer(event, &answer, &mut []); // it was gathered from this very tree
         } else {
-            evaluator.push(&self.history, &self.moves);
+            self.keys.push(key);
+            self.positions.push(&self.history, &self.moves);
         }
         self.history.truncate(self.root_len);
-        terminal.is_none()
+        if terminal.is_some() { Looked::Ended } else { Looked::Waits }
     }
 
-    fn bring_back(&mut self, search: &mut Search<'_>, evaluator: &Evaluator) -> Result<(), String> {
+    fn bring_back(&mut self, search: &Search<'_>) -> Result<(), String> {
         let mut refused = None;
-        for (at, event) in self.events.iter_mut().enumerate().take(evaluator.len()) {
-            let value = evaluator.answer(at, self.policy.as_mut_view());
-            let answer = Answer { key: evaluator.key(at), verdict: Verdict::Position(value) };
-            refused = search.answer(event, &answer, &mut self.policy).err().or(refused);
+        for (at, (event, &key)) in self.events.iter_mut().zip(&self.keys).enumerate() {
+            let answer = Answer { key, verdict: Verdict::Position(self.positions.value(at)) };
+            match search.settle(event, &answer, self.positions.logits(at)) {
+                Ok(()) => self.tally.counts.evaluations += 1,
+                Err(why) => {
+                    self.tally.counts.playouts -= 1;
+                    refused = Some(why);
+                }
+            }
         }
-        self.collisions.drain(..).for_each(|mut event| search.cancel(&mut event));
-        refused.map_or(Ok(()), |why| Err(format!("an answer was refused: {why:?}")))
+        search.bring_back(&mut self.events);
+        self.spare.append(&mut self.events);
+        self.cancel_collisions(search);
+        match refused {
+            None => Ok(()),
+            Some(Refused::NoRoom) => Err("the tree's memory is too small for the root's moves".to_string()),
+            Some(why) => Err(format!("an answer was refused: {why:?}")),
+        }
     }
 
-    fn cancel_all(&mut self, search: &mut Search<'_>, gathered: usize) {
-        self.events.iter_mut().take(gathered).for_each(|event| search.cancel(event));
-        self.collisions.drain(..).for_each(|mut event| search.cancel(&mut event));
+    fn cancel_collisions(&mut self, search: &Search<'_>) {
+        self.collisions.iter_mut().for_each(|event| search.cancel(event));
+        self.spare.append(&mut self.collisions);
+    }
+
+    fn cancel_all(&mut self, search: &Search<'_>) {
+        self.events.iter_mut().for_each(|event| search.cancel(event));
+        self.spare.append(&mut self.events);
+        self.cancel_collisions(search);
+        self.tally = Tally::default();
     }
 }
 
@@ -149,6 +208,14 @@ enum Ended {
     Gathered,
     Full,
     NoMoves,
+}
+
+/// What a leaf needs.
+enum Looked {
+    /// The evaluator's answer.
+    Waits,
+    /// Nothing more: the game has ended there.
+    Ended,
 }
 
 /// Collisions after which a batch is evaluated although it is not full: a small tree has few leaves worth a visit.

@@ -2,7 +2,7 @@
 
 use cozy_chess::Move;
 use oncilla_core::evaluate::{Ending, Value};
-use oncilla_core::tree::Bounds;
+use oncilla_core::repository::Bounds;
 
 /// Who hears of a search. Called from the search's own thread, in order.
 pub trait Observer: Send {

@@ -57,6 +57,10 @@ pub struct Settings {
     pub two_fold_draws: bool,
     /// Positions gathered before they are evaluated together; 0: what the backend prefers.
     pub minibatch: usize,
+    /// Threads that do playouts.
+    pub threads: usize,
+    /// Positions that are reached on several paths have one node.
+    pub graph: bool,
     /// `Hash`: MiB for the tree.
     pub hash_mb: usize,
     /// `MultiPV`.
@@ -69,4 +73,16 @@ pub struct Settings {
     pub move_overhead_ms: u64,
     /// The time manager.
     pub time: oncilla_core::time::SmoothParams,
+}
+
+impl Settings {
+    /// What the tree's memory is made from: its MiB, and whether it is a graph.
+    pub fn tree(&self) -> (usize, bool) {
+        (self.hash_mb, self.graph)
+    }
+
+    /// Threads that do playouts.
+    pub fn search_threads(&self) -> usize {
+        self.threads.max(1)
+    }
 }

@@ -1,14 +1,17 @@
 //! A search in numbers, for its observer.
 
+use super::Search;
 use super::evaluator::Evaluator;
 use super::report::{Done, Info, Line, MoveStats, Observer};
 use super::settings::Settings;
-use oncilla_chess::{Color, History, Transform, policy, unpack};
+use super::shared::Tally;
+use oncilla_chess::{Color, History, MoveList, Transform, policy, unpack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Ending, Value};
 use oncilla_core::heapless::Vec as FixedVec;
-use oncilla_core::search::{MAX_ROOT_MOVES, Search, puct};
-use oncilla_core::tree::{Bound, Bounds, EdgeView, NodeView};
+use oncilla_core::repository::{Bound, Bounds};
+use oncilla_core::search::{MAX_ROOT_MOVES, puct};
+use oncilla_core::tree::Tree;
 use std::time::{Duration, Instant};
 
 /// Longest line that is reported.
@@ -20,11 +23,16 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(5);
 /// Tablebase results count as mates beyond this many moves.
 const TABLEBASE_MATE: f32 = 101.0;
 
+type EdgeView<'a> = oncilla_core::search::EdgeView<'a, Tree<'a>>;
+
 /// Looks at a search from time to time.
 pub struct Snapshot {
     since: Instant,
     first_batch: Option<Instant>,
     multi_pv: usize,
+    mover: Color,
+    /// The legal moves at the root: edges that nobody visited are places in this list.
+    legal: MoveList,
     has_moves_left: bool,
     has_wdl: bool,
     last: Option<Said>,
@@ -33,7 +41,7 @@ pub struct Snapshot {
 /// What the observer has heard last.
 #[derive(PartialEq)]
 struct Said {
-    best: Option<Move>,
+    best: Option<cozy_chess::Move>,
     depth: u32,
     seldepth: u32,
     at: Instant,
@@ -41,56 +49,82 @@ struct Said {
 
 impl Snapshot {
     /// For a search that began at `since`.
-    pub fn new(settings: &Settings, evaluator: &Evaluator, since: Instant) -> Self {
+    pub fn new(settings: &Settings, evaluator: &Evaluator, position: &History, since: Instant) -> Self {
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
         Self {
             since,
             first_batch: None,
             multi_pv: settings.multi_pv.max(1),
+            mover: position.side_to_move(),
+            legal,
             has_moves_left: evaluator.has_moves_left(),
             has_wdl: evaluator.has_wdl(),
             last: None,
         }
     }
 
+    fn mv(&self, edge: &EdgeView<'_>) -> Option<cozy_chess::Move> {
+        edge.mv.map(|mv| unpack(mv.0)).or_else(|| self.legal.get(edge.index?).copied())
+    }
+
     /// Tells the observer how it stands, if the best move or a depth changed, or it has heard nothing for long.
-    pub fn after_batch(&mut self, search: &Search<'_>, observer: &mut dyn Observer) {
+    pub fn after_batch(&mut self, search: &Search<'_>, tally: &Tally, observer: &mut dyn Observer) {
+        if tally.counts.playouts == 0 {
+            return;
+        }
         let now = Instant::now();
         self.first_batch.get_or_insert(now);
-        let said = Said { best: search.best_move(), depth: mean_depth(search), seldepth: search.seldepth(), at: now };
+        let best = search.best_edge().and_then(|edge| self.mv(&edge));
+        let said = Said { best, depth: mean_depth(tally), seldepth: tally.seldepth, at: now };
         let news = self.last.as_ref().is_none_or(|last| {
             (last.best, last.depth, last.seldepth) != (said.best, said.depth, said.seldepth)
                 || now - last.at > LONGEST_SILENCE
         });
         if news && said.best.is_some() {
-            observer.info(&self.info(search));
+            observer.info(&self.info(search, tally));
             self.last = Some(said);
         }
     }
 
     /// How the search stands.
-    pub fn info(&self, search: &Search<'_>) -> Info {
-        let counts = search.counts();
+    pub fn info(&self, search: &Search<'_>, tally: &Tally) -> Info {
+        let counts = tally.counts;
         // What comes before the first answers says nothing about the speed. Clients want a number even then.
         let ms = self.first_batch.map_or(1, |first| (first.elapsed().as_millis() as u64).max(1));
         let rate = |n: u64| n * 1000 / ms;
-        let mut ranked = FixedVec::<Move, MAX_ROOT_MOVES>::new();
+        let mut ranked = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
         search.rank_root(ranked.as_mut_view());
         Info {
-            depth: mean_depth(search),
-            seldepth: search.seldepth(),
+            depth: mean_depth(tally),
+            seldepth: tally.seldepth,
             time_ms: self.since.elapsed().as_millis() as u64,
             nodes: search.nodes().into(),
             playouts: counts.playouts,
             nps: rate(counts.playouts),
             eps: rate(counts.evaluations),
-            hashfull: search.tree().permille_full(),
-            tree_nodes: search.tree().live_nodes() as u64,
-            tree_bytes: search.tree().live_bytes() as u64,
+            hashfull: search.repository().permille_full(),
+            tree_nodes: oncilla_core::repository::Repository::live_nodes(search.repository()) as u64,
+            tree_bytes: search.repository().live_bytes() as u64,
             tbhits: 0,
             has_moves_left: self.has_moves_left,
             has_wdl: self.has_wdl,
-            lines: ranked.iter().take(self.multi_pv).filter_map(|&mv| line(search, mv)).collect(),
+            lines: ranked.iter().take(self.multi_pv).filter_map(|edge| self.line(search, edge)).collect(),
         }
+    }
+
+    fn line(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> Option<Line> {
+        let mut pv = FixedVec::<Move, LONGEST_PV>::new();
+        search.pv(edge, pv.as_mut_view());
+        let value = match edge.value() {
+            Some(value) => Value { m: value.m + 1.0, ..value },
+            None => search.root()?.value(),
+        };
+        let mut line: Vec<_> = pv.iter().map(|mv| unpack(mv.0)).collect();
+        if line.is_empty() {
+            line.extend(self.mv(edge));
+        }
+        Some(Line { value, mate: mate(edge), nodes: edge.completed().into(), pv: line })
     }
 
     /// Moves until the shortest mate that is found, if one is.
@@ -100,20 +134,68 @@ impl Snapshot {
     }
 
     /// The end of the search.
-    pub fn done(&self, search: &Search<'_>, position: &History) -> Done {
+    pub fn done(&self, search: &Search<'_>) -> Done {
         let Some(best) = search.best_edge() else { return Done { best: None, ponder: None, stats: Vec::new() } };
         let mut pv = FixedVec::<Move, 2>::new();
-        search.pv(best.mv, pv.as_mut_view());
+        search.pv(&best, pv.as_mut_view());
         Done {
-            best: Some(unpack(best.mv.0)),
+            best: self.mv(&best),
             ponder: pv.get(1).map(|mv| unpack(mv.0)),
-            stats: search.root().map_or_else(Vec::new, |root| stats(search, &root, position.side_to_move())),
+            stats: self.stats(search),
         }
+    }
+
+    fn stats(&self, search: &Search<'_>) -> Vec<MoveStats> {
+        let Some(root) = search.root() else { return Vec::new() };
+        let params = search.params();
+        let exploration = puct::exploration(&params.cpuct_at_root, root.n());
+        let moves_left = puct::MovesLeftUtility::of(params.moves_left, root.value());
+        let root_q = root.value().q(params.draw_score);
+        let fpu = puct::fpu(params.fpu_at_root, root_q, root.visited_policy());
+        let mut all: Vec<MoveStats> = root
+            .edges()
+            .map(|edge| {
+                let q = edge.q(params.draw_score).unwrap_or(fpu);
+                let u = puct::u(edge.p, exploration, edge.n());
+                let length = edge.m().and_then(|m| moves_left.map(|utility| utility.of_child(q, m))).unwrap_or(0.0);
+                let mv = self.mv(&edge);
+                MoveStats {
+                    mv,
+                    index: mv.map_or(0, |mv| policy::index(mv, self.mover, Transform::NONE).into()),
+                    n: edge.completed(),
+                    in_flight: edge.n() - edge.completed(),
+                    p: edge.p,
+                    value: edge.value(),
+                    q,
+                    u: Some(u),
+                    s: Some(q + u + length),
+                    v: own_value(&edge),
+                    ending: edge.ending(),
+                    bounds: edge.bounds(),
+                }
+            })
+            .collect();
+        all.sort_by(|a, b| a.n.cmp(&b.n).then_with(|| (a.q + a.u.unwrap_or(0.0)).total_cmp(&(b.q + b.u.unwrap_or(0.0)))));
+        all.push(MoveStats {
+            mv: None,
+            index: root.edge_count(),
+            n: root.n(),
+            in_flight: root.in_flight(),
+            p: root.visited_policy(),
+            value: Some(root.value()),
+            q: root_q,
+            u: None,
+            s: None,
+            v: (root.n() == 1).then(|| root.value().wl),
+            ending: root.ending(),
+            bounds: root.bounds(),
+        });
+        all
     }
 }
 
-fn mean_depth(search: &Search<'_>) -> u32 {
-    (search.counts().mean_depth() as u32).max(1)
+fn mean_depth(tally: &Tally) -> u32 {
+    (tally.counts.mean_depth() as u32).max(1)
 }
 
 /// Moves until mate with this edge, negative if the side to move is mated.
@@ -126,69 +208,6 @@ fn mate(edge: &EdgeView<'_>) -> Option<i32> {
     };
     let beyond = if ending == Ending::Tablebase { TABLEBASE_MATE } else { 1.0 };
     Some(sign * ((edge.m().unwrap_or(0.0).round() / 2.0 + beyond) as i32))
-}
-
-fn line(search: &Search<'_>, first: Move) -> Option<Line> {
-    let root = search.root()?;
-    let edge = root.edges().find(|edge| edge.mv == first)?;
-    let mut pv = FixedVec::<Move, LONGEST_PV>::new();
-    search.pv(first, pv.as_mut_view());
-    let value = match edge.value() {
-        Some(value) => Value { m: value.m + 1.0, ..value },
-        None => root.value(),
-    };
-    Some(Line {
-        value,
-        mate: mate(&edge),
-        nodes: edge.completed().into(),
-        pv: pv.iter().map(|mv| unpack(mv.0)).collect(),
-    })
-}
-
-fn stats(search: &Search<'_>, root: &NodeView<'_>, mover: Color) -> Vec<MoveStats> {
-    let params = search.params();
-    let exploration = puct::exploration(&params.cpuct_at_root, root.n());
-    let moves_left = puct::MovesLeftUtility::of(params.moves_left, root.value());
-    let root_q = root.value().q(params.draw_score);
-    let fpu = puct::fpu(params.fpu_at_root, root_q, root.visited_policy());
-    let mut all: Vec<MoveStats> = root
-        .edges()
-        .map(|edge| {
-            let q = edge.q().unwrap_or(fpu);
-            let u = puct::u(edge.p, exploration, edge.n());
-            let length = edge.m().and_then(|m| moves_left.map(|utility| utility.of_child(q, m))).unwrap_or(0.0);
-            MoveStats {
-                mv: Some(unpack(edge.mv.0)),
-                index: policy::index(unpack(edge.mv.0), mover, Transform::NONE).into(),
-                n: edge.completed(),
-                in_flight: edge.n() - edge.completed(),
-                p: edge.p,
-                value: edge.value(),
-                q,
-                u: Some(u),
-                s: Some(q + u + length),
-                v: own_value(&edge),
-                ending: edge.ending(),
-                bounds: edge.bounds(),
-            }
-        })
-        .collect();
-    all.sort_by(|a, b| a.n.cmp(&b.n).then_with(|| (a.q + a.u.unwrap_or(0.0)).total_cmp(&(b.q + b.u.unwrap_or(0.0)))));
-    all.push(MoveStats {
-        mv: None,
-        index: root.edge_count(),
-        n: root.n(),
-        in_flight: search.in_flight(),
-        p: root.visited_policy(),
-        value: Some(root.value()),
-        q: root_q,
-        u: None,
-        s: None,
-        v: (root.n() == 1).then(|| root.value().wl),
-        ending: root.ending(),
-        bounds: root.bounds(),
-    });
-    all
 }
 
 /// What the network (or the rules) said of the child itself: known while that is all there is.

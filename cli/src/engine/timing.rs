@@ -1,15 +1,16 @@
 //! How long a search may take: the limits of one `go`, and the time manager of the game.
 
+use super::Search;
 use super::limits::Go;
 use super::settings::Settings;
 use oncilla_chess::{History, pack};
 use oncilla_core::Move;
-use oncilla_core::search::Search;
+use oncilla_core::stats::Counts;
 use oncilla_core::stop::{
     DepthLimit, Limits, MateLimit, NodeLimit, Outcome, PlayoutLimit, Progress, Root, RootEdge, SmartPruning, TimeLimit,
 };
 use oncilla_core::time::{Clock, Smooth};
-use oncilla_core::tree::{Bound, Bounds};
+use oncilla_core::repository::{Bound, Bounds};
 use std::time::Instant;
 
 /// The time manager of a game.
@@ -70,13 +71,14 @@ impl MoveTime {
     }
 
     /// Starts the clock of a move that is not, or no longer, pondered.
-    pub fn start_if_due(&mut self, manager: &mut TimeManager, ponder_hit: Option<Instant>, nodes: u32) {
+    pub fn start_if_due(&mut self, manager: &mut TimeManager, ponder_hit: Option<Instant>, nodes: u32, counts: &Counts) {
         if self.started || (self.waits_for_ponder_hit && ponder_hit.is_none()) {
             return;
         }
         self.started = true;
         self.since = ponder_hit.filter(|_| self.waits_for_ponder_hit).unwrap_or(self.since);
         self.waits_for_ponder_hit = false;
+        self.playouts_before = counts.playouts;
         if let Some(clock) = &self.clock {
             let budget = TimeLimit::new(manager.0.on_move_start(clock, nodes.into()).budget_ms);
             self.limits.time = Some(self.limits.time.map_or(budget, |time| time.earlier(budget)));
@@ -88,12 +90,10 @@ impl MoveTime {
     }
 
     /// Whether a limit is reached. Tells the time manager and the root's choice how it stands.
-    pub fn is_over(&mut self, manager: &mut TimeManager, search: &mut Search<'_>, mate_in: Option<i32>) -> bool {
+    pub fn is_over(&mut self, manager: &mut TimeManager, search: &Search<'_>, counts: &Counts, mate_in: Option<i32>) -> bool {
         if !self.started {
-            self.playouts_before = search.counts().playouts;
             return false;
         }
-        let counts = search.counts();
         let elapsed_ms = self.elapsed_ms();
         if self.clock.is_some() {
             manager.0.on_progress(elapsed_ms, counts.playouts - self.playouts_before);
@@ -121,7 +121,11 @@ impl MoveTime {
     /// was asked for. Such a tree may never get deeper. A number of visits that was asked for is given all the same.
     pub fn is_pointless(&self, search: &Search<'_>, go: &Go) -> bool {
         let Some(root) = search.root().filter(|_| go.nodes.is_none()) else { return false };
-        let asked = |mv: Move| go.search_moves.is_empty() || go.search_moves.iter().any(|&m| pack(m) == mv.0);
+        let named = |mv: Option<Move>| mv.is_some_and(|mv| go.search_moves.iter().any(|&m| pack(m) == mv.0));
+        let asked = |mv: Option<Move>| go.search_moves.is_empty() || named(mv);
+        if !go.search_moves.is_empty() && root.visited().filter(|edge| named(edge.mv)).count() < go.search_moves.len() {
+            return false;
+        }
         let bounds: Vec<Bounds> = root.edges().filter(|edge| asked(edge.mv)).map(|edge| edge.bounds()).collect();
         let depth_only = go.depth.is_some() && !go.infinite && !go.ponder;
         let won = depth_only && bounds.iter().any(|b| b.lower == Bound::Win);
@@ -129,18 +133,18 @@ impl MoveTime {
     }
 
     /// Playouts that a limit still leaves.
-    pub fn nodes_wanted(&self, search: &Search<'_>) -> u64 {
+    pub fn nodes_wanted(&self, search: &Search<'_>, counts: &Counts) -> u64 {
         let nodes = self.limits.nodes.map_or(u64::MAX, |NodeLimit(n)| n.saturating_sub(search.nodes().into()));
         let playouts =
-            self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(search.counts().playouts));
+            self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(counts.playouts));
         nodes.min(playouts)
     }
 
     /// The move is about to be played.
-    pub fn end(&self, manager: &mut TimeManager, search: &mut Search<'_>) {
+    pub fn end(&self, manager: &mut TimeManager, search: &Search<'_>, counts: &Counts) {
         search.set_remaining_playouts(None);
         if self.started && self.clock.is_some() {
-            manager.0.on_move_end(self.elapsed_ms(), search.counts().playouts - self.playouts_before);
+            manager.0.on_move_end(self.elapsed_ms(), counts.playouts - self.playouts_before);
         }
     }
 }
@@ -155,6 +159,6 @@ fn summary(search: &Search<'_>) -> Root {
             (Some(_), _) if bounds.upper == Bound::Loss => Outcome::Loss,
             _ => Outcome::Open,
         };
-        RootEdge { visits: edge.completed().into(), q: edge.q().unwrap_or(0.0), outcome }
+        RootEdge { visits: edge.completed().into(), q: edge.q(search.params().draw_score).unwrap_or(0.0), outcome }
     }))
 }

@@ -104,6 +104,8 @@ impl Draft {
             white_draw_score: 0.0,
             two_fold_draws: true,
             minibatch: 0,
+            threads: 1,
+            graph: false,
             hash_mb: 0,
             multi_pv: 1,
             nodes_as_playouts: false,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use oncilla_core::tree::{Bound, Bounds};
+use oncilla_core::repository::{Bound, Bounds};
 
 use crate::engine::MoveStats;
 

@@ -1,18 +1,20 @@
 //! The search's thread: it owns the tree's memory and takes one command after the other.
 
+use super::Search;
 use super::control::Control;
+use super::crew::Crew;
 use super::evaluator::Evaluator;
 use super::limits::Go;
-use super::playouts::{Playouts, Step};
+use super::memory::Memory;
+use super::playouts::Playouts;
 use super::report::{Done, Observer};
 use super::settings::Settings;
+use super::shared::Shared;
 use super::snapshot::Snapshot;
 use super::timing::{MoveTime, TimeManager};
-use oncilla_chess::{History, Position, pack};
+use oncilla_chess::{History, MoveList, Position, pack};
 use oncilla_core::Move;
-use oncilla_core::search::{Params, Search};
-use oncilla_core::tree::{BLOCK_BYTES, Block, NODE_BYTES, NodeWords, Tree};
-use std::iter::successors;
+use oncilla_core::search::Params;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -28,46 +30,8 @@ pub enum Command {
     Quit,
 }
 
-/// Blocks that go with one node: seven edges a block, some 33 legal moves and one visited edge on average in a
-/// middlegame. `bench` prints what a tree really takes.
-const BLOCKS_PER_NODE: f64 = 5.25;
-
-/// Smallest tree: room for what a batch keeps free, and a little more.
-const LEAST_NODES: usize = 20_000;
-
-/// The memory of a tree. Zeroed pages that nobody has touched yet cost nothing.
-struct Memory {
-    nodes: Vec<NodeWords>,
-    blocks: Vec<Block>,
-}
-
-impl Memory {
-    /// As much as the system grants, halved from `megabytes` on, and how much that is. `None` if it grants nothing.
-    fn of_at_most(megabytes: usize) -> Option<(Self, usize)> {
-        let mut sizes = successors(Some(megabytes), |&size| (size > 0).then_some(size / 2));
-        sizes.find_map(|size| Self::of_megabytes(size).map(|memory| (memory, size)))
-    }
-
-    fn of_megabytes(megabytes: usize) -> Option<Self> {
-        let each = NODE_BYTES as f64 + BLOCKS_PER_NODE * BLOCK_BYTES as f64;
-        let nodes = ((megabytes as f64 * 1024.0 * 1024.0 / each) as usize).max(LEAST_NODES);
-        let blocks = (nodes as f64 * BLOCKS_PER_NODE) as usize;
-        Some(Self { nodes: zeroed(nodes)?, blocks: zeroed(blocks)? })
-    }
-}
-
-/// `vec!` gets zeroed pages without touching them, but ends the program where there are none: so the system is asked
-/// first.
-fn zeroed<const WORDS: usize>(len: usize) -> Option<Vec<[u32; WORDS]>> {
-    let mut room = Vec::<[u32; WORDS]>::new();
-    room.try_reserve_exact(len).ok()?;
-    // The optimizer may leave out memory that nobody looks at, and take it for granted.
-    drop(std::hint::black_box(room));
-    Some(vec![[0; WORDS]; len])
-}
-
 /// The thread's state, but for the search in the memory of its size.
-pub struct Worker {
+pub struct Searcher {
     settings: Settings,
     control: Arc<Control>,
     evaluator: Option<Evaluator>,
@@ -79,7 +43,7 @@ pub struct Worker {
     notes: Vec<String>,
 }
 
-impl Worker {
+impl Searcher {
     pub fn new(settings: Settings, control: Arc<Control>) -> Self {
         let time = TimeManager::new(&settings);
         let position = Box::new(History::startpos());
@@ -89,15 +53,16 @@ impl Worker {
     /// Until it is told to quit, or nobody is left who could tell it.
     pub fn run(mut self, inbox: &Receiver<Command>) {
         loop {
-            let megabytes = self.settings.hash_mb;
+            let (megabytes, graph) = self.settings.tree();
             // Without a tree there is no thread; the next command says so.
-            let Some((mut memory, granted)) = Memory::of_at_most(megabytes) else { return };
-            if granted < megabytes {
+            let Some((memory, granted)) = Memory::of_at_most(megabytes.saturating_mul(1 << 20), graph) else { return };
+            if granted >> 20 < megabytes {
+                let granted = granted >> 20;
                 self.notes.push(format!("Hash: the system does not grant {megabytes} MiB; {granted} MiB are used"));
             }
-            let mut search = Search::new(Tree::new(&mut memory.nodes, &mut memory.blocks), self.settings.params);
+            let mut search = Search::new(memory.lend(), self.settings.params);
             self.root = None;
-            while self.settings.hash_mb == megabytes {
+            while self.settings.tree() == (megabytes, graph) {
                 let Ok(command) = inbox.recv() else { return };
                 if self.obey(command, &mut search).is_break() {
                     return;
@@ -191,46 +156,33 @@ impl Worker {
         if !self.reroot(search) {
             self.time = TimeManager::new(&self.settings);
         }
-        let Some(evaluator) = self.evaluator.as_mut() else { return Done { best: None, ponder: None, stats: vec![] } };
+        let Some(evaluator) = &self.evaluator else { return Done { best: None, ponder: None, stats: vec![] } };
+        let mut legal = MoveList::new();
+        self.position.legal_moves(&mut legal);
         search.set_params(params_for(&self.settings, evaluator, &self.position));
-        search.set_root_moves(go.search_moves.iter().map(|&mv| Move(pack(mv))));
+        let asked = legal.iter().enumerate().filter(|(_, mv)| go.search_moves.contains(mv));
+        search.set_root_moves(asked.map(|(index, &mv)| (index, Move(pack(mv)))));
         search.start_move();
 
-        let mut snapshot = Snapshot::new(&self.settings, evaluator, since);
+        let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since);
         let mut time = MoveTime::new(&self.settings, go, &self.position, since);
-        let mut playouts = Playouts::new(&self.settings, evaluator, &self.position);
-        let mut halted = false;
-        loop {
-            let ponder_hit = self.control.ponder_hit_at();
-            time.start_if_due(&mut self.time, ponder_hit, search.nodes());
-            let told = self.control.should_stop();
-            let reached = time.is_over(&mut self.time, search, snapshot.mate(search));
-            if (told && (search.nodes() > 0 || halted)) || ((reached || halted) && time.may_end()) {
-                break;
-            }
-            if halted || reached {
-                self.control.wait_for_wish(ponder_hit);
-                continue;
-            }
-            match playouts.step(search, evaluator, time.nodes_wanted(search)) {
-                Ok(Step::Progress { note }) => {
-                    note.iter().for_each(|note| observer.note(note));
-                    snapshot.after_batch(search, observer);
-                    halted = time.is_pointless(search, go);
-                }
-                Ok(Step::NothingToDo) => halted = true,
-                Err(fault) => {
-                    observer.note(&fault);
-                    halted = true;
-                }
-            }
-        }
-        time.end(&mut self.time, search);
-        let info = snapshot.info(search);
+        let shared = Shared::new(search, evaluator);
+        std::thread::scope(|scope| {
+            let playouts = || Playouts::new(&self.settings, evaluator, &self.position);
+            let crew = Crew::hire(scope, &shared, self.settings.search_threads(), playouts);
+            let watch = Watch { go, control: &self.control, manager: &mut self.time, shared: &shared, crew };
+            watch.run(&mut time, &mut snapshot, observer);
+            shared.stop();
+        });
+        shared.take_notes().iter().for_each(|note| observer.note(note));
+        let tally = shared.tally();
+        let search = shared.into_search();
+        time.end(&mut self.time, search, &tally.counts);
+        let info = snapshot.info(search, &tally);
         if !self.control.is_silent() {
             observer.info(&info);
         }
-        let done = snapshot.done(search, &self.position);
+        let done = snapshot.done(search);
         if done.best.is_none() {
             return Done {
                 stats: done.stats,
@@ -252,6 +204,48 @@ impl Worker {
             None => search.clear(),
         }
         moves.is_some()
+    }
+}
+
+/// The watchdog: tells how the search stands, and sees when it is over.
+struct Watch<'w, 's, 'm> {
+    go: &'w Go,
+    control: &'w Control,
+    manager: &'w mut TimeManager,
+    shared: &'w Shared<'s, 'm>,
+    crew: Crew,
+}
+
+impl Watch<'_, '_, '_> {
+    fn run(mut self, time: &mut MoveTime, snapshot: &mut Snapshot, observer: &mut dyn Observer) {
+        loop {
+            let ponder_hit = self.control.ponder_hit_at();
+            let tally = self.shared.tally();
+            let search = self.shared.search();
+            time.start_if_due(self.manager, ponder_hit, search.nodes(), &tally.counts);
+            let told = self.control.should_stop();
+            let reached = time.is_over(self.manager, &search, &tally.counts, snapshot.mate(&search));
+            let halted = self.shared.is_halted();
+            if (told && (search.nodes() > 0 || halted)) || ((reached || halted) && time.may_end()) {
+                return;
+            }
+            let wanted = time.nodes_wanted(&search, &tally.counts);
+            drop(search);
+            if halted || reached {
+                self.control.wait_for_wish(ponder_hit);
+                continue;
+            }
+            if let Err(fault) = self.crew.advance(self.shared, wanted) {
+                self.shared.halt(Some(fault));
+            }
+            self.shared.take_notes().iter().for_each(|note| observer.note(note));
+            let tally = self.shared.tally();
+            let search = self.shared.search();
+            snapshot.after_batch(&search, &tally, observer);
+            if time.is_pointless(&search, self.go) {
+                self.shared.halt(None);
+            }
+        }
     }
 }
 
@@ -293,16 +287,6 @@ mod tests {
             history.push(mv);
         }
         history
-    }
-
-    #[test]
-    fn less_memory_is_taken_where_there_is_not_enough() {
-        // 2⁶⁰ bytes and more than an address can say.
-        for megabytes in [1 << 40, usize::MAX] {
-            let (memory, granted) = Memory::of_at_most(megabytes).unwrap();
-            assert!(granted < megabytes && memory.nodes.len() >= LEAST_NODES);
-        }
-        assert_eq!(Memory::of_at_most(8).unwrap().1, 8);
     }
 
     #[test]

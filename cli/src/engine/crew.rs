@@ -1,0 +1,101 @@
+//! The threads that do a search's playouts.
+
+use super::playouts::{Playouts, Step};
+use super::shared::Shared;
+use std::thread::{Builder, Scope};
+use std::time::Duration;
+
+/// How long the watchdog sleeps when nothing calls it.
+const TICK: Duration = Duration::from_millis(5);
+/// How long a worker waits that has nothing to gather.
+const PAUSE: Duration = Duration::from_micros(200);
+/// Pauses without a single playout after which a worker gives up.
+const PAUSES: u32 = 10_000;
+
+/// Who does the playouts.
+pub enum Crew {
+    /// The thread that watches does them too: the same answers give the same tree.
+    One(Box<Playouts>),
+    /// Threads of their own, each of which takes all roles: it gathers, evaluates and brings back.
+    Many,
+}
+
+impl Crew {
+    /// Starts `threads` workers. Where the system has no thread left, there are fewer.
+    pub fn hire<'scope, 'env, 's, 'm>(
+        scope: &'scope Scope<'scope, 'env>,
+        shared: &'env Shared<'s, 'm>,
+        threads: usize,
+        playouts: impl Fn() -> Playouts,
+    ) -> Self
+    where
+        's: 'env,
+        'm: 'env,
+    {
+        if threads <= 1 {
+            return Self::One(Box::new(playouts()));
+        }
+        let mut hired = 0;
+        for index in 0..threads {
+            let own = playouts();
+            let name = format!("playouts {index}");
+            hired += usize::from(Builder::new().name(name).spawn_scoped(scope, move || work(shared, own)).is_ok());
+        }
+        if hired == 0 { Self::One(Box::new(playouts())) } else { Self::Many }
+    }
+
+    /// Lets playouts happen for a moment, at most `wanted` more.
+    ///
+    /// # Errors
+    /// As [`Playouts::step`].
+    pub fn advance(&mut self, shared: &Shared<'_, '_>, wanted: u64) -> Result<(), String> {
+        match self {
+            Self::One(playouts) => match playouts.step(shared, wanted)? {
+                Step::Progress(_) => {}
+                Step::Crowded => return Err("the tree's memory is too small for a single line".to_string()),
+                Step::NothingToDo => shared.halt(None),
+            },
+            Self::Many => {
+                shared.allow(shared.tally().counts.playouts.saturating_add(wanted));
+                shared.wait(TICK);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A worker's life.
+fn work(shared: &Shared<'_, '_>, mut playouts: Playouts) {
+    let mut pauses = 0;
+    while !shared.is_stopped() {
+        let claimed = shared.claim(playouts.batch() as u64);
+        if claimed == 0 || shared.is_halted() {
+            shared.unclaim(claimed);
+            shared.wait(TICK);
+            continue;
+        }
+        let done = match playouts.step(shared, claimed) {
+            Ok(Step::Progress(done)) => done,
+            Ok(Step::Crowded) if pauses < PAUSES => 0,
+            Ok(Step::Crowded) => {
+                shared.halt(Some("the tree's memory is too small for so many threads".to_string()));
+                0
+            }
+            Ok(Step::NothingToDo) => {
+                shared.halt(None);
+                0
+            }
+            Err(fault) => {
+                shared.halt(Some(fault));
+                0
+            }
+        };
+        shared.unclaim(claimed - done.min(claimed));
+        if done == 0 {
+            pauses += 1;
+            shared.wait(PAUSE);
+        } else {
+            pauses = 0;
+        }
+    }
+}

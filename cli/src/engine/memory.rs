@@ -1,0 +1,72 @@
+//! The memory of a tree.
+
+use bytemuck::zeroed_slice_box;
+use oncilla_core::tree::{GraphWords, NODE_BYTES, NodeWords, Tree};
+use std::iter::successors;
+use std::sync::atomic::AtomicU32;
+
+/// Words for edges that go with one node. `bench` prints what a tree really takes.
+const WORDS_PER_NODE: f64 = 25.0;
+
+/// Smallest tree.
+const LEAST_NODES: usize = 10_000;
+
+/// Zeroed pages that nobody has touched yet cost nothing.
+pub struct Memory {
+    nodes: Box<[NodeWords]>,
+    words: Box<[AtomicU32]>,
+    graph: Box<[GraphWords]>,
+}
+
+impl Memory {
+    /// As much as the system grants, halved from `bytes` on, and how much that is. `None` if it grants nothing.
+    pub fn of_at_most(bytes: usize, graph: bool) -> Option<(Self, usize)> {
+        let mut sizes = successors(Some(bytes), |&size| (size > 0).then_some(size / 2));
+        sizes.find_map(|size| Self::of(size, graph).map(|memory| (memory, size)))
+    }
+
+    fn of(bytes: usize, graph: bool) -> Option<Self> {
+        let entry = if graph { size_of::<GraphWords>() } else { 0 };
+        let each = (NODE_BYTES + entry) as f64 + WORDS_PER_NODE * 4.0;
+        let nodes = ((bytes as f64 / each) as usize).max(LEAST_NODES);
+        let words = (nodes as f64 * WORDS_PER_NODE) as usize;
+        Some(Self {
+            nodes: zeroed(nodes)?,
+            words: zeroed(words)?,
+            graph: zeroed(if graph { nodes } else { 0 })?,
+        })
+    }
+
+    /// An empty tree, or graph, in this memory.
+    pub fn lend(&self) -> Tree<'_> {
+        if self.graph.is_empty() {
+            Tree::new(&self.nodes, &self.words)
+        } else {
+            Tree::new_graph(&self.nodes, &self.words, &self.graph)
+        }
+    }
+}
+
+/// The allocator is asked first whether there is so much: making the slice ends the program where there is not.
+fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Option<Box<[T]>> {
+    let mut room = Vec::<T>::new();
+    room.try_reserve_exact(len).ok()?;
+    // The optimizer may leave out memory that nobody looks at, and take it for granted.
+    drop(std::hint::black_box(room));
+    Some(zeroed_slice_box(len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn less_memory_is_taken_where_there_is_not_enough() {
+        // 2⁶⁰ bytes and more than an address can say.
+        for bytes in [1 << 60, usize::MAX] {
+            let (memory, granted) = Memory::of_at_most(bytes, false).unwrap();
+            assert!(granted < bytes && memory.nodes.len() >= LEAST_NODES);
+        }
+        assert_eq!(Memory::of_at_most(8 << 20, true).unwrap().1, 8 << 20);
+    }
+}

@@ -1,0 +1,172 @@
+//! What the threads of one search share.
+
+use super::Search;
+use super::evaluator::Evaluator;
+use oncilla_core::stats::Counts;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+/// The search and everything around it that its threads use at the same time.
+pub struct Shared<'s, 'm> {
+    /// Playouts read; folding a full tree writes.
+    search: RwLock<&'s mut Search<'m>>,
+    pub evaluator: &'s Evaluator,
+    /// Playouts that may be gathered in all, and those that somebody has taken on.
+    allowed: AtomicU64,
+    claimed: AtomicU64,
+    stop: AtomicBool,
+    /// How often the tree was folded.
+    recycled: AtomicU64,
+    told: Mutex<Told>,
+    news: Condvar,
+}
+
+/// What the threads have said.
+#[derive(Default)]
+struct Told {
+    tally: Tally,
+    notes: Vec<String>,
+    halted: bool,
+}
+
+/// What was done, by one thread or by all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub counts: Counts,
+    /// The largest depth of a playout, the root counted as 1.
+    pub seldepth: u32,
+}
+
+impl Tally {
+    /// Both together.
+    pub fn add(&mut self, other: Self) {
+        self.counts += other.counts;
+        self.seldepth = self.seldepth.max(other.seldepth);
+    }
+}
+
+impl<'s, 'm> Shared<'s, 'm> {
+    pub fn new(search: &'s mut Search<'m>, evaluator: &'s Evaluator) -> Self {
+        Self {
+            search: RwLock::new(search),
+            evaluator,
+            allowed: AtomicU64::new(u64::MAX),
+            claimed: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            recycled: AtomicU64::new(0),
+            told: Mutex::default(),
+            news: Condvar::new(),
+        }
+    }
+
+    /// The search, to take playouts through it. Nobody folds the tree meanwhile, so give it back soon.
+    pub fn search(&self) -> RwLockReadGuard<'_, &'s mut Search<'m>> {
+        // A thread that panicked held it for reading: nothing is half done that a lock of a node does not guard.
+        self.search.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn whole_search(&self) -> RwLockWriteGuard<'_, &'s mut Search<'m>> {
+        self.search.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The search, when all threads are done.
+    pub fn into_search(self) -> &'s mut Search<'m> {
+        self.search.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How often the tree was folded so far: to be asked before gathering finds it full.
+    pub fn times_recycled(&self) -> u64 {
+        self.recycled.load(Ordering::Acquire)
+    }
+
+    /// Folds a part of the tree, unless another thread has done so since `seen`. False if there is nothing to fold.
+    pub fn recycle(&self, seen: u64) -> bool {
+        let mut search = self.whole_search();
+        if self.times_recycled() != seen {
+            return true;
+        }
+        let freed = search.recycle() > 0;
+        self.recycled.fetch_add(u64::from(freed), Ordering::Release);
+        freed
+    }
+
+    /// Playouts that may be gathered from the start of the search on.
+    pub fn allow(&self, playouts: u64) {
+        self.allowed.store(playouts, Ordering::Relaxed);
+        self.news.notify_all();
+    }
+
+    /// Takes on at most `wanted` playouts.
+    pub fn claim(&self, wanted: u64) -> u64 {
+        let mut got = 0;
+        let allowed = self.allowed.load(Ordering::Relaxed);
+        let take = |claimed: u64| {
+            got = wanted.min(allowed.saturating_sub(claimed));
+            Some(claimed + got)
+        };
+        let _ = self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        got
+    }
+
+    /// Gives back playouts that came to nothing.
+    pub fn unclaim(&self, playouts: u64) {
+        self.claimed.fetch_sub(playouts, Ordering::Relaxed);
+    }
+
+    /// Adds what a thread did.
+    pub fn add(&self, tally: Tally) {
+        self.told().tally.add(tally);
+    }
+
+    /// What all threads did.
+    pub fn tally(&self) -> Tally {
+        self.told().tally
+    }
+
+    /// Says something to a person.
+    pub fn note(&self, note: String) {
+        self.told().notes.push(note);
+        self.news.notify_all();
+    }
+
+    /// Says that this search can't go on.
+    pub fn halt(&self, why: Option<String>) {
+        let mut told = self.told();
+        told.halted = true;
+        told.notes.extend(why);
+        drop(told);
+        self.news.notify_all();
+    }
+
+    /// True once somebody has said that the search can't go on.
+    pub fn is_halted(&self) -> bool {
+        self.told().halted
+    }
+
+    /// What there is to say.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut self.told().notes)
+    }
+
+    /// Tells all threads to bring back what they have, and end.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.news.notify_all();
+    }
+
+    /// True once the threads should end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits for news, but no longer than this.
+    pub fn wait(&self, at_most: Duration) {
+        let told = self.told();
+        let _ = self.news.wait_timeout(told, at_most);
+    }
+}
