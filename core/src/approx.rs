@@ -19,14 +19,17 @@ fn parabola(slope: f32, f: f32) -> f32 {
 }
 
 /// `e^x` within 0.27%; 0 below 2⁻¹²⁶, and 2¹²⁷ for whatever is larger.
+#[inline]
 pub fn exp(x: f32) -> f32 {
     let x = x * core::f32::consts::LOG2_E;
     if x < (1 - EXPONENT_BIAS) as f32 {
         return 0.0;
     }
-    let whole = libm::floorf(x).min((EXPONENT_BIAS - 1) as f32);
-    let power = f32::from_bits(((whole as i32 + EXPONENT_BIAS) as u32) << MANTISSA_BITS);
-    power * (1.0 + parabola(EXP2_SLOPE, (x - whole).min(1.0)))
+    // Rounds towards zero, so below it the floor is one less.
+    let towards_zero = x as i32;
+    let whole = (towards_zero - i32::from((towards_zero as f32) > x)).min(EXPONENT_BIAS - 1);
+    let power = f32::from_bits(((whole + EXPONENT_BIAS) as u32) << MANTISSA_BITS);
+    power * (1.0 + parabola(EXP2_SLOPE, (x - whole as f32).min(1.0)))
 }
 
 /// `ln x` within 0.0053, for normal numbers above 0.

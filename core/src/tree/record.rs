@@ -31,7 +31,8 @@ const NAMED: u32 = 1 << 31;
 
 #[inline]
 pub fn read(words: &[AtomicU32; RECORD]) -> Visit {
-    let [n, child, wl, edge, rest] = words.each_ref().map(get);
+    let [n, child, wl, edge, rest] = words;
+    let (n, child, wl, edge, rest) = (get(n), get(child), get(wl), get(edge), get(rest));
     let in_flight = (child >> CHILD_BITS << LOW_BITS | wl >> WL_BITS) as u16;
     let code = (wl & WL_MASK) as i32;
     let value =
