@@ -54,6 +54,7 @@ pub use heapless;
 
 mod approx;
 pub mod evaluate;
+pub mod formula;
 pub mod search;
 pub mod stats;
 pub mod stop;
