@@ -10,12 +10,10 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::mpsc::Receiver;
 
-use oncilla_chess::{History, MoveList, notation, unpack};
-use oncilla_core::evaluate::MoveLogit;
-use oncilla_core::heapless;
+use oncilla_chess::{History, Move, MoveList, notation};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Evaluator, EvaluatorSettings};
+use crate::engine::{Batch, Evaluator, EvaluatorSettings};
 use crate::uci::command::Setup;
 use crate::uci::console::{Console, aside};
 use crate::uci::input::{Input, listen};
@@ -57,15 +55,16 @@ pub fn run(
     input: impl BufRead + Send + 'static,
     console: &Console,
 ) -> Result<(), String> {
-    let (mut evaluator, _) = Evaluator::new(settings)?;
-    let batch = evaluator.preferred_batch().clamp(1, BATCH).min(evaluator.max_batch());
+    let (evaluator, _) = Evaluator::new(settings)?;
+    let most = evaluator.preferred_batch().clamp(1, BATCH).min(evaluator.max_batch());
+    let mut batch = evaluator.batch();
     let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
     loop {
-        let read = next_lines(&lines, batch);
+        let read = next_lines(&lines, most);
         if read.is_empty() {
             return Ok(());
         }
-        answer(&mut evaluator, &read, console)?;
+        answer(&evaluator, &mut batch, &read, console)?;
     }
 }
 
@@ -92,14 +91,14 @@ fn understand(line: &str) -> Read {
     Ok((history, request.chess960))
 }
 
-fn answer(evaluator: &mut Evaluator, read: &[Read], console: &Console) -> Result<(), String> {
+fn answer(evaluator: &Evaluator, batch: &mut Batch, read: &[Read], console: &Console) -> Result<(), String> {
     let mut moves = MoveList::new();
-    evaluator.clear();
+    batch.clear();
     for (history, _) in read.iter().flatten() {
         history.legal_moves(&mut moves);
-        evaluator.push(history, &moves);
+        batch.push(history, &moves);
     }
-    if let Some(note) = evaluator.run()? {
+    if let Some(note) = evaluator.run(batch)? {
         aside(&note);
     }
     let mut lines = Vec::with_capacity(read.len());
@@ -108,7 +107,7 @@ fn answer(evaluator: &mut Evaluator, read: &[Read], console: &Console) -> Result
         let line = match read {
             Ok((history, chess960)) => {
                 answered += 1;
-                serde_json::to_string(&one_answer(evaluator, answered - 1, history, *chess960))
+                serde_json::to_string(&one_answer(batch, answered - 1, history, *chess960))
             }
             Err(error) => serde_json::to_string(&Refusal { error: error.clone() }),
         };
@@ -118,17 +117,18 @@ fn answer(evaluator: &mut Evaluator, read: &[Read], console: &Console) -> Result
     Ok(())
 }
 
-fn one_answer(evaluator: &Evaluator, at: usize, history: &History, chess960: bool) -> Answer {
-    let mut logits = heapless::Vec::<MoveLogit, 256>::new();
-    let value = evaluator.answer(at, logits.as_mut_view());
-    let text = |logit: &MoveLogit| notation::format_move(history.board(), unpack(logit.mv.0), chess960).to_string();
-    let policy = logits.iter().map(text).zip(softmax(&logits)).collect();
+fn one_answer(batch: &mut Batch, at: usize, history: &History, chess960: bool) -> Answer {
+    let value = batch.value(at);
+    let mut moves = MoveList::new();
+    history.legal_moves(&mut moves);
+    let text = |&mv: &Move| notation::format_move(history.board(), mv, chess960).to_string();
+    let policy = moves.iter().map(text).zip(softmax(batch.logits(at))).collect();
     Answer { q: value.wl, d: value.d, m: value.m, policy }
 }
 
-fn softmax(logits: &[MoveLogit]) -> Vec<f64> {
-    let largest = logits.iter().map(|l| f64::from(l.logit)).fold(f64::NEG_INFINITY, f64::max);
-    let powers: Vec<f64> = logits.iter().map(|l| (f64::from(l.logit) - largest).exp()).collect();
+fn softmax(logits: &[f32]) -> Vec<f64> {
+    let largest = logits.iter().copied().map(f64::from).fold(f64::NEG_INFINITY, f64::max);
+    let powers: Vec<f64> = logits.iter().map(|&logit| (f64::from(logit) - largest).exp()).collect();
     let sum: f64 = powers.iter().sum();
     powers.iter().map(|power| power / sum).collect()
 }
@@ -195,8 +195,7 @@ mod tests {
 
     #[test]
     fn softmax_of_large_logits_is_finite() {
-        let logit = |logit| MoveLogit { mv: oncilla_core::Move(0), logit };
-        assert_eq!(softmax(&[logit(1e30), logit(-1e30)]), [1.0, 0.0]);
+        assert_eq!(softmax(&[1e30, -1e30]), [1.0, 0.0]);
         assert!(softmax(&[]).is_empty());
     }
 }

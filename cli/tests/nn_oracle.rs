@@ -6,8 +6,7 @@ use common::{fixtures, json_lines, shared, text, words};
 use oncilla::engine::{BackendKind, Evaluator, EvaluatorSettings, Weights};
 use oncilla_chess::planes::HistoryFill;
 use oncilla_chess::{History, MoveList, notation};
-use oncilla_core::evaluate::{MoveLogit, Value};
-use oncilla_core::heapless;
+use oncilla_core::evaluate::Value;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,7 +54,7 @@ fn transposed_by_lc0(row: &Json) -> bool {
 }
 
 /// Compares one answer with its row; the policy is a softmax over the legal moves at temperature 1.
-fn compare(worst: &mut Worst, row: &Json, value: Value, policy: &[MoveLogit], names: &[[String; 2]]) {
+fn compare(worst: &mut Worst, row: &Json, value: Value, policy: &[f32], names: &[[String; 2]]) {
     let number = |key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key} in {row}"));
     worst.q = worst.q.max((f64::from(value.wl) - number("q")).abs());
     worst.d = worst.d.max((f64::from(value.d) - number("d")).abs());
@@ -63,8 +62,8 @@ fn compare(worst: &mut Worst, row: &Json, value: Value, policy: &[MoveLogit], na
     if transposed_by_lc0(row) {
         return;
     }
-    let most = policy.iter().map(|p| f64::from(p.logit)).fold(f64::NEG_INFINITY, f64::max);
-    let weight = |p: &MoveLogit| (f64::from(p.logit) - most).exp();
+    let most = policy.iter().copied().map(f64::from).fold(f64::NEG_INFINITY, f64::max);
+    let weight = |p: &f32| (f64::from(*p) - most).exp();
     let sum: f64 = policy.iter().map(weight).sum();
     let expected = row["policy"].as_object().expect("policy");
     assert_eq!(expected.len(), policy.len(), "legal moves of {row}");
@@ -75,23 +74,23 @@ fn compare(worst: &mut Worst, row: &Json, value: Value, policy: &[MoveLogit], na
     }
 }
 
-fn check_net(evaluator: &mut Evaluator, rows: &[(&Json, History)]) -> Worst {
+fn check_net(evaluator: &Evaluator, rows: &[(&Json, History)]) -> Worst {
     let mut worst = Worst::default();
     let mut moves = MoveList::new();
-    let mut policy = heapless::Vec::<MoveLogit, 256>::new();
+    let mut answers = evaluator.batch();
     for batch in rows.chunks(BATCH) {
-        evaluator.clear();
+        answers.clear();
         for (_, history) in batch {
             history.legal_moves(&mut moves);
-            evaluator.push(history, &moves);
+            answers.push(history, &moves);
         }
-        assert_eq!(evaluator.run(), Ok(None));
+        assert_eq!(evaluator.run(&mut answers), Ok(None));
         for (at, (row, history)) in batch.iter().enumerate() {
-            let value = evaluator.answer(at, policy.as_mut_view());
+            history.legal_moves(&mut moves);
             // Lc0's rows write castling as the king's two squares where that is enough, our own as king takes rook.
             let both = |mv| [false, true].map(|c960| notation::format_move(history.board(), mv, c960).to_string());
-            let names: Vec<_> = evaluator.moves(at).iter().map(|&mv| both(mv)).collect();
-            compare(&mut worst, row, value, &policy, &names);
+            let names: Vec<_> = moves.iter().map(|&mv| both(mv)).collect();
+            compare(&mut worst, row, answers.value(at), answers.logits(at), &names);
         }
     }
     worst
@@ -108,7 +107,7 @@ fn check(rows: &[Json], nets: &Path, backend: BackendKind, bound: f64) -> usize 
     }
     let mut checked = 0;
     for (net, rows) in by_net {
-        let mut evaluator = match evaluator(&nets.join(format!("{net}.pb.gz")), backend) {
+        let evaluator = match evaluator(&nets.join(format!("{net}.pb.gz")), backend) {
             Ok(evaluator) => evaluator,
             Err(why) => {
                 // Not read yet; that the reader refuses exactly these is a test of its own.
@@ -117,7 +116,7 @@ fn check(rows: &[Json], nets: &Path, backend: BackendKind, bound: f64) -> usize 
                 continue;
             }
         };
-        let worst = check_net(&mut evaluator, &rows);
+        let worst = check_net(&evaluator, &rows);
         let transposed = rows.iter().filter(|(row, _)| transposed_by_lc0(row)).count();
         let on = evaluator.describe();
         println!("{net}: {} rows ({transposed} of them without policy) on {on}: {worst:?}", rows.len());

@@ -6,7 +6,7 @@ use oncilla_chess::MoveList;
 use serde::Serialize;
 
 use super::{POSITIONS, position};
-use crate::engine::{Evaluator, EvaluatorSettings};
+use crate::engine::{Batch, Evaluator, EvaluatorSettings};
 use crate::uci::console::{Console, aside};
 
 /// Runs of a batch size end after this time, or after [`MOST_RUNS`].
@@ -47,42 +47,44 @@ pub fn batches(text: &str) -> Result<Vec<usize>, String> {
 /// # Errors
 /// One line: no network, no device, a batch that the backend does not take, a run that fails.
 pub fn run(settings: &EvaluatorSettings, batches: &[usize]) -> Result<(Vec<Row>, Vec<String>), String> {
-    let (mut evaluator, mut notes) = Evaluator::new(settings)?;
+    let (evaluator, mut notes) = Evaluator::new(settings)?;
+    let mut positions = evaluator.batch();
     let mut rows = Vec::new();
     for &batch in batches {
         if batch > evaluator.max_batch() {
             return Err(format!("--batch: expected at most {}, got {batch}", evaluator.max_batch()));
         }
-        fill(&mut evaluator, batch)?;
-        rows.push(measure(&mut evaluator, batch, &mut notes)?);
+        fill(&mut positions, batch)?;
+        rows.push(measure(&evaluator, &mut positions, &mut notes)?);
     }
     Ok((rows, notes))
 }
 
 /// Fills the batch with the bench's positions, over and over.
-fn fill(evaluator: &mut Evaluator, batch: usize) -> Result<(), String> {
-    evaluator.clear();
+fn fill(positions: &mut Batch, batch: usize) -> Result<(), String> {
+    positions.clear();
     let mut moves = MoveList::new();
     for fen in POSITIONS.iter().cycle().take(batch) {
         let history = position(fen)?;
         history.legal_moves(&mut moves);
-        evaluator.push(&history, &moves);
+        positions.push(&history, &moves);
     }
     Ok(())
 }
 
-fn measure(evaluator: &mut Evaluator, batch: usize, notes: &mut Vec<String>) -> Result<Row, String> {
+fn measure(evaluator: &Evaluator, positions: &mut Batch, notes: &mut Vec<String>) -> Result<Row, String> {
     for _ in 0..WARM_UP {
-        notes.extend(evaluator.run()?);
+        notes.extend(evaluator.run(positions)?);
     }
     let start = Instant::now();
     let mut runs = 0;
     while runs < MOST_RUNS && (runs == 0 || start.elapsed() < ENOUGH) {
-        notes.extend(evaluator.run()?);
+        notes.extend(evaluator.run(positions)?);
         runs += 1;
     }
     // A clock that stood still has at least ticked.
     let seconds = start.elapsed().as_secs_f64().max(1e-9);
+    let batch = positions.len();
     let evals_per_second = f64::from(runs) * batch as f64 / seconds;
     Ok(Row {
         batch,

@@ -1,5 +1,6 @@
-//! What evaluates: a network on some backend, or a rule that stands in for one.
+//! Networks on backends: which one runs, and why not another.
 
+use super::contexts::Contexts;
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
 use oncilla_chess::planes::InputFormat;
 use oncilla_core::evaluate::Value;
@@ -9,45 +10,40 @@ use oncilla_opencl::device::{self, DeviceChoice, Kind};
 use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::host::Host;
 use oncilla_opencl::opencl::{OpenCl, Options};
+use std::sync::Arc;
 
 /// The network that plays where the user names none.
 static EMBEDDED: &[u8] = include_bytes!("../../../fixtures/nets/default.pb.gz");
 
-/// Largest batch of an evaluator without a network.
-const MAX_BATCH_WITHOUT_NETWORK: usize = 1024;
+/// A network and what runs it.
+pub struct Running {
+    /// The network, for another backend.
+    pub graph: Arc<Graph>,
+    /// What runs it.
+    pub contexts: Contexts,
+    /// How it wants its planes.
+    pub input_format: InputFormat,
+}
 
-/// Whatever answers.
-pub enum Source {
-    /// A network.
-    Network {
-        /// Runs it.
-        backend: Box<dyn Backend>,
-        /// How it wants its planes.
-        input_format: InputFormat,
-        /// Whether the backend is a device, which can fail where the host can't.
-        device: bool,
-    },
-    /// Priors and values from a hash of the position.
-    Random,
-    /// Even priors and values.
-    Constant,
+impl Running {
+    /// Whether the network has a head for this.
+    pub fn has_head(&self, role: Role) -> bool {
+        self.graph.output_len(role).is_some()
+    }
 }
 
 /// Reads the network and makes the backend that `settings` name, with lines for a person.
-pub fn open(settings: &EvaluatorSettings) -> Result<(Source, Vec<String>), String> {
-    match settings.backend {
-        BackendKind::Random => return Ok((Source::Random, Vec::new())),
-        BackendKind::Constant => return Ok((Source::Constant, Vec::new())),
-        _ => {}
-    }
+pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), String> {
     let network = read_network(&settings.weights)?;
     let number = network.input_format.number();
     let input_format =
         InputFormat::from_number(number.into()).ok_or_else(|| format!("input format {number} is not known"))?;
     let mut notes = Vec::new();
-    let (backend, device) = open_backend(settings, network.graph, &mut notes)?;
+    let graph = Arc::new(network.graph);
+    let (backend, device) = open_backend(settings, &graph, &mut notes)?;
     notes.push(format!("network on {}", backend.describe()));
-    Ok((Source::Network { backend, input_format, device }, notes))
+    let contexts = Contexts::new(backend, device);
+    Ok((Running { graph, contexts, input_format }, notes))
 }
 
 /// Reads the network that `weights` name.
@@ -63,24 +59,25 @@ pub fn read_network(weights: &Weights) -> Result<Network, String> {
 
 fn open_backend(
     settings: &EvaluatorSettings,
-    graph: Graph,
+    graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<(Box<dyn Backend>, bool), String> {
     match settings.backend {
         BackendKind::OpenCl => return Ok((open_device(settings, graph)?, true)),
-        BackendKind::Auto => match worthwhile_device(settings).and_then(|_| open_device(settings, graph.clone())) {
+        BackendKind::Auto => match worthwhile_device(settings).and_then(|_| open_device(settings, graph)) {
             Ok(device) => return Ok((device, true)),
             Err(fault) => notes.push(format!("{fault}; the host runs the network")),
         },
         BackendKind::Host | BackendKind::Random | BackendKind::Constant => {}
     }
-    Ok((open_host(graph, settings.threads)?, false))
+    Ok((open_host(graph, settings)?, false))
 }
 
-fn open_host(graph: Graph, threads: usize) -> Result<Box<dyn Backend>, String> {
+/// The host backend.
+pub fn open_host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Box<dyn Backend>, String> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if threads == 0 { cores() } else { threads };
-    Ok(Box::new(Host::new(graph, threads).map_err(|e| e.to_string())?))
+    let threads = if settings.threads == 0 { cores() } else { settings.threads };
+    Ok(Box::new(Host::new(Arc::clone(graph), threads).map_err(|e| e.to_string())?))
 }
 
 fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
@@ -98,13 +95,13 @@ fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
     }
 }
 
-fn open_device(settings: &EvaluatorSettings, graph: Graph) -> Result<Box<dyn Backend>, String> {
+fn open_device(settings: &EvaluatorSettings, graph: &Arc<Graph>) -> Result<Box<dyn Backend>, String> {
     let options = Options { device: device_choice(settings), ..Options::default() };
-    let mut device = OpenCl::new(graph, &options).map_err(|e| e.to_string())?;
+    let mut device = OpenCl::new(Arc::clone(graph), &options).map_err(|e| e.to_string())?;
     // The first launches of a kernel can take seconds on some drivers: not on a game's clock.
     let preferred = device.preferred_batch();
     for batch in [1, preferred] {
-        let input = vec![0.0; batch * device.graph().input().len()];
+        let input = vec![0.0; batch * graph.input().len()];
         device.evaluate(&input, &mut Outputs::default()).map_err(|e| e.to_string())?;
     }
     Ok(Box::new(device))
@@ -117,114 +114,4 @@ pub fn value(outputs: &Outputs, at: usize) -> Value {
         _ => (outputs.value.get(at).copied().unwrap_or(0.0), 0.0),
     };
     Value { wl, d, m: outputs.moves_left.get(at).copied().unwrap_or(0.0) }
-}
-
-impl Source {
-    fn backend(&self) -> Option<&dyn Backend> {
-        match self {
-            Self::Network { backend, .. } => Some(backend.as_ref()),
-            Self::Random | Self::Constant => None,
-        }
-    }
-
-    fn has_head(&self, role: Role) -> bool {
-        self.backend().is_some_and(|b| b.graph().output_len(role).is_some())
-    }
-
-    pub fn has_network(&self) -> bool {
-        self.backend().is_some()
-    }
-
-    pub fn is_device(&self) -> bool {
-        matches!(self, Self::Network { device: true, .. })
-    }
-
-    pub fn has_moves_left(&self) -> bool {
-        self.has_head(Role::MovesLeft)
-    }
-
-    pub fn has_wdl(&self) -> bool {
-        self.has_head(Role::Wdl)
-    }
-
-    pub fn flops(&self) -> u64 {
-        self.backend().map_or(0, |b| b.graph().flops())
-    }
-
-    pub fn describe(&self) -> String {
-        match self {
-            Self::Network { backend, .. } => backend.describe(),
-            Self::Random => "random answers".to_string(),
-            Self::Constant => "constant answers".to_string(),
-        }
-    }
-
-    pub fn input_format(&self) -> InputFormat {
-        match self {
-            Self::Network { input_format, .. } => *input_format,
-            Self::Random | Self::Constant => InputFormat::Classical112,
-        }
-    }
-
-    pub fn preferred_batch(&self) -> usize {
-        self.backend().map_or(1, Backend::preferred_batch)
-    }
-
-    pub fn max_batch(&self) -> usize {
-        self.backend().map_or(MAX_BATCH_WITHOUT_NETWORK, Backend::max_batch)
-    }
-
-    /// Runs the network over `input`. Outputs that are no numbers are a fault of the backend.
-    pub fn run(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), String> {
-        let Self::Network { backend, .. } = self else { return Ok(()) };
-        backend.evaluate(input, outputs).map_err(|e| e.to_string())?;
-        let heads = [&outputs.policy, &outputs.wdl, &outputs.value, &outputs.moves_left];
-        match heads.iter().any(|head| head.iter().any(|x| !x.is_finite())) {
-            true => Err(format!("{}: an output is no finite number", backend.describe())),
-            false => Ok(()),
-        }
-    }
-
-    /// The same network on the host.
-    pub fn to_host(&self, threads: usize) -> Result<Self, String> {
-        let graph = self.backend().map(|b| b.graph().clone()).ok_or("there is no network")?;
-        Ok(Self::Network { backend: open_host(graph, threads)?, input_format: self.input_format(), device: false })
-    }
-
-    /// The answers to a position with `key`, where no network gives them.
-    pub fn without_network(&self, key: u64) -> Option<Stand> {
-        match self {
-            Self::Network { .. } => None,
-            Self::Random => Some(Stand { random: Some(key) }),
-            Self::Constant => Some(Stand { random: None }),
-        }
-    }
-}
-
-/// Stands in for a network.
-pub struct Stand {
-    random: Option<u64>,
-}
-
-impl Stand {
-    /// Uniform in `[0, 1)`, by key and `salt`.
-    fn uniform(&self, salt: u64) -> f32 {
-        // The output function of SplitMix64.
-        let mut x = self.random.unwrap_or(0).wrapping_add(salt.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ x >> 31) >> 40) as f32 / (1u64 << 24) as f32
-    }
-
-    pub fn value(&self) -> Value {
-        if self.random.is_none() {
-            return Value::EVEN;
-        }
-        let wl = self.uniform(1) * 2.0 - 1.0;
-        Value { wl, d: self.uniform(2) * (1.0 - wl.abs()), m: 0.0 }
-    }
-
-    pub fn logit(&self, mv: u16) -> f32 {
-        if self.random.is_none() { 0.0 } else { 3.0 * self.uniform(u64::from(mv) + 3) }
-    }
 }

@@ -5,10 +5,12 @@
 //! that can't wait.
 
 mod backends;
+mod contexts;
 mod control;
 mod evaluator;
 mod limits;
 mod playouts;
+mod random;
 mod report;
 mod settings;
 mod snapshot;
@@ -16,7 +18,7 @@ mod timing;
 mod worker;
 
 pub use backends::read_network;
-pub use evaluator::Evaluator;
+pub use evaluator::{Batch, Evaluator};
 pub use limits::{Clock, Go};
 pub use report::{Done, Info, Line, MoveStats, Observer};
 pub use settings::{BackendKind, EvaluatorSettings, Settings, Weights};

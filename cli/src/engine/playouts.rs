@@ -1,8 +1,9 @@
 //! Gathering a batch, evaluating it, and bringing the answers back.
 
-use super::evaluator::Evaluator;
+use super::evaluator::{Batch, Evaluator};
 use super::settings::Settings;
-use oncilla_chess::{History, MoveList, Terminal, unpack};
+use oncilla_chess::{History, MoveList, Terminal, pack, unpack};
+use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, MoveLogit, Value, Verdict};
 use oncilla_core::heapless;
 use oncilla_core::search::{Event, Gathered, Search};
@@ -14,6 +15,9 @@ pub struct Playouts {
     root_len: usize,
     two_fold_draws: bool,
     batch: usize,
+    positions: Batch,
+    /// Key and moves of each position of the batch.
+    leaves: Vec<(u64, MoveList)>,
     events: Vec<Event>,
     collisions: Vec<Event>,
     policy: Box<heapless::Vec<MoveLogit, 256>>,
@@ -44,6 +48,8 @@ impl Playouts {
             root_len: position.len(),
             two_fold_draws: settings.two_fold_draws,
             batch: wanted.clamp(1, evaluator.max_batch()),
+            positions: evaluator.batch(),
+            leaves: Vec::new(),
             events: Vec::new(),
             collisions: Vec::new(),
             policy: Box::default(),
@@ -55,18 +61,18 @@ impl Playouts {
     ///
     /// # Errors
     /// One line: the backend failed, or the tree's memory is too small for a single line. What was gathered is undone.
-    pub fn step(&mut self, search: &mut Search<'_>, evaluator: &mut Evaluator, wanted: u64) -> Result<Step, String> {
+    pub fn step(&mut self, search: &mut Search<'_>, evaluator: &Evaluator, wanted: u64) -> Result<Step, String> {
         let before = search.counts().playouts;
         // Whoever asks for no playout still needs a move.
-        let ended = self.gather(search, evaluator, usize::try_from(wanted).unwrap_or(usize::MAX).max(1));
-        let note = match evaluator.run() {
+        let ended = self.gather(search, usize::try_from(wanted).unwrap_or(usize::MAX).max(1));
+        let note = match evaluator.run(&mut self.positions) {
             Ok(note) => note,
             Err(fault) => {
-                self.cancel_all(search, evaluator.len());
+                self.cancel_all(search, self.positions.len());
                 return Err(fault);
             }
         };
-        self.bring_back(search, evaluator)?;
+        self.bring_back(search)?;
         match ended {
             Ended::Full if search.recycle() == 0 && search.counts().playouts == before => {
                 Err("the tree's memory is too small for a single line".to_string())
@@ -77,18 +83,18 @@ impl Playouts {
     }
 
     /// Fills the evaluator's batch. Events in its order stand first in `self.events`.
-    fn gather(&mut self, search: &mut Search<'_>, evaluator: &mut Evaluator, wanted: usize) -> Ended {
-        evaluator.clear();
+    fn gather(&mut self, search: &mut Search<'_>, wanted: usize) -> Ended {
+        self.positions.clear();
         self.collisions.clear();
         let batch = self.batch.min(wanted);
         let (mut known, mut colliding) = (0, 0);
-        while evaluator.len() < batch && known < KNOWN_PER_LEAF * batch && evaluator.len() + known < wanted {
-            if self.events.len() == evaluator.len() {
+        while self.positions.len() < batch && known < KNOWN_PER_LEAF * batch && self.positions.len() + known < wanted {
+            if self.events.len() == self.positions.len() {
                 self.events.push(Event::new());
             }
-            let event = &mut self.events[evaluator.len()];
+            let event = &mut self.events[self.positions.len()];
             match search.gather(event) {
-                Gathered::Leaf => known += usize::from(!self.look_at_leaf(search, evaluator)),
+                Gathered::Leaf => known += usize::from(!self.look_at_leaf(search)),
                 Gathered::Known => {
                     let _ = search.backprop(event); // it was gathered from this very tree
                     known += 1;
@@ -109,8 +115,8 @@ impl Playouts {
 
     /// Puts the leaf of the newest event into the batch, or answers it at once where the game has ended. True if the
     /// network is needed.
-    fn look_at_leaf(&mut self, search: &mut Search<'_>, evaluator: &mut Evaluator) -> bool {
-        let event = &mut self.events[evaluator.len()];
+    fn look_at_leaf(&mut self, search: &mut Search<'_>) -> bool {
+        let event = &mut self.events[self.positions.len()];
         let plies = event.plies();
         for mv in event.moves() {
             self.history.push(unpack(mv.0));
@@ -121,17 +127,23 @@ impl Playouts {
             let answer = Answer { key: self.history.key(), verdict: verdict(terminal) };
             let _ = search.answer(event, &answer, &mut []); // it was gathered from this very tree
         } else {
-            evaluator.push(&self.history, &self.moves);
+            self.leaves.truncate(self.positions.len());
+            self.leaves.push((self.history.key(), self.moves.clone()));
+            self.positions.push(&self.history, &self.moves);
         }
         self.history.truncate(self.root_len);
         terminal.is_none()
     }
 
-    fn bring_back(&mut self, search: &mut Search<'_>, evaluator: &Evaluator) -> Result<(), String> {
+    fn bring_back(&mut self, search: &mut Search<'_>) -> Result<(), String> {
         let mut refused = None;
-        for (at, event) in self.events.iter_mut().enumerate().take(evaluator.len()) {
-            let value = evaluator.answer(at, self.policy.as_mut_view());
-            let answer = Answer { key: evaluator.key(at), verdict: Verdict::Position(value) };
+        for (at, (event, (key, moves))) in
+            self.events.iter_mut().zip(&self.leaves).enumerate().take(self.positions.len())
+        {
+            let answer = Answer { key: *key, verdict: Verdict::Position(self.positions.value(at)) };
+            let logits = moves.iter().zip(self.positions.logits(at));
+            self.policy.clear();
+            self.policy.extend(logits.map(|(&mv, &mut logit)| MoveLogit { mv: Move(pack(mv)), logit }));
             refused = search.answer(event, &answer, &mut self.policy).err().or(refused);
         }
         self.collisions.drain(..).for_each(|mut event| search.cancel(&mut event));
