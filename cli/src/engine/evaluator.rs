@@ -260,9 +260,7 @@ impl Batch {
         for (at, &key) in self.keys.iter().enumerate() {
             self.values[at] = random::value(key);
             let moves = self.starts[at]..self.starts[at + 1];
-            for (logit, &mv) in self.logits[moves.clone()].iter_mut().zip(&self.lookups[moves]) {
-                *logit = random::logit(key, mv);
-            }
+            random::logits(key, &self.lookups[moves.clone()], &mut self.logits[moves]);
         }
     }
 
