@@ -4,6 +4,7 @@
 //! calculate the cp eval", which today's Lc0 no longer has; today's is `centipawn_2025`.
 
 use oncilla_core::evaluate::Value;
+use oncilla_core::formula::contempt::Logistic;
 
 /// Unit of the score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -31,8 +32,6 @@ pub enum ScoreType {
 
 /// Where the distribution of a decided game has no meaningful μ any more: `|W − L| + D` from here on.
 const DECIDED: f64 = 0.996;
-/// Probabilities nearer to 0 or 1 than this say nothing about μ.
-const CERTAIN: f64 = 1e-4;
 
 impl ScoreType {
     /// The names, for the table of options. The order is Lc0's.
@@ -96,15 +95,9 @@ fn wdl_mu(wl: f64, d: f64, has_wdl: bool) -> f64 {
     if usable && (mu.abs() < 1.0 || by_wl.abs() < (100.0 * mu).abs()) { 100.0 * mu } else { by_wl }
 }
 
-/// Mean of a logistic distribution, of which W is the part above 1 and L the part below −1; 0 if one of W, D, L is all
-/// but certain.
+/// Mean of the logistic distribution that W, D and L stand for; 0 if one of them is all but certain.
 fn mu(wl: f64, d: f64) -> f64 {
-    let (w, l) = ((1.0 + wl - d) / 2.0, (1.0 - wl - d) / 2.0);
-    if ![w, d, l].iter().all(|p| (CERTAIN..=1.0 - CERTAIN).contains(p)) {
-        return 0.0;
-    }
-    let (a, b) = ((1.0 / l - 1.0).ln(), (1.0 / w - 1.0).ln());
-    (a - b) / (a + b)
+    Logistic::of(wl, d).map_or(0.0, |logistic| logistic.mu)
 }
 
 /// Win, draw and loss per mille for the side to move; they add up to 1000.

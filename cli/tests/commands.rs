@@ -57,8 +57,8 @@ fn help_names_every_command_and_flag() {
 
 #[test]
 fn flags_without_effect_are_said_in_one_line() {
-    let output = run(&["--backend=random", "--task-workers=0", "--nncache=0", "--temperature=0"], "go nodes 1\n");
-    assert_eq!(stderr(&output), "oncilla: accepted, without effect: --task-workers, --nncache\n");
+    let output = run(&["--backend=random", "--task-workers=0", "--max-prefetch=0", "--temperature=0"], "go nodes 1\n");
+    assert_eq!(stderr(&output), "oncilla: accepted, without effect: --task-workers, --max-prefetch\n");
     assert!(stdout(&output).contains("bestmove"));
 }
 

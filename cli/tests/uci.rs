@@ -43,7 +43,7 @@ fn nobody_reads_standard_error() {
     drop(reader);
     let mut command = driver::binary();
     // An option without effect says so there.
-    command.args(["--backend=random", "--temperature=1"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
+    command.args(["--backend=random", "--task-workers=1"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
     assert!(command.status().expect("the binary starts").success());
 }
 

@@ -62,6 +62,7 @@ pub use heapless;
 
 mod approx;
 pub mod evaluate;
+pub mod formula;
 #[cfg(feature = "std")]
 pub mod map;
 pub mod repository;

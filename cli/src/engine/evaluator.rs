@@ -260,9 +260,7 @@ impl Batch {
         for (at, &key) in self.keys.iter().enumerate() {
             self.values[at] = random::value(key);
             let moves = self.starts[at]..self.starts[at + 1];
-            for (logit, &mv) in self.logits[moves.clone()].iter_mut().zip(&self.lookups[moves]) {
-                *logit = random::logit(key, mv);
-            }
+            random::logits(key, &self.lookups[moves.clone()], &mut self.logits[moves]);
         }
     }
 
@@ -390,15 +388,16 @@ mod tests {
         assert!(logits.len() > 800 && (mean - 1.5).abs() < 0.1 && (deviation - 0.866).abs() < 0.05);
     }
 
-    /// A device that fails, loudly or by nonsense.
+    /// A device that takes 3 positions at once and fails after some batches, loudly or by nonsense.
     struct Failing {
-        graph: Arc<Graph>,
+        host: Box<dyn Backend>,
+        batches: usize,
         loud: bool,
     }
 
     impl Backend for Failing {
         fn graph(&self) -> &Graph {
-            &self.graph
+            self.host.graph()
         }
 
         fn describe(&self) -> String {
@@ -414,17 +413,22 @@ mod tests {
         }
 
         fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
-            let batch = input.len() / INPUT_LEN;
-            assert!(batch <= self.max_batch());
-            outputs.policy = vec![f32::NAN; batch * policy::SIZE];
+            assert!(input.len() <= self.max_batch() * INPUT_LEN);
+            self.host.evaluate(input, outputs)?;
+            if self.batches > 0 {
+                self.batches -= 1;
+                return Ok(());
+            }
+            outputs.policy.fill(f32::NAN);
             if self.loud { Err(BackendError("out of order".to_string())) } else { Ok(()) }
         }
     }
 
-    fn on_failing_device(backend: BackendKind, loud: bool) -> Evaluator {
+    fn on_failing_device(backend: BackendKind, batches: usize, loud: bool) -> Evaluator {
         let network = backends::read_network(&Weights::Embedded).unwrap();
         let graph = Arc::new(network.graph);
-        let contexts = Contexts::new(Box::new(Failing { graph: Arc::clone(&graph), loud }), true);
+        let host = backends::open_host(&graph, &settings(backend)).unwrap();
+        let contexts = Contexts::new(Box::new(Failing { host, batches, loud }), true);
         let input_format = InputFormat::from_number(network.input_format.number().into()).unwrap();
         Evaluator { source: Source::Network(Running { graph, contexts, input_format }), settings: settings(backend) }
     }
@@ -434,8 +438,8 @@ mod tests {
         let positions = game(8);
         let host = evaluator(BackendKind::Host);
         let expected = evaluate(&host, &mut host.batch(), &positions);
-        for loud in [true, false] {
-            let evaluator = on_failing_device(BackendKind::Auto, loud);
+        for (batches, loud) in [(0, true), (0, false), (4, true), (4, false)] {
+            let evaluator = on_failing_device(BackendKind::Auto, batches, loud);
             let run = || {
                 let mut batch = evaluator.batch();
                 positions.iter().for_each(|(history, moves)| batch.push(history, moves));
@@ -455,7 +459,7 @@ mod tests {
 
     #[test]
     fn a_device_that_was_asked_for_is_not_replaced() {
-        let evaluator = on_failing_device(BackendKind::OpenCl, true);
+        let evaluator = on_failing_device(BackendKind::OpenCl, 0, true);
         let mut batch = evaluator.batch();
         game(1).iter().for_each(|(history, moves)| batch.push(history, moves));
         assert_eq!(evaluator.run(&mut batch), Err("out of order".to_string()));

@@ -7,6 +7,7 @@ use super::shared::{Shared, Tally};
 use oncilla_chess::{History, MoveList, Terminal, pack, unpack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
+use oncilla_core::formula::collisions::Collisions;
 use oncilla_core::search::{Event, Gathered, Refused};
 
 /// The events of one worker, reused from batch to batch.
@@ -15,6 +16,8 @@ pub struct Playouts {
     history: Box<History>,
     root_len: usize,
     two_fold_draws: bool,
+    /// Collisions after which a batch is evaluated although it is not full.
+    allowed: Collisions,
     batch: usize,
     /// Events in the order of the batch, and then some that wait for use.
     events: Vec<Box<Event>>,
@@ -49,6 +52,7 @@ impl Playouts {
             history: Box::new(position.clone()),
             root_len: position.len(),
             two_fold_draws: settings.two_fold_draws,
+            allowed: settings.collisions,
             batch: wanted.clamp(1, evaluator.max_batch()),
             events: Vec::new(),
             keys: Vec::new(),
@@ -121,7 +125,7 @@ impl Playouts {
                     self.tally.counts.collisions += 1;
                     self.collisions.push(event);
                     colliding += 1;
-                    if colliding >= collisions_allowed(search.nodes(), batch) {
+                    if colliding >= (self.allowed.allowed(search.nodes()) as usize).min(batch) {
                         return Ended::Gathered;
                     }
                     continue;
@@ -216,17 +220,6 @@ enum Looked {
     Waits,
     /// Nothing more: the game has ended there.
     Ended,
-}
-
-/// Collisions after which a batch is evaluated although it is not full: a small tree has few leaves worth a visit.
-/// Lc0's scaling (`MaxCollisionVisitsScaling…`) from 1 at 28 visits, bounded by the batch.
-fn collisions_allowed(nodes: u32, batch: usize) -> usize {
-    const START: f64 = 28.0;
-    const END: f64 = 145_000.0;
-    const MOST: f64 = 80_000.0;
-    let part = ((f64::from(nodes) - START) / (END - START)).clamp(0.0, 1.0);
-    let allowed = 1.0 + (MOST - 1.0) * part.powf(1.25);
-    (allowed.round() as usize).min(batch)
 }
 
 fn verdict(terminal: Terminal) -> Verdict {

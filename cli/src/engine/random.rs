@@ -3,25 +3,32 @@
 
 use oncilla_core::evaluate::Value;
 
-/// Policies from logits in `[0, SPREAD)` are as uneven as those of a network.
+/// Logits are uniform in `[0, SPREAD)`: policies as uneven as a network's.
 const SPREAD: f32 = 3.0;
 
-/// Uniform in `[0, 1)`, by `key` and `salt`.
-fn uniform(key: u64, salt: u64) -> f32 {
-    // The output function of SplitMix64.
-    let mut x = key.wrapping_add(salt.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((x ^ x >> 31) >> 40) as f32 / (1u64 << 24) as f32
+/// Uniform in `[0, 1)`, in steps of 2⁻²⁴, by `key` and `salt`.
+///
+/// The mixing steps of MurmurHash3 (`fmix32`), with half of the key in the middle of them: 32-bit arithmetic without a
+/// branch, so that a compiler makes vectors of it.
+#[inline]
+fn uniform(key: u64, salt: u32) -> f32 {
+    let mut x = salt.wrapping_mul(0x9e37_79b1) ^ key as u32;
+    x = (x ^ x >> 16).wrapping_mul(0x85eb_ca6b) ^ (key >> 32) as u32;
+    x = (x ^ x >> 13).wrapping_mul(0xc2b2_ae35);
+    // Below 2²⁴: the conversion of signed numbers, which every processor has, is the same.
+    ((x ^ x >> 16) >> 8) as i32 as f32 * (1.0 / (1 << 24) as f32)
 }
 
 /// The value of the position with `key`.
 pub fn value(key: u64) -> Value {
-    let wl = uniform(key, 1) * 2.0 - 1.0;
-    Value { wl, d: uniform(key, 2) * (1.0 - wl.abs()), m: 0.0 }
+    // No move packs to these.
+    let wl = uniform(key, 1 << 16) * 2.0 - 1.0;
+    Value { wl, d: uniform(key, 2 << 16) * (1.0 - wl.abs()), m: 0.0 }
 }
 
-/// The logit of a move, packed, in the position with `key`.
-pub fn logit(key: u64, mv: u16) -> f32 {
-    SPREAD * uniform(key, u64::from(mv) + 3)
+/// The logits of the `moves`, packed, in the position with `key`.
+pub fn logits(key: u64, moves: &[u16], into: &mut [f32]) {
+    for (logit, &mv) in into.iter_mut().zip(moves) {
+        *logit = SPREAD * uniform(key, mv.into());
+    }
 }

@@ -12,9 +12,12 @@ use super::settings::Settings;
 use super::shared::Shared;
 use super::snapshot::Snapshot;
 use super::timing::{MoveTime, TimeManager};
-use oncilla_chess::{History, MoveList, Position, pack};
+use oncilla_chess::{Color, History, MoveList, Position, pack};
 use oncilla_core::Move;
+use oncilla_core::formula::contempt::Rescale;
+use oncilla_core::formula::random::Random;
 use oncilla_core::search::Params;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -95,8 +98,7 @@ impl Searcher {
     fn configure(&mut self, settings: Settings, search: &mut Search<'_>) {
         // What edges and nodes hold was made with these: a tree of both kinds would be neither.
         let old = &self.settings;
-        if old.white_draw_score != settings.white_draw_score
-            || old.two_fold_draws != settings.two_fold_draws
+        if old.two_fold_draws != settings.two_fold_draws
             || old.params.policy_temperature != settings.params.policy_temperature
             || old.evaluator != settings.evaluator
         {
@@ -153,13 +155,15 @@ impl Searcher {
     }
 
     fn search(&mut self, go: &Go, observer: &mut dyn Observer, since: Instant, search: &mut Search<'_>) -> Done {
-        if !self.reroot(search) {
+        let has_moves_left = self.evaluator.as_ref().is_some_and(Evaluator::has_moves_left);
+        let params = params_for(&self.settings, has_moves_left, &self.position, go);
+        if !self.reroot(search, params.wdl_rescale) {
             self.time = TimeManager::new(&self.settings);
         }
         let Some(evaluator) = &self.evaluator else { return Done { best: None, ponder: None, stats: vec![] } };
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
-        search.set_params(params_for(&self.settings, evaluator, &self.position));
+        search.set_params(params);
         let asked = legal.iter().enumerate().filter(|(_, mv)| go.search_moves.contains(mv));
         search.set_root_moves(asked.map(|(index, &mv)| (index, Move(pack(mv)))));
         search.start_move();
@@ -193,10 +197,12 @@ impl Searcher {
     }
 
     /// Makes the tree's root the position to search. False if the game did not go on from the last one.
-    fn reroot(&mut self, search: &mut Search<'_>) -> bool {
+    fn reroot(&mut self, search: &mut Search<'_>, rescale: Rescale) -> bool {
         let moves = self.root.as_ref().and_then(|root| moves_between(root, &self.position));
         self.root = Some(self.position.clone());
-        match &moves {
+        // Nodes keep the values that they were given: with another side's contempt they are none of this search.
+        let same = |moves: &[oncilla_chess::Move]| search.params().wdl_rescale.at(moves.len()) == rescale;
+        match moves.as_deref().filter(|moves| same(moves)) {
             Some(moves) => {
                 let packed: Vec<Move> = moves.iter().map(|&mv| Move(pack(mv))).collect();
                 search.advance(&packed);
@@ -249,14 +255,22 @@ impl Watch<'_, '_, '_> {
     }
 }
 
-/// The core's parameters for one search: draws are worth what they are to the side to move.
-fn params_for(settings: &Settings, evaluator: &Evaluator, position: &History) -> Params {
-    let sign = if position.side_to_move() == oncilla_chess::Color::White { 1.0 } else { -1.0 };
+/// The core's parameters for one search: draws and contempt are what they are to the side to move.
+fn params_for(settings: &Settings, has_moves_left: bool, position: &History, go: &Go) -> Params {
+    let white = position.side_to_move() == Color::White;
     Params {
-        draw_score: sign * settings.white_draw_score,
-        moves_left: settings.params.moves_left.filter(|_| evaluator.has_moves_left()),
+        draw_score: if white { settings.white_draw_score } else { -settings.white_draw_score },
+        wdl_rescale: settings.contempt.at_root(white, go.infinite),
+        moves_left: settings.params.moves_left.filter(|_| has_moves_left),
+        seed: seed_for(settings.random_seed, position),
         ..settings.params
     }
+}
+
+/// Each move of a game has another one; a seed of 0 another one in every run.
+fn seed_for(seed: u64, position: &History) -> u64 {
+    let seed = if seed == 0 { RandomState::new().build_hasher().finish() } else { seed };
+    Random::stream(seed, position.key()).bits()
 }
 
 /// The moves that lead from the last position of `old` to that of `new`, if one game went on to become the other.

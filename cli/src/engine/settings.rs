@@ -1,6 +1,8 @@
 //! What the engine is told: the meaning of options, not their spelling.
 
 use oncilla_chess::planes::HistoryFill;
+use oncilla_core::formula::collisions::Collisions;
+use oncilla_core::formula::contempt::Contempt;
 use oncilla_core::search::Params;
 use std::path::PathBuf;
 
@@ -43,26 +45,59 @@ pub struct EvaluatorSettings {
     pub history_fill: HistoryFill,
 }
 
+/// How many threads do what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Workers {
+    /// `Threads`: workers that take all roles, if none of the others is said; 0: as many as the backend suggests.
+    pub all: usize,
+    /// `GatherThreads`: workers that only gather.
+    pub gather: usize,
+    /// `EvalThreads`: workers that only evaluate.
+    pub eval: usize,
+    /// `BackpropThreads`: workers that only bring values back.
+    pub backprop: usize,
+}
+
+/// How much the evaluation cache keeps. Both bounds count; with one of them 0 there is no cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheSize {
+    /// `NNCacheSize`: evaluations.
+    pub entries: usize,
+    /// `NNCacheMb`: MiB.
+    pub mb: usize,
+}
+
 /// Everything that a search can be told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// What makes the evaluator.
     pub evaluator: EvaluatorSettings,
-    /// The core's parameters. `moves_left` is dropped where the network has no such head; `draw_score` is set from
-    /// [`Settings::white_draw_score`] for each search.
+    /// The core's parameters. `moves_left` is dropped where the network has no such head; for each search `draw_score`
+    /// is set from [`Settings::white_draw_score`], `wdl_rescale` from [`Settings::contempt`] and `seed` from
+    /// [`Settings::random_seed`].
     pub params: Params,
+    /// Contempt, and whose it is.
+    pub contempt: Contempt,
+    /// `RandomSeed`: noise and choices by chance are the same in every run; 0: other ones each time.
+    pub random_seed: u64,
+    /// `SearchGraph`: positions that several lines lead to are searched once.
+    pub search_graph: bool,
+    /// The search's threads.
+    pub workers: Workers,
+    /// `MaxCollisionVisits…`: visits that a batch may spend on leaves in flight.
+    pub collisions: Collisions,
+    /// The evaluation cache.
+    pub cache: CacheSize,
     /// `DrawScore`: what a draw is worth to White.
     pub white_draw_score: f32,
     /// `TwoFoldDraws`.
     pub two_fold_draws: bool,
     /// Positions gathered before they are evaluated together; 0: what the backend prefers.
     pub minibatch: usize,
-    /// Threads that do playouts.
-    pub threads: usize,
-    /// Positions that are reached on several paths have one node.
-    pub graph: bool,
-    /// `Hash`: MiB for the tree.
+    /// `Hash`: MiB for the tree, and not more than `RamLimitMb`.
     pub hash_mb: usize,
+    /// `RamLimitMb`: MiB for everything together; 0: no such limit.
+    pub ram_limit_mb: usize,
     /// `MultiPV`.
     pub multi_pv: usize,
     /// `NodesAsPlayouts`: `go nodes` does not count the nodes of earlier moves.
@@ -78,11 +113,11 @@ pub struct Settings {
 impl Settings {
     /// What the tree's memory is made from: its MiB, and whether it is a graph.
     pub fn tree(&self) -> (usize, bool) {
-        (self.hash_mb, self.graph)
+        (self.hash_mb, self.search_graph)
     }
 
-    /// Threads that do playouts.
+    /// Threads that do playouts and take all roles.
     pub fn search_threads(&self) -> usize {
-        self.threads.max(1)
+        self.workers.all.max(1)
     }
 }

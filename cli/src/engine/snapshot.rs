@@ -31,6 +31,8 @@ pub struct Snapshot {
     first_batch: Option<Instant>,
     multi_pv: usize,
     mover: Color,
+    /// Half moves of the game.
+    ply: u32,
     /// The legal moves at the root: edges that nobody visited are places in this list.
     legal: MoveList,
     has_moves_left: bool,
@@ -57,6 +59,7 @@ impl Snapshot {
             first_batch: None,
             multi_pv: settings.multi_pv.max(1),
             mover: position.side_to_move(),
+            ply: position.ply(),
             legal,
             has_moves_left: evaluator.has_moves_left(),
             has_wdl: evaluator.has_wdl(),
@@ -135,7 +138,7 @@ impl Snapshot {
 
     /// The end of the search.
     pub fn done(&self, search: &Search<'_>) -> Done {
-        let Some(best) = search.best_edge() else { return Done { best: None, ponder: None, stats: Vec::new() } };
+        let Some(best) = search.edge_to_play(self.ply) else { return Done { best: None, ponder: None, stats: Vec::new() } };
         let mut pv = FixedVec::<Move, 2>::new();
         search.pv(&best, pv.as_mut_view());
         Done {

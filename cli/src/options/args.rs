@@ -63,7 +63,7 @@ fn split(args: &[String]) -> Result<Args, OptionError> {
         let value = match flag.value {
             Some(value) => value,
             None if is_switch => {
-                let word = args.next_if(|next| matches!(next.as_str(), "true" | "false"));
+                let word = args.next_if(|next| flag.opt.kind.parse(next).is_ok());
                 word.map_or_else(|| "true".to_string(), String::clone)
             }
             None => args.next().cloned().ok_or_else(|| OptionError::Unfit {

@@ -11,12 +11,21 @@ pub enum Effect<F> {
     Sets(F),
     /// Accepted, so that scripts and GUIs made for Lc0 work as they stand; the reason why it does nothing here.
     Without(&'static str),
+    /// Read before the settings are made, from the command line only; what to do instead of setting it later.
+    AtStart(&'static str),
 }
 
 impl<F> Effect<F> {
+    fn instead(&self) -> Option<&'static str> {
+        match self {
+            Effect::AtStart(instead) => Some(instead),
+            Effect::Sets(_) | Effect::Without(_) => None,
+        }
+    }
+
     fn reason(&self) -> Option<&'static str> {
         match self {
-            Effect::Sets(_) => None,
+            Effect::Sets(_) | Effect::AtStart(_) => None,
             Effect::Without(reason) => Some(reason),
         }
     }
@@ -67,6 +76,8 @@ pub enum Kind {
     Bool {
         /// Value if none is given.
         default: bool,
+        /// Other words for false and true. They are read, not listed.
+        words: Option<[&'static str; 2]>,
         /// Its effect.
         effect: SetBool,
     },
@@ -156,11 +167,12 @@ impl Kind {
             Kind::Float { min, max, .. } => {
                 text.parse().ok().filter(|number| (min..=max).contains(number)).map(Value::Float)
             }
-            Kind::Bool { .. } => match text {
-                _ if text.eq_ignore_ascii_case("true") => Some(Value::Bool(true)),
-                _ if text.eq_ignore_ascii_case("false") => Some(Value::Bool(false)),
-                _ => None,
-            },
+            Kind::Bool { words, .. } => {
+                let is = |word: &str| text.eq_ignore_ascii_case(word);
+                let means =
+                    |on: bool| is(if on { "true" } else { "false" }) || words.is_some_and(|w| is(w[on as usize]));
+                [false, true].into_iter().find(|&on| means(on)).map(Value::Bool)
+            }
             Kind::Choice { of, .. } => {
                 of.iter().find(|word| word.eq_ignore_ascii_case(text)).map(|word| Value::Text(word.to_string()))
             }
@@ -200,6 +212,14 @@ impl Kind {
             Kind::Float { effect, .. } => effect.reason(),
             Kind::Bool { effect, .. } => effect.reason(),
             Kind::Button => None,
+        }
+    }
+
+    /// What to do instead, where a value that comes after the start is too late.
+    pub fn only_at_start(&self) -> Option<&'static str> {
+        match self {
+            Kind::Text { effect, .. } => effect.instead(),
+            _ => None,
         }
     }
 

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use oncilla_chess::planes::HistoryFill;
+use oncilla_core::formula::collisions::Collisions;
+use oncilla_core::formula::contempt::{self, Contempt, RescaleParams};
+use oncilla_core::formula::lcb::{FinalChoice, Lcb};
 use oncilla_core::search::{Fpu, Params};
 use oncilla_core::time::SmoothParams;
 
@@ -84,8 +87,18 @@ pub struct Draft {
     pub root_fpu_value: f32,
     /// `RootHasOwnCpuctParams`.
     pub root_has_own_cpuct: bool,
-    /// `RamLimitMb`, 0 for none.
-    pub ram_limit_mb: usize,
+    /// `FinalChoice` is lcb.
+    pub chooses_by_lcb: bool,
+    /// `Lcb…`.
+    pub lcb: Lcb,
+    /// `Contempt`, in the grammar of [`contempt::elo_of`].
+    pub contempt_list: String,
+    /// `UCI_Opponent`.
+    pub opponent: String,
+    /// `UCI_RatingAdv`.
+    pub rating_advantage: f64,
+    /// `ContemptMaxValue` and `WDL…`.
+    pub rescale: RescaleParams,
 }
 
 impl Draft {
@@ -103,10 +116,15 @@ impl Draft {
             params: Params { moves_left: Some(Default::default()), ..Params::default() },
             white_draw_score: 0.0,
             two_fold_draws: true,
+            contempt: Contempt::default(),
+            random_seed: 0,
+            search_graph: false,
+            workers: Default::default(),
+            collisions: Collisions::default(),
+            cache: Default::default(),
             minibatch: 0,
-            threads: 1,
-            graph: false,
             hash_mb: 0,
+            ram_limit_mb: 0,
             multi_pv: 1,
             nodes_as_playouts: false,
             smart_pruning_factor: 0.0,
@@ -122,7 +140,12 @@ impl Draft {
             root_fpu: RootFpu::Same,
             root_fpu_value: 0.0,
             root_has_own_cpuct: false,
-            ram_limit_mb: 0,
+            chooses_by_lcb: false,
+            lcb: Lcb::default(),
+            contempt_list: String::new(),
+            opponent: String::new(),
+            rating_advantage: 0.0,
+            rescale: RescaleParams::default(),
         }
     }
 
@@ -139,8 +162,14 @@ impl Draft {
         if !self.root_has_own_cpuct {
             params.cpuct_at_root = params.cpuct;
         }
-        if self.ram_limit_mb > 0 {
-            settings.hash_mb = settings.hash_mb.min(self.ram_limit_mb);
+        if self.chooses_by_lcb {
+            params.final_choice = FinalChoice::Lcb(self.lcb);
+        }
+        // The list was read when it was typed: what it can't say, it does not hold.
+        let elo = contempt::elo_of(&self.contempt_list, &self.opponent, self.rating_advantage);
+        settings.contempt.rescale = self.rescale.rescale(elo.unwrap_or(self.rating_advantage));
+        if settings.ram_limit_mb > 0 {
+            settings.hash_mb = settings.hash_mb.min(settings.ram_limit_mb);
         }
         meaning
     }

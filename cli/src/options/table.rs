@@ -4,9 +4,10 @@
 //! why; it is accepted all the same, so that a command line, a script or a GUI made for Lc0 works as it stands.
 
 use oncilla_chess::planes::HistoryFill;
+use oncilla_core::formula::contempt::{self, ContemptMode};
 use oncilla_core::search::MovesLeft;
 
-use super::kind::Effect::{Sets, Without};
+use super::kind::Effect::{AtStart, Sets, Without};
 use super::kind::{Kind, SetBool, SetFloat, SetInt, SetText};
 use super::meaning::{Draft, FpuStrategy, RootFpu};
 use super::{backend, time_manager};
@@ -102,7 +103,7 @@ impl Opt {
     }
 
     const fn switch(n: &'static str, flag: &'static str, default: bool, help: &'static str, e: SetBool) -> Self {
-        Self::new(n, flag, Kind::Bool { default, effect: e }, help)
+        Self::new(n, flag, Kind::Bool { default, words: None, effect: e }, help)
     }
 
     const fn choice(
@@ -124,6 +125,16 @@ impl Opt {
         Self { short: Some(short), ..self }
     }
 
+    /// Words that a switch takes for false and true as well.
+    const fn words(self, no: &'static str, yes: &'static str) -> Self {
+        match self.kind {
+            Kind::Bool { default, effect, .. } => {
+                Self { kind: Kind::Bool { default, words: Some([no, yes]), effect }, ..self }
+            }
+            _ => self,
+        }
+    }
+
     const fn alias(self, alias: &'static str) -> Self {
         Self { alias: Some(alias), ..self }
     }
@@ -140,8 +151,6 @@ impl Opt {
 }
 
 const LATER: &str = "not here yet";
-const FIXED: &str = "fixed at Lc0's default, but never more than a batch";
-const NO_CACHE: &str = "there is no evaluation cache yet";
 const NO_GC: &str = "the tree lives in memory of fixed size and has no garbage";
 const NO_TASKS: &str = "gathering is not split into tasks";
 const NO_TABLEBASES: &str = "there are no tablebases yet";
@@ -158,13 +167,13 @@ const PROGRAM: &[Opt] = &[
         }),
     )
     .short('l'),
-    // Read before any other option, see `args`: there is nothing left to set.
+    // Read before any other option, see `args`.
     Opt::text(
         "ConfigFile",
         "config",
         "",
         "Read flags from this file, one a line. The command line counts for more.",
-        Sets(|_, _| Ok(())),
+        AtStart("a configuration file is read at the start only (--config=FILE)"),
     )
     .short('c'),
     // Whether a search ponders is said by `go ponder`; the option only tells the GUI that it may.
@@ -202,12 +211,40 @@ const PROGRAM: &[Opt] = &[
         "threads",
         0,
         (0, 128),
-        "Threads of the host backend; 0: one for each core.",
+        "Threads that search, and that the host backend computes with; 0: as many as suit the backend.",
         Sets(|d, n| {
+            d.meaning.settings.workers.all = n as usize;
             d.meaning.settings.evaluator.threads = n as usize;
         }),
     )
     .short('t'),
+    Opt::int(
+        "GatherThreads",
+        "gather-threads",
+        0,
+        (0, 128),
+        "Threads that only choose which positions to evaluate; 0: threads take all roles.",
+        Sets(|d, n| d.meaning.settings.workers.gather = n as usize),
+    )
+    .hidden(),
+    Opt::int(
+        "EvalThreads",
+        "eval-threads",
+        0,
+        (0, 128),
+        "Threads that only evaluate positions; 0: threads take all roles.",
+        Sets(|d, n| d.meaning.settings.workers.eval = n as usize),
+    )
+    .hidden(),
+    Opt::int(
+        "BackpropThreads",
+        "backprop-threads",
+        0,
+        (0, 128),
+        "Threads that only bring values back to the root; 0: threads take all roles.",
+        Sets(|d, n| d.meaning.settings.workers.backprop = n as usize),
+    )
+    .hidden(),
     Opt::int(
         "Hash",
         "hash",
@@ -218,9 +255,26 @@ const PROGRAM: &[Opt] = &[
             d.meaning.settings.hash_mb = mib as usize;
         }),
     ),
+    Opt::int(
+        "RandomSeed",
+        "random-seed",
+        0,
+        (0, i32::MAX as i64),
+        "Noise and moves chosen by chance are the same each time; 0: other ones each time.",
+        Sets(|d, seed| d.meaning.settings.random_seed = seed as u64),
+    )
+    .hidden(),
 ];
 
 const SEARCH: &[Opt] = &[
+    Opt::switch(
+        "SearchGraph",
+        "search-graph",
+        false,
+        "Search a position once, however many lines lead to it.",
+        Sets(|d, on| d.meaning.settings.search_graph = on),
+    )
+    .words("tree", "graph"),
     Opt::int(
         "MinibatchSize",
         "minibatch-size",
@@ -301,16 +355,31 @@ const SEARCH: &[Opt] = &[
         "Take the first repetition of a position within the tree for a draw.",
         Sets(|d, on| d.meaning.settings.two_fold_draws = on),
     ),
-    Opt::float("Temperature", "temperature", 0.0, (0.0, 100.0), "Choose moves by chance.", Without(LATER)).hidden(),
-    Opt::int("TempDecayMoves", "tempdecay-moves", 0, (0, 640), "Moves until the temperature is 0.", Without(LATER))
-        .hidden(),
+    Opt::float(
+        "Temperature",
+        "temperature",
+        0.0,
+        (0.0, 100.0),
+        "Choose moves by chance: 1: as often as they were visited; 0: always the best.",
+        Sets(|d, x| d.meaning.settings.params.temperature.start = x as f32),
+    )
+    .hidden(),
+    Opt::int(
+        "TempDecayMoves",
+        "tempdecay-moves",
+        0,
+        (0, 640),
+        "Moves in which the temperature falls to 0; 0: it does not fall.",
+        Sets(|d, n| d.meaning.settings.params.temperature.decay_moves = n as u32),
+    )
+    .hidden(),
     Opt::int(
         "TempDecayDelayMoves",
         "tempdecay-delay-moves",
         0,
         (0, 100),
-        "Moves before the temperature falls.",
-        Without(LATER),
+        "Moves before the temperature begins to fall.",
+        Sets(|d, n| d.meaning.settings.params.temperature.decay_delay_moves = n as u32),
     )
     .hidden(),
     Opt::int(
@@ -318,18 +387,26 @@ const SEARCH: &[Opt] = &[
         "temp-cutoff-move",
         0,
         (0, 1000),
-        "Move from which on TempEndgame counts.",
-        Without(LATER),
+        "Move from which on the temperature is TempEndgame; 0: none.",
+        Sets(|d, n| d.meaning.settings.params.temperature.cutoff_move = n as u32),
     )
     .hidden(),
-    Opt::float("TempEndgame", "temp-endgame", 0.0, (0.0, 100.0), "Least temperature.", Without(LATER)).hidden(),
+    Opt::float(
+        "TempEndgame",
+        "temp-endgame",
+        0.0,
+        (0.0, 100.0),
+        "Temperature after TempCutoffMove, and the least that another falls to.",
+        Sets(|d, x| d.meaning.settings.params.temperature.endgame = x as f32),
+    )
+    .hidden(),
     Opt::float(
         "TempValueCutoff",
         "temp-value-cutoff",
         100.0,
         (0.0, 100.0),
-        "Leave out moves that lose this much win percentage.",
-        Without(LATER),
+        "Leave out moves that lose more win percentage than this against the most visited one.",
+        Sets(|d, x| d.meaning.settings.params.temperature.value_cutoff = x as f32),
     )
     .hidden(),
     Opt::float(
@@ -338,7 +415,7 @@ const SEARCH: &[Opt] = &[
         0.0,
         (-1000.0, 1000.0),
         "Added to the visits before the temperature is applied.",
-        Without(LATER),
+        Sets(|d, x| d.meaning.settings.params.temperature.visit_offset = x as f32),
     )
     .hidden(),
     Opt::float(
@@ -346,11 +423,48 @@ const SEARCH: &[Opt] = &[
         "noise-epsilon",
         0.0,
         (0.0, 1.0),
-        "Share of noise at the root.",
-        Without(LATER),
+        "Share of noise in the root's priors.",
+        Sets(|d, x| d.meaning.settings.params.noise.epsilon = x as f32),
     )
     .hidden(),
-    Opt::float("DirichletNoiseAlpha", "noise-alpha", 0.3, (0.0, 1e7), "Shape of the noise.", Without(LATER)).hidden(),
+    Opt::float(
+        "DirichletNoiseAlpha",
+        "noise-alpha",
+        0.3,
+        (0.0, 1e7),
+        "Shape of the noise: the smaller, the fewer moves get most of it.",
+        Sets(|d, x| d.meaning.settings.params.noise.alpha = x as f32),
+    )
+    .hidden(),
+    Opt::choice(
+        "FinalChoice",
+        "final-choice",
+        "visits",
+        &["visits", "lcb"],
+        "The move to play: the one with the most visits, or with the best lower confidence bound.",
+        Sets(|d, name| {
+            d.chooses_by_lcb = name == "lcb";
+            Ok(())
+        }),
+    ),
+    Opt::float(
+        "LcbStdevs",
+        "lcb-stdevs",
+        1.0,
+        (0.0, 100.0),
+        "Standard deviations from a move's value down to its lower confidence bound.",
+        Sets(|d, x| d.lcb.stdevs = x as f32),
+    )
+    .hidden(),
+    Opt::float(
+        "LcbMinVisitShare",
+        "lcb-min-visit-share",
+        0.15,
+        (0.0, 1.0),
+        "Share of the most visits that a move must have to be chosen by its bound.",
+        Sets(|d, x| d.lcb.min_visit_share = x as f32),
+    )
+    .hidden(),
     Opt::switch(
         "VerboseMoveStats",
         "verbose-move-stats",
@@ -403,39 +517,53 @@ const SEARCH: &[Opt] = &[
         Sets(|d, x| d.root_fpu_value = x as f32),
     )
     .hidden(),
-    Opt::int("CacheHistoryLength", "cache-history-length", 0, (0, 7), "Plies in the cache's key.", Without(NO_CACHE)),
-    Opt::int("MaxCollisionEvents", "max-collision-events", 917, (1, 65536), "Collisions a batch.", Without(FIXED)),
+    Opt::int(
+        "CacheHistoryLength",
+        "cache-history-length",
+        0,
+        (0, 7),
+        "Plies in the cache's key.",
+        Without("the key has all the plies that the network sees"),
+    ),
+    Opt::int(
+        "MaxCollisionEvents",
+        "max-collision-events",
+        917,
+        (1, 65536),
+        "Collisions a batch.",
+        Without("MaxCollisionVisits counts, as in Lc0"),
+    ),
     Opt::int(
         "MaxCollisionVisits",
         "max-collision-visits",
         80000,
         (1, 100_000_000),
-        "Collision visits a batch.",
-        Without(FIXED),
+        "Most visits that a batch spends on positions that are being evaluated already.",
+        Sets(|d, n| d.meaning.settings.collisions.most = n as u32),
     ),
     Opt::int(
         "MaxCollisionVisitsScalingStart",
         "max-collision-visits-scaling-start",
         28,
         (1, 100_000),
-        "Tree size from which on collision visits grow.",
-        Without(FIXED),
+        "Visits of the root up to which it is one.",
+        Sets(|d, n| d.meaning.settings.collisions.scaling_start = n as u32),
     ),
     Opt::int(
         "MaxCollisionVisitsScalingEnd",
         "max-collision-visits-scaling-end",
         145_000,
         (0, 100_000_000),
-        "Tree size at which they are largest.",
-        Without(FIXED),
+        "Visits of the root from which on it is the most; 0: always.",
+        Sets(|d, n| d.meaning.settings.collisions.scaling_end = n as u32),
     ),
     Opt::float(
         "MaxCollisionVisitsScalingPower",
         "max-collision-visits-scaling-power",
         1.25,
         (0.01, 100.0),
-        "Bend of the growth between.",
-        Without(FIXED),
+        "How late in between most of the growth comes.",
+        Sets(|d, x| d.meaning.settings.collisions.scaling_power = x as f32),
     ),
     Opt::switch(
         "OutOfOrderEval",
@@ -562,44 +690,97 @@ const SEARCH: &[Opt] = &[
         "ContemptMode",
         "contempt-mode",
         "play",
-        &["play", "white_side_analysis", "black_side_analysis", "disable"],
-        "Whose contempt it is.",
-        Without(LATER),
+        ContemptMode::NAMES,
+        "Who has the contempt: the side to move (but nobody in go infinite), one side, or nobody.",
+        Sets(|d, name| {
+            d.meaning.settings.contempt.mode = ContemptMode::from_name(name).ok_or("no such contempt mode")?;
+            Ok(())
+        }),
     ),
-    Opt::text("Contempt", "contempt", "", "Contempt in Elo, by opponent.", Without(LATER)),
-    Opt::float("ContemptMaxValue", "contempt-max-value", 420.0, (0.0, 10000.0), "Most contempt.", Without(LATER))
-        .hidden(),
-    Opt::float("WDLCalibrationElo", "wdl-calibration-elo", 0.0, (0.0, 10000.0), "Elo of the play.", Without(LATER)),
+    Opt::text(
+        "Contempt",
+        "contempt",
+        "",
+        "Our rating less the opponent's in Elo, for all or by opponent: NUMBER,NAME=NUMBER,…",
+        Sets(|d, list| {
+            // Whether it can be read does not depend on the opponent.
+            contempt::elo_of(list, "", 0.0).map_err(|bad| {
+                let entry = crate::text::quoted(bad.entry);
+                format!("at offset {}: expected NUMBER or NAME=NUMBER, got {entry}", bad.offset)
+            })?;
+            d.contempt_list = list.to_string();
+            Ok(())
+        }),
+    ),
+    Opt::float(
+        "ContemptMaxValue",
+        "contempt-max-value",
+        420.0,
+        (0.0, 10000.0),
+        "Most contempt in Elo.",
+        Sets(|d, x| d.rescale.max_contempt = x),
+    )
+    .hidden(),
+    Opt::float(
+        "WDLCalibrationElo",
+        "wdl-calibration-elo",
+        0.0,
+        (0.0, 10000.0),
+        "Our Elo, which draw rate and contempt follow from; 0: the draw rates are given.",
+        Sets(|d, x| d.rescale.calibration_elo = x),
+    ),
     Opt::float(
         "WDLContemptAttenuation",
         "wdl-contempt-attenuation",
         1.0,
         (-10.0, 10.0),
-        "Weight of the contempt.",
-        Without(LATER),
+        "Factor of the contempt's effect.",
+        Sets(|d, x| d.rescale.attenuation = x),
     )
     .hidden(),
-    Opt::float("WDLMaxS", "wdl-max-s", 1.4, (0.0, 10.0), "Bound of the spread.", Without(LATER)).hidden(),
+    Opt::float(
+        "WDLMaxS",
+        "wdl-max-s",
+        1.4,
+        (0.0, 10.0),
+        "Bound of the scale that W, D and L are taken to have.",
+        Sets(|d, x| d.rescale.max_s = x),
+    )
+    .hidden(),
     Opt::float(
         "WDLEvalObjectivity",
         "wdl-eval-objectivity",
         1.0,
         (0.0, 1.0),
         "How much of the contempt the score leaves out.",
-        Without(LATER),
+        Sets(|d, x| d.meaning.settings.contempt.objectivity = x),
     ),
-    Opt::float("WDLDrawRateTarget", "wdl-draw-rate-target", 0.0, (0.0, 0.999), "Draw rate to aim at.", Without(LATER))
-        .hidden(),
+    Opt::float(
+        "WDLDrawRateTarget",
+        "wdl-draw-rate-target",
+        0.0,
+        (0.0, 0.999),
+        "Draw rate of equal positions in the games that are played; 0: as the network has it.",
+        Sets(|d, x| d.rescale.draw_rate_target = x),
+    )
+    .hidden(),
     Opt::float(
         "WDLDrawRateReference",
         "wdl-draw-rate-reference",
         0.5,
         (0.001, 0.999),
-        "Draw rate of the network.",
-        Without(LATER),
+        "Draw rate of equal positions that the network has.",
+        Sets(|d, x| d.rescale.draw_rate_reference = x),
     ),
-    Opt::float("WDLBookExitBias", "wdl-book-exit-bias", 0.65, (-2.0, 2.0), "Bias of the openings.", Without(LATER))
-        .hidden(),
+    Opt::float(
+        "WDLBookExitBias",
+        "wdl-book-exit-bias",
+        0.65,
+        (-2.0, 2.0),
+        "Advantage of White in the positions that games begin from: at 1 a win is as likely as not.",
+        Sets(|d, x| d.rescale.book_exit_bias = x),
+    )
+    .hidden(),
     Opt::float("NodesPerSecondLimit", "nps-limit", 0.0, (0.0, 1e6), "Nodes per second at most.", Without(LATER)),
     Opt::int("TaskWorkers", "task-workers", -1, (-1, 128), "Helpers of a gatherer.", Without(NO_TASKS)),
     Opt::int(
@@ -643,14 +824,23 @@ const SEARCH: &[Opt] = &[
         "Threads that make a backend idle.",
         Without(NO_TASKS),
     ),
-    Opt::text("UCI_Opponent", "", "", "Who plays the other side.", Without("there is no contempt yet")),
+    Opt::text(
+        "UCI_Opponent",
+        "",
+        "",
+        "Who plays the other side: the names in Contempt are looked for in this.",
+        Sets(|d, text| {
+            d.opponent = text.to_string();
+            Ok(())
+        }),
+    ),
     Opt::float(
         "UCI_RatingAdv",
         "",
         0.0,
         (-10000.0, 10000.0),
-        "Our rating less the opponent's.",
-        Without("there is no contempt yet"),
+        "Our rating less the opponent's in Elo, where Contempt does not say it.",
+        Sets(|d, x| d.rating_advantage = x),
     ),
     Opt::switch("SearchSpinBackoff", "search-spin-backoff", false, "Wait longer between tries.", Without(NO_TASKS)),
     Opt::float(
@@ -661,7 +851,14 @@ const SEARCH: &[Opt] = &[
         "Part of a move's time before freed nodes are collected.",
         Without(NO_GC),
     ),
-    Opt::int("MaxPrefetch", "max-prefetch", 32, (0, 1024), "Positions to evaluate ahead.", Without(NO_CACHE)),
+    Opt::int(
+        "MaxPrefetch",
+        "max-prefetch",
+        32,
+        (0, 1024),
+        "Positions to evaluate ahead.",
+        Without("no position is evaluated before it is searched"),
+    ),
     Opt::int(
         "SolidTreeThreshold",
         "solid-tree-threshold",
@@ -723,7 +920,7 @@ const TIME: &[Opt] = &[
         0,
         (0, 100_000_000),
         "MiB for the tree, if less than Hash; 0: no such limit. The tree is folded there; the search goes on.",
-        Sets(|d, mib| d.ram_limit_mb = mib as usize),
+        Sets(|d, mib| d.meaning.settings.ram_limit_mb = mib as usize),
     ),
     Opt::int(
         "MoveOverheadMs",
@@ -841,7 +1038,22 @@ const NETWORK: &[Opt] = &[
         Sets(|d, text| backend::options(&mut d.meaning.settings.evaluator, text)),
     )
     .short('o'),
-    Opt::int("NNCacheSize", "nncache", 2_000_000, (0, 999_999_999), "Evaluations to keep.", Without(NO_CACHE)),
+    Opt::int(
+        "NNCacheSize",
+        "nncache",
+        2_000_000,
+        (0, 999_999_999),
+        "Most evaluations in the cache; 0: no cache.",
+        Sets(|d, n| d.meaning.settings.cache.entries = n as usize),
+    ),
+    Opt::int(
+        "NNCacheMb",
+        "nncache-mb",
+        64,
+        (0, 1 << 20),
+        "Most MiB of memory for the cache; 0: no cache.",
+        Sets(|d, mib| d.meaning.settings.cache.mb = mib as usize),
+    ),
 ];
 
 fn moves_left(draft: &mut Draft) -> &mut MovesLeft {

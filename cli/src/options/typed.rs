@@ -20,7 +20,8 @@ pub enum Change {
     Set,
     /// It is a button, and nothing is kept.
     Pressed,
-    /// It has a new value that is not the default, and does nothing: the reason.
+    /// It has a new value that is not the default, and does nothing: the reason. On the command line it may do something
+    /// all the same: see [`Typed::without_effect`].
     WithoutEffect(&'static str),
 }
 
@@ -60,7 +61,7 @@ impl Typed {
         applied.map_err(|reason| OptionError::Meaningless { option: option(), reason })?;
         let is_default = opt.kind.default().as_ref() == Some(&value);
         self.values.insert(opt.key(), value);
-        Ok(match opt.kind.without_effect() {
+        Ok(match opt.kind.without_effect().or(opt.kind.only_at_start()) {
             Some(reason) if !is_default => Change::WithoutEffect(reason),
             _ => Change::Set,
         })
@@ -103,9 +104,14 @@ impl Typed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{BackendKind, Weights};
+    use crate::engine::{BackendKind, Settings, Weights};
     use crate::options::meaning::Output;
     use crate::score::ScoreType;
+    use oncilla_core::formula::collisions::Collisions;
+    use oncilla_core::formula::contempt::{Contempt, ContemptMode, RescaleParams};
+    use oncilla_core::formula::lcb::{FinalChoice, Lcb};
+    use oncilla_core::formula::noise::Dirichlet;
+    use oncilla_core::formula::temperature::Temperature;
     use oncilla_core::search::{Fpu, MovesLeft, Params};
     use oncilla_core::time::SmoothParams;
 
@@ -123,6 +129,9 @@ mod tests {
         let params = Params { moves_left: Some(MovesLeft::default()), ..Params::default() };
         assert_eq!(meaning.settings.params, params);
         assert_eq!(meaning.settings.time, SmoothParams::default());
+        assert_eq!(meaning.settings.collisions, Collisions::default());
+        assert_eq!(meaning.settings.contempt, Contempt::default());
+        assert_eq!((meaning.settings.cache.entries, meaning.settings.cache.mb), (2_000_000, 64));
         assert_eq!(meaning.settings.evaluator.weights, Weights::Embedded);
         assert_eq!(meaning.settings.evaluator.backend, BackendKind::Auto);
         assert_eq!((meaning.settings.hash_mb, meaning.settings.move_overhead_ms), (256, 200));
@@ -152,6 +161,10 @@ mod tests {
             "CPuctAtRoot" | "CPuctBaseAtRoot" | "CPuctFactorAtRoot" => &[("RootHasOwnCpuctParams", "true")],
             "RootHasOwnCpuctParams" => &[("CPuctAtRoot", "3")],
             "FpuValueAtRoot" => &[("FpuStrategyAtRoot", "absolute")],
+            "LcbStdevs" | "LcbMinVisitShare" => &[("FinalChoice", "lcb")],
+            "ContemptMaxValue" | "WDLContemptAttenuation" | "WDLBookExitBias" | "WDLDrawRateReference" => {
+                &[("UCI_RatingAdv", "1000")]
+            }
             _ => &[],
         }
     }
@@ -207,8 +220,106 @@ mod tests {
 
     #[test]
     fn the_smaller_memory_counts() {
-        assert_eq!(typed(&[("Hash", "64"), ("RamLimitMb", "100")]).meaning().unwrap().settings.hash_mb, 64);
-        assert_eq!(typed(&[("Hash", "64"), ("RamLimitMb", "10")]).meaning().unwrap().settings.hash_mb, 10);
+        let settings = |limit| typed(&[("Hash", "64"), ("RamLimitMb", limit)]).meaning().unwrap().settings;
+        assert_eq!((settings("100").hash_mb, settings("100").ram_limit_mb), (64, 100));
+        assert_eq!((settings("10").hash_mb, settings("10").ram_limit_mb), (10, 10));
+        assert_eq!((settings("0").hash_mb, settings("0").ram_limit_mb), (64, 0));
+    }
+
+    #[test]
+    fn chance_arrives_where_it_belongs() {
+        let Settings { params, random_seed, .. } = typed(&[
+            ("Temperature", "0.9"),
+            ("TempDecayMoves", "60"),
+            ("TempDecayDelayMoves", "20"),
+            ("TempCutoffMove", "40"),
+            ("TempEndgame", "0.3"),
+            ("TempValueCutoff", "12.5"),
+            ("TempVisitOffset", "-0.8"),
+            ("DirichletNoiseEpsilon", "0.25"),
+            ("DirichletNoiseAlpha", "0.5"),
+            ("RandomSeed", "7"),
+        ])
+        .meaning()
+        .unwrap()
+        .settings;
+        let temperature = Temperature {
+            start: 0.9,
+            decay_moves: 60,
+            decay_delay_moves: 20,
+            cutoff_move: 40,
+            endgame: 0.3,
+            value_cutoff: 12.5,
+            visit_offset: -0.8,
+        };
+        assert_eq!(params.temperature, temperature);
+        assert_eq!((params.noise, random_seed), (Dirichlet { epsilon: 0.25, alpha: 0.5 }, 7));
+    }
+
+    #[test]
+    fn contempt_is_made_of_several_options() {
+        let contempt = |options: &[(&str, &str)]| typed(options).meaning().unwrap().settings.contempt;
+        assert!(contempt(&[]).rescale.changes_nothing());
+        let opponents = ("Contempt", "50,Stockfish=-20,Fish=100");
+        let by_opponent = |name| contempt(&[opponents, ("UCI_Opponent", name), ("UCI_RatingAdv", "33")]).rescale;
+        assert!((by_opponent("GM 2800 human Fisher").diff - 0.874449).abs() < 1e-5);
+        assert_eq!(by_opponent("none none computer stockfish 17"), RescaleParams::default().rescale(-20.0));
+        assert_eq!(by_opponent(""), RescaleParams::default().rescale(50.0));
+        assert_eq!(contempt(&[("UCI_RatingAdv", "33")]).rescale, RescaleParams::default().rescale(33.0));
+        let all = contempt(&[
+            ("ContemptMode", "black_side_analysis"),
+            ("Contempt", "1000"),
+            ("ContemptMaxValue", "200"),
+            ("WDLCalibrationElo", "2800"),
+            ("WDLDrawRateReference", "0.58"),
+            ("WDLContemptAttenuation", "0.5"),
+            ("WDLMaxS", "2"),
+            ("WDLEvalObjectivity", "0.25"),
+        ]);
+        assert_eq!((all.mode, all.objectivity, all.rescale.max_s), (ContemptMode::BlackSideAnalysis, 0.25, 2.0));
+        assert!((all.rescale.ratio - 1.483695).abs() < 1e-5 && (all.rescale.diff - 3.246265 / 2.0).abs() < 1e-5);
+        let by_draws = contempt(&[("UCI_RatingAdv", "100"), ("WDLDrawRateTarget", "0.8")]).rescale;
+        assert!((by_draws.ratio - 0.5).abs() < 1e-5 && (by_draws.diff - 0.654209).abs() < 1e-5);
+    }
+
+    #[test]
+    fn threads_and_caches() {
+        let settings = typed(&[
+            ("Threads", "5"),
+            ("GatherThreads", "1"),
+            ("EvalThreads", "2"),
+            ("BackpropThreads", "3"),
+            ("NNCacheSize", "1000"),
+            ("NNCacheMb", "7"),
+            ("BackendOptions", "threads=9"),
+        ])
+        .meaning()
+        .unwrap()
+        .settings;
+        let workers = settings.workers;
+        assert_eq!([workers.all, workers.gather, workers.eval, workers.backprop], [5, 1, 2, 3]);
+        assert_eq!((settings.cache.entries, settings.cache.mb), (1000, 7));
+        assert_eq!(settings.evaluator.threads, 9);
+    }
+
+    #[test]
+    fn a_tree_or_a_graph() {
+        let is_graph = |text| typed(&[("SearchGraph", text)]).meaning().unwrap().settings.search_graph;
+        assert_eq!(["true", "graph", "false", "Tree"].map(is_graph), [true, true, false, false]);
+        let opt = table::by_name("SearchGraph").unwrap();
+        assert!(Typed::default().set(opt, "SearchGraph", "forest").is_err());
+        let other = table::by_name("Ponder").unwrap();
+        assert!(Typed::default().set(other, "Ponder", "graph").is_err(), "the words are of one option only");
+    }
+
+    #[test]
+    fn the_final_choice() {
+        let choice = |options: &[(&str, &str)]| typed(options).meaning().unwrap().settings.params.final_choice;
+        assert_eq!(choice(&[("LcbStdevs", "3")]), FinalChoice::Visits);
+        assert_eq!(choice(&[("FinalChoice", "lcb")]), FinalChoice::Lcb(Lcb::default()));
+        let lcb = Lcb { stdevs: 3.0, min_visit_share: 0.5 };
+        let all = [("FinalChoice", "LCB"), ("LcbStdevs", "3"), ("LcbMinVisitShare", "0.5")];
+        assert_eq!(choice(&all), FinalChoice::Lcb(lcb));
     }
 
     #[test]
@@ -225,6 +336,7 @@ mod tests {
             ("CPuct", "nan", "CPuct: expected a number from 0 to 100, got \"nan\""),
             ("CPuct", "-inf", "CPuct: expected a number from 0 to 100, got \"-inf\""),
             ("Ponder", "yes", "Ponder: expected true or false, got \"yes\""),
+            ("Contempt", "5,x", "Contempt: at offset 2: expected NUMBER or NAME=NUMBER, got \"x\""),
             ("FpuStrategy", "", "FpuStrategy: expected one of reduction, absolute, got \"\""),
             (
                 "TimeManager",
@@ -245,5 +357,14 @@ mod tests {
         assert_eq!(typed.set(opt, "TaskWorkers", "-1"), Ok(Change::Set));
         assert!(matches!(typed.set(opt, "TaskWorkers", "4"), Ok(Change::WithoutEffect(_))));
         assert_eq!(typed.without_effect().len(), 1);
+    }
+
+    #[test]
+    fn what_counts_at_the_start_only_says_so_later() {
+        let mut typed = Typed::default();
+        let opt = table::by_name("ConfigFile").unwrap();
+        let change = typed.set(opt, "ConfigFile", "oncilla.config");
+        assert!(matches!(change, Ok(Change::WithoutEffect(reason)) if reason.contains("--config=FILE")), "{change:?}");
+        assert!(typed.without_effect().is_empty(), "on the command line it has one");
     }
 }

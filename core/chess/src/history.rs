@@ -324,7 +324,7 @@ impl<const CAP: usize> History<CAP> {
 }
 
 /// The output function of SplitMix64: a bijection, so different counters always give different constants.
-fn scatter(counters: u64) -> u64 {
+pub(crate) fn scatter(counters: u64) -> u64 {
     let mut z = counters.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

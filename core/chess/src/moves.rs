@@ -2,7 +2,7 @@
 
 use cozy_chess::{Move, Piece, Square};
 
-/// The promotion field's values, from 1; 0 is no promotion.
+/// The promotion field's values, from 1; 0 is no promotion. They are the numbers of the pieces.
 const PROMOTIONS: [Piece; 4] = [Piece::Knight, Piece::Bishop, Piece::Rook, Piece::Queen];
 
 /// Packs a move: bits 0–5 from, bits 6–11 to, bits 12–14 promotion (0 none, 1 knight, 2 bishop, 3 rook, 4 queen).
@@ -16,8 +16,7 @@ const PROMOTIONS: [Piece; 4] = [Piece::Knight, Piece::Bishop, Piece::Rook, Piece
 /// assert_eq!(unpack(pack(mv)), mv);
 /// ```
 pub fn pack(mv: Move) -> u16 {
-    let promotion = mv.promotion.and_then(|piece| PROMOTIONS.iter().position(|&p| p == piece));
-    let promotion = promotion.map_or(0, |i| i as u16 + 1);
+    let promotion = mv.promotion.map_or(0, |piece| piece as u16);
     promotion << 12 | (mv.to as u16) << 6 | mv.from as u16
 }
 

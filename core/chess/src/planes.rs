@@ -15,9 +15,9 @@
 //! | 110 | Armageddon formats: ones if Black is to move |
 //! | 111 | ones |
 
-use cozy_chess::{Board, Color, File, Piece, Rank, Square};
+use cozy_chess::{CastleRights, Color, File, Piece, Rank, Square};
 
-use crate::history::{History, Position};
+use crate::history::{History, Position, scatter};
 use crate::transform::{Transform, seen_by};
 
 /// Planes of an input.
@@ -122,7 +122,15 @@ pub struct Plane {
 }
 
 impl Plane {
-    const EMPTY: Plane = Plane { mask: 0, value: 1.0 };
+    const EMPTY: Plane = Plane::of(0);
+
+    const fn of(mask: u64) -> Plane {
+        Plane { mask, value: 1.0 }
+    }
+
+    const fn full_if(condition: bool) -> Plane {
+        Plane::of(if condition { ALL } else { 0 })
+    }
 }
 
 /// An input of a network: [`PLANES`] planes.
@@ -144,15 +152,20 @@ impl Planes {
 
     /// Writes the input as a network reads it: plane after plane, square 8·rank + file within a plane.
     pub fn expand_into(&self, out: &mut [f32; PLANES * SQUARES]) {
-        for (plane, squares) in self.0.iter().zip(out.chunks_exact_mut(SQUARES)) {
-            for (square, out) in squares.iter_mut().enumerate() {
-                *out = if plane.mask >> square & 1 == 1 { plane.value } else { 0.0 };
+        // Most planes are empty, a few are full, and the others have few squares.
+        out.fill(0.0);
+        let (squares, _) = out.as_chunks_mut::<SQUARES>();
+        for (plane, squares) in self.0.iter().zip(squares) {
+            if plane.mask == ALL {
+                *squares = [plane.value; SQUARES];
+                continue;
+            }
+            let mut left = plane.mask;
+            while left != 0 {
+                squares[left.trailing_zeros() as usize] = plane.value;
+                left &= left - 1;
             }
         }
-    }
-
-    fn fill_if(&mut self, plane: usize, condition: bool) {
-        self.0[plane].mask = if condition { ALL } else { 0 };
     }
 }
 
@@ -165,7 +178,6 @@ pub fn encode<const CAP: usize>(
     fill: HistoryFill,
     planes: &mut Planes,
 ) -> Transform {
-    *planes = Planes::default();
     write_positions(history, format, fill, planes);
     write_aux(history.last(), format, planes);
     if !format.is_canonical() {
@@ -179,6 +191,81 @@ pub fn encode<const CAP: usize>(
     transform
 }
 
+/// A 64-bit key of what [`encode`] writes for the last position of `history`, and of its legal moves: for a cache of what
+/// a network said.
+///
+/// Equal keys mean equal planes and equal moves, as far as 64 bits can tell. The other way round it holds for the same
+/// last position, unless an earlier one had castling rights that are lost meanwhile: no format shows when.
+///
+/// It takes no more than a look at each of the [`POSITIONS`].
+pub fn key<const CAP: usize>(history: &History<CAP>, format: InputFormat, fill: HistoryFill) -> u64 {
+    let last = history.last();
+    let en_passant = |position: &Position| position.en_passant().map_or(0, |file| file as u64 + 1);
+    let mut key = u64::from(last.rule50()) << 4 | en_passant(last);
+    for (position, origin) in Seen::new(history, format, fill) {
+        let repeated = u64::from(position.repetitions() > 0);
+        let filled = match origin {
+            Origin::Played => 0,
+            // Its pawn stands elsewhere.
+            Origin::Filled => 1 + en_passant(position),
+        };
+        key = scatter(key ^ position.board().hash_without_ep()).wrapping_add(filled << 1 | repeated);
+    }
+    scatter(key)
+}
+
+/// Where a position of an input comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    Played,
+    /// It stands for one before the first.
+    Filled,
+}
+
+/// The positions of an input, the last one of the game first. At most [`POSITIONS`].
+struct Seen<'a, const CAP: usize> {
+    history: &'a History<CAP>,
+    format: InputFormat,
+    fill: HistoryFill,
+    plies: usize,
+    left: usize,
+}
+
+impl<'a, const CAP: usize> Seen<'a, CAP> {
+    fn new(history: &'a History<CAP>, format: InputFormat, fill: HistoryFill) -> Self {
+        Self { history, format, fill, plies: 0, left: POSITIONS }
+    }
+}
+
+impl<'a, const CAP: usize> Iterator for Seen<'a, CAP> {
+    type Item = (&'a Position, Origin);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.left > 0 {
+            let (position, origin) = match self.history.back(self.plies) {
+                Some(position) => (position, Origin::Played),
+                None => (filler(self.history, self.plies, self.fill)?, Origin::Filled),
+            };
+            let first = self.plies == 0;
+            if self.format.is_canonical() && !first && !can_be_followed_back(position, self.history.last()) {
+                return None;
+            }
+            let wanted = first || !self.format.keeps_only_repeated() || position.repetitions() > 0;
+            self.plies += 1;
+            self.left -= usize::from(wanted);
+            // A filled position is never wanted where only repeated ones are: the way back ends there too.
+            if self.format.is_canonical() && (position.rule50() == 0 || !wanted && origin == Origin::Filled) {
+                self.left = 0;
+            }
+            if wanted {
+                return Some((position, origin));
+            }
+        }
+        None
+    }
+}
+
 /// Writes planes 0–103.
 fn write_positions<const CAP: usize>(
     history: &History<CAP>,
@@ -187,28 +274,15 @@ fn write_positions<const CAP: usize>(
     planes: &mut Planes,
 ) {
     let viewer = history.side_to_move();
-    let mut slots = planes.0.chunks_exact_mut(PER_POSITION).take(POSITIONS);
-    let mut slot = slots.next();
-    for plies in 0.. {
-        let Some(out) = slot.as_mut() else { break };
-        let played = history.back(plies);
-        let Some(position) = played.or_else(|| filler(history, plies, fill)) else { break };
-        if format.is_canonical() && plies > 0 && !can_be_followed_back(position, history.last()) {
-            break;
-        }
-        let wanted = plies == 0 || !format.keeps_only_repeated() || position.repetitions() > 0;
-        if wanted {
-            write_position(position, viewer, out);
-            if played.is_none() {
-                take_double_step_back(position, viewer, out);
-            }
-            slot = slots.next();
-        }
-        // A filled position is never wanted where only repeated ones are: the way back ends there too.
-        if format.is_canonical() && (position.rule50() == 0 || !wanted && played.is_none()) {
-            break;
+    let (slots, _) = planes.0[..AUX].as_chunks_mut::<PER_POSITION>();
+    let mut slots = slots.iter_mut();
+    for ((position, origin), out) in Seen::new(history, format, fill).zip(&mut slots) {
+        write_position(position, viewer, out);
+        if origin == Origin::Filled {
+            take_double_step_back(position, viewer, out);
         }
     }
+    slots.for_each(|out| *out = [Plane::EMPTY; PER_POSITION]);
 }
 
 /// The position that stands for the one `plies` before the last, where the game has none.
@@ -231,20 +305,19 @@ fn can_be_followed_back(position: &Position, last: &Position) -> bool {
 }
 
 /// Writes the thirteen planes of a position.
-fn write_position(position: &Position, viewer: Color, out: &mut [Plane]) {
+fn write_position(position: &Position, viewer: Color, out: &mut [Plane; PER_POSITION]) {
     let board = position.board();
-    for (side, color) in [viewer, !viewer].into_iter().enumerate() {
-        for piece in Piece::ALL {
-            out[side * Piece::NUM + piece as usize].mask = seen_by(board.colored_pieces(color, piece).0, viewer);
-        }
+    let [own, other] = [viewer, !viewer].map(|color| seen_by(board.colors(color).0, viewer));
+    for piece in Piece::ALL {
+        let squares = seen_by(board.pieces(piece).0, viewer);
+        out[piece as usize] = Plane::of(squares & own);
+        out[Piece::NUM + piece as usize] = Plane::of(squares & other);
     }
-    if position.repetitions() > 0 {
-        out[PER_POSITION - 1].mask = ALL;
-    }
+    out[PER_POSITION - 1] = Plane::full_if(position.repetitions() > 0);
 }
 
 /// Puts the pawn of an en-passant flag back where it came from: the position before the first is known that far.
-fn take_double_step_back(position: &Position, viewer: Color, out: &mut [Plane]) {
+fn take_double_step_back(position: &Position, viewer: Color, out: &mut [Plane; PER_POSITION]) {
     let Some(file) = position.en_passant() else { return };
     let mover = !position.board().side_to_move();
     let seen = |rank: Rank| seen_by(Square::new(file, rank.relative_to(mover)).bitboard().0, viewer);
@@ -256,30 +329,31 @@ fn take_double_step_back(position: &Position, viewer: Color, out: &mut [Plane]) 
 fn write_aux(last: &Position, format: InputFormat, planes: &mut Planes) {
     let board = last.board();
     let mover = board.side_to_move();
-    if format == InputFormat::Classical112 {
-        for (side, color) in [mover, !mover].into_iter().enumerate() {
-            planes.fill_if(AUX + 2 * side, board.castle_rights(color).long.is_some());
-            planes.fill_if(AUX + 2 * side + 1, board.castle_rights(color).short.is_some());
-        }
+    let rights = [mover, !mover].map(|color| *board.castle_rights(color));
+    let castling = if format == InputFormat::Classical112 {
+        let [own, other] = rights.map(|side| [side.long, side.short].map(|right| Plane::full_if(right.is_some())));
+        [own[0], own[1], other[0], other[1]]
     } else {
-        planes.0[AUX].mask = castling_rooks(board, |color| board.castle_rights(color).long);
-        planes.0[AUX + 1].mask = castling_rooks(board, |color| board.castle_rights(color).short);
-    }
-    if format.is_canonical() {
-        planes.0[AUX + 4].mask = last.en_passant().map_or(0, |file| Square::new(file, Rank::Eighth).bitboard().0);
+        let rooks = |right: fn(CastleRights) -> Option<File>| Plane::of(castling_rooks(rights.map(right)));
+        [rooks(|side| side.long), rooks(|side| side.short), Plane::EMPTY, Plane::EMPTY]
+    };
+    let black = Plane::full_if(mover == Color::Black);
+    let turn_or_en_passant = if format.is_canonical() {
+        Plane::of(last.en_passant().map_or(0, |file| Square::new(file, Rank::Eighth).bitboard().0))
     } else {
-        planes.fill_if(AUX + 4, mover == Color::Black);
-    }
+        black
+    };
     let plies = f32::from(last.rule50());
-    planes.0[AUX + 5] = Plane { mask: ALL, value: if format.is_hectoplies() { plies / 100.0 } else { plies } };
-    planes.fill_if(AUX + 6, format.is_armageddon() && mover == Color::Black);
-    planes.fill_if(AUX + 7, true);
+    let rule50 = Plane { mask: ALL, value: if format.is_hectoplies() { plies / 100.0 } else { plies } };
+    let armageddon = if format.is_armageddon() { black } else { Plane::EMPTY };
+    planes.0[AUX..AUX + 4].copy_from_slice(&castling);
+    planes.0[AUX + 4..].copy_from_slice(&[turn_or_en_passant, rule50, armageddon, Plane::full_if(true)]);
 }
 
-/// The rooks of both sides that `right` names by file, from the mover's view.
-fn castling_rooks(board: &Board, right: impl Fn(Color) -> Option<File>) -> u64 {
-    let rook = |color| right(color).map_or(0, |file| Square::new(file, Rank::First.relative_to(color)).bitboard().0);
-    seen_by(rook(Color::White) | rook(Color::Black), board.side_to_move())
+/// The rooks of the mover and of the opponent that stand on these files, from the mover's view.
+fn castling_rooks([own, other]: [Option<File>; 2]) -> u64 {
+    let rook = |file: Option<File>, rank| file.map_or(0, |file| Square::new(file, rank).bitboard().0);
+    rook(own, Rank::First) | rook(other, Rank::Eighth)
 }
 
 #[cfg(test)]

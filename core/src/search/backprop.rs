@@ -79,7 +79,12 @@ impl<R: Repository> Search<R> {
             self.cancel(event);
             return Err(fault);
         }
-        if let Verdict::Position(_) = answer.verdict {
+        let verdict = match answer.verdict {
+            Verdict::Position(value) => Verdict::Position(self.params.wdl_rescale.at(event.plies()).apply(value)),
+            ended => ended,
+        };
+        let answer = &Answer { verdict, ..*answer };
+        if let Verdict::Position(_) = verdict {
             prior::softmax(policy, self.params.policy_temperature);
             if event.path.is_empty() {
                 self.params.add_noise(policy);

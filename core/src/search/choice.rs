@@ -1,11 +1,17 @@
 //! Which move is best, and what follows it.
 
 use super::view::EdgeView;
-use super::{MAX_ROOT_MOVES, Search};
+use super::{MAX_ROOT_MOVES, Search, puct};
 use crate::evaluate::{Ending, Move};
+use crate::formula::lcb::{FinalChoice, Lcb, Visited};
+use crate::formula::random::Random;
+use crate::formula::temperature::Candidate;
 use crate::repository::{Bound, Repository};
 use core::cmp::Ordering;
 use heapless::{Vec, VecView};
+
+/// The stream of a seed that a choice by chance is taken from; noise has the seed itself.
+const CHOICE_STREAM: u64 = 1;
 
 /// What is certain of a move, worst first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,6 +80,46 @@ impl<R: Repository> Search<R> {
     /// visited has no move, only its place in the game's list.
     pub fn best_edge(&self) -> Option<EdgeView<'_, R>> {
         best_of(self.root_edges()?, self.params().draw_score)
+    }
+
+    /// The edge to play after `ply` half moves of the game: [`Search::best_edge`], or another one where
+    /// [`Params::temperature`](super::Params::temperature) leaves it to chance, or
+    /// [`Params::final_choice`](super::Params::final_choice) asks for a lower bound.
+    pub fn edge_to_play(&self, ply: u32) -> Option<EdgeView<'_, R>> {
+        let params = self.params();
+        let temperature = params.temperature.at(ply);
+        if temperature > 0.0 {
+            let uniform = Random::stream(params.seed, CHOICE_STREAM).uniform();
+            let fpu = self.root_fpu();
+            let moves = || self.root_edges().into_iter().flatten();
+            let candidates: Vec<Candidate, MAX_ROOT_MOVES> = moves()
+                .map(|e| Candidate { n: e.completed(), q: e.q(params.draw_score).unwrap_or(fpu), p: e.p })
+                .take(MAX_ROOT_MOVES)
+                .collect();
+            let chosen = params.temperature.choose(temperature, candidates.iter().copied(), uniform)?;
+            return moves().nth(chosen);
+        }
+        let best = self.best_edge()?;
+        match params.final_choice {
+            FinalChoice::Lcb(lcb) if certainty(&best) == Certainty::Open => Some(self.best_by_bound(&lcb).unwrap_or(best)),
+            _ => Some(best),
+        }
+    }
+
+    fn best_by_bound(&self, lcb: &Lcb) -> Option<EdgeView<'_, R>> {
+        let draw_score = self.params().draw_score;
+        let open = || self.root_edges().into_iter().flatten().filter(|edge| certainty(edge) == Certainty::Open);
+        let seen: Vec<Visited, MAX_ROOT_MOVES> = open()
+            .map(|e| Visited { n: e.completed(), q: e.q(draw_score).unwrap_or(0.0), d: e.value().map_or(0.0, |v| v.d) })
+            .take(MAX_ROOT_MOVES)
+            .collect();
+        open().nth(lcb.choose(seen.iter().copied(), draw_score)?)
+    }
+
+    /// What an unvisited move of the root is worth.
+    fn root_fpu(&self) -> f32 {
+        let Some(root) = self.root() else { return 0.0 };
+        puct::fpu(self.params().fpu_at_root, root.value().q(self.params().draw_score), root.visited_policy())
     }
 
     /// The best `ranked.capacity()` root edges that may be searched, best first.

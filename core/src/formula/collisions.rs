@@ -1,0 +1,77 @@
+//! How many visits a batch may spend on leaves that are in flight already.
+//!
+//! A small tree has few leaves that are worth a visit: gathering goes on meeting those that it has gathered, and each
+//! time it had better be evaluated what there is. A large one can afford to look further.
+
+/// Lc0's `MaxCollisionVisits` and the options that scale it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Collisions {
+    /// `MaxCollisionVisits`: the most, in a large tree.
+    pub most: u32,
+    /// `MaxCollisionVisitsScalingStart`: visits of the root up to which one is allowed.
+    pub scaling_start: u32,
+    /// `MaxCollisionVisitsScalingEnd`: visits of the root from which on the most are; 0: always.
+    pub scaling_end: u32,
+    /// `MaxCollisionVisitsScalingPower`: how late in between most of the growth comes.
+    pub scaling_power: f32,
+}
+
+impl Default for Collisions {
+    fn default() -> Self {
+        Self { most: 80_000, scaling_start: 28, scaling_end: 145_000, scaling_power: 1.25 }
+    }
+}
+
+impl Collisions {
+    /// Collision visits that a batch may have where the root has `visits`, or where fewer remain to be made:
+    /// `1 + (most − 1)·((visits − start)/(end − start))^power`, rounded; between 1 and the most.
+    pub fn allowed(&self, visits: u32) -> u32 {
+        if visits >= self.scaling_end {
+            return self.most;
+        }
+        if visits <= self.scaling_start {
+            return 1;
+        }
+        // Here start < visits < end.
+        let part = f64::from(visits - self.scaling_start) / f64::from(self.scaling_end - self.scaling_start);
+        let more = f64::from(self.most.saturating_sub(1)) * libm::pow(part, self.scaling_power.into());
+        1 + libm::round(more) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    #[test]
+    fn as_in_lc0() {
+        let expected = [
+            (0, 1),
+            (28, 1),
+            (50, 2),
+            (100, 7),
+            (500, 63),
+            (1000, 154),
+            (5000, 1182),
+            (20_000, 6715),
+            (72_500, 33_628),
+            (145_000, 80_000),
+            (u32::MAX, 80_000),
+        ];
+        assert_eq!(expected.map(|(visits, _)| (visits, Collisions::default().allowed(visits))), expected);
+        assert_eq!(Collisions { scaling_end: 0, ..Collisions::default() }.allowed(0), 80_000);
+        assert_eq!(Collisions { most: 1, ..Collisions::default() }.allowed(1000), 1);
+    }
+
+    quickcheck! {
+        fn it_grows_and_keeps_its_bounds(most: u16, start: u16, end: u16, power: u8, a: u32, b: u32) -> bool {
+            let most = u32::from(most) + 1;
+            let scaling_power = f32::from(power) / 16.0 + 0.01;
+            let all = Collisions { most, scaling_start: start.into(), scaling_end: end.into(), scaling_power };
+            let [fewer, more] = [a.min(b), a.max(b)].map(|visits| all.allowed(visits % 70_000));
+            let keeps = |n| (1..=most).contains(&n);
+            keeps(fewer) && keeps(more) && (a.min(b) % 70_000 > a.max(b) % 70_000 || fewer <= more)
+        }
+    }
+}

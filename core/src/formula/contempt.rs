@@ -1,0 +1,537 @@
+//! Contempt: values as they would be between players of unequal strength, or in games with another draw rate.
+//!
+//! The model and its constants are Lc0's (`Contempt…`, `WDL…`; it is described at lczero.org under "WDL rescale and
+//! contempt"). W, D and L of a position are taken for a logistic distribution of an advantage: W is the part of it above 1,
+//! L the part below −1. Its mean μ says who is better, its scale s how much the play errs. A weaker opponent
+//! moves μ by `s²·diff`, other players have s times `ratio`, and W, D and L are read off again.
+//!
+//! The way from the options to a leaf: [`elo_of`] reads `Contempt` for an opponent; [`RescaleParams::rescale`] makes
+//! [`Rescale`] of it, once; [`Contempt::at_root`] says whose contempt it is, for each search; [`Rescale::at`] and
+//! [`Rescale::apply`] change a network's answer; [`Rescale::undo`] gives back the value that is shown.
+
+use crate::evaluate::Value;
+use core::f64::consts::LN_10;
+use core::fmt;
+
+/// A probability nearer to 0 or 1 than this says nothing about μ and s.
+const CERTAIN: f64 = 1e-4;
+
+/// The distribution that W, D and L stand for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Logistic {
+    /// Its mean, from the side to move: at 1 a win is as likely as not.
+    pub mu: f64,
+    /// Its scale, above 0.
+    pub s: f64,
+}
+
+impl Logistic {
+    /// The distribution of `W − L` and D: with `a = ln(1/L − 1)` and `b = ln(1/W − 1)`, `μ = (a − b)/(a + b)` and
+    /// `s = 2/(a + b)`. `None` if one of W, D and L is all but certain, or no probability.
+    pub fn of(wl: f64, d: f64) -> Option<Self> {
+        let (w, l) = (0.5 * (1.0 + wl - d), 0.5 * (1.0 - wl - d));
+        if ![w, d, l].iter().all(|&p| p > CERTAIN && p < 1.0 - CERTAIN) {
+            return None;
+        }
+        // D above 0 makes a + b positive.
+        let (a, b) = (libm::log(1.0 / l - 1.0), libm::log(1.0 / w - 1.0));
+        Some(Self { mu: (a - b) / (a + b), s: 2.0 / (a + b) })
+    }
+
+    /// `W − L` and D of the distribution.
+    pub fn wl_and_d(&self) -> (f64, f64) {
+        let part_beyond = |x: f64| 1.0 / (1.0 + libm::exp(-x / self.s));
+        let (w, l) = (part_beyond(self.mu - 1.0), part_beyond(-self.mu - 1.0));
+        (w - l, (1.0 - w - l).max(0.0))
+    }
+}
+
+/// How values change, seen from one side.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rescale {
+    /// The scale s is multiplied by this: below 1 there are more draws than the network thinks.
+    pub ratio: f64,
+    /// μ grows by `s²` times this.
+    pub diff: f64,
+    /// `WDLMaxS`: a larger s is taken for this one. Such distributions are no chess.
+    pub max_s: f64,
+}
+
+impl Default for Rescale {
+    /// Changes nothing.
+    fn default() -> Self {
+        Self { ratio: 1.0, diff: 0.0, max_s: 1.4 }
+    }
+}
+
+impl Rescale {
+    /// True if every value stays as it is.
+    pub fn changes_nothing(&self) -> bool {
+        self.ratio == 1.0 && self.diff == 0.0
+    }
+
+    /// The same, seen from the other side.
+    pub fn from_the_other_side(self) -> Self {
+        Self { diff: -self.diff, ..self }
+    }
+
+    /// The same for the side to move `plies` below.
+    pub fn at(self, plies: usize) -> Self {
+        if plies.is_multiple_of(2) { self } else { self.from_the_other_side() }
+    }
+
+    /// The value of a position to the side whose [`Rescale`] this is. One that is all but decided, or all but drawn,
+    /// stays as it is.
+    pub fn apply(&self, value: Value) -> Value {
+        if self.changes_nothing() {
+            return value;
+        }
+        let Some(Logistic { mu, s }) = Logistic::of(value.wl.into(), value.d.into()) else { return value };
+        let s = s.min(self.max_s);
+        let (wl, d) = Logistic { mu: mu + s * s * self.diff, s: s * self.ratio }.wl_and_d();
+        Value { wl: wl as f32, d: d as f32, ..value }
+    }
+
+    /// What is shown of a value that [`Rescale::apply`] made: `objectivity` times the shift of μ is taken back
+    /// (`WDLEvalObjectivity`: 1 shows no contempt, 0 all of it). The draw rate stays as it was made.
+    pub fn undo(&self, value: Value, objectivity: f64) -> Value {
+        if self.diff * objectivity == 0.0 {
+            return value;
+        }
+        let Some(Logistic { mu, s }) = Logistic::of(value.wl.into(), value.d.into()) else { return value };
+        let before = (s / self.ratio).min(self.max_s);
+        let (wl, d) = Logistic { mu: mu - before * before * self.diff * objectivity, s }.wl_and_d();
+        Value { wl: wl as f32, d: d as f32, ..value }
+    }
+}
+
+/// The options that make a [`Rescale`] of a difference in Elo.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RescaleParams {
+    /// `ContemptMaxValue`: more contempt than this is taken for this much.
+    pub max_contempt: f64,
+    /// `WDLCalibrationElo`: Elo of the side with the contempt; 0: the draw rates count instead.
+    pub calibration_elo: f64,
+    /// `WDLContemptAttenuation`: factor of `diff`.
+    pub attenuation: f64,
+    /// `WDLMaxS`.
+    pub max_s: f64,
+    /// `WDLDrawRateTarget`: draw rate of equal positions in the games that are played; 0: as the network has it. Not
+    /// used with an Elo.
+    pub draw_rate_target: f64,
+    /// `WDLDrawRateReference`: draw rate of equal positions that the network has.
+    pub draw_rate_reference: f64,
+    /// `WDLBookExitBias`: μ of the positions from which games are played, and in which the Elo was measured. Not used
+    /// with an Elo.
+    pub book_exit_bias: f64,
+}
+
+impl Default for RescaleParams {
+    fn default() -> Self {
+        Self {
+            max_contempt: 420.0,
+            calibration_elo: 0.0,
+            attenuation: 1.0,
+            max_s: 1.4,
+            draw_rate_target: 0.0,
+            draw_rate_reference: 0.5,
+            book_exit_bias: 0.65,
+        }
+    }
+}
+
+impl RescaleParams {
+    /// What a `contempt` in Elo (our rating less the opponent's) does to the values of the side that has it.
+    pub fn rescale(&self, contempt: f64) -> Rescale {
+        let contempt = contempt.min(self.max_contempt).max(-self.max_contempt); // `clamp` may panic
+        let reference = scale_of_draw_rate(self.draw_rate_reference);
+        let (target, shift) =
+            if self.calibration_elo == 0.0 { self.by_draw_rate(contempt, reference) } else { self.by_elo(contempt) };
+        let diff = shift / (reference * reference) * self.attenuation;
+        Rescale { ratio: target / reference, diff, max_s: self.max_s }
+    }
+
+    /// Scale of the games, and the shift of μ at the book exit whose slope of the expected score is that of the Elo
+    /// difference there.
+    fn by_draw_rate(&self, contempt: f64, reference: f64) -> (f64, f64) {
+        // A draw rate this near to 0, but not 0, is an accident.
+        const LEAST: f64 = 0.001;
+        let target = match self.draw_rate_target {
+            0.0 => reference,
+            rate => scale_of_draw_rate(rate.max(LEAST)),
+        };
+        let slope = |x: f64| {
+            let cosh = libm::cosh(0.5 * x / target);
+            1.0 / (cosh * cosh)
+        };
+        let slope = slope(1.0 - self.book_exit_bias) + slope(1.0 + self.book_exit_bias);
+        (target, target / slope * LN_10 / 200.0 * contempt)
+    }
+
+    /// Scale of games between these two Elos, and the distance of their μ.
+    fn by_elo(&self, contempt: f64) -> (f64, f64) {
+        let [own, other] = [self.calibration_elo, self.calibration_elo - contempt].map(game_pair_elo);
+        let [s, t] = [own, other].map(scale_of_elo);
+        (libm::sqrt(0.5 * (s * s + t * t)), mu_of_elo(own) - mu_of_elo(other))
+    }
+}
+
+/// Scale of the distribution in which an equal position is drawn this often.
+fn scale_of_draw_rate(rate: f64) -> f64 {
+    1.0 / libm::log((1.0 + rate) / (1.0 - rate))
+}
+
+/// Elo in pairs of games from unbalanced openings, where strong players don't draw everything.
+fn game_pair_elo(elo: f64) -> f64 {
+    const SHARPNESS: f64 = 250.0;
+    const MIDPOINT: f64 = 2737.0;
+    elo + 0.5 * SHARPNESS * libm::log1p(libm::exp((MIDPOINT - elo) / SHARPNESS))
+}
+
+/// Scale of players without any skill.
+const SCALE_ZERO: f64 = 15.0;
+/// Elo in which the scale falls by a factor of e.
+const ELO_SLOPE: f64 = 425.0;
+/// Where it begins to fall, in units of [`ELO_SLOPE`].
+const ELO_OFFSET: f64 = 6.75;
+
+/// Scale of a player's moves, by its Elo in game pairs: a sigmoid that Lc0's authors fitted to Stockfish's levels.
+fn scale_of_elo(elo: f64) -> f64 {
+    1.0 / (1.0 / SCALE_ZERO + libm::exp(elo / ELO_SLOPE - ELO_OFFSET))
+}
+
+/// Integral of `ln 10/200 · scale` over the Elo.
+fn mu_of_elo(elo: f64) -> f64 {
+    -LN_10 / 200.0 * SCALE_ZERO * ELO_SLOPE * libm::log1p(libm::exp(ELO_OFFSET - elo / ELO_SLOPE) / SCALE_ZERO)
+}
+
+/// `ContemptMode`: which side the contempt belongs to. White is who moves first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ContemptMode {
+    /// The side to move at the root, and nobody in a search that goes on until it is stopped: that is analysis, where no
+    /// side is ours.
+    #[default]
+    Play,
+    /// White, whoever is to move.
+    WhiteSideAnalysis,
+    /// Black, whoever is to move.
+    BlackSideAnalysis,
+    /// Nobody.
+    Disable,
+}
+
+impl ContemptMode {
+    /// The names, for the table of options. The order is Lc0's.
+    pub const NAMES: &'static [&'static str] = &["play", "white_side_analysis", "black_side_analysis", "disable"];
+
+    /// The mode of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "play" => Self::Play,
+            "white_side_analysis" => Self::WhiteSideAnalysis,
+            "black_side_analysis" => Self::BlackSideAnalysis,
+            "disable" => Self::Disable,
+            _ => return None,
+        })
+    }
+}
+
+/// All that a program has to know of contempt between two searches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contempt {
+    /// `ContemptMode`.
+    pub mode: ContemptMode,
+    /// What it does to the values of the side that has it.
+    pub rescale: Rescale,
+    /// `WDLEvalObjectivity`, in `[0, 1]`.
+    pub objectivity: f64,
+}
+
+impl Default for Contempt {
+    fn default() -> Self {
+        Self { mode: ContemptMode::Play, rescale: Rescale::default(), objectivity: 1.0 }
+    }
+}
+
+impl Contempt {
+    /// How values change, seen from the side to move at the root. `endless`: the search goes on until it is stopped
+    /// (`go infinite`). The draw rate changes even where nobody has contempt.
+    ///
+    /// Nodes keep the values that they were given: a tree that was searched with another side's contempt, or another
+    /// [`Rescale`], has to be cleared.
+    pub fn at_root(&self, white_to_move: bool, endless: bool) -> Rescale {
+        let own = match self.mode {
+            ContemptMode::Play if !endless => true,
+            ContemptMode::WhiteSideAnalysis => white_to_move,
+            ContemptMode::BlackSideAnalysis => !white_to_move,
+            ContemptMode::Play | ContemptMode::Disable => return Rescale { diff: 0.0, ..self.rescale },
+        };
+        if own { self.rescale } else { self.rescale.from_the_other_side() }
+    }
+}
+
+/// An entry of `Contempt` that is neither a number nor a name and a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadEntry<'t> {
+    /// Where it stands: bytes from the start of the text.
+    pub offset: usize,
+    /// The entry.
+    pub entry: &'t str,
+}
+
+impl fmt::Display for BadEntry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at offset {}: expected NUMBER or NAME=NUMBER, got {:?}", self.offset, self.entry)
+    }
+}
+
+impl core::error::Error for BadEntry<'_> {}
+
+/// Reads the option `Contempt`, `entry,entry,…`, for an opponent (`UCI_Opponent`). An entry is a number of Elo, for
+/// everybody, or `NAME=NUMBER`, for opponents whose name has NAME in it, in capitals or not. The first name that fits
+/// decides; until then the last number without a name counts, and before that `rating_advantage` (`UCI_RatingAdv`).
+///
+/// # Errors
+/// The first entry that is no such thing, behind the one that decides as well.
+pub fn elo_of<'t>(list: &'t str, opponent: &str, rating_advantage: f64) -> Result<f64, BadEntry<'t>> {
+    let mut elo = rating_advantage;
+    let mut decided = false;
+    let mut offset = 0;
+    for entry in list.split(',') {
+        let (name, number) = match entry.split_once('=') {
+            Some((name, number)) => (Some(name.trim()), number.trim()),
+            None => (None, entry.trim()),
+        };
+        if name.is_some() || !number.is_empty() {
+            let read: Option<f64> = number.parse().ok().filter(|number: &f64| number.is_finite());
+            let Some(number) = read else { return Err(BadEntry { offset, entry }) };
+            let counts = name.is_none_or(|name| contains(opponent, name));
+            if counts && !decided {
+                elo = number;
+                decided = name.is_some();
+            }
+        }
+        offset += entry.len() + 1;
+    }
+    Ok(elo)
+}
+
+/// Whether `name` stands somewhere in `text`, capitals aside.
+fn contains(text: &str, name: &str) -> bool {
+    name.is_empty() || text.as_bytes().windows(name.len()).any(|part| part.eq_ignore_ascii_case(name.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+    use std::string::ToString;
+
+    fn value(w: f32, d: f32, l: f32) -> Value {
+        Value { wl: w - l, d, m: 30.0 }
+    }
+
+    fn near(value: Value, wl: f32, d: f32) -> bool {
+        (value.wl - wl).abs() < 1e-5 && (value.d - d).abs() < 1e-5 && value.m == 30.0
+    }
+
+    #[test]
+    fn mu_and_s() {
+        for (w, d, l, mu) in [
+            (0.3, 0.6, 0.1, 0.4434),
+            (0.5, 0.4, 0.1, 1.0),
+            (0.4, 0.5, 0.1, 0.68843),
+            (0.6, 0.3, 0.1, 1.45259),
+            (0.3, 0.3, 0.4, -0.35269),
+        ] {
+            let of = Logistic::of(w - l, d).unwrap();
+            assert!((of.mu - mu).abs() < 1e-5, "{w} {d} {l}: {of:?}");
+            let (wl, same_d) = of.wl_and_d();
+            assert!((wl - (w - l)).abs() < 1e-12 && (same_d - d).abs() < 1e-12);
+        }
+        for (wl, d) in [(1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (-0.9999, 0.0001), (f64::NAN, 0.5), (0.9, 0.5)] {
+            assert_eq!(Logistic::of(wl, d), None, "{wl} {d}");
+        }
+    }
+
+    /// Contempt, target and reference draw rate → ratio and diff.
+    #[test]
+    fn ratio_and_diff_by_draw_rate() {
+        for (contempt, draw_rate_target, draw_rate_reference, ratio, diff) in [
+            (100.0, 0.0, 0.5, 1.0, 0.874449),
+            (100.0, 0.8, 0.5, 0.5, 0.654209),
+            (200.0, 0.0, 0.6, 1.0, 2.497528),
+            // As one thousandth, not as 0.
+            (0.0, 0.0005, 0.5, 549.306, 0.0),
+        ] {
+            let params = RescaleParams { draw_rate_target, draw_rate_reference, ..RescaleParams::default() };
+            let made = params.rescale(contempt);
+            assert!((made.ratio / ratio - 1.0).abs() < 1e-5 && (made.diff - diff).abs() < 1e-5, "{made:?}");
+            assert_eq!(params.rescale(-contempt).diff, -made.diff);
+        }
+        assert!(RescaleParams::default().rescale(0.0).changes_nothing());
+    }
+
+    /// Contempt, reference draw rate and Elo → ratio and diff.
+    #[test]
+    fn ratio_and_diff_by_elo() {
+        for (contempt, draw_rate_reference, calibration_elo, ratio, diff) in [
+            (200.0, 0.58, 2800.0, 1.483695, 3.246265),
+            (100.0, 0.5, 3400.0, 0.342404, 0.411678),
+            (0.0, 0.5, 2800.0, 1.022854, 0.0),
+        ] {
+            let params = RescaleParams { draw_rate_reference, calibration_elo, ..RescaleParams::default() };
+            let made = params.rescale(contempt);
+            assert!((made.ratio - ratio).abs() < 1e-5 && (made.diff - diff).abs() < 1e-5, "{made:?}");
+        }
+    }
+
+    #[test]
+    fn too_much_contempt_is_the_most() {
+        for calibration_elo in [0.0, 3000.0] {
+            let params = RescaleParams { calibration_elo, attenuation: 2.0, ..RescaleParams::default() };
+            assert_eq!(params.rescale(1000.0), params.rescale(420.0));
+            assert_eq!(params.rescale(-1000.0), params.rescale(-420.0));
+            let halved = RescaleParams { attenuation: 1.0, ..params };
+            assert!((params.rescale(50.0).diff - 2.0 * halved.rescale(50.0).diff).abs() < 1e-12);
+        }
+    }
+
+    /// Computed apart from this code, from the formulas of the description.
+    #[test]
+    fn values_and_back() {
+        let contempt = Rescale { ratio: 1.0, diff: 0.874449, ..Rescale::default() };
+        let sharper = Rescale { ratio: 0.5, diff: 0.654209, ..Rescale::default() };
+        for (rescale, (w, d, l), applied, undone) in [
+            (contempt, (0.3, 0.6, 0.1), (0.373331, 0.508919), (0.029568, 0.64079)),
+            (sharper, (0.3, 0.6, 0.1), (0.297374, 0.692227), (-0.311346, 0.545982)),
+            (contempt, (0.1, 0.6, 0.3), (-0.029568, 0.64079), (-0.373331, 0.508919)),
+            (sharper, (0.5, 0.4, 0.1), (0.763177, 0.229347), (-0.116045, 0.491075)),
+            // s is 4.98: the bound of 1.4 counts.
+            (contempt, (0.45, 0.1, 0.45), (0.498982, 0.249396), (-0.168637, 0.097128)),
+            (sharper, (0.45, 0.1, 0.45), (0.562503, 0.363584), (-0.126691, 0.098379)),
+            (sharper, (0.01, 0.98, 0.01), (0.000059, 0.999788), (-0.011856, 0.976778)),
+        ] {
+            let value = value(w, d, l);
+            assert!(near(rescale.apply(value), applied.0, applied.1), "{:?}", rescale.apply(value));
+            assert!(near(rescale.undo(value, 1.0), undone.0, undone.1), "{:?}", rescale.undo(value, 1.0));
+        }
+    }
+
+    #[test]
+    fn what_stays_as_it_is() {
+        let contempt = Rescale { ratio: 0.5, diff: 0.9, ..Rescale::default() };
+        for decided in [Value::WIN, Value::LOSS, Value::DRAW, Value::EVEN, Value { wl: f32::NAN, d: 0.5, m: 1.0 }] {
+            let same = |value: Value| value.wl.to_bits() == decided.wl.to_bits() && value.d == decided.d;
+            assert!(same(contempt.apply(decided)) && same(contempt.undo(decided, 1.0)));
+        }
+        // s is above its bound, and yet.
+        let wide = value(0.45, 0.1, 0.45);
+        assert_eq!(Rescale::default().apply(wide), wide);
+        assert_eq!(Rescale { ratio: 0.5, ..Rescale::default() }.undo(wide, 1.0), wide);
+        assert_eq!(contempt.undo(wide, 0.0), wide);
+    }
+
+    #[test]
+    fn who_has_the_contempt() {
+        let rescale = Rescale { ratio: 0.5, diff: 0.9, ..Rescale::default() };
+        // To move and endless, or not: white, black, white endless, black endless.
+        for (mode, expected) in [
+            ("play", [0.9, 0.9, 0.0, 0.0]),
+            ("white_side_analysis", [0.9, -0.9, 0.9, -0.9]),
+            ("black_side_analysis", [-0.9, 0.9, -0.9, 0.9]),
+            ("disable", [0.0; 4]),
+        ] {
+            let mode = ContemptMode::from_name(mode).unwrap();
+            let contempt = Contempt { mode, rescale, objectivity: 1.0 };
+            let searches = [(true, false), (false, false), (true, true), (false, true)];
+            let diffs = searches.map(|(white, endless)| contempt.at_root(white, endless));
+            assert_eq!(diffs.map(|r| r.diff), expected, "{mode:?}");
+            assert_eq!(diffs.map(|r| r.ratio), [0.5; 4]);
+        }
+        assert!(ContemptMode::NAMES.iter().all(|name| ContemptMode::from_name(name).is_some()));
+        assert_eq!(ContemptMode::from_name("Play"), None);
+        assert_eq!([0, 1, 2, 3].map(|plies| rescale.at(plies).diff), [0.9, -0.9, 0.9, -0.9]);
+    }
+
+    #[test]
+    fn contempt_by_opponent() {
+        let elo = |list, opponent| elo_of(list, opponent, 33.0);
+        assert_eq!(elo("", "anybody"), Ok(33.0));
+        assert_eq!(elo("50", "anybody"), Ok(50.0));
+        assert_eq!(elo("50,-20.5,", "anybody"), Ok(-20.5), "the last one");
+        let list = "10, stockfish=0,Komodo Dragon = 40,fish=60,20";
+        assert_eq!(elo(list, "none none computer Stockfish 17"), Ok(0.0));
+        assert_eq!(elo(list, "none 3500 computer KOMODO dragon 3"), Ok(40.0));
+        assert_eq!(elo(list, "GM 2800 human Fisher"), Ok(60.0));
+        assert_eq!(elo(list, ""), Ok(20.0));
+        assert_eq!(elo("=5,7", ""), Ok(5.0), "an empty name is in every name");
+        assert_eq!(elo("é=5", "xÉ"), Ok(33.0), "only ASCII has capitals here");
+    }
+
+    #[test]
+    fn entries_that_are_none() {
+        for (list, offset, entry) in [
+            ("x", 0, "x"),
+            ("10,y=", 3, "y="),
+            ("a=1,b=2=3", 4, "b=2=3"),
+            ("a=1, ,inf", 6, "inf"),
+            ("1e999", 0, "1e999"),
+            // "a" decides, and the rest is read all the same.
+            ("a=1,zwölf,x", 4, "zwölf"),
+        ] {
+            assert_eq!(elo_of(list, "a", 0.0), Err(BadEntry { offset, entry }), "{list}");
+        }
+        let error = elo_of("3,x", "", 0.0).unwrap_err().to_string();
+        assert_eq!(error, "at offset 2: expected NUMBER or NAME=NUMBER, got \"x\"");
+    }
+
+    /// A value and a rescale out of small integers, as wide as the options go.
+    fn some(w: u8, d: u8, l: u8, ratio: u8, diff: i8) -> (Value, Rescale) {
+        let sum = f32::from(w) + f32::from(d) + f32::from(l) + 3.0;
+        let [w, d, l] = [w, d, l].map(|part| (f32::from(part) + 1.0) / sum);
+        let rescale =
+            Rescale { ratio: (f64::from(ratio) + 10.0) / 100.0, diff: f64::from(diff) / 40.0, ..Rescale::default() };
+        (value(w, d, l), rescale)
+    }
+
+    quickcheck! {
+        fn values_stay_values(w: u8, d: u8, l: u8, ratio: u8, diff: i8) -> bool {
+            let (value, rescale) = some(w, d, l, ratio, diff);
+            [rescale.apply(value), rescale.undo(value, 0.7)].iter().all(|v| {
+                (0.0..=1.0).contains(&v.d) && v.wl.abs() <= 1.0 && v.wl.abs() + v.d <= 1.0 + 1e-6
+            })
+        }
+
+        fn both_sides_see_the_same(w: u8, d: u8, l: u8, ratio: u8, diff: i8) -> bool {
+            let (value, rescale) = some(w, d, l, ratio, diff);
+            let other = Value { wl: -value.wl, ..value };
+            let (ours, theirs) = (rescale.apply(value), rescale.from_the_other_side().apply(other));
+            (ours.wl + theirs.wl).abs() < 1e-5 && (ours.d - theirs.d).abs() < 1e-5
+        }
+
+        /// The mean comes back; the draw rate is that of the games.
+        fn undo_takes_the_shift_back(w: u8, d: u8, l: u8, ratio: u8, diff: i8) -> bool {
+            let (value, rescale) = some(w, d, l, ratio, diff);
+            let Some(before) = Logistic::of(value.wl.into(), value.d.into()) else { return true };
+            let shown = rescale.undo(rescale.apply(value), 1.0);
+            // Single precision keeps little of a probability near its bound.
+            let blurred = |v: Value| {
+                let parts = [v.d, 0.5 * (1.0 + v.wl - v.d), 0.5 * (1.0 - v.wl - v.d)];
+                parts.iter().any(|p| *p < 0.002)
+            };
+            if blurred(rescale.apply(value)) || blurred(shown) || before.s > rescale.max_s {
+                return true;
+            }
+            let after = Logistic::of(shown.wl.into(), shown.d.into()).unwrap();
+            (after.mu - before.mu).abs() < 2e-3 && (after.s / before.s / rescale.ratio - 1.0).abs() < 2e-3
+        }
+
+        fn a_weaker_opponent_makes_it_better(w: u8, d: u8, l: u8, ratio: u8, a: i8, b: i8) -> bool {
+            let (value, fewer) = some(w, d, l, ratio, a.min(b));
+            let (_, more) = some(w, d, l, ratio, a.max(b));
+            // A rescale that changes nothing does not bound s either.
+            fewer.changes_nothing() || more.changes_nothing() || fewer.apply(value).wl <= more.apply(value).wl
+        }
+    }
+}
