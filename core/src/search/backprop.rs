@@ -114,8 +114,8 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Writes an answer into a leaf below the root. Its parent stays locked meanwhile: whoever finds the leaf's edges
-    /// finds its move's name.
+    /// Writes an answer into a leaf below the root. Its parent stays locked meanwhile: so whoever finds the leaf's edges
+    /// knows its move's name, and a leaf that is not linked any more is on nobody's way.
     fn settle_below<const PLIES: usize>(
         &self,
         event: &mut Event<PLIES>,
@@ -132,17 +132,10 @@ impl<R: Repository> Search<R> {
         let mut parent = self.repository.lock(step.node);
         let visit = Visit { mv: Naming::Named(step.mv), ..parent.visit(at) };
         parent.set_visit(at, visit);
-        // Who else is under way on this edge may be about to lock the leaf: then it has to stay.
-        let alone = visit.in_flight == 1;
         if let Some(known) = known {
             self.link(&mut parent, at, visit, known);
             drop(parent);
-            // One that somebody may still come to is evaluated once more, and hangs on nothing.
-            if alone {
-                self.repository.discard(leaf);
-            } else {
-                self.repository.lock(leaf).set_pending(false);
-            }
+            self.repository.discard(leaf);
             event.leaf = Some(known);
             return Some(Stage::Known { counts_there: false });
         }
@@ -150,11 +143,9 @@ impl<R: Repository> Search<R> {
             return None;
         }
         // No room for its edges: the parent's edge keeps the value, as if the leaf had been folded.
-        if alone {
-            parent.set_child(at, None);
-            drop(parent);
-            self.repository.discard(leaf);
-        }
+        parent.set_child(at, None);
+        drop(parent);
+        self.repository.discard(leaf);
         Some(answered(answer.verdict, Some(answer.verdict.value())))
     }
 
