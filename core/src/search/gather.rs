@@ -174,8 +174,18 @@ impl<R: Repository> Search<R> {
             let n = *taken.get_or_insert(visit.completed());
             let child = self.child_value(&parent, step.at.into());
             let after = Visit { n: visit.n - n, value: child.map(EdgeValue::of_child), ..visit };
-            parent.add(-(n as i32), after.contribution().minus(visit.contribution()));
             parent.set_visit(step.at.into(), after);
+            if parent.ending().is_some() {
+                // Proven meanwhile by another playout: what is left is worth what it was.
+                let (n, value) = (parent.n() - n, parent.mean());
+                parent.settle(n, value);
+            } else {
+                parent.add(-(n as i32), after.contribution().minus(visit.contribution()));
+            }
+            if self.repository.is_graph() {
+                // Other paths may have brought them here: an edge above counts its own visits only, and keeps them.
+                taken = Some(0);
+            }
         }
         self.count_taken_back(taken.unwrap_or(0));
     }
