@@ -30,9 +30,12 @@ impl<R: Repository> Search<R> {
         freed
     }
 
-    /// The nodes from the clock hand on.
-    fn window(&self) -> impl Iterator<Item = (Key, u64)> + '_ {
-        core::iter::successors(self.repository.scan(self.clock_hand), |(_, at)| self.repository.scan(*at)).take(WINDOW)
+    /// The nodes from the clock hand on, and after the last one those from the first on: a few nodes at the end would not
+    /// tell which ones are small.
+    fn window(&self) -> impl Iterator<Item = Key> + '_ {
+        let from = |cursor| core::iter::successors(self.repository.scan(cursor), |(_, at)| self.repository.scan(*at));
+        let before = from(0).take_while(|(_, at)| *at <= self.clock_hand);
+        from(self.clock_hand).chain(before).map(|(node, _)| node).take(WINDOW)
     }
 
     fn recycle_window(&mut self, root: Key) -> usize {
@@ -58,7 +61,7 @@ impl<R: Repository> Search<R> {
     fn fold_limit(&self) -> (u32, usize) {
         let mut by_size = [0usize; 32];
         let mut all = 0;
-        for (key, _) in self.window() {
+        for key in self.window() {
             let node = self.repository.lock(key);
             all += 1;
             if !node.is_pinned() {
