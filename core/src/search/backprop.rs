@@ -196,28 +196,27 @@ impl<R: Repository> Search<R> {
         let mut deepest = 0;
         for event in events.iter_mut() {
             let event = event.borrow_mut();
-            if !self.begin_to_climb(event) {
-                event.path.clear();
+            if event.is_climbing() && event.epoch != self.epoch {
+                event.finish();
             }
-            deepest = deepest.max(event.path.len());
+            self.count_at_leaf(event);
+            deepest = deepest.max(if event.is_climbing() { event.path.len() } else { 0 });
         }
         for plies in (0..deepest).rev() {
             self.lift_all(events, plies);
         }
-        for event in events {
-            event.borrow_mut().finish();
+        for event in events.iter_mut().map(BorrowMut::borrow_mut).filter(|event| event.is_climbing()) {
+            event.finish();
         }
     }
 
-    /// Counts the visit at the leaf; `false` for an event that has nothing to bring back.
-    fn begin_to_climb<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> bool {
-        let Some(leaf) = event.leaf.filter(|_| event.epoch == self.epoch) else { return false };
+    /// Counts the visit at the leaf, where that has not happened yet.
+    fn count_at_leaf<const PLIES: usize>(&self, event: &mut Event<PLIES>) {
+        let Some(leaf) = event.leaf else { return };
         match event.stage {
             Stage::Answered { value: None, proven } => {
                 event.proving = (proven && self.params.sticky_endgames).then(|| self.repository.lock(leaf).mean().m);
-                true
             }
-            Stage::Answered { .. } | Stage::Known { counts_there: false } => true,
             Stage::Known { counts_there: true } => {
                 let mut node = self.repository.lock(leaf);
                 let mean = node.mean();
@@ -227,9 +226,12 @@ impl<R: Repository> Search<R> {
                     // The path could not get longer. Without room, what lies below is one visit short.
                     node.regrow(1, mean);
                 }
-                true
             }
-            Stage::Idle | Stage::Leaf | Stage::Collided => false,
+            Stage::Answered { .. }
+            | Stage::Known { counts_there: false }
+            | Stage::Idle
+            | Stage::Leaf
+            | Stage::Collided => {}
         }
     }
 
@@ -237,11 +239,11 @@ impl<R: Repository> Search<R> {
     fn lift_all<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E], plies: usize) {
         let mut rest = events;
         while let Some(first) = rest.first() {
-            let Some(node) = first.borrow().path.get(plies).map(|step| step.node) else {
+            let Some(node) = first.borrow().climbs_through(plies) else {
                 rest = &mut rest[1..];
                 continue;
             };
-            let ours = |event: &E| event.borrow().path.get(plies).is_some_and(|step| step.node == node);
+            let ours = |event: &E| event.borrow().climbs_through(plies) == Some(node);
             let count = rest.iter().take_while(|event| ours(event)).count();
             let (group, others) = rest.split_at_mut(count);
             self.lift_node(group, node, plies);
