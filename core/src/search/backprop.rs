@@ -335,7 +335,11 @@ impl<R: Repository> Search<R> {
         }
         let bound = children.bounds.upper;
         // The shortest win is not known, the longest loss is.
-        let m = if bound == Bound::Loss { children.longest_loss.max(child_m) } else { child_m } + 1.0;
+        let m = match bound {
+            Bound::Loss => children.longest_loss.max(child_m),
+            Bound::Draw => child_m,
+            Bound::Win => children.win.unwrap_or(child_m),
+        } + 1.0;
         let n = node.n();
         node.settle(n, Value { m, ..bound.value() });
         node.set_ending(Some(if children.by_tablebase { Ending::Tablebase } else { Ending::Game }));
@@ -346,6 +350,7 @@ impl<R: Repository> Search<R> {
     fn children(&self, node: &R::Node<'_>) -> Children {
         let mut all = Children {
             bounds: Bounds { lower: Bound::Loss, upper: Bound::Loss },
+            win: None,
             longest_loss: 0.0,
             by_tablebase: false,
         };
@@ -356,9 +361,13 @@ impl<R: Repository> Search<R> {
             };
             let bounds = child.bounds().flipped();
             let by_tablebase = child.ending() == Some(Ending::Tablebase);
-            if bounds.lower == Bound::Win && !by_tablebase {
-                // A mate is as good as it gets, whatever tablebases say of other moves.
-                return Children { bounds, by_tablebase: false, ..all };
+            if bounds.lower == Bound::Win {
+                let m = child.mean().m;
+                if !by_tablebase {
+                    // A mate is as good as it gets, whatever tablebases say of other moves.
+                    return Children { bounds, win: Some(m), by_tablebase: false, ..all };
+                }
+                all.win = all.win.or(Some(m));
             }
             all.join(bounds);
             all.by_tablebase |= by_tablebase;
@@ -375,6 +384,8 @@ impl<R: Repository> Search<R> {
 
 struct Children {
     bounds: Bounds,
+    /// Moves left after the first move that wins.
+    win: Option<f32>,
     longest_loss: f32,
     by_tablebase: bool,
 }
