@@ -155,7 +155,7 @@ impl<R: Repository> Search<R> {
         parent.set_child(at, Some(known));
         if let Some(value) = visit.value {
             let mut node = self.repository.lock(known);
-            if node.n() < visit.completed() {
+            if node.ending().is_none() && node.n() < visit.completed() {
                 node.regrow(visit.completed(), value.at_child());
             }
         }
@@ -218,14 +218,10 @@ impl<R: Repository> Search<R> {
                 event.proving = (proven && self.params.sticky_endgames).then(|| self.repository.lock(leaf).mean().m);
             }
             Stage::Known { counts_there: true } => {
+                // If the game has not ended there, the path could not get longer.
                 let mut node = self.repository.lock(leaf);
                 let mean = node.mean();
-                if node.ending().is_some() {
-                    node.add(1, Sums::of(mean, 1));
-                } else {
-                    // The path could not get longer. Without room, what lies below is one visit short.
-                    node.regrow(1, mean);
-                }
+                count_visit(&mut node, mean);
             }
             Stage::Answered { .. }
             | Stage::Known { counts_there: false }
@@ -291,8 +287,12 @@ impl<R: Repository> Search<R> {
         let before = here.visit(at);
         let mut after = Visit { in_flight: before.in_flight - events.len() as u16, ..before };
         let mut proving = events.iter().find_map(|event| event.borrow().proving);
-        let child = here.child(at).map(|child| self.repository.lock(child)).filter(|child| child.n() > 0);
-        match child {
+        let mut child = here.child(at).map(|child| self.repository.lock(child));
+        if let Some(child) = &mut child {
+            // There was no room for a leaf, but for another one since.
+            unkept(events, plies).for_each(|value| count_visit(child, value));
+        }
+        match child.filter(|child| child.n() > 0) {
             Some(child) => {
                 let mean = child.mean();
                 after.value = Some(EdgeValue::of_child(mean));
@@ -307,14 +307,8 @@ impl<R: Repository> Search<R> {
                 }
             }
             None => {
-                // The tree had no room for the leaf.
-                for event in events {
-                    let event = event.borrow();
-                    if let (Stage::Answered { value: Some(value), .. }, true) =
-                        (event.stage, event.path.len() == plies + 1)
-                    {
-                        after.value = Some(mixed(&before, value));
-                    }
+                for (n, value) in (before.completed()..).zip(unkept(events, plies)) {
+                    after.value = Some(mixed(after.value, n, value));
                 }
             }
         }
@@ -401,6 +395,27 @@ fn answered(verdict: Verdict, value: Option<Value>) -> Stage {
     Stage::Answered { value, proven: matches!(verdict, Verdict::Terminal(_, Ending::Game | Ending::Tablebase)) }
 }
 
+/// What leaves below an edge were worth that there was no room for.
+fn unkept<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(events: &[E], plies: usize) -> impl Iterator<Item = Value> {
+    events.iter().filter_map(move |event| {
+        let event = event.borrow();
+        match event.stage {
+            Stage::Answered { value, .. } if event.path.len() == plies + 1 => value,
+            _ => None,
+        }
+    })
+}
+
+/// Counts a visit that is kept nowhere below the node. Without room for that the node is one visit short.
+fn count_visit(node: &mut impl Node, value: Value) {
+    if node.ending().is_some() {
+        let mean = node.mean();
+        node.add(1, Sums::of(mean, 1));
+    } else {
+        node.regrow(1, value);
+    }
+}
+
 fn bound_of(value: Value) -> Bound {
     match value.wl {
         wl if wl > 0.0 => Bound::Win,
@@ -409,10 +424,9 @@ fn bound_of(value: Value) -> Bound {
     }
 }
 
-/// What an edge keeps when one more visit, of a child that is not kept, was worth `value`.
-fn mixed(before: &Visit, value: Value) -> EdgeValue {
-    let n = before.completed();
-    let Some(kept) = before.value else { return EdgeValue::of_child(Sums::in_range(value)) };
+/// What an edge with `n` visits keeps when one more, of a child that is not kept, was worth `value`.
+fn mixed(kept: Option<EdgeValue>, n: u32, value: Value) -> EdgeValue {
+    let Some(kept) = kept else { return EdgeValue::of_child(Sums::in_range(value)) };
     EdgeValue::of_child(Sums::of(kept.at_child(), n).plus(Sums::of(value, 1)).mean(n + 1))
 }
 
