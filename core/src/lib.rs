@@ -57,13 +57,16 @@
 
 #[cfg(any(test, feature = "std"))]
 extern crate std;
+// The games that tests play are shared with those outside the crate.
+#[cfg(test)]
+extern crate self as oncilla_core;
 
 pub use heapless;
 
 mod approx;
 pub mod evaluate;
 pub mod formula;
-#[cfg(feature = "std")]
+#[cfg(any(test, feature = "std"))]
 pub mod map;
 pub mod repository;
 pub mod search;

@@ -119,8 +119,8 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Writes an answer into a leaf below the root. Its parent stays locked meanwhile: whoever finds the leaf's edges
-    /// finds its move's name.
+    /// Writes an answer into a leaf below the root. Its parent stays locked meanwhile: so whoever finds the leaf's edges
+    /// knows its move's name, and a leaf that is not linked any more is on nobody's way.
     fn settle_below<const PLIES: usize>(
         &self,
         event: &mut Event<PLIES>,
@@ -137,17 +137,10 @@ impl<R: Repository> Search<R> {
         let mut parent = self.repository.lock(step.node);
         let visit = Visit { mv: Naming::Named(step.mv), ..parent.visit(at) };
         parent.set_visit(at, visit);
-        // Who else is under way on this edge may be about to lock the leaf: then it has to stay.
-        let alone = visit.in_flight == 1;
         if let Some(known) = known {
             self.link(&mut parent, at, visit, known);
             drop(parent);
-            // One that somebody may still come to is evaluated once more, and hangs on nothing.
-            if alone {
-                self.repository.discard(leaf);
-            } else {
-                self.repository.lock(leaf).set_pending(false);
-            }
+            self.repository.discard(leaf);
             event.leaf = Some(known);
             return Some(Stage::Known { counts_there: false });
         }
@@ -155,11 +148,9 @@ impl<R: Repository> Search<R> {
             return None;
         }
         // No room for its edges: the parent's edge keeps the value, as if the leaf had been folded.
-        if alone {
-            parent.set_child(at, None);
-            drop(parent);
-            self.repository.discard(leaf);
-        }
+        parent.set_child(at, None);
+        drop(parent);
+        self.repository.discard(leaf);
         Some(answered(answer.verdict, Some(answer.verdict.value())))
     }
 
@@ -169,7 +160,7 @@ impl<R: Repository> Search<R> {
         parent.set_child(at, Some(known));
         if let Some(value) = visit.value {
             let mut node = self.repository.lock(known);
-            if node.n() < visit.completed() {
+            if node.ending().is_none() && node.n() < visit.completed() {
                 node.regrow(visit.completed(), value.at_child());
             }
         }
@@ -210,40 +201,38 @@ impl<R: Repository> Search<R> {
         let mut deepest = 0;
         for event in events.iter_mut() {
             let event = event.borrow_mut();
-            if !self.begin_to_climb(event) {
-                event.path.clear();
+            if event.is_climbing() && event.epoch != self.epoch {
+                event.finish();
             }
-            deepest = deepest.max(event.path.len());
+            self.count_at_leaf(event);
+            deepest = deepest.max(if event.is_climbing() { event.path.len() } else { 0 });
         }
         for plies in (0..deepest).rev() {
             self.lift_all(events, plies);
         }
-        for event in events {
-            event.borrow_mut().finish();
+        for event in events.iter_mut().map(BorrowMut::borrow_mut).filter(|event| event.is_climbing()) {
+            event.finish();
         }
     }
 
-    /// Counts the visit at the leaf; `false` for an event that has nothing to bring back.
-    fn begin_to_climb<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> bool {
-        let Some(leaf) = event.leaf.filter(|_| event.epoch == self.epoch) else { return false };
+    /// Counts the visit at the leaf, where that has not happened yet.
+    fn count_at_leaf<const PLIES: usize>(&self, event: &mut Event<PLIES>) {
+        let Some(leaf) = event.leaf else { return };
         match event.stage {
             Stage::Answered { value: None, proven } => {
                 event.proving = (proven && self.params.sticky_endgames).then(|| self.repository.lock(leaf).mean().m);
-                true
             }
-            Stage::Answered { .. } | Stage::Known { counts_there: false } => true,
             Stage::Known { counts_there: true } => {
+                // If the game has not ended there, the path could not get longer.
                 let mut node = self.repository.lock(leaf);
                 let mean = node.mean();
-                if node.ending().is_some() {
-                    node.add(1, Sums::of(mean, 1));
-                } else {
-                    // The path could not get longer. Without room, what lies below is one visit short.
-                    node.regrow(1, mean);
-                }
-                true
+                count_visit(&mut node, mean);
             }
-            Stage::Idle | Stage::Leaf | Stage::Collided => false,
+            Stage::Answered { .. }
+            | Stage::Known { counts_there: false }
+            | Stage::Idle
+            | Stage::Leaf
+            | Stage::Collided => {}
         }
     }
 
@@ -251,11 +240,11 @@ impl<R: Repository> Search<R> {
     fn lift_all<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E], plies: usize) {
         let mut rest = events;
         while let Some(first) = rest.first() {
-            let Some(node) = first.borrow().path.get(plies).map(|step| step.node) else {
+            let Some(node) = first.borrow().climbs_through(plies) else {
                 rest = &mut rest[1..];
                 continue;
             };
-            let ours = |event: &E| event.borrow().path.get(plies).is_some_and(|step| step.node == node);
+            let ours = |event: &E| event.borrow().climbs_through(plies) == Some(node);
             let count = rest.iter().take_while(|event| ours(event)).count();
             let (group, others) = rest.split_at_mut(count);
             self.lift_node(group, node, plies);
@@ -303,8 +292,12 @@ impl<R: Repository> Search<R> {
         let before = here.visit(at);
         let mut after = Visit { in_flight: before.in_flight - events.len() as u16, ..before };
         let mut proving = events.iter().find_map(|event| event.borrow().proving);
-        let child = here.child(at).map(|child| self.repository.lock(child)).filter(|child| child.n() > 0);
-        match child {
+        let mut child = here.child(at).map(|child| self.repository.lock(child));
+        if let Some(child) = &mut child {
+            // There was no room for a leaf, but for another one since.
+            unkept(events, plies).for_each(|value| count_visit(child, value));
+        }
+        match child.filter(|child| child.n() > 0) {
             Some(child) => {
                 let mean = child.mean();
                 after.value = Some(EdgeValue::of_child(mean));
@@ -319,14 +312,8 @@ impl<R: Repository> Search<R> {
                 }
             }
             None => {
-                // The tree had no room for the leaf.
-                for event in events {
-                    let event = event.borrow();
-                    if let (Stage::Answered { value: Some(value), .. }, true) =
-                        (event.stage, event.path.len() == plies + 1)
-                    {
-                        after.value = Some(mixed(&before, value));
-                    }
+                for (n, value) in (before.completed()..).zip(unkept(events, plies)) {
+                    after.value = Some(mixed(after.value, n, value));
                 }
             }
         }
@@ -347,7 +334,11 @@ impl<R: Repository> Search<R> {
         }
         let bound = children.bounds.upper;
         // The shortest win is not known, the longest loss is.
-        let m = if bound == Bound::Loss { children.longest_loss.max(child_m) } else { child_m } + 1.0;
+        let m = match bound {
+            Bound::Loss => children.longest_loss.max(child_m),
+            Bound::Draw => child_m,
+            Bound::Win => children.win.unwrap_or(child_m),
+        } + 1.0;
         let n = node.n();
         node.settle(n, Value { m, ..bound.value() });
         node.set_ending(Some(if children.by_tablebase { Ending::Tablebase } else { Ending::Game }));
@@ -358,6 +349,7 @@ impl<R: Repository> Search<R> {
     fn children(&self, node: &R::Node<'_>) -> Children {
         let mut all = Children {
             bounds: Bounds { lower: Bound::Loss, upper: Bound::Loss },
+            win: None,
             longest_loss: 0.0,
             by_tablebase: false,
         };
@@ -368,9 +360,13 @@ impl<R: Repository> Search<R> {
             };
             let bounds = child.bounds().flipped();
             let by_tablebase = child.ending() == Some(Ending::Tablebase);
-            if bounds.lower == Bound::Win && !by_tablebase {
-                // A mate is as good as it gets, whatever tablebases say of other moves.
-                return Children { bounds, by_tablebase: false, ..all };
+            if bounds.lower == Bound::Win {
+                let m = child.mean().m;
+                if !by_tablebase {
+                    // A mate is as good as it gets, whatever tablebases say of other moves.
+                    return Children { bounds, win: Some(m), by_tablebase: false, ..all };
+                }
+                all.win = all.win.or(Some(m));
             }
             all.join(bounds);
             all.by_tablebase |= by_tablebase;
@@ -387,6 +383,8 @@ impl<R: Repository> Search<R> {
 
 struct Children {
     bounds: Bounds,
+    /// Moves left after the first move that wins.
+    win: Option<f32>,
     longest_loss: f32,
     by_tablebase: bool,
 }
@@ -402,6 +400,27 @@ fn answered(verdict: Verdict, value: Option<Value>) -> Stage {
     Stage::Answered { value, proven: matches!(verdict, Verdict::Terminal(_, Ending::Game | Ending::Tablebase)) }
 }
 
+/// What leaves below an edge were worth that there was no room for.
+fn unkept<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(events: &[E], plies: usize) -> impl Iterator<Item = Value> {
+    events.iter().filter_map(move |event| {
+        let event = event.borrow();
+        match event.stage {
+            Stage::Answered { value, .. } if event.path.len() == plies + 1 => value,
+            _ => None,
+        }
+    })
+}
+
+/// Counts a visit that is kept nowhere below the node. Without room for that the node is one visit short.
+fn count_visit(node: &mut impl Node, value: Value) {
+    if node.ending().is_some() {
+        let mean = node.mean();
+        node.add(1, Sums::of(mean, 1));
+    } else {
+        node.regrow(1, value);
+    }
+}
+
 fn bound_of(value: Value) -> Bound {
     match value.wl {
         wl if wl > 0.0 => Bound::Win,
@@ -410,10 +429,9 @@ fn bound_of(value: Value) -> Bound {
     }
 }
 
-/// What an edge keeps when one more visit, of a child that is not kept, was worth `value`.
-fn mixed(before: &Visit, value: Value) -> EdgeValue {
-    let n = before.completed();
-    let Some(kept) = before.value else { return EdgeValue::of_child(Sums::in_range(value)) };
+/// What an edge with `n` visits keeps when one more, of a child that is not kept, was worth `value`.
+fn mixed(kept: Option<EdgeValue>, n: u32, value: Value) -> EdgeValue {
+    let Some(kept) = kept else { return EdgeValue::of_child(Sums::in_range(value)) };
     EdgeValue::of_child(Sums::of(kept.at_child(), n).plus(Sums::of(value, 1)).mean(n + 1))
 }
 

@@ -80,6 +80,16 @@ impl<const PLIES: usize> Event<PLIES> {
         self.path.len()
     }
 
+    /// True if the value of its leaf is known, and on its way to the root.
+    pub(super) fn is_climbing(&self) -> bool {
+        matches!(self.stage, Stage::Known { .. } | Stage::Answered { .. })
+    }
+
+    /// The node `plies` below the root, if the event brings a value to it.
+    pub(super) fn climbs_through(&self, plies: usize) -> Option<Key> {
+        self.path.get(plies).filter(|_| self.is_climbing()).map(|step| step.node)
+    }
+
     pub(super) fn begin(&mut self, epoch: u32) {
         self.finish();
         self.epoch = epoch;

@@ -36,24 +36,34 @@ struct Next {
 
 impl<R: Repository> Search<R> {
     /// Takes one playout from the root to a leaf, counting a visit in flight along its edges.
+    ///
+    /// A node stays locked until its child is: so a leaf that nobody evaluates, and whose parent is locked, is on nobody's
+    /// way.
     pub fn gather<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Gathered {
         event.begin(self.epoch);
         let Some(mut node) = self.root else { return Gathered::Full };
+        let mut here = self.repository.lock(node);
         let mut edge: Option<EdgeValue> = None;
         loop {
             event.leaf = Some(node);
-            let mut here = self.repository.lock(node);
             if let Some(ending) = here.ending() {
                 let reopened = ending == Ending::TwoFold && (event.plies() as f32) < here.mean().m;
                 if event.path.is_empty() {
                     return refuse(event, Gathered::NoMoves);
                 }
                 drop(here);
-                if reopened {
-                    self.reopen_cycle(event, node);
-                    continue;
+                if !reopened {
+                    return stop(event, true);
                 }
-                return stop(event, true);
+                self.reopen_cycle(event, node);
+                match self.lock_again(event) {
+                    Some(next) => (node, here) = next,
+                    None => {
+                        self.undo(event);
+                        return refuse(event, Gathered::Collision);
+                    }
+                }
+                continue;
             }
             if !here.is_expanded() {
                 if here.is_pending() {
@@ -64,12 +74,7 @@ impl<R: Repository> Search<R> {
                 event.stage = Stage::Leaf;
                 return Gathered::Leaf;
             }
-            if event.unnamed.is_some() {
-                // Its answer came in while this playout was between the two nodes.
-                drop(here);
-                self.look_up_name(event);
-                here = self.repository.lock(node);
-            }
+            debug_assert!(event.unnamed.is_none(), "a move is named before its node has edges");
             if event.path.is_full() {
                 return stop(event, true);
             }
@@ -87,7 +92,6 @@ impl<R: Repository> Search<R> {
                     return refuse(event, met);
                 }
             };
-            drop(here);
             let mv = match next.visit.mv {
                 Naming::Named(mv) => mv,
                 Naming::Index(index) => {
@@ -98,6 +102,7 @@ impl<R: Repository> Search<R> {
             let _ = event.path.push(Step { node, at: next.at as u16, mv }); // there is room: see above
             edge = next.visit.value;
             node = next.child;
+            here = self.repository.lock(node); // the parent is free from here on
         }
     }
 
@@ -135,14 +140,12 @@ impl<R: Repository> Search<R> {
         Some(child)
     }
 
-    /// The name of the last step, from the node that has it.
-    fn look_up_name<const PLIES: usize>(&self, event: &mut Event<PLIES>) {
-        let Some(step) = event.path.last().copied() else { return };
-        let mv = self.repository.lock(step.node).visit(step.at.into()).mv;
-        debug_assert!(matches!(mv, Naming::Named(_)), "a move is named before its node has edges");
-        if let Naming::Named(mv) = mv {
-            event.name(mv);
-        }
+    /// The node that the last step leads to, once nobody holds it; `None` if somebody found no room for it.
+    fn lock_again<const PLIES: usize>(&self, event: &Event<PLIES>) -> Option<(Key, R::Node<'_>)> {
+        let step = event.path.last()?;
+        let parent = self.repository.lock(step.node);
+        let child = parent.child(step.at.into())?;
+        Some((child, self.repository.lock(child)))
     }
 
     /// Takes the visits in flight back from the edges of a path.
@@ -171,8 +174,18 @@ impl<R: Repository> Search<R> {
             let n = *taken.get_or_insert(visit.completed());
             let child = self.child_value(&parent, step.at.into());
             let after = Visit { n: visit.n - n, value: child.map(EdgeValue::of_child), ..visit };
-            parent.add(-(n as i32), after.contribution().minus(visit.contribution()));
             parent.set_visit(step.at.into(), after);
+            if parent.ending().is_some() {
+                // Proven meanwhile by another playout: what is left is worth what it was.
+                let (n, value) = (parent.n() - n, parent.mean());
+                parent.settle(n, value);
+            } else {
+                parent.add(-(n as i32), after.contribution().minus(visit.contribution()));
+            }
+            if self.repository.is_graph() {
+                // Other paths may have brought them here: an edge above counts its own visits only, and keeps them.
+                taken = Some(0);
+            }
         }
         self.count_taken_back(taken.unwrap_or(0));
     }

@@ -10,8 +10,9 @@ const RECYCLED_SHARE: usize = 8;
 
 impl<R: Repository> Search<R> {
     /// Makes room by folding the least visited subtrees into their parents' edges, which keep N and value. Nodes of the
-    /// line that would be played stay, and so do those on the path of an event in flight. Gives back the number of nodes
-    /// freed: 0 if there is nothing to fold.
+    /// line that would be played stay, and so do those on the path of an event in flight, and the root's children whose
+    /// result is certain: without it another move might seem to be the best. Gives back the number of nodes freed: 0 if
+    /// there is nothing to fold.
     ///
     /// Looks at a part of the tree only, so that it ends soon, and goes on with another part the next time.
     pub fn recycle(&mut self) -> usize {
@@ -29,9 +30,12 @@ impl<R: Repository> Search<R> {
         freed
     }
 
-    /// The nodes from the clock hand on.
-    fn window(&self) -> impl Iterator<Item = (Key, u64)> + '_ {
-        core::iter::successors(self.repository.scan(self.clock_hand), |(_, at)| self.repository.scan(*at)).take(WINDOW)
+    /// The nodes from the clock hand on, and after the last one those from the first on: a few nodes at the end would not
+    /// tell which ones are small.
+    fn window(&self) -> impl Iterator<Item = Key> + '_ {
+        let from = |cursor| core::iter::successors(self.repository.scan(cursor), |(_, at)| self.repository.scan(*at));
+        let before = from(0).take_while(|(_, at)| *at <= self.clock_hand);
+        from(self.clock_hand).chain(before).map(|(node, _)| node).take(WINDOW)
     }
 
     fn recycle_window(&mut self, root: Key) -> usize {
@@ -57,7 +61,7 @@ impl<R: Repository> Search<R> {
     fn fold_limit(&self) -> (u32, usize) {
         let mut by_size = [0usize; 32];
         let mut all = 0;
-        for (key, _) in self.window() {
+        for key in self.window() {
             let node = self.repository.lock(key);
             all += 1;
             if !node.is_pinned() {
@@ -76,28 +80,28 @@ impl<R: Repository> Search<R> {
     }
 
     /// Folds children with at most `limit` visits. Of a node whose result is certain only the result is of use.
-    fn fold_children(&mut self, parent: Key, limit: u32, may_empty: bool) -> usize {
+    fn fold_children(&mut self, parent: Key, limit: u32, below_root: bool) -> usize {
         let node = self.repository.lock(parent);
         let (count, certain) = (node.visited_count(), node.ending().is_some() && !node.is_pinned());
         drop(node);
-        if certain && may_empty && count > 0 {
+        if certain && below_root && count > 0 {
             return self.repository.free_below(parent);
         }
         let mut freed = 0;
         for at in 0..count {
-            if self.may_fold(parent, at, limit) {
+            if self.may_fold(parent, at, limit, below_root) {
                 freed += self.repository.fold(parent, at);
             }
         }
         freed
     }
 
-    fn may_fold(&self, parent: Key, at: usize, limit: u32) -> bool {
+    fn may_fold(&self, parent: Key, at: usize, limit: u32, certain_too: bool) -> bool {
         let node = self.repository.lock(parent);
         let flying = node.visit(at).in_flight > 0;
         let Some(child) = node.child(at).filter(|_| !flying) else { return false };
         let child = self.repository.lock(child);
-        !child.is_pinned() && child.n() <= limit
+        !child.is_pinned() && child.n() <= limit && (certain_too || child.ending().is_none())
     }
 
     /// Marks the nodes of the line that begins with the move to play and goes on with the most visits.

@@ -12,7 +12,7 @@ impl<R: Repository> Search<R> {
     /// Bring back or cancel what is in flight before: otherwise the whole tree is forgotten, since nobody would take
     /// those visits back. Answers that come later are refused as stale.
     pub fn advance(&mut self, moves: &[Move]) -> u32 {
-        if self.root.is_some_and(|root| self.repository.lock(root).visits().any(|visit| visit.in_flight > 0)) {
+        if self.root.is_some_and(|root| self.is_under_way(root)) {
             self.clear();
             return 0;
         }
@@ -24,6 +24,11 @@ impl<R: Repository> Search<R> {
             self.reopen_root(root);
         }
         self.nodes()
+    }
+
+    fn is_under_way(&self, root: Key) -> bool {
+        let root = self.repository.lock(root);
+        root.is_pending() || root.visits().any(|visit| visit.in_flight > 0)
     }
 
     fn advance_one(&mut self, mv: Move) {

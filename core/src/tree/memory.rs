@@ -153,8 +153,12 @@ impl<'m> Repository for Tree<'m> {
     }
 
     fn create(&self, _parent: Option<(Key, u16)>) -> Option<Key> {
-        let link = self.pool.take(self.nodes.len(), |slot| &self.nodes[slot as usize][LINK])?;
+        let (link, used_before) = self.pool.take(self.nodes.len(), |slot| &self.nodes[slot as usize][LINK])?;
         let words = self.node(link - 1);
+        if used_before {
+            // Whoever looks at the tree may have come to the leaf that was here, and write its state back.
+            acquire(&words[STATE], super::node::LOCKED);
+        }
         set(&words[1], 0);
         crate::sync::release(&words[STATE], NEW);
         if let Some(graph) = &self.graph {

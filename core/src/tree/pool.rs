@@ -20,20 +20,21 @@ impl Pool {
         Self { lock: Lock::new(), free: AtomicU32::new(NONE), fresh: AtomicU32::new(0), live: AtomicU32::new(0) }
     }
 
-    /// A slot plus 1, or `None` when all `len` are in use. `link` is the word of a slot that the list goes through.
-    pub fn take<'w>(&self, len: usize, link: impl Fn(u32) -> &'w AtomicU32) -> Option<u32> {
+    /// A slot plus 1, or `None` when all `len` are in use; and whether it was used before. `link` is the word of a slot
+    /// that the list goes through.
+    pub fn take<'w>(&self, len: usize, link: impl Fn(u32) -> &'w AtomicU32) -> Option<(u32, bool)> {
         let _held = self.lock.hold();
         let first = get(&self.free);
         let taken = if first != NONE {
             set(&self.free, get(link(first - 1)));
-            first
+            (first, true)
         } else {
             let slot = get(&self.fresh);
             if slot as usize >= len {
                 return None;
             }
             set(&self.fresh, slot + 1);
-            slot + 1
+            (slot + 1, false)
         };
         set(&self.live, get(&self.live) + 1);
         Some(taken)
