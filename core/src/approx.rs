@@ -13,23 +13,27 @@ const LOG2_SLOPE: f32 = 1.346_555_4;
 
 const MANTISSA_BITS: u32 = 23;
 const EXPONENT_BIAS: i32 = 127;
+/// Of normal numbers.
+const LEAST_EXPONENT: i32 = 1 - EXPONENT_BIAS;
 
+#[inline(always)]
 fn parabola(slope: f32, f: f32) -> f32 {
     f * (slope + (1.0 - slope) * f)
 }
 
-/// `e^x` within 0.27%; 0 below 2⁻¹²⁶, and 2¹²⁷ for whatever is larger.
-#[inline]
+/// `e^x` within 0.27%; 0 for what is too small for a normal number (and for no number), and 2¹²⁷ for whatever is larger.
+/// Without a branch, so that a loop of them runs in lanes.
+#[inline(always)]
 pub fn exp(x: f32) -> f32 {
     let x = x * core::f32::consts::LOG2_E;
-    if x < (1 - EXPONENT_BIAS) as f32 {
-        return 0.0;
-    }
+    let in_range = if x > LEAST_EXPONENT as f32 { x } else { LEAST_EXPONENT as f32 };
+    let in_range = if in_range < EXPONENT_BIAS as f32 { in_range } else { EXPONENT_BIAS as f32 };
     // Rounds towards zero, so below it the floor is one less.
-    let towards_zero = x as i32;
-    let whole = (towards_zero - i32::from((towards_zero as f32) > x)).min(EXPONENT_BIAS - 1);
+    let towards_zero = in_range as i32;
+    let whole = towards_zero - i32::from((towards_zero as f32) > in_range);
     let power = f32::from_bits(((whole + EXPONENT_BIAS) as u32) << MANTISSA_BITS);
-    power * (1.0 + parabola(EXP2_SLOPE, (x - whole as f32).min(1.0)))
+    let value = power * (1.0 + parabola(EXP2_SLOPE, in_range - whole as f32));
+    if x >= LEAST_EXPONENT as f32 { value } else { 0.0 }
 }
 
 /// `ln x` within 0.0053, for normal numbers above 0.

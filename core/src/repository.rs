@@ -91,9 +91,9 @@ impl EdgeValue {
     /// The value of a child, from the child's side to move, as its parent's edge keeps it.
     pub fn of_child(child: Value) -> Self {
         Self {
-            wl: -(libm::rintf(child.wl * Self::WL_ONE as f32) as i32).clamp(-Self::WL_ONE, Self::WL_ONE),
-            d: libm::rintf(child.d * f32::from(Self::D_ONE)) as u16,
-            m: libm::rintf(child.m * f32::from(Self::PLY_ONE)) as u16,
+            wl: -(rounded(child.wl * Self::WL_ONE as f32)).clamp(-Self::WL_ONE, Self::WL_ONE),
+            d: rounded(child.d * f32::from(Self::D_ONE)) as u16,
+            m: rounded((child.m * f32::from(Self::PLY_ONE)).min(f32::from(u16::MAX))) as u16,
         }
     }
 
@@ -128,6 +128,12 @@ impl EdgeValue {
     }
 }
 
+/// To nearest, halves away from zero, in a few instructions.
+#[inline]
+fn rounded(x: f32) -> i32 {
+    (x + f32::from_bits(0.5f32.to_bits() | x.to_bits() & 1 << 31)) as i32
+}
+
 /// The record of an edge that was visited.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Visit {
@@ -141,6 +147,25 @@ pub struct Visit {
     pub prior: u16,
     /// The move, or its number in the game's list as long as nobody has said which move that is.
     pub mv: Naming,
+}
+
+/// What selection needs of a record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Visits along this edge, those in flight included.
+    pub n: u32,
+    /// The child's value, once a visit has come back.
+    pub value: Option<EdgeValue>,
+    /// The prior as it is kept.
+    pub prior: u16,
+}
+
+impl Seen {
+    /// The prior.
+    #[inline]
+    pub fn p(&self) -> f32 {
+        crate::tree::prior::unpack(self.prior)
+    }
 }
 
 /// Whether the move of an edge is known.
@@ -290,6 +315,11 @@ pub trait Node {
     /// Records in the order of the first visits.
     fn visits(&self) -> impl Iterator<Item = Visit> + '_ {
         (0..self.visited_count()).map(|at| self.visit(at))
+    }
+
+    /// What selection needs of the records, in the same order.
+    fn seen(&self) -> impl Iterator<Item = Seen> + '_ {
+        self.visits().map(|visit| Seen { n: visit.n, value: visit.value, prior: visit.prior })
     }
 
     /// Updates a record.

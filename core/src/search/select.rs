@@ -4,7 +4,7 @@ use super::Search;
 use super::params::{Cpuct, Fpu, Params};
 use super::puct::{self, MovesLeftUtility};
 use crate::evaluate::Move;
-use crate::repository::{Naming, Node, Repository, Visit};
+use crate::repository::{EdgeValue, Naming, Node, Repository, Seen, Visit};
 
 /// An edge that a playout takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,22 +13,6 @@ pub(super) enum Choice {
     Visited(usize),
     /// One without: its place among the legal moves.
     Unvisited(u16),
-}
-
-/// The best edge so far: the larger score, of equals the one that was visited first.
-struct Best {
-    score: f32,
-    choice: Option<Choice>,
-    order: usize,
-}
-
-impl Best {
-    #[inline]
-    fn offer(&mut self, score: f32, order: usize, choice: Choice) {
-        if score > self.score || score == self.score && order < self.order || self.choice.is_none() {
-            *self = Self { score, choice: Some(choice), order };
-        }
-    }
 }
 
 impl<R: Repository> Search<R> {
@@ -42,36 +26,41 @@ impl<R: Repository> Search<R> {
         if plies.is_multiple_of(2) { self.params.draw_score } else { -self.params.draw_score }
     }
 
-    /// The edge with the largest Q + U; of equals the one with the larger prior. Edges without a record are worth the
-    /// same Q each: the one with the largest prior stands for all.
+    /// The edge with the largest Q + U; of equals the one that was visited first, which has the larger prior. Edges
+    /// without a record are worth the same Q each: the one with the largest prior stands for all.
+    #[inline]
     pub(super) fn choose(&self, node: &impl Node, plies: usize) -> Option<Choice> {
         let (cpuct, fpu) = self.params_at(plies);
         let draw_score = self.draw_score_at(plies);
         let mean = node.mean();
         let exploration = puct::exploration(cpuct, node.n());
-        let moves_left = MovesLeftUtility::of(self.params.moves_left, mean);
         let rules = if plies == 0 { self.root_rules(node) } else { None };
-        let mut best = Best { score: f32::NEG_INFINITY, choice: None, order: 0 };
-        let (mut visited_policy, mut waiting) = (0.0, false);
-        for (at, visit) in node.visits().enumerate() {
-            let Some(value) = visit.value else {
-                waiting = true;
-                continue;
+        let moves_left = MovesLeftUtility::of(self.params.moves_left, mean);
+        // All but the plain case is rare, and would cost a test at each edge.
+        let plain = rules.is_none() && moves_left.is_none() && draw_score == 0.0;
+        let seen = if plain {
+            best_seen(node.seen(), exploration, |value| value.wl())
+        } else {
+            let q = |value: EdgeValue| {
+                let q = value.q(draw_score);
+                moves_left.map_or(q, |utility| q + utility.of_child(q, value.m()))
             };
-            let p = visit.p();
-            visited_policy += p;
-            if rules.as_ref().is_some_and(|rules| !rules.allow_visited(self, &visit)) {
-                continue;
+            match &rules {
+                None => best_seen(node.seen(), exploration, q),
+                Some(rules) => self.best_allowed(node, rules, exploration, q),
             }
-            let q = value.q(draw_score);
-            let q = moves_left.map_or(q, |utility| q + utility.of_child(q, value.m()));
-            best.offer(q + puct::u(p, exploration, visit.n), at, Choice::Visited(at));
-        }
-        let fpu = puct::fpu(fpu, mean.q(draw_score), visited_policy);
-        if waiting {
+        };
+        let fpu = puct::fpu(fpu, mean.q(draw_score), seen.visited_policy);
+        let (mut best, mut choice) = (seen.score, seen.at.map(Choice::Visited));
+        let mut offer = |score: f32, other: Choice| {
+            if choice.is_none() || score > best {
+                (best, choice) = (score, Some(other));
+            }
+        };
+        if seen.waiting {
             for (at, visit) in node.visits().enumerate().filter(|(_, visit)| visit.value.is_none()) {
                 if rules.as_ref().is_none_or(|rules| rules.allow_visited(self, &visit)) {
-                    best.offer(fpu + puct::u(visit.p(), exploration, visit.n), at, Choice::Visited(at));
+                    offer(fpu + puct::u(visit.p(), exploration, visit.n), Choice::Visited(at));
                 }
             }
         }
@@ -80,9 +69,29 @@ impl<R: Repository> Search<R> {
             Some(rules) => rules.next_unvisited(self, node),
         };
         if let Some((index, p)) = upcoming {
-            best.offer(fpu + puct::u(p, exploration, 0), usize::MAX, Choice::Unvisited(index));
+            offer(fpu + puct::u(p, exploration, 0), Choice::Unvisited(index));
         }
-        best.choice
+        choice
+    }
+
+    /// As [`best_seen`], among the root moves that may be searched.
+    fn best_allowed(
+        &self,
+        root: &impl Node,
+        rules: &RootRules,
+        exploration: f32,
+        q: impl Fn(EdgeValue) -> f32,
+    ) -> BestSeen {
+        let mut best = best_seen(root.seen(), exploration, &q);
+        (best.score, best.at) = (f32::NEG_INFINITY, None);
+        for (at, visit) in root.visits().enumerate() {
+            let Some(value) = visit.value.filter(|_| rules.allow_visited(self, &visit)) else { continue };
+            let score = q(value) + puct::u(visit.p(), exploration, visit.n);
+            if score > best.score {
+                (best.score, best.at) = (score, Some(at));
+            }
+        }
+        best
     }
 
     fn root_rules(&self, root: &impl Node) -> Option<RootRules> {
@@ -101,6 +110,35 @@ impl<R: Repository> Search<R> {
             Naming::Named(mv) => self.allowed.iter().any(|allowed| allowed.mv == mv),
         }
     }
+}
+
+/// The best of the edges that have a value.
+struct BestSeen {
+    score: f32,
+    at: Option<usize>,
+    /// Sum of their priors.
+    visited_policy: f32,
+    /// There are records without a value: their first visit is in flight.
+    waiting: bool,
+}
+
+/// This loop is where gathering spends its time.
+#[inline(always)]
+fn best_seen(edges: impl Iterator<Item = Seen>, exploration: f32, q: impl Fn(EdgeValue) -> f32) -> BestSeen {
+    let mut best = BestSeen { score: f32::NEG_INFINITY, at: None, visited_policy: 0.0, waiting: false };
+    for (at, edge) in edges.enumerate() {
+        let Some(value) = edge.value else {
+            best.waiting = true;
+            continue;
+        };
+        let p = edge.p();
+        best.visited_policy += p;
+        let score = q(value) + puct::u(p, exploration, edge.n);
+        if score > best.score {
+            (best.score, best.at) = (score, Some(at));
+        }
+    }
+    best
 }
 
 /// A root move that may be searched.

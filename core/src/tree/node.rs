@@ -6,7 +6,7 @@ use super::prior;
 use super::record::{self, RECORD};
 use super::sums::Sums;
 use crate::evaluate::{Ending, Value};
-use crate::repository::{Bound, Bounds, Key, Naming, Node, Visit};
+use crate::repository::{Bound, Bounds, Key, Naming, Node, Seen, Visit};
 use crate::sync::{AtomicU32, get, release, set};
 
 // The words of a node.
@@ -142,10 +142,8 @@ impl<'t, 'm> Locked<'t, 'm> {
 
     /// Moves N and sums to a branch with room for a record.
     fn make_branch(&mut self, n: u32, sums: Sums) -> bool {
-        let upcoming = self.upcoming();
         let Some(array) = self.take_branch(1) else { return false };
         set(&self.words[BRANCH_ARRAY], array);
-        set(&self.words[UPCOMING], upcoming);
         self.set_flag(BRANCH, true);
         self.set_records(0, 1);
         self.set_branch_sums(n, sums);
@@ -286,7 +284,9 @@ impl Node for Locked<'_, '_> {
         let sums = Sums::of(value, n);
         if self.flag(BRANCH) {
             self.set_branch_sums(self.n() + n, self.sums().plus(sums));
-        } else if !self.make_branch(self.n() + n, self.sums().plus(sums)) {
+        } else if self.make_branch(self.n() + n, self.sums().plus(sums)) {
+            set(&self.words[UPCOMING], self.find_upcoming());
+        } else {
             return false;
         }
         self.set_regrown();
@@ -393,6 +393,11 @@ impl Node for Locked<'_, '_> {
     }
 
     #[inline]
+    fn seen(&self) -> impl Iterator<Item = Seen> + '_ {
+        self.record_words().iter().map(record::seen)
+    }
+
+    #[inline]
     fn set_visit(&mut self, at: usize, visit: Visit) {
         record::write(&self.record_words()[at], visit);
     }
@@ -419,7 +424,10 @@ impl Node for Locked<'_, '_> {
     }
 
     fn open_edge(&mut self, index: u16) -> Option<usize> {
-        if !self.flag(BRANCH) && !self.make_branch(self.n(), self.sums()) || !self.make_room() {
+        if !self.flag(BRANCH) && !self.make_branch(self.n(), self.sums()) {
+            return None;
+        }
+        if !self.make_room() {
             return None;
         }
         let at = self.records();

@@ -7,15 +7,21 @@ use crate::approx;
 /// `p = e^((l − max) / T) / Σ`. Logits that are no numbers count as minus infinity; if none is left, every move gets
 /// the same.
 pub fn softmax(policy: &mut [f32], temperature: f32) {
-    let max = policy.iter().copied().filter(|l| l.is_finite()).fold(f32::NEG_INFINITY, f32::max);
-    let mut sum = 0.0;
+    let mut max = f32::NEG_INFINITY;
     for p in policy.iter_mut() {
-        *p = if p.is_finite() { approx::exp((*p - max) / temperature) } else { 0.0 };
-        sum += *p;
+        *p = if p.is_finite() { *p } else { f32::NEG_INFINITY };
+        max = if *p > max { *p } else { max };
     }
-    let even = 1.0 / policy.len() as f32;
+    if max == f32::NEG_INFINITY {
+        policy.fill(0.0);
+        max = 0.0;
+    }
     for p in policy.iter_mut() {
-        *p = if sum > 0.0 { *p / sum } else { even };
+        *p = approx::exp((*p - max) / temperature);
+    }
+    let sum: f32 = policy.iter().sum();
+    for p in policy.iter_mut() {
+        *p /= sum;
     }
 }
 

@@ -9,7 +9,7 @@
 //! | 4 | draws: 16; moves left: 16. Without a value: the place among the legal moves, and whether the move is known |
 
 use crate::evaluate::Move;
-use crate::repository::{EdgeValue, Naming, Visit};
+use crate::repository::{EdgeValue, Naming, Seen, Visit};
 use crate::sync::{AtomicU32, get, set};
 
 /// Words of a record.
@@ -40,6 +40,15 @@ pub fn read(words: &[AtomicU32; RECORD]) -> Visit {
     let named = code != 0 || rest & NAMED != 0;
     let mv = if named { Naming::Named(Move((edge >> 16) as u16)) } else { Naming::Index(rest as u16) };
     Visit { n, in_flight, value, prior: edge as u16, mv }
+}
+
+/// What selection needs.
+#[inline(always)]
+pub fn seen(words: &[AtomicU32; RECORD]) -> Seen {
+    let [n, _, wl, edge, rest] = words;
+    let (code, rest) = ((get(wl) & WL_MASK) as i32, get(rest));
+    let value = (code != 0).then_some(EdgeValue { wl: code - WL_EVEN, d: rest as u16, m: (rest >> 16) as u16 });
+    Seen { n: get(n), value, prior: get(edge) as u16 }
 }
 
 /// Writes all but the child.
