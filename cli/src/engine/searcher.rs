@@ -21,7 +21,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What the thread can be told.
 pub enum Command {
@@ -213,6 +213,11 @@ impl Searcher {
     }
 }
 
+/// Playouts after which the watchdog looks at the root again, if they took less than [`LOOK_TIME`]: a look takes as long
+/// as several playouts without a network.
+const LOOK_PLAYOUTS: u64 = 128;
+const LOOK_TIME: Duration = Duration::from_millis(1);
+
 /// The watchdog: tells how the search stands, and sees when it is over.
 struct Watch<'w, 's, 'm> {
     go: &'w Go,
@@ -230,26 +235,43 @@ impl Watch<'_, '_, '_> {
             let search = self.shared.search();
             time.start_if_due(self.manager, ponder_hit, search.nodes(), &tally.counts);
             let told = self.control.should_stop();
-            let reached = time.is_over(self.manager, &search, &tally.counts, snapshot.mate(&search));
+            let mate = self.go.mate.and_then(|_| snapshot.mate(&search));
+            let reached = time.is_over(self.manager, &search, &tally.counts, mate);
             let halted = self.shared.is_halted();
             if (told && (search.nodes() > 0 || halted)) || ((reached || halted) && time.may_end()) {
                 return;
             }
-            let wanted = time.nodes_wanted(&search, &tally.counts);
             drop(search);
             if halted || reached {
                 self.control.wait_for_wish(ponder_hit);
                 continue;
             }
-            if let Err(fault) = self.crew.advance(self.shared, wanted) {
-                self.shared.halt(Some(fault));
-            }
+            self.search_on(time);
             self.shared.take_notes().iter().for_each(|note| observer.note(note));
             let tally = self.shared.tally();
             let search = self.shared.search();
             snapshot.after_batch(&search, &tally, observer);
             if time.is_pointless(&search, self.go) {
                 self.shared.halt(None);
+            }
+        }
+    }
+
+    /// Lets playouts happen until it is time to look again.
+    fn search_on(&mut self, time: &MoveTime) {
+        let begun = Instant::now();
+        let before = self.shared.tally().counts.playouts;
+        loop {
+            let counts = self.shared.tally().counts;
+            let wanted = time.nodes_wanted(&self.shared.search(), &counts);
+            if let Err(fault) = self.crew.advance(self.shared, wanted) {
+                self.shared.halt(Some(fault));
+            }
+            let done = self.shared.tally().counts.playouts - before;
+            // A young tree is looked at after every batch.
+            let enough = done >= LOOK_PLAYOUTS.min(before) || begun.elapsed() >= LOOK_TIME;
+            if enough || self.shared.is_halted() || time.nodes_wanted(&self.shared.search(), &self.shared.tally().counts) == 0 {
+                return;
             }
         }
     }
