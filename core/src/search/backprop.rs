@@ -439,4 +439,3 @@ fn mixed(kept: Option<EdgeValue>, n: u32, value: Value) -> EdgeValue {
 fn path_of<const PLIES: usize>(event: &Event<PLIES>) -> impl Iterator<Item = u16> + '_ {
     event.path.iter().map(|step| step.at)
 }
-

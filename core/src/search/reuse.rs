@@ -60,9 +60,8 @@ impl<R: Repository> Search<R> {
             return;
         }
         let own = Sums::of(node.mean(), 1);
-        let (n, sums) = node
-            .visits()
-            .fold((1, own), |(n, sums), visit| (n + visit.completed(), sums.plus(visit.contribution())));
+        let (n, sums) =
+            node.visits().fold((1, own), |(n, sums), visit| (n + visit.completed(), sums.plus(visit.contribution())));
         node.set_ending(None);
         node.set_bounds(Bounds::OPEN);
         let (more, change) = (n as i32 - node.n() as i32, sums.minus(node.sums()));

@@ -30,10 +30,7 @@ impl<const NODES: usize, const WORDS: usize> TreeMemory<NODES, WORDS> {
     /// Memory that no tree uses yet. All zero, so that a `static` needs no room in the program's image.
     pub const fn new() -> Self {
         const { assert!(NODES > 0 && WORDS > 0) };
-        Self {
-            nodes: [const { [const { AtomicU32::new(0) }; 5] }; NODES],
-            words: [const { AtomicU32::new(0) }; WORDS],
-        }
+        Self { nodes: [const { [const { AtomicU32::new(0) }; 5] }; NODES], words: [const { AtomicU32::new(0) }; WORDS] }
     }
 
     /// An empty tree in this memory.

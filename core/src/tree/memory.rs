@@ -2,7 +2,7 @@
 
 use super::graph::{Graph, GraphWords};
 use super::heap::{Heap, MOST_WORDS};
-use super::node::{Locked, LIVE, NEW, STATE};
+use super::node::{LIVE, Locked, NEW, STATE};
 use super::pool::Pool;
 use super::record::MOST_CHILDREN;
 use crate::repository::{Key, Node, Repository, Visit};

@@ -35,8 +35,7 @@ pub fn read(words: &[AtomicU32; RECORD]) -> Visit {
     let (n, child, wl, edge, rest) = (get(n), get(child), get(wl), get(edge), get(rest));
     let in_flight = (child >> CHILD_BITS << LOW_BITS | wl >> WL_BITS) as u16;
     let code = (wl & WL_MASK) as i32;
-    let value =
-        (code != 0).then_some(EdgeValue { wl: code - WL_EVEN, d: rest as u16, m: (rest >> 16) as u16 });
+    let value = (code != 0).then_some(EdgeValue { wl: code - WL_EVEN, d: rest as u16, m: (rest >> 16) as u16 });
     let named = code != 0 || rest & NAMED != 0;
     let mv = if named { Naming::Named(Move((edge >> 16) as u16)) } else { Naming::Index(rest as u16) };
     Visit { n, in_flight, value, prior: edge as u16, mv }

@@ -1,0 +1,138 @@
+//! Events that come late, twice, or with nonsense.
+
+use super::*;
+use crate::evaluate::Verdict;
+use crate::tree::MAX_EDGES;
+
+/// Gathers until a leaf is met.
+fn leaf<R: Repository>(search: &Search<R>) -> TestEvent {
+    let mut event = TestEvent::new();
+    while search.gather(&mut event) != Gathered::Leaf {
+        search.backprop(&mut event).unwrap();
+    }
+    event
+}
+
+#[test]
+fn late_answers_hit_nobody() {
+    let mut game = RandomGame::of(5);
+    on_both!(1000, 50_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 50);
+        let mut event = leaf(search);
+        let (answer, mut policy) = ask(&mut game, &mut event);
+        search.clear();
+        run_in_batches(search, &mut game, 1, 20);
+        let mut other = event.clone();
+        assert_eq!(search.answer(&mut event, &answer, &mut policy), Err(Refused::Stale));
+        search.cancel(&mut other);
+        search.bring_back(&mut [&mut event, &mut other]);
+        assert_eq!(search.nodes(), 20);
+        audit(search, &Audit::drained(game));
+    });
+}
+
+#[test]
+fn who_advances_with_playouts_under_way_begins_anew() {
+    let game = RandomGame { seed: 21, width: 6, length: 20, endings: 0, ..RandomGame::of(0) };
+    // From a root that is being evaluated, by a move and by none; and from a tree.
+    for (playouts, on_the_way) in [(0, true), (0, false), (60, true), (60, false)] {
+        on_both!(1000, 50_000, Params::default(), |search| {
+            let mut game = game;
+            run_in_batches(search, &mut game, 1, playouts);
+            let mut event = leaf(search);
+            let (answer, mut policy) = ask(&mut game, &mut event);
+            let first = game.legal(game.position([].into_iter())).next().unwrap();
+            let moves = [first];
+            assert_eq!(search.advance(&moves[..usize::from(on_the_way)]), 0);
+            assert_eq!(search.answer(&mut event, &answer, &mut policy), Err(Refused::Stale));
+            run_in_batches(search, &mut game, 1, 20);
+            assert_eq!(search.nodes(), 20);
+            audit(search, &Audit::drained(game));
+        });
+    }
+}
+
+#[test]
+fn an_answer_that_makes_no_sense_leaves_no_trace() {
+    let mut game = RandomGame::of(6);
+    let even = Answer { key: 0, verdict: Verdict::Position(Value::EVEN) };
+    on_both!(1000, 50_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 50);
+        let nodes = search.nodes();
+        let mut many = std::vec![0.0; MAX_EDGES + 1];
+        for (policy, refused) in [(0, Refused::NoEdges), (MAX_EDGES + 1, Refused::TooManyEdges)] {
+            let mut event = leaf(search);
+            event.name(Move(1));
+            assert_eq!(search.answer(&mut event, &even, &mut many[..policy]), Err(refused));
+            audit(search, &Audit::drained(game));
+        }
+        let mut event = leaf(search);
+        if event.unnamed().is_some() {
+            assert_eq!(search.answer(&mut event, &even, &mut [0.0]), Err(Refused::Unnamed));
+        }
+        audit(search, &Audit::drained(game));
+        assert_eq!(search.nodes(), nodes);
+    });
+}
+
+#[test]
+fn a_move_is_named_once() {
+    let mut game = RandomGame { seed: 2, width: 9, length: 9, endings: 0, ..RandomGame::of(0) };
+    on_both!(1000, 50_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 1);
+        let mut event = leaf(search);
+        assert_eq!((event.unnamed().is_some(), event.plies(), event.moves().len()), (true, 1, 0));
+        let (answer, mut policy) = ask(&mut game, &mut event);
+        let named = event.moves().next();
+        event.name(Move(500));
+        assert_eq!(event.moves().next(), named);
+        // Nobody answers: the next playout asks again.
+        search.cancel(&mut event);
+        let mut event = leaf(search);
+        assert!(event.unnamed().is_some());
+        let again = ask(&mut game, &mut event);
+        assert_eq!((again.0, &again.1), (answer, &policy));
+        search.answer(&mut event, &answer, &mut policy).unwrap();
+        assert_eq!(search.root_node().visited().next().unwrap().mv, named);
+    });
+}
+
+#[test]
+fn the_two_ways_back_can_not_be_confused() {
+    let mut game = RandomGame { seed: 1, width: 1, length: 2, endings: 0, ..RandomGame::of(0) };
+    on_both!(100, 5000, Params::default(), |search| {
+        let mut event = TestEvent::new();
+        assert_eq!(search.gather(&mut event), Gathered::Leaf);
+        assert_eq!(search.backprop(&mut event), Err(Refused::Stale), "nothing is known of a leaf");
+        let (answer, mut policy) = ask(&mut game, &mut event);
+        assert_eq!(search.answer(&mut event, &answer, &mut policy), Ok(()));
+        run_in_batches(search, &mut game, 1, 20);
+        assert_eq!(search.gather(&mut event), Gathered::Known);
+        let before = search.root_node().value();
+        assert_eq!(search.answer(&mut event, &answer, &mut policy), Err(Refused::Stale), "it was answered already");
+        assert_eq!(search.root_node().value(), before);
+        assert_eq!(search.backprop(&mut event), Ok(()));
+        assert_eq!(search.backprop(&mut event), Err(Refused::Stale), "it is back already");
+        audit(search, &Audit::drained(game));
+    });
+}
+
+#[test]
+fn an_edge_has_only_so_many_visits_in_flight() {
+    // One move everywhere: a known end that any number of playouts may be on the way from.
+    let mut game = RandomGame { seed: 1, width: 1, length: 1, endings: 0, ..RandomGame::of(0) };
+    let params = Params { sticky_endgames: false, ..Params::default() };
+    on_both!(100, 5000, params, |search| {
+        run_in_batches(search, &mut game, 1, 5);
+        let most = usize::from(crate::repository::Visit::MOST_IN_FLIGHT);
+        let mut events = std::vec![TestEvent::new(); most + 5];
+        let met: List<Gathered> = events.iter_mut().map(|event| search.gather(event)).collect();
+        assert!(met[..most].iter().all(|met| *met == Gathered::Known));
+        assert!(met[most..].iter().all(|met| *met == Gathered::Collision));
+        audit(search, &Audit { flying: &events, ..Audit::drained(game) });
+        events[most..].iter_mut().for_each(|event| search.cancel(event));
+        search.bring_back(&mut events[..most]);
+        audit(search, &Audit::drained(game));
+        assert_eq!(search.nodes() as usize, 5 + most);
+    });
+}

@@ -1,0 +1,214 @@
+//! Positions that are reached on several paths.
+
+use super::*;
+use crate::evaluate::{Ending, Moves, Verdict};
+use heapless::VecView;
+use quickcheck::QuickCheck;
+use std::collections::HashSet;
+
+fn commuting(seed: u64) -> RandomGame {
+    RandomGame { commuting: true, length: 4 + (seed % 9) as usize, ..RandomGame::of(seed) }
+}
+
+/// Edges that lead to a node, beyond one for each node below the root.
+fn shared<R: Repository>(search: &Search<R>) -> usize {
+    let mut seen = HashSet::from([search.root.unwrap()]);
+    let mut todo = std::vec![search.root.unwrap()];
+    let mut shared = 0;
+    while let Some(key) = todo.pop() {
+        let node = search.repository.lock(key);
+        for child in (0..node.visited_count()).filter_map(|at| node.child(at)) {
+            if seen.insert(child) {
+                todo.push(child);
+            } else {
+                shared += 1;
+            }
+        }
+    }
+    shared
+}
+
+#[test]
+fn a_position_has_one_node() {
+    fn holds(seed: u64, size: u8) -> bool {
+        let mut game = commuting(seed);
+        let size = 1 + usize::from(size) % 20;
+        let mut shapes = List::new();
+        on_both_graphs!(2000, 100_000, Params::default(), |search| {
+            let mut batch = Batch::new(size);
+            for _ in 0..20 {
+                batch.gather(search);
+                audit(search, &Audit { flying: batch.flying(), ..Audit::drained(game) });
+                batch.answer(search, &mut game);
+                audit(search, &Audit::drained(game));
+            }
+            shapes.push((search.nodes(), shared(search), search.root_node().value()));
+        });
+        shapes[0] == shapes[1]
+    }
+    QuickCheck::new().tests(60).quickcheck(holds as fn(u64, u8) -> bool);
+}
+
+#[test]
+fn sharing_saves_evaluations() {
+    let mut game = RandomGame { width: 5, length: 12, endings: 5, ..commuting(7) };
+    let mut evaluations = List::new();
+    let mut count = |search: &Counts| evaluations.push(search.evaluations);
+    on_tree!(5000, 200_000, Params::default(), |search| {
+        search.run_game(&mut game, 1500);
+        assert_eq!(shared(search), 0);
+        count(&search.counts());
+    });
+    on_both_graphs!(5000, 200_000, Params::default(), |search| {
+        search.run_game(&mut game, 1500);
+        assert!(shared(search) > 50, "{}", shared(search));
+        assert_eq!(u64::from(search.nodes()), search.counts().playouts);
+        count(&search.counts());
+    });
+    assert_eq!(evaluations[1], evaluations[2]);
+    assert!(evaluations[0] > evaluations[1], "{evaluations:?}");
+}
+
+#[test]
+fn what_is_proven_on_one_path_is_true_on_all() {
+    let mut proven = 0;
+    for seed in 0..60 {
+        let mut game = RandomGame { seed, width: 3, length: 5, endings: 30, commuting: true, first: None };
+        on_both_graphs!(5000, 200_000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 1 + (seed % 5) as usize, 600);
+            audit(search, &Audit::drained(game));
+            proven += proofs::check_bounds(search, &game);
+        });
+    }
+    assert!(proven > 300, "{proven} nodes proven by their children");
+}
+
+#[test]
+fn a_full_graph_goes_on_and_loses_nothing() {
+    for seed in 0..12 {
+        let mut game = RandomGame { length: 40, ..commuting(seed * 977 + 5) };
+        on_both_graphs!(300, 9000, Params::default(), |search| {
+            let playouts = run_in_batches(search, &mut game, 1 + (seed % 7) as usize, 5_000);
+            assert_eq!(u64::from(search.nodes()), playouts);
+            audit(search, &Audit { short_of_room: true, ..Audit::drained(game) });
+        });
+    }
+}
+
+#[test]
+fn links_are_counted_right_whatever_is_folded_and_played() {
+    fn play<R: Repository>(search: &mut Search<R>, mut game: RandomGame, size: usize) {
+        run_in_batches(search, &mut game, size, 300);
+        let mut batch = Batch::new(size);
+        batch.gather(search);
+        while search.recycle() > 0 {
+            audit(search, &Audit { flying: batch.flying(), ..Audit::drained(game) });
+        }
+        batch.answer(search, &mut game);
+        run_in_batches(search, &mut game, size, 200);
+        let Some(mv) = search.best_move() else { return };
+        search.advance(&[mv]);
+        let mut game = game.after(mv);
+        audit(search, &Audit::drained(game));
+        run_in_batches(search, &mut game, size, 200);
+        audit(search, &Audit::drained(game));
+        search.advance(&[Move(999)]);
+        assert_eq!(search.repository.live_nodes(), 1);
+    }
+    fn holds(seed: u64, size: u8) -> bool {
+        on_both_graphs!(3000, 150_000, Params::default(), |search| {
+            play(search, commuting(seed), 1 + usize::from(size) % 12)
+        });
+        true
+    }
+    QuickCheck::new().tests(60).quickcheck(holds as fn(u64, u8) -> bool);
+}
+
+#[test]
+fn joined_events_keep_what_holds_of_every_node() {
+    fn holds(seed: u64, size: u8) -> bool {
+        let mut game = commuting(seed);
+        on_both_graphs!(3000, 150_000, Params::default(), |search| {
+            let mut batch = Batch::new(1 + usize::from(size) % 40);
+            for _ in 0..10 {
+                batch.gather(search);
+                for event in batch.events.iter_mut().filter(|event| event.stage == event::Stage::Leaf) {
+                    let (answer, mut policy) = ask(&mut game, event);
+                    search.settle(event, &answer, &mut policy).unwrap();
+                }
+                search.bring_back(&mut batch.events);
+                batch.events.iter_mut().for_each(|event| search.cancel(event));
+                audit(search, &Audit::drained(game));
+            }
+        });
+        true
+    }
+    QuickCheck::new().tests(60).quickcheck(holds as fn(u64, u8) -> bool);
+}
+
+/// Two ways to one position, after which one that was before comes again.
+struct TwoWays;
+
+const BEHIND: Move = Move(4);
+
+impl Evaluator for TwoWays {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        match line.len() {
+            0 => moves.extend([Move(1), Move(2)]),
+            1 => moves.extend([Move(3)]),
+            _ => moves.extend([BEHIND]),
+        }
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let plies = line.len();
+        let verdict = match plies {
+            3.. => Verdict::Terminal(Value { m: 3.0, ..Value::DRAW }, Ending::TwoFold),
+            _ => Verdict::Position(Value { wl: 0.25, d: 0.0, m: 0.0 }),
+        };
+        policy.extend(core::iter::repeat_n(0.0, if plies == 0 { 2 } else { 1 }));
+        let key = if plies == 1 { line.last().unwrap().0.into() } else { 100 + plies as u64 };
+        Ok(Answer { key, verdict })
+    }
+}
+
+/// Seen from one ply on: the position that comes again lies before the root, and is no draw.
+struct OnePlyOn;
+
+impl Evaluator for OnePlyOn {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend([if line.len() == 0 { Move(3) } else { BEHIND }]);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        policy.extend([0.0]);
+        let verdict = Verdict::Position(Value { wl: 0.25, d: 0.0, m: 0.0 });
+        Ok(Answer { key: 101 + line.len() as u64, verdict })
+    }
+}
+
+#[test]
+fn a_two_fold_draw_opens_below_a_position_that_others_have_visited_too() {
+    on_both_graphs!(100, 5000, Params::default(), |search| {
+        search.run::<_, 4, 32>(&mut TwoWays, 60).unwrap();
+        assert_eq!(shared(search), 1);
+        let of_root: List<u32> = search.root_node().visited().map(|edge| edge.n()).collect();
+        search.advance(&[Move(1)]);
+        search.start_move();
+        let (_, behind) = (shape(search), search.root_node().visited().next().unwrap());
+        let drawn = behind.child().unwrap().visited().next().unwrap().n();
+        assert!(drawn > of_root[0], "visits of both ways: {drawn}, of one: {}", of_root[0]);
+        search.run::<_, 4, 32>(&mut OnePlyOn, 5).unwrap();
+        // The position below has lost its draws; who came to it keeps its visits, and takes the new value.
+        let root = search.root_node();
+        let edge = root.visited().next().unwrap();
+        let child = edge.child().unwrap();
+        assert_eq!((root.n(), edge.n()), (of_root[0] + 5, of_root[0] + 4));
+        assert_eq!(child.n(), 1 + child.visited().map(|edge| edge.n()).sum::<u32>());
+        assert!(child.value().d < 0.01 && root.value().d < 0.01, "{:?} {:?}", child.value(), root.value());
+    });
+}

@@ -1,0 +1,78 @@
+//! Events that come back together.
+
+use super::*;
+use quickcheck::QuickCheck;
+
+/// Gathers once more on a search that stands like the first.
+fn gathered<R: Repository>(search: &mut Search<R>, game: &mut RandomGame, size: usize) -> Batch {
+    run_in_batches(search, game, 1, 100);
+    let mut batch = Batch::new(size);
+    batch.gather(search);
+    batch
+}
+
+/// The tree is the same as after one answer at a time, in the order in which the leaves stand in the tree.
+#[test]
+fn joined_events_leave_the_same_tree() {
+    fn holds(seed: u64, size: u8) -> bool {
+        let mut game = RandomGame::of(seed);
+        let size = 2 + usize::from(size) % 40;
+        let mut shapes = List::new();
+        on_both!(3000, 150_000, Params::default(), |search| {
+            let mut joined = gathered(search, &mut game, size);
+            for event in joined.events.iter_mut().filter(|event| event.stage == event::Stage::Leaf) {
+                let (answer, mut policy) = ask(&mut game, event);
+                search.settle(event, &answer, &mut policy).unwrap();
+            }
+            search.bring_back(&mut joined.events);
+            joined.events.iter_mut().for_each(|event| search.cancel(event));
+            audit(search, &Audit::drained(game));
+            shapes.push((shape(search), search.nodes(), search.root_node().value()));
+        });
+        on_both!(3000, 150_000, Params::default(), |search| {
+            let mut single = gathered(search, &mut game, size);
+            let path = |event: &TestEvent| event.path.iter().map(|step| step.at).collect::<List<_>>();
+            single.events.sort_by_key(path);
+            for event in &mut single.events {
+                match event.stage {
+                    event::Stage::Leaf => {
+                        let (answer, mut policy) = ask(&mut game, event);
+                        search.answer(event, &answer, &mut policy).unwrap();
+                    }
+                    event::Stage::Known { .. } => search.backprop(event).unwrap(),
+                    _ => search.cancel(event),
+                }
+            }
+            audit(search, &Audit::drained(game));
+            shapes.push((shape(search), search.nodes(), search.root_node().value()));
+        });
+        shapes.iter().all(|shape| *shape == shapes[0])
+    }
+    QuickCheck::new().tests(150).quickcheck(holds as fn(u64, u8) -> bool);
+}
+
+#[test]
+fn events_that_wait_are_left_as_they_are() {
+    fn holds(seed: u64, size: u8) -> bool {
+        let mut game = RandomGame::of(seed);
+        on_both!(3000, 150_000, Params::default(), |search| {
+            let mut batch = gathered(search, &mut game, 2 + usize::from(size) % 40);
+            let waits =
+                |(at, event): &(usize, &mut TestEvent)| event.stage == event::Stage::Leaf && at.is_multiple_of(2);
+            for (_, event) in batch.events.iter_mut().enumerate().filter(waits) {
+                let (answer, mut policy) = ask(&mut game, event);
+                search.settle(event, &answer, &mut policy).unwrap();
+            }
+            search.bring_back(&mut batch.events);
+            audit(search, &Audit { flying: &batch.events, ..Audit::drained(game) });
+            // Once more changes nothing.
+            let before = (shape(search), search.nodes());
+            search.bring_back(&mut batch.events);
+            assert_eq!(before, (shape(search), search.nodes()));
+            batch.events.iter_mut().for_each(|event| search.cancel(event));
+            audit(search, &Audit::drained(game));
+        });
+        true
+    }
+    QuickCheck::new().tests(60).quickcheck(holds as fn(u64, u8) -> bool);
+}

@@ -1,0 +1,228 @@
+//! Memory that is full.
+
+use super::*;
+use crate::evaluate::{Moves, Verdict};
+use crate::repository::Bound;
+use heapless::VecView;
+use quickcheck::QuickCheck;
+
+#[test]
+fn a_full_tree_goes_on() {
+    for seed in 0..12 {
+        let mut game = RandomGame { length: 40, ..RandomGame::of(seed * 977 + 5) };
+        on_both!(300, 9000, Params::default(), |search| {
+            let playouts = run_in_batches(search, &mut game, 1 + (seed % 7) as usize, 20_000);
+            let mut line = Vec::<Move, 8>::new();
+            let best = search.best_edge().unwrap();
+            search.pv(&best, line.as_mut_view());
+            assert_eq!(line.first().copied(), best.mv);
+            audit(search, &Audit { short_of_room: true, ..Audit::drained(game) });
+            // A visit that was counted at the root stays counted.
+            assert_eq!(u64::from(search.nodes()), playouts);
+            let root = search.root_node();
+            let sum: u32 = root.edges().map(|edge| edge.n()).sum();
+            assert_eq!(sum, root.n() - 1);
+        });
+    }
+}
+
+/// Whatever the two memories are: the search goes on, or says that it can't.
+#[test]
+fn memory_of_a_few_words_is_no_harm() {
+    fn holds(seed: u64, nodes: u8, words: u16, batch: u8) -> bool {
+        let mut game = RandomGame { length: 20, ..RandomGame::of(seed) };
+        on_tree!(usize::from(nodes % 60), usize::from(words % 1500), Params::default(), |search| {
+            let mut batch = Batch::new(1 + usize::from(batch % 8));
+            for _ in 0..200 {
+                batch.met.clear();
+                for event in &mut batch.events {
+                    match search.gather(event) {
+                        met @ (Gathered::Leaf | Gathered::Known | Gathered::Collision) => batch.met.push(met),
+                        _ => break,
+                    }
+                }
+                if batch.met.is_empty() && search.recycle() == 0 {
+                    break;
+                }
+                let against = Audit { short_of_room: true, ..Audit::drained(game) };
+                audit(search, &Audit { flying: batch.flying(), ..against });
+                for (event, met) in batch.events.iter_mut().zip(&batch.met).rev() {
+                    match met {
+                        Gathered::Leaf => {
+                            let (answer, mut policy) = ask(&mut game, event);
+                            match search.answer(event, &answer, &mut policy) {
+                                Ok(()) => {}
+                                Err(refused) => assert_eq!(refused, Refused::NoRoom),
+                            }
+                        }
+                        Gathered::Known => search.backprop(event).unwrap(),
+                        _ => search.cancel(event),
+                    }
+                }
+                batch.met.clear();
+                audit(search, &Audit { short_of_room: true, ..Audit::drained(game) });
+            }
+        });
+        true
+    }
+    QuickCheck::new().tests(300).quickcheck(holds as fn(u64, u8, u16, u8) -> bool);
+}
+
+#[test]
+fn what_there_is_no_room_for_is_said() {
+    let mut game = RandomGame::of(12345);
+    on_tree!(0, 1000, Params::default(), |search| {
+        assert!(search.root().is_none());
+        assert_eq!(search.gather(&mut TestEvent::new()), Gathered::Full);
+        assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::Full));
+        assert_eq!((search.nodes(), search.best_move(), search.advance(&[Move(1)])), (0, None, 0));
+    });
+    on_tree!(10, 2, Params::default(), |search| {
+        assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::Refused(Refused::NoRoom)));
+        audit(search, &Audit::drained(game));
+    });
+    // Room for the root, and nothing else.
+    on_both!(1, 1000, Params::default(), |search| {
+        assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::Full));
+        assert_eq!(search.nodes(), 1);
+        audit(search, &Audit::drained(game));
+    });
+}
+
+#[test]
+fn folding_keeps_n_and_q() {
+    fn holds(seed: u64) -> bool {
+        let mut game = RandomGame { length: 30, ..RandomGame::of(seed) };
+        on_both!(4000, 200_000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 1, 500);
+            let before = shape(search);
+            let (n, value) = (search.nodes(), search.root_node().value());
+            while search.recycle() > 0 {
+                assert_eq!((search.nodes(), search.root_node().value()), (n, value));
+                audit(search, &Audit::drained(game));
+            }
+            // What is left of the tree is as it was.
+            let kept = shape(search);
+            assert!(kept.iter().all(|edge| before.contains(edge)), "{kept:?}");
+        });
+        true
+    }
+    QuickCheck::new().tests(30).quickcheck(holds as fn(u64) -> bool);
+}
+
+#[test]
+fn a_regrown_node_starts_from_what_its_edge_kept() {
+    let mut game = RandomGame { seed: 11, width: 4, length: 30, endings: 0, ..RandomGame::of(0) };
+    on_both!(4000, 200_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 500);
+        while search.recycle() > 0 {}
+        let kept: List<_> = search.root_node().visited().map(|e| (e.mv, e.n(), e.q(0.0).unwrap())).collect();
+        run_in_batches(search, &mut game, 1, 50);
+        let mut grown = 0;
+        for edge in search.root_node().visited().filter(|e| e.n() > 20) {
+            let Some((_, n, q)) = kept.iter().find(|(mv, ..)| *mv == edge.mv) else { continue };
+            let drift = (edge.q(0.0).unwrap() - q).abs();
+            let new = edge.n() - n;
+            assert!(drift <= 2.0 * new as f32 / edge.n() as f32 + 1e-5, "{new} new visits moved Q by {drift}");
+            grown += new;
+        }
+        assert!(grown > 10, "{grown}");
+        audit(search, &Audit::drained(game));
+    });
+}
+
+#[test]
+fn a_collision_is_no_visit_of_a_regrown_node() {
+    for seed in 0..20 {
+        let mut game = RandomGame { seed, width: 3, length: 30, endings: 0, ..RandomGame::of(0) };
+        on_both!(4000, 200_000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 1, 100);
+            while search.recycle() > 0 {}
+            let mut batch = Batch::new(30);
+            for _ in 0..4 {
+                batch.gather(search);
+                audit(search, &Audit { flying: batch.flying(), ..Audit::drained(game) });
+                batch.answer(search, &mut game);
+                audit(search, &Audit::drained(game));
+            }
+        });
+    }
+}
+
+#[test]
+fn the_move_to_play_does_not_change_by_folding() {
+    let (mut won, mut lost) = (0, 0);
+    for seed in 0..400 {
+        let mut game = RandomGame { seed, width: 9, length: 9, endings: 20, ..RandomGame::of(0) };
+        on_both!(5000, 200_000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 1, 20 + seed % 200);
+            let best = |search: &Search<_>| search.best_edge().map(|edge| (edge.mv, edge.bounds()));
+            let before = best(search);
+            lost += search.root_node().visited().filter(|edge| edge.bounds().upper == Bound::Loss).count();
+            while search.recycle() > 0 {}
+            assert_eq!(best(search), before, "seed {seed}");
+            won += usize::from(before.is_some_and(|(_, bounds)| bounds.lower == Bound::Win));
+            audit(search, &Audit::drained(game));
+        });
+    }
+    assert!(won >= 100 && lost >= 200, "{won} won, {lost} lost moves");
+}
+
+/// A long line of forced moves, beside one move that ends the game.
+struct Forced;
+
+impl Forced {
+    fn over(mut moves: Moves<'_>) -> bool {
+        moves.any(|mv| mv == Move(2))
+    }
+}
+
+impl Evaluator for Forced {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend([Move(1)]);
+        if line.len() == 0 {
+            moves.extend([Move(2)]);
+        }
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        if Self::over(line.clone()) {
+            return Ok(Answer { key: 0, verdict: Verdict::drawn() });
+        }
+        policy.extend(core::iter::repeat_n(0.0, if line.len() == 0 { 2 } else { 1 }));
+        Ok(Answer { key: 0, verdict: Verdict::Position(Value::EVEN) })
+    }
+}
+
+#[test]
+fn the_line_to_be_played_can_not_be_folded() {
+    on_both!(100, 5000, Params::default(), |search| {
+        search.run::<_, 2, 64>(&mut Forced, 90).unwrap();
+        let [line, beside] = [0, 1].map(|at| search.root_node().edges().nth(at).unwrap().n());
+        assert!(line > beside && beside > 16, "{line} {beside}");
+        assert_eq!(search.recycle(), 0);
+        let mut pv = Vec::<Move, 64>::new();
+        search.pv(&search.best_edge().unwrap(), pv.as_mut_view());
+        assert_eq!(pv.len(), line as usize);
+    });
+}
+
+#[test]
+fn nodes_in_flight_are_not_folded() {
+    fn holds(seed: u64, batch: u8) -> bool {
+        let mut game = RandomGame { length: 30, ..RandomGame::of(seed) };
+        on_both!(4000, 200_000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 3, 300);
+            let mut batch = Batch::new(1 + usize::from(batch) % 20);
+            batch.gather(search);
+            while search.recycle() > 0 {}
+            audit(search, &Audit { flying: batch.flying(), ..Audit::drained(game) });
+            batch.answer(search, &mut game);
+            audit(search, &Audit::drained(game));
+        });
+        true
+    }
+    QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
+}

@@ -1,0 +1,162 @@
+//! What holds of every search, on games that a seed makes up, and on every repository.
+
+#[path = "../../../tests/games/mod.rs"]
+mod games;
+
+/// Runs a block with a search in a tree, and once more in a hash map, of so many nodes (and words for edges).
+macro_rules! on_both {
+    ($nodes:expr, $words:expr, $params:expr, |$search:ident| $body:expr) => {{
+        on_tree!($nodes, $words, $params, |$search| $body);
+        let $search = &mut Search::new(MapRepository::new($nodes), $params);
+        $body
+    }};
+}
+
+/// Runs a block with a search in a tree.
+macro_rules! on_tree {
+    ($nodes:expr, $words:expr, $params:expr, |$search:ident| $body:expr) => {{
+        let (nodes, words) = memory($nodes, $words);
+        let $search = &mut Search::new(Tree::new(&nodes, &words), $params);
+        $body
+    }};
+}
+
+/// Runs a block with a search in a graph of each repository.
+macro_rules! on_both_graphs {
+    ($nodes:expr, $words:expr, $params:expr, |$search:ident| $body:expr) => {{
+        {
+            let (nodes, words) = memory($nodes, $words);
+            let (graph, _) = memory($nodes, 0);
+            let $search = &mut Search::new(Tree::new_graph(&nodes, &words, &graph), $params);
+            $body
+        }
+        let $search = &mut Search::new(MapRepository::new_graph($nodes), $params);
+        $body
+    }};
+}
+
+mod audit;
+mod events;
+mod graph;
+mod joined;
+mod memory;
+mod playouts;
+mod proofs;
+mod reuse;
+
+use super::*;
+use crate::evaluate::{Answer, Value};
+use crate::map::MapRepository;
+use crate::tree::{NodeWords, Tree};
+use audit::{Audit, audit};
+use games::RandomGame;
+use std::boxed::Box;
+
+type TestEvent = Event<64>;
+type List<T> = std::vec::Vec<T>;
+
+/// Most legal moves in the games of these tests.
+const EDGES: usize = 16;
+
+/// Memory for a tree, and what was in it before.
+fn memory(nodes: usize, words: usize) -> (Box<[NodeWords]>, Box<[AtomicU32]>) {
+    let used = |_| AtomicU32::new(7);
+    ((0..nodes).map(|_| core::array::from_fn(used)).collect(), (0..words).map(used).collect())
+}
+
+impl<R: Repository> Search<R> {
+    fn run_game(&mut self, game: &mut RandomGame, playouts: u64) {
+        assert_eq!(self.run::<_, EDGES, 64>(game, playouts), Ok(()));
+    }
+
+    fn root_node(&self) -> NodeView<'_, R> {
+        self.root().expect("there is room for a root")
+    }
+}
+
+/// What a game says of an event's leaf.
+fn ask(game: &mut RandomGame, event: &mut TestEvent) -> (Answer, Vec<f32, EDGES>) {
+    let mut moves = Vec::<Move, EDGES>::new();
+    game.legal_moves(event.moves(), moves.as_mut_view());
+    if let Some(index) = event.unnamed() {
+        event.name(moves[index]);
+    }
+    let mut policy = Vec::<f32, EDGES>::new();
+    let Ok(answer) = game.evaluate(event.moves(), policy.as_mut_view());
+    (answer, policy)
+}
+
+/// Playouts under way, and what each has met.
+struct Batch {
+    events: List<TestEvent>,
+    met: List<Gathered>,
+}
+
+impl Batch {
+    fn new(size: usize) -> Self {
+        Self { events: std::vec![TestEvent::new(); size], met: List::new() }
+    }
+
+    /// Those under way.
+    fn flying(&self) -> &[TestEvent] {
+        &self.events[..self.met.len()]
+    }
+
+    /// Gathers as many playouts as there is room for; makes room if there is none for a single one.
+    fn gather<R: Repository>(&mut self, search: &mut Search<R>) {
+        self.met.clear();
+        for event in &mut self.events {
+            match search.gather(event) {
+                met @ (Gathered::Leaf | Gathered::Known | Gathered::Collision) => self.met.push(met),
+                Gathered::Full if self.met.is_empty() => {
+                    assert!(search.recycle() > 0, "nothing to fold");
+                    break;
+                }
+                _ => break,
+            }
+        }
+    }
+
+    /// Brings them back one by one, newest first. Gives back the number of playouts.
+    fn answer<R: Repository>(&mut self, search: &Search<R>, game: &mut RandomGame) -> u64 {
+        let mut playouts = 0;
+        for (event, met) in self.events.iter_mut().zip(&self.met).rev() {
+            match met {
+                Gathered::Leaf => {
+                    let (answer, mut policy) = ask(game, event);
+                    search.answer(event, &answer, &mut policy).unwrap();
+                }
+                Gathered::Known => search.backprop(event).unwrap(),
+                _ => search.cancel(event),
+            }
+            playouts += u64::from(*met != Gathered::Collision);
+        }
+        self.met.clear();
+        playouts
+    }
+}
+
+/// At least so many playouts, `batch` of them under way at a time; fewer where the game has ended. Gives back how many.
+fn run_in_batches<R: Repository>(search: &mut Search<R>, game: &mut RandomGame, batch: usize, playouts: u64) -> u64 {
+    let (mut batch, mut done) = (Batch::new(batch), 0);
+    while done < playouts && search.root_node().ending().is_none() {
+        batch.gather(search);
+        done += batch.answer(search, game);
+    }
+    done
+}
+
+/// A view of all edges with a record, for comparing trees: the path, N, prior, value.
+fn shape<R: Repository>(search: &Search<R>) -> List<(List<Move>, u32, u32, Option<Value>)> {
+    let mut todo = std::vec![(search.root_node(), List::new())];
+    let mut all = List::new();
+    while let Some((node, path)) = todo.pop() {
+        for edge in node.visited() {
+            let mut path: List<Move> = path.clone();
+            path.push(edge.mv.unwrap_or_default());
+            all.push((path.clone(), edge.n(), edge.p.to_bits(), edge.value()));
+            todo.extend(edge.child().map(|child| (child, path)));
+        }
+    }
+    all
+}

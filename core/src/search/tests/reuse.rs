@@ -1,0 +1,127 @@
+//! The game goes on.
+
+use super::*;
+use crate::evaluate::{Ending, Moves, Verdict};
+use heapless::VecView;
+use quickcheck::QuickCheck;
+
+#[test]
+fn the_game_goes_on() {
+    fn go_on<R: Repository>(search: &mut Search<R>, mut game: RandomGame, batch: usize) {
+        run_in_batches(search, &mut game, batch, 400);
+        let Some(edge) = search.best_edge() else { return };
+        let mv = edge.mv.unwrap();
+        let (n, ended) = (edge.completed(), edge.child().is_some_and(|child| !child.is_expanded()));
+        let kept = search.advance(&[mv]);
+        // A child that ended the game is asked again as a root.
+        assert!(kept == n || ended && kept == 0 || search.root_node().is_regrown());
+        // As the root of its own game, the position is what it was below the old root.
+        let mut moved = game.after(mv);
+        audit(search, &Audit::drained(moved));
+        search.start_move();
+        search.run_game(&mut moved, 200);
+        assert_eq!(u64::from(search.nodes()), u64::from(kept) + search.counts().playouts);
+        audit(search, &Audit::drained(moved));
+    }
+    fn holds(seed: u64, batch: u8) -> bool {
+        on_both!(3000, 150_000, Params::default(), |search| {
+            go_on(search, RandomGame::of(seed | 1), 1 + usize::from(batch) % 5)
+        });
+        true
+    }
+    QuickCheck::new().tests(60).quickcheck(holds as fn(u64, u8) -> bool);
+}
+
+#[test]
+fn a_move_that_nobody_visited_begins_anew() {
+    let mut game = RandomGame { seed: 2, width: 9, length: 9, endings: 0, ..RandomGame::of(0) };
+    on_both!(1000, 50_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 30);
+        assert_eq!(search.advance(&[Move(999)]), 0);
+        assert_eq!((search.nodes(), search.repository().live_nodes()), (0, 1));
+        // A move that was folded, too.
+        run_in_batches(search, &mut game, 1, 30);
+        while search.recycle() > 0 {}
+        let folded = search.root_node().visited().find(|edge| edge.child().is_none()).and_then(|edge| edge.mv);
+        assert_eq!(search.advance(&[folded.unwrap()]), 0);
+        assert_eq!((search.nodes(), search.repository().live_nodes()), (0, 1));
+    });
+}
+
+#[test]
+fn a_proven_root_counts_its_folded_children() {
+    /// `None` where no move is proven.
+    fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) -> Option<()> {
+        run_in_batches(search, &mut game, 1, 60);
+        let proven = |edge: &EdgeView<'_, R>| {
+            edge.child().is_some_and(|child| child.is_expanded() && child.ending().is_some() && child.n() > 4)
+        };
+        let mv = search.root_node().visited().find(proven)?.mv?;
+        while search.recycle() > 0 {}
+        let edge = search.root_node().visited().find(|edge| edge.mv == Some(mv))?;
+        let child = edge.child().filter(NodeView::is_expanded)?;
+        let kept = 1 + child.visited().map(|edge| edge.n()).sum::<u32>();
+        assert_eq!(search.advance(&[mv]), kept);
+        let value = search.root_node().value();
+        assert!(value.wl.abs() <= 1.0, "{value:?}");
+        let mut moved = game.after(mv);
+        run_in_batches(search, &mut moved, 1, 200);
+        let value = search.root_node().value();
+        assert!(value.wl.abs() <= 1.0 && (0.0..=1.0).contains(&value.d), "{value:?}");
+        audit(search, &Audit::drained(moved));
+        Some(())
+    }
+    let mut checked = 0;
+    for seed in 0..400 {
+        let game = RandomGame { seed, width: 3, length: 5, endings: 40, ..RandomGame::of(0) };
+        on_both!(5000, 200_000, Params::default(), |search| checked += check(search, game).iter().count());
+    }
+    assert!(checked > 20, "{checked}");
+}
+
+/// One side can only pass back and forth; after four plies the position comes again.
+struct Cycle {
+    /// Plies of the game before the root, within the cycle.
+    before: usize,
+}
+
+impl Evaluator for Cycle {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, _: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend([Move(1)]);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let plies = line.len();
+        let verdict = if plies >= 4 && plies + self.before < 8 {
+            Verdict::Terminal(Value { m: 4.0, ..Value::DRAW }, Ending::TwoFold)
+        } else if plies + self.before >= 8 {
+            Verdict::drawn()
+        } else {
+            Verdict::Position(Value { wl: if plies.is_multiple_of(2) { 0.5 } else { -0.5 }, d: 0.0, m: 0.0 })
+        };
+        policy.extend([0.0]);
+        Ok(Answer { key: 0, verdict })
+    }
+}
+
+#[test]
+fn a_two_fold_draw_opens_when_its_cycle_reaches_behind_the_root() {
+    on_both!(100, 5000, Params::default(), |search| {
+        search.run::<_, 4, 32>(&mut Cycle { before: 0 }, 20).unwrap();
+        let drawn = search.root_node().value();
+        assert!(drawn.d > 0.7, "{drawn:?}");
+        let kept = search.advance(&[Move(1), Move(1)]);
+        assert_eq!(kept, 18);
+        search.start_move();
+        search.run::<_, 4, 32>(&mut Cycle { before: 2 }, 1).unwrap();
+        // Sixteen draws were taken back, one playout went on below.
+        assert_eq!(search.taken_back(), 16);
+        assert_eq!(search.nodes(), 3);
+        let value = search.root_node().value();
+        assert!((value.wl - 0.5).abs() < 1e-6 && (value.d, value.m) == (0.0, 1.0), "{value:?}");
+        let visits: List<u32> = shape(search).into_iter().map(|edge| edge.1).collect();
+        assert_eq!(visits, [2, 1]);
+    });
+}
