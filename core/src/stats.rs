@@ -1,124 +1,276 @@
 //! Counts of what the search does: in this game, in this move, and in windows of time.
 //!
-//! The windows last ⅛ s, ¼ s, ½ s, 1 s, 2 s … and each tells what happened in the last one of its length that is
-//! complete. They are the digits of a binary counter. Time is cut into steps of ⅛ s; two steps make a window of ¼ s, two
-//! of these one of ½ s, and so on. So the counts of every window are exact, the memory is fixed, no list of samples is
-//! kept, and a step costs a few additions.
+//! The windows last ⅛ s, ¼ s, ½ s, 1 s, 2 s … They are the digits of a binary counter: time is cut into steps of ⅛ s; two
+//! steps make a window of ¼ s, two of these one of ½ s, and so on. So the counts of every window are exact, the memory is
+//! fixed, no list of samples is kept, and a step costs a few additions.
+//!
+//! A thread that works keeps [`Counts`] of its own, plain numbers, and hands them over now and then. Whoever collects them
+//! joins them with [`Counts::plus`] and tells [`Stats::record`].
 
 use core::ops::{Add, AddAssign};
 
+/// Sizes of batches that are told apart: 1, 2–3, 4–7, …; the last one is everything from 2048 on.
+pub const BATCH_SIZES: usize = 12;
+
+/// Stages of a playout that a thread may have to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Gathering waits: as much is in flight as is allowed.
+    Gather,
+    /// Evaluation waits: no leaf has come.
+    Evaluate,
+    /// Backprop waits: no answer has come.
+    Backprop,
+}
+
+impl Stage {
+    /// Number of stages.
+    pub const COUNT: usize = 3;
+}
+
+/// Waits for a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// How many.
+    pub times: u64,
+    /// How long, all of them together and of all threads, in microseconds.
+    pub micros: u64,
+}
+
 /// What is counted.
+///
+/// Counts of different threads, or of times that follow each other, are joined by [`Counts::plus`] in any order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Playouts that reached backprop.
     pub playouts: u64,
-    /// Answers of the evaluator.
+    /// Positions that the evaluator answered.
     pub evaluations: u64,
-    /// Descents that met a node in flight and were undone.
-    pub collisions: u64,
+    /// Positions whose answer stood in the evaluation cache.
+    pub cache_hits: u64,
+    /// Successful probes of endgame tablebases.
+    pub tablebase_hits: u64,
     /// Playouts that ended at a terminal node.
     pub terminals: u64,
+    /// Descents that met a node in flight and were undone.
+    pub collisions: u64,
     /// Sum of the playouts' depths, the root counted as 1.
     pub depth_sum: u64,
+    /// Largest of these depths.
+    pub depth_max: u64,
+    /// Batches that the evaluator ran, by the binary logarithm of their size: see [`BATCH_SIZES`].
+    pub batches: [u64; BATCH_SIZES],
+    /// Waits by [`Stage`].
+    pub waits: [Waits; Stage::COUNT],
 }
 
 impl Counts {
-    const ZERO: Self = Self { playouts: 0, evaluations: 0, collisions: 0, terminals: 0, depth_sum: 0 };
+    /// Nothing.
+    pub const ZERO: Self = Self {
+        playouts: 0,
+        evaluations: 0,
+        cache_hits: 0,
+        tablebase_hits: 0,
+        terminals: 0,
+        collisions: 0,
+        depth_sum: 0,
+        depth_max: 0,
+        batches: [0; BATCH_SIZES],
+        waits: [Waits { times: 0, micros: 0 }; Stage::COUNT],
+    };
+
+    /// Counts a playout of `depth`, the root counted as 1.
+    pub fn add_playout(&mut self, depth: u64) {
+        self.playouts += 1;
+        self.depth_sum += depth;
+        self.depth_max = self.depth_max.max(depth);
+    }
+
+    /// Counts a batch of `positions` that the evaluator ran; an empty one counts for nothing.
+    pub fn add_batch(&mut self, positions: usize) {
+        if let Some(log) = positions.checked_ilog2() {
+            self.batches[(log as usize).min(BATCH_SIZES - 1)] += 1;
+            self.evaluations += positions as u64;
+        }
+    }
+
+    /// Counts a wait.
+    pub fn add_wait(&mut self, stage: Stage, micros: u64) {
+        let waits = &mut self.waits[stage as usize];
+        waits.times += 1;
+        waits.micros += micros;
+    }
+
+    /// Both together.
+    pub fn plus(self, other: &Self) -> Self {
+        let waits = |waits: Waits, other: Waits| Waits {
+            times: waits.times.wrapping_add(other.times),
+            micros: waits.micros.wrapping_add(other.micros),
+        };
+        Self {
+            playouts: self.playouts.wrapping_add(other.playouts),
+            evaluations: self.evaluations.wrapping_add(other.evaluations),
+            cache_hits: self.cache_hits.wrapping_add(other.cache_hits),
+            tablebase_hits: self.tablebase_hits.wrapping_add(other.tablebase_hits),
+            terminals: self.terminals.wrapping_add(other.terminals),
+            collisions: self.collisions.wrapping_add(other.collisions),
+            depth_sum: self.depth_sum.wrapping_add(other.depth_sum),
+            depth_max: self.depth_max.max(other.depth_max),
+            batches: core::array::from_fn(|k| self.batches[k].wrapping_add(other.batches[k])),
+            waits: core::array::from_fn(|k| waits(self.waits[k], other.waits[k])),
+        }
+    }
 
     /// Mean depth of a playout, the root counted as 1; 0 without one.
     pub fn mean_depth(&self) -> f64 {
-        if self.playouts == 0 { 0.0 } else { self.depth_sum as f64 / self.playouts as f64 }
+        mean(self.depth_sum, self.playouts)
     }
+
+    /// Batches that the evaluator ran.
+    pub fn batch_count(&self) -> u64 {
+        self.batches.iter().sum()
+    }
+
+    /// Mean size of a batch; 0 without one.
+    pub fn mean_batch(&self) -> f64 {
+        mean(self.evaluations, self.batch_count())
+    }
+
+    /// Positions that the cache answered, of all that had to be answered by it or by the evaluator; 0 without any.
+    pub fn cache_hit_rate(&self) -> f64 {
+        mean(self.cache_hits, self.cache_hits + self.evaluations)
+    }
+}
+
+fn mean(sum: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { sum as f64 / of as f64 }
 }
 
 impl Add for Counts {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self {
-            playouts: self.playouts.wrapping_add(other.playouts),
-            evaluations: self.evaluations.wrapping_add(other.evaluations),
-            collisions: self.collisions.wrapping_add(other.collisions),
-            terminals: self.terminals.wrapping_add(other.terminals),
-            depth_sum: self.depth_sum.wrapping_add(other.depth_sum),
-        }
+        self.plus(&other)
     }
 }
 
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
+        *self = self.plus(&other);
+    }
+}
+
+/// What was counted in a span of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its length in milliseconds.
+    pub ms: u64,
+    /// What happened in it.
+    pub counts: Counts,
+}
+
+impl Span {
+    /// A count of this span, by second; 0 for a span that has no length yet.
+    ///
+    /// ```
+    /// # use oncilla_core::stats::{Counts, Span};
+    /// let span = Span { ms: 500, counts: Counts { playouts: 1000, ..Counts::ZERO } };
+    /// assert_eq!(span.per_second(|counts| counts.playouts), 2000.0);
+    /// ```
+    pub fn per_second(&self, what: impl Fn(&Counts) -> u64) -> f64 {
+        1000.0 * mean(what(&self.counts), self.ms)
     }
 }
 
 /// Length of the shortest window in milliseconds: ⅛ s.
-pub const STEP_MS: u32 = 125;
+pub const STEP_MS: u64 = 125;
 /// Number of windows: ⅛ s to 64 s.
 pub const WINDOWS: usize = 10;
 
-/// The counts of one search that plays a game. Needs no more memory for a long game than for a short one.
+/// The counts of one search that plays a game. A long game needs no more memory than a short one: less than 5 KiB.
+///
+/// Times are milliseconds of one clock. A clock that stands still while nobody searches keeps the opponent's time out of
+/// every speed; then the first move's last seconds are what the second move knows of its speed. A clock that goes back is
+/// taken to stand still.
 #[derive(Clone, Copy, Debug)]
 pub struct Stats {
-    game: Counts,
-    current_move: Counts,
+    game: Since,
+    current_move: Since,
     windows: Windows,
 }
 
-impl Default for Stats {
-    fn default() -> Self {
-        Self::new()
+/// What was counted from a time on.
+#[derive(Clone, Copy, Debug)]
+struct Since {
+    start_ms: u64,
+    counts: Counts,
+}
+
+impl Since {
+    const fn new(start_ms: u64) -> Self {
+        Self { start_ms, counts: Counts::ZERO }
+    }
+
+    fn until(&self, now_ms: u64) -> Span {
+        Span { ms: now_ms.saturating_sub(self.start_ms), counts: self.counts }
     }
 }
 
 impl Stats {
-    /// Nothing counted.
-    pub const fn new() -> Self {
-        Self { game: Counts::ZERO, current_move: Counts::ZERO, windows: Windows::new() }
+    /// Nothing counted. A game and its first move begin.
+    pub const fn new(now_ms: u64) -> Self {
+        Self { game: Since::new(now_ms), current_move: Since::new(now_ms), windows: Windows::new(now_ms) }
     }
 
-    /// Forgets everything.
-    pub fn start_game(&mut self) {
-        *self = Self::new();
+    /// Forgets everything: another game begins, and its first move.
+    pub fn start_game(&mut self, now_ms: u64) {
+        *self = Self::new(now_ms);
     }
 
     /// Forgets the last move's counts. The windows go on: how fast the search is does not change with the move.
-    pub fn start_move(&mut self) {
-        self.current_move = Counts::ZERO;
+    pub fn start_move(&mut self, now_ms: u64) {
+        self.current_move = Since::new(now_ms);
     }
 
-    /// Adds what has happened since the last call. `now_ms` is read from any clock, the same one for every call.
-    pub fn add(&mut self, now_ms: u64, counts: Counts) {
-        self.windows.advance(step_of(now_ms));
-        self.windows.unfinished += counts;
-        self.game += counts;
-        self.current_move += counts;
+    /// Adds what has happened since the last call.
+    pub fn record(&mut self, now_ms: u64, counts: &Counts) {
+        self.windows.record(now_ms, counts);
+        self.game.counts = self.game.counts.plus(counts);
+        self.current_move.counts = self.current_move.counts.plus(counts);
     }
 
     /// Since the game started.
-    pub fn game(&self) -> Counts {
-        self.game
+    pub fn game(&self, now_ms: u64) -> Span {
+        self.game.until(now_ms)
     }
 
     /// Since the move started.
-    pub fn current_move(&self) -> Counts {
-        self.current_move
+    pub fn current_move(&self, now_ms: u64) -> Span {
+        self.current_move.until(now_ms)
     }
 
-    /// Every window, the shortest first: its length in milliseconds, and the counts of the last one of this length that
-    /// was complete at `now_ms`. Before the first one is, the counts are 0.
-    pub fn windows(&self, now_ms: u64) -> [(u32, Counts); WINDOWS] {
-        let mut windows = self.windows;
-        windows.advance(step_of(now_ms));
-        core::array::from_fn(|k| (STEP_MS << k, windows.levels[k].last))
+    /// The time that ends at `now_ms`: no shorter than `at_least_ms`, rounded up to the length of a window (64 s at
+    /// most), and shorter than twice that. It begins with the game at the earliest.
+    ///
+    /// For a speed that is up to date: `recent(now_ms, 1000).per_second(|counts| counts.playouts)`.
+    pub fn recent(&self, now_ms: u64, at_least_ms: u64) -> Span {
+        self.windows.recent(now_ms, at_least_ms)
+    }
+
+    /// Every window, the shortest first: the last one of its length that is complete at `now_ms`. Windows of a length
+    /// start at multiples of it on the clock. Before the first one is complete the counts are 0.
+    pub fn windows(&self, now_ms: u64) -> [Span; WINDOWS] {
+        self.windows.at(now_ms).complete()
     }
 }
 
 fn step_of(now_ms: u64) -> u64 {
-    now_ms / u64::from(STEP_MS)
+    now_ms / STEP_MS
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Windows {
+    start_ms: u64,
     /// The step that is running, counted from the clock's zero.
     step: u64,
     /// What it has seen so far.
@@ -126,19 +278,47 @@ struct Windows {
     levels: [Level; WINDOWS],
 }
 
-/// The windows of one length. They start at multiples of their length on the clock.
+/// The windows of one length.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     /// The last one that is complete.
     last: Counts,
-    /// The first half of the next longer one, where that is running.
+    /// The first half of the next longer one, where that is running: where this level's digit of the step is 1.
     first_half: Counts,
 }
 
 impl Windows {
-    const fn new() -> Self {
+    const fn new(now_ms: u64) -> Self {
         let level = Level { last: Counts::ZERO, first_half: Counts::ZERO };
-        Self { step: 0, unfinished: Counts::ZERO, levels: [level; WINDOWS] }
+        Self { start_ms: now_ms, step: now_ms / STEP_MS, unfinished: Counts::ZERO, levels: [level; WINDOWS] }
+    }
+
+    fn record(&mut self, now_ms: u64, counts: &Counts) {
+        self.advance(step_of(now_ms));
+        self.unfinished = self.unfinished.plus(counts);
+    }
+
+    /// The windows as they are at `now_ms`, if nothing more is counted.
+    fn at(&self, now_ms: u64) -> Self {
+        let mut windows = *self;
+        windows.advance(step_of(now_ms));
+        windows
+    }
+
+    fn complete(&self) -> [Span; WINDOWS] {
+        core::array::from_fn(|k| Span { ms: STEP_MS << k, counts: self.levels[k].last })
+    }
+
+    fn recent(&self, now_ms: u64, at_least_ms: u64) -> Span {
+        // The shortest window that is long enough, and what came after it: the halves of longer windows that are running,
+        // one for each lower digit of the step that is 1, and the unfinished step.
+        let k = (0..WINDOWS - 1).find(|&k| STEP_MS << k >= at_least_ms).unwrap_or(WINDOWS - 1);
+        let windows = self.at(now_ms);
+        let running = windows.levels.iter().enumerate().take(k).filter(|(k, _)| windows.step >> k & 1 == 1);
+        let later = running.fold(windows.unfinished, |sum, (_, level)| sum.plus(&level.first_half));
+        let window_start = ((windows.step >> k).saturating_sub(1) << k) * STEP_MS;
+        let start_ms = window_start.max(self.start_ms);
+        Span { ms: now_ms.saturating_sub(start_ms), counts: windows.levels[k].last.plus(&later) }
     }
 
     /// Finishes the steps before `to`. A clock that was set back changes nothing.
@@ -146,7 +326,7 @@ impl Windows {
         // After twice the longest window every complete one lies in the silence.
         const ALL: u64 = 1 << WINDOWS;
         if to > self.step.saturating_add(ALL) {
-            *self = Self { step: to, ..Self::new() };
+            *self = Self { start_ms: self.start_ms, ..Self::new(to.saturating_mul(STEP_MS)) };
         }
         while self.step < to {
             self.finish_step();
@@ -163,7 +343,7 @@ impl Windows {
                 level.first_half = carried;
                 break;
             }
-            carried += level.first_half;
+            carried = carried.plus(&level.first_half);
         }
         self.step += 1;
     }
@@ -172,48 +352,136 @@ impl Windows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quickcheck::quickcheck;
+    use quickcheck::{Arbitrary, Gen, quickcheck};
     use std::vec::Vec;
 
+    impl Arbitrary for Counts {
+        fn arbitrary(g: &mut Gen) -> Self {
+            let mut counts = Counts {
+                cache_hits: u8::arbitrary(g).into(),
+                tablebase_hits: u8::arbitrary(g).into(),
+                terminals: u8::arbitrary(g).into(),
+                collisions: u8::arbitrary(g).into(),
+                ..Counts::ZERO
+            };
+            (0..u8::arbitrary(g) % 4).for_each(|_| counts.add_playout(u8::arbitrary(g).into()));
+            (0..u8::arbitrary(g) % 4).for_each(|_| counts.add_batch(u16::arbitrary(g).into()));
+            for stage in [Stage::Gather, Stage::Evaluate, Stage::Backprop] {
+                (0..u8::arbitrary(g) % 2).for_each(|_| counts.add_wait(stage, u16::arbitrary(g).into()));
+            }
+            counts
+        }
+    }
+
+    /// Something counted, and the time until then: gaps of all sizes, some longer than the longest window.
+    #[derive(Clone, Debug)]
+    struct Sample {
+        gap_ms: u64,
+        counts: Counts,
+    }
+
+    impl Arbitrary for Sample {
+        fn arbitrary(g: &mut Gen) -> Self {
+            let most = *g.choose(&[1, 300, 3_000, 300_000]).unwrap();
+            Sample { gap_ms: u64::from(u32::arbitrary(g)) % most, counts: Counts::arbitrary(g) }
+        }
+    }
+
+    /// All samples in a list, each with its time.
+    struct Naive(Vec<(u64, Counts)>);
+
+    impl Naive {
+        fn sum(&self, times: core::ops::Range<u64>) -> Counts {
+            self.0.iter().filter(|(at, _)| times.contains(at)).fold(Counts::ZERO, |sum, (_, counts)| sum.plus(counts))
+        }
+    }
+
     fn playouts(playouts: u64) -> Counts {
-        Counts { playouts, evaluations: playouts, depth_sum: 3 * playouts, ..Counts::default() }
+        Counts { playouts, depth_sum: 3 * playouts, depth_max: 3, ..Counts::ZERO }
+    }
+
+    #[test]
+    fn the_statistics_are_as_small_as_they_say() {
+        assert!(size_of::<Stats>() < 5 * 1024, "{} bytes", size_of::<Stats>());
+    }
+
+    #[test]
+    fn counts_are_joined_by_field() {
+        let mut one = Counts::default();
+        one.add_playout(3);
+        one.add_playout(6);
+        one.add_batch(0);
+        for size in [1, 2, 3, 4, 1 << 20] {
+            one.add_batch(size);
+        }
+        one.add_wait(Stage::Evaluate, 7);
+        assert_eq!((one.playouts, one.mean_depth(), one.depth_max), (2, 4.5, 6));
+        assert_eq!((one.batch_count(), one.evaluations), (5, 10 + (1 << 20)));
+        assert_eq!((one.batches[..3].to_vec(), one.batches[BATCH_SIZES - 1]), ([1, 2, 1].to_vec(), 1));
+        let mut other = Counts { cache_hits: 10 + (1 << 20), terminals: 5, ..Counts::ZERO };
+        other.add_playout(4);
+        other.add_wait(Stage::Evaluate, 3);
+        other.add_wait(Stage::Gather, 1);
+        let both = one.plus(&other);
+        assert_eq!((both.playouts, both.depth_sum, both.depth_max, both.terminals), (3, 13, 6, 5));
+        assert_eq!(both.cache_hit_rate(), 0.5);
+        assert_eq!(both.waits[Stage::Evaluate as usize], Waits { times: 2, micros: 10 });
+        assert_eq!(both.waits[Stage::Gather as usize], Waits { times: 1, micros: 1 });
+        assert_eq!(
+            (Counts::ZERO.mean_depth(), Counts::ZERO.mean_batch(), Counts::ZERO.cache_hit_rate()),
+            (0.0, 0.0, 0.0)
+        );
     }
 
     #[test]
     fn by_game_and_by_move() {
-        let mut stats = Stats::new();
-        stats.start_game();
-        stats.start_move();
-        stats.add(1100, playouts(10));
-        stats.add(1200, Counts { collisions: 2, terminals: 1, ..playouts(5) });
-        assert_eq!(stats.current_move(), Counts { collisions: 2, terminals: 1, ..playouts(15) });
-        assert_eq!(stats.current_move().mean_depth(), 3.0);
-        stats.start_move();
-        assert_eq!(stats.current_move(), Counts::default());
-        assert_eq!(stats.current_move().mean_depth(), 0.0);
-        stats.add(2100, playouts(1));
-        assert_eq!((stats.current_move().playouts, stats.game().playouts), (1, 16));
-        stats.start_game();
-        assert_eq!(stats.game(), Counts::default());
+        let mut stats = Stats::new(1000);
+        stats.record(1100, &playouts(10));
+        stats.record(1200, &Counts { collisions: 2, terminals: 1, ..playouts(5) });
+        let so_far = Counts { collisions: 2, terminals: 1, ..playouts(15) };
+        assert_eq!(stats.current_move(1500), Span { ms: 500, counts: so_far });
+        assert_eq!(stats.current_move(1500).per_second(|counts| counts.playouts), 30.0);
+        stats.start_move(2000);
+        assert_eq!(stats.current_move(2000), Span { ms: 0, counts: Counts::ZERO });
+        assert_eq!(stats.current_move(2000).per_second(|counts| counts.playouts), 0.0);
+        stats.record(2100, &playouts(1));
+        assert_eq!((stats.current_move(2100).counts.playouts, stats.game(2100).counts.playouts), (1, 16));
+        assert_eq!(stats.game(2100).ms, 1100);
+        stats.start_game(3000);
+        assert_eq!(stats.game(3000), Span { ms: 0, counts: Counts::ZERO });
     }
 
     #[test]
     fn at_a_steady_speed_every_window_shows_it() {
-        let mut stats = Stats::new();
-        stats.start_game();
+        let mut stats = Stats::new(0);
         for ms in 0..130_000 {
-            stats.add(ms, playouts(2));
+            stats.record(ms, &playouts(2));
         }
-        for (length_ms, counts) in stats.windows(130_000) {
-            assert_eq!(counts.playouts, 2 * u64::from(length_ms), "{length_ms} ms");
+        let speed = |span: Span| span.per_second(|counts| counts.playouts);
+        for (k, span) in stats.windows(130_000).into_iter().enumerate() {
+            assert_eq!((span.ms, speed(span)), (STEP_MS << k, 2000.0));
+        }
+        for at_least_ms in [0, 1, 1000, 30_000, u64::MAX] {
+            assert_eq!(speed(stats.recent(130_000, at_least_ms)), 2000.0, "{at_least_ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_speed_is_known_from_the_first_millisecond_on() {
+        let mut stats = Stats::new(40_070);
+        assert_eq!(stats.recent(40_070, 1000).ms, 0);
+        for ms in 40_070..41_000 {
+            stats.record(ms, &playouts(2));
+            let recent = stats.recent(ms + 1, 1000);
+            assert_eq!((recent.ms, recent.per_second(|counts| counts.playouts)), (ms + 1 - 40_070, 2000.0));
         }
     }
 
     #[test]
     fn silence_empties_the_short_windows_first() {
-        let mut stats = Stats::new();
-        stats.add(0, playouts(100));
-        let seen = |now_ms| stats.windows(now_ms).map(|(_, counts)| counts.playouts);
+        let mut stats = Stats::new(0);
+        stats.record(0, &playouts(100));
+        let seen = |now_ms| stats.windows(now_ms).map(|span| span.counts.playouts);
         // Nothing is complete; then one step is; then a quarter of a second, whose second half was silent.
         assert_eq!(seen(124)[..3], [0, 0, 0]);
         assert_eq!(seen(125)[..3], [100, 0, 0]);
@@ -222,33 +490,52 @@ mod tests {
         assert_eq!(seen(1000)[..3], [0, 0, 0]);
         assert_eq!(seen(64_000)[9], 100);
         assert_eq!(seen(u64::MAX), [0; WINDOWS]);
+        assert_eq!(stats.recent(u64::MAX, 1000).counts, Counts::ZERO);
     }
 
     #[test]
     fn a_clock_set_back_loses_nothing() {
-        let mut stats = Stats::new();
-        stats.start_game();
-        stats.add(10_000, playouts(1));
-        stats.add(5_000, playouts(1));
-        assert_eq!(stats.windows(10_125)[0].1.playouts, 2);
+        let mut stats = Stats::new(10_000);
+        stats.record(10_000, &playouts(1));
+        stats.record(5_000, &playouts(1));
+        assert_eq!(stats.windows(10_125)[0].counts.playouts, 2);
+        assert_eq!(stats.game(5_000), Span { ms: 0, counts: playouts(2) });
     }
 
     quickcheck! {
-        /// Against a list of all samples: the window of length L shows the last complete [n·L, (n + 1)·L).
-        fn windows_agree_with_a_list(gaps: Vec<u16>) -> bool {
-            let (mut stats, mut samples, mut now) = (Stats::new(), Vec::new(), 0);
-            for (n, gap) in gaps.into_iter().enumerate() {
-                // Gaps of all sizes, some of them longer than the longest window.
-                now += if n % 7 == 0 { u64::from(gap) * 4 } else { u64::from(gap % 300) };
-                stats.add(now, playouts(n as u64 + 1));
-                samples.push((now, n as u64 + 1));
+        fn counts_are_joined_in_any_order(a: Counts, b: Counts, c: Counts) -> bool {
+            a.plus(&b).plus(&c) == c.plus(&a).plus(&b) && a.plus(&Counts::ZERO) == a && a + b == b.plus(&a)
+        }
+
+        /// Against a list of all samples: the window of length L shows the last complete [n·L, (n + 1)·L), and a recent
+        /// span all from its beginning on.
+        fn spans_agree_with_a_list(start_ms: u32, samples: Vec<Sample>, later_ms: u16, at_least_ms: u32) -> bool {
+            let mut now = u64::from(start_ms);
+            let (mut stats, mut naive, mut move_start) = (Stats::new(now), Naive(Vec::new()), now);
+            for (n, Sample { gap_ms, counts }) in samples.into_iter().enumerate() {
+                now += gap_ms;
+                // In the same millisecond a sample may be the last one of a move or the first one of the next.
+                if n % 5 == 4 && gap_ms > 0 {
+                    stats.start_move(now);
+                    move_start = now;
+                }
+                stats.record(now, &counts);
+                naive.0.push((now, counts));
             }
-            stats.windows(now).into_iter().all(|(length_ms, counts)| {
-                let length_ms = u64::from(length_ms);
-                let end = now / length_ms * length_ms;
-                let window = end.saturating_sub(length_ms)..end;
-                counts.playouts == samples.iter().filter(|(at, _)| window.contains(at)).map(|(_, n)| n).sum::<u64>()
-            })
+            now += u64::from(later_ms);
+            for span in stats.windows(now) {
+                let end = now / span.ms * span.ms;
+                assert_eq!(span.counts, naive.sum(end.saturating_sub(span.ms)..end), "{} ms", span.ms);
+            }
+            for at_least_ms in [0, 1, 100, 1000, 2000, u64::from(at_least_ms) % 70_000, 64_000] {
+                let recent = stats.recent(now, at_least_ms);
+                assert_eq!(recent.counts, naive.sum(now - recent.ms..now + 1), "{at_least_ms} ms");
+                let since_start = now - u64::from(start_ms);
+                let window = at_least_ms.max(1).div_ceil(STEP_MS).next_power_of_two().min(512) * STEP_MS;
+                assert!(recent.ms >= window.min(since_start) && recent.ms < 2 * window && recent.ms <= since_start);
+            }
+            stats.game(now).counts == naive.sum(0..now + 1)
+                && stats.current_move(now) == Span { ms: now - move_start, counts: naive.sum(move_start..now + 1) }
         }
     }
 }

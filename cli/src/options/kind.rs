@@ -218,8 +218,11 @@ impl Kind {
     /// What to do instead, where a value that comes after the start is too late.
     pub fn only_at_start(&self) -> Option<&'static str> {
         match self {
-            Kind::Text { effect, .. } => effect.instead(),
-            _ => None,
+            Kind::Text { effect, .. } | Kind::Choice { effect, .. } => effect.instead(),
+            Kind::Int { effect, .. } => effect.instead(),
+            Kind::Float { effect, .. } => effect.instead(),
+            Kind::Bool { effect, .. } => effect.instead(),
+            Kind::Button => None,
         }
     }
 

@@ -172,7 +172,7 @@ const PROGRAM: &[Opt] = &[
         "ConfigFile",
         "config",
         "",
-        "Read flags from this file, one a line. The command line counts for more.",
+        "Read flags from this file at the start, one a line. The command line counts for more.",
         AtStart("a configuration file is read at the start only (--config=FILE)"),
     )
     .short('c'),
