@@ -30,11 +30,7 @@ impl Memory {
         let each = (NODE_BYTES + entry) as f64 + WORDS_PER_NODE * 4.0;
         let nodes = ((bytes as f64 / each) as usize).max(LEAST_NODES);
         let words = (nodes as f64 * WORDS_PER_NODE) as usize;
-        Some(Self {
-            nodes: zeroed(nodes)?,
-            words: zeroed(words)?,
-            graph: zeroed(if graph { nodes } else { 0 })?,
-        })
+        Some(Self { nodes: zeroed(nodes)?, words: zeroed(words)?, graph: zeroed(if graph { nodes } else { 0 })? })
     }
 
     /// An empty tree, or graph, in this memory.

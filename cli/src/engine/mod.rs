@@ -28,10 +28,10 @@ pub use settings::{BackendKind, EvaluatorSettings, Settings, Weights};
 
 use control::Control;
 use oncilla_chess::History;
+use searcher::{Command, Searcher};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use searcher::{Command, Searcher};
 
 /// The search in the tree that this program uses.
 pub type Search<'m> = oncilla_core::search::Search<oncilla_core::tree::Tree<'m>>;

@@ -270,7 +270,10 @@ impl Watch<'_, '_, '_> {
             let done = self.shared.tally().counts.playouts - before;
             // A young tree is looked at after every batch.
             let enough = done >= LOOK_PLAYOUTS.min(before) || begun.elapsed() >= LOOK_TIME;
-            if enough || self.shared.is_halted() || time.nodes_wanted(&self.shared.search(), &self.shared.tally().counts) == 0 {
+            if enough
+                || self.shared.is_halted()
+                || time.nodes_wanted(&self.shared.search(), &self.shared.tally().counts) == 0
+            {
                 return;
             }
         }

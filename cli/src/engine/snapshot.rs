@@ -138,14 +138,12 @@ impl Snapshot {
 
     /// The end of the search.
     pub fn done(&self, search: &Search<'_>) -> Done {
-        let Some(best) = search.edge_to_play(self.ply) else { return Done { best: None, ponder: None, stats: Vec::new() } };
+        let Some(best) = search.edge_to_play(self.ply) else {
+            return Done { best: None, ponder: None, stats: Vec::new() };
+        };
         let mut pv = FixedVec::<Move, 2>::new();
         search.pv(&best, pv.as_mut_view());
-        Done {
-            best: self.mv(&best),
-            ponder: pv.get(1).map(|mv| unpack(mv.0)),
-            stats: self.stats(search),
-        }
+        Done { best: self.mv(&best), ponder: pv.get(1).map(|mv| unpack(mv.0)), stats: self.stats(search) }
     }
 
     fn stats(&self, search: &Search<'_>) -> Vec<MoveStats> {
@@ -178,7 +176,9 @@ impl Snapshot {
                 }
             })
             .collect();
-        all.sort_by(|a, b| a.n.cmp(&b.n).then_with(|| (a.q + a.u.unwrap_or(0.0)).total_cmp(&(b.q + b.u.unwrap_or(0.0)))));
+        all.sort_by(|a, b| {
+            a.n.cmp(&b.n).then_with(|| (a.q + a.u.unwrap_or(0.0)).total_cmp(&(b.q + b.u.unwrap_or(0.0))))
+        });
         all.push(MoveStats {
             mv: None,
             index: root.edge_count(),

@@ -5,12 +5,12 @@ use super::limits::Go;
 use super::settings::Settings;
 use oncilla_chess::{History, pack};
 use oncilla_core::Move;
+use oncilla_core::repository::{Bound, Bounds};
 use oncilla_core::stats::Counts;
 use oncilla_core::stop::{
     DepthLimit, Limits, MateLimit, NodeLimit, Outcome, PlayoutLimit, Progress, Root, RootEdge, SmartPruning, TimeLimit,
 };
 use oncilla_core::time::{Clock, Smooth};
-use oncilla_core::repository::{Bound, Bounds};
 use std::time::Instant;
 
 /// The time manager of a game.
@@ -71,7 +71,13 @@ impl MoveTime {
     }
 
     /// Starts the clock of a move that is not, or no longer, pondered.
-    pub fn start_if_due(&mut self, manager: &mut TimeManager, ponder_hit: Option<Instant>, nodes: u32, counts: &Counts) {
+    pub fn start_if_due(
+        &mut self,
+        manager: &mut TimeManager,
+        ponder_hit: Option<Instant>,
+        nodes: u32,
+        counts: &Counts,
+    ) {
         if self.started || (self.waits_for_ponder_hit && ponder_hit.is_none()) {
             return;
         }
@@ -90,7 +96,13 @@ impl MoveTime {
     }
 
     /// Whether a limit is reached. Tells the time manager and the root's choice how it stands.
-    pub fn is_over(&mut self, manager: &mut TimeManager, search: &Search<'_>, counts: &Counts, mate_in: Option<i32>) -> bool {
+    pub fn is_over(
+        &mut self,
+        manager: &mut TimeManager,
+        search: &Search<'_>,
+        counts: &Counts,
+        mate_in: Option<i32>,
+    ) -> bool {
         if !self.started {
             return false;
         }
@@ -135,8 +147,7 @@ impl MoveTime {
     /// Playouts that a limit still leaves.
     pub fn nodes_wanted(&self, search: &Search<'_>, counts: &Counts) -> u64 {
         let nodes = self.limits.nodes.map_or(u64::MAX, |NodeLimit(n)| n.saturating_sub(search.nodes().into()));
-        let playouts =
-            self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(counts.playouts));
+        let playouts = self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(counts.playouts));
         nodes.min(playouts)
     }
 

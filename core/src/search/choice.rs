@@ -101,7 +101,9 @@ impl<R: Repository> Search<R> {
         }
         let best = self.best_edge()?;
         match params.final_choice {
-            FinalChoice::Lcb(lcb) if certainty(&best) == Certainty::Open => Some(self.best_by_bound(&lcb).unwrap_or(best)),
+            FinalChoice::Lcb(lcb) if certainty(&best) == Certainty::Open => {
+                Some(self.best_by_bound(&lcb).unwrap_or(best))
+            }
             _ => Some(best),
         }
     }

@@ -51,7 +51,7 @@ impl<'m> Graph<'m> {
     fn head(&self, key: u64) -> &AtomicU32 {
         // The high half, so that keys which differ in their low bits alone spread too.
         let spread = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        self.word((spread * self.entries.len() as u64 >> 32) as u32, HEAD)
+        self.word(((spread * self.entries.len() as u64) >> 32) as u32, HEAD)
     }
 
     fn key(&self, slot: u32) -> u64 {

@@ -93,7 +93,7 @@ mod tests {
             let visit = Visit {
                 n,
                 in_flight: flying % (Visit::MOST_IN_FLIGHT + 1),
-                value: (state % 3 == 0).then(|| EdgeValue::of_child(at_child)),
+                value: (state.is_multiple_of(3)).then(|| EdgeValue::of_child(at_child)),
                 prior,
                 mv: if state % 3 == 1 { Naming::Index(mv % 1024) } else { Naming::Named(Move(mv)) },
             };

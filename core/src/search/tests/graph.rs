@@ -162,14 +162,14 @@ impl Evaluator for TwoWays {
         }
     }
 
-    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+    fn evaluate(&mut self, mut line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
         let plies = line.len();
         let verdict = match plies {
             3.. => Verdict::Terminal(Value { m: 3.0, ..Value::DRAW }, Ending::TwoFold),
             _ => Verdict::Position(Value { wl: 0.25, d: 0.0, m: 0.0 }),
         };
         policy.extend(core::iter::repeat_n(0.0, if plies == 0 { 2 } else { 1 }));
-        let key = if plies == 1 { line.last().unwrap().0.into() } else { 100 + plies as u64 };
+        let key = if plies == 1 { line.next_back().unwrap().0.into() } else { 100 + plies as u64 };
         Ok(Answer { key, verdict })
     }
 }
