@@ -1,19 +1,20 @@
 //! What a playout costs in chess: the way to a leaf, its legal moves, whether the game is over there, its key.
 //!
-//! A search keeps an edge as the index of a move among the legal moves of its position. A playout pushes the moves of
-//! the visited edges from the root, generates the legal moves of the last position to name one more, pushes it,
-//! generates the legal moves of the leaf, asks whether it is terminal and for its key, and goes back to the root.
-//! That is done here on a fixed pseudo-random set of lines, without a search. For counts of instructions, run it with
-//! two numbers of rounds and divide the difference by that of the playouts:
+//! A search keeps an edge as the index of a move among the legal moves of its position. A playout replays the moves of
+//! the visited edges from the root, names one more legal move by its index, pushes it, generates the legal moves of the
+//! leaf, and asks whether it is terminal and for its key. That is done here on a fixed pseudo-random set of lines,
+//! without a search. Instructions are counted by
 //!
-//! `valgrind --tool=callgrind target/release/examples/replay ROUNDS [uniform|skewed]`
+//! `valgrind --tool=callgrind --toggle-collect='replay::replay*' target/release/examples/replay ROUNDS [uniform|skewed]`
+//!
+//! and divided by the playouts that the program prints.
 //!
 //! Lines are `uniform` (any move at each ply) or `skewed` (early ones of a list more often, so that playouts share
 //! beginnings as those of a search do).
 
 use std::time::Instant;
 
-use oncilla_chess::{History, Move, MoveList, Terminal};
+use oncilla_chess::{History, MoveList, Terminal, pack};
 
 /// Plies of a line.
 const PLIES: usize = 5;
@@ -29,10 +30,10 @@ const ROOTS: [(&str, &str); 4] = [
     ("8/5pk1/6p1/7p/3R4/6PP/r4PK1/8 w - - 4 40", "d4d5 a2a4 d5d8 a4a5 d8d7 a5a4 d7d8 a4a5 d8c8 a5a4"),
 ];
 
-/// A root and the ways to the leaves: moves of visited edges, then the index of one more.
+/// A root and the ways to the leaves: packed moves of visited edges, then the index of one more.
 struct Root {
     history: History,
-    lines: Vec<([Move; PLIES - 1], usize)>,
+    lines: Vec<([u16; PLIES - 1], usize)>,
 }
 
 /// Xorshift64: the lines must be the same everywhere.
@@ -66,7 +67,7 @@ fn root(fen: &str, moves: &str, skewed: bool, random: &mut Random) -> Root {
 }
 
 /// A line below `history`, unless the game ends before its last move.
-fn line(mut history: History, skewed: bool, random: &mut Random) -> Option<([Move; PLIES - 1], usize)> {
+fn line(mut history: History, skewed: bool, random: &mut Random) -> Option<([u16; PLIES - 1], usize)> {
     let mut moves = MoveList::new();
     let mut played = Vec::new();
     loop {
@@ -78,28 +79,26 @@ fn line(mut history: History, skewed: bool, random: &mut Random) -> Option<([Mov
         if let Ok(played) = played.as_slice().try_into() {
             return Some((played, index));
         }
-        played.push(moves[index]);
+        played.push(pack(moves[index]));
         history.push(moves[index]);
     }
 }
 
-/// Goes to the leaf of each line and back. Never inlined, so that a profiler can be told to look at nothing else.
+/// Goes to the leaf of each line. Never inlined, so that a profiler can be told to look at nothing else.
 #[inline(never)]
 fn replay(root: &mut Root, moves: &mut MoveList) -> u64 {
     let mut sum = 0u64;
     let len = root.history.len();
     for (played, index) in &root.lines {
-        for &mv in played {
-            root.history.push(mv);
-        }
-        root.history.legal_moves(moves);
-        root.history.push(moves[*index]);
+        root.history.replay(len, played.iter().copied());
+        let Some(last) = root.history.nth_legal_move(*index) else { continue };
+        root.history.push(last);
         root.history.legal_moves(moves);
         let terminal = root.history.terminal_given_moves(!moves.is_empty(), PLIES, true);
-        sum = sum.rotate_left(1) ^ root.history.key() ^ moves.len() as u64;
+        sum = sum.rotate_left(1) ^ root.history.graph_key() ^ moves.len() as u64;
         sum += u64::from(terminal.is_some_and(Terminal::is_draw));
-        root.history.truncate(len);
     }
+    root.history.truncate(len);
     sum
 }
 
