@@ -3,9 +3,11 @@
 use core::fmt;
 
 use cozy_chess::{Board, Color, File, Move, Piece, Rank, Square, get_pawn_attacks};
-use heapless::{Deque, Vec};
+use heapless::Vec;
 
 use crate::fen::{self, FenError};
+use crate::move_list::MoveList;
+use crate::movegen::{self, Nth};
 use crate::moves::{pack, unpack};
 
 /// Earlier positions that can still matter to the last one.
@@ -14,11 +16,8 @@ use crate::moves::{pack, unpack};
 /// r = 100 the game is drawn. Networks look back seven positions, or along those same r.
 pub const MIN_CAP: usize = 100;
 
-/// The default capacity of a [`History`]: [`MIN_CAP`] and a search of 412 plies below the root, in 56 KiB.
+/// The default capacity of a [`History`]: [`MIN_CAP`] and a search of 412 plies below the root, in 64 KiB.
 pub const DEFAULT_CAP: usize = 512;
-
-/// Room for the legal moves of any position that chess can reach: 218 is the most there are.
-pub type MoveList = Vec<Move, 256>;
 
 /// A position with what the rules count along the way to it.
 #[derive(Clone, Debug)]
@@ -30,6 +29,10 @@ pub struct Position {
     repetitions: u8,
     /// Packed; 0, which no move packs to, in a start position.
     last_move: u16,
+    /// Equal for positions that repeat each other: pieces, side to move, castling rights, en-passant flag.
+    identity: u64,
+    /// Digest of the earlier positions that a later one could repeat; see [`History::graph_key`].
+    past: u64,
 }
 
 impl Position {
@@ -67,6 +70,27 @@ impl Position {
         (self.last_move != 0).then(|| unpack(self.last_move))
     }
 
+    fn new(setup: fen::Setup) -> Self {
+        let fen::Setup { board, en_passant, rule50, .. } = setup;
+        let identity = identity(&board, en_passant);
+        Position { board, en_passant, rule50, cycle_length: 0, repetitions: 0, last_move: 0, identity, past: 0 }
+    }
+
+    /// Becomes the position after a legal move. Repetitions are left at 0: they are a matter of the whole game.
+    fn play(&mut self, mv: Move) {
+        let left = scatter(self.identity.wrapping_add(self.repetitions.into()));
+        let rights = castle_rights(&self.board);
+        self.board.play_unchecked(mv);
+        self.en_passant = self.board.en_passant().filter(|&file| !capturers(&self.board, file).is_empty());
+        let zeroing = self.board.halfmove_clock() == 0;
+        self.rule50 = if zeroing { 0 } else { self.rule50.saturating_add(1) };
+        let irreversible = zeroing || castle_rights(&self.board) != rights;
+        self.past = if irreversible { 0 } else { self.past ^ left };
+        self.identity = identity(&self.board, self.en_passant);
+        (self.repetitions, self.cycle_length) = (0, 0);
+        self.last_move = pack(mv);
+    }
+
     /// The file on which a pawn can really be captured en passant.
     fn playable_en_passant(&self) -> Option<File> {
         let file = self.en_passant?;
@@ -81,12 +105,24 @@ impl Position {
     /// Same pieces, side to move, castling rights and en-passant flag.
     fn occurs_again_in(&self, other: &Position) -> bool {
         let (a, b) = (&self.board, &other.board);
-        a.hash_without_ep() == b.hash_without_ep()
+        self.identity == other.identity
             && self.en_passant == other.en_passant
             && a.side_to_move() == b.side_to_move()
             && Color::ALL.iter().all(|&c| a.colors(c) == b.colors(c) && a.castle_rights(c) == b.castle_rights(c))
             && Piece::ALL.iter().all(|&p| a.pieces(p) == b.pieces(p))
     }
+}
+
+/// The castling rights of both sides as one number: the files of the rooks, 8 where there is no right.
+fn castle_rights(board: &Board) -> u32 {
+    let file = |file: Option<File>| file.map_or(8, |file| file as u8);
+    let [white, black] = Color::ALL.map(|color| board.castle_rights(color));
+    u32::from_le_bytes([file(white.short), file(white.long), file(black.short), file(black.long)])
+}
+
+/// The hash of what must be equal in positions that repeat each other.
+fn identity(board: &Board, en_passant: Option<File>) -> u64 {
+    board.hash_without_ep() ^ en_passant.map_or(0, |file| scatter(1 << 32 | file as u64))
 }
 
 /// The mover's pawns beside a pawn that has just made a double step on `file`.
@@ -115,7 +151,7 @@ fn capturers(board: &Board, file: File) -> cozy_chess::BitBoard {
 /// ```
 #[derive(Clone, Debug)]
 pub struct History<const CAP: usize = DEFAULT_CAP> {
-    earlier: Deque<Position, CAP>,
+    earlier: Vec<Position, CAP>,
     last: Position,
     forgotten: usize,
     start_ply: u32,
@@ -144,16 +180,10 @@ impl<const CAP: usize> History<CAP> {
 
     fn starting_from(setup: fen::Setup) -> Self {
         const { assert!(CAP >= MIN_CAP, "a History holds at least MIN_CAP earlier positions") };
-        let last = Position {
-            board: setup.board,
-            en_passant: setup.en_passant,
-            rule50: setup.rule50,
-            cycle_length: 0,
-            repetitions: 0,
-            last_move: 0,
-        };
+        let start_ply = setup.ply;
+        let last = Position::new(setup);
         let standard_start = last.en_passant.is_none() && last.board.same_position(&Board::startpos());
-        History { earlier: Deque::new(), last, forgotten: 0, start_ply: setup.ply, standard_start }
+        History { earlier: Vec::new(), last, forgotten: 0, start_ply, standard_start }
     }
 
     /// Plays a legal move.
@@ -162,13 +192,8 @@ impl<const CAP: usize> History<CAP> {
     /// May panic on an illegal move, and certainly does in a debug build; [`History::try_push`] asks first.
     pub fn push(&mut self, mv: Move) {
         debug_assert!(self.last.board.is_legal(mv), "illegal move {mv} in {}", self.last.board);
-        let mut board = self.last.board.clone();
-        board.play_unchecked(mv);
-        let en_passant = board.en_passant().filter(|&file| !capturers(&board, file).is_empty());
-        let zeroing = board.halfmove_clock() == 0;
-        let rule50 = if zeroing { 0 } else { self.last.rule50.saturating_add(1) };
-        let next = Position { board, en_passant, rule50, cycle_length: 0, repetitions: 0, last_move: pack(mv) };
-        self.remember(next);
+        self.remember_last();
+        self.last.play(mv);
         (self.last.repetitions, self.last.cycle_length) = self.count_repetitions();
     }
 
@@ -184,41 +209,35 @@ impl<const CAP: usize> History<CAP> {
         Ok(())
     }
 
-    /// Makes `next` the last position, forgetting the oldest if there is no room.
-    fn remember(&mut self, next: Position) {
+    /// Puts the last position among the earlier ones, forgetting the oldest if there is no room.
+    fn remember_last(&mut self) {
         if self.earlier.is_full() {
-            self.earlier.pop_front();
+            // All others move. Room made below the root of a search is there for its whole rest.
+            self.earlier.remove(0);
             self.forgotten += 1;
         }
-        let previous = core::mem::replace(&mut self.last, next);
-        let pushed = self.earlier.push_back(previous);
+        let pushed = self.earlier.push(self.last.clone());
         debug_assert!(pushed.is_ok(), "room was made");
     }
 
     /// Repetitions and cycle length of the last position: one more than its latest equal had.
     ///
-    /// Only positions at even distance have the same side to move. No equal can lie beyond the last pawn move or
-    /// capture; an earlier position with fewer than two reversible plies behind it ends the search for one.
+    /// Only positions at even distance have the same side to move, and no equal lies beyond the last pawn move or
+    /// capture.
     fn count_repetitions(&self) -> (u8, u16) {
-        let mut distance = 4;
-        if self.last.rule50 < 4 {
-            return (0, 0);
-        }
-        while let Some(position) = self.back(distance) {
-            if position.occurs_again_in(&self.last) {
-                return (position.repetitions.saturating_add(1), distance as u16);
-            }
-            if position.rule50 < 2 {
-                break;
-            }
-            distance += 2;
-        }
-        (0, 0)
+        let reach = usize::from(self.last.rule50).min(self.earlier.len());
+        let reversible = &self.earlier[self.earlier.len() - reach..];
+        let equal =
+            reversible.iter().rev().skip(3).step_by(2).position(|position| position.occurs_again_in(&self.last));
+        equal.map_or((0, 0), |nth| {
+            let distance = 4 + 2 * nth;
+            (reversible[reach - distance].repetitions.saturating_add(1), distance as u16)
+        })
     }
 
     /// Takes the last move back. False, and no change, if the position before it was never there or is forgotten.
     pub fn pop(&mut self) -> bool {
-        match self.earlier.pop_back() {
+        match self.earlier.pop() {
             Some(position) => {
                 self.last = position;
                 true
@@ -233,10 +252,47 @@ impl<const CAP: usize> History<CAP> {
         if len > self.len() || len <= self.forgotten {
             return false;
         }
-        while self.len() > len {
-            self.pop();
+        if len < self.len() {
+            let at = len - self.forgotten - 1;
+            self.last = self.earlier[at].clone();
+            self.earlier.truncate(at);
         }
         true
+    }
+
+    /// Takes moves back until `len` positions are left, and plays `moves` ([packed](pack)) from there: the way of a
+    /// search to its next position. What the game shares with that way already is left as it stands.
+    ///
+    /// False, and no change, where [`History::truncate`] says so.
+    ///
+    /// ```
+    /// use oncilla_chess::{History, pack};
+    /// let mut history: History = History::startpos();
+    /// let way = ["e2e4", "e7e5", "g1f3"].map(|text| pack(text.parse().unwrap()));
+    /// assert!(history.replay(1, way));
+    /// assert!(history.replay(1, way[..2].iter().copied()));
+    /// assert_eq!(history.len(), 3);
+    /// ```
+    ///
+    /// # Panics
+    /// As [`History::push`], on an illegal move.
+    pub fn replay(&mut self, len: usize, moves: impl IntoIterator<Item = u16>) -> bool {
+        if len > self.len() || len <= self.forgotten {
+            return false;
+        }
+        let mut moves = moves.into_iter().peekable();
+        let mut shared = len;
+        while shared < self.len() && moves.next_if_eq(&self.position(shared).last_move).is_some() {
+            shared += 1;
+        }
+        self.truncate(shared);
+        moves.for_each(|mv| self.push(unpack(mv)));
+        true
+    }
+
+    /// The position after `plies` moves, which must be held.
+    fn position(&self, plies: usize) -> &Position {
+        self.earlier.get(plies - self.forgotten).unwrap_or(&self.last)
     }
 
     /// Positions from the start position to the last, both included, and those forgotten too.
@@ -260,7 +316,7 @@ impl<const CAP: usize> History<CAP> {
 
     /// The start position, unless it is forgotten.
     pub fn start(&self) -> Option<&Position> {
-        (self.forgotten == 0).then(|| self.earlier.front().unwrap_or(&self.last))
+        (self.forgotten == 0).then(|| self.earlier.first().unwrap_or(&self.last))
     }
 
     /// Whether the game began with the standard start position, whatever its counters.
@@ -298,16 +354,31 @@ impl<const CAP: usize> History<CAP> {
         self.start_ply.saturating_add(self.len() as u32 - 1)
     }
 
-    /// The legal moves of the last position, in no particular but always the same order. Clears `moves` first.
+    /// The legal moves of the last position. Clears `moves` first.
+    ///
+    /// Their order depends on the position alone. First the pawns that are not pinned: one step, two steps, captures
+    /// towards the a-file, captures towards the h-file, each by the square they reach (a1, b1, …, h8; promotions last,
+    /// to knight, bishop, rook, queen). The same for each pinned pawn, and en passant. Then knights, bishops, rooks,
+    /// queens and the king, each by the square they leave, then by the one they reach; castling long and short last.
     pub fn legal_moves(&self, moves: &mut MoveList) {
         moves.clear();
-        self.last.board.generate_moves(|piece_moves| {
-            for mv in piece_moves {
-                let pushed = moves.push(mv);
-                debug_assert!(pushed.is_ok(), "FENs are held to what a game can reach, where 218 moves are the most");
-            }
-            false
-        });
+        movegen::generate(&self.last.board, moves);
+    }
+
+    /// The move at `index` in the list of [`History::legal_moves`], for less than the list costs.
+    ///
+    /// ```
+    /// use oncilla_chess::{History, MoveList};
+    /// let history: History = History::startpos();
+    /// let mut moves = MoveList::new();
+    /// history.legal_moves(&mut moves);
+    /// assert_eq!(history.nth_legal_move(7), Some(moves[7]));
+    /// assert_eq!(history.nth_legal_move(20), None);
+    /// ```
+    pub fn nth_legal_move(&self, index: usize) -> Option<Move> {
+        let mut nth = Nth::new(index);
+        movegen::generate(&self.last.board, &mut nth);
+        nth.found
     }
 
     /// A 64-bit key of the last position for a search that is a graph.
@@ -320,6 +391,22 @@ impl<const CAP: usize> History<CAP> {
         let en_passant = last.playable_en_passant().map_or(0, |file| file as u64 + 1);
         let counters = u64::from(last.rule50) | u64::from(last.repetitions.min(2)) << 16 | en_passant << 24;
         last.board.hash_without_ep() ^ scatter(counters)
+    }
+
+    /// A 64-bit key under which two games may share a node of a search graph.
+    ///
+    /// Equal where the last positions are equal (pieces, side to move, castling rights, en-passant flag), the rule-50
+    /// count and the repetitions too, and the positions since the last irreversible move are the same in any order,
+    /// each as often. So whatever is played from there on is a draw by repetition or by rule 50 in both games or in
+    /// neither: a draw is a property of the node. A capture, a pawn move and the loss of a castling right are
+    /// irreversible. Games that began with the same position and the same counters are meant; along one game no key
+    /// comes twice.
+    ///
+    /// The en-passant flag is that of [`Position::en_passant`], as for repetitions.
+    pub fn graph_key(&self) -> u64 {
+        let last = &self.last;
+        let counters = u64::from(last.rule50) | u64::from(last.repetitions) << 16;
+        last.identity ^ scatter(counters) ^ last.past
     }
 }
 
@@ -406,7 +493,7 @@ mod tests {
     #[test]
     fn the_default_history_is_as_large_as_it_says() {
         let size = size_of::<History>();
-        assert!(size / 1024 == 56, "{size} bytes");
+        assert!(size / 1024 == 64, "{size} bytes");
     }
 
     #[test]

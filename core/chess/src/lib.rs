@@ -38,6 +38,8 @@
 
 mod fen;
 mod history;
+mod move_list;
+mod movegen;
 mod moves;
 pub mod notation;
 pub mod planes;
@@ -47,7 +49,8 @@ mod transform;
 
 pub use cozy_chess::{self, Board, Color, File, Move, Piece, Rank, Square};
 pub use fen::{FenError, FenField, FenText};
-pub use history::{DEFAULT_CAP, History, IllegalMove, MIN_CAP, MoveList, Position};
+pub use history::{DEFAULT_CAP, History, IllegalMove, MIN_CAP, Position};
+pub use move_list::MoveList;
 pub use moves::{pack, unpack};
 pub use terminal::Terminal;
 pub use transform::Transform;

@@ -3,6 +3,7 @@
 use cozy_chess::{BitBoard, Board, Piece};
 
 use crate::history::{History, Position};
+use crate::movegen::{self, Any};
 
 /// Why nothing is left to search below a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +48,7 @@ impl<const CAP: usize> History<CAP> {
     /// # Ok::<(), oncilla_chess::FenError>(())
     /// ```
     pub fn terminal(&self, plies_from_root: usize, two_fold_draws: bool) -> Option<Terminal> {
-        let has_moves = self.board().generate_moves(|_| true);
+        let has_moves = movegen::generate(self.board(), &mut Any);
         self.terminal_given_moves(has_moves, plies_from_root, two_fold_draws)
     }
 

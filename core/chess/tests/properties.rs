@@ -80,7 +80,7 @@ fn snapshot<const CAP: usize>(history: &History<CAP>) -> impl PartialEq + std::f
     let mut planes = Planes::default();
     encode(history, InputFormat::Classical112, HistoryFill::FenOnly, &mut planes);
     let counters = (history.len(), history.ply(), history.rule50(), history.repetitions(), history.cycle_length());
-    (history.to_fen(true), history.key(), counters, planes)
+    (history.to_fen(true), (history.key(), history.graph_key()), counters, planes)
 }
 
 /// Pieces, side to move, castling rights: the first three fields of a FEN.
@@ -122,6 +122,78 @@ fn pop_and_truncate_undo_push() {
 }
 
 #[test]
+fn replay_is_truncate_and_push() {
+    fn property(game: Game, root: usize, cuts: Vec<(usize, u8)>) -> bool {
+        let moves = game.moves();
+        let root = root % (moves.len() + 1);
+        let mut replayed = game.start::<MOST_PLIES>();
+        moves[..root].iter().for_each(|&mv| replayed.push(mv));
+        let mut pushed = replayed.clone();
+        for (cut, choice) in cuts {
+            // The game as far as a cut, and a move of its own from there.
+            let mut way = moves[root..root + cut % (moves.len() - root + 1)].to_vec();
+            assert!(pushed.truncate(root + 1));
+            way.iter().for_each(|&mv| pushed.push(mv));
+            let own = pushed.nth_legal_move(usize::from(choice) % legal(&pushed).len().max(1));
+            own.into_iter().for_each(|mv| pushed.push(mv));
+            way.extend(own);
+            assert!(replayed.replay(root + 1, way.iter().map(|&mv| pack(mv))));
+            assert_eq!(snapshot(&replayed), snapshot(&pushed));
+            assert_eq!(replayed.last().last_move(), pushed.last().last_move());
+        }
+        let before = snapshot(&replayed);
+        assert!(!replayed.replay(0, []) && !replayed.replay(replayed.len() + 1, []));
+        assert_eq!(snapshot(&replayed), before);
+        true
+    }
+    QuickCheck::new().tests(300).quickcheck(property as fn(Game, usize, Vec<(usize, u8)>) -> bool);
+}
+
+#[test]
+fn legal_moves_are_those_of_cozy_chess_and_nth_is_their_index() {
+    fn property(game: Game) -> bool {
+        let mut history = game.start::<MIN_CAP>();
+        let visit = |history: &History<MIN_CAP>| {
+            let ours = legal(history);
+            let mut theirs = Vec::new();
+            history.board().generate_moves(|moves| {
+                theirs.extend(moves);
+                false
+            });
+            let (as_set, theirs): (HashSet<_>, HashSet<_>) = (ours.iter().collect(), theirs.iter().collect());
+            assert_eq!(as_set, theirs, "{}", history.to_fen(true));
+            assert_eq!(as_set.len(), ours.len(), "a move comes twice: {}", history.to_fen(true));
+            for (index, &mv) in ours.iter().enumerate() {
+                assert_eq!(history.nth_legal_move(index), Some(mv));
+            }
+            assert_eq!(history.nth_legal_move(ours.len()), None);
+            assert_eq!(history.terminal(0, true).is_some(), ours.is_empty());
+        };
+        visit(&history);
+        for mv in game.moves() {
+            history.push(mv);
+            visit(&history);
+        }
+        true
+    }
+    check(property);
+}
+
+#[test]
+fn graph_keys_never_come_twice_along_a_game() {
+    fn property(game: Game) -> bool {
+        let mut history = game.start::<MIN_CAP>();
+        let mut seen = HashSet::from([history.graph_key()]);
+        for mv in game.moves() {
+            history.push(mv);
+            assert!(seen.insert(history.graph_key()), "{}", history.to_fen(true));
+        }
+        true
+    }
+    check(property);
+}
+
+#[test]
 fn keys_are_equal_where_the_position_is_and_nowhere_else() {
     fn property(game: Game) -> bool {
         let mut history = game.start::<MIN_CAP>();
@@ -135,7 +207,7 @@ fn keys_are_equal_where_the_position_is_and_nowhere_else() {
         visit(&history);
         for mv in game.moves() {
             // Neighbours by one move are the positions that are most alike.
-            for other in legal(&history) {
+            for &other in &legal(&history) {
                 history.push(other);
                 visit(&history);
                 history.pop();
