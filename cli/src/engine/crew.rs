@@ -1,7 +1,12 @@
 //! The threads that do a search's playouts.
 
-use super::playouts::{Playouts, Step};
+use super::evaluator::Evaluator;
+use super::leaf::Rules;
+use super::pipeline::{self, Queues};
+use super::playouts::{Playouts, Step, batch_size};
+use super::settings::{Settings, Workers};
 use super::shared::Shared;
+use oncilla_chess::History;
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 
@@ -18,20 +23,33 @@ pub enum Crew {
     One(Box<Playouts>),
     /// Threads of their own, each of which takes all roles: it gathers, evaluates and brings back.
     Many,
+    /// Threads of their own with one role each.
+    Roles,
 }
 
 impl Crew {
-    /// Starts `threads` workers. Where the system has no thread left, there are fewer.
-    pub fn hire<'scope, 'env, 's, 'm>(
+    /// The queues that the threads of a search need, if each has one role.
+    pub fn queues(settings: &Settings, evaluator: &Evaluator) -> Option<Queues> {
+        let Workers { gather, eval, backprop, .. } = settings.workers;
+        (gather + eval + backprop > 0).then(|| Queues::new(batch_size(settings, evaluator), eval))
+    }
+
+    /// Starts the threads that the settings ask for. Where the system has none left, this one does the work.
+    pub fn hire<'scope, 'env, 's: 'env, 'm: 'env>(
         scope: &'scope Scope<'scope, 'env>,
         shared: &'env Shared<'s, 'm>,
-        threads: usize,
-        playouts: impl Fn() -> Playouts,
-    ) -> Self
-    where
-        's: 'env,
-        'm: 'env,
-    {
+        settings: &Settings,
+        rules: &Rules,
+        position: &History,
+    ) -> Self {
+        if shared.queues().is_some() {
+            if !pipeline::start(scope, shared, settings, rules, position) {
+                shared.halt(Some("the system has no thread left for each role".to_string()));
+            }
+            return Self::Roles;
+        }
+        let playouts = || Playouts::new(settings, shared.evaluator, rules.clone(), position);
+        let threads = settings.workers.all;
         if threads <= 1 {
             return Self::One(Box::new(playouts()));
         }
@@ -49,16 +67,18 @@ impl Crew {
     /// # Errors
     /// As [`Playouts::step`].
     pub fn advance(&mut self, shared: &Shared<'_, '_>, wanted: u64) -> Result<(), String> {
-        match self {
-            Self::One(playouts) => match playouts.step(shared, wanted)? {
+        if let Self::One(playouts) = self {
+            match playouts.step(shared, wanted)? {
                 Step::Progress(_) => {}
                 Step::Crowded => return Err("the tree's memory is too small for a single line".to_string()),
                 Step::NothingToDo => shared.halt(None),
-            },
-            Self::Many => {
-                shared.allow(shared.tally().counts.playouts.saturating_add(wanted));
-                shared.wait(TICK);
             }
+            return Ok(());
+        }
+        shared.allow(shared.counts().playouts.saturating_add(wanted));
+        shared.wait(TICK);
+        if let Some(queues) = shared.queues() {
+            queues.adjust(&shared.counts());
         }
         Ok(())
     }

@@ -52,6 +52,14 @@ fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Option<Box<[T]>> {
     Some(zeroed_slice_box(len))
 }
 
+/// Bytes of memory that the process has now; `None` where the system does not say.
+pub fn resident_bytes() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: usize = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

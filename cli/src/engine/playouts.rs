@@ -2,20 +2,18 @@
 
 use super::Search;
 use super::evaluator::{Batch, Evaluator};
+use super::leaf::{Leaf, LeafReader, Rules};
 use super::settings::Settings;
-use super::shared::{Shared, Tally};
-use oncilla_chess::{History, MoveList, Terminal, pack, unpack};
-use oncilla_core::Move;
-use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
+use super::shared::Shared;
+use oncilla_chess::History;
+use oncilla_core::evaluate::{Answer, Verdict};
 use oncilla_core::formula::collisions::Collisions;
 use oncilla_core::search::{Event, Gathered, Refused};
+use oncilla_core::stats::Counts;
 
 /// The events of one worker, reused from batch to batch.
 pub struct Playouts {
-    /// The root's game; moves are pushed for a leaf and taken back.
-    history: Box<History>,
-    root_len: usize,
-    two_fold_draws: bool,
+    reader: LeafReader,
     /// Collisions after which a batch is evaluated although it is not full.
     allowed: Collisions,
     batch: usize,
@@ -26,8 +24,7 @@ pub struct Playouts {
     collisions: Vec<Box<Event>>,
     spare: Vec<Box<Event>>,
     positions: Batch,
-    moves: MoveList,
-    tally: Tally,
+    counts: Counts,
 }
 
 /// What a batch came to.
@@ -44,23 +41,25 @@ pub enum Step {
 /// clock is looked at, even if the batch is not full.
 const KNOWN_PER_LEAF: usize = 4;
 
+/// Positions that are evaluated together at most.
+pub fn batch_size(settings: &Settings, evaluator: &Evaluator) -> usize {
+    let wanted = if settings.minibatch == 0 { evaluator.preferred_batch() } else { settings.minibatch };
+    wanted.clamp(1, evaluator.max_batch())
+}
+
 impl Playouts {
     /// For a search below `position`.
-    pub fn new(settings: &Settings, evaluator: &Evaluator, position: &History) -> Self {
-        let wanted = if settings.minibatch == 0 { evaluator.preferred_batch() } else { settings.minibatch };
+    pub fn new(settings: &Settings, evaluator: &Evaluator, rules: Rules, position: &History) -> Self {
         Self {
-            history: Box::new(position.clone()),
-            root_len: position.len(),
-            two_fold_draws: settings.two_fold_draws,
+            reader: LeafReader::new(rules, position),
             allowed: settings.collisions,
-            batch: wanted.clamp(1, evaluator.max_batch()),
+            batch: batch_size(settings, evaluator),
             events: Vec::new(),
             keys: Vec::new(),
             collisions: Vec::new(),
             spare: Vec::new(),
             positions: evaluator.batch(),
-            moves: MoveList::new(),
-            tally: Tally::default(),
+            counts: Counts::ZERO,
         }
     }
 
@@ -87,10 +86,10 @@ impl Playouts {
         let returned = self.bring_back(&search);
         drop(search);
         ran?.into_iter().for_each(|note| shared.note(note));
-        let tally = std::mem::take(&mut self.tally);
-        shared.add(tally);
+        let counts = std::mem::take(&mut self.counts);
+        shared.add(&counts);
         returned?;
-        let playouts = tally.counts.playouts;
+        let playouts = counts.playouts;
         match ended {
             Ended::Full if shared.recycle(recycled) => Ok(Step::Progress(playouts)),
             Ended::NoMoves if playouts == 0 => Ok(Step::NothingToDo),
@@ -116,13 +115,13 @@ impl Playouts {
                     Looked::Ended => known += 1,
                 },
                 Gathered::Known => {
-                    self.count(&event);
-                    self.tally.counts.terminals += 1;
+                    self.counts.add_playout(event.plies() as u64 + 1);
+                    self.counts.terminals += 1;
                     let _ = search.backprop(&mut *event); // it was gathered from this very tree
                     known += 1;
                 }
                 Gathered::Collision => {
-                    self.tally.counts.collisions += 1;
+                    self.counts.collisions += 1;
                     self.collisions.push(event);
                     colliding += 1;
                     if colliding >= (self.allowed.allowed(search.nodes()) as usize).min(batch) {
@@ -138,48 +137,33 @@ impl Playouts {
         Ended::Gathered
     }
 
-    fn count(&mut self, event: &Event) {
-        let depth = event.plies() as u32 + 1;
-        self.tally.counts.playouts += 1;
-        self.tally.counts.depth_sum += u64::from(depth);
-        self.tally.seldepth = self.tally.seldepth.max(depth);
-    }
-
     /// Puts the leaf of an event into the batch, or answers it at once where the game has ended.
     fn look_at_leaf(&mut self, search: &Search<'_>, event: &mut Event) -> Looked {
-        for mv in event.moves() {
-            self.history.push(unpack(mv.0));
+        let leaf = self.reader.read(search, event, &mut self.counts);
+        self.counts.add_playout(event.plies() as u64 + 1);
+        match leaf {
+            Leaf::Ended(answer) => {
+                self.counts.terminals += 1;
+                let _ = search.answer(event, &answer, &mut []); // it was gathered from this very tree
+                Looked::Ended
+            }
+            Leaf::Open(key) => {
+                self.keys.push(key);
+                self.positions.push(self.reader.history(), self.reader.moves());
+                Looked::Waits
+            }
         }
-        if let Some(index) = event.unnamed() {
-            self.history.legal_moves(&mut self.moves);
-            let mv = self.moves[index];
-            event.name(Move(pack(mv)));
-            self.history.push(mv);
-        }
-        self.history.legal_moves(&mut self.moves);
-        self.count(event);
-        let key = self.history.key();
-        let terminal = self.history.terminal_given_moves(!self.moves.is_empty(), event.plies(), self.two_fold_draws);
-        if let Some(terminal) = terminal {
-            let answer = Answer { key, verdict: verdict(terminal) };
-            self.tally.counts.terminals += 1;
-            let _ = search.answer(event, &answer, &mut []); // it was gathered from this very tree
-        } else {
-            self.keys.push(key);
-            self.positions.push(&self.history, &self.moves);
-        }
-        self.history.truncate(self.root_len);
-        if terminal.is_some() { Looked::Ended } else { Looked::Waits }
     }
 
     fn bring_back(&mut self, search: &Search<'_>) -> Result<(), String> {
+        self.counts.add_batch(self.events.len());
         let mut refused = None;
         for (at, (event, &key)) in self.events.iter_mut().zip(&self.keys).enumerate() {
             let answer = Answer { key, verdict: Verdict::Position(self.positions.value(at)) };
             match search.settle(event, &answer, self.positions.logits(at)) {
-                Ok(()) => self.tally.counts.evaluations += 1,
+                Ok(()) => {}
                 Err(why) => {
-                    self.tally.counts.playouts -= 1;
+                    self.counts.playouts -= 1;
                     refused = Some(why);
                 }
             }
@@ -203,7 +187,7 @@ impl Playouts {
         self.events.iter_mut().for_each(|event| search.cancel(event));
         self.spare.append(&mut self.events);
         self.cancel_collisions(search);
-        self.tally = Tally::default();
+        self.counts = Counts::ZERO;
     }
 }
 
@@ -220,12 +204,4 @@ enum Looked {
     Waits,
     /// Nothing more: the game has ended there.
     Ended,
-}
-
-fn verdict(terminal: Terminal) -> Verdict {
-    match terminal {
-        Terminal::Checkmate => Verdict::lost(),
-        Terminal::TwoFold { cycle } => Verdict::Terminal(Value { m: f32::from(cycle), ..Value::DRAW }, Ending::TwoFold),
-        _ => Verdict::drawn(),
-    }
 }

@@ -4,9 +4,9 @@ use super::Search;
 use super::control::Control;
 use super::crew::Crew;
 use super::evaluator::Evaluator;
+use super::leaf::Rules;
 use super::limits::Go;
-use super::memory::Memory;
-use super::playouts::Playouts;
+use super::memory::{self, Memory};
 use super::report::{Done, Observer};
 use super::settings::Settings;
 use super::shared::Shared;
@@ -17,11 +17,25 @@ use oncilla_core::Move;
 use oncilla_core::formula::contempt::Rescale;
 use oncilla_core::formula::random::Random;
 use oncilla_core::search::Params;
+use oncilla_core::stats::Counts;
+use oncilla_syzygy::{Metric, RootRanks, Tablebases};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
+
+/// Bytes that queues, events and batches take beside tree and network.
+const QUEUES: usize = 8 << 20;
+/// A tree of less is of no use, whatever the limit.
+const LEAST_TREE: usize = 1 << 20;
+
+/// What the tree's memory is made from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct TreeSize {
+    bytes: usize,
+    graph: bool,
+}
 
 /// What the thread can be told.
 pub enum Command {
@@ -42,6 +56,13 @@ pub struct Searcher {
     /// The position at the root of the tree.
     root: Option<Box<History>>,
     time: TimeManager,
+    /// Whether the last `go` found a network.
+    prepared: Result<(), String>,
+    tablebases: Option<Arc<Tablebases>>,
+    /// Where they were looked for.
+    tablebase_paths: String,
+    /// Bytes that the process had, apart from a tree, when the evaluator was made.
+    beside_the_tree: usize,
     /// What the next search says first: which backend runs, and why not another.
     notes: Vec<String>,
 }
@@ -50,28 +71,59 @@ impl Searcher {
     pub fn new(settings: Settings, control: Arc<Control>) -> Self {
         let time = TimeManager::new(&settings);
         let position = Box::new(History::startpos());
-        Self { settings, control, evaluator: None, position, root: None, time, notes: Vec::new() }
+        Self {
+            settings,
+            control,
+            evaluator: None,
+            position,
+            root: None,
+            time,
+            prepared: Ok(()),
+            tablebases: None,
+            tablebase_paths: String::new(),
+            beside_the_tree: memory::resident_bytes().unwrap_or(0),
+            notes: Vec::new(),
+        }
     }
 
     /// Until it is told to quit, or nobody is left who could tell it.
     pub fn run(mut self, inbox: &Receiver<Command>) {
+        let mut next = None;
         loop {
-            let (megabytes, graph) = self.settings.tree();
+            let wanted = self.tree_size();
             // Without a tree there is no thread; the next command says so.
-            let Some((memory, granted)) = Memory::of_at_most(megabytes.saturating_mul(1 << 20), graph) else { return };
-            if granted >> 20 < megabytes {
-                let granted = granted >> 20;
-                self.notes.push(format!("Hash: the system does not grant {megabytes} MiB; {granted} MiB are used"));
+            let Some((memory, granted)) = Memory::of_at_most(wanted.bytes, wanted.graph) else { return };
+            if granted < wanted.bytes {
+                let [asked, granted] = [wanted.bytes, granted].map(|bytes| bytes >> 20);
+                self.notes.push(format!("Hash: the system does not grant {asked} MiB; {granted} MiB are used"));
             }
             let mut search = Search::new(memory.lend(), self.settings.params);
             self.root = None;
-            while self.settings.tree() == (megabytes, graph) {
-                let Ok(command) = inbox.recv() else { return };
+            loop {
+                let Some(command) = next.take().or_else(|| inbox.recv().ok()) else { return };
+                if matches!(command, Command::Go(..)) {
+                    self.prepared = self.prepare(&mut search);
+                }
+                // What the network takes of RamLimitMb is known once it is loaded.
+                if self.tree_size() != wanted {
+                    next = Some(command);
+                    break;
+                }
                 if self.obey(command, &mut search).is_break() {
                     return;
                 }
             }
         }
+    }
+
+    /// The tree gets `Hash`, unless `RamLimitMb` leaves less beside everything else.
+    fn tree_size(&self) -> TreeSize {
+        let Settings { hash_mb, ram_limit_mb, search_graph, .. } = self.settings;
+        let most = match ram_limit_mb {
+            0 => usize::MAX,
+            limit => (limit << 20).saturating_sub(self.beside_the_tree).max(LEAST_TREE),
+        };
+        TreeSize { bytes: (hash_mb << 20).min(most), graph: search_graph }
     }
 
     fn obey(&mut self, command: Command, search: &mut Search<'_>) -> ControlFlow<()> {
@@ -122,11 +174,14 @@ impl Searcher {
         let (evaluator, notes) = Evaluator::new(&self.settings.evaluator)?;
         self.evaluator = Some(evaluator);
         self.notes.extend(notes);
+        // The tree is empty: hardly a page of it has been touched.
+        self.beside_the_tree = memory::resident_bytes().map_or(0, |bytes| bytes + QUEUES);
         Ok(())
     }
 
     fn go(&mut self, go: &Go, mut observer: Box<dyn Observer>, since: Instant, search: &mut Search<'_>) {
-        let done = match self.prepare(search) {
+        self.open_tablebases(search);
+        let done = match std::mem::replace(&mut self.prepared, Ok(())) {
             Ok(()) => {
                 self.notes.drain(..).for_each(|note| observer.note(&note));
                 self.search(go, observer.as_mut(), since, search)
@@ -143,6 +198,45 @@ impl Searcher {
         self.control.end();
     }
 
+    /// Opens the tables that `SyzygyPath` names, if it names others than before.
+    fn open_tablebases(&mut self, search: &mut Search<'_>) {
+        let paths = &self.settings.syzygy.paths;
+        if *paths == self.tablebase_paths {
+            return;
+        }
+        self.tablebase_paths.clone_from(paths);
+        self.tablebases = None;
+        // What is in the tree was found without these tables.
+        search.clear();
+        self.root = None;
+        if paths.is_empty() {
+            return;
+        }
+        match Tablebases::open(paths) {
+            Ok(tables) => {
+                let counts = [Metric::Wdl, Metric::Dtz].map(|metric| tables.tables(metric));
+                let most = tables.max_pieces();
+                self.notes.push(format!("Syzygy: {} WDL and {} DTZ tables, up to {most} pieces", counts[0], counts[1]));
+                self.tablebases = Some(Arc::new(tables));
+            }
+            Err(error) => self.notes.push(format!("Syzygy: {error}")),
+        }
+    }
+
+    /// The root's moves that keep its result, if the tables know it, and the rules for all leaves.
+    fn ask_tablebases(&mut self) -> (Option<RootRanks>, Rules) {
+        let tables = self.tablebases.as_ref();
+        let ranks = tables.and_then(|tables| tables.root_moves(&self.position, self.settings.syzygy.fast_play).ok());
+        let safe = ranks.as_ref().is_some_and(RootRanks::by_dtz);
+        let rules = Rules {
+            two_fold_draws: self.settings.two_fold_draws,
+            // The moves that are left make progress: no need to ask at each leaf, and no use, as all are won.
+            tablebases: tables.filter(|_| !safe).cloned(),
+            graph: self.settings.search_graph,
+        };
+        (ranks, rules)
+    }
+
     /// Without an evaluator there is no search, but a GUI that waits for a move gets a legal one.
     fn resign_to_any_move(&self, go: &Go) -> Done {
         while (go.infinite || go.ponder) && !self.control.should_stop() && self.control.ponder_hit_at().is_none() {
@@ -155,6 +249,7 @@ impl Searcher {
     }
 
     fn search(&mut self, go: &Go, observer: &mut dyn Observer, since: Instant, search: &mut Search<'_>) -> Done {
+        let (ranks, rules) = self.ask_tablebases();
         let has_moves_left = self.evaluator.as_ref().is_some_and(Evaluator::has_moves_left);
         let params = params_for(&self.settings, has_moves_left, &self.position, go);
         if !self.reroot(search, params.wdl_rescale) {
@@ -164,25 +259,30 @@ impl Searcher {
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
         search.set_params(params);
-        let asked = legal.iter().enumerate().filter(|(_, mv)| go.search_moves.contains(mv));
+        let kept = |mv: &oncilla_chess::Move| match &ranks {
+            _ if !go.search_moves.is_empty() => go.search_moves.contains(mv),
+            Some(ranks) => ranks.best().any(|best| best.mv == *mv),
+            None => false,
+        };
+        let asked = legal.iter().enumerate().filter(|(_, mv)| kept(mv));
         search.set_root_moves(asked.map(|(index, &mv)| (index, Move(pack(mv)))));
         search.start_move();
 
         let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since);
         let mut time = MoveTime::new(&self.settings, go, &self.position, since);
-        let shared = Shared::new(search, evaluator);
+        let shared = Shared::new(search, evaluator, Crew::queues(&self.settings, evaluator));
+        shared.add(&Counts { tablebase_hits: u64::from(ranks.is_some()), ..Counts::ZERO });
         std::thread::scope(|scope| {
-            let playouts = || Playouts::new(&self.settings, evaluator, &self.position);
-            let crew = Crew::hire(scope, &shared, self.settings.search_threads(), playouts);
+            let crew = Crew::hire(scope, &shared, &self.settings, &rules, &self.position);
             let watch = Watch { go, control: &self.control, manager: &mut self.time, shared: &shared, crew };
             watch.run(&mut time, &mut snapshot, observer);
             shared.stop();
         });
         shared.take_notes().iter().for_each(|note| observer.note(note));
-        let tally = shared.tally();
+        let counts = shared.counts();
         let search = shared.into_search();
-        time.end(&mut self.time, search, &tally.counts);
-        let info = snapshot.info(search, &tally);
+        time.end(&mut self.time, search, &counts);
+        let info = snapshot.info(search, &counts);
         if !self.control.is_silent() {
             observer.info(&info);
         }
@@ -231,12 +331,12 @@ impl Watch<'_, '_, '_> {
     fn run(mut self, time: &mut MoveTime, snapshot: &mut Snapshot, observer: &mut dyn Observer) {
         loop {
             let ponder_hit = self.control.ponder_hit_at();
-            let tally = self.shared.tally();
+            let counts = self.shared.counts();
             let search = self.shared.search();
-            time.start_if_due(self.manager, ponder_hit, search.nodes(), &tally.counts);
+            time.start_if_due(self.manager, ponder_hit, search.nodes(), &counts);
             let told = self.control.should_stop();
             let mate = self.go.mate.and_then(|_| snapshot.mate(&search));
-            let reached = time.is_over(self.manager, &search, &tally.counts, mate);
+            let reached = time.is_over(self.manager, &search, &counts, mate);
             let halted = self.shared.is_halted();
             if (told && (search.nodes() > 0 || halted)) || ((reached || halted) && time.may_end()) {
                 return;
@@ -248,9 +348,9 @@ impl Watch<'_, '_, '_> {
             }
             self.search_on(time);
             self.shared.take_notes().iter().for_each(|note| observer.note(note));
-            let tally = self.shared.tally();
+            let counts = self.shared.counts();
             let search = self.shared.search();
-            snapshot.after_batch(&search, &tally, observer);
+            snapshot.after_batch(&search, &counts, observer);
             if time.is_pointless(&search, self.go) {
                 self.shared.halt(None);
             }
@@ -260,19 +360,17 @@ impl Watch<'_, '_, '_> {
     /// Lets playouts happen until it is time to look again.
     fn search_on(&mut self, time: &MoveTime) {
         let begun = Instant::now();
-        let before = self.shared.tally().counts.playouts;
+        let before = self.shared.counts().playouts;
         loop {
-            let counts = self.shared.tally().counts;
+            let counts = self.shared.counts();
             let wanted = time.nodes_wanted(&self.shared.search(), &counts);
             if let Err(fault) = self.crew.advance(self.shared, wanted) {
                 self.shared.halt(Some(fault));
             }
-            let done = self.shared.tally().counts.playouts - before;
+            let done = self.shared.counts().playouts - before;
             // A young tree is looked at after every batch.
             let enough = done >= LOOK_PLAYOUTS.min(before) || begun.elapsed() >= LOOK_TIME;
-            if enough
-                || self.shared.is_halted()
-                || time.nodes_wanted(&self.shared.search(), &self.shared.tally().counts) == 0
+            if enough || self.shared.is_halted() || time.nodes_wanted(&self.shared.search(), &self.shared.counts()) == 0
             {
                 return;
             }

@@ -67,6 +67,15 @@ pub struct CacheSize {
     pub mb: usize,
 }
 
+/// Endgame tablebases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Syzygy {
+    /// `SyzygyPath`: folders; empty for no tables.
+    pub paths: String,
+    /// `SyzygyFastPlay`: the shortest way to a win, not any safe one.
+    pub fast_play: bool,
+}
+
 /// Everything that a search can be told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -86,6 +95,8 @@ pub struct Settings {
     pub workers: Workers,
     /// `MaxCollisionVisits…`: visits that a batch may spend on leaves in flight.
     pub collisions: Collisions,
+    /// The tablebases.
+    pub syzygy: Syzygy,
     /// The evaluation cache.
     pub cache: CacheSize,
     /// `DrawScore`: what a draw is worth to White.
@@ -108,16 +119,4 @@ pub struct Settings {
     pub move_overhead_ms: u64,
     /// The time manager.
     pub time: oncilla_core::time::SmoothParams,
-}
-
-impl Settings {
-    /// What the tree's memory is made from: its MiB, and whether it is a graph.
-    pub fn tree(&self) -> (usize, bool) {
-        (self.hash_mb, self.search_graph)
-    }
-
-    /// Threads that do playouts and take all roles.
-    pub fn search_threads(&self) -> usize {
-        self.workers.all.max(1)
-    }
 }

@@ -2,8 +2,9 @@
 
 use super::Search;
 use super::evaluator::Evaluator;
+use super::pipeline::Queues;
 use oncilla_core::stats::Counts;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ pub struct Shared<'s, 'm> {
     stop: AtomicBool,
     /// How often the tree was folded.
     recycled: AtomicU64,
+    /// Where each thread has one role: the queues between them, and events that are on their way.
+    queues: Option<Queues>,
+    under_way: AtomicUsize,
     told: Mutex<Told>,
     news: Condvar,
 }
@@ -25,29 +29,14 @@ pub struct Shared<'s, 'm> {
 /// What the threads have said.
 #[derive(Default)]
 struct Told {
-    tally: Tally,
+    counts: Counts,
     notes: Vec<String>,
     halted: bool,
 }
 
-/// What was done, by one thread or by all of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    pub counts: Counts,
-    /// The largest depth of a playout, the root counted as 1.
-    pub seldepth: u32,
-}
-
-impl Tally {
-    /// Both together.
-    pub fn add(&mut self, other: Self) {
-        self.counts += other.counts;
-        self.seldepth = self.seldepth.max(other.seldepth);
-    }
-}
-
 impl<'s, 'm> Shared<'s, 'm> {
-    pub fn new(search: &'s mut Search<'m>, evaluator: &'s Evaluator) -> Self {
+    /// `queues` if each thread has one role.
+    pub fn new(search: &'s mut Search<'m>, evaluator: &'s Evaluator, queues: Option<Queues>) -> Self {
         Self {
             search: RwLock::new(search),
             evaluator,
@@ -55,6 +44,8 @@ impl<'s, 'm> Shared<'s, 'm> {
             claimed: AtomicU64::new(0),
             stop: AtomicBool::new(false),
             recycled: AtomicU64::new(0),
+            queues,
+            under_way: AtomicUsize::new(0),
             told: Mutex::default(),
             news: Condvar::new(),
         }
@@ -119,13 +110,14 @@ impl<'s, 'm> Shared<'s, 'm> {
     }
 
     /// Adds what a thread did.
-    pub fn add(&self, tally: Tally) {
-        self.told().tally.add(tally);
+    pub fn add(&self, counts: &Counts) {
+        let mut told = self.told();
+        told.counts = told.counts.plus(counts);
     }
 
     /// What all threads did.
-    pub fn tally(&self) -> Tally {
-        self.told().tally
+    pub fn counts(&self) -> Counts {
+        self.told().counts
     }
 
     /// Says something to a person.
@@ -162,6 +154,26 @@ impl<'s, 'm> Shared<'s, 'm> {
     /// True once the threads should end.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The queues, where each thread has one role.
+    pub fn queues(&self) -> Option<&Queues> {
+        self.queues.as_ref()
+    }
+
+    /// An event leaves its gatherer.
+    pub fn depart(&self) {
+        self.under_way.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// So many events have come back.
+    pub fn arrive(&self, events: usize) {
+        self.under_way.fetch_sub(events, Ordering::AcqRel);
+    }
+
+    /// True once the threads should end and no event is under way any more.
+    pub fn is_drained(&self) -> bool {
+        self.is_stopped() && self.under_way.load(Ordering::Acquire) == 0
     }
 
     /// Waits for news, but no longer than this.

@@ -4,13 +4,13 @@ use super::Search;
 use super::evaluator::Evaluator;
 use super::report::{Done, Info, Line, MoveStats, Observer};
 use super::settings::Settings;
-use super::shared::Tally;
 use oncilla_chess::{Color, History, MoveList, Transform, policy, unpack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Ending, Value};
 use oncilla_core::heapless::Vec as FixedVec;
 use oncilla_core::repository::{Bound, Bounds};
 use oncilla_core::search::{MAX_ROOT_MOVES, puct};
+use oncilla_core::stats::Counts;
 use oncilla_core::tree::Tree;
 use std::time::{Duration, Instant};
 
@@ -72,35 +72,34 @@ impl Snapshot {
     }
 
     /// Tells the observer how it stands, if the best move or a depth changed, or it has heard nothing for long.
-    pub fn after_batch(&mut self, search: &Search<'_>, tally: &Tally, observer: &mut dyn Observer) {
-        if tally.counts.playouts == 0 {
+    pub fn after_batch(&mut self, search: &Search<'_>, counts: &Counts, observer: &mut dyn Observer) {
+        if counts.playouts == 0 {
             return;
         }
         let now = Instant::now();
         self.first_batch.get_or_insert(now);
         let best = search.best_edge().and_then(|edge| self.mv(&edge));
-        let said = Said { best, depth: mean_depth(tally), seldepth: tally.seldepth, at: now };
+        let said = Said { best, depth: mean_depth(counts), seldepth: counts.depth_max as u32, at: now };
         let news = self.last.as_ref().is_none_or(|last| {
             (last.best, last.depth, last.seldepth) != (said.best, said.depth, said.seldepth)
                 || now - last.at > LONGEST_SILENCE
         });
         if news && said.best.is_some() {
-            observer.info(&self.info(search, tally));
+            observer.info(&self.info(search, counts));
             self.last = Some(said);
         }
     }
 
     /// How the search stands.
-    pub fn info(&self, search: &Search<'_>, tally: &Tally) -> Info {
-        let counts = tally.counts;
+    pub fn info(&self, search: &Search<'_>, counts: &Counts) -> Info {
         // What comes before the first answers says nothing about the speed. Clients want a number even then.
         let ms = self.first_batch.map_or(1, |first| (first.elapsed().as_millis() as u64).max(1));
         let rate = |n: u64| n * 1000 / ms;
         let mut ranked = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
         search.rank_root(ranked.as_mut_view());
         Info {
-            depth: mean_depth(tally),
-            seldepth: tally.seldepth,
+            depth: mean_depth(counts),
+            seldepth: counts.depth_max as u32,
             time_ms: self.since.elapsed().as_millis() as u64,
             nodes: search.nodes().into(),
             playouts: counts.playouts,
@@ -109,7 +108,7 @@ impl Snapshot {
             hashfull: search.repository().permille_full(),
             tree_nodes: oncilla_core::repository::Repository::live_nodes(search.repository()) as u64,
             tree_bytes: search.repository().live_bytes() as u64,
-            tbhits: 0,
+            tbhits: counts.tablebase_hits,
             has_moves_left: self.has_moves_left,
             has_wdl: self.has_wdl,
             lines: ranked.iter().take(self.multi_pv).filter_map(|edge| self.line(search, edge)).collect(),
@@ -197,8 +196,8 @@ impl Snapshot {
     }
 }
 
-fn mean_depth(tally: &Tally) -> u32 {
-    (tally.counts.mean_depth() as u32).max(1)
+fn mean_depth(counts: &Counts) -> u32 {
+    (counts.mean_depth() as u32).max(1)
 }
 
 /// Moves until mate with this edge, negative if the side to move is mated.

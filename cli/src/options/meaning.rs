@@ -9,7 +9,7 @@ use oncilla_core::formula::lcb::{FinalChoice, Lcb};
 use oncilla_core::search::{Fpu, Params};
 use oncilla_core::time::SmoothParams;
 
-use crate::engine::{BackendKind, EvaluatorSettings, Settings, Weights};
+use crate::engine::{BackendKind, EvaluatorSettings, Settings, Syzygy, Weights};
 use crate::score::ScoreType;
 
 /// How the UCI lines look.
@@ -114,6 +114,7 @@ impl Draft {
         let settings = Settings {
             evaluator,
             params: Params { moves_left: Some(Default::default()), ..Params::default() },
+            syzygy: Syzygy::default(),
             white_draw_score: 0.0,
             two_fold_draws: true,
             contempt: Contempt::default(),

@@ -153,8 +153,6 @@ impl Opt {
 const LATER: &str = "not here yet";
 const NO_GC: &str = "the tree lives in memory of fixed size and has no garbage";
 const NO_TASKS: &str = "gathering is not split into tasks";
-const NO_TABLEBASES: &str = "there are no tablebases yet";
-
 const PROGRAM: &[Opt] = &[
     Opt::text(
         "LogFile",
@@ -178,7 +176,17 @@ const PROGRAM: &[Opt] = &[
     .short('c'),
     // Whether a search ponders is said by `go ponder`; the option only tells the GUI that it may.
     Opt::switch("Ponder", "ponder", false, "The GUI may let the engine think on the opponent's time.", Sets(|_, _| {})),
-    Opt::text("SyzygyPath", "syzygy-paths", "", "Folders of Syzygy tablebases.", Without(NO_TABLEBASES)).short('s'),
+    Opt::text(
+        "SyzygyPath",
+        "syzygy-paths",
+        "",
+        "Folders of Syzygy tablebases.",
+        Sets(|d, folders| {
+            d.meaning.settings.syzygy.paths = folders.to_string();
+            Ok(())
+        }),
+    )
+    .short('s'),
     Opt::switch(
         "StrictTiming",
         "strict-uci-timing",
@@ -587,7 +595,13 @@ const SEARCH: &[Opt] = &[
         "Pass proven results on to the parents.",
         Sets(|d, on| d.meaning.settings.params.sticky_endgames = on),
     ),
-    Opt::switch("SyzygyFastPlay", "syzygy-fast-play", false, "Shortest way by tablebase.", Without(NO_TABLEBASES)),
+    Opt::switch(
+        "SyzygyFastPlay",
+        "syzygy-fast-play",
+        false,
+        "Shortest way by tablebase.",
+        Sets(|d, on| d.meaning.settings.syzygy.fast_play = on),
+    ),
     Opt::int(
         "MultiPV",
         "multipv",

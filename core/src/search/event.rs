@@ -75,6 +75,16 @@ impl<const PLIES: usize> Event<PLIES> {
         }
     }
 
+    /// True if the value of the leaf is known: what is left to do is to bring it back.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.stage, Stage::Known { .. } | Stage::Answered { .. })
+    }
+
+    /// True if the value was known before the playout came to it.
+    pub fn is_known(&self) -> bool {
+        matches!(self.stage, Stage::Known { .. })
+    }
+
     /// Plies from the root to the leaf.
     pub fn plies(&self) -> usize {
         self.path.len()

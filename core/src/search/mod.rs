@@ -161,6 +161,11 @@ impl<R: Repository> Search<R> {
         self.taken_back.fetch_add(n, core::sync::atomic::Ordering::Relaxed);
     }
 
+    /// The moves left that the parent of an event's leaf expects, in plies; 0 for the root.
+    pub fn moves_left_above<const PLIES: usize>(&self, event: &Event<PLIES>) -> f32 {
+        event.path.last().map_or(0.0, |step| self.repository.lock(step.node).mean().m)
+    }
+
     fn may_play(&self, edge: &EdgeView<'_, R>) -> bool {
         let naming = match (edge.mv, edge.index) {
             (Some(mv), _) => Naming::Named(mv),

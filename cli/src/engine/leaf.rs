@@ -1,0 +1,110 @@
+//! What the rules, and the tablebases, say of a leaf: the part of an evaluation that needs no network.
+
+use super::Search;
+use oncilla_chess::{History, MoveList, Terminal, pack};
+use oncilla_core::Move;
+use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
+use oncilla_core::search::Event;
+use oncilla_core::stats::Counts;
+use oncilla_syzygy::{Tablebases, Wdl};
+use std::sync::Arc;
+
+/// What a search asks of every leaf.
+#[derive(Clone, Default)]
+pub struct Rules {
+    pub two_fold_draws: bool,
+    /// The tables to look a leaf up in.
+    pub tablebases: Option<Arc<Tablebases>>,
+    /// Keys are those of a graph.
+    pub graph: bool,
+}
+
+/// Replays the moves to leaves, one after the other.
+pub struct LeafReader {
+    rules: Rules,
+    root: Box<History>,
+    root_len: usize,
+    /// The root's game and the moves to the last leaf.
+    history: Box<History>,
+    moves: MoveList,
+}
+
+/// What is known of a leaf.
+pub enum Leaf {
+    /// All there is to know.
+    Ended(Answer),
+    /// The game goes on: [`LeafReader::history`] and [`LeafReader::moves`] are those of the leaf, whose key this is.
+    Open(u64),
+}
+
+impl LeafReader {
+    /// For leaves below `root`.
+    pub fn new(rules: Rules, root: &History) -> Self {
+        let root = Box::new(root.clone());
+        Self { rules, root_len: root.len(), history: root.clone(), root, moves: MoveList::new() }
+    }
+
+    /// Goes to the leaf of an event, names its last move if nobody has, and looks whether the game goes on there.
+    pub fn read(&mut self, search: &Search<'_>, event: &mut Event, counts: &mut Counts) -> Leaf {
+        if !self.history.replay(self.root_len, event.moves().map(|mv| mv.0)) {
+            // A line so long that the root is forgotten.
+            self.history.clone_from(&self.root);
+            self.history.replay(self.root_len, event.moves().map(|mv| mv.0));
+        }
+        if let Some(mv) = event.unnamed().and_then(|index| self.history.nth_legal_move(index)) {
+            event.name(Move(pack(mv)));
+            self.history.push(mv);
+        }
+        self.history.legal_moves(&mut self.moves);
+        let key = if self.rules.graph { self.history.graph_key() } else { 0 };
+        let plies = event.plies();
+        let ended = self.history.terminal_given_moves(!self.moves.is_empty(), plies, self.rules.two_fold_draws);
+        let verdict = match ended {
+            Some(terminal) => Some(verdict(terminal)),
+            None => self.table_result().map(|wdl| {
+                counts.tablebase_hits += 1;
+                by_tablebase(wdl, search.moves_left_above(event))
+            }),
+        };
+        match verdict {
+            Some(verdict) => Leaf::Ended(Answer { key, verdict }),
+            None => Leaf::Open(key),
+        }
+    }
+
+    fn table_result(&self) -> Option<Wdl> {
+        let tables = self.rules.tablebases.as_deref()?;
+        let position = self.history.last();
+        // The root is searched whatever is known of it.
+        let below = self.history.len() > self.root_len;
+        (below && tables.applies_to(position)).then(|| tables.wdl(position.board()).ok()).flatten()
+    }
+
+    /// The game up to the leaf.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The leaf's legal moves.
+    pub fn moves(&self) -> &MoveList {
+        &self.moves
+    }
+}
+
+fn verdict(terminal: Terminal) -> Verdict {
+    match terminal {
+        Terminal::Checkmate => Verdict::lost(),
+        Terminal::TwoFold { cycle } => Verdict::Terminal(Value { m: f32::from(cycle), ..Value::DRAW }, Ending::TwoFold),
+        _ => Verdict::drawn(),
+    }
+}
+
+/// A win that rule 50 takes away is a draw. Tables know no distance to mate: one ply less than at the parent, as in Lc0.
+fn by_tablebase(wdl: Wdl, parent_m: f32) -> Verdict {
+    let value = match wdl {
+        Wdl::Win => Value::WIN,
+        Wdl::Loss => Value::LOSS,
+        Wdl::CursedWin | Wdl::Draw | Wdl::BlessedLoss => Value::DRAW,
+    };
+    Verdict::Terminal(Value { m: (parent_m - 1.0).max(0.0), ..value }, Ending::Tablebase)
+}

@@ -1,0 +1,326 @@
+//! Threads that take one role each: gather, evaluate, bring back. They pass events on through queues.
+//!
+//! The events themselves are what bounds everything: there are only so many, a gatherer needs an idle one, and each comes
+//! back idle when its playout is done. How many there are follows from what keeps the evaluating threads busy: see
+//! [`Fleet::adjust`].
+
+use super::evaluator::{Batch, Evaluator};
+use super::leaf::{Leaf, LeafReader, Rules};
+use super::playouts::batch_size;
+use super::settings::Settings;
+use super::shared::Shared;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use oncilla_chess::History;
+use oncilla_core::evaluate::{Answer, Verdict};
+use oncilla_core::search::{Event, Gathered, Refused};
+use oncilla_core::stats::{Counts, Stage};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{Builder, Scope};
+use std::time::{Duration, Instant};
+
+/// How long a thread waits before it looks whether the search has ended.
+const PATIENCE: Duration = Duration::from_millis(2);
+
+/// Most events that a backprop thread takes at once: those are written together.
+const JOINED: usize = 64;
+
+/// Most events there can be, whatever would keep a device busy.
+const MOST_EVENTS: usize = 4096;
+
+/// An event on its way.
+type Parcel = Box<Event>;
+
+/// The queues between the roles.
+pub struct Queues {
+    idle: (Sender<Parcel>, Receiver<Parcel>),
+    leaves: (Sender<Parcel>, Receiver<Parcel>),
+    returning: (Sender<Parcel>, Receiver<Parcel>),
+    fleet: Fleet,
+}
+
+/// How many events there are, and how many there should be.
+struct Fleet {
+    wanted: AtomicUsize,
+    there_are: AtomicUsize,
+    least: usize,
+    last: Mutex<Counts>,
+}
+
+impl Queues {
+    /// For threads that evaluate in batches of `batch`.
+    pub fn new(batch: usize, evaluating: usize) -> Self {
+        let least = evaluating.max(1) * batch;
+        let queues = Self {
+            idle: unbounded(),
+            // Never full: there are no more events than that.
+            leaves: bounded(MOST_EVENTS),
+            returning: bounded(MOST_EVENTS),
+            fleet: Fleet {
+                wanted: AtomicUsize::new((2 * least).min(MOST_EVENTS)),
+                there_are: AtomicUsize::new(0),
+                least,
+                last: Mutex::new(Counts::ZERO),
+            },
+        };
+        queues.launch();
+        queues
+    }
+
+    /// Events in flight at most, at this moment.
+    pub fn in_flight_limit(&self) -> usize {
+        self.fleet.wanted.load(Ordering::Relaxed)
+    }
+
+    fn launch(&self) {
+        let fleet = &self.fleet;
+        while fleet.there_are.load(Ordering::Relaxed) < fleet.wanted.load(Ordering::Relaxed) {
+            fleet.there_are.fetch_add(1, Ordering::Relaxed);
+            let _ = self.idle.0.send(Box::default()); // both ends live in `self`
+        }
+    }
+
+    /// An event whose playout is done goes back to the gatherers, unless there are too many.
+    fn retire(&self, event: Parcel) {
+        let fleet = &self.fleet;
+        if fleet.there_are.load(Ordering::Relaxed) > fleet.wanted.load(Ordering::Relaxed) {
+            fleet.there_are.fetch_sub(1, Ordering::Relaxed);
+        } else {
+            let _ = self.idle.0.send(event);
+        }
+    }
+
+    /// Adapts the number of events to what was counted since the last time.
+    pub fn adjust(&self, counts: &Counts) {
+        self.fleet.adjust(counts);
+        self.launch();
+    }
+}
+
+impl Fleet {
+    /// An evaluating thread that waited for leaves while gatherers waited for idle events says that there are too few
+    /// events. Where none has waited, fewer may do: each event in flight makes the choices of the next ones worse, since
+    /// they are made without its answer.
+    fn adjust(&self, counts: &Counts) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = |stage: Stage| {
+            let [now, before] = [counts, &*last].map(|counts| counts.waits[stage as usize].micros);
+            now.saturating_sub(before)
+        };
+        let (starved, held_up) = (waited(Stage::Evaluate), waited(Stage::Gather));
+        let evaluated = counts.evaluations > last.evaluations;
+        *last = *counts;
+        drop(last);
+        if !evaluated {
+            return;
+        }
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        let next = match (starved > 0, held_up > 0) {
+            (true, true) => wanted + wanted.div_ceil(4),
+            (false, true) => wanted - wanted / 16,
+            _ => wanted,
+        };
+        self.wanted.store(next.clamp(self.least, MOST_EVENTS), Ordering::Relaxed);
+    }
+}
+
+/// Starts the threads of all roles; `None` if the system has not enough of them.
+pub fn start<'scope, 'env, 's: 'env, 'm: 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    shared: &'env Shared<'s, 'm>,
+    settings: &Settings,
+    rules: &Rules,
+    position: &History,
+) -> bool {
+    let workers = settings.workers;
+    let spawn = |name: &str, index: usize, job: Box<dyn FnOnce() + Send + 'scope>| {
+        Builder::new().name(format!("{name} {index}")).spawn_scoped(scope, job).is_ok()
+    };
+    let gatherers = (0..workers.gather.max(1)).all(|i| spawn("gather", i, Box::new(move || gather(shared))));
+    let evaluators = (0..workers.eval.max(1)).all(|i| {
+        let mut own = Evaluating::new(shared.evaluator, settings, rules, position);
+        spawn("eval", i, Box::new(move || own.run(shared)))
+    });
+    let returners = (0..workers.backprop.max(1)).all(|i| spawn("backprop", i, Box::new(move || bring_back(shared))));
+    gatherers && evaluators && returners
+}
+
+/// Takes an element of a queue, and counts the wait if there was none. `None` once the search is over.
+fn take<T>(queue: &Receiver<T>, shared: &Shared<'_, '_>, stage: Stage, counts: &mut Counts) -> Option<T> {
+    if let Ok(element) = queue.try_recv() {
+        return Some(element);
+    }
+    let begun = Instant::now();
+    loop {
+        match queue.recv_timeout(PATIENCE) {
+            Ok(element) => {
+                counts.add_wait(stage, begun.elapsed().as_micros() as u64);
+                return Some(element);
+            }
+            Err(RecvTimeoutError::Timeout) if !shared.is_drained() => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+fn gather(shared: &Shared<'_, '_>) {
+    let Some(queues) = shared.queues() else { return };
+    let mut counts = Counts::ZERO;
+    while !shared.is_stopped() {
+        if shared.is_halted() || shared.claim(1) == 0 {
+            shared.wait(PATIENCE);
+            continue;
+        }
+        let Some(mut event) = take(&queues.idle.1, shared, Stage::Gather, &mut counts) else {
+            shared.unclaim(1);
+            break;
+        };
+        let recycled = shared.times_recycled();
+        let met = shared.search().gather(&mut event);
+        let on = match met {
+            Gathered::Leaf => {
+                shared.depart();
+                queues.leaves.0.send(event)
+            }
+            Gathered::Known | Gathered::Collision => {
+                shared.depart();
+                queues.returning.0.send(event)
+            }
+            Gathered::Full | Gathered::NoMoves => {
+                shared.unclaim(1);
+                if met == Gathered::NoMoves {
+                    shared.halt(None);
+                } else if !shared.recycle(recycled) {
+                    shared.wait(PATIENCE);
+                }
+                queues.idle.0.send(event)
+            }
+        };
+        debug_assert!(on.is_ok(), "the queues outlive their threads");
+        shared.add(&std::mem::replace(&mut counts, Counts::ZERO));
+    }
+}
+
+/// A thread that evaluates.
+struct Evaluating {
+    reader: LeafReader,
+    batch: Batch,
+    size: usize,
+    events: Vec<Parcel>,
+    keys: Vec<u64>,
+    counts: Counts,
+}
+
+impl Evaluating {
+    fn new(evaluator: &Evaluator, settings: &Settings, rules: &Rules, position: &History) -> Self {
+        Self {
+            reader: LeafReader::new(rules.clone(), position),
+            batch: evaluator.batch(),
+            size: batch_size(settings, evaluator),
+            events: Vec::new(),
+            keys: Vec::new(),
+            counts: Counts::ZERO,
+        }
+    }
+
+    fn run(&mut self, shared: &Shared<'_, '_>) {
+        let Some(queues) = shared.queues() else { return };
+        while let Some(first) = take(&queues.leaves.1, shared, Stage::Evaluate, &mut self.counts) {
+            self.batch.clear();
+            self.keys.clear();
+            self.look_at(first, shared, queues);
+            // What is there, and no waiting for more.
+            while self.batch.len() < self.size
+                && let Ok(event) = queues.leaves.1.try_recv()
+            {
+                self.look_at(event, shared, queues);
+            }
+            if let Err(fault) = self.answer(shared, queues) {
+                shared.halt(Some(fault));
+            }
+            shared.add(&std::mem::replace(&mut self.counts, Counts::ZERO));
+        }
+    }
+
+    fn look_at(&mut self, mut event: Parcel, shared: &Shared<'_, '_>, queues: &Queues) {
+        let search = shared.search();
+        match self.reader.read(&search, &mut event, &mut self.counts) {
+            Leaf::Open(key) => {
+                self.keys.push(key);
+                self.batch.push(self.reader.history(), self.reader.moves());
+                self.events.push(event);
+            }
+            Leaf::Ended(answer) => {
+                let _ = search.settle(&mut *event, &answer, &mut []); // it was gathered from this very tree
+                let _ = queues.returning.0.send(event);
+            }
+        }
+    }
+
+    fn answer(&mut self, shared: &Shared<'_, '_>, queues: &Queues) -> Result<(), String> {
+        let ran = shared.evaluator.run(&mut self.batch);
+        let search = shared.search();
+        let mut refused = Ok(());
+        self.counts.add_batch(if ran.is_ok() { self.events.len() } else { 0 });
+        for (at, mut event) in self.events.drain(..).enumerate() {
+            if ran.is_ok() {
+                let verdict = Verdict::Position(self.batch.value(at));
+                let answer = Answer { key: self.keys[at], verdict };
+                if let Err(why) = search.settle(&mut *event, &answer, self.batch.logits(at)) {
+                    refused = Err(refusal(why));
+                }
+            }
+            // One without an answer is taken back there.
+            let _ = queues.returning.0.send(event);
+        }
+        ran?.into_iter().for_each(|note| shared.note(note));
+        refused
+    }
+}
+
+fn refusal(why: Refused) -> String {
+    match why {
+        Refused::NoRoom => "the tree's memory is too small for the root's moves".to_string(),
+        why => format!("an answer was refused: {why:?}"),
+    }
+}
+
+fn bring_back(shared: &Shared<'_, '_>) {
+    let Some(queues) = shared.queues() else { return };
+    let mut counts = Counts::ZERO;
+    let (mut events, mut collided): (Vec<Parcel>, Vec<Parcel>) = (Vec::new(), Vec::new());
+    loop {
+        // Collisions lead others elsewhere until an answer has come; where nothing comes, they are all there is.
+        let first = if collided.is_empty() {
+            take(&queues.returning.1, shared, Stage::Backprop, &mut counts)
+        } else {
+            queues.returning.1.recv_timeout(PATIENCE).ok()
+        };
+        if first.is_none() && collided.is_empty() {
+            return;
+        }
+        let rest = queues.returning.1.try_iter().take(JOINED - 1);
+        for event in first.into_iter().chain(rest) {
+            if event.is_ready() { events.push(event) } else { collided.push(event) }
+        }
+        let search = shared.search();
+        for event in &events {
+            counts.add_playout(event.plies() as u64 + 1);
+            counts.terminals += u64::from(event.is_known());
+        }
+        let done = events.len();
+        search.bring_back(&mut events);
+        let undone =
+            if done > 0 || collided.len() > JOINED || queues.returning.1.is_empty() { collided.len() } else { 0 };
+        for event in &mut collided[..undone] {
+            search.cancel(&mut **event);
+            counts.collisions += 1;
+        }
+        drop(search);
+        shared.add(&std::mem::replace(&mut counts, Counts::ZERO));
+        shared.unclaim(undone as u64);
+        events.drain(..).chain(collided.drain(..undone)).for_each(|event| queues.retire(event));
+        shared.arrive(done + undone);
+    }
+}

@@ -1,0 +1,204 @@
+//! From what tables hold to the result and the distance of a position.
+//!
+//! Tables leave out what is cheap to find: captures, en passant, and for distances pawn moves that keep the result.
+
+use oncilla_chess::{Board, Move, Piece};
+
+use crate::fault::Fault;
+use crate::material::Material;
+use crate::table::{Metric, RawDtz};
+use crate::tablebases::{ProbeError, Tablebases};
+use crate::wdl::Wdl;
+
+/// A result, and how it comes about.
+#[derive(Clone, Copy, Debug)]
+struct Outcome {
+    wdl: Wdl,
+    /// Only a capture reaches it, or a capture wins: the next zeroing move is this one.
+    by_capture: bool,
+}
+
+impl Tablebases {
+    /// The result of a position with the rule-50 counter at 0, seen from the side to move.
+    ///
+    /// # Errors
+    /// Castling rights, too many pieces, a table that is missing or of no use.
+    pub fn wdl(&self, board: &Board) -> Result<Wdl, ProbeError> {
+        self.check(board)?;
+        Ok(self.outcome(board)?.wdl)
+    }
+
+    /// Plies to the next capture or pawn move with the best play of both, seen from the side to move, with the rule-50
+    /// counter at 0.
+    ///
+    /// Positive if that side wins, negative if it loses, 0 for a draw; beyond ±100 for a cursed win and a blessed loss.
+    /// −1 if it is mated. Where a table counts moves instead of plies, it may be one ply off.
+    ///
+    /// # Errors
+    /// Castling rights, too many pieces, a table that is missing or of no use.
+    pub fn dtz(&self, board: &Board) -> Result<i32, ProbeError> {
+        self.check(board)?;
+        self.distance(board, Lookahead::OnePly)
+    }
+
+    fn outcome(&self, board: &Board) -> Result<Outcome, ProbeError> {
+        let mut captures = Wdl::Loss;
+        let mut en_passant = None;
+        for mv in moves_of(board, is_capture) {
+            let wdl = -self.after_captures(&after(board, mv), Wdl::Loss, -captures)?;
+            if wdl == Wdl::Win {
+                return Ok(Outcome { wdl, by_capture: true });
+            }
+            if is_en_passant(board, mv) {
+                en_passant = en_passant.max(Some(wdl));
+            } else {
+                captures = captures.max(wdl);
+            }
+        }
+        // The table knows nothing of en passant: not that it is possible, nor that it may be the only move there is.
+        let table = self.raw_wdl(board)?;
+        if let Some(wdl) = en_passant {
+            let must = || moves_of(board, |board, mv| !is_en_passant(board, mv)).is_empty();
+            let stalemate_but_for_it = table == Wdl::Draw && captures < table && wdl < table && must();
+            if wdl > captures.max(table) || stalemate_but_for_it {
+                return Ok(Outcome { wdl, by_capture: true });
+            }
+            captures = captures.max(wdl);
+        }
+        let wdl = captures.max(table);
+        Ok(Outcome { wdl, by_capture: captures == wdl && wdl > Wdl::Draw })
+    }
+
+    /// The result of a position just after a capture, so that there is no en passant, as far as it lies between `alpha`
+    /// and `beta`.
+    fn after_captures(&self, board: &Board, mut alpha: Wdl, beta: Wdl) -> Result<Wdl, ProbeError> {
+        for mv in moves_of(board, is_capture) {
+            let wdl = -self.after_captures(&after(board, mv), -beta, -alpha)?;
+            if wdl >= beta {
+                return Ok(wdl);
+            }
+            alpha = alpha.max(wdl);
+        }
+        Ok(alpha.max(self.raw_wdl(board)?))
+    }
+
+    fn distance(&self, board: &Board, lookahead: Lookahead) -> Result<i32, ProbeError> {
+        let Outcome { wdl, by_capture } = self.outcome(board)?;
+        if wdl == Wdl::Draw {
+            return Ok(0);
+        }
+        if by_capture || wdl > Wdl::Draw && self.a_pawn_move_reaches(board, wdl)? {
+            return Ok(before_zeroing(wdl));
+        }
+        match (self.raw_dtz(board, wdl)?, lookahead) {
+            (RawDtz::Plies(plies), _) => Ok(before_zeroing(wdl) + (plies - 1) * i32::from(wdl as i8).signum()),
+            (RawDtz::OtherSide, Lookahead::OnePly) => self.distance_by_replies(board, wdl),
+            (RawDtz::OtherSide, Lookahead::None) => Err(contradiction(board)),
+        }
+    }
+
+    fn a_pawn_move_reaches(&self, board: &Board, wdl: Wdl) -> Result<bool, ProbeError> {
+        for mv in moves_of(board, |board, mv| is_pawn_move(board, mv) && !is_capture(board, mv)) {
+            if -self.outcome(&after(board, mv))?.wdl == wdl {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The distance where the table has only the other side to move. No zeroing move is the best for a winner, and a
+    /// loser makes one only if it must.
+    fn distance_by_replies(&self, board: &Board, wdl: Wdl) -> Result<i32, ProbeError> {
+        let mut best = (wdl < Wdl::Draw).then(|| before_zeroing(wdl));
+        for mv in moves_of(board, |board, mv| !is_zeroing(board, mv)) {
+            let next = after(board, mv);
+            let distance = -self.distance(&next, Lookahead::None)?;
+            let distance = if distance == 1 && is_mate(&next) { 1 } else { distance + distance.signum() };
+            let counts = distance.signum() == i32::from(wdl as i8).signum();
+            if counts {
+                best = Some(best.map_or(distance, |best| best.min(distance)));
+            }
+        }
+        best.ok_or_else(|| contradiction(board))
+    }
+
+    /// The distance that the side to move gets by a move of the board; 0 for a draw.
+    pub(crate) fn distance_by(&self, board: &Board, mv: Move) -> Result<i32, ProbeError> {
+        let next = after(board, mv);
+        if is_mate(&next) {
+            return Ok(1);
+        }
+        if is_zeroing(board, mv) {
+            return Ok(match -self.outcome(&next)?.wdl {
+                Wdl::Draw => 0,
+                wdl => before_zeroing(wdl),
+            });
+        }
+        let distance = -self.distance(&next, Lookahead::OnePly)?;
+        Ok(distance + distance.signum())
+    }
+
+    /// The result that the side to move gets by a move of the board.
+    pub(crate) fn wdl_by(&self, board: &Board, mv: Move) -> Result<Wdl, ProbeError> {
+        Ok(-self.outcome(&after(board, mv))?.wdl)
+    }
+}
+
+/// Whether a table without this side to move may be asked about the replies. After a reply the other side is to move,
+/// which is in the table, unless its file contradicts itself.
+#[derive(Clone, Copy)]
+enum Lookahead {
+    OnePly,
+    None,
+}
+
+/// The distance of a position whose best move zeroes the counter, with a result that is no draw.
+fn before_zeroing(wdl: Wdl) -> i32 {
+    match wdl {
+        Wdl::Loss => -1,
+        Wdl::BlessedLoss => -101,
+        Wdl::Draw => 0,
+        Wdl::CursedWin => 101,
+        Wdl::Win => 1,
+    }
+}
+
+fn contradiction(board: &Board) -> ProbeError {
+    let fault = Fault::Corrupt("results and distances contradict each other");
+    ProbeError::BadTable { material: Material::of(board), metric: Metric::Dtz, fault }
+}
+
+fn moves_of(board: &Board, wanted: impl Fn(&Board, Move) -> bool) -> Vec<Move> {
+    let mut moves = Vec::new();
+    board.generate_moves(|piece_moves| {
+        moves.extend(piece_moves.into_iter().filter(|&mv| wanted(board, mv)));
+        false
+    });
+    moves
+}
+
+fn after(board: &Board, mv: Move) -> Board {
+    let mut next = board.clone();
+    next.play_unchecked(mv);
+    next
+}
+
+fn is_pawn_move(board: &Board, mv: Move) -> bool {
+    board.pieces(Piece::Pawn).has(mv.from)
+}
+
+fn is_en_passant(board: &Board, mv: Move) -> bool {
+    is_pawn_move(board, mv) && mv.from.file() != mv.to.file() && !board.occupied().has(mv.to)
+}
+
+fn is_capture(board: &Board, mv: Move) -> bool {
+    board.colors(!board.side_to_move()).has(mv.to) || is_en_passant(board, mv)
+}
+
+fn is_zeroing(board: &Board, mv: Move) -> bool {
+    is_pawn_move(board, mv) || is_capture(board, mv)
+}
+
+fn is_mate(board: &Board) -> bool {
+    !board.checkers().is_empty() && !board.generate_moves(|_| true)
+}

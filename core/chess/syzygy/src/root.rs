@@ -1,0 +1,220 @@
+//! Which moves of a root keep its result.
+
+use oncilla_chess::{History, Move, MoveList};
+
+use crate::tablebases::{ProbeError, Tablebases};
+use crate::wdl::Wdl;
+
+/// The rank of a move that wins, or loses, whatever the rule-50 counter says.
+pub const MAX_RANK: i32 = 1000;
+
+/// A move of the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankedMove {
+    /// Castling never occurs.
+    pub mv: Move,
+    /// More is better: see [`dtz_rank`] and [`wdl_rank`].
+    pub rank: i32,
+    /// The result, seen from the side to move at the root. Where distances are known, with the rule-50 counter that the
+    /// game has: a win that comes too late is cursed.
+    pub wdl: Wdl,
+    /// Plies to the next zeroing move, this one included; 0 for a draw. `None` if moves were ranked by results only.
+    pub dtz: Option<i32>,
+}
+
+/// The moves of a root, ranked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootRanks {
+    /// All legal moves, in the order of [`History::legal_moves`]. There is at least one.
+    pub moves: Vec<RankedMove>,
+    /// Why moves could be ranked by results only; `None` if distances are known.
+    ///
+    /// With distances every move that remains makes progress, or keeps a win with plies to spare. Without, a search must
+    /// find the progress itself.
+    pub without_dtz: Option<ProbeError>,
+}
+
+impl RootRanks {
+    /// The rank of the best moves.
+    pub fn best_rank(&self) -> i32 {
+        self.moves.iter().map(|ranked| ranked.rank).max().unwrap_or(0)
+    }
+
+    /// The moves that a search should look at: those of the best rank.
+    pub fn best(&self) -> impl Iterator<Item = &RankedMove> {
+        let best = self.best_rank();
+        self.moves.iter().filter(move |ranked| ranked.rank == best)
+    }
+
+    /// Whether distances are known. Then a search needs no results at its leaves: the counter at the root may be
+    /// anything, and the moves that remain are safe.
+    pub fn by_dtz(&self) -> bool {
+        self.without_dtz.is_none()
+    }
+}
+
+impl Tablebases {
+    /// Ranks the legal moves of a game's last position, whatever its rule-50 counter.
+    ///
+    /// By distance, or by result where a DTZ table is missing. `fast_play` (Lc0's `SyzygyFastPlay`) ranks winning moves
+    /// by distance even where there is time for all of them.
+    ///
+    /// # Errors
+    /// Castling rights, too many pieces, no legal move ([`ProbeError::NoMove`]); a WDL table that is missing or of no use.
+    pub fn root_moves<const CAP: usize>(
+        &self,
+        history: &History<CAP>,
+        fast_play: bool,
+    ) -> Result<RootRanks, ProbeError> {
+        let board = history.board();
+        self.check(board)?;
+        let mut moves = MoveList::new();
+        history.legal_moves(&mut moves);
+        if moves.is_empty() {
+            return Err(ProbeError::NoMove);
+        }
+        let hurry = fast_play || has_repeated(history);
+        let rule50 = history.rule50().into();
+        let by_distance = |&mv: &Move| {
+            let dtz = self.distance_by(board, mv)?;
+            let rank = dtz_rank(dtz, rule50, hurry);
+            Ok(RankedMove { mv, rank, wdl: wdl_of_rank(rank), dtz: Some(dtz) })
+        };
+        let without_dtz = match moves.iter().map(by_distance).collect() {
+            Ok(moves) => return Ok(RootRanks { moves, without_dtz: None }),
+            Err(error) => error,
+        };
+        let by_result = |&mv: &Move| {
+            let wdl = self.wdl_by(board, mv)?;
+            Ok(RankedMove { mv, rank: wdl_rank(wdl), wdl, dtz: None })
+        };
+        let moves = moves.iter().map(by_result).collect::<Result<_, ProbeError>>()?;
+        Ok(RootRanks { moves, without_dtz: Some(without_dtz) })
+    }
+}
+
+/// A position has occurred twice since the last zeroing move: whoever wins has wasted time.
+fn has_repeated<const CAP: usize>(history: &History<CAP>) -> bool {
+    (0..=usize::from(history.rule50()))
+        .map_while(|plies| history.back(plies))
+        .any(|position| position.repetitions() > 0)
+}
+
+/// The rank of a move by the plies to the next zeroing move, this one included (Lc0's formula, from Fathom).
+///
+/// - A win that comes before the counter runs out, at latest on its 99th ply: [`MAX_RANK`]. All such moves are equal,
+///   and the search chooses; unless it must `hurry`, because it has repeated a position or was told to.
+/// - Other wins: `MAX_RANK − (dtz + rule50)`, so that the fastest is best.
+/// - A loss against which the counter does not help, even if the winner takes twice as long: `−MAX_RANK`.
+/// - Other losses: `−MAX_RANK + (−dtz + rule50)`: the slower, the better.
+/// - A draw: 0.
+pub fn dtz_rank(dtz: i32, rule50: i32, hurry: bool) -> i32 {
+    match dtz {
+        1.. if dtz + rule50 <= 99 && !hurry => MAX_RANK,
+        1.. => MAX_RANK - (dtz + rule50),
+        0 => 0,
+        _ if -2 * dtz + rule50 < 100 => -MAX_RANK,
+        _ => -MAX_RANK + (-dtz + rule50),
+    }
+}
+
+/// The rank of a move by its result.
+pub fn wdl_rank(wdl: Wdl) -> i32 {
+    match wdl {
+        Wdl::Loss => -MAX_RANK,
+        Wdl::BlessedLoss => -MAX_RANK + 101,
+        Wdl::Draw => 0,
+        Wdl::CursedWin => MAX_RANK - 101,
+        Wdl::Win => MAX_RANK,
+    }
+}
+
+/// The result that a rank stands for: 100 plies away from [`MAX_RANK`] the counter has run out.
+fn wdl_of_rank(rank: i32) -> Wdl {
+    const IN_TIME: i32 = MAX_RANK - 100;
+    match rank {
+        IN_TIME.. => Wdl::Win,
+        1.. => Wdl::CursedWin,
+        0 => Wdl::Draw,
+        _ if rank <= -IN_TIME => Wdl::Loss,
+        _ => Wdl::BlessedLoss,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wins_in_time_are_equal_and_others_are_ordered() {
+        for (dtz, rule50, hurry, rank) in [
+            (1, 0, false, 1000),
+            (99, 0, false, 1000),
+            (50, 49, false, 1000),
+            (50, 50, false, 900),
+            (100, 0, false, 900),
+            (101, 0, false, 899),
+            (1, 99, false, 900),
+            (1, 0, true, 999),
+            (99, 0, true, 901),
+            (30, 20, true, 950),
+            (110, 20, true, 870),
+        ] {
+            assert_eq!(dtz_rank(dtz, rule50, hurry), rank, "{dtz} {rule50} {hurry}");
+        }
+    }
+
+    #[test]
+    fn losses_are_equal_until_the_counter_may_help() {
+        for (dtz, rule50, rank) in [
+            (-1, 0, -1000),
+            (-49, 0, -1000),
+            (-49, 1, -1000),
+            (-49, 2, -949),
+            (-50, 0, -950),
+            (-100, 0, -900),
+            (-101, 0, -899),
+            (-1, 97, -1000),
+            (-1, 98, -901),
+        ] {
+            for hurry in [false, true] {
+                assert_eq!(dtz_rank(dtz, rule50, hurry), rank, "{dtz} {rule50}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_draw_lies_between_whatever_the_counter() {
+        for rule50 in 0..100 {
+            assert_eq!(dtz_rank(0, rule50, false), 0);
+            for dtz in 1..300 {
+                assert!(dtz_rank(dtz, rule50, false) > 0 && dtz_rank(dtz, rule50, true) > 0);
+                assert!(dtz_rank(-dtz, rule50, false) < 0);
+            }
+        }
+    }
+
+    #[test]
+    fn results_have_the_ranks_of_lc0() {
+        assert_eq!(Wdl::ALL.map(wdl_rank), [-1000, -899, 0, 899, 1000]);
+        assert_eq!(Wdl::ALL.map(wdl_rank).map(wdl_of_rank), Wdl::ALL);
+        for (rank, wdl) in [(901, Wdl::Win), (900, Wdl::Win), (870, Wdl::CursedWin), (-900, Wdl::Loss)] {
+            assert_eq!(wdl_of_rank(rank), wdl, "{rank}");
+        }
+    }
+
+    #[test]
+    fn a_repetition_is_seen_until_the_next_zeroing_move() {
+        let mut history: History = History::from_fen("6k1/8/8/8/8/8/4P3/K6R w - - 0 1").unwrap();
+        let mut play = |moves: &str| {
+            for text in moves.split_whitespace() {
+                history.try_push(text.parse().unwrap()).unwrap();
+            }
+            has_repeated(&history)
+        };
+        assert!(!play("h1h2 g8f8 h2h1"));
+        assert!(play("f8g8"));
+        assert!(play("h1h3 g8f8"));
+        assert!(!play("e2e3"));
+    }
+}

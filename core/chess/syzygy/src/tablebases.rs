@@ -1,0 +1,271 @@
+//! The tables that were found.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use oncilla_chess::{Board, Color, Position};
+
+use crate::fault::Fault;
+use crate::file::{OpenFiles, TableFile};
+use crate::material::Material;
+use crate::table::{Metric, RawDtz, Table};
+use crate::wdl::Wdl;
+
+/// Syzygy tables in some folders. Threads share them through a reference.
+///
+/// A table's file is opened when a position needs it. Reads go through the system's file cache; only the heads of the
+/// tables in use, some kilobytes each, are kept in memory. No more than 100 files are open at once.
+#[derive(Debug)]
+pub struct Tablebases {
+    wdl: HashMap<Material, Slot>,
+    dtz: HashMap<Material, Slot>,
+    /// Of the largest WDL table.
+    max_pieces: usize,
+    unreadable: Vec<BadFile>,
+}
+
+/// A file that was found, and the table once somebody has asked for it.
+#[derive(Debug)]
+struct Slot {
+    file: TableFile,
+    table: OnceLock<Result<Table, Fault>>,
+}
+
+/// There are no tables to be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// The list names no folder.
+    NoFolder,
+    /// None of the folders has a WDL table. Folders that could not be read are among them.
+    NoTables {
+        /// The folders, and what was wrong with them, if something was.
+        folders: Vec<(PathBuf, Option<io::ErrorKind>)>,
+    },
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoFolder => f.write_str("expected folders with Syzygy tables, got an empty list"),
+            Self::NoTables { folders } => {
+                f.write_str("expected Syzygy tables (KQvK.rtbw and such), found none in")?;
+                for (place, (folder, error)) in folders.iter().enumerate() {
+                    write!(f, "{} {}", if place == 0 { "" } else { "," }, folder.display())?;
+                    if let Some(kind) = error {
+                        write!(f, " ({kind})")?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+/// A file or a folder that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadFile {
+    /// Which.
+    pub path: PathBuf,
+    /// Why.
+    pub fault: Fault,
+}
+
+impl fmt::Display for BadFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.fault)
+    }
+}
+
+/// Why the tables have no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeError {
+    /// A side may castle: no table has that.
+    CastlingRights,
+    /// More pieces than the largest table has.
+    TooManyPieces {
+        /// On the board.
+        got: usize,
+        /// In the largest table.
+        most: usize,
+    },
+    /// The root has no legal move to rank.
+    NoMove,
+    /// A table that the answer depends on was not found.
+    NoTable {
+        /// Whose.
+        material: Material,
+        /// Which kind.
+        metric: Metric,
+    },
+    /// A table that the answer depends on is of no use, as a whole or in this place.
+    BadTable {
+        /// Whose.
+        material: Material,
+        /// Which kind.
+        metric: Metric,
+        /// Why.
+        fault: Fault,
+    },
+}
+
+impl fmt::Display for ProbeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CastlingRights => f.write_str("expected a position without castling rights"),
+            Self::TooManyPieces { got, most } => write!(f, "expected at most {most} pieces, got {got}"),
+            Self::NoMove => f.write_str("expected a position with a legal move"),
+            Self::NoTable { material, metric } => write!(f, "no {metric} table of {material}"),
+            Self::BadTable { material, metric, fault } => write!(f, "{metric} table of {material}: {fault}"),
+        }
+    }
+}
+
+impl std::error::Error for ProbeError {}
+
+impl Tablebases {
+    /// Looks for tables in folders, whose names stand in one text with `:` between them, on Windows `;`.
+    ///
+    /// Of two files with one name the first folder's counts. Only names and lengths are looked at. What turns out to
+    /// be no table is left out, now or when it is first asked, and told by [`Tablebases::bad_files`].
+    ///
+    /// # Errors
+    /// There is no table at all.
+    pub fn open(paths: &str) -> Result<Self, OpenError> {
+        let folders: Vec<PathBuf> =
+            std::env::split_paths(paths).filter(|folder| !folder.as_os_str().is_empty()).collect();
+        if folders.is_empty() {
+            return Err(OpenError::NoFolder);
+        }
+        let mut found = Self { wdl: HashMap::new(), dtz: HashMap::new(), max_pieces: 0, unreadable: Vec::new() };
+        let open = Arc::new(OpenFiles::default());
+        let mut searched = Vec::new();
+        for folder in folders {
+            let error = found.add_folder(&folder, &open).err();
+            if let Some(error) = &error {
+                found.unreadable.push(BadFile { path: folder.clone(), fault: Fault::Io(error.kind()) });
+            }
+            searched.push((folder, error.map(|error| error.kind())));
+        }
+        found.max_pieces = found.wdl.keys().map(|material| material.len()).max().unwrap_or(0);
+        match found.wdl.is_empty() {
+            true => Err(OpenError::NoTables { folders: searched }),
+            false => Ok(found),
+        }
+    }
+
+    fn add_folder(&mut self, folder: &Path, open: &Arc<OpenFiles>) -> io::Result<()> {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            let Some((material, metric)) = table_of(&path) else { continue };
+            let len = match std::fs::metadata(&path) {
+                Ok(metadata) if metadata.is_file() => metadata.len(),
+                Ok(_) => continue,
+                Err(error) => {
+                    self.unreadable.push(BadFile { path, fault: error.into() });
+                    continue;
+                }
+            };
+            let file = TableFile::new(path, len, open.clone());
+            let tables = match metric {
+                Metric::Wdl => &mut self.wdl,
+                Metric::Dtz => &mut self.dtz,
+            };
+            tables.entry(material).or_insert(Slot { file, table: OnceLock::new() });
+        }
+        Ok(())
+    }
+
+    /// The most pieces, kings included, that a position may have: those of the largest WDL table.
+    pub fn max_pieces(&self) -> usize {
+        self.max_pieces
+    }
+
+    /// How many tables of a kind were found.
+    pub fn tables(&self, metric: Metric) -> usize {
+        self.slots(metric).len()
+    }
+
+    /// Files and folders that turned out to be of no use, so far, ordered by name. Probing finds more of them.
+    pub fn bad_files(&self) -> Vec<BadFile> {
+        let refused = |slot: &Slot| {
+            let fault = *slot.table.get()?.as_ref().err()?;
+            Some(BadFile { path: slot.file.path().to_owned(), fault })
+        };
+        let slots = self.wdl.values().chain(self.dtz.values());
+        let mut bad: Vec<BadFile> = self.unreadable.iter().cloned().chain(slots.filter_map(refused)).collect();
+        bad.sort_by(|a, b| a.path.cmp(&b.path));
+        bad
+    }
+
+    /// Whether a search may take the result of a position for its value: no castling rights, not too many pieces, and a
+    /// rule-50 counter of 0, because that is what results are for.
+    ///
+    /// A table may still be missing.
+    pub fn applies_to(&self, position: &Position) -> bool {
+        position.rule50() == 0 && self.check(position.board()).is_ok()
+    }
+
+    pub(crate) fn check(&self, board: &Board) -> Result<(), ProbeError> {
+        let pieces = board.occupied().len() as usize;
+        if pieces > self.max_pieces {
+            return Err(ProbeError::TooManyPieces { got: pieces, most: self.max_pieces });
+        }
+        let castling = Color::ALL.iter().any(|&color| {
+            let rights = board.castle_rights(color);
+            rights.short.is_some() || rights.long.is_some()
+        });
+        if castling { Err(ProbeError::CastlingRights) } else { Ok(()) }
+    }
+
+    fn slots(&self, metric: Metric) -> &HashMap<Material, Slot> {
+        match metric {
+            Metric::Wdl => &self.wdl,
+            Metric::Dtz => &self.dtz,
+        }
+    }
+
+    /// What a WDL table has for a position.
+    pub(crate) fn raw_wdl(&self, board: &Board) -> Result<Wdl, ProbeError> {
+        match board.occupied().len() {
+            // There is no table of two kings.
+            2 => Ok(Wdl::Draw),
+            _ => self.ask(Metric::Wdl, board, |table, file| table.wdl(file, board)),
+        }
+    }
+
+    /// What a DTZ table has for a position with that result, which is no draw.
+    pub(crate) fn raw_dtz(&self, board: &Board, wdl: Wdl) -> Result<RawDtz, ProbeError> {
+        self.ask(Metric::Dtz, board, |table, file| table.dtz(file, board, wdl))
+    }
+
+    fn ask<T>(
+        &self,
+        metric: Metric,
+        board: &Board,
+        question: impl Fn(&Table, &TableFile) -> Result<T, Fault>,
+    ) -> Result<T, ProbeError> {
+        let on_board = Material::of(board);
+        let slots = self.slots(metric);
+        let swapped = on_board.swapped();
+        let found = slots.get_key_value(&on_board).or_else(|| slots.get_key_value(&swapped));
+        let (&material, slot) = found.ok_or(ProbeError::NoTable { material: on_board, metric })?;
+        let table = slot.table.get_or_init(|| Table::read(&slot.file, material, metric));
+        let answer = match table {
+            Ok(table) => question(table, &slot.file),
+            Err(fault) => Err(*fault),
+        };
+        answer.map_err(|fault| ProbeError::BadTable { material, metric, fault })
+    }
+}
+
+/// The table that a file's name speaks of.
+fn table_of(path: &Path) -> Option<(Material, Metric)> {
+    let extension = path.extension()?.to_str()?;
+    let metric = [Metric::Wdl, Metric::Dtz].into_iter().find(|metric| metric.extension() == extension)?;
+    Some((Material::parse(path.file_stem()?.to_str()?)?, metric))
+}

@@ -1,0 +1,95 @@
+//! Results and distances of the shared tables, as python-chess reads them.
+
+mod common;
+
+use std::collections::HashSet;
+
+use oncilla_chess::{Board, History};
+use oncilla_syzygy::{Material, Metric, Tablebases, Wdl};
+
+fn open() -> Option<Tablebases> {
+    Some(Tablebases::open(common::tables()?.to_str().unwrap()).unwrap())
+}
+
+#[test]
+fn every_position_has_the_recorded_result_and_distance() {
+    let Some(tables) = open() else { return };
+    let mut materials = HashSet::new();
+    for recorded in common::recorded("positions.epd") {
+        let board: Board = recorded.fen.parse().unwrap();
+        let answer = (tables.wdl(&board).map(|wdl| wdl as i8), tables.dtz(&board));
+        assert_eq!(answer, (Ok(recorded.wdl), Ok(recorded.dtz)), "{}", recorded.fen);
+        let material = Material::of(&board);
+        materials.insert(material.to_string().max(material.swapped().to_string()));
+    }
+    // The recorded positions are of every table that there is.
+    assert_eq!(materials.len(), tables.tables(Metric::Wdl));
+    assert_eq!(materials.len(), tables.tables(Metric::Dtz));
+    assert_eq!(tables.bad_files(), []);
+    assert_eq!(tables.max_pieces(), 4);
+}
+
+#[test]
+fn threads_get_the_same_answers() {
+    let Some(tables) = open() else { return };
+    let recorded = common::recorded("positions.epd");
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (tables, recorded) = (&tables, &recorded);
+            scope.spawn(move || {
+                for i in 0..recorded.len() {
+                    let position = &recorded[(i * 7 + thread * 501) % recorded.len()];
+                    let board = position.fen.parse().unwrap();
+                    assert_eq!(tables.dtz(&board), Ok(position.dtz), "{}", position.fen);
+                }
+            });
+        }
+    });
+}
+
+/// What remains at the root of a win is a win, and following it ends in a zeroing move or mate in time.
+#[test]
+fn wins_are_kept_and_carried_out() {
+    let Some(tables) = open() else { return };
+    for recorded in common::recorded("wins.epd") {
+        let mut history: History = History::from_fen(&recorded.fen).unwrap();
+        assert_eq!((recorded.wdl, tables.dtz(history.board())), (2, Ok(recorded.dtz)), "{}", recorded.fen);
+        let relaxed = tables.root_moves(&history, false).unwrap();
+        assert!(relaxed.by_dtz());
+        assert!(relaxed.best().all(|ranked| ranked.wdl == Wdl::Win && ranked.rank == 1000), "{}", recorded.fen);
+        // The winner plays by rank. To the loser all is the same rank, so it resists by distance.
+        let mut plies = 0;
+        loop {
+            let ranks = tables.root_moves(&history, true).unwrap();
+            let ranked = *ranks.best().min_by_key(|ranked| ranked.dtz).unwrap();
+            history.push(ranked.mv);
+            plies += 1;
+            let over = history.terminal(plies, false);
+            if history.rule50() == 0 || over.is_some() {
+                assert!(over.is_none_or(|over| !over.is_draw()), "{}", recorded.fen);
+                break;
+            }
+        }
+        let off = recorded.dtz.abs_diff(plies as i32);
+        assert!(off <= 1, "{}: {plies} plies", recorded.fen);
+    }
+}
+
+/// Results of moves are those of the positions they lead to, whichever way moves are ranked.
+#[test]
+fn root_moves_agree_with_the_positions_they_lead_to() {
+    let Some(tables) = open() else { return };
+    for recorded in common::recorded("positions.epd").iter().step_by(7) {
+        let history: History = History::from_fen(&recorded.fen).unwrap();
+        let Ok(ranks) = tables.root_moves(&history, false) else {
+            assert!(history.terminal(0, false).is_some(), "{}", recorded.fen);
+            continue;
+        };
+        assert_eq!(ranks.best().next().unwrap().wdl as i8, recorded.wdl, "{}", recorded.fen);
+        for ranked in &ranks.moves {
+            let mut after = history.clone();
+            after.push(ranked.mv);
+            assert_eq!(tables.wdl(after.board()), Ok(-ranked.wdl), "{} {}", recorded.fen, ranked.mv);
+        }
+    }
+}
