@@ -20,7 +20,7 @@ const AFTER_FREE: u32 = 2;
 const SIZE_SHIFT: u32 = 2;
 
 /// Most words that a heap uses.
-pub const MOST_WORDS: usize = 1 << 30;
+pub const MOST_WORDS: usize = (1 << 30) - 1;
 
 /// Which arrays of a slice are in use.
 pub struct Heap {
