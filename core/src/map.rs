@@ -205,6 +205,15 @@ impl Repository for MapRepository {
         None
     }
 
+    fn has(&self, position: u64, edges: usize) -> bool {
+        let Some(positions) = self.positions() else { return false };
+        let there = |&key: &Key| {
+            let node = self.lock(key);
+            node.expanded && node.edge_count == edges
+        };
+        positions.get(&position).is_some_and(|same| same.iter().any(there))
+    }
+
     fn is_graph(&self) -> bool {
         self.positions.is_some()
     }

@@ -221,6 +221,10 @@ pub trait Repository: Sync {
     /// path has a node of its own, and the answer is `None`. Called while nobody holds a node.
     fn join(&self, node: Key, position: u64, edges: usize) -> Option<Key>;
 
+    /// In a graph: whether a node has the position already, so that [`Repository::join`] will find it as long as nothing is
+    /// folded.
+    fn has(&self, position: u64, edges: usize) -> bool;
+
     /// True if positions that are reached on several paths have one node.
     fn is_graph(&self) -> bool;
 

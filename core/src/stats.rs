@@ -161,7 +161,7 @@ impl AddAssign for Counts {
 }
 
 /// What was counted in a span of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// Its length in milliseconds.
     pub ms: u64,

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::engine::{Done, Engine, Go, Info, Observer, Settings};
 use crate::uci::console::{Console, aside};
+use crate::uci::statistics;
 
 pub use positions::POSITIONS;
 
@@ -56,6 +57,9 @@ pub fn run(settings: Settings, fens: &[&str], nodes: u64, mut say: impl FnMut(St
         let best = best.as_deref().unwrap_or("(none)");
         let nps = per_second(info.nodes, seconds);
         say(format!("{}/{}: {} nodes, {nps} nps, bestmove {best}", index + 1, fens.len(), info.nodes));
+        if fens.len() == 1 {
+            statistics::lines(&done.statistics).into_iter().for_each(&mut say);
+        }
     }
     Ok(totals.summary())
 }

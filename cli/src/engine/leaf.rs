@@ -4,6 +4,7 @@ use super::Search;
 use oncilla_chess::{History, MoveList, Terminal, pack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
+use oncilla_core::repository::Repository;
 use oncilla_core::search::Event;
 use oncilla_core::stats::Counts;
 use oncilla_syzygy::{Tablebases, Wdl};
@@ -27,6 +28,7 @@ pub struct LeafReader {
     /// The root's game and the moves to the last leaf.
     history: Box<History>,
     moves: MoveList,
+    logits: Vec<f32>,
 }
 
 /// What is known of a leaf.
@@ -41,7 +43,7 @@ impl LeafReader {
     /// For leaves below `root`.
     pub fn new(rules: Rules, root: &History) -> Self {
         let root = Box::new(root.clone());
-        Self { rules, root_len: root.len(), history: root.clone(), root, moves: MoveList::new() }
+        Self { rules, root_len: root.len(), history: root.clone(), root, moves: MoveList::new(), logits: Vec::new() }
     }
 
     /// Goes to the leaf of an event, names its last move if nobody has, and looks whether the game goes on there.
@@ -78,6 +80,23 @@ impl LeafReader {
         // The root is searched whatever is known of it.
         let below = self.history.len() > self.root_len;
         (below && tables.applies_to(position)).then(|| tables.wdl(position.board()).ok()).flatten()
+    }
+
+    /// Whether the graph has the leaf's position already: then it needs no evaluation, but only [`LeafReader::met`].
+    pub fn is_met(&self, search: &Search<'_>, key: u64) -> bool {
+        self.rules.graph && search.repository().has(key, self.moves.len())
+    }
+
+    /// What to answer about such a leaf. Its value and its logits are not looked at.
+    pub fn met(key: u64) -> Answer {
+        Answer { key, verdict: Verdict::Position(Value::EVEN) }
+    }
+
+    /// Logits of no meaning, one for each move of the leaf.
+    pub fn even_logits(&mut self) -> &mut [f32] {
+        self.logits.clear();
+        self.logits.resize(self.moves.len(), 0.0);
+        &mut self.logits
     }
 
     /// The game up to the leaf.

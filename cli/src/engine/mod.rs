@@ -25,7 +25,7 @@ mod timing;
 pub use backends::read_network;
 pub use evaluator::{Batch, Evaluator};
 pub use limits::{Clock, Go};
-pub use report::{Done, Info, Line, MoveStats, Observer};
+pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
 pub use settings::{BackendKind, EvaluatorSettings, Settings, Syzygy, Weights};
 
 use control::Control;

@@ -29,6 +29,9 @@ const JOINED: usize = 64;
 /// Most events there can be, whatever would keep a device busy.
 const MOST_EVENTS: usize = 4096;
 
+/// More collisions than one for so many evaluations say that the tree has no use for so many playouts at once.
+const MOST_COLLISIONS: u64 = 8;
+
 /// An event on its way.
 type Parcel = Box<Event>;
 
@@ -100,7 +103,7 @@ impl Queues {
 
 impl Fleet {
     /// An evaluating thread that waited for leaves while gatherers waited for idle events says that there are too few
-    /// events. Where none has waited, fewer may do: each event in flight makes the choices of the next ones worse, since
+    /// events, unless they collide. Where none has waited, fewer may do: each event in flight makes the choices of the next ones worse, since
     /// they are made without its answer.
     fn adjust(&self, counts: &Counts) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,17 +112,22 @@ impl Fleet {
             now.saturating_sub(before)
         };
         let (starved, held_up) = (waited(Stage::Evaluate), waited(Stage::Gather));
-        let evaluated = counts.evaluations > last.evaluations;
+        let evaluated = counts.evaluations - last.evaluations;
+        let collided = counts.collisions - last.collisions;
         *last = *counts;
         drop(last);
-        if !evaluated {
+        if evaluated == 0 {
             return;
         }
         let wanted = self.wanted.load(Ordering::Relaxed);
-        let next = match (starved > 0, held_up > 0) {
-            (true, true) => wanted + wanted.div_ceil(4),
-            (false, true) => wanted - wanted / 16,
-            _ => wanted,
+        let next = if collided * MOST_COLLISIONS > evaluated {
+            wanted - wanted / 8
+        } else {
+            match (starved > 0, held_up > 0) {
+                (true, true) => wanted + wanted.div_ceil(4),
+                (false, true) => wanted - wanted / 16,
+                _ => wanted,
+            }
         };
         self.wanted.store(next.clamp(self.least, MOST_EVENTS), Ordering::Relaxed);
     }
@@ -246,6 +254,10 @@ impl Evaluating {
     fn look_at(&mut self, mut event: Parcel, shared: &Shared<'_, '_>, queues: &Queues) {
         let search = shared.search();
         match self.reader.read(&search, &mut event, &mut self.counts) {
+            Leaf::Open(key) if self.reader.is_met(&search, key) => {
+                let _ = search.settle(&mut *event, &LeafReader::met(key), self.reader.even_logits());
+                let _ = queues.returning.0.send(event);
+            }
             Leaf::Open(key) => {
                 self.keys.push(key);
                 self.batch.push(self.reader.history(), self.reader.moves());

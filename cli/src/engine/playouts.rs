@@ -147,6 +147,10 @@ impl Playouts {
                 let _ = search.answer(event, &answer, &mut []); // it was gathered from this very tree
                 Looked::Ended
             }
+            Leaf::Open(key) if self.reader.is_met(search, key) => {
+                let _ = search.answer(event, &LeafReader::met(key), self.reader.even_logits());
+                Looked::Ended
+            }
             Leaf::Open(key) => {
                 self.keys.push(key);
                 self.positions.push(self.reader.history(), self.reader.moves());

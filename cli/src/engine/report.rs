@@ -3,6 +3,7 @@
 use cozy_chess::Move;
 use oncilla_core::evaluate::{Ending, Value};
 use oncilla_core::repository::Bounds;
+use oncilla_core::stats::Span;
 
 /// Who hears of a search. Called from the search's own thread, in order.
 pub trait Observer: Send {
@@ -89,8 +90,21 @@ pub struct MoveStats {
     pub bounds: Bounds,
 }
 
+/// What a search did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// All searches of the game.
+    pub game: Span,
+    /// This one.
+    pub current_move: Span,
+    /// The last moments, the shortest first.
+    pub windows: Vec<Span>,
+    /// How many playouts may be in flight, where that follows from what was measured.
+    pub in_flight: Option<usize>,
+}
+
 /// The end of a search.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Default, Clone, Debug, PartialEq)]
 pub struct Done {
     /// The move to play; `None` where the game has ended.
     pub best: Option<Move>,
@@ -98,4 +112,6 @@ pub struct Done {
     pub ponder: Option<Move>,
     /// All root moves by rising N, then rising Q + U, and the root last.
     pub stats: Vec<MoveStats>,
+    /// What the search did.
+    pub statistics: Statistics,
 }

@@ -7,7 +7,8 @@ use super::evaluator::Evaluator;
 use super::leaf::Rules;
 use super::limits::Go;
 use super::memory::{self, Memory};
-use super::report::{Done, Observer};
+use super::pipeline::Queues;
+use super::report::{Done, Observer, Statistics};
 use super::settings::Settings;
 use super::shared::Shared;
 use super::snapshot::Snapshot;
@@ -17,7 +18,7 @@ use oncilla_core::Move;
 use oncilla_core::formula::contempt::Rescale;
 use oncilla_core::formula::random::Random;
 use oncilla_core::search::Params;
-use oncilla_core::stats::Counts;
+use oncilla_core::stats::{Counts, Stats};
 use oncilla_syzygy::{Metric, RootRanks, Tablebases};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::ControlFlow;
@@ -58,6 +59,9 @@ pub struct Searcher {
     time: TimeManager,
     /// Whether the last `go` found a network.
     prepared: Result<(), String>,
+    stats: Stats,
+    /// The zero of the statistics' clock.
+    started: Instant,
     tablebases: Option<Arc<Tablebases>>,
     /// Where they were looked for.
     tablebase_paths: String,
@@ -79,6 +83,8 @@ impl Searcher {
             root: None,
             time,
             prepared: Ok(()),
+            stats: Stats::new(0),
+            started: Instant::now(),
             tablebases: None,
             tablebase_paths: String::new(),
             beside_the_tree: memory::resident_bytes().unwrap_or(0),
@@ -135,6 +141,7 @@ impl Searcher {
             }
             Command::NewGame => {
                 search.clear();
+                self.stats.start_game(milliseconds(self.started));
                 self.root = None;
                 self.time = TimeManager::new(&self.settings);
             }
@@ -245,7 +252,7 @@ impl Searcher {
         let mut moves = oncilla_chess::MoveList::new();
         self.position.legal_moves(&mut moves);
         let best = go.search_moves.iter().find(|mv| moves.contains(mv)).or(moves.first());
-        Done { best: best.copied(), ponder: None, stats: Vec::new() }
+        Done { best: best.copied(), ..Done::default() }
     }
 
     fn search(&mut self, go: &Go, observer: &mut dyn Observer, since: Instant, search: &mut Search<'_>) -> Done {
@@ -255,7 +262,7 @@ impl Searcher {
         if !self.reroot(search, params.wdl_rescale) {
             self.time = TimeManager::new(&self.settings);
         }
-        let Some(evaluator) = &self.evaluator else { return Done { best: None, ponder: None, stats: vec![] } };
+        let Some(evaluator) = &self.evaluator else { return Done::default() };
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
         search.set_params(params);
@@ -267,6 +274,7 @@ impl Searcher {
         let asked = legal.iter().enumerate().filter(|(_, mv)| kept(mv));
         search.set_root_moves(asked.map(|(index, &mv)| (index, Move(pack(mv)))));
         search.start_move();
+        self.stats.start_move(milliseconds(self.started));
 
         let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since);
         let mut time = MoveTime::new(&self.settings, go, &self.position, since);
@@ -274,26 +282,49 @@ impl Searcher {
         shared.add(&Counts { tablebase_hits: u64::from(ranks.is_some()), ..Counts::ZERO });
         std::thread::scope(|scope| {
             let crew = Crew::hire(scope, &shared, &self.settings, &rules, &self.position);
-            let watch = Watch { go, control: &self.control, manager: &mut self.time, shared: &shared, crew };
+            let watch = Watch {
+                go,
+                control: &self.control,
+                manager: &mut self.time,
+                stats: &mut self.stats,
+                started: self.started,
+                shared: &shared,
+                crew,
+            };
             watch.run(&mut time, &mut snapshot, observer);
             shared.stop();
         });
         shared.take_notes().iter().for_each(|note| observer.note(note));
         let counts = shared.counts();
+        let in_flight = shared.queues().map(Queues::in_flight_limit);
+        self.stats.record(milliseconds(self.started), &shared.take_fresh());
         let search = shared.into_search();
         time.end(&mut self.time, search, &counts);
         let info = snapshot.info(search, &counts);
         if !self.control.is_silent() {
             observer.info(&info);
         }
-        let done = snapshot.done(search);
+        let mut done = snapshot.done(search);
+        done.statistics = self.statistics(in_flight);
         if done.best.is_none() {
             return Done {
                 stats: done.stats,
+                statistics: done.statistics,
                 ..self.resign_to_any_move(&Go { infinite: false, ponder: false, ..go.clone() })
             };
         }
         done
+    }
+
+    /// What was counted until now.
+    fn statistics(&self, in_flight: Option<usize>) -> Statistics {
+        let now = milliseconds(self.started);
+        Statistics {
+            game: self.stats.game(now),
+            current_move: self.stats.current_move(now),
+            windows: self.stats.windows(now).to_vec(),
+            in_flight,
+        }
     }
 
     /// Makes the tree's root the position to search. False if the game did not go on from the last one.
@@ -323,6 +354,8 @@ struct Watch<'w, 's, 'm> {
     go: &'w Go,
     control: &'w Control,
     manager: &'w mut TimeManager,
+    stats: &'w mut Stats,
+    started: Instant,
     shared: &'w Shared<'s, 'm>,
     crew: Crew,
 }
@@ -347,6 +380,7 @@ impl Watch<'_, '_, '_> {
                 continue;
             }
             self.search_on(time);
+            self.stats.record(milliseconds(self.started), &self.shared.take_fresh());
             self.shared.take_notes().iter().for_each(|note| observer.note(note));
             let counts = self.shared.counts();
             let search = self.shared.search();
@@ -388,6 +422,10 @@ fn params_for(settings: &Settings, has_moves_left: bool, position: &History, go:
         seed: seed_for(settings.random_seed, position),
         ..settings.params
     }
+}
+
+fn milliseconds(since: Instant) -> u64 {
+    since.elapsed().as_millis() as u64
 }
 
 /// Each move of a game has another one; a seed of 0 another one in every run.

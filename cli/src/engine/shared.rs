@@ -30,6 +30,8 @@ pub struct Shared<'s, 'm> {
 #[derive(Default)]
 struct Told {
     counts: Counts,
+    /// Of them, those that nobody has asked for.
+    fresh: Counts,
     notes: Vec<String>,
     halted: bool,
 }
@@ -113,11 +115,17 @@ impl<'s, 'm> Shared<'s, 'm> {
     pub fn add(&self, counts: &Counts) {
         let mut told = self.told();
         told.counts = told.counts.plus(counts);
+        told.fresh = told.fresh.plus(counts);
     }
 
     /// What all threads did.
     pub fn counts(&self) -> Counts {
         self.told().counts
+    }
+
+    /// What all threads did since this was asked the last time.
+    pub fn take_fresh(&self) -> Counts {
+        std::mem::take(&mut self.told().fresh)
     }
 
     /// Says something to a person.

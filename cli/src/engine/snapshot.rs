@@ -138,11 +138,16 @@ impl Snapshot {
     /// The end of the search.
     pub fn done(&self, search: &Search<'_>) -> Done {
         let Some(best) = search.edge_to_play(self.ply) else {
-            return Done { best: None, ponder: None, stats: Vec::new() };
+            return Done::default();
         };
         let mut pv = FixedVec::<Move, 2>::new();
         search.pv(&best, pv.as_mut_view());
-        Done { best: self.mv(&best), ponder: pv.get(1).map(|mv| unpack(mv.0)), stats: self.stats(search) }
+        Done {
+            best: self.mv(&best),
+            ponder: pv.get(1).map(|mv| unpack(mv.0)),
+            stats: self.stats(search),
+            ..Done::default()
+        }
     }
 
     fn stats(&self, search: &Search<'_>) -> Vec<MoveStats> {

@@ -29,6 +29,8 @@ pub struct Output {
     pub per_pv_counters: bool,
     /// `VerboseMoveStats`.
     pub verbose_move_stats: bool,
+    /// `ShowStatistics`.
+    pub show_statistics: bool,
 }
 
 /// All options together.

@@ -474,6 +474,13 @@ const SEARCH: &[Opt] = &[
     )
     .hidden(),
     Opt::switch(
+        "ShowStatistics",
+        "show-statistics",
+        false,
+        "After each search, say how many playouts, evaluations, hits, batches and waits there were.",
+        Sets(|d, on| d.meaning.output.show_statistics = on),
+    ),
+    Opt::switch(
         "VerboseMoveStats",
         "verbose-move-stats",
         false,

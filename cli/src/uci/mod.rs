@@ -10,6 +10,7 @@ pub mod console;
 pub(crate) mod input;
 mod report;
 mod session;
+pub mod statistics;
 pub mod stats;
 
 pub use report::Report;

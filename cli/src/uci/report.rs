@@ -11,7 +11,7 @@ use crate::options::Output;
 use crate::score::wdl_per_mille;
 
 use super::console::Console;
-use super::stats;
+use super::{statistics, stats};
 
 /// Best move of a position without moves: the game is over.
 ///
@@ -117,6 +117,9 @@ impl Report {
         let mut lines = Vec::new();
         if self.output.verbose_move_stats {
             lines.extend(done.stats.iter().map(|stats| self.stats_line(stats)));
+        }
+        if self.output.show_statistics {
+            lines.extend(statistics::lines(&done.statistics).iter().map(|line| format!("info string {line}")));
         }
         let played: Vec<Move> = done.best.into_iter().chain(done.ponder).collect();
         lines.push(match *self.moves(&played).split(' ').collect::<Vec<_>>() {
@@ -230,7 +233,7 @@ mod tests {
     #[test]
     fn best_moves() {
         let done = |best: &str, ponder: &str| {
-            let done = Done { best: moves(best).pop(), ponder: moves(ponder).pop(), stats: Vec::new() };
+            let done = Done { best: moves(best).pop(), ponder: moves(ponder).pop(), ..Done::default() };
             written(CASTLING, Output::default(), |report| report.done(&done))
         };
         assert_eq!(done("e1h1", ""), ["bestmove e1g1"]);

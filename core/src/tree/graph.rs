@@ -58,24 +58,32 @@ impl<'m> Graph<'m> {
         u64::from(get(self.word(slot, KEY_LOW))) | u64::from(get(self.word(slot, KEY_HIGH))) << 32
     }
 
+    /// The node that has the position, if it is the `same`.
+    pub fn find(&self, position: u64, same: impl Fn(u32) -> bool) -> Option<u32> {
+        let _held = self.lock.hold();
+        self.chain(position).find(|&slot| self.key(slot) == position && same(slot))
+    }
+
+    /// The slots of the chain that a position belongs to. For whoever holds the lock.
+    fn chain(&self, position: u64) -> impl Iterator<Item = u32> + '_ {
+        let slot = |link: u32| link.checked_sub(1);
+        core::iter::successors(slot(get(self.head(position))), move |&at| slot(get(self.word(at, NEXT))))
+    }
+
     /// The node that has the position already, with one link more, if it is the `same`; otherwise `slot` has it from
     /// now on.
     pub fn join(&self, slot: u32, position: u64, same: impl Fn(u32) -> bool) -> Option<u32> {
         let _held = self.lock.hold();
-        let head = self.head(position);
-        let mut link = get(head);
-        while link != 0 {
-            let other = link - 1;
-            if other == slot {
-                return None;
-            }
-            if self.key(other) == position && same(other) {
+        match self.chain(position).find(|&other| other == slot || self.key(other) == position && same(other)) {
+            Some(own) if own == slot => return None,
+            Some(other) => {
                 let links = self.word(other, LINKS);
                 set(links, get(links) + 1);
                 return Some(other);
             }
-            link = get(self.word(other, NEXT));
+            None => {}
         }
+        let head = self.head(position);
         set(self.word(slot, KEY_LOW), position as u32);
         set(self.word(slot, KEY_HIGH), (position >> 32) as u32);
         set(self.word(slot, NEXT), get(head));

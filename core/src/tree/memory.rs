@@ -113,6 +113,11 @@ impl<'m> Tree<'m> {
         first
     }
 
+    fn has_edges(&self, slot: u32, edges: usize) -> bool {
+        let node = self.lock(key(slot));
+        node.is_expanded() && node.edge_count() == edges
+    }
+
     /// Gives back the memory of one node that nobody links to.
     fn drop_node(&self, slot: u32) {
         if let Some(graph) = &self.graph {
@@ -173,11 +178,11 @@ impl<'m> Repository for Tree<'m> {
 
     fn join(&self, node: Key, position: u64, edges: usize) -> Option<Key> {
         let graph = self.graph.as_ref()?;
-        let same = |slot: u32| {
-            let other = self.lock(key(slot));
-            other.is_expanded() && other.edge_count() == edges
-        };
-        graph.join(slot_of(node), position, same).map(key)
+        graph.join(slot_of(node), position, |slot| self.has_edges(slot, edges)).map(key)
+    }
+
+    fn has(&self, position: u64, edges: usize) -> bool {
+        self.graph.as_ref().is_some_and(|graph| graph.find(position, |slot| self.has_edges(slot, edges)).is_some())
     }
 
     fn is_graph(&self) -> bool {

@@ -1,0 +1,88 @@
+//! What a search did, in lines for a person.
+
+use crate::engine::Statistics;
+use oncilla_core::stats::{Counts, Span, Stage};
+
+/// The lines: of this move, of the game, and of the last moments.
+pub fn lines(statistics: &Statistics) -> Vec<String> {
+    let Statistics { game, current_move, windows, in_flight } = statistics;
+    let mut lines = vec![of_span("move", current_move), batches(&current_move.counts), waits(&current_move.counts)];
+    if let Some(most) = in_flight {
+        lines.push(format!("in flight at most {most}, by what keeps the evaluating threads busy"));
+    }
+    if game.counts != current_move.counts {
+        lines.push(of_span("game", game));
+    }
+    let speeds = windows.iter().filter(|span| span.counts.playouts > 0).map(|span| {
+        let playouts = span.per_second(|counts| counts.playouts);
+        format!("{} {playouts:.0}", seconds(span.ms))
+    });
+    let speeds: Vec<String> = speeds.collect();
+    if !speeds.is_empty() {
+        lines.push(format!("playouts/s in the last {}", speeds.join(", ")));
+    }
+    lines
+}
+
+fn of_span(name: &str, span: &Span) -> String {
+    let Counts { playouts, evaluations, cache_hits, tablebase_hits, terminals, collisions, .. } = span.counts;
+    let depth = span.counts.mean_depth();
+    format!(
+        "{name}: {playouts} playouts in {}, {evaluations} evaluations, {cache_hits} cache hits, {tablebase_hits} \
+         tablebase hits, {terminals} terminals, {collisions} collisions, mean depth {depth:.1}",
+        seconds(span.ms)
+    )
+}
+
+fn batches(counts: &Counts) -> String {
+    let sizes = counts.batches.iter().enumerate().filter(|(_, n)| **n > 0);
+    let sizes: Vec<String> = sizes.map(|(log, n)| format!("{n} of {}", sizes_of(log))).collect();
+    format!("batches: {}; mean size {:.1}", sizes.join(", "), counts.mean_batch())
+}
+
+fn sizes_of(log: usize) -> String {
+    match log {
+        0 => "1".to_string(),
+        log => format!("{}–{}", 1u64 << log, (2u64 << log) - 1),
+    }
+}
+
+fn waits(counts: &Counts) -> String {
+    let stages = [("gather", Stage::Gather), ("evaluate", Stage::Evaluate), ("backprop", Stage::Backprop)];
+    let waits = stages.map(|(name, stage)| {
+        let waits = counts.waits[stage as usize];
+        format!("{name} {} times, {} ms", waits.times, waits.micros / 1000)
+    });
+    format!("waits: {}", waits.join("; "))
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{} s", ms as f64 / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_is_said() {
+        let mut counts = Counts::ZERO;
+        counts.add_playout(3);
+        counts.add_playout(4);
+        counts.add_batch(2);
+        counts.add_wait(Stage::Evaluate, 5000);
+        let span = Span { ms: 500, counts };
+        let statistics = Statistics { game: span, current_move: span, windows: vec![span], in_flight: Some(64) };
+        assert_eq!(
+            lines(&statistics),
+            [
+                "move: 2 playouts in 0.5 s, 2 evaluations, 0 cache hits, 0 tablebase hits, 0 terminals, 0 collisions, \
+                 mean depth 3.5",
+                "batches: 1 of 2–3; mean size 2.0",
+                "waits: gather 0 times, 0 ms; evaluate 1 times, 5 ms; backprop 0 times, 0 ms",
+                "in flight at most 64, by what keeps the evaluating threads busy",
+                "playouts/s in the last 0.5 s 4",
+            ]
+        );
+    }
+}
