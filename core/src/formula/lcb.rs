@@ -11,7 +11,8 @@
 //! one of the move's evaluations at random, and then an outcome with that evaluation's W, D and L. Its mean is `q`, and
 //! its variance is `W + L + ds²·D − q²`; without a draw score `W + L − (W − L)²`. By the law of total variance this is
 //! the variance of the evaluations plus the mean of the variance within each: so it is never less than what KataGo
-//! measures, and usually a good deal more, which is why fewer standard deviations are asked for.
+//! measures. In 200 openings, searched with the built-in network, the deviation of the evaluations was a quarter of the
+//! bound's (0.15 to 0.41 in four moves out of five). So one deviation here is about four of KataGo's, which takes five.
 
 /// `FinalChoice`: what makes a root move the one to play. Proven results come before either.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -33,6 +34,8 @@ pub struct Lcb {
 }
 
 impl Default for Lcb {
+    /// KataGo's share of visits. In the openings named above, anything from 0.5 to 2 deviations chose about equally well
+    /// after 100 to 1600 visits, held against the values after 8000.
     fn default() -> Self {
         Self { stdevs: 1.0, min_visit_share: 0.15 }
     }
