@@ -29,9 +29,6 @@ const JOINED: usize = 64;
 /// Most events there can be, whatever would keep a device busy.
 const MOST_EVENTS: usize = 4096;
 
-/// More collisions than one for so many evaluations say that the tree has no use for so many playouts at once.
-const MOST_COLLISIONS: u64 = 8;
-
 /// An event on its way.
 type Parcel = Box<Event>;
 
@@ -120,14 +117,12 @@ impl Fleet {
             return;
         }
         let wanted = self.wanted.load(Ordering::Relaxed);
-        let next = if collided * MOST_COLLISIONS > evaluated {
-            wanted - wanted / 8
-        } else {
-            match (starved > 0, held_up > 0) {
-                (true, true) => wanted + wanted.div_ceil(4),
-                (false, true) => wanted - wanted / 16,
-                _ => wanted,
-            }
+        let next = match (starved > 0, held_up > 0) {
+            // More collide than come through: the tree has no use for so many playouts at once.
+            _ if collided > 2 * evaluated => wanted - wanted / 16,
+            (true, true) if 2 * collided < evaluated => wanted + wanted.div_ceil(4),
+            (false, true) => wanted - wanted / 16,
+            _ => wanted,
         };
         self.wanted.store(next.clamp(self.least, MOST_EVENTS), Ordering::Relaxed);
     }
