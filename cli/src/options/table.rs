@@ -940,7 +940,7 @@ const TIME: &[Opt] = &[
         "ramlimit-mb",
         0,
         (0, 100_000_000),
-        "MiB for the tree, if less than Hash; 0: no such limit. The tree is folded there; the search goes on.",
+        "MiB for everything; 0: no such limit. The tree has what is left, at most Hash; full, it is folded and searched on.",
         Sets(|d, mib| d.meaning.settings.ram_limit_mb = mib as usize),
     ),
     Opt::int(
