@@ -47,6 +47,16 @@ impl<'a, R: Repository> NodeView<'a, R> {
         part(&self.repository.lock(self.key))
     }
 
+    /// What the repository finds the node by.
+    pub fn key(&self) -> Key {
+        self.key
+    }
+
+    /// The repository that has the node.
+    pub fn repository(&self) -> &'a R {
+        self.repository
+    }
+
     /// Completed visits.
     pub fn n(&self) -> u32 {
         self.read(Node::n)

@@ -1,4 +1,5 @@
 //! Games that a seed makes up, for tests inside and outside the crate.
+#![allow(dead_code, reason = "each test takes what it needs")]
 
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Evaluator, Moves, Value, Verdict};

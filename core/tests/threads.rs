@@ -1,0 +1,354 @@
+//! Searches by many threads: when they have drained, nothing is in flight, and every visit and node is where it belongs.
+
+mod games;
+
+use games::{RandomGame, mix};
+use oncilla_core::evaluate::{Answer, Evaluator, Verdict};
+use oncilla_core::heapless::Vec as Buffer;
+use oncilla_core::map::MapRepository;
+use oncilla_core::repository::{Key, Node, Repository};
+use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused, Search};
+use oncilla_core::tree::{GraphWords, NodeWords, Tree};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, RwLock};
+use std::thread;
+use std::time::Duration;
+
+const PLIES: usize = 32;
+const EDGES: usize = 16;
+const SEARCHES: u64 = 1000;
+
+type Playout = Box<Event<PLIES>>;
+type Policy = Buffer<f32, EDGES>;
+
+/// What comes back from an evaluator, or past it.
+enum Back {
+    Answered(Playout, Answer, Policy),
+    Known(Playout),
+    Cancelled(Playout),
+}
+
+/// How many do what, and with how much.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    seed: u64,
+    gatherers: usize,
+    evaluators: usize,
+    backproppers: usize,
+    /// Playouts under way at most.
+    in_flight: usize,
+    /// Places in each of the queues.
+    queue: usize,
+    playouts: u64,
+    /// Events that a backprop thread takes at once.
+    joined: usize,
+    /// One answer of so many is refused.
+    cancels: u64,
+    /// After so many playouts the tree is forgotten, whatever is under way.
+    clear_at: Option<u64>,
+    graph: bool,
+    nodes: usize,
+    words: usize,
+}
+
+impl Plan {
+    fn of(seed: u64) -> Self {
+        let pick = |salt: u64, from: &[usize]| from[(mix(seed, salt) % from.len() as u64) as usize];
+        let threads = |place: u32| [1, 2, 4][(seed / 3u64.pow(place) % 3) as usize];
+        Self {
+            seed,
+            gatherers: threads(0),
+            evaluators: threads(1),
+            backproppers: threads(2),
+            in_flight: pick(1, &[1, 4, 16, 40]),
+            queue: pick(2, &[1, 3, 10]),
+            playouts: pick(3, &[40, 100, 200]) as u64,
+            joined: pick(4, &[1, 2, 8]),
+            cancels: pick(5, &[3, 16, 1000]) as u64,
+            clear_at: (mix(seed, 6) % 8 == 0).then_some(40),
+            graph: seed.is_multiple_of(2),
+            nodes: pick(7, &[5, 40, 120, 2000]),
+            words: pick(8, &[150, 1000, 4000, 60_000]),
+        }
+    }
+
+    fn game(&self) -> RandomGame {
+        RandomGame { commuting: self.graph, length: 25, ..RandomGame::of(mix(self.seed, 9)) }
+    }
+}
+
+/// What the threads of a search share.
+struct Floor<R> {
+    search: RwLock<Search<R>>,
+    plan: Plan,
+    /// Playouts that came back.
+    done: AtomicU64,
+    /// Playouts that came back when the tree was forgotten.
+    forgotten: AtomicU64,
+    /// There is no room, and nothing to fold.
+    full: AtomicUsize,
+    over: AtomicBool,
+}
+
+impl<R: Repository + Send> Floor<R> {
+    fn run(search: Search<R>, plan: Plan) -> Self {
+        let floor = Self {
+            search: RwLock::new(search),
+            plan,
+            done: AtomicU64::new(0),
+            forgotten: AtomicU64::new(0),
+            full: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+        };
+        let (idle, idle_events) = sync_channel(plan.in_flight);
+        let (to_eval, for_eval) = sync_channel(plan.queue);
+        let (to_backprop, for_backprop) = sync_channel(plan.queue);
+        (0..plan.in_flight).for_each(|_| idle.send(Playout::default()).unwrap());
+        let (idle_events, for_eval, for_backprop) =
+            (Mutex::new(idle_events), Mutex::new(for_eval), Mutex::new(for_backprop));
+        thread::scope(|scope| {
+            let floor = &floor;
+            for _ in 0..plan.gatherers {
+                let (idle_events, idle) = (&idle_events, idle.clone());
+                let (to_eval, to_backprop) = (to_eval.clone(), to_backprop.clone());
+                scope.spawn(move || floor.gather(idle_events, &idle, &to_eval, &to_backprop));
+            }
+            for number in 0..plan.evaluators {
+                let (for_eval, to_backprop) = (&for_eval, to_backprop.clone());
+                scope.spawn(move || floor.evaluate(number as u64, for_eval, &to_backprop));
+            }
+            let backproppers: Vec<_> = (0..plan.backproppers)
+                .map(|_| {
+                    let (for_backprop, idle) = (&for_backprop, idle.clone());
+                    scope.spawn(move || floor.backprop(for_backprop, &idle))
+                })
+                .collect();
+            let watcher = scope.spawn(|| floor.watch());
+            // Whoever reads a queue ends when the last one who writes to it has.
+            drop((to_eval, to_backprop));
+            backproppers.into_iter().for_each(|thread| thread.join().unwrap());
+            floor.over.store(true, Relaxed);
+            watcher.join().unwrap();
+        });
+        assert_eq!(idle_events.into_inner().unwrap().try_iter().count(), plan.in_flight, "events");
+        floor
+    }
+
+    fn gather(
+        &self,
+        idle_events: &Mutex<Receiver<Playout>>,
+        idle: &SyncSender<Playout>,
+        to_eval: &SyncSender<Playout>,
+        to_backprop: &SyncSender<Back>,
+    ) {
+        while self.done.load(Relaxed) < self.plan.playouts && self.full.load(Relaxed) < 200 {
+            let mut event = idle_events.lock().unwrap().recv().unwrap();
+            let met = self.search.read().unwrap().gather(&mut event);
+            if !matches!(met, Gathered::Full) {
+                self.full.store(0, Relaxed);
+            }
+            match met {
+                Gathered::Leaf => to_eval.send(event).unwrap(),
+                Gathered::Known => to_backprop.send(Back::Known(event)).unwrap(),
+                Gathered::Collision => to_backprop.send(Back::Cancelled(event)).unwrap(),
+                Gathered::Full => {
+                    idle.send(event).unwrap();
+                    if self.search.write().unwrap().recycle() == 0 {
+                        self.full.fetch_add(1, Relaxed);
+                        thread::yield_now();
+                    }
+                }
+                Gathered::NoMoves => unreachable!("the root of these games goes on"),
+            }
+        }
+    }
+
+    fn evaluate(&self, number: u64, for_eval: &Mutex<Receiver<Playout>>, to_backprop: &SyncSender<Back>) {
+        let mut game = self.plan.game();
+        let mut luck = mix(self.plan.seed, 77 + number);
+        loop {
+            let Ok(mut event) = for_eval.lock().unwrap().recv() else { return };
+            luck = mix(luck, 1);
+            if luck.is_multiple_of(4) {
+                thread::yield_now();
+            }
+            if luck.is_multiple_of(self.plan.cancels) {
+                to_backprop.send(Back::Cancelled(event)).unwrap();
+                continue;
+            }
+            if let Some(index) = event.unnamed() {
+                let mut moves = Buffer::<_, EDGES>::new();
+                game.legal_moves(event.moves(), moves.as_mut_view());
+                event.name(moves[index]);
+            }
+            let mut policy = Policy::new();
+            let Ok(answer) = game.evaluate(event.moves(), policy.as_mut_view());
+            to_backprop.send(Back::Answered(event, answer, policy)).unwrap();
+        }
+    }
+
+    fn backprop(&self, for_backprop: &Mutex<Receiver<Back>>, idle: &SyncSender<Playout>) {
+        let mut waiting = Vec::new();
+        loop {
+            {
+                let queue = for_backprop.lock().unwrap();
+                let Ok(first) = queue.recv() else { return };
+                waiting.push(first);
+                waiting.extend(queue.try_iter().take(self.plan.joined - 1));
+            }
+            let search = self.search.read().unwrap();
+            let mut events: Vec<Playout> = waiting.drain(..).map(|back| self.settle(&search, back)).collect();
+            search.bring_back(&mut events);
+            drop(search);
+            self.forget_the_tree();
+            events.into_iter().for_each(|event| idle.send(event).unwrap());
+        }
+    }
+
+    /// Counts what will come back.
+    fn settle(&self, search: &Search<R>, back: Back) -> Playout {
+        match back {
+            Back::Answered(mut event, answer, mut policy) => {
+                match search.settle(&mut event, &answer, &mut policy) {
+                    Ok(()) => _ = self.done.fetch_add(1, Relaxed),
+                    Err(Refused::NoRoom | Refused::Stale) => {}
+                    Err(refused) => panic!("{refused:?}"),
+                }
+                event
+            }
+            Back::Known(event) => {
+                self.done.fetch_add(1, Relaxed);
+                event
+            }
+            Back::Cancelled(mut event) => {
+                search.cancel(&mut event);
+                event
+            }
+        }
+    }
+
+    /// Once, with whatever is under way. What comes back later is stale.
+    fn forget_the_tree(&self) {
+        let Some(at) = self.plan.clear_at else { return };
+        if self.done.load(Relaxed) >= at && self.forgotten.load(Relaxed) == 0 {
+            let mut search = self.search.write().unwrap();
+            if self.forgotten.swap(self.done.load(Relaxed), Relaxed) == 0 {
+                search.clear();
+            }
+        }
+    }
+
+    /// Reads while the others write, as a watchdog does.
+    fn watch(&self) {
+        while !self.over.load(Relaxed) {
+            let search = self.search.read().unwrap();
+            let mut line = Buffer::<_, PLIES>::new();
+            if let Some(best) = search.best_edge() {
+                search.pv(&best, line.as_mut_view());
+                let below = best.child().map_or(0, |child| child.edges().map(|edge| edge.n()).sum());
+                assert!(below <= search.nodes() + self.plan.in_flight as u32);
+            }
+            drop(search);
+            thread::sleep(Duration::from_micros(100));
+        }
+    }
+}
+
+/// Checks every node of a search that has drained.
+fn audit<R: Repository>(search: &Search<R>, plan: &Plan) {
+    let repository = search.repository();
+    let next = |&(_, at): &(Key, u64)| repository.scan(at);
+    let live: HashSet<Key> = std::iter::successors(repository.scan(0), next).map(|(key, _)| key).collect();
+    let mut reached = HashSet::new();
+    let mut todo: Vec<_> = search.root().map(|root| (root, Vec::new())).into_iter().collect();
+    while let Some((node, path)) = todo.pop() {
+        if !reached.insert(node.key()) {
+            assert!(plan.graph, "two ways to one node of a tree");
+            continue;
+        }
+        audit_node(&node, &path, plan);
+        for edge in node.visited() {
+            let (Some(child), Some(mv)) = (edge.child(), edge.mv) else { continue };
+            todo.push((child, path.iter().copied().chain([mv]).collect()));
+        }
+        // Children that nobody has answered have no name.
+        reached
+            .extend(node.visited().filter(|edge| edge.mv.is_none()).filter_map(|edge| edge.child()).map(|c| c.key()));
+    }
+    assert_eq!(reached, live, "nodes that hang on the root, and nodes in use");
+    assert_eq!(live.len(), repository.live_nodes());
+}
+
+fn audit_node<R: Repository>(node: &NodeView<'_, R>, path: &[oncilla_core::Move], plan: &Plan) {
+    let locked = node.repository().lock(node.key());
+    assert!(!locked.is_pending() && !locked.is_pinned(), "{path:?}");
+    let (n, mean, bounds) = (locked.n(), locked.mean(), locked.bounds());
+    let whole = locked.is_expanded() && !locked.is_regrown();
+    drop(locked);
+    assert_eq!(node.in_flight(), 0, "{path:?}");
+    for edge in node.visited() {
+        let kept = edge.child().map_or(0, |child| child.n());
+        assert!(plan.graph || edge.child().is_none() || kept <= edge.n(), "{path:?} {:?}", edge.mv);
+        let room = plan.words >= 60_000 && !plan.graph;
+        assert!(!room || edge.child().is_none() || kept == edge.n(), "{path:?} {:?}: {} {kept}", edge.mv, edge.n());
+    }
+    if node.ending().is_some() {
+        assert!(bounds.closed() && mean.wl == bounds.lower.value().wl, "{path:?} {bounds:?} {mean:?}");
+        return;
+    }
+    if !whole {
+        return;
+    }
+    let below: u32 = node.visited().map(|edge| edge.completed()).sum();
+    assert_eq!(below, n - 1, "{path:?}");
+    let game = plan.game();
+    let Verdict::Position(own) = game.verdict(game.position(path.iter().copied())) else {
+        panic!("{path:?} has ended")
+    };
+    let sum = node.visited().fold([own.wl, own.d, own.m].map(f64::from), |sum, edge| {
+        let Some(value) = edge.value() else { return sum };
+        let n = f64::from(edge.completed());
+        let parts = [value.wl, value.d, value.m + 1.0].map(|part| n * f64::from(part));
+        [sum[0] + parts[0], sum[1] + parts[1], sum[2] + parts[2]]
+    });
+    let off = |mean: f32, sum: f64| (f64::from(mean) - sum / f64::from(n)).abs();
+    assert!(off(mean.wl, sum[0]) < 1e-5 && off(mean.d, sum[1]) < 1e-5 && off(mean.m, sum[2]) < 1e-3, "{path:?}");
+}
+
+fn check<R: Repository + Send>(search: Search<R>, plan: Plan) -> u64 {
+    let floor = Floor::run(search, plan);
+    let (done, forgotten) = (floor.done.into_inner(), floor.forgotten.into_inner());
+    let search = floor.search.into_inner().unwrap();
+    audit(&search, &plan);
+    if forgotten == 0 {
+        assert_eq!(u64::from(search.nodes()), done, "visits of the root, and playouts that came back");
+    }
+    done
+}
+
+fn words<T>(len: usize, word: impl Fn() -> T) -> Vec<T> {
+    (0..len).map(|_| word()).collect()
+}
+
+#[test]
+fn what_has_drained_is_whole() {
+    let mut playouts = 0;
+    for plan in (0..SEARCHES).map(Plan::of) {
+        let params = Params::default();
+        // A tenth of them in a hash map.
+        playouts += if plan.seed % 10 < 9 {
+            let nodes: Vec<NodeWords> = words(plan.nodes, || std::array::from_fn(|_| AtomicU32::new(7)));
+            let edges = words(plan.words, || AtomicU32::new(7));
+            let graph: Vec<GraphWords> = words(plan.nodes, || std::array::from_fn(|_| AtomicU32::new(7)));
+            let tree = if plan.graph { Tree::new_graph(&nodes, &edges, &graph) } else { Tree::new(&nodes, &edges) };
+            check(Search::new(tree, params), plan)
+        } else if plan.graph {
+            check(Search::new(MapRepository::new_graph(plan.nodes), params), plan)
+        } else {
+            check(Search::new(MapRepository::new(plan.nodes), params), plan)
+        };
+    }
+    assert!(playouts > 80 * SEARCHES, "{playouts}");
+}
