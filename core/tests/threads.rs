@@ -67,7 +67,7 @@ impl Plan {
             playouts: pick(3, &[40, 100, 200]) as u64,
             joined: pick(4, &[1, 2, 8]),
             cancels: pick(5, &[3, 16, 1000]) as u64,
-            clear_at: (mix(seed, 6) % 8 == 0).then_some(40),
+            clear_at: mix(seed, 6).is_multiple_of(8).then_some(40),
             graph: seed.is_multiple_of(2),
             nodes: pick(7, &[5, 40, 120, 2000]),
             words: pick(8, &[150, 1000, 4000, 60_000]),

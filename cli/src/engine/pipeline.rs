@@ -4,7 +4,7 @@
 //! back idle when its playout is done. How many there are follows from what keeps the evaluating threads busy: see
 //! [`Fleet::adjust`].
 
-use super::evaluator::{Batch, Evaluator};
+use super::evaluator::{Batch, Evaluator, Pushed};
 use super::leaf::{Leaf, LeafReader, Rules};
 use super::playouts::batch_size;
 use super::settings::Settings;
@@ -253,11 +253,18 @@ impl Evaluating {
                 let _ = search.settle(&mut *event, &LeafReader::met(key), self.reader.even_logits());
                 let _ = queues.returning.0.send(event);
             }
-            Leaf::Open(key) => {
-                self.keys.push(key);
-                self.batch.push(self.reader.history(), self.reader.moves());
-                self.events.push(event);
-            }
+            Leaf::Open(key) => match self.batch.push(self.reader.history(), self.reader.moves()) {
+                Pushed::Waits => {
+                    self.keys.push(key);
+                    self.events.push(event);
+                }
+                Pushed::Known(value, logits) => {
+                    self.counts.cache_hits += 1;
+                    let answer = Answer { key, verdict: Verdict::Position(value) };
+                    let _ = search.settle(&mut *event, &answer, logits);
+                    let _ = queues.returning.0.send(event);
+                }
+            },
             Leaf::Ended(answer) => {
                 let _ = search.settle(&mut *event, &answer, &mut []); // it was gathered from this very tree
                 let _ = queues.returning.0.send(event);
@@ -269,7 +276,7 @@ impl Evaluating {
         let ran = shared.evaluator.run(&mut self.batch);
         let search = shared.search();
         let mut refused = Ok(());
-        self.counts.add_batch(if ran.is_ok() { self.events.len() } else { 0 });
+        self.counts.add_batch(if ran.is_ok() { self.batch.evaluations() } else { 0 });
         for (at, mut event) in self.events.drain(..).enumerate() {
             if ran.is_ok() {
                 let verdict = Verdict::Position(self.batch.value(at));

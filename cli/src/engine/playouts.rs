@@ -1,7 +1,7 @@
 //! One worker's playouts: gathering a batch, evaluating it, and bringing the answers back.
 
 use super::Search;
-use super::evaluator::{Batch, Evaluator};
+use super::evaluator::{Batch, Evaluator, Pushed};
 use super::leaf::{Leaf, LeafReader, Rules};
 use super::settings::Settings;
 use super::shared::Shared;
@@ -151,16 +151,23 @@ impl Playouts {
                 let _ = search.answer(event, &LeafReader::met(key), self.reader.even_logits());
                 Looked::Ended
             }
-            Leaf::Open(key) => {
-                self.keys.push(key);
-                self.positions.push(self.reader.history(), self.reader.moves());
-                Looked::Waits
-            }
+            Leaf::Open(key) => match self.positions.push(self.reader.history(), self.reader.moves()) {
+                Pushed::Waits => {
+                    self.keys.push(key);
+                    Looked::Waits
+                }
+                Pushed::Known(value, logits) => {
+                    self.counts.cache_hits += 1;
+                    let answer = Answer { key, verdict: Verdict::Position(value) };
+                    let _ = search.answer(event, &answer, logits);
+                    Looked::Ended
+                }
+            },
         }
     }
 
     fn bring_back(&mut self, search: &Search<'_>) -> Result<(), String> {
-        self.counts.add_batch(self.events.len());
+        self.counts.add_batch(self.positions.evaluations());
         let mut refused = None;
         for (at, (event, &key)) in self.events.iter_mut().zip(&self.keys).enumerate() {
             let answer = Answer { key, verdict: Verdict::Position(self.positions.value(at)) };

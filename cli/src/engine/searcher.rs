@@ -141,6 +141,7 @@ impl Searcher {
             }
             Command::NewGame => {
                 search.clear();
+                self.evaluator.iter().for_each(Evaluator::clear_cache);
                 self.stats.start_game(milliseconds(self.started));
                 self.root = None;
                 self.time = TimeManager::new(&self.settings);
@@ -171,18 +172,22 @@ impl Searcher {
     }
 
     fn prepare(&mut self, search: &mut Search<'_>) -> Result<(), String> {
-        if self.evaluator.as_ref().is_some_and(|e| *e.settings() == self.settings.evaluator) {
+        if let Some(evaluator) = self.evaluator.as_mut().filter(|e| *e.settings() == self.settings.evaluator) {
+            // Without a cache there is a search all the same.
+            self.notes.extend(evaluator.set_cache(self.settings.cache).err());
             return Ok(());
         }
         // The old one goes first: a small device has no room for two.
         self.evaluator = None;
         search.clear();
         self.root = None;
-        let (evaluator, notes) = Evaluator::new(&self.settings.evaluator)?;
-        self.evaluator = Some(evaluator);
+        let (mut evaluator, notes) = Evaluator::new(&self.settings.evaluator)?;
         self.notes.extend(notes);
         // The tree is empty: hardly a page of it has been touched.
-        self.beside_the_tree = memory::resident_bytes().map_or(0, |bytes| bytes + QUEUES);
+        let cache = self.settings.cache.mb << 20;
+        self.beside_the_tree = memory::resident_bytes().map_or(0, |bytes| bytes + cache + QUEUES);
+        self.notes.extend(evaluator.set_cache(self.settings.cache).err());
+        self.evaluator = Some(evaluator);
         Ok(())
     }
 
@@ -256,6 +261,9 @@ impl Searcher {
     }
 
     fn search(&mut self, go: &Go, observer: &mut dyn Observer, since: Instant, search: &mut Search<'_>) -> Done {
+        if go.infinite && self.settings.contempt.is_idle_in_analysis() {
+            observer.note("contempt has no effect on go infinite in ContemptMode play");
+        }
         let (ranks, rules) = self.ask_tablebases();
         let has_moves_left = self.evaluator.as_ref().is_some_and(Evaluator::has_moves_left);
         let params = params_for(&self.settings, has_moves_left, &self.position, go);

@@ -31,6 +31,8 @@ pub struct Snapshot {
     first_batch: Option<Instant>,
     multi_pv: usize,
     mover: Color,
+    /// `WDLEvalObjectivity`.
+    objectivity: f64,
     /// Half moves of the game.
     ply: u32,
     /// The legal moves at the root: edges that nobody visited are places in this list.
@@ -59,6 +61,7 @@ impl Snapshot {
             first_batch: None,
             multi_pv: settings.multi_pv.max(1),
             mover: position.side_to_move(),
+            objectivity: settings.contempt.objectivity,
             ply: position.ply(),
             legal,
             has_moves_left: evaluator.has_moves_left(),
@@ -115,6 +118,11 @@ impl Snapshot {
         }
     }
 
+    /// A value of the side to move at the root without the contempt that the search has put into it.
+    fn shown(&self, search: &Search<'_>, value: Value) -> Value {
+        search.params().wdl_rescale.undo(value, self.objectivity)
+    }
+
     fn line(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> Option<Line> {
         let mut pv = FixedVec::<Move, LONGEST_PV>::new();
         search.pv(edge, pv.as_mut_view());
@@ -122,6 +130,7 @@ impl Snapshot {
             Some(value) => Value { m: value.m + 1.0, ..value },
             None => search.root()?.value(),
         };
+        let value = self.shown(search, value);
         let mut line: Vec<_> = pv.iter().map(|mv| unpack(mv.0)).collect();
         if line.is_empty() {
             line.extend(self.mv(edge));
@@ -170,7 +179,7 @@ impl Snapshot {
                     n: edge.completed(),
                     in_flight: edge.n() - edge.completed(),
                     p: edge.p,
-                    value: edge.value(),
+                    value: edge.value().map(|value| self.shown(search, value)),
                     q,
                     u: Some(u),
                     s: Some(q + u + length),
@@ -189,7 +198,7 @@ impl Snapshot {
             n: root.n(),
             in_flight: root.in_flight(),
             p: root.visited_policy(),
-            value: Some(root.value()),
+            value: Some(self.shown(search, root.value())),
             q: root_q,
             u: None,
             s: None,

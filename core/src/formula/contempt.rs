@@ -254,6 +254,11 @@ impl Default for Contempt {
 }
 
 impl Contempt {
+    /// True if there is contempt that an endless search leaves aside.
+    pub fn is_idle_in_analysis(&self) -> bool {
+        self.mode == ContemptMode::Play && self.rescale.diff != 0.0
+    }
+
     /// How values change, seen from the side to move at the root. `endless`: the search goes on until it is stopped
     /// (`go infinite`). The draw rate changes even where nobody has contempt.
     ///
