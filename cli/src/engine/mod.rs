@@ -26,7 +26,7 @@ pub use backends::read_network;
 pub use evaluator::{Batch, Evaluator};
 pub use limits::{Clock, Go};
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
-pub use settings::{BackendKind, EvaluatorSettings, Settings, Syzygy, Weights};
+pub use settings::{BackendKind, EvaluatorSettings, KldGainSettings, Settings, Syzygy, Weights};
 
 use control::Control;
 use oncilla_chess::History;

@@ -50,6 +50,7 @@ impl ManagerParams {
     }
 }
 
+#[allow(clippy::large_enum_variant, reason = "a game has one, and nothing here allocates")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Smooth(Smooth),
@@ -111,6 +112,18 @@ impl Manager {
 
     fn of(kind: Kind) -> Self {
         Self { kind, latency: Latency::default(), running: None }
+    }
+
+    /// What has been learnt so far, by name.
+    pub fn learnt(&self) -> Numbers {
+        let mut numbers = Numbers::default();
+        match &self.kind {
+            Kind::Smooth(smooth) => numbers.add(&smooth.learnt()),
+            Kind::Legacy(legacy) => numbers.add(&[("spared_ms", legacy.spared_ms())]),
+            Kind::AlphaZero(_) | Kind::Simple(_) => {}
+        }
+        numbers.add(&[("lag_ms", self.latency.lag_ms()), ("late_ms", self.latency.late_ms())]);
+        numbers
     }
 
     /// Nodes per second for smart pruning, from a manager that follows them.

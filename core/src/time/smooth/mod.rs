@@ -109,6 +109,12 @@ impl Smooth {
         self.known.timeuse
     }
 
+    /// All that is guessed so far, by name.
+    pub fn learnt(&self) -> [(&'static str, f64); 4] {
+        let Guesses { nps, tree_reuse, timeuse, regular_timeuse } = self.known;
+        [("nps", nps), ("tree_reuse", tree_reuse), ("timeuse", timeuse), ("regular_timeuse", regular_timeuse)]
+    }
+
     /// The budget for a move that starts with `reused_nodes` in its tree. Learns nothing and starts nothing.
     pub fn budget(&self, clock: &Clock, reused_nodes: u64) -> SmoothBudget {
         SmoothBudget::new(&self.params, &self.known, clock, reused_nodes)
