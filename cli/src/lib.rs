@@ -7,4 +7,5 @@ pub mod eval;
 pub mod options;
 pub mod score;
 mod text;
+pub mod time;
 pub mod uci;

@@ -9,7 +9,7 @@ use oncilla::engine::Weights;
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, print};
 use oncilla::uci::console::{Console, aside};
-use oncilla::{bench, describe, eval, uci};
+use oncilla::{bench, describe, eval, time, uci};
 
 /// A chess engine for small GPUs. Without a command it speaks UCI.
 #[derive(FromArgs)]
@@ -27,6 +27,7 @@ enum Command {
     BackendBench(BackendBench),
     DescribeNet(DescribeNet),
     Devices(Devices),
+    Time(Time),
 }
 
 /// Speak UCI on standard input and output.
@@ -80,6 +81,58 @@ struct DescribeNet {
 #[argh(subcommand, name = "devices")]
 struct Devices {}
 
+/// Explain a time budget: every number that the time manager computes, by name. Times are in milliseconds; the manager
+/// and the overhead are set with --time-manager and --move-overhead.
+#[derive(FromArgs)]
+#[argh(subcommand, name = "time")]
+struct Time {
+    /// time on the clock
+    #[argh(option)]
+    base: Option<f64>,
+    /// time that a move adds (0)
+    #[argh(option, default = "0.0")]
+    inc: f64,
+    /// half moves played before this move (0)
+    #[argh(option, default = "0")]
+    ply: u32,
+    /// nodes in the tree when the move starts (0)
+    #[argh(option, default = "0")]
+    reused: u64,
+    /// moves to the next time control, this one included
+    #[argh(option)]
+    movestogo: Option<u32>,
+    /// pieces on the board, for mle-pieces
+    #[argh(option)]
+    pieces: Option<u32>,
+    /// plies to the end of the game as the network expects them, for mle-network
+    #[argh(option)]
+    network_plies: Option<f64>,
+    /// nodes per second at first, instead of init-nps
+    #[argh(option)]
+    nps: Option<f64>,
+    /// replay a game first: a file of JSON lines with base, inc, ply, reused, used, nodes (docs/time.md)
+    #[argh(option)]
+    history: Option<String>,
+    /// print a JSON object, or a list of them with --history
+    #[argh(switch)]
+    json: bool,
+}
+
+impl Time {
+    fn question(self) -> time::Question {
+        let asked = self.base.map(|base| time::Move {
+            base,
+            inc: self.inc,
+            ply: Some(self.ply),
+            reused: self.reused,
+            movestogo: self.movestogo,
+            pieces: self.pieces,
+            network_plies: self.network_plies,
+        });
+        time::Question { asked, nps: self.nps, history: self.history.map(Into::into), json: self.json }
+    }
+}
+
 /// Wrong usage, or a failure. 0 is done, and 1 is left to commands that check something and say no.
 const FAILED: u8 = 2;
 
@@ -132,6 +185,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
             describe::network(&console, &weights)?;
         }
         Command::Devices(Devices {}) => describe::devices(&console)?,
+        Command::Time(time) => time::print(&console, &settings, &time.question())?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -76,6 +76,15 @@ pub struct Syzygy {
     pub fast_play: bool,
 }
 
+/// When the distribution of the root's visits counts as settled.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct KldGainSettings {
+    /// `MinimumKLDGainPerNode`; 0: off.
+    pub least_per_node: f64,
+    /// `KLDGainAverageInterval`.
+    pub interval: u64,
+}
+
 /// Everything that a search can be told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -115,8 +124,12 @@ pub struct Settings {
     pub nodes_as_playouts: bool,
     /// `SmartPruningFactor`; 0: off.
     pub smart_pruning_factor: f32,
+    /// `SmartPruningMinimumBatches`.
+    pub smart_pruning_batches: u64,
+    /// The limit by KLD gain.
+    pub kld_gain: KldGainSettings,
     /// `MoveOverheadMs`.
     pub move_overhead_ms: u64,
     /// The time manager.
-    pub time: oncilla_core::time::SmoothParams,
+    pub time: oncilla_core::time::ManagerParams,
 }

@@ -5,21 +5,26 @@ use super::limits::Go;
 use super::settings::Settings;
 use oncilla_chess::{History, pack};
 use oncilla_core::Move;
-use oncilla_core::repository::{Bound, Bounds};
+use oncilla_core::repository::{Bound, Bounds, Repository};
 use oncilla_core::stats::Counts;
 use oncilla_core::stop::{
-    DepthLimit, Limits, MateLimit, NodeLimit, Outcome, PlayoutLimit, Progress, Root, RootEdge, SmartPruning, TimeLimit,
+    DepthLimit, KldGain, KnownBest, Limits, MateLimit, OnlyMove, Outcome, PlayoutLimit, Progress, Root, RootEdge,
+    SmartPruning, TimeLimit, VisitLimit,
 };
-use oncilla_core::time::{Clock, Smooth};
+use oncilla_core::time::{Clock, Manager};
 use std::time::Instant;
 
 /// The time manager of a game.
-pub struct TimeManager(Smooth);
+pub struct TimeManager {
+    manager: Manager,
+    /// Plies to the end of the game, as the network saw it at the end of the last search.
+    plies_left: Option<f64>,
+}
 
 impl TimeManager {
     /// Knows nothing of the game yet. (Parameters out of range are refused where options are read.)
     pub fn new(settings: &Settings) -> Self {
-        Self(Smooth::new(settings.time).unwrap_or_default())
+        Self { manager: Manager::new(settings.time).unwrap_or_default(), plies_left: None }
     }
 }
 
@@ -34,39 +39,22 @@ pub struct MoveTime {
     started: bool,
     /// Playouts that were done when the clock began to run.
     playouts_before: u64,
+    /// Visits of the root's moves at the last look.
+    root_visits: Vec<u32>,
 }
 
 impl MoveTime {
     /// The limits of `go`.
     pub fn new(settings: &Settings, go: &Go, position: &History, since: Instant) -> Self {
-        let overhead_ms = settings.move_overhead_ms as f64;
-        let endless = go.infinite || go.ponder;
-        let clock = go.clock.filter(|_| !go.infinite).map(|clock| Clock {
-            base_ms: clock.left_ms as f64,
-            increment_ms: clock.increment_ms as f64,
-            moves_to_go: clock.moves_to_go,
-            ply: position.ply(),
-            overhead_ms,
-        });
-        let nodes = go.nodes.filter(|_| !settings.nodes_as_playouts);
-        let playouts = go.nodes.filter(|_| settings.nodes_as_playouts);
-        let limits = Limits {
-            time: go.move_time_ms.filter(|_| !go.infinite).map(|ms| TimeLimit::movetime(ms as f64, overhead_ms)),
-            nodes: nodes.map(NodeLimit),
-            playouts: playouts.map(PlayoutLimit),
-            depth: go.depth.map(DepthLimit),
-            mate: go.mate.map(MateLimit),
-            // Whoever asks for everything, or for a mate, gets the whole search.
-            pruning: SmartPruning::new(settings.smart_pruning_factor.into()).filter(|_| !endless && go.mate.is_none()),
-        };
         Self {
-            limits,
-            clock,
+            limits: limits(settings, go),
+            clock: clock(settings, go, position),
             since,
             waits_for_ponder_hit: go.ponder,
             infinite: go.infinite,
             started: false,
             playouts_before: 0,
+            root_visits: Vec::new(),
         }
     }
 
@@ -86,8 +74,11 @@ impl MoveTime {
         self.waits_for_ponder_hit = false;
         self.playouts_before = counts.playouts;
         if let Some(clock) = &self.clock {
-            let budget = TimeLimit::new(manager.0.on_move_start(clock, nodes.into()).budget_ms);
-            self.limits.time = Some(self.limits.time.map_or(budget, |time| time.earlier(budget)));
+            // Two plies have been played since then.
+            let network_plies = manager.plies_left.map(|plies| plies - 2.0);
+            let budget = manager.manager.on_move_start(&Clock { network_plies, ..*clock }, nodes.into());
+            let limit = TimeLimit::of(&budget);
+            self.limits.time = Some(self.limits.time.map_or(limit, |time| time.earlier(limit)));
         }
     }
 
@@ -107,18 +98,25 @@ impl MoveTime {
             return false;
         }
         let elapsed_ms = self.elapsed_ms();
-        if self.clock.is_some() {
-            manager.0.on_progress(elapsed_ms, counts.playouts - self.playouts_before);
-        }
+        let root = summary(search, &mut self.root_visits);
+        let unsettled = self.clock.is_some() && {
+            manager.manager.on_progress(elapsed_ms, counts.playouts - self.playouts_before);
+            root.leader().is_some_and(|leader| manager.manager.on_leader(elapsed_ms, leader))
+        };
         let progress = Progress {
             elapsed_ms,
-            nodes: search.nodes().into(),
+            visits: search.nodes().into(),
             playouts: counts.playouts,
+            nodes: search.repository().live_nodes() as u64,
+            batches: counts.batches.iter().sum(),
             mean_depth: counts.mean_depth() as u32,
             mate_in: mate_in.and_then(|n| u32::try_from(n).ok()),
-            root: summary(search),
+            root,
+            root_visits: &self.root_visits,
+            unsettled,
         };
-        let verdict = self.limits.check(&progress, self.clock.map(|_| manager.0.nps()));
+        let nps = self.clock.and_then(|_| manager.manager.nps());
+        let verdict = self.limits.check(&progress, nps);
         let pruning = self.limits.pruning.is_some();
         search.set_remaining_playouts(pruning.then(|| verdict.remaining_playouts.min(u32::MAX.into()) as u32));
         verdict.stop.is_some()
@@ -146,23 +144,58 @@ impl MoveTime {
 
     /// Playouts that a limit still leaves.
     pub fn nodes_wanted(&self, search: &Search<'_>, counts: &Counts) -> u64 {
-        let nodes = self.limits.nodes.map_or(u64::MAX, |NodeLimit(n)| n.saturating_sub(search.nodes().into()));
+        let visits = self.limits.visits.map_or(u64::MAX, |VisitLimit(n)| n.saturating_sub(search.nodes().into()));
         let playouts = self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(counts.playouts));
-        nodes.min(playouts)
+        visits.min(playouts)
     }
 
     /// The move is about to be played.
     pub fn end(&self, manager: &mut TimeManager, search: &Search<'_>, counts: &Counts) {
         search.set_remaining_playouts(None);
+        // A network without the head says 0.
+        manager.plies_left = search.root().map(|root| root.value().m.into()).filter(|plies| *plies > 0.0);
         if self.started && self.clock.is_some() {
-            manager.0.on_move_end(self.elapsed_ms(), counts.playouts - self.playouts_before);
+            manager.manager.on_move_end(self.elapsed_ms(), counts.playouts - self.playouts_before);
         }
     }
 }
 
-/// The root's moves, as far as a stopper asks.
-fn summary(search: &Search<'_>) -> Root {
+fn clock(settings: &Settings, go: &Go, position: &History) -> Option<Clock> {
+    go.clock.filter(|_| !go.infinite).map(|clock| Clock {
+        base_ms: clock.left_ms as f64,
+        increment_ms: clock.increment_ms as f64,
+        moves_to_go: clock.moves_to_go,
+        ply: position.ply(),
+        overhead_ms: settings.move_overhead_ms as f64,
+        pieces: Some(position.board().occupied().len()),
+        ..Clock::default()
+    })
+}
+
+fn limits(settings: &Settings, go: &Go) -> Limits {
+    let overhead_ms = settings.move_overhead_ms as f64;
+    // Whoever asks for everything, or for a mate, gets the whole search.
+    let whole = go.infinite || go.ponder || go.mate.is_some();
+    let pruning = SmartPruning::new(settings.smart_pruning_factor.into()).filter(|_| !whole);
+    Limits {
+        time: go.move_time_ms.filter(|_| !go.infinite).map(|ms| TimeLimit::movetime(ms as f64, overhead_ms)),
+        visits: go.nodes.filter(|_| !settings.nodes_as_playouts).map(VisitLimit),
+        playouts: go.nodes.filter(|_| settings.nodes_as_playouts).map(PlayoutLimit),
+        nodes: None,
+        depth: go.depth.map(DepthLimit),
+        mate: go.mate.map(MateLimit),
+        // As in Lc0, `SmartPruningFactor` 0 turns these off too.
+        only_move: pruning.map(|_| OnlyMove),
+        known_best: pruning.map(|_| KnownBest),
+        kld_gain: KldGain::new(settings.kld_gain.least_per_node, settings.kld_gain.interval).filter(|_| !whole),
+        pruning: pruning.map(|pruning| pruning.after_batches(settings.smart_pruning_batches)),
+    }
+}
+
+/// The root's moves, as far as a stopper asks, and the visits of each.
+fn summary(search: &Search<'_>, visits: &mut Vec<u32>) -> Root {
     let edges = search.root().into_iter().flat_map(|root| root.edges());
+    visits.clear();
     Root::of(edges.map(|edge| {
         let bounds = edge.bounds();
         let outcome = match (edge.ending(), bounds.lower) {
@@ -170,6 +203,7 @@ fn summary(search: &Search<'_>) -> Root {
             (Some(_), _) if bounds.upper == Bound::Loss => Outcome::Loss,
             _ => Outcome::Open,
         };
+        visits.push(edge.completed());
         RootEdge { visits: edge.completed().into(), q: edge.q(search.params().draw_score).unwrap_or(0.0), outcome }
     }))
 }

@@ -7,9 +7,9 @@ use oncilla_core::formula::collisions::Collisions;
 use oncilla_core::formula::contempt::{self, Contempt, RescaleParams};
 use oncilla_core::formula::lcb::{FinalChoice, Lcb};
 use oncilla_core::search::{Fpu, Params};
-use oncilla_core::time::SmoothParams;
+use oncilla_core::time::ManagerParams;
 
-use crate::engine::{BackendKind, EvaluatorSettings, Settings, Syzygy, Weights};
+use crate::engine::{BackendKind, EvaluatorSettings, KldGainSettings, Settings, Syzygy, Weights};
 use crate::score::ScoreType;
 
 /// How the UCI lines look.
@@ -131,8 +131,10 @@ impl Draft {
             multi_pv: 1,
             nodes_as_playouts: false,
             smart_pruning_factor: 0.0,
+            smart_pruning_batches: 0,
+            kld_gain: KldGainSettings::default(),
             move_overhead_ms: 0,
-            time: SmoothParams::default(),
+            time: ManagerParams::default(),
         };
         let meaning =
             Meaning { settings, output: Output::default(), log_file: None, preload: false, show_hidden: false };

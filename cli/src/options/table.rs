@@ -897,7 +897,7 @@ const TIME: &[Opt] = &[
         100,
         (1, 10_000_000),
         "Nodes between two looks at the gain.",
-        Without(LATER),
+        Sets(|d, nodes| d.meaning.settings.kld_gain.interval = nodes as u64),
     )
     .hidden(),
     Opt::float(
@@ -906,7 +906,7 @@ const TIME: &[Opt] = &[
         0.0,
         (0.0, 1.0),
         "Stop when the visits' distribution changes less than this.",
-        Without(LATER),
+        Sets(|d, gain| d.meaning.settings.kld_gain.least_per_node = gain),
     )
     .hidden(),
     Opt::float(
@@ -923,7 +923,7 @@ const TIME: &[Opt] = &[
         0,
         (0, 10_000),
         "Batches before that.",
-        Without(LATER),
+        Sets(|d, batches| d.meaning.settings.smart_pruning_batches = batches as u64),
     ),
     Opt::switch(
         "NodesAsPlayouts",
@@ -956,7 +956,7 @@ const TIME: &[Opt] = &[
         "TimeManager",
         "time-manager",
         "smooth",
-        "How the clock is shared out: smooth, or smooth(PARAMETER=NUMBER,…).",
+        "How the clock is shared out: smooth, legacy, alphazero or simple, with (PARAMETER=NUMBER,…) or without.",
         Sets(|d, text| {
             d.meaning.settings.time = time_manager::read(text)?;
             Ok(())

@@ -113,7 +113,7 @@ mod tests {
     use oncilla_core::formula::noise::Dirichlet;
     use oncilla_core::formula::temperature::Temperature;
     use oncilla_core::search::{Fpu, MovesLeft, Params};
-    use oncilla_core::time::SmoothParams;
+    use oncilla_core::time::ManagerParams;
 
     fn typed(options: &[(&str, &str)]) -> Typed {
         let mut typed = Typed::default();
@@ -128,7 +128,7 @@ mod tests {
         let meaning = Typed::default().meaning().unwrap();
         let params = Params { moves_left: Some(MovesLeft::default()), ..Params::default() };
         assert_eq!(meaning.settings.params, params);
-        assert_eq!(meaning.settings.time, SmoothParams::default());
+        assert_eq!(meaning.settings.time, ManagerParams::default());
         assert_eq!(meaning.settings.collisions, Collisions::default());
         assert_eq!(meaning.settings.contempt, Contempt::default());
         assert_eq!((meaning.settings.cache.entries, meaning.settings.cache.mb), (2_000_000, 64));
@@ -341,7 +341,7 @@ mod tests {
             (
                 "TimeManager",
                 "smooth(x)",
-                "TimeManager: at offset 7: expected one of init-tree-reuse, max-tree-reuse, tree-reuse-update-rate, init-nps, nps-update-rate, init-timeuse, min-timeuse, timeuse-update-rate, max-move-budget, min-move-budget, mle-legacy, got \"x\"",
+                "TimeManager: at offset 7: expected one of init-tree-reuse, max-tree-reuse, tree-reuse-update-rate, init-nps, nps-update-rate, init-timeuse, min-timeuse, timeuse-update-rate, max-move-budget, min-move-budget, reserve, max-extension, value-drop, settle-time, mle-legacy, mle-pieces, mle-network, got \"x\"",
             ),
         ] {
             let error = typed.set(table::by_name(name).unwrap(), name, value).unwrap_err();

@@ -1,11 +1,14 @@
 //! A time to stop at.
 
 use super::{Hints, Progress, Reason, Stopper};
+use crate::time::Budget;
 
-/// Stops when the time is used, but lets one playout happen.
+/// Stops when the time is used, but lets one playout happen. An unsettled search may go on for an extension.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeLimit {
     ms: f64,
+    extension_ms: f64,
+    floor_ms: f64,
 }
 
 /// How long an answer waits for the first playout of a move when its time is used. A reused tree has an answer ready,
@@ -15,7 +18,16 @@ const PATIENCE_MS: f64 = 100.0;
 impl TimeLimit {
     /// Stop `ms` milliseconds after the move's clock started. A budget comes with its overhead already taken off.
     pub fn new(ms: f64) -> Self {
-        Self { ms: ms.max(0.0) }
+        Self { ms: ms.max(0.0), extension_ms: 0.0, floor_ms: 0.0 }
+    }
+
+    /// What a time manager gives a move.
+    pub fn of(budget: &Budget) -> Self {
+        Self {
+            extension_ms: budget.extension_ms.max(0.0),
+            floor_ms: budget.floor_ms.max(0.0),
+            ..Self::new(budget.limit_ms)
+        }
     }
 
     /// `go movetime`: the move must be out after `ms`, and takes `overhead_ms` to get there.
@@ -23,21 +35,30 @@ impl TimeLimit {
         Self::new(ms - overhead_ms.max(0.0))
     }
 
-    /// The earlier of two.
+    /// Both: each of the times is the earlier of the two.
     pub fn earlier(self, other: Self) -> Self {
-        Self { ms: self.ms.min(other.ms) }
+        let ms = self.ms.min(other.ms);
+        let last = (self.ms + self.extension_ms).min(other.ms + other.extension_ms);
+        Self { ms, extension_ms: last - ms, floor_ms: self.floor_ms.min(other.floor_ms) }
     }
 
     /// Milliseconds after the move's clock started.
     pub fn ms(&self) -> f64 {
         self.ms
     }
+
+    /// The same for a search that is unsettled.
+    pub fn extended_ms(&self) -> f64 {
+        self.ms + self.extension_ms
+    }
 }
 
 impl Stopper for TimeLimit {
-    fn check(&mut self, progress: &Progress, hints: &mut Hints) -> Option<Reason> {
-        let left = self.ms - progress.elapsed_ms;
+    fn check(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason> {
+        let limit = if progress.unsettled { self.extended_ms() } else { self.ms };
+        let left = limit - progress.elapsed_ms;
         hints.at_most_ms(left);
+        hints.floor_ms = hints.floor_ms.max(self.floor_ms);
         let answered = progress.playouts > 0 || left <= -PATIENCE_MS;
         (left <= 0.0 && answered).then_some(Reason::Time)
     }
@@ -48,7 +69,7 @@ mod tests {
     use super::*;
 
     fn stops(limit: TimeLimit, elapsed_ms: f64, playouts: u64) -> bool {
-        let progress = Progress { elapsed_ms, playouts, nodes: playouts + 10, ..Progress::default() };
+        let progress = Progress { elapsed_ms, playouts, visits: playouts + 10, ..Progress::default() };
         let mut hints = Hints::new(None);
         let stops = { limit }.check(&progress, &mut hints).is_some();
         assert_eq!(hints.remaining_ms, limit.ms() - elapsed_ms);
@@ -70,10 +91,38 @@ mod tests {
     }
 
     #[test]
+    fn an_unsettled_search_goes_on() {
+        let budget = Budget { limit_ms: 100.0, extension_ms: 50.0, floor_ms: 20.0, ..Budget::default() };
+        let mut limit = TimeLimit::of(&budget);
+        let mut at = |elapsed_ms, unsettled| {
+            let progress = Progress { elapsed_ms, playouts: 1, visits: 1, unsettled, ..Progress::default() };
+            let mut hints = Hints::new(None);
+            let stop = limit.check(&progress, &mut hints).is_some();
+            (stop, hints.remaining_ms, hints.floor_ms)
+        };
+        assert_eq!(at(90.0, false), (false, 10.0, 20.0));
+        assert_eq!(at(90.0, true), (false, 60.0, 20.0));
+        assert_eq!(at(149.0, true), (false, 1.0, 20.0));
+        assert_eq!(at(149.0, false), (true, -49.0, 20.0));
+        assert_eq!(at(150.0, true), (true, 0.0, 20.0));
+    }
+
+    #[test]
     fn movetime_leaves_room_for_the_overhead() {
         assert_eq!(TimeLimit::movetime(1000.0, 200.0).ms(), 800.0);
         assert_eq!(TimeLimit::movetime(100.0, 200.0).ms(), 0.0);
-        assert_eq!(TimeLimit::movetime(1000.0, 0.0).earlier(TimeLimit::new(300.0)).ms(), 300.0);
+    }
+
+    #[test]
+    fn of_two_the_earlier() {
+        let budget = |limit_ms, extension_ms| {
+            TimeLimit::of(&Budget { limit_ms, extension_ms, floor_ms: 20.0, ..Budget::default() })
+        };
+        let both = |a: TimeLimit, b: TimeLimit| (a.earlier(b).ms(), a.earlier(b).extended_ms(), a.earlier(b).floor_ms);
+        // A move time allows no extension beyond it, and no floor.
+        assert_eq!(both(TimeLimit::new(800.0), budget(300.0, 600.0)), (300.0, 800.0, 0.0));
+        assert_eq!(both(budget(300.0, 600.0), TimeLimit::new(200.0)), (200.0, 200.0, 0.0));
+        assert_eq!(both(budget(300.0, 600.0), budget(400.0, 100.0)), (300.0, 500.0, 20.0));
     }
 
     #[test]

@@ -1,26 +1,39 @@
-//! Limits by count: nodes of the tree, and playouts of this move.
+//! Limits by count: visits of the root, playouts of this move, nodes that the tree holds.
 
 use super::{Hints, Progress, Reason, Stopper};
 
-/// Stops when the root has this many visits, those of the reused tree among them.
+/// Stops when the root has this many visits, those that the reused tree brought along among them. It is what `go nodes`
+/// asks for, and Lc0's visits stopper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeLimit(pub u64);
+pub struct VisitLimit(pub u64);
 
 /// Stops after this many playouts, whatever the tree held before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlayoutLimit(pub u64);
 
-impl Stopper for NodeLimit {
-    fn check(&mut self, progress: &Progress, hints: &mut Hints) -> Option<Reason> {
-        hints.at_most_playouts(self.0.saturating_sub(progress.nodes));
-        (progress.nodes >= self.0).then_some(Reason::Nodes)
+/// Stops when the tree holds this many nodes. For a host whose tree must leave room for something else; a tree that
+/// folds what it least needs before that goes on for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeLimit(pub u64);
+
+impl Stopper for VisitLimit {
+    fn check(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason> {
+        hints.at_most_playouts(self.0.saturating_sub(progress.visits));
+        (progress.visits >= self.0).then_some(Reason::Visits)
     }
 }
 
 impl Stopper for PlayoutLimit {
-    fn check(&mut self, progress: &Progress, hints: &mut Hints) -> Option<Reason> {
+    fn check(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason> {
         hints.at_most_playouts(self.0.saturating_sub(progress.playouts));
         (progress.playouts >= self.0).then_some(Reason::Playouts)
+    }
+}
+
+impl Stopper for NodeLimit {
+    fn check(&mut self, progress: &Progress<'_>, _: &mut Hints) -> Option<Reason> {
+        // How many playouts are left is not known: not every one adds a node.
+        (progress.nodes >= self.0).then_some(Reason::Nodes)
     }
 }
 
@@ -28,22 +41,30 @@ impl Stopper for PlayoutLimit {
 mod tests {
     use super::*;
 
-    fn check(mut stopper: impl Stopper, nodes: u64, playouts: u64) -> (bool, u64) {
+    const UNTOUCHED: u64 = 4_000_000_000;
+
+    fn check(mut stopper: impl Stopper, [visits, playouts, nodes]: [u64; 3]) -> (bool, u64) {
         let mut hints = Hints::new(None);
-        let stop = stopper.check(&Progress { nodes, playouts, ..Progress::default() }, &mut hints);
+        let stop = stopper.check(&Progress { visits, playouts, nodes, ..Progress::default() }, &mut hints);
         (stop.is_some(), hints.remaining_playouts)
     }
 
     #[test]
-    fn nodes_count_the_reused_tree() {
-        assert_eq!(check(NodeLimit(100), 99, 9), (false, 1));
-        assert_eq!(check(NodeLimit(100), 100, 10), (true, 0));
-        assert_eq!(check(NodeLimit(100), 250, 0), (true, 0));
+    fn visits_count_the_reused_tree() {
+        assert_eq!(check(VisitLimit(100), [99, 9, 500]), (false, 1));
+        assert_eq!(check(VisitLimit(100), [100, 10, 5]), (true, 0));
+        assert_eq!(check(VisitLimit(100), [250, 0, 5]), (true, 0));
     }
 
     #[test]
     fn playouts_do_not() {
-        assert_eq!(check(PlayoutLimit(100), 500, 99), (false, 1));
-        assert_eq!(check(PlayoutLimit(100), 500, 100), (true, 0));
+        assert_eq!(check(PlayoutLimit(100), [500, 99, 500]), (false, 1));
+        assert_eq!(check(PlayoutLimit(100), [500, 100, 500]), (true, 0));
+    }
+
+    #[test]
+    fn nodes_are_what_the_tree_holds() {
+        assert_eq!(check(NodeLimit(100), [500, 500, 99]), (false, UNTOUCHED));
+        assert_eq!(check(NodeLimit(100), [1, 1, 100]), (true, UNTOUCHED));
     }
 }

@@ -8,7 +8,7 @@ use super::{Hints, Progress, Reason, Stopper};
 pub struct DepthLimit(pub u32);
 
 impl Stopper for DepthLimit {
-    fn check(&mut self, progress: &Progress, _: &mut Hints) -> Option<Reason> {
+    fn check(&mut self, progress: &Progress<'_>, _: &mut Hints) -> Option<Reason> {
         (progress.mean_depth >= self.0).then_some(Reason::Depth)
     }
 }

@@ -7,7 +7,7 @@ use super::{Hints, Progress, Reason, Stopper};
 pub struct MateLimit(pub u32);
 
 impl Stopper for MateLimit {
-    fn check(&mut self, progress: &Progress, _: &mut Hints) -> Option<Reason> {
+    fn check(&mut self, progress: &Progress<'_>, _: &mut Hints) -> Option<Reason> {
         progress.mate_in.is_some_and(|moves| moves <= self.0).then_some(Reason::Mate)
     }
 }

@@ -10,32 +10,44 @@
 pub mod clock;
 pub mod count;
 pub mod depth;
+pub mod gain;
+pub mod known;
 pub mod mate;
 pub mod prune;
 pub mod root;
 
 pub use clock::TimeLimit;
-pub use count::{NodeLimit, PlayoutLimit};
+pub use count::{NodeLimit, PlayoutLimit, VisitLimit};
 pub use depth::DepthLimit;
+pub use gain::KldGain;
+pub use known::{KnownBest, OnlyMove};
 pub use mate::MateLimit;
 pub use prune::SmartPruning;
 pub use root::{Outcome, Root, RootEdge};
 
 /// What a search knows of itself when it is asked whether to go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct Progress<'a> {
     /// Milliseconds since the move's clock started.
     pub elapsed_ms: f64,
     /// Visits of the root: the playouts of this move and what the reused tree brought along.
-    pub nodes: u64,
+    pub visits: u64,
     /// Playouts of this move.
     pub playouts: u64,
+    /// Nodes that the tree holds.
+    pub nodes: u64,
+    /// Batches that this move's playouts came in.
+    pub batches: u64,
     /// Mean depth of the playouts, in whole plies, the root included.
     pub mean_depth: u32,
     /// Moves to the shortest mate found from the root, if any.
     pub mate_in: Option<u32>,
     /// The moves at the root.
     pub root: Root,
+    /// Visits of each of them, in the same order for the whole search. Only the KLD gain asks for it.
+    pub root_visits: &'a [u32],
+    /// The time manager finds that the search deserves more than its budget.
+    pub unsettled: bool,
 }
 
 /// Why a search stops.
@@ -43,14 +55,18 @@ pub struct Progress {
 pub enum Reason {
     /// The time is used.
     Time,
-    /// The tree holds as many nodes as asked for.
-    Nodes,
+    /// The root has as many visits as asked for.
+    Visits,
     /// As many playouts are done as asked for.
     Playouts,
+    /// The tree holds as many nodes as it may.
+    Nodes,
     /// The mean depth is reached.
     Depth,
     /// A mate is found that is short enough.
     Mate,
+    /// More nodes no longer change where the visits go.
+    KldGain,
     /// There is only one move.
     OnlyMove,
     /// A move is known to win, or all others to lose.
@@ -68,12 +84,14 @@ pub struct Hints {
     pub remaining_playouts: u64,
     /// Speed of the search, playouts per second, where a time manager follows it.
     pub nps: Option<f64>,
+    /// Milliseconds since the move's start before which smart pruning does not end it.
+    pub floor_ms: f64,
 }
 
 impl Hints {
     /// Nothing is limited yet. The numbers are Lc0's: about three years, and four thousand million playouts.
     pub fn new(nps: Option<f64>) -> Self {
-        Self { remaining_ms: 1e11, remaining_playouts: 4_000_000_000, nps }
+        Self { remaining_ms: 1e11, remaining_playouts: 4_000_000_000, nps, floor_ms: 0.0 }
     }
 
     fn at_most_ms(&mut self, ms: f64) {
@@ -88,30 +106,39 @@ impl Hints {
 /// One reason to stop a search.
 pub trait Stopper {
     /// Whether this limit is reached. Lowers the hints to what it leaves.
-    fn check(&mut self, progress: &Progress, hints: &mut Hints) -> Option<Reason>;
+    fn check(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason>;
 }
 
 /// No limit, never reached.
 impl<S: Stopper> Stopper for Option<S> {
-    fn check(&mut self, progress: &Progress, hints: &mut Hints) -> Option<Reason> {
+    fn check(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason> {
         self.as_mut().and_then(|stopper| stopper.check(progress, hints))
     }
 }
 
 /// The limits of one search. The default has none: it runs until it is told to stop.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// A time to stop at: the budget of a time manager, or `go movetime`. Where there are both, the earlier one.
     pub time: Option<TimeLimit>,
     /// `go nodes` where it counts playouts.
     pub playouts: Option<PlayoutLimit>,
     /// `go nodes`.
+    pub visits: Option<VisitLimit>,
+    /// Room in the tree's memory.
     pub nodes: Option<NodeLimit>,
     /// `go depth`.
     pub depth: Option<DepthLimit>,
     /// `go mate`.
     pub mate: Option<MateLimit>,
-    /// Stop once the best move is certain. Not for `go infinite`, `ponder` or `mate`: these want the whole search.
+    // Those below are not for `go infinite`, `ponder` or `mate`: these want the whole search.
+    /// Stop where there is nothing to choose.
+    pub only_move: Option<OnlyMove>,
+    /// Stop once the best move is proven.
+    pub known_best: Option<KnownBest>,
+    /// Stop when more nodes change nothing.
+    pub kld_gain: Option<KldGain>,
+    /// Stop once the best move is certain to stay the most visited.
     pub pruning: Option<SmartPruning>,
 }
 
@@ -126,20 +153,24 @@ pub struct Verdict {
 
 impl Limits {
     /// Asks every limit. `nps` is the time manager's speed, if there is one.
-    pub fn check(&mut self, progress: &Progress, nps: Option<f64>) -> Verdict {
+    pub fn check(&mut self, progress: &Progress<'_>, nps: Option<f64>) -> Verdict {
         let mut hints = Hints::new(nps);
-        let stop = if progress.nodes == 0 { None } else { self.first_reached(progress, &mut hints) };
+        let stop = if progress.visits == 0 { None } else { self.first_reached(progress, &mut hints) };
         Verdict { stop, remaining_playouts: hints.remaining_playouts.max(1) }
     }
 
-    fn first_reached(&mut self, progress: &Progress, hints: &mut Hints) -> Option<Reason> {
+    fn first_reached(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason> {
         // Smart pruning comes last, for it reads what the others have left. The order of the rest is Lc0's.
         self.time
             .check(progress, hints)
-            .or_else(|| self.playouts.check(progress, hints))
             .or_else(|| self.nodes.check(progress, hints))
+            .or_else(|| self.playouts.check(progress, hints))
+            .or_else(|| self.visits.check(progress, hints))
             .or_else(|| self.depth.check(progress, hints))
             .or_else(|| self.mate.check(progress, hints))
+            .or_else(|| self.only_move.check(progress, hints))
+            .or_else(|| self.known_best.check(progress, hints))
+            .or_else(|| self.kld_gain.check(progress, hints))
             .or_else(|| self.pruning.check(progress, hints))
     }
 }
@@ -148,8 +179,8 @@ impl Limits {
 mod tests {
     use super::*;
 
-    fn after(nodes: u64, elapsed_ms: f64) -> Progress {
-        Progress { elapsed_ms, nodes, playouts: nodes, ..Progress::default() }
+    fn after(visits: u64, elapsed_ms: f64) -> Progress<'static> {
+        Progress { elapsed_ms, visits, playouts: visits, ..Progress::default() }
     }
 
     #[test]
@@ -160,27 +191,28 @@ mod tests {
 
     #[test]
     fn the_first_limit_reached_is_the_reason() {
-        let mut both = Limits { time: Some(TimeLimit::new(500.0)), nodes: Some(NodeLimit(100)), ..Limits::default() };
+        let mut both = Limits { time: Some(TimeLimit::new(500.0)), visits: Some(VisitLimit(100)), ..Limits::default() };
         assert_eq!(both.check(&after(99, 499.0), None).stop, None);
         assert_eq!(both.check(&after(99, 500.0), None).stop, Some(Reason::Time));
-        assert_eq!(both.check(&after(100, 499.0), None).stop, Some(Reason::Nodes));
+        assert_eq!(both.check(&after(100, 499.0), None).stop, Some(Reason::Visits));
         assert_eq!(both.check(&after(100, 500.0), None).stop, Some(Reason::Time));
     }
 
     #[test]
     fn no_answer_before_the_root_has_a_visit() {
-        let mut limits = Limits { time: Some(TimeLimit::new(0.0)), nodes: Some(NodeLimit(0)), ..Limits::default() };
+        let mut limits = Limits { time: Some(TimeLimit::new(0.0)), visits: Some(VisitLimit(0)), ..Limits::default() };
         assert_eq!(limits.check(&after(0, 1e6), None).stop, None);
         assert!(limits.check(&after(1, 0.0), None).stop.is_some());
     }
 
     #[test]
     fn the_tightest_limit_says_what_is_left() {
-        let mut limits = Limits { playouts: Some(PlayoutLimit(50)), nodes: Some(NodeLimit(100)), ..Limits::default() };
-        let progress = Progress { nodes: 70, playouts: 30, ..Progress::default() };
+        let mut limits =
+            Limits { playouts: Some(PlayoutLimit(50)), visits: Some(VisitLimit(100)), ..Limits::default() };
+        let progress = Progress { visits: 70, playouts: 30, ..Progress::default() };
         assert_eq!(limits.check(&progress, None).remaining_playouts, 20);
         // Whoever divides by it, or waits for it, gets at least one.
-        let progress = Progress { nodes: 100, playouts: 50, ..Progress::default() };
+        let progress = Progress { visits: 100, playouts: 50, ..Progress::default() };
         assert_eq!(limits.check(&progress, None).remaining_playouts, 1);
     }
 }

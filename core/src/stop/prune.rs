@@ -1,13 +1,15 @@
 //! Smart pruning: stop when more search can't change the move.
 
-use super::{Hints, Progress, Reason, Root, Stopper};
+use super::{Hints, Progress, Reason, Stopper};
 
-/// Stops when the best move is known, or when the moves behind it can't catch up in what is left.
+/// Stops when the moves behind the most visited can't catch up in what is left.
 ///
-/// The rules are those of Lc0's `SmartPruningFactor`.
+/// The rule is that of Lc0's `SmartPruningFactor`. What Lc0 decides with it too, the only and the known best move, are
+/// [limits of their own](super::known).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SmartPruning {
     factor: f64,
+    least_batches: u64,
     /// When the first playout of this move was seen. The speed is measured from here, since what comes before (a
     /// kernel that is compiled, a batch that fills) says nothing about it.
     started_ms: Option<f64>,
@@ -22,23 +24,16 @@ impl SmartPruning {
     /// Prunes with this factor: 1 expects the speed as measured to last, more prunes earlier. 0, a negative number or
     /// NaN: no pruning.
     pub fn new(factor: f64) -> Option<Self> {
-        (factor > 0.0).then_some(Self { factor, started_ms: None })
+        (factor > 0.0).then_some(Self { factor, least_batches: 0, started_ms: None })
     }
 
-    /// The move needs no more search, whatever is left.
-    fn known_best(root: &Root) -> Option<Reason> {
-        // Without hope the last move is not taken before it is known to lose: the search may still find a defence.
-        let others = root.losing + u32::from(root.hope);
-        match root.moves {
-            0 => None,
-            1 => Some(Reason::OnlyMove),
-            moves if root.winning || moves <= others => Some(Reason::KnownBest),
-            _ => None,
-        }
+    /// Not before so many batches: Lc0's `SmartPruningMinimumBatches`.
+    pub fn after_batches(self, least_batches: u64) -> Self {
+        Self { least_batches, ..self }
     }
 
     /// Playouts that can still come, once the speed is known.
-    fn remaining_playouts(&mut self, progress: &Progress, hints: &Hints) -> Option<u64> {
+    fn remaining_playouts(&mut self, progress: &Progress<'_>, hints: &Hints) -> Option<u64> {
         if progress.playouts == 0 {
             return None;
         }
@@ -56,60 +51,31 @@ impl SmartPruning {
 }
 
 impl Stopper for SmartPruning {
-    fn check(&mut self, progress: &Progress, hints: &mut Hints) -> Option<Reason> {
-        let known = Self::known_best(&progress.root);
-        if known.is_some() {
-            return known;
-        }
+    fn check(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason> {
         let remaining = self.remaining_playouts(progress, hints)?;
         hints.at_most_playouts(remaining);
+        let may_stop = progress.batches >= self.least_batches && progress.elapsed_ms >= hints.floor_ms;
         let lead = progress.root.most_visits - progress.root.second_visits;
-        (remaining < lead).then_some(Reason::Decided)
+        (may_stop && remaining < lead).then_some(Reason::Decided)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stop::{Outcome, RootEdge};
+    use crate::stop::{Outcome, Root, RootEdge};
 
     fn open(visits: u64) -> RootEdge {
         RootEdge { visits, q: 0.0, outcome: Outcome::Open }
     }
 
-    fn lost() -> RootEdge {
-        RootEdge { visits: 1, q: -1.0, outcome: Outcome::Loss }
-    }
-
-    fn at_once(edges: &[RootEdge]) -> Option<Reason> {
-        let progress = Progress { nodes: 1, root: Root::of(edges.iter().copied()), ..Progress::default() };
-        SmartPruning::new(1.33).unwrap().check(&progress, &mut Hints::new(None))
-    }
-
-    #[test]
-    fn a_known_best_move_needs_no_budget() {
-        assert_eq!(at_once(&[open(1)]), Some(Reason::OnlyMove));
-        assert_eq!(at_once(&[open(1), open(1)]), None);
-        let won = RootEdge { visits: 1, q: 1.0, outcome: Outcome::Win };
-        assert_eq!(at_once(&[open(1), won]), Some(Reason::KnownBest));
-        assert_eq!(at_once(&[open(1), lost()]), Some(Reason::KnownBest));
-        assert_eq!(at_once(&[lost(), lost()]), Some(Reason::KnownBest));
-        assert_eq!(at_once(&[]), None);
-    }
-
-    #[test]
-    fn one_doubtful_move_among_lost_ones_is_searched_on() {
-        let doubtful = RootEdge { visits: 1, q: -0.99, outcome: Outcome::Open };
-        assert_eq!(at_once(&[doubtful, lost()]), None);
-    }
-
     /// A search at `playouts` per second whose best move leads by `lead`, asked first at 0 s, then after 1 s.
     fn after_a_second(factor: f64, playouts: u64, lead: u64, mut hints: Hints) -> (Option<Reason>, u64) {
         let mut pruning = SmartPruning::new(factor).unwrap();
-        let first = Progress { nodes: 1, playouts: 1, ..Progress::default() };
+        let first = Progress { visits: 1, playouts: 1, ..Progress::default() };
         assert_eq!(pruning.check(&first, &mut hints.clone()), None);
         let root = Root::of([open(lead + 10), open(10)]);
-        let second = Progress { elapsed_ms: 1000.0, nodes: playouts, playouts, root, ..Progress::default() };
+        let second = Progress { elapsed_ms: 1000.0, visits: playouts, playouts, root, ..Progress::default() };
         (pruning.check(&second, &mut hints), hints.remaining_playouts)
     }
 
@@ -138,7 +104,7 @@ mod tests {
     fn not_before_the_speed_is_known() {
         let mut pruning = SmartPruning::new(1.0).unwrap();
         let root = Root::of([open(5000), open(0)]);
-        let at = |elapsed_ms, playouts| Progress { elapsed_ms, nodes: 5000, playouts, root, ..Progress::default() };
+        let at = |elapsed_ms, playouts| Progress { elapsed_ms, visits: 5000, playouts, root, ..Progress::default() };
         let mut check = |progress| pruning.check(&progress, &mut Hints { remaining_ms: 1.0, ..Hints::new(None) });
         // The wait for the first playout does not count.
         assert_eq!(check(at(2000.0, 0)), None);
@@ -151,5 +117,20 @@ mod tests {
     fn a_factor_of_zero_is_no_pruning() {
         assert_eq!(SmartPruning::new(0.0), None);
         assert_eq!(SmartPruning::new(f64::NAN), None);
+    }
+
+    #[test]
+    fn not_before_the_batches_that_were_asked_for_nor_the_floor() {
+        let root = Root::of([open(5000), open(0)]);
+        let decides = |batches, floor_ms| {
+            let mut pruning = SmartPruning::new(1.0).unwrap().after_batches(10);
+            let hints = Hints { remaining_ms: 1.0, floor_ms, ..Hints::new(None) };
+            let at =
+                |elapsed_ms| Progress { elapsed_ms, visits: 5000, playouts: 50, batches, root, ..Progress::default() };
+            assert_eq!(pruning.check(&at(0.0), &mut hints.clone()), None);
+            pruning.check(&at(500.0), &mut hints.clone()) == Some(Reason::Decided)
+        };
+        assert_eq!([decides(9, 0.0), decides(10, 0.0)], [false, true]);
+        assert_eq!([decides(10, 501.0), decides(10, 500.0)], [false, true]);
     }
 }

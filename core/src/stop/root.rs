@@ -1,5 +1,7 @@
 //! The moves at the root, as far as the end of a search depends on them.
 
+use crate::time::Leader;
+
 /// What is proven about a move at the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
@@ -24,7 +26,7 @@ pub struct RootEdge {
 }
 
 /// A summary of all legal moves at the root, those that `searchmoves` leaves out among them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Root {
     /// Legal moves.
     pub moves: u32,
@@ -38,6 +40,12 @@ pub struct Root {
     pub most_visits: u64,
     /// Visits of the next one.
     pub second_visits: u64,
+    /// Which of the edges is the most visited, by their order; the first of several.
+    pub most_visited: u32,
+    /// Its Q.
+    pub most_visited_q: f32,
+    /// Q of the next one.
+    pub second_q: f32,
 }
 
 /// A move at or below this Q is as good as lost.
@@ -57,12 +65,20 @@ impl Root {
             self.hope |= edge.q > HOPELESS_Q;
         }
         if edge.visits > self.most_visits {
-            self.second_visits = self.most_visits;
-            self.most_visits = edge.visits;
-        } else {
-            self.second_visits = self.second_visits.max(edge.visits);
+            (self.second_visits, self.second_q) = (self.most_visits, self.most_visited_q);
+            (self.most_visits, self.most_visited_q) = (edge.visits, edge.q);
+            self.most_visited = self.moves - 1;
+        } else if edge.visits > self.second_visits {
+            (self.second_visits, self.second_q) = (edge.visits, edge.q);
         }
         self
+    }
+
+    /// The most visited move, for the time manager; none without a visit. The edges must have kept their order since
+    /// the search began.
+    pub fn leader(&self) -> Option<Leader> {
+        let contested = self.second_visits > 0 && self.second_q > self.most_visited_q;
+        (self.most_visits > 0).then_some(Leader { mv: self.most_visited, q: self.most_visited_q, contested })
     }
 }
 
@@ -92,5 +108,19 @@ mod tests {
         let edge = |q| RootEdge { visits: 1, q, outcome: Outcome::Open };
         assert!(!Root::of([edge(-0.98), edge(-1.0)]).hope);
         assert!(Root::of([edge(-0.97), edge(-1.0)]).hope);
+    }
+
+    #[test]
+    fn the_leader_and_who_contests_it() {
+        let edge = |(visits, q)| RootEdge { visits, q, outcome: Outcome::Open };
+        let leader = |edges: [(u64, f32); 3]| Root::of(edges.map(edge)).leader();
+        assert_eq!(leader([(0, 0.9), (0, 0.9), (0, 0.9)]), None);
+        let of = |mv, q, contested| Some(Leader { mv, q, contested });
+        assert_eq!(leader([(2, 0.1), (5, 0.2), (0, 0.9)]), of(1, 0.2, false));
+        assert_eq!(leader([(4, 0.3), (5, 0.2), (1, 0.1)]), of(1, 0.2, true));
+        // Only the second counts: a move with a visit or two may have any Q.
+        assert_eq!(leader([(4, 0.1), (1, 0.8), (5, 0.2)]), of(2, 0.2, false));
+        // Of two with as many visits the first leads.
+        assert_eq!(leader([(5, 0.1), (5, 0.2), (1, 0.0)]), of(0, 0.1, true));
     }
 }

@@ -1,29 +1,105 @@
 //! How many moves the game still has.
 
-use super::Clock;
+use super::range::{Range, check_all};
+use super::{Clock, OutOfRange};
 
-/// An estimator of the moves that one side still has to play, this move included.
+/// What the moves are estimated from: the best that is known of the position and allowed here.
 ///
-/// Only the move number is used today. Estimators that read the network's moves-left head or count the pieces go here.
+/// On 6,670 positions of 402 games between engines that the network in the program was not trained on, the estimates
+/// were off by a factor of 2.02 (move number), 1.94 (pieces) and 1.63 (network); geometric means of |error|.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum MovesLeft {
-    /// `mle-legacy`: from the move number alone.
-    Legacy(MleLegacy),
-}
-
-impl MovesLeft {
-    /// Moves left at this point of the game, a number above 0.
-    pub fn estimate(&self, clock: &Clock) -> f64 {
-        match self {
-            MovesLeft::Legacy(legacy) => legacy.estimate(clock.ply),
-        }
-    }
+pub struct MovesLeft {
+    /// `mle-network`, where the network has a moves-left head.
+    pub network: Option<MleNetwork>,
+    /// `mle-pieces`, where the pieces are known.
+    pub pieces: Option<MlePieces>,
+    /// `mle-legacy`, always possible. The seed document's formulas know no other.
+    pub legacy: MleLegacy,
 }
 
 impl Default for MovesLeft {
     fn default() -> Self {
-        MovesLeft::Legacy(MleLegacy::default())
+        Self { network: Some(MleNetwork::default()), pieces: Some(MlePieces::default()), legacy: MleLegacy::default() }
+    }
+}
+
+impl MovesLeft {
+    /// Moves left by the move number alone, whatever else is known.
+    pub fn by_number(legacy: MleLegacy) -> Self {
+        Self { network: None, pieces: None, legacy }
+    }
+
+    /// Moves that one side still has to play, this one included; above 0.
+    pub fn estimate(&self, clock: &Clock) -> f64 {
+        let network = || Some(self.network?.estimate(clock.network_plies.filter(|plies| *plies > 0.0)?));
+        let pieces = || Some(self.pieces?.estimate(clock.pieces?));
+        network().or_else(pieces).unwrap_or_else(|| self.legacy.estimate(clock.ply))
+    }
+
+    /// Checks every parameter against its range.
+    ///
+    /// # Errors
+    /// The first parameter that is out of its range, or not a number.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        self.legacy.check(["mle-legacy midpoint", "mle-legacy steepness"])?;
+        if let Some(pieces) = self.pieces {
+            check_all(&[
+                ("mle-pieces full", pieces.full, Range::AtLeast(1.0, "at least 1")),
+                ("mle-pieces bare", pieces.bare, Range::AtLeast(1.0, "at least 1")),
+            ])?;
+        }
+        self.network.map_or(Ok(()), |network| {
+            check_all(&[("mle-network least", network.least, Range::AtLeast(1.0, "at least 1"))])
+        })
+    }
+}
+
+/// `mle-network(least)`: half of the plies that the network's moves-left head expects.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MleNetwork {
+    /// Never fewer than this: a game that is nearly won may drag on. At least 1.
+    pub least: f64,
+}
+
+impl Default for MleNetwork {
+    /// About the least that `mle-legacy` ever says.
+    fn default() -> Self {
+        Self { least: 8.0 }
+    }
+}
+
+/// More than any game has. A head may say anything.
+const MOST_MOVES: f64 = 1000.0;
+
+impl MleNetwork {
+    /// Moves left where `plies` half moves are expected.
+    pub fn estimate(&self, plies: f64) -> f64 {
+        ((plies + 1.0) / 2.0).min(MOST_MOVES).max(self.least)
+    }
+}
+
+/// `mle-pieces(full, bare)`: from the number of pieces on the board.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MlePieces {
+    /// Moves left with 32 pieces. At least 1.
+    pub full: f64,
+    /// Moves left with two kings. At least 1.
+    pub bare: f64,
+}
+
+impl Default for MlePieces {
+    /// Fitted to the geometric means of 1,891 games of an engine against itself: 48.5 moves with 32 pieces, 33.5 with
+    /// 24, 20.2 with 16, 14.4 with 8.
+    fn default() -> Self {
+        Self { full: 48.5, bare: 10.0 }
+    }
+}
+
+impl MlePieces {
+    /// Moves left with so many pieces, kings and pawns among them: `bare + (full − bare)·((pieces − 2)/30)^1.5`.
+    pub fn estimate(&self, pieces: u32) -> f64 {
+        let part = f64::from(pieces.clamp(2, 32) - 2) / 30.0;
+        self.bare + (self.full - self.bare) * part * libm::sqrt(part)
     }
 }
 
@@ -45,6 +121,14 @@ impl Default for MleLegacy {
 }
 
 impl MleLegacy {
+    pub(crate) fn check(&self, names: [&'static str; 2]) -> Result<(), OutOfRange> {
+        check_all(&[
+            (names[0], self.midpoint, Range::Positive),
+            // Below 0.01 the estimate overflows.
+            (names[1], self.steepness, Range::AtLeast(0.01, "at least 0.01")),
+        ])
+    }
+
     /// Moves left after `ply` half moves: `mid·(1 + 2·(move/mid)^steep)^(1/steep) − move`, `move` = ply/2.
     pub fn estimate(&self, ply: u32) -> f64 {
         let (midpoint, steepness) = (self.midpoint, self.steepness);
@@ -98,5 +182,33 @@ mod tests {
                 assert!(left.is_finite() && left > 0.0, "ply {ply}, steepness {steepness}: {left}");
             }
         }
+    }
+
+    #[test]
+    fn pieces_between_a_full_board_and_two_kings() {
+        let estimate = |pieces| MlePieces::default().estimate(pieces);
+        assert_eq!([32, 40].map(estimate), [48.5; 2]);
+        assert_eq!([2, 0].map(estimate), [10.0; 2]);
+        // The means it was fitted to.
+        for (pieces, mean) in [(24, 33.5), (16, 20.2), (8, 14.4), (4, 12.1)] {
+            assert!((estimate(pieces) / mean - 1.0).abs() < 0.13, "{pieces}: {}", estimate(pieces));
+        }
+    }
+
+    #[test]
+    fn the_network_is_asked_first_then_the_pieces_then_the_move_number() {
+        let clock = Clock { ply: 40, ..Clock::default() };
+        let with_pieces = Clock { pieces: Some(2), ..clock };
+        let all = MovesLeft::default();
+        assert_eq!(all.estimate(&Clock { network_plies: Some(49.0), ..with_pieces }), 25.0);
+        assert_eq!(all.estimate(&Clock { network_plies: Some(3.0), ..with_pieces }), 8.0);
+        // A network without the head says 0, a broken one anything.
+        for nothing in [0.0, -4.0, f64::NAN] {
+            assert_eq!(all.estimate(&Clock { network_plies: Some(nothing), ..with_pieces }), 10.0);
+        }
+        assert_eq!(all.estimate(&Clock { network_plies: Some(f64::INFINITY), ..with_pieces }), 1000.0);
+        assert_eq!(all.estimate(&clock), MleLegacy::default().estimate(40));
+        let number = MovesLeft::by_number(MleLegacy::default());
+        assert_eq!(number.estimate(&with_pieces), all.estimate(&clock));
     }
 }

@@ -1,25 +1,48 @@
 //! Files that are read at places, by several threads, and that are not all open at once.
 //!
 //! Mapped files would save the system calls. But a map of a file that is cut, or whose disk is gone, ends the program
-//! with a signal, and safe code can't map a file at all. A probe costs a few reads from the page cache; the network's
-//! answer, which it saves, costs far more.
+//! with a signal, and safe code can't map a file at all. A probe costs a few reads from the system's cache; the
+//! network's answer, which it saves, costs far more. Small files are kept in memory and need no reads.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::fault::Fault;
 
 /// Files that are open at once, well below the 256 that some systems allow a program.
 const MAX_OPEN: usize = 100;
 
+/// Files up to this length are kept in memory, once they are needed: all tables of four pieces are.
+const MAX_KEPT: u64 = 1 << 20;
+
+/// The most memory that kept files take together.
+const MAX_KEPT_TOGETHER: u64 = 64 << 20;
+
 type Handle = Arc<RwLock<Option<File>>>;
 
-/// The handles that are open, the oldest first.
-#[derive(Debug, Default)]
+/// What the files of all tables share.
+#[derive(Debug)]
 pub(crate) struct OpenFiles {
+    /// The handles that are open, the oldest first.
     queue: Mutex<VecDeque<Handle>>,
+    /// Bytes that may still be kept in memory.
+    room: AtomicU64,
+}
+
+impl Default for OpenFiles {
+    fn default() -> Self {
+        Self::with_room(MAX_KEPT_TOGETHER)
+    }
+}
+
+impl OpenFiles {
+    /// No more than `room` bytes of files are kept in memory.
+    pub fn with_room(room: u64) -> Self {
+        Self { queue: Mutex::default(), room: room.into() }
+    }
 }
 
 /// A file that is opened when it is read, and closed when too many others have been opened since.
@@ -27,6 +50,7 @@ pub(crate) struct OpenFiles {
 pub(crate) struct TableFile {
     path: PathBuf,
     len: u64,
+    kept: OnceLock<Vec<u8>>,
     handle: Handle,
     open: Arc<OpenFiles>,
 }
@@ -34,7 +58,7 @@ pub(crate) struct TableFile {
 impl TableFile {
     /// `len` is what the folder said of the file; nothing is opened yet.
     pub fn new(path: PathBuf, len: u64, open: Arc<OpenFiles>) -> Self {
-        Self { path, len, handle: Handle::default(), open }
+        Self { path, len, kept: OnceLock::new(), handle: Handle::default(), open }
     }
 
     pub fn path(&self) -> &Path {
@@ -45,8 +69,30 @@ impl TableFile {
         self.len
     }
 
+    /// Takes the file into memory if it is small and there is room.
+    pub fn keep_if_small(&self) -> Result<(), Fault> {
+        if self.len > MAX_KEPT || self.kept.get().is_some() {
+            return Ok(());
+        }
+        let less = |room: u64| room.checked_sub(self.len);
+        if self.open.room.fetch_update(Relaxed, Relaxed, less).is_err() {
+            return Ok(());
+        }
+        let mut bytes = vec![0; self.len as usize];
+        let read = File::open(&self.path).and_then(|file| read_exact_at(&file, 0, &mut bytes));
+        if read.is_err() || self.kept.set(bytes).is_err() {
+            self.open.room.fetch_add(self.len, Relaxed);
+        }
+        Ok(read?)
+    }
+
     /// Fills `bytes` from `offset` on.
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        if let Some(kept) = self.kept.get() {
+            let from = usize::try_from(offset).ok().and_then(|offset| kept.get(offset..)).ok_or(Fault::Short)?;
+            bytes.copy_from_slice(from.get(..bytes.len()).ok_or(Fault::Short)?);
+            return Ok(());
+        }
         if let Some(file) = &*self.handle.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(read_exact_at(file, offset, bytes)?);
         }

@@ -31,6 +31,8 @@ mod probe;
 mod root;
 mod table;
 mod tablebases;
+#[cfg(test)]
+mod tests;
 mod wdl;
 
 pub use fault::Fault;

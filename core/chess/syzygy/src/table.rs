@@ -110,6 +110,7 @@ impl Table {
         if file.len() % 64 != 16 {
             return Err(Fault::Length(file.len()));
         }
+        file.keep_if_small()?;
         let mut reader = Reader::new(file);
         let magic = [reader.u8()?, reader.u8()?, reader.u8()?, reader.u8()?];
         if magic != metric.magic() {

@@ -16,8 +16,8 @@ use crate::wdl::Wdl;
 
 /// Syzygy tables in some folders. Threads share them through a reference.
 ///
-/// A table's file is opened when a position needs it. Reads go through the system's file cache; only the heads of the
-/// tables in use, some kilobytes each, are kept in memory. No more than 100 files are open at once.
+/// A table's file is opened when a position needs it. Files up to 1 MiB are kept in memory then, as long as they take
+/// no more than 64 MiB together; of others only the heads, some kilobytes each, and no more than 100 are open at once.
 #[derive(Debug)]
 pub struct Tablebases {
     wdl: HashMap<Material, Slot>,
@@ -136,13 +136,17 @@ impl Tablebases {
     /// # Errors
     /// There is no table at all.
     pub fn open(paths: &str) -> Result<Self, OpenError> {
+        Self::open_with(paths, OpenFiles::default())
+    }
+
+    pub(crate) fn open_with(paths: &str, open: OpenFiles) -> Result<Self, OpenError> {
         let folders: Vec<PathBuf> =
             std::env::split_paths(paths).filter(|folder| !folder.as_os_str().is_empty()).collect();
         if folders.is_empty() {
             return Err(OpenError::NoFolder);
         }
         let mut found = Self { wdl: HashMap::new(), dtz: HashMap::new(), max_pieces: 0, unreadable: Vec::new() };
-        let open = Arc::new(OpenFiles::default());
+        let open = Arc::new(open);
         let mut searched = Vec::new();
         for folder in folders {
             let error = found.add_folder(&folder, &open).err();
@@ -220,6 +224,18 @@ impl Tablebases {
             rights.short.is_some() || rights.long.is_some()
         });
         if castling { Err(ProbeError::CastlingRights) } else { Ok(()) }
+    }
+
+    /// What a table has for a position, and for a DTZ table the result to ask with.
+    #[cfg(test)]
+    pub(crate) fn raw(&self, metric: Metric, board: &Board, wdl: Wdl) -> Result<i32, ProbeError> {
+        Ok(match metric {
+            Metric::Wdl => i32::from(self.raw_wdl(board)? as i8),
+            Metric::Dtz => match self.raw_dtz(board, wdl)? {
+                RawDtz::Plies(plies) => plies,
+                RawDtz::OtherSide => 0,
+            },
+        })
     }
 
     fn slots(&self, metric: Metric) -> &HashMap<Material, Slot> {

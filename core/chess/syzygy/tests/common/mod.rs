@@ -1,5 +1,9 @@
 //! What the tests share.
 
+#![allow(dead_code, reason = "no test uses everything")]
+
+pub mod synthetic;
+
 use std::path::{Path, PathBuf};
 
 /// The shared folder of tables, which lies beside the repository and not in it.
@@ -34,6 +38,32 @@ pub fn recorded(file: &str) -> Vec<Recorded> {
     text.lines().map(read).collect()
 }
 
-fn repository() -> &'static Path {
+/// A folder of its own that goes away with its owner.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("oncilla-syzygy-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    pub fn write(&self, file: &str, bytes: &[u8]) {
+        std::fs::write(self.0.join(file), bytes).unwrap();
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub fn repository() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."))
 }

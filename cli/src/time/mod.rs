@@ -1,0 +1,98 @@
+//! `oncilla time`: explains a time budget, and replays the clock of a game.
+
+mod history;
+mod report;
+
+pub use history::{Move, Played};
+pub use report::Explained;
+
+use crate::engine::Settings;
+use crate::uci::console::Console;
+use oncilla_core::time::{Clock, Manager, ManagerParams};
+use std::path::PathBuf;
+
+/// What the command is asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Question {
+    /// The move to explain; with a history, the one after it.
+    pub asked: Option<Move>,
+    /// Nodes per second at first.
+    pub nps: Option<f64>,
+    /// A game to replay before.
+    pub history: Option<PathBuf>,
+    /// Whether a machine reads the answer.
+    pub json: bool,
+}
+
+/// Answers a question.
+///
+/// # Errors
+/// One line: nothing was asked, the history can't be read, or a parameter is out of its range.
+pub fn print(console: &Console, settings: &Settings, question: &Question) -> Result<(), String> {
+    let history = question.history.as_deref().map(history::read).transpose()?.unwrap_or_default();
+    if question.asked.is_none() && question.history.is_none() {
+        return Err("time: expected --base MS or --history FILE, got neither".to_string());
+    }
+    let explained = explain(settings, question.nps, &history, question.asked.as_ref())?;
+    match (question.json, &question.history) {
+        (true, None) => console.say_all(&explained.iter().map(Explained::to_json).collect::<Vec<_>>()),
+        (true, Some(_)) => console.say(&report::json_list(&explained)),
+        (false, _) => console.say_all(&report::text(&explained)),
+    }
+    Ok(())
+}
+
+/// The budget of every move of a game, and of the move that is asked for after it.
+///
+/// # Errors
+/// A parameter that is out of its range.
+pub fn explain(
+    settings: &Settings,
+    nps: Option<f64>,
+    history: &[Played],
+    asked: Option<&Move>,
+) -> Result<Vec<Explained>, String> {
+    let mut params = settings.time;
+    if let (ManagerParams::Smooth(smooth), Some(nps)) = (&mut params, nps) {
+        smooth.init_nps = nps;
+    }
+    let mut manager = Manager::new(params).map_err(|error| error.to_string())?;
+    let mut game =
+        Game { manager: &mut manager, name: params.name(), overhead_ms: settings.move_overhead_ms as f64, ply: 0 };
+    let played = history.iter().map(|played| game.play(played)).collect::<Vec<_>>();
+    let last = asked.map(|asked| game.start(asked));
+    Ok(played.into_iter().chain(last).collect())
+}
+
+struct Game<'m> {
+    manager: &'m mut Manager,
+    name: &'static str,
+    overhead_ms: f64,
+    /// Of the next move, unless it says another.
+    ply: u32,
+}
+
+impl Game<'_> {
+    fn start(&mut self, mv: &Move) -> Explained {
+        let ply = mv.ply.unwrap_or(self.ply);
+        self.ply = ply.saturating_add(2);
+        let clock = Clock {
+            base_ms: mv.base,
+            increment_ms: mv.inc,
+            moves_to_go: mv.movestogo,
+            ply,
+            overhead_ms: self.overhead_ms,
+            stall_ms: 0.0,
+            pieces: mv.pieces,
+            network_plies: mv.network_plies,
+        };
+        let numbers = self.manager.on_move_start(&clock, mv.reused).numbers;
+        Explained { manager: self.name, ply, numbers, played: None }
+    }
+
+    fn play(&mut self, played: &Played) -> Explained {
+        let explained = self.start(&played.start);
+        self.manager.on_move_end(played.used, played.nodes);
+        Explained { played: Some((played.used, played.nodes, self.manager.learnt())), ..explained }
+    }
+}

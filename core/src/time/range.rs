@@ -1,0 +1,80 @@
+//! Parameters and their ranges.
+
+/// A parameter of a time manager that is out of its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutOfRange {
+    /// The parameter's name as the user writes it.
+    pub name: &'static str,
+    /// What was given.
+    pub value: f64,
+    /// What is accepted, to follow "must be".
+    pub expected: &'static str,
+}
+
+impl core::fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} must be {}, not {}", self.name, self.expected, self.value)
+    }
+}
+
+impl core::error::Error for OutOfRange {}
+
+/// What a number must be.
+#[derive(Clone, Copy)]
+pub(crate) enum Range {
+    Fraction,
+    Positive,
+    NotNegative,
+    /// Above 0, at most this.
+    UpTo(f64, &'static str),
+    /// From 0 to this.
+    FromZeroTo(f64, &'static str),
+    AtLeast(f64, &'static str),
+}
+
+impl Range {
+    pub(crate) fn check(self, name: &'static str, value: f64) -> Result<(), OutOfRange> {
+        let (fits, expected) = match self {
+            Self::Fraction => ((0.0..1.0).contains(&value), "in [0, 1)"),
+            Self::Positive => (value > 0.0, "above 0"),
+            Self::NotNegative => (value >= 0.0, "at least 0"),
+            Self::UpTo(most, text) => (value > 0.0 && value <= most, text),
+            Self::FromZeroTo(most, text) => ((0.0..=most).contains(&value), text),
+            Self::AtLeast(least, text) => (value >= least, text),
+        };
+        if fits && value.is_finite() { Ok(()) } else { Err(OutOfRange { name, value, expected }) }
+    }
+}
+
+/// Checks one number after the other.
+pub(crate) fn check_all(rows: &[(&'static str, f64, Range)]) -> Result<(), OutOfRange> {
+    rows.iter().try_for_each(|&(name, value, range)| range.check(name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_of_every_range() {
+        let fits = |range: Range, value| range.check("x", value).is_ok();
+        for (range, inside, outside) in [
+            (Range::Fraction, [0.0, 0.999], [-0.1, 1.0]),
+            (Range::Positive, [1e-9, 1e9], [0.0, f64::INFINITY]),
+            (Range::NotNegative, [0.0, 1e9], [-1e-9, f64::INFINITY]),
+            (Range::UpTo(1.0, "in (0, 1]"), [1e-9, 1.0], [0.0, 1.1]),
+            (Range::FromZeroTo(100.0, "in [0, 100]"), [0.0, 100.0], [-0.1, 100.1]),
+            (Range::AtLeast(2.0, "at least 2"), [2.0, 1e9], [1.9, f64::INFINITY]),
+        ] {
+            assert!(inside.into_iter().all(|value| fits(range, value)));
+            assert!(outside.into_iter().all(|value| !fits(range, value)));
+            assert!(!fits(range, f64::NAN));
+        }
+    }
+
+    #[test]
+    fn the_message_says_what_was_expected_and_what_came() {
+        let error = Range::Positive.check("init-nps", 0.0).unwrap_err();
+        assert_eq!(std::format!("{error}"), "init-nps must be above 0, not 0");
+    }
+}

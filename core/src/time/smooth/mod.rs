@@ -1,0 +1,198 @@
+//! The time manager `smooth`: every move's tree should hold the same number of nodes, and the game should use its time.
+//!
+//! The clock is turned into nodes with the speed of the search, the nodes are shared out over the moves left, what the
+//! reused tree already holds is taken off, and the rest is turned back into time. The speed, the part of a tree that is
+//! reused and the part of a budget that is used are guessed at first, then learnt by [`exponential_decay`]. The last two
+//! learn at a pace counted in average moves, so that a row of instant moves teaches little.
+//!
+//! Source: Lc0's description of its pull request 1195. What that text leaves open is decided here:
+//! * the overhead is taken off the clock before anything is computed from it;
+//! * moves to go replace the estimate where they are fewer;
+//! * at least one move is left, this one;
+//! * "current nps" is the speed since the report before, so that the result does not depend on how often reports come.
+//!
+//! [`SmoothBudget::budget_seed_ms`] is what the text alone gives. Four things are added to it:
+//! * a floor, so that a well reused tree does not cause an instant move;
+//! * a reserve, part of the clock that only a search that is [unsettled](super::unrest) may use;
+//! * moves left from the network or the pieces on the board, where they are known;
+//! * the latest moment to stop, so that an evaluator that stalls does not cost the game.
+
+mod budget;
+mod params;
+#[cfg(test)]
+mod tests;
+
+pub use budget::{Share, SmoothBudget};
+pub use params::SmoothParams;
+
+use super::decay::exponential_decay;
+use super::unrest::{Leader, Unrest};
+use super::{Clock, OutOfRange, sane_ms};
+use budget::Guesses;
+
+/// What has been learnt in one game. A new game, or a position that does not continue the last one, needs a new one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Smooth {
+    params: SmoothParams,
+    known: Guesses,
+    unrest: Unrest,
+    running: Option<Running>,
+    previous: Option<Ended>,
+}
+
+/// The move that is being thought about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Running {
+    budget: SmoothBudget,
+    reused_nodes: u64,
+    /// The last report of progress.
+    elapsed_ms: f64,
+    new_nodes: u64,
+    /// The budget was used and the search went on.
+    is_extended: bool,
+}
+
+/// The last move that was played.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ended {
+    total_nodes: u64,
+    /// Its time, counted in average moves.
+    moves: f64,
+}
+
+/// A search that is stuck must not drag the speed to 0: the budget divides by it.
+const SLOWEST_NPS: f64 = 1e-3;
+
+impl Default for Smooth {
+    fn default() -> Self {
+        Self::start(SmoothParams::default())
+    }
+}
+
+impl Smooth {
+    /// The state at the start of a game.
+    ///
+    /// # Errors
+    /// A parameter that is out of its range.
+    pub fn new(params: SmoothParams) -> Result<Self, OutOfRange> {
+        params.check()?;
+        Ok(Self::start(params))
+    }
+
+    fn start(params: SmoothParams) -> Self {
+        let known = Guesses {
+            nps: params.init_nps,
+            tree_reuse: params.init_tree_reuse,
+            timeuse: params.init_timeuse,
+            regular_timeuse: params.init_timeuse,
+        };
+        Self { params, known, unrest: Unrest::default(), running: None, previous: None }
+    }
+
+    /// The parameters it was made with.
+    pub fn params(&self) -> &SmoothParams {
+        &self.params
+    }
+
+    /// Nodes per second, as guessed so far; smart pruning uses it too.
+    pub fn nps(&self) -> f64 {
+        self.known.nps
+    }
+
+    /// Part of a tree that the next move starts with, as guessed so far.
+    pub fn tree_reuse(&self) -> f64 {
+        self.known.tree_reuse
+    }
+
+    /// Part of the seed document's budgets that is used, as guessed so far.
+    pub fn timeuse(&self) -> f64 {
+        self.known.timeuse
+    }
+
+    /// All that is guessed so far, by name.
+    pub fn learnt(&self) -> [(&'static str, f64); 4] {
+        let Guesses { nps, tree_reuse, timeuse, regular_timeuse } = self.known;
+        [("nps", nps), ("tree_reuse", tree_reuse), ("timeuse", timeuse), ("regular_timeuse", regular_timeuse)]
+    }
+
+    /// The budget for a move that starts with `reused_nodes` in its tree. Learns nothing and starts nothing.
+    pub fn budget(&self, clock: &Clock, reused_nodes: u64) -> SmoothBudget {
+        SmoothBudget::new(&self.params, &self.known, clock, reused_nodes)
+    }
+
+    /// A move starts, with `reused_nodes` in its tree. Learns the tree reuse from it and gives the move its budget.
+    pub fn on_move_start(&mut self, clock: &Clock, reused_nodes: u64) -> SmoothBudget {
+        self.learn_tree_reuse(reused_nodes);
+        self.unrest.on_move_start();
+        let budget = self.budget(clock, reused_nodes);
+        self.running = Some(Running { budget, reused_nodes, elapsed_ms: 0.0, new_nodes: 0, is_extended: false });
+        budget
+    }
+
+    /// The search has run for `elapsed_ms` since the move's start and has added `new_nodes`. Learns the speed.
+    ///
+    /// A report that is no later than the one before changes nothing; its nodes count in the next.
+    pub fn on_progress(&mut self, elapsed_ms: f64, new_nodes: u64) {
+        let Some(running) = &mut self.running else { return };
+        let step_ms = elapsed_ms - running.elapsed_ms;
+        if step_ms.is_nan() || step_ms <= 0.0 {
+            return;
+        }
+        let current = new_nodes.saturating_sub(running.new_nodes) as f64 / step_ms * 1000.0;
+        let rate = self.params.nps_update_rate;
+        self.known.nps = exponential_decay(self.known.nps, current, rate, step_ms / 1000.0).max(SLOWEST_NPS);
+        (running.elapsed_ms, running.new_nodes) = (elapsed_ms, new_nodes);
+    }
+
+    /// The best move after `elapsed_ms`. True if the search should go on beyond its budget.
+    pub fn on_leader(&mut self, elapsed_ms: f64, leader: Leader) -> bool {
+        let Some(running) = &mut self.running else { return false };
+        self.unrest.on_leader(elapsed_ms, leader);
+        let is_unsettled = self.unrest.is_unsettled(elapsed_ms, &self.params.unrest);
+        running.is_extended |=
+            is_unsettled && running.budget.extension_ms > 0.0 && elapsed_ms >= running.budget.budget_ms;
+        is_unsettled
+    }
+
+    /// Whether the move that runs has gone beyond its budget.
+    pub fn is_extended(&self) -> bool {
+        self.running.is_some_and(|running| running.is_extended)
+    }
+
+    /// The move is played, after `used_ms`; the search has added `new_nodes`. Learns the speed and the time use.
+    ///
+    /// Without a move that was started it does nothing.
+    pub fn on_move_end(&mut self, used_ms: f64, new_nodes: u64) {
+        self.on_progress(used_ms, new_nodes);
+        let used_ms = sane_ms(used_ms);
+        let Some(running) = self.running.take() else { return };
+        let SmoothBudget { seed, regular, budget_seed_ms, budget_ms, .. } = running.budget;
+        let moves = |avg_move_ms: f64| if avg_move_ms > 0.0 { used_ms / avg_move_ms } else { 0.0 };
+        let total_nodes = running.reused_nodes.saturating_add(new_nodes);
+        self.previous = Some(Ended { total_nodes, moves: moves(seed.avg_move_ms) });
+        let params = &self.params;
+        let learn = |timeuse: &mut f64, used: f64, moves: f64| {
+            *timeuse = exponential_decay(*timeuse, used, params.timeuse_update_rate, moves).max(params.min_timeuse);
+        };
+        // Nothing can be said about the use of a budget of nothing.
+        if budget_seed_ms > 0.0 {
+            learn(&mut self.known.timeuse, used_ms / budget_seed_ms, moves(seed.avg_move_ms));
+        }
+        if budget_ms > 0.0 {
+            // What came out of the reserve was no part of the budget.
+            let used = if running.is_extended { 1.0 } else { used_ms / budget_ms };
+            learn(&mut self.known.regular_timeuse, used, moves(regular.avg_move_ms));
+        }
+    }
+
+    fn learn_tree_reuse(&mut self, nodes_now: u64) {
+        let Some(previous) = self.previous.take() else { return };
+        if previous.total_nodes == 0 {
+            return;
+        }
+        let reused = nodes_now as f64 / previous.total_nodes as f64;
+        let rate = self.params.tree_reuse_update_rate;
+        let guess = exponential_decay(self.known.tree_reuse, reused, rate, previous.moves);
+        self.known.tree_reuse = guess.min(self.params.max_tree_reuse);
+    }
+}
