@@ -1,18 +1,20 @@
 //! Positions to values and logits: planes in, the backend's heads out.
 //!
 //! An [`Evaluator`] is shared by all threads of a search. Each thread has a [`Batch`] of its own: it pushes positions, runs
-//! the batch, and reads the answers. Threads meet only where they wait for a backend.
+//! the batch, and reads the answers. Threads meet only where they wait for a backend, and in the cache, if there is one.
 
 use super::backends::{self, Running};
+use super::cache::{Cache, CacheCounts};
 use super::contexts::{Generation, Replaced};
 use super::random;
-use super::settings::{BackendKind, EvaluatorSettings};
-use oncilla_chess::planes::{HistoryFill, InputFormat, PLANES, Planes, encode};
+use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
+use oncilla_chess::planes::{self, HistoryFill, InputFormat, PLANES, Planes, encode};
 use oncilla_chess::{History, MoveList, pack, policy};
 use oncilla_core::evaluate::Value;
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::graph::Role;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Numbers of one position's input.
 const INPUT_LEN: usize = PLANES * 64;
@@ -24,6 +26,9 @@ const MAX_BATCH_WITHOUT_NETWORK: usize = 1024;
 pub struct Evaluator {
     source: Source,
     settings: EvaluatorSettings,
+    /// Another network, backend or history fill is another evaluator, so that an entry is always of this one.
+    cache: Option<Arc<Cache>>,
+    cache_size: CacheSize,
 }
 
 /// Whatever answers.
@@ -50,12 +55,46 @@ impl Evaluator {
                 (Source::Network(running), notes)
             }
         };
-        Ok((Self { source, settings: settings.clone() }, notes))
+        let (settings, cache_size) = (settings.clone(), CacheSize::default());
+        Ok((Self { source, settings, cache: None, cache_size }, notes))
     }
 
     /// What it was made from.
     pub fn settings(&self) -> &EvaluatorSettings {
         &self.settings
+    }
+
+    /// Gives it a cache of this size, or none. One of the same size stays with all that it knows. Batches that were made
+    /// before go on with the cache of their time.
+    ///
+    /// Constant answers need no cache and get none.
+    ///
+    /// # Errors
+    /// One line: the system does not grant the memory. Then there is no cache.
+    pub fn set_cache(&mut self, size: CacheSize) -> Result<(), String> {
+        if size == self.cache_size || matches!(self.source, Source::Constant) {
+            return Ok(());
+        }
+        // The old one goes first: both together may be more than there is.
+        self.cache = None;
+        self.cache_size = size;
+        if size.entries == 0 || size.mb == 0 {
+            return Ok(());
+        }
+        let cache = Cache::new(size.mb.saturating_mul(1 << 20), size.entries);
+        self.cache = cache.map(Arc::new);
+        let none = || format!("the evaluation cache: the system does not grant {} MiB; there is none", size.mb);
+        self.cache.as_ref().map(|_| ()).ok_or_else(none)
+    }
+
+    /// Forgets what is in the cache: a new game begins.
+    pub fn clear_cache(&self) {
+        self.cache.iter().for_each(|cache| cache.clear());
+    }
+
+    /// What the cache did and holds; nothing without one.
+    pub fn cache_counts(&self) -> CacheCounts {
+        self.cache.as_ref().map(|cache| cache.counts()).unwrap_or_default()
     }
 
     fn network(&self) -> Option<&Running> {
@@ -102,11 +141,12 @@ impl Evaluator {
     /// An empty batch, for one thread. It goes with this evaluator only.
     pub fn batch(&self) -> Batch {
         let fill = self.settings.history_fill;
-        Batch::new(match &self.source {
+        let needs = match &self.source {
             Source::Network(network) => Needs::Planes(network.input_format, fill),
-            Source::Random => Needs::Key(fill),
+            Source::Random => Needs::Key(InputFormat::Classical112, fill),
             Source::Constant => Needs::Nothing,
-        })
+        };
+        Batch::new(needs, self.cache.clone())
     }
 
     /// Evaluates the batch. Where the user left the choice of the backend to us, a device that fails is replaced by the
@@ -115,23 +155,25 @@ impl Evaluator {
     /// # Errors
     /// The backend's line, if nothing takes its place. The answers are then worth nothing.
     pub fn run(&self, batch: &mut Batch) -> Result<Option<String>, String> {
-        match &self.source {
-            Source::Network(network) => self.run_network(network, batch),
+        let note = match &self.source {
+            Source::Network(network) => self.run_network(network, batch)?,
             Source::Random => {
                 batch.answer_at_random();
-                Ok(None)
+                None
             }
-            Source::Constant => Ok(None),
-        }
+            Source::Constant => None,
+        };
+        batch.share_answers();
+        Ok(note)
     }
 
     fn run_network(&self, network: &Running, batch: &mut Batch) -> Result<Option<String>, String> {
         let mut note = None;
         let mut done = 0;
-        while done < batch.len() {
+        while done < batch.evaluations() {
             let mut context = network.contexts.take();
             let generation = context.generation();
-            let part = done..batch.len().min(done + context.max_batch());
+            let part = done..batch.evaluations().min(done + context.max_batch());
             let result = batch.run_on(&mut *context, &part);
             // The next thread's batch runs while this one's answers are read.
             drop(context);
@@ -162,20 +204,42 @@ enum Needs {
     /// The planes as numbers.
     Planes(InputFormat, HistoryFill),
     /// The key; and the planes are encoded, so that this takes as long as it would with a network.
-    Key(HistoryFill),
+    Key(InputFormat, HistoryFill),
     /// Nothing.
     Nothing,
 }
 
+impl Needs {
+    /// The key of all that the answer depends on.
+    fn cache_key(self, history: &History) -> u64 {
+        match self {
+            Self::Planes(format, fill) | Self::Key(format, fill) => planes::key(history, format, fill),
+            // There is no cache for it.
+            Self::Nothing => 0,
+        }
+    }
+}
+
+/// What became of a position that was pushed.
+#[derive(Debug, PartialEq)]
+pub enum Pushed<'a> {
+    /// It is the last one of the batch.
+    Waits,
+    /// It is none of the batch, because the cache knows what it is worth to its side to move, and its logits in the order of
+    /// its moves.
+    Known(Value, &'a mut [f32]),
+}
+
 /// The positions that a thread wants evaluated together, and then their answers. Its buffers grow with the first batches
 /// and are kept.
+///
+/// With a cache, a position that stands twice in the batch is evaluated once: its key is compared with those before it,
+/// which for some hundreds of them takes less time than to encode its planes.
 pub struct Batch {
     needs: Needs,
-    planes: Box<Planes>,
-    /// `[position][plane][square]`. It never shrinks: what stands behind the positions is left over.
-    input: Vec<f32>,
-    outputs: Outputs,
-    keys: Vec<u64>,
+    cache: Option<Arc<Cache>>,
+    /// The key of each position for the cache, if there is one.
+    cache_keys: Vec<u64>,
     values: Vec<Value>,
     /// Where the logits of each position begin, and where those of the last one end.
     starts: Vec<usize>,
@@ -183,30 +247,47 @@ pub struct Batch {
     /// What a move's logit is found by, parallel to `logits`: its policy index, or the move, packed. Empty if nothing is
     /// needed.
     lookups: Vec<u16>,
+    /// Positions that are the same as an earlier one, and that one.
+    twins: Vec<(usize, usize)>,
+    /// The others: those that are evaluated.
+    rows: Vec<usize>,
+    /// By row. It never shrinks: what stands behind the rows is left over.
+    input: Vec<f32>,
+    /// By row: the position's key, where answers are random.
+    keys: Vec<u64>,
+    planes: Box<Planes>,
+    outputs: Outputs,
 }
 
 impl Batch {
-    fn new(needs: Needs) -> Self {
+    fn new(needs: Needs, cache: Option<Arc<Cache>>) -> Self {
         Self {
             needs,
-            planes: Box::default(),
-            input: Vec::new(),
-            outputs: Outputs::default(),
-            keys: Vec::new(),
+            cache,
+            cache_keys: Vec::new(),
             values: Vec::new(),
             starts: vec![0],
             logits: Vec::new(),
             lookups: Vec::new(),
+            twins: Vec::new(),
+            rows: Vec::new(),
+            input: Vec::new(),
+            keys: Vec::new(),
+            planes: Box::default(),
+            outputs: Outputs::default(),
         }
     }
 
     /// Empties the batch.
     pub fn clear(&mut self) {
-        self.keys.clear();
+        self.cache_keys.clear();
         self.values.clear();
         self.starts.truncate(1);
         self.logits.clear();
         self.lookups.clear();
+        self.twins.clear();
+        self.rows.clear();
+        self.keys.clear();
     }
 
     /// Positions in the batch.
@@ -219,31 +300,74 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Adds the last position of `history`, whose legal moves are `moves`.
-    pub fn push(&mut self, history: &History, moves: &MoveList) {
+    /// Positions of the batch that are evaluated: without those that stand in it twice.
+    pub fn evaluations(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Asks the cache for the last position of `history`, whose legal moves are `moves`. If there is none, or it does not
+    /// know, the position comes into the batch.
+    pub fn push(&mut self, history: &History, moves: &MoveList) -> Pushed<'_> {
+        let start = self.next_start();
+        self.logits.truncate(start);
+        self.logits.resize(start + moves.len(), 0.0);
+        let key = self.cache.is_some().then(|| self.needs.cache_key(history));
+        let known = self.cache.as_ref().zip(key).and_then(|(cache, key)| cache.get(key, &mut self.logits[start..]));
+        if let Some(value) = known {
+            // Its logits stand behind those of the batch until the next one comes.
+            return Pushed::Known(value, &mut self.logits[start..]);
+        }
+        let at = self.len();
+        match key.and_then(|key| self.earlier(key, moves.len())) {
+            Some(earlier) => self.twins.push((at, earlier)),
+            None => {
+                self.push_row(history, moves);
+                self.rows.push(at);
+            }
+        }
+        self.cache_keys.extend(key);
+        self.values.push(Value::EVEN);
+        self.starts.push(self.logits.len());
+        Pushed::Waits
+    }
+
+    fn next_start(&self) -> usize {
+        self.starts[self.len()]
+    }
+
+    /// The first position of the batch with this key and as many moves.
+    fn earlier(&self, key: u64, moves: usize) -> Option<usize> {
+        let at = self.cache_keys.iter().position(|&earlier| earlier == key)?;
+        (self.starts[at + 1] - self.starts[at] == moves).then_some(at)
+    }
+
+    /// Makes the position ready for the evaluation.
+    fn push_row(&mut self, history: &History, moves: &MoveList) {
         match self.needs {
-            Needs::Planes(format, fill) => self.push_planes(history, moves, format, fill),
-            Needs::Key(fill) => {
-                encode(history, InputFormat::Classical112, fill, &mut self.planes);
+            Needs::Planes(format, fill) => {
+                let transform = encode(history, format, fill, &mut self.planes);
+                let mover = history.side_to_move();
+                self.look_up(moves.iter().map(|&mv| policy::index(mv, mover, transform)));
+                let at = self.rows.len() * INPUT_LEN;
+                self.input.resize(self.input.len().max(at + INPUT_LEN), 0.0);
+                if let Some(place) = self.input[at..].first_chunk_mut::<INPUT_LEN>() {
+                    self.planes.expand_into(place);
+                }
+            }
+            Needs::Key(format, fill) => {
+                encode(history, format, fill, &mut self.planes);
                 self.keys.push(history.key());
-                self.lookups.extend(moves.iter().map(|&mv| pack(mv)));
+                self.look_up(moves.iter().map(|&mv| pack(mv)));
             }
             Needs::Nothing => {}
         }
-        self.values.push(Value::EVEN);
-        self.logits.resize(self.logits.len() + moves.len(), 0.0);
-        self.starts.push(self.logits.len());
     }
 
-    fn push_planes(&mut self, history: &History, moves: &MoveList, format: InputFormat, fill: HistoryFill) {
-        let transform = encode(history, format, fill, &mut self.planes);
-        let mover = history.side_to_move();
-        self.lookups.extend(moves.iter().map(|&mv| policy::index(mv, mover, transform)));
-        let at = self.len() * INPUT_LEN;
-        self.input.resize(self.input.len().max(at + INPUT_LEN), 0.0);
-        if let Some(place) = self.input[at..].first_chunk_mut::<INPUT_LEN>() {
-            self.planes.expand_into(place);
-        }
+    /// Says what the logits of the next position are found by.
+    fn look_up(&mut self, by: impl Iterator<Item = u16>) {
+        // Twins have no lookups of their own.
+        self.lookups.resize(self.next_start(), 0);
+        self.lookups.extend(by);
     }
 
     /// What position `at` is worth to its side to move.
@@ -253,30 +377,49 @@ impl Batch {
 
     /// The logits of position `at`, in the order of the moves that it was pushed with.
     pub fn logits(&mut self, at: usize) -> &mut [f32] {
-        &mut self.logits[self.starts[at]..self.starts[at + 1]]
+        let moves = self.moves(at);
+        &mut self.logits[moves]
+    }
+
+    /// Where the logits of position `at` stand.
+    fn moves(&self, at: usize) -> Range<usize> {
+        self.starts[at]..self.starts[at + 1]
     }
 
     fn answer_at_random(&mut self) {
-        for (at, &key) in self.keys.iter().enumerate() {
+        for (&at, &key) in self.rows.iter().zip(&self.keys) {
             self.values[at] = random::value(key);
             let moves = self.starts[at]..self.starts[at + 1];
             random::logits(key, &self.lookups[moves.clone()], &mut self.logits[moves]);
         }
     }
 
-    /// Evaluates some of the positions.
+    /// Gives the answers to the cache, and to the positions that stand in the batch twice.
+    fn share_answers(&mut self) {
+        let Some(cache) = &self.cache else { return };
+        for &at in &self.rows {
+            cache.put(self.cache_keys[at], self.values[at], &self.logits[self.moves(at)]);
+        }
+        for &(at, earlier) in &self.twins {
+            self.values[at] = self.values[earlier];
+            self.logits.copy_within(self.starts[earlier]..self.starts[earlier + 1], self.starts[at]);
+        }
+    }
+
+    /// Evaluates some of the rows.
     fn run_on(&mut self, backend: &mut dyn Backend, part: &Range<usize>) -> Result<(), String> {
         let input = &self.input[part.start * INPUT_LEN..part.end * INPUT_LEN];
         backend.evaluate(input, &mut self.outputs).map_err(|error| error.to_string())
     }
 
-    /// Reads the answers to some of the positions from the outputs.
+    /// Reads the answers to some of the rows from the outputs.
     ///
     /// # Errors
     /// An output is no finite number: the backend has failed, whatever it says.
     fn read(&mut self, part: &Range<usize>) -> Result<(), String> {
         let mut finite = true;
-        for ((n, at), policy) in part.clone().enumerate().zip(self.outputs.policy.chunks_exact(policy::SIZE)) {
+        let rows = self.rows[part.clone()].iter().enumerate();
+        for ((n, &at), policy) in rows.zip(self.outputs.policy.chunks_exact(policy::SIZE)) {
             let value = backends::value(&self.outputs, n);
             finite &= value.wl.is_finite() && value.d.is_finite() && value.m.is_finite();
             self.values[at] = value;
@@ -297,7 +440,6 @@ mod tests {
     use super::*;
     use oncilla_opencl::backend::BackendError;
     use oncilla_opencl::graph::Graph;
-    use std::sync::Arc;
     use std::thread;
 
     fn settings(backend: BackendKind) -> EvaluatorSettings {
@@ -329,13 +471,18 @@ mod tests {
 
     type Answers = Vec<(Value, Vec<f32>)>;
 
+    /// For an evaluator without a cache, which never knows anything.
+    fn push(batch: &mut Batch, (history, moves): &(History, MoveList)) {
+        assert_eq!(batch.push(history, moves), Pushed::Waits);
+    }
+
     fn answers(batch: &mut Batch) -> Answers {
         (0..batch.len()).map(|at| (batch.value(at), batch.logits(at).to_vec())).collect()
     }
 
     fn evaluate(evaluator: &Evaluator, batch: &mut Batch, positions: &[(History, MoveList)]) -> Answers {
         batch.clear();
-        positions.iter().for_each(|(history, moves)| batch.push(history, moves));
+        positions.iter().for_each(|position| push(batch, position));
         evaluator.run(batch).unwrap();
         answers(batch)
     }
@@ -430,7 +577,8 @@ mod tests {
         let host = backends::open_host(&graph, &settings(backend)).unwrap();
         let contexts = Contexts::new(Box::new(Failing { host, batches, loud }), true);
         let input_format = InputFormat::from_number(network.input_format.number().into()).unwrap();
-        Evaluator { source: Source::Network(Running { graph, contexts, input_format }), settings: settings(backend) }
+        let source = Source::Network(Running { graph, contexts, input_format });
+        Evaluator { source, settings: settings(backend), cache: None, cache_size: CacheSize::default() }
     }
 
     #[test]
@@ -442,7 +590,7 @@ mod tests {
             let evaluator = on_failing_device(BackendKind::Auto, batches, loud);
             let run = || {
                 let mut batch = evaluator.batch();
-                positions.iter().for_each(|(history, moves)| batch.push(history, moves));
+                positions.iter().for_each(|position| push(&mut batch, position));
                 let note = evaluator.run(&mut batch).unwrap();
                 assert_eq!(answers(&mut batch), expected);
                 note
@@ -461,9 +609,108 @@ mod tests {
     fn a_device_that_was_asked_for_is_not_replaced() {
         let evaluator = on_failing_device(BackendKind::OpenCl, 0, true);
         let mut batch = evaluator.batch();
-        game(1).iter().for_each(|(history, moves)| batch.push(history, moves));
+        push(&mut batch, &game(1)[0]);
         assert_eq!(evaluator.run(&mut batch), Err("out of order".to_string()));
         batch.clear();
         assert_eq!(evaluator.run(&mut batch), Ok(None), "an empty batch needs no device");
+    }
+
+    const SMALL_CACHE: CacheSize = CacheSize { entries: 20, mb: 1 };
+
+    fn with_cache(backend: BackendKind, size: CacheSize) -> Evaluator {
+        let mut evaluator = evaluator(backend);
+        evaluator.set_cache(size).unwrap();
+        evaluator
+    }
+
+    /// As `evaluate`, and how many positions the network was asked for.
+    fn evaluate_with_cache(
+        batch: &mut Batch,
+        evaluator: &Evaluator,
+        positions: &[(History, MoveList)],
+    ) -> (Answers, usize) {
+        batch.clear();
+        let mut known = Vec::new();
+        for (history, moves) in positions {
+            known.push(match batch.push(history, moves) {
+                Pushed::Known(value, logits) => Some((value, logits.to_vec())),
+                Pushed::Waits => None,
+            });
+        }
+        evaluator.run(batch).unwrap();
+        let evaluations = batch.evaluations();
+        let mut waited = answers(batch).into_iter();
+        (known.into_iter().map(|known| known.unwrap_or_else(|| waited.next().unwrap())).collect(), evaluations)
+    }
+
+    #[test]
+    fn answers_are_the_same_to_the_bit_with_a_cache_and_without() {
+        let positions = game(100);
+        for backend in [BackendKind::Random, BackendKind::Host] {
+            let plain = evaluator(backend);
+            let expected = evaluate(&plain, &mut plain.batch(), &positions);
+            let cached = with_cache(backend, SMALL_CACHE);
+            let asked: usize = thread::scope(|scope| {
+                let work = |seed: usize| {
+                    let (cached, positions, expected) = (&cached, &positions, &expected);
+                    move || {
+                        let mut batch = cached.batch();
+                        let mut asked = 0;
+                        for n in 0..40 {
+                            // Near each other, so that some are known, and now and then one twice.
+                            let chosen: Vec<usize> =
+                                (0..n % 9).map(|i| (n + (7 * i * i + 13 * n * seed) % 23) % positions.len()).collect();
+                            let wanted: Vec<_> = chosen.iter().map(|&at| positions[at].clone()).collect();
+                            let (found, evaluations) = evaluate_with_cache(&mut batch, cached, &wanted);
+                            for (&at, found) in chosen.iter().zip(&found) {
+                                assert_eq!(bits(found), bits(&expected[at]), "{backend:?}, position {at}");
+                            }
+                            asked += evaluations;
+                        }
+                        asked
+                    }
+                };
+                let threads = [scope.spawn(work(1)), scope.spawn(work(2))];
+                threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+            });
+            let counts = cached.cache_counts();
+            assert!(counts.hits > 20 && counts.evictions > 20 && counts.entries <= 20, "{counts:?}");
+            assert!(asked as u64 <= counts.misses, "{asked} of {counts:?}");
+        }
+    }
+
+    fn bits((value, logits): &(Value, Vec<f32>)) -> Vec<u32> {
+        [value.wl, value.d, value.m].iter().chain(logits).map(|number| number.to_bits()).collect()
+    }
+
+    #[test]
+    fn a_position_that_stands_in_a_batch_twice_is_evaluated_once() {
+        let evaluator = with_cache(BackendKind::Host, SMALL_CACHE);
+        let [a, b, c]: [_; 3] = game(3).try_into().unwrap();
+        let mut batch = evaluator.batch();
+        let (found, evaluations) =
+            evaluate_with_cache(&mut batch, &evaluator, &[a.clone(), b.clone(), a.clone(), c, b, a]);
+        assert_eq!((batch.len(), evaluations), (6, 3));
+        assert!(found[0] == found[2] && found[0] == found[5] && found[1] == found[4]);
+        assert!(found[0] != found[1] && found[1] != found[3]);
+    }
+
+    #[test]
+    fn a_cache_keeps_what_it_knows_until_the_game_or_its_size_changes() {
+        let positions = game(4);
+        let mut evaluator = with_cache(BackendKind::Random, SMALL_CACHE);
+        let asked = |evaluator: &Evaluator| evaluate_with_cache(&mut evaluator.batch(), evaluator, &positions).1;
+        assert_eq!([asked(&evaluator), asked(&evaluator)], [4, 0]);
+        evaluator.set_cache(SMALL_CACHE).unwrap();
+        assert_eq!(asked(&evaluator), 0);
+        evaluator.clear_cache();
+        assert_eq!([asked(&evaluator), asked(&evaluator)], [4, 0]);
+        evaluator.set_cache(CacheSize { entries: 21, ..SMALL_CACHE }).unwrap();
+        assert_eq!([asked(&evaluator), asked(&evaluator)], [4, 0]);
+        for none in [CacheSize { entries: 0, ..SMALL_CACHE }, CacheSize { mb: 0, ..SMALL_CACHE }] {
+            evaluator.set_cache(none).unwrap();
+            assert_eq!([asked(&evaluator), asked(&evaluator)], [4, 4]);
+            assert_eq!(evaluator.cache_counts(), CacheCounts::default());
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! that can't wait.
 
 mod backends;
+mod cache;
 mod contexts;
 mod control;
 mod crew;
@@ -23,7 +24,8 @@ mod snapshot;
 mod timing;
 
 pub use backends::read_network;
-pub use evaluator::{Batch, Evaluator};
+pub use cache::CacheCounts;
+pub use evaluator::{Batch, Evaluator, Pushed};
 pub use limits::{Clock, Go};
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
 pub use settings::{BackendKind, EvaluatorSettings, KldGainSettings, Settings, Syzygy, Weights};
