@@ -5,6 +5,7 @@
 //! that can't wait.
 
 mod backends;
+mod batch;
 mod cache;
 mod contexts;
 mod control;

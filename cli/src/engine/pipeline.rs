@@ -4,7 +4,8 @@
 //! back idle when its playout is done. How many there are follows from what keeps the evaluating threads busy: see
 //! [`Fleet::adjust`].
 
-use super::evaluator::{Batch, Evaluator, Pushed};
+use super::batch::{Batch, Pushed};
+use super::evaluator::Evaluator;
 use super::leaf::{Leaf, LeafReader, Rules};
 use super::playouts::batch_size;
 use super::settings::Settings;

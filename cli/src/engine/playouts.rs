@@ -1,7 +1,8 @@
 //! One worker's playouts: gathering a batch, evaluating it, and bringing the answers back.
 
 use super::Search;
-use super::evaluator::{Batch, Evaluator, Pushed};
+use super::batch::{Batch, Pushed};
+use super::evaluator::Evaluator;
 use super::leaf::{Leaf, LeafReader, Rules};
 use super::settings::Settings;
 use super::shared::Shared;

@@ -76,7 +76,8 @@ fn main() {
             let transform = pack(position, format, &mut planes);
             index(position, transform, &mut indices);
             expand(&planes, &mut input);
-            let numbers = indices.iter().map(|&index| u64::from(index)).chain(planes.as_array().map(|plane| plane.mask));
+            let numbers =
+                indices.iter().map(|&index| u64::from(index)).chain(planes.as_array().map(|plane| plane.mask));
             sum = numbers.fold(sum, |sum, number| sum.rotate_left(5) ^ number);
         }
         let count = rounds * positions.len();

@@ -1,0 +1,249 @@
+//! A batch: positions made ready for the evaluator, and their answers.
+
+use super::backends;
+use super::cache::Cache;
+use super::random;
+use oncilla_chess::planes::{self, HistoryFill, InputFormat, PLANES, Planes, encode};
+use oncilla_chess::{History, MoveList, pack, policy};
+use oncilla_core::evaluate::Value;
+use oncilla_opencl::backend::{Backend, Outputs};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Numbers of one position's input.
+pub(super) const INPUT_LEN: usize = PLANES * 64;
+
+/// What must be known of a position to evaluate it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Needs {
+    /// The planes as numbers.
+    Planes(InputFormat, HistoryFill),
+    /// The key; and the planes are encoded, so that this takes as long as it would with a network.
+    Key(InputFormat, HistoryFill),
+    /// Nothing.
+    Nothing,
+}
+
+impl Needs {
+    /// The key of all that the answer depends on.
+    fn cache_key(self, history: &History) -> u64 {
+        match self {
+            Self::Planes(format, fill) | Self::Key(format, fill) => planes::key(history, format, fill),
+            // There is no cache for it.
+            Self::Nothing => 0,
+        }
+    }
+}
+
+/// What became of a position that was pushed.
+#[derive(Debug, PartialEq)]
+pub enum Pushed<'a> {
+    /// It is the last one of the batch.
+    Waits,
+    /// It is none of the batch, because the cache knows what it is worth to its side to move, and its logits in the order of
+    /// its moves.
+    Known(Value, &'a mut [f32]),
+}
+
+/// The positions that a thread wants evaluated together, and then their answers. Its buffers grow with the first batches
+/// and are kept.
+///
+/// With a cache, a position that stands twice in the batch is evaluated once: its key is compared with those before it,
+/// which for some hundreds of them takes less time than to encode its planes.
+pub struct Batch {
+    needs: Needs,
+    cache: Option<Arc<Cache>>,
+    /// The key of each position for the cache, if there is one.
+    cache_keys: Vec<u64>,
+    values: Vec<Value>,
+    /// Where the logits of each position begin, and where those of the last one end.
+    starts: Vec<usize>,
+    logits: Vec<f32>,
+    /// What a move's logit is found by, parallel to `logits`: its policy index, or the move, packed. Empty if nothing is
+    /// needed.
+    lookups: Vec<u16>,
+    /// Positions that are the same as an earlier one, and that one.
+    twins: Vec<(usize, usize)>,
+    /// The others: those that are evaluated.
+    rows: Vec<usize>,
+    /// By row. It never shrinks: what stands behind the rows is left over.
+    input: Vec<f32>,
+    /// By row: the position's key, where answers are random.
+    keys: Vec<u64>,
+    planes: Box<Planes>,
+    outputs: Outputs,
+}
+
+impl Batch {
+    pub(super) fn new(needs: Needs, cache: Option<Arc<Cache>>) -> Self {
+        Self {
+            needs,
+            cache,
+            cache_keys: Vec::new(),
+            values: Vec::new(),
+            starts: vec![0],
+            logits: Vec::new(),
+            lookups: Vec::new(),
+            twins: Vec::new(),
+            rows: Vec::new(),
+            input: Vec::new(),
+            keys: Vec::new(),
+            planes: Box::default(),
+            outputs: Outputs::default(),
+        }
+    }
+
+    /// Empties the batch.
+    pub fn clear(&mut self) {
+        self.cache_keys.clear();
+        self.values.clear();
+        self.starts.truncate(1);
+        self.logits.clear();
+        self.lookups.clear();
+        self.twins.clear();
+        self.rows.clear();
+        self.keys.clear();
+    }
+
+    /// Positions in the batch.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// True for an empty batch.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Positions of the batch that are evaluated: without those that stand in it twice.
+    pub fn evaluations(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Asks the cache for the last position of `history`, whose legal moves are `moves`. If there is none, or it does not
+    /// know, the position comes into the batch.
+    pub fn push(&mut self, history: &History, moves: &MoveList) -> Pushed<'_> {
+        let start = self.next_start();
+        self.logits.truncate(start);
+        self.logits.resize(start + moves.len(), 0.0);
+        let key = self.cache.is_some().then(|| self.needs.cache_key(history));
+        let known = self.cache.as_ref().zip(key).and_then(|(cache, key)| cache.get(key, &mut self.logits[start..]));
+        if let Some(value) = known {
+            // Its logits stand behind those of the batch until the next one comes.
+            return Pushed::Known(value, &mut self.logits[start..]);
+        }
+        let at = self.len();
+        match key.and_then(|key| self.earlier(key, moves.len())) {
+            Some(earlier) => self.twins.push((at, earlier)),
+            None => {
+                self.push_row(history, moves);
+                self.rows.push(at);
+            }
+        }
+        self.cache_keys.extend(key);
+        self.values.push(Value::EVEN);
+        self.starts.push(self.logits.len());
+        Pushed::Waits
+    }
+
+    fn next_start(&self) -> usize {
+        self.starts[self.len()]
+    }
+
+    /// The first position of the batch with this key and as many moves.
+    fn earlier(&self, key: u64, moves: usize) -> Option<usize> {
+        let at = self.cache_keys.iter().position(|&earlier| earlier == key)?;
+        (self.starts[at + 1] - self.starts[at] == moves).then_some(at)
+    }
+
+    /// Makes the position ready for the evaluation.
+    fn push_row(&mut self, history: &History, moves: &MoveList) {
+        match self.needs {
+            Needs::Planes(format, fill) => {
+                let transform = encode(history, format, fill, &mut self.planes);
+                let mover = history.side_to_move();
+                self.look_up(moves.iter().map(|&mv| policy::index(mv, mover, transform)));
+                let at = self.rows.len() * INPUT_LEN;
+                self.input.resize(self.input.len().max(at + INPUT_LEN), 0.0);
+                if let Some(place) = self.input[at..].first_chunk_mut::<INPUT_LEN>() {
+                    self.planes.expand_into(place);
+                }
+            }
+            Needs::Key(format, fill) => {
+                encode(history, format, fill, &mut self.planes);
+                self.keys.push(history.key());
+                self.look_up(moves.iter().map(|&mv| pack(mv)));
+            }
+            Needs::Nothing => {}
+        }
+    }
+
+    /// Says what the logits of the next position are found by.
+    fn look_up(&mut self, by: impl Iterator<Item = u16>) {
+        // Twins have no lookups of their own.
+        self.lookups.resize(self.next_start(), 0);
+        self.lookups.extend(by);
+    }
+
+    /// What position `at` is worth to its side to move.
+    pub fn value(&self, at: usize) -> Value {
+        self.values[at]
+    }
+
+    /// The logits of position `at`, in the order of the moves that it was pushed with.
+    pub fn logits(&mut self, at: usize) -> &mut [f32] {
+        let moves = self.moves(at);
+        &mut self.logits[moves]
+    }
+
+    /// Where the logits of position `at` stand.
+    fn moves(&self, at: usize) -> Range<usize> {
+        self.starts[at]..self.starts[at + 1]
+    }
+
+    pub(super) fn answer_at_random(&mut self) {
+        for (&at, &key) in self.rows.iter().zip(&self.keys) {
+            self.values[at] = random::value(key);
+            let moves = self.starts[at]..self.starts[at + 1];
+            random::logits(key, &self.lookups[moves.clone()], &mut self.logits[moves]);
+        }
+    }
+
+    /// Gives the answers to the cache, and to the positions that stand in the batch twice.
+    pub(super) fn share_answers(&mut self) {
+        let Some(cache) = &self.cache else { return };
+        for &at in &self.rows {
+            cache.put(self.cache_keys[at], self.values[at], &self.logits[self.moves(at)]);
+        }
+        for &(at, earlier) in &self.twins {
+            self.values[at] = self.values[earlier];
+            self.logits.copy_within(self.starts[earlier]..self.starts[earlier + 1], self.starts[at]);
+        }
+    }
+
+    /// Evaluates some of the rows.
+    pub(super) fn run_on(&mut self, backend: &mut dyn Backend, part: &Range<usize>) -> Result<(), String> {
+        let input = &self.input[part.start * INPUT_LEN..part.end * INPUT_LEN];
+        backend.evaluate(input, &mut self.outputs).map_err(|error| error.to_string())
+    }
+
+    /// Reads the answers to some of the rows from the outputs.
+    ///
+    /// # Errors
+    /// An output is no finite number: the backend has failed, whatever it says.
+    pub(super) fn read(&mut self, part: &Range<usize>) -> Result<(), String> {
+        let mut finite = true;
+        let rows = self.rows[part.clone()].iter().enumerate();
+        for ((n, &at), policy) in rows.zip(self.outputs.policy.chunks_exact(policy::SIZE)) {
+            let value = backends::value(&self.outputs, n);
+            finite &= value.wl.is_finite() && value.d.is_finite() && value.m.is_finite();
+            self.values[at] = value;
+            let moves = self.starts[at]..self.starts[at + 1];
+            for (logit, &index) in self.logits[moves.clone()].iter_mut().zip(&self.lookups[moves]) {
+                *logit = policy[usize::from(index)];
+                finite &= logit.is_finite();
+            }
+        }
+        if finite { Ok(()) } else { Err("an output of the network is no finite number".to_string()) }
+    }
+}

@@ -1,0 +1,376 @@
+use super::super::batch::INPUT_LEN;
+use super::super::contexts::Contexts;
+use super::super::settings::Weights;
+use super::*;
+use oncilla_chess::planes::HistoryFill;
+use oncilla_chess::{History, MoveList, pack, unpack};
+use oncilla_core::evaluate::{self, Answer, Moves, Value, Verdict};
+use oncilla_core::heapless::VecView;
+use oncilla_core::search::{Params, Search};
+use oncilla_core::tree::TreeMemory;
+use oncilla_opencl::backend::BackendError;
+use oncilla_opencl::backend::{Backend, Outputs};
+use oncilla_opencl::graph::Graph;
+use std::thread;
+
+fn settings(backend: BackendKind) -> EvaluatorSettings {
+    EvaluatorSettings {
+        weights: Weights::Embedded,
+        backend,
+        device: None,
+        threads: 1,
+        history_fill: HistoryFill::FenOnly,
+    }
+}
+
+fn evaluator(backend: BackendKind) -> Evaluator {
+    Evaluator::new(&settings(backend)).unwrap().0
+}
+
+/// A game of `plies` that the positions of a test come from, each with its moves.
+fn game(plies: usize) -> Vec<(History, MoveList)> {
+    let mut history = History::startpos();
+    let mut positions = Vec::new();
+    for ply in 0..plies {
+        let mut moves = MoveList::new();
+        history.legal_moves(&mut moves);
+        positions.push((history.clone(), moves.clone()));
+        history.push(moves[7 * ply % moves.len()]);
+    }
+    positions
+}
+
+type Answers = Vec<(Value, Vec<f32>)>;
+
+/// For an evaluator without a cache, which never knows anything.
+fn push(batch: &mut Batch, (history, moves): &(History, MoveList)) {
+    assert_eq!(batch.push(history, moves), Pushed::Waits);
+}
+
+fn answers(batch: &mut Batch) -> Answers {
+    (0..batch.len()).map(|at| (batch.value(at), batch.logits(at).to_vec())).collect()
+}
+
+fn evaluate(evaluator: &Evaluator, batch: &mut Batch, positions: &[(History, MoveList)]) -> Answers {
+    batch.clear();
+    positions.iter().for_each(|position| push(batch, position));
+    evaluator.run(batch).unwrap();
+    answers(batch)
+}
+
+#[test]
+fn answers_depend_on_the_position_and_not_on_the_batch_or_the_thread() {
+    let positions = game(24);
+    for backend in [BackendKind::Random, BackendKind::Constant, BackendKind::Host] {
+        let evaluator = evaluator(backend);
+        let mut batch = evaluator.batch();
+        let mut alone = Answers::new();
+        for position in positions.chunks(1) {
+            alone.extend(evaluate(&evaluator, &mut batch, position));
+        }
+        let lengths: Vec<_> = positions.iter().map(|(_, moves)| moves.len()).collect();
+        assert_eq!(alone.iter().map(|(_, logits)| logits.len()).collect::<Vec<_>>(), lengths);
+        thread::scope(|scope| {
+            for size in [1, 5, 24] {
+                let (evaluator, positions, alone) = (&evaluator, &positions, &alone);
+                scope.spawn(move || {
+                    let mut batch = evaluator.batch();
+                    let together: Answers =
+                        positions.chunks(size).flat_map(|part| evaluate(evaluator, &mut batch, part)).collect();
+                    assert_eq!(together, *alone, "{backend:?}, {size}");
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn logits_may_be_written_over() {
+    let evaluator = evaluator(BackendKind::Constant);
+    let mut batch = evaluator.batch();
+    let positions = game(2);
+    let first = evaluate(&evaluator, &mut batch, &positions);
+    batch.logits(0).fill(f32::NAN);
+    assert_eq!(answers(&mut batch)[1], first[1]);
+    assert_eq!(evaluate(&evaluator, &mut batch, &positions), first);
+}
+
+#[test]
+fn random_policies_are_spread() {
+    let evaluator = evaluator(BackendKind::Random);
+    let answers = evaluate(&evaluator, &mut evaluator.batch(), &game(40));
+    let logits: Vec<f32> = answers.into_iter().flat_map(|(_, logits)| logits).collect();
+    let mean = logits.iter().sum::<f32>() / logits.len() as f32;
+    let deviation = (logits.iter().map(|l| (l - mean).powi(2)).sum::<f32>() / logits.len() as f32).sqrt();
+    // Uniform in [0, 3): 1.5 and 3/√12. Some thousand logits know both to a few hundredths.
+    assert!(logits.len() > 800 && (mean - 1.5).abs() < 0.1 && (deviation - 0.866).abs() < 0.05);
+}
+
+/// A device that takes 3 positions at once and fails after some batches, loudly or by nonsense.
+struct Failing {
+    host: Box<dyn Backend>,
+    batches: usize,
+    loud: bool,
+}
+
+impl Backend for Failing {
+    fn graph(&self) -> &Graph {
+        self.host.graph()
+    }
+
+    fn describe(&self) -> String {
+        "a failing device".to_string()
+    }
+
+    fn max_batch(&self) -> usize {
+        3
+    }
+
+    fn preferred_batch(&self) -> usize {
+        3
+    }
+
+    fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
+        assert!(input.len() <= self.max_batch() * INPUT_LEN);
+        self.host.evaluate(input, outputs)?;
+        if self.batches > 0 {
+            self.batches -= 1;
+            return Ok(());
+        }
+        outputs.policy.fill(f32::NAN);
+        if self.loud { Err(BackendError("out of order".to_string())) } else { Ok(()) }
+    }
+}
+
+fn on_failing_device(backend: BackendKind, batches: usize, loud: bool) -> Evaluator {
+    let network = backends::read_network(&Weights::Embedded).unwrap();
+    let graph = Arc::new(network.graph);
+    let host = backends::open_host(&graph, &settings(backend)).unwrap();
+    let contexts = Contexts::new(Box::new(Failing { host, batches, loud }), true);
+    let input_format = InputFormat::from_number(network.input_format.number().into()).unwrap();
+    let source = Source::Network(Running { graph, contexts, input_format });
+    Evaluator { source, settings: settings(backend), cache: None, cache_size: CacheSize::default() }
+}
+
+#[test]
+fn the_host_takes_over_once_from_a_device_that_fails() {
+    let positions = game(8);
+    let host = evaluator(BackendKind::Host);
+    let expected = evaluate(&host, &mut host.batch(), &positions);
+    for (batches, loud) in [(0, true), (0, false), (4, true), (4, false)] {
+        let evaluator = on_failing_device(BackendKind::Auto, batches, loud);
+        let run = || {
+            let mut batch = evaluator.batch();
+            positions.iter().for_each(|position| push(&mut batch, position));
+            let note = evaluator.run(&mut batch).unwrap();
+            assert_eq!(answers(&mut batch), expected);
+            note
+        };
+        let notes: Vec<String> = thread::scope(|scope| {
+            let threads = [scope.spawn(run), scope.spawn(run), scope.spawn(run)];
+            threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
+        });
+        let fault = if loud { "out of order" } else { "an output of the network is no finite number" };
+        assert_eq!(notes, [format!("{fault}; the host takes over")]);
+        assert!(evaluator.describe().starts_with("host"));
+    }
+}
+
+#[test]
+fn a_device_that_was_asked_for_is_not_replaced() {
+    let evaluator = on_failing_device(BackendKind::OpenCl, 0, true);
+    let mut batch = evaluator.batch();
+    push(&mut batch, &game(1)[0]);
+    assert_eq!(evaluator.run(&mut batch), Err("out of order".to_string()));
+    batch.clear();
+    assert_eq!(evaluator.run(&mut batch), Ok(None), "an empty batch needs no device");
+}
+
+const SMALL_CACHE: CacheSize = CacheSize { entries: 20, mb: 1 };
+
+fn with_cache(backend: BackendKind, size: CacheSize) -> Evaluator {
+    let mut evaluator = evaluator(backend);
+    evaluator.set_cache(size).unwrap();
+    evaluator
+}
+
+/// As `evaluate`, and how many positions the network was asked for.
+fn evaluate_with_cache(
+    batch: &mut Batch,
+    evaluator: &Evaluator,
+    positions: &[(History, MoveList)],
+) -> (Answers, usize) {
+    batch.clear();
+    let mut known = Vec::new();
+    for (history, moves) in positions {
+        known.push(match batch.push(history, moves) {
+            Pushed::Known(value, logits) => Some((value, logits.to_vec())),
+            Pushed::Waits => None,
+        });
+    }
+    evaluator.run(batch).unwrap();
+    let evaluations = batch.evaluations();
+    let mut waited = answers(batch).into_iter();
+    (known.into_iter().map(|known| known.unwrap_or_else(|| waited.next().unwrap())).collect(), evaluations)
+}
+
+#[test]
+fn answers_are_the_same_to_the_bit_with_a_cache_and_without() {
+    let positions = game(100);
+    for backend in [BackendKind::Random, BackendKind::Host] {
+        let plain = evaluator(backend);
+        let expected = evaluate(&plain, &mut plain.batch(), &positions);
+        let cached = with_cache(backend, SMALL_CACHE);
+        let asked: usize = thread::scope(|scope| {
+            let work = |seed: usize| {
+                let (cached, positions, expected) = (&cached, &positions, &expected);
+                move || {
+                    let mut batch = cached.batch();
+                    let mut asked = 0;
+                    for n in 0..40 {
+                        // Near each other, so that some are known, and now and then one twice.
+                        let chosen: Vec<usize> =
+                            (0..n % 9).map(|i| (n + (7 * i * i + 13 * n * seed) % 23) % positions.len()).collect();
+                        let wanted: Vec<_> = chosen.iter().map(|&at| positions[at].clone()).collect();
+                        let (found, evaluations) = evaluate_with_cache(&mut batch, cached, &wanted);
+                        for (&at, found) in chosen.iter().zip(&found) {
+                            assert_eq!(bits(found), bits(&expected[at]), "{backend:?}, position {at}");
+                        }
+                        asked += evaluations;
+                    }
+                    asked
+                }
+            };
+            let threads = [scope.spawn(work(1)), scope.spawn(work(2))];
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        let counts = cached.cache_counts();
+        assert!(counts.hits > 20 && counts.evictions > 20 && counts.entries <= 20, "{counts:?}");
+        assert!(asked as u64 <= counts.misses, "{asked} of {counts:?}");
+    }
+}
+
+fn bits((value, logits): &(Value, Vec<f32>)) -> Vec<u32> {
+    [value.wl, value.d, value.m].iter().chain(logits).map(|number| number.to_bits()).collect()
+}
+
+#[test]
+fn a_position_that_stands_in_a_batch_twice_is_evaluated_once() {
+    let evaluator = with_cache(BackendKind::Host, SMALL_CACHE);
+    let [a, b, c]: [_; 3] = game(3).try_into().unwrap();
+    let mut batch = evaluator.batch();
+    let (found, evaluations) = evaluate_with_cache(&mut batch, &evaluator, &[a.clone(), b.clone(), a.clone(), c, b, a]);
+    assert_eq!((batch.len(), evaluations), (6, 3));
+    assert!(found[0] == found[2] && found[0] == found[5] && found[1] == found[4]);
+    assert!(found[0] != found[1] && found[1] != found[3]);
+}
+
+#[test]
+fn a_cache_keeps_what_it_knows_until_the_game_or_its_size_changes() {
+    let positions = game(4);
+    let mut evaluator = with_cache(BackendKind::Random, SMALL_CACHE);
+    let asked = |evaluator: &Evaluator| evaluate_with_cache(&mut evaluator.batch(), evaluator, &positions).1;
+    assert_eq!([asked(&evaluator), asked(&evaluator)], [4, 0]);
+    evaluator.set_cache(SMALL_CACHE).unwrap();
+    assert_eq!(asked(&evaluator), 0);
+    evaluator.clear_cache();
+    assert_eq!([asked(&evaluator), asked(&evaluator)], [4, 0]);
+    evaluator.set_cache(CacheSize { entries: 21, ..SMALL_CACHE }).unwrap();
+    assert_eq!([asked(&evaluator), asked(&evaluator)], [4, 0]);
+    for none in [CacheSize { entries: 0, ..SMALL_CACHE }, CacheSize { mb: 0, ..SMALL_CACHE }] {
+        evaluator.set_cache(none).unwrap();
+        assert_eq!([asked(&evaluator), asked(&evaluator)], [4, 4]);
+        assert_eq!(evaluator.cache_counts(), CacheCounts::default());
+    }
+}
+
+/// Asks the evaluator for one leaf at a time, below the last position of a game.
+struct OneByOne<'a> {
+    history: History,
+    evaluator: &'a Evaluator,
+    batch: Batch,
+}
+
+impl OneByOne<'_> {
+    fn go_to(&mut self, line: Moves<'_>) -> (usize, MoveList) {
+        let root = self.history.len();
+        line.for_each(|mv| self.history.push(unpack(mv.0)));
+        let mut moves = MoveList::new();
+        self.history.legal_moves(&mut moves);
+        (root, moves)
+    }
+}
+
+impl evaluate::Evaluator for OneByOne<'_> {
+    type Error = String;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<oncilla_core::Move>) {
+        let (root, legal) = self.go_to(line);
+        moves.extend(legal.iter().map(|&mv| oncilla_core::Move(pack(mv))));
+        self.history.truncate(root);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, String> {
+        let plies = line.len();
+        let (root, moves) = self.go_to(line);
+        let key = self.history.key();
+        self.batch.clear();
+        let ended = self.history.terminal_given_moves(!moves.is_empty(), plies, true);
+        let verdict = if ended.is_some() {
+            if self.history.board().checkers().is_empty() { Verdict::drawn() } else { Verdict::lost() }
+        } else {
+            let known = match self.batch.push(&self.history, &moves) {
+                Pushed::Known(value, logits) => {
+                    policy.extend(logits.iter().copied());
+                    Some(value)
+                }
+                Pushed::Waits => None,
+            };
+            Verdict::Position(known.map_or_else(
+                || {
+                    self.evaluator.run(&mut self.batch)?;
+                    policy.extend(self.batch.logits(0).iter().copied());
+                    Ok::<Value, String>(self.batch.value(0))
+                },
+                Ok,
+            )?)
+        };
+        self.history.truncate(root);
+        Ok(Answer { key, verdict })
+    }
+}
+
+/// Visits and bits of the mean value of a node; moves, visits and bits of the prior of its edges.
+type NodeFacts = (u32, u32, Vec<(Option<u16>, u32, u32)>);
+
+/// Every node, in the order of a walk through the tree.
+fn tree_below(evaluator: &Evaluator, game: &[&str], playouts: u64) -> Vec<NodeFacts> {
+    let mut history = History::startpos();
+    game.iter().for_each(|mv| history.push(mv.parse().unwrap()));
+    let mut memory = TreeMemory::<1000, 40_000>::new();
+    let mut search = Search::new(memory.lend(), Params::default());
+    let mut host = OneByOne { history, evaluator, batch: evaluator.batch() };
+    search.run::<_, 256, 64>(&mut host, playouts).unwrap();
+    let mut nodes = Vec::new();
+    let mut waiting = vec![search.root().unwrap()];
+    while let Some(node) = waiting.pop() {
+        let edges = node.edges().map(|edge| (edge.mv.map(|mv| mv.0), edge.n(), edge.p.to_bits())).collect();
+        nodes.push((node.n(), node.value().wl.to_bits(), edges));
+        waiting.extend(node.visited().filter_map(|edge| edge.child()));
+    }
+    nodes
+}
+
+#[test]
+fn a_search_grows_the_same_tree_with_a_cache_and_without() {
+    let plain = evaluator(BackendKind::Random);
+    // The larger one keeps all earlier searches, the smaller one hardly more than one.
+    for entries in [10_000, 600] {
+        let cached = with_cache(BackendKind::Random, CacheSize { entries, mb: 1 });
+        for game in [&["e2e4"][..], &["e2e4", "e7e5"], &["e2e4", "e7e5"], &["e2e4"]] {
+            assert_eq!(tree_below(&cached, game, 500), tree_below(&plain, game, 500), "{entries} entries, {game:?}");
+        }
+        let counts = cached.cache_counts();
+        assert!(counts.hits > 100 && (counts.evictions > 0) == (entries == 600), "{counts:?}");
+    }
+}
