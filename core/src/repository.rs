@@ -88,6 +88,8 @@ impl EdgeValue {
     /// Moves left in steps of 1/32 ply, at most 2,047.
     pub(crate) const PLY_ONE: u16 = 32;
 
+    const WL_STEP: f32 = 1.0 / Self::WL_ONE as f32;
+
     /// The value of a child, from the child's side to move, as its parent's edge keeps it.
     pub fn of_child(child: Value) -> Self {
         Self {
@@ -100,7 +102,7 @@ impl EdgeValue {
     /// W−L for the side that makes the move.
     #[inline]
     pub fn wl(self) -> f32 {
-        self.wl as f32 * (1.0 / Self::WL_ONE as f32)
+        self.wl as f32 * Self::WL_STEP
     }
 
     /// The probability of a draw.
@@ -257,6 +259,11 @@ pub trait Node {
     /// Mean over the completed visits, from the side to move at the node.
     fn mean(&self) -> Value;
 
+    /// W−L of the mean.
+    fn mean_wl(&self) -> f32 {
+        self.mean().wl
+    }
+
     /// Sums over the completed visits.
     fn sums(&self) -> Sums;
 
@@ -324,6 +331,21 @@ pub trait Node {
     /// What selection needs of the records, in the same order.
     fn seen(&self) -> impl Iterator<Item = Seen> + '_ {
         self.visits().map(|visit| Seen { n: visit.n, value: visit.value, prior: visit.prior })
+    }
+
+    /// The move of a record, or its place among the legal ones.
+    fn naming(&self, at: usize) -> Naming {
+        self.visit(at).mv
+    }
+
+    /// Counts one more visit in flight along an edge; `false` if there are [`Visit::MOST_IN_FLIGHT`].
+    fn depart(&mut self, at: usize) -> bool {
+        let visit = self.visit(at);
+        let departs = visit.in_flight < Visit::MOST_IN_FLIGHT;
+        if departs {
+            self.set_visit(at, Visit { n: visit.n + 1, in_flight: visit.in_flight + 1, ..visit });
+        }
+        departs
     }
 
     /// Updates a record.

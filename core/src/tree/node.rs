@@ -132,6 +132,13 @@ impl<'t, 'm> Locked<'t, 'm> {
         }
     }
 
+    #[inline(always)]
+    fn branch_sums(&self) -> Sums {
+        let words: &[AtomicU32] = &self.branch()[SUMS..][..Sums::WORDS];
+        Sums::from_words(|i| get(&words[i]))
+    }
+
+    #[inline(always)]
     fn set_branch_sums(&mut self, n: u32, sums: Sums) {
         let branch = self.branch();
         set(&branch[N], n);
@@ -241,7 +248,7 @@ impl Node for Locked<'_, '_> {
     #[inline]
     fn mean(&self) -> Value {
         if self.flag(BRANCH) {
-            self.sums().mean(self.n())
+            self.branch_sums().mean(self.n())
         } else if self.n() > 0 {
             self.own_value()
         } else {
@@ -250,11 +257,14 @@ impl Node for Locked<'_, '_> {
     }
 
     #[inline]
+    fn mean_wl(&self) -> f32 {
+        if self.flag(BRANCH) { self.branch_sums().mean_wl(self.n()) } else { self.mean().wl }
+    }
+
+    #[inline]
     fn sums(&self) -> Sums {
         if self.flag(BRANCH) {
-            let branch = self.branch();
-            let words: &[AtomicU32] = &branch[SUMS..][..Sums::WORDS];
-            Sums::from_words(|i| get(&words[i]))
+            self.branch_sums()
         } else {
             Sums::of(self.mean(), self.n())
         }
@@ -263,7 +273,7 @@ impl Node for Locked<'_, '_> {
     #[inline]
     fn add(&mut self, n: i32, sums: Sums) {
         if self.flag(BRANCH) {
-            self.set_branch_sums(self.n().wrapping_add_signed(n), self.sums().plus(sums));
+            self.set_branch_sums(self.n().wrapping_add_signed(n), self.branch_sums().plus(sums));
         } else if self.two_bits(ENDING_SHIFT) != 0 {
             set(&self.words[PRIORS], self.n().wrapping_add_signed(n));
         } else {
@@ -395,6 +405,16 @@ impl Node for Locked<'_, '_> {
     #[inline]
     fn seen(&self) -> impl Iterator<Item = Seen> + '_ {
         self.record_words().iter().map(record::seen)
+    }
+
+    #[inline]
+    fn naming(&self, at: usize) -> Naming {
+        record::naming(&self.record_words()[at])
+    }
+
+    #[inline]
+    fn depart(&mut self, at: usize) -> bool {
+        record::depart(&self.record_words()[at])
     }
 
     #[inline]
