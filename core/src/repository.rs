@@ -91,6 +91,7 @@ impl EdgeValue {
     const WL_STEP: f32 = 1.0 / Self::WL_ONE as f32;
 
     /// The value of a child, from the child's side to move, as its parent's edge keeps it.
+    #[inline(always)]
     pub fn of_child(child: Value) -> Self {
         Self {
             wl: -(rounded(child.wl * Self::WL_ONE as f32)).clamp(-Self::WL_ONE, Self::WL_ONE),
@@ -131,7 +132,7 @@ impl EdgeValue {
 }
 
 /// To nearest, halves away from zero, in a few instructions.
-#[inline]
+#[inline(always)]
 fn rounded(x: f32) -> i32 {
     (x + f32::from_bits(0.5f32.to_bits() | x.to_bits() & 1 << 31)) as i32
 }
@@ -346,6 +347,15 @@ pub trait Node {
             self.set_visit(at, Visit { n: visit.n + 1, in_flight: visit.in_flight + 1, ..visit });
         }
         departs
+    }
+
+    /// Visits in flight along an edge come back, after which the child is worth `value`. Gives back what that adds to
+    /// the sums of this node.
+    fn arrive(&mut self, at: usize, visits: u16, value: EdgeValue) -> Sums {
+        let before = self.visit(at);
+        let after = Visit { in_flight: before.in_flight - visits, value: Some(value), ..before };
+        self.set_visit(at, after);
+        after.contribution().minus(before.contribution())
     }
 
     /// Updates a record.

@@ -39,12 +39,14 @@ fn largest_number(of: &[f32]) -> f32 {
 const EXPONENT_BASE: u32 = 3 << 28;
 const DROPPED_BITS: u32 = 12;
 
-/// A probability in 16 bits: a float with 11 bits of mantissa, rounded to nearest. Too small for that is 0.
+/// A probability, not negative, in 16 bits: a float with 11 bits of mantissa, rounded to nearest. Too small for that is
+/// 0.
 ///
 /// The width is Lc0's, so that a choice between two moves rounds as it does there.
+#[inline(always)]
 pub fn pack(p: f32) -> u16 {
-    let rounded = p.to_bits().saturating_add(1 << (DROPPED_BITS - 1));
-    (rounded.saturating_sub(EXPONENT_BASE) >> DROPPED_BITS).min(0xffff) as u16
+    let rounded = p.to_bits() + (1 << (DROPPED_BITS - 1));
+    ((rounded.max(EXPONENT_BASE) - EXPONENT_BASE) >> DROPPED_BITS).min(0xffff) as u16
 }
 
 /// The probability that [`pack`] kept. 0 comes back as 2⁻³¹: nearly no prior is still one.

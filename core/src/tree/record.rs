@@ -11,6 +11,7 @@
 use crate::evaluate::Move;
 use crate::repository::{EdgeValue, Naming, Seen, Visit};
 use crate::sync::{AtomicU32, get, set};
+use crate::tree::Sums;
 
 /// Words of a record.
 pub const RECORD: usize = 5;
@@ -73,6 +74,25 @@ pub fn depart(words: &[AtomicU32; RECORD]) -> bool {
     true
 }
 
+/// Visits in flight come back, after which the child is worth `value`. Gives back what the record adds to its node's sums
+/// more than before.
+#[inline(always)]
+pub fn arrive(words: &[AtomicU32; RECORD], visits: u16, value: EdgeValue) -> Sums {
+    let before = read(words);
+    debug_assert!(matches!(before.mv, Naming::Named(_)), "a move is named before its first visit comes back");
+    let after = Visit { in_flight: before.in_flight - visits, value: Some(value), ..before };
+    let in_flight = u32::from(after.in_flight);
+    set(&words[1], get(&words[1]) & CHILD_MASK | in_flight >> LOW_BITS << CHILD_BITS);
+    set(&words[2], code_of(value) | (in_flight & LOW_MASK) << WL_BITS);
+    set(&words[4], u32::from(value.d) | u32::from(value.m) << 16);
+    after.contribution().minus(before.contribution())
+}
+
+#[inline(always)]
+fn code_of(value: EdgeValue) -> u32 {
+    (value.wl + WL_EVEN) as u32
+}
+
 /// Writes all but the child.
 #[inline(always)]
 pub fn write(words: &[AtomicU32; RECORD], visit: Visit) {
@@ -82,7 +102,7 @@ pub fn write(words: &[AtomicU32; RECORD], visit: Visit) {
         Naming::Index(index) => (0, index.into()),
     };
     let (code, rest) = match visit.value {
-        Some(value) => ((value.wl + WL_EVEN) as u32, u32::from(value.d) | u32::from(value.m) << 16),
+        Some(value) => (code_of(value), u32::from(value.d) | u32::from(value.m) << 16),
         None => (0, unvalued),
     };
     set(&words[0], visit.n);
@@ -93,7 +113,7 @@ pub fn write(words: &[AtomicU32; RECORD], visit: Visit) {
 }
 
 /// The child's slot plus 1, or 0.
-#[inline]
+#[inline(always)]
 pub fn child(words: &[AtomicU32; RECORD]) -> u32 {
     get(&words[1]) & CHILD_MASK
 }
