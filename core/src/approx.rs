@@ -13,6 +13,8 @@ const LOG2_SLOPE: f32 = 1.346_555_4;
 
 const MANTISSA_BITS: u32 = 23;
 const EXPONENT_BIAS: i32 = 127;
+/// 1.5 · 2²³: a number of this size, and whatever is added to it that is not too large, has no bits below 1.
+const WHOLE: f32 = 12_582_912.0;
 /// Of normal numbers.
 const LEAST_EXPONENT: i32 = 1 - EXPONENT_BIAS;
 
@@ -28,11 +30,14 @@ pub fn exp(x: f32) -> f32 {
     let x = x * core::f32::consts::LOG2_E;
     let in_range = if x > LEAST_EXPONENT as f32 { x } else { LEAST_EXPONENT as f32 };
     let in_range = if in_range < EXPONENT_BIAS as f32 { in_range } else { EXPONENT_BIAS as f32 };
-    // Rounds towards zero, so below it the floor is one less.
-    let towards_zero = in_range as i32;
-    let whole = towards_zero - i32::from((towards_zero as f32) > in_range);
-    let power = f32::from_bits(((whole + EXPONENT_BIAS) as u32) << MANTISSA_BITS);
-    let value = power * (1.0 + parabola(EXP2_SLOPE, in_range - whole as f32));
+    // Where a float's last bit is worth 1, a sum is the nearest whole number, and its mantissa says which.
+    let shifted = in_range + WHOLE;
+    let (nearest, number) = (shifted - WHOLE, shifted.to_bits().wrapping_sub(WHOLE.to_bits()));
+    let above = nearest > in_range;
+    let floor = if above { nearest - 1.0 } else { nearest };
+    let exponent = number.wrapping_add(EXPONENT_BIAS as u32).wrapping_sub(u32::from(above));
+    let power = f32::from_bits(exponent << MANTISSA_BITS);
+    let value = power * (1.0 + parabola(EXP2_SLOPE, in_range - floor));
     if x >= LEAST_EXPONENT as f32 { value } else { 0.0 }
 }
 

@@ -88,7 +88,10 @@ impl EdgeValue {
     /// Moves left in steps of 1/32 ply, at most 2,047.
     pub(crate) const PLY_ONE: u16 = 32;
 
+    const WL_STEP: f32 = 1.0 / Self::WL_ONE as f32;
+
     /// The value of a child, from the child's side to move, as its parent's edge keeps it.
+    #[inline(always)]
     pub fn of_child(child: Value) -> Self {
         Self {
             wl: -(rounded(child.wl * Self::WL_ONE as f32)).clamp(-Self::WL_ONE, Self::WL_ONE),
@@ -100,7 +103,7 @@ impl EdgeValue {
     /// W−L for the side that makes the move.
     #[inline]
     pub fn wl(self) -> f32 {
-        self.wl as f32 * (1.0 / Self::WL_ONE as f32)
+        self.wl as f32 * Self::WL_STEP
     }
 
     /// The probability of a draw.
@@ -129,7 +132,7 @@ impl EdgeValue {
 }
 
 /// To nearest, halves away from zero, in a few instructions.
-#[inline]
+#[inline(always)]
 fn rounded(x: f32) -> i32 {
     (x + f32::from_bits(0.5f32.to_bits() | x.to_bits() & 1 << 31)) as i32
 }
@@ -257,6 +260,11 @@ pub trait Node {
     /// Mean over the completed visits, from the side to move at the node.
     fn mean(&self) -> Value;
 
+    /// W−L of the mean.
+    fn mean_wl(&self) -> f32 {
+        self.mean().wl
+    }
+
     /// Sums over the completed visits.
     fn sums(&self) -> Sums;
 
@@ -324,6 +332,30 @@ pub trait Node {
     /// What selection needs of the records, in the same order.
     fn seen(&self) -> impl Iterator<Item = Seen> + '_ {
         self.visits().map(|visit| Seen { n: visit.n, value: visit.value, prior: visit.prior })
+    }
+
+    /// The move of a record, or its place among the legal ones.
+    fn naming(&self, at: usize) -> Naming {
+        self.visit(at).mv
+    }
+
+    /// Counts one more visit in flight along an edge; `false` if there are [`Visit::MOST_IN_FLIGHT`].
+    fn depart(&mut self, at: usize) -> bool {
+        let visit = self.visit(at);
+        let departs = visit.in_flight < Visit::MOST_IN_FLIGHT;
+        if departs {
+            self.set_visit(at, Visit { n: visit.n + 1, in_flight: visit.in_flight + 1, ..visit });
+        }
+        departs
+    }
+
+    /// Visits in flight along an edge come back, after which the child is worth `value`. Gives back what that adds to
+    /// the sums of this node.
+    fn arrive(&mut self, at: usize, visits: u16, value: EdgeValue) -> Sums {
+        let before = self.visit(at);
+        let after = Visit { in_flight: before.in_flight - visits, value: Some(value), ..before };
+        self.set_visit(at, after);
+        after.contribution().minus(before.contribution())
     }
 
     /// Updates a record.

@@ -6,6 +6,7 @@ use crate::evaluate::{Answer, Ending, Value, Verdict};
 use crate::repository::{Bound, Bounds, EdgeValue, Key, Naming, Node, Repository, Visit};
 use crate::tree::{MAX_EDGES, Sums, prior};
 use core::borrow::BorrowMut;
+use core::cmp::Ordering;
 
 /// Why an answer did not enter the tree. But for [`Refused::Stale`], its visits are undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,24 +196,25 @@ impl<R: Repository> Search<R> {
     /// [`Known`](super::Gathered::Known). Where they share ancestors, each ancestor is written once. Their order changes;
     /// other events are left as they are.
     pub fn bring_back<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
-        if events.len() > 1 {
-            events.sort_unstable_by(|a, b| path_of(a.borrow()).cmp(path_of(b.borrow())));
-        }
-        let mut deepest = 0;
-        for event in events.iter_mut() {
-            let event = event.borrow_mut();
+        for event in events.iter_mut().map(BorrowMut::borrow_mut) {
             if event.is_climbing() && event.epoch != self.epoch {
                 event.finish();
             }
+        }
+        if events.len() > 1 {
+            events.sort_unstable_by(|a, b| in_order(a.borrow(), b.borrow()));
+        }
+        let climbing = events.partition_point(|event| event.borrow().is_climbing());
+        let climbing = &mut events[..climbing];
+        let mut deepest = 0;
+        for event in climbing.iter_mut().map(BorrowMut::borrow_mut) {
             self.count_at_leaf(event);
-            deepest = deepest.max(if event.is_climbing() { event.path.len() } else { 0 });
+            deepest = deepest.max(event.path.len());
         }
         for plies in (0..deepest).rev() {
-            self.lift_all(events, plies);
+            self.lift_all(climbing, plies);
         }
-        for event in events.iter_mut().map(BorrowMut::borrow_mut).filter(|event| event.is_climbing()) {
-            event.finish();
-        }
+        climbing.iter_mut().for_each(|event| event.borrow_mut().finish());
     }
 
     /// Counts the visit at the leaf, where that has not happened yet.
@@ -240,12 +242,11 @@ impl<R: Repository> Search<R> {
     fn lift_all<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E], plies: usize) {
         let mut rest = events;
         while let Some(first) = rest.first() {
-            let Some(node) = first.borrow().climbs_through(plies) else {
+            let Some(node) = first.borrow().node_at(plies) else {
                 rest = &mut rest[1..];
                 continue;
             };
-            let ours = |event: &E| event.borrow().climbs_through(plies) == Some(node);
-            let count = rest.iter().take_while(|event| ours(event)).count();
+            let count = rest.iter().take_while(|event| event.borrow().node_at(plies) == Some(node)).count();
             let (group, others) = rest.split_at_mut(count);
             self.lift_node(group, node, plies);
             rest = others;
@@ -289,8 +290,7 @@ impl<R: Repository> Search<R> {
         at: usize,
         plies: usize,
     ) -> Lifted {
-        let before = here.visit(at);
-        let mut after = Visit { in_flight: before.in_flight - events.len() as u16, ..before };
+        let visits = events.len() as u16;
         let mut proving = events.iter().find_map(|event| event.borrow().proving);
         let mut child = here.child(at).map(|child| self.repository.lock(child));
         if let Some(child) = &mut child {
@@ -300,25 +300,29 @@ impl<R: Repository> Search<R> {
         match child.filter(|child| child.n() > 0) {
             Some(child) => {
                 let mean = child.mean();
-                after.value = Some(EdgeValue::of_child(mean));
-                if child.bounds().closed() && child.ending().is_some() {
+                let value = EdgeValue::of_child(mean);
+                if child.ending().is_some() && child.bounds().closed() {
+                    let before = here.visit(at);
                     // A move after which the opponent wins for certain attracts no visits any more.
                     if child.bounds().lower == Bound::Win {
-                        after.prior = 0;
+                        here.set_visit(at, Visit { prior: 0, ..before });
                     }
-                    if after.value != before.value && self.params.sticky_endgames {
+                    if before.value != Some(value) && self.params.sticky_endgames {
                         proving = proving.or(Some(mean.m));
                     }
                 }
+                Lifted { sums: here.arrive(at, visits, value), proving }
             }
             None => {
+                let before = here.visit(at);
+                let mut after = Visit { in_flight: before.in_flight - visits, ..before };
                 for (n, value) in (before.completed()..).zip(unkept(events, plies)) {
                     after.value = Some(mixed(after.value, n, value));
                 }
+                here.set_visit(at, after);
+                Lifted { sums: after.contribution().minus(before.contribution()), proving }
             }
         }
-        here.set_visit(at, after);
-        Lifted { sums: after.contribution().minus(before.contribution()), proving }
     }
 
     /// Writes into a node what its children prove. Gives back the moves left that its parents hear of, if anything
@@ -435,7 +439,10 @@ fn mixed(kept: Option<EdgeValue>, n: u32, value: Value) -> EdgeValue {
     EdgeValue::of_child(Sums::of(kept.at_child(), n).plus(Sums::of(value, 1)).mean(n + 1))
 }
 
-/// What events are sorted by, so that those with common ancestors stand together.
-fn path_of<const PLIES: usize>(event: &Event<PLIES>) -> impl Iterator<Item = u16> + '_ {
-    event.path.iter().map(|step| step.at)
+/// How events are sorted: so that those with common ancestors stand together, and those that are not on their way up
+/// come last.
+fn in_order<const PLIES: usize>(a: &Event<PLIES>, b: &Event<PLIES>) -> Ordering {
+    let way = |step: &Step| step.at;
+    let along_the_way = || a.path.iter().map(way).cmp(b.path.iter().map(way));
+    b.is_climbing().cmp(&a.is_climbing()).then_with(along_the_way)
 }

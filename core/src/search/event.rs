@@ -95,9 +95,10 @@ impl<const PLIES: usize> Event<PLIES> {
         matches!(self.stage, Stage::Known { .. } | Stage::Answered { .. })
     }
 
-    /// The node `plies` below the root, if the event brings a value to it.
-    pub(super) fn climbs_through(&self, plies: usize) -> Option<Key> {
-        self.path.get(plies).filter(|_| self.is_climbing()).map(|step| step.node)
+    /// The node `plies` below the root on the way to the leaf.
+    #[inline(always)]
+    pub(super) fn node_at(&self, plies: usize) -> Option<Key> {
+        self.path.get(plies).map(|step| step.node)
     }
 
     pub(super) fn begin(&mut self, epoch: u32) {

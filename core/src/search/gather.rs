@@ -27,13 +27,6 @@ pub enum Gathered {
 const STALE_VALUE: f32 = 0.01;
 const STALE_PLIES: f32 = 2.0;
 
-/// Where a step leads.
-struct Next {
-    child: Key,
-    at: usize,
-    visit: Visit,
-}
-
 impl<R: Repository> Search<R> {
     /// Takes one playout from the root to a leaf, counting a visit in flight along its edges.
     ///
@@ -43,6 +36,7 @@ impl<R: Repository> Search<R> {
         event.begin(self.epoch);
         let Some(mut node) = self.root else { return Gathered::Full };
         let mut here = self.repository.lock(node);
+        // In a graph: what the edge that led here keeps of the child's value.
         let mut edge: Option<EdgeValue> = None;
         loop {
             event.leaf = Some(node);
@@ -78,7 +72,7 @@ impl<R: Repository> Search<R> {
             if event.path.is_full() {
                 return stop(event, true);
             }
-            if self.repository.is_graph() && edge.is_some_and(|edge| is_stale(edge, here.mean())) {
+            if edge.is_some_and(|edge| is_stale(edge, here.mean())) {
                 return stop(event, false);
             }
             if event.path.is_empty() && here.n() >= MAX_VISITS {
@@ -92,40 +86,40 @@ impl<R: Repository> Search<R> {
                     return refuse(event, met);
                 }
             };
-            let mv = match next.visit.mv {
+            let (at, child) = next;
+            let mv = match here.naming(at) {
                 Naming::Named(mv) => mv,
                 Naming::Index(index) => {
                     event.unnamed = Some(index);
                     Move::default()
                 }
             };
-            let _ = event.path.push(Step { node, at: next.at as u16, mv }); // there is room: see above
-            edge = next.visit.value;
-            node = next.child;
+            let _ = event.path.push(Step { node, at: at as u16, mv }); // there is room: see above
+            if self.repository.is_graph() {
+                edge = here.visit(at).value;
+            }
+            node = child;
             here = self.repository.lock(node); // the parent is free from here on
         }
     }
 
     /// Chooses an edge, counts a visit in flight on it, and finds its child, made now if it is not in the repository.
-    fn take_edge(&self, here: &mut R::Node<'_>, node: Key, plies: usize) -> Result<Next, Gathered> {
+    /// Gives back the edge's place and the child.
+    fn take_edge(&self, here: &mut R::Node<'_>, node: Key, plies: usize) -> Result<(usize, Key), Gathered> {
         let at = match self.choose(here, plies).ok_or(Gathered::NoMoves)? {
             Choice::Visited(at) => at,
             Choice::Unvisited(index) => here.open_edge(index).ok_or(Gathered::Full)?,
         };
-        let visit = here.visit(at);
-        if visit.in_flight == Visit::MOST_IN_FLIGHT {
-            return Err(Gathered::Collision); // of which nothing has to be taken back
-        }
         let child = match here.child(at) {
             Some(child) => child,
             None => {
-                let child = self.grow(node, at, &visit).ok_or(Gathered::Full)?;
+                let child = self.grow(node, at, &here.visit(at)).ok_or(Gathered::Full)?;
                 here.set_child(at, Some(child));
                 child
             }
         };
-        here.set_visit(at, Visit { n: visit.n + 1, in_flight: visit.in_flight + 1, ..visit });
-        Ok(Next { child, at, visit })
+        // Refused, it leaves nothing that has to be taken back.
+        if here.depart(at) { Ok((at, child)) } else { Err(Gathered::Collision) }
     }
 
     /// Makes a child. A folded one begins with what its edge kept: N, value and moves left.

@@ -5,6 +5,7 @@ use super::params::{Cpuct, Fpu, Params};
 use super::puct::{self, MovesLeftUtility};
 use crate::evaluate::Move;
 use crate::repository::{EdgeValue, Naming, Node, Repository, Seen, Visit};
+use core::hint::select_unpredictable;
 
 /// An edge that a playout takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +33,13 @@ impl<R: Repository> Search<R> {
     pub(super) fn choose(&self, node: &impl Node, plies: usize) -> Option<Choice> {
         let (cpuct, fpu) = self.params_at(plies);
         let draw_score = self.draw_score_at(plies);
-        let mean = node.mean();
         let exploration = puct::exploration(cpuct, node.n());
         let rules = if plies == 0 { self.root_rules(node) } else { None };
-        let moves_left = MovesLeftUtility::of(self.params.moves_left, mean);
+        let moves_left = self.params.moves_left.and_then(|params| MovesLeftUtility::of(Some(params), node.mean()));
         // All but the plain case is rare, and would cost a test at each edge.
         let plain = rules.is_none() && moves_left.is_none() && draw_score == 0.0;
         let seen = if plain {
-            best_seen(node.seen(), exploration, |value| value.wl())
+            best_seen(node.seen(), exploration, EdgeValue::wl)
         } else {
             let q = |value: EdgeValue| {
                 let q = value.q(draw_score);
@@ -50,7 +50,8 @@ impl<R: Repository> Search<R> {
                 Some(rules) => self.best_allowed(node, rules, exploration, q),
             }
         };
-        let fpu = puct::fpu(fpu, mean.q(draw_score), seen.visited_policy);
+        let q = if plain { node.mean_wl() } else { node.mean().q(draw_score) };
+        let fpu = puct::fpu(fpu, q, seen.visited_policy);
         let (mut best, mut choice) = (seen.score, seen.at.map(Choice::Visited));
         let mut offer = |score: f32, other: Choice| {
             if choice.is_none() || score > best {
@@ -58,9 +59,9 @@ impl<R: Repository> Search<R> {
             }
         };
         if seen.waiting {
-            for (at, visit) in node.visits().enumerate().filter(|(_, visit)| visit.value.is_none()) {
-                if rules.as_ref().is_none_or(|rules| rules.allow_visited(self, &visit)) {
-                    offer(fpu + puct::u(visit.p(), exploration, visit.n), Choice::Visited(at));
+            for (at, edge) in node.seen().enumerate().filter(|(_, edge)| edge.value.is_none()) {
+                if rules.as_ref().is_none_or(|rules| rules.allow_visited(self, &node.visit(at))) {
+                    offer(fpu + puct::u(edge.p(), exploration, edge.n), Choice::Visited(at));
                 }
             }
         }
@@ -122,10 +123,12 @@ struct BestSeen {
     waiting: bool,
 }
 
-/// This loop is where gathering spends its time.
+/// This loop is where gathering spends its time. Which edge is better can't be foretold, so there is no branch for it.
 #[inline(always)]
 fn best_seen(edges: impl Iterator<Item = Seen>, exploration: f32, q: impl Fn(EdgeValue) -> f32) -> BestSeen {
     let mut best = BestSeen { score: f32::NEG_INFINITY, at: None, visited_policy: 0.0, waiting: false };
+    const NOWHERE: usize = usize::MAX;
+    let mut best_at = NOWHERE;
     for (at, edge) in edges.enumerate() {
         let Some(value) = edge.value else {
             best.waiting = true;
@@ -134,10 +137,11 @@ fn best_seen(edges: impl Iterator<Item = Seen>, exploration: f32, q: impl Fn(Edg
         let p = edge.p();
         best.visited_policy += p;
         let score = q(value) + puct::u(p, exploration, edge.n);
-        if score > best.score {
-            (best.score, best.at) = (score, Some(at));
-        }
+        let better = score > best.score;
+        best.score = select_unpredictable(better, score, best.score);
+        best_at = select_unpredictable(better, at, best_at);
     }
+    best.at = (best_at != NOWHERE).then_some(best_at);
     best
 }
 

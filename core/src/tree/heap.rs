@@ -80,12 +80,16 @@ impl Heap {
         let at = self.find(round_up(need))?;
         let header = get(&words[at as usize]);
         let size = header >> SIZE_SHIFT;
-        self.unlink(words, at, size);
         let used = if size - need >= LEAST { need } else { size };
-        if used < size {
-            self.insert(words, at + used, size - used, 0);
+        if used < size && class(size - used) == class(size) {
+            self.move_front(words, at, used, size);
         } else {
-            self.tell_next(words, at + size, 0);
+            self.unlink(words, at, size);
+            if used < size {
+                self.insert(words, at + used, size - used, 0);
+            } else {
+                self.tell_next(words, at + size, 0);
+            }
         }
         set(&words[at as usize], used << SIZE_SHIFT | header & AFTER_FREE);
         set(&self.live, get(&self.live) + used);
@@ -159,6 +163,30 @@ impl Heap {
         set(&self.lists[doubling], get(&self.lists[doubling]) | 1 << list);
         set(&self.doublings, get(&self.doublings) | 1 << doubling);
         self.tell_next(words, at + size, AFTER_FREE);
+    }
+
+    /// The free block at `at` gives up its first `used` words, and keeps its place in its list: what most arrays are
+    /// taken from is one large block.
+    fn move_front(&self, words: &[AtomicU32], at: u32, used: u32, size: u32) {
+        let (next, before) = (get(&words[at as usize + 1]), get(&words[at as usize + 2]));
+        let here = (at + used) as usize;
+        set(&words[here], (size - used) << SIZE_SHIFT | FREE);
+        set(&words[here + 1], next);
+        set(&words[here + 2], before);
+        set(&words[(at + size) as usize - 1], size - used);
+        self.link(words, next, before, at + used + 1, class(size));
+    }
+
+    /// Makes `link` the block between `before` and `next` of a list (each its place plus 1, 0 for none), at the list's
+    /// head where nothing is before.
+    fn link(&self, words: &[AtomicU32], next: u32, before: u32, link: u32, (doubling, list): (usize, u32)) {
+        if next != 0 {
+            set(&words[next as usize - 1 + 2], link);
+        }
+        match before {
+            0 => set(&self.heads[doubling * LISTS as usize + list as usize], link),
+            _ => set(&words[before as usize - 1 + 1], link),
+        }
     }
 
     fn unlink(&self, words: &[AtomicU32], at: u32, size: u32) {

@@ -6,7 +6,7 @@ use super::prior;
 use super::record::{self, RECORD};
 use super::sums::Sums;
 use crate::evaluate::{Ending, Value};
-use crate::repository::{Bound, Bounds, Key, Naming, Node, Seen, Visit};
+use crate::repository::{Bound, Bounds, EdgeValue, Key, Naming, Node, Seen, Visit};
 use crate::sync::{AtomicU32, get, release, set};
 
 // The words of a node.
@@ -90,9 +90,15 @@ impl<'t, 'm> Locked<'t, 'm> {
     }
 
     /// The words of the branch from the first on.
-    #[inline]
+    #[inline(always)]
     fn branch(&self) -> &'m [AtomicU32] {
         &self.tree.words[get(&self.words[BRANCH_ARRAY]) as usize..]
+    }
+
+    /// The branch without its records.
+    #[inline(always)]
+    fn branch_head(&self) -> &'m [AtomicU32; FIRST_RECORD] {
+        self.branch().first_chunk().expect("a branch has room for N and the sums")
     }
 
     #[inline]
@@ -114,6 +120,13 @@ impl<'t, 'm> Locked<'t, 'm> {
         all
     }
 
+    #[inline(always)]
+    fn record(&self, at: usize) -> &'m [AtomicU32; RECORD] {
+        debug_assert!(at < self.records(), "record {at} of {}", self.records());
+        let words = &self.branch()[FIRST_RECORD + at * RECORD..];
+        words.first_chunk().expect("a branch has room for its records")
+    }
+
     fn priors(&self) -> &'m [AtomicU32] {
         let first = get(&self.words[PRIORS]) as usize;
         &self.tree.words[first..][..self.edge_count().div_ceil(2)]
@@ -132,10 +145,17 @@ impl<'t, 'm> Locked<'t, 'm> {
         }
     }
 
+    #[inline(always)]
+    fn branch_sums(&self) -> Sums {
+        let head = self.branch_head();
+        Sums::from_words(|i| get(&head[SUMS + i]))
+    }
+
+    #[inline(always)]
     fn set_branch_sums(&mut self, n: u32, sums: Sums) {
-        let branch = self.branch();
-        set(&branch[N], n);
-        for (word, part) in branch[SUMS..].iter().zip(sums.to_words()) {
+        let head = self.branch_head();
+        set(&head[N], n);
+        for (word, part) in head[SUMS..].iter().zip(sums.to_words()) {
             set(word, part);
         }
     }
@@ -184,11 +204,11 @@ impl<'t, 'm> Locked<'t, 'm> {
             return 0;
         }
         // The code in the high half decides, then the smaller index; the lists are short.
-        let mut best = 0;
-        for (at, word) in self.priors().iter().enumerate() {
-            let (word, index) = (get(word), 2 * at as u32);
-            best = best.max(word << 16 | (0xffff - index));
-            best = best.max(word & 0xffff_0000 | (0xfffe - index));
+        let (mut best, mut rank) = (0, 0xffff);
+        for word in self.priors() {
+            let word = get(word);
+            best = best.max(word << 16 | rank).max(word & 0xffff_0000 | (rank - 1));
+            rank -= 2;
         }
         if best >> 16 == 0 { 0 } else { best >> 16 | (0xffff - (best & 0xffff)) << 16 }
     }
@@ -230,7 +250,7 @@ impl Node for Locked<'_, '_> {
     #[inline]
     fn n(&self) -> u32 {
         if self.flag(BRANCH) {
-            get(&self.branch()[N])
+            get(&self.branch_head()[N])
         } else if self.two_bits(ENDING_SHIFT) != 0 {
             get(&self.words[PRIORS])
         } else {
@@ -241,7 +261,7 @@ impl Node for Locked<'_, '_> {
     #[inline]
     fn mean(&self) -> Value {
         if self.flag(BRANCH) {
-            self.sums().mean(self.n())
+            self.branch_sums().mean(self.n())
         } else if self.n() > 0 {
             self.own_value()
         } else {
@@ -250,20 +270,19 @@ impl Node for Locked<'_, '_> {
     }
 
     #[inline]
+    fn mean_wl(&self) -> f32 {
+        if self.flag(BRANCH) { self.branch_sums().mean_wl(self.n()) } else { self.mean().wl }
+    }
+
+    #[inline]
     fn sums(&self) -> Sums {
-        if self.flag(BRANCH) {
-            let branch = self.branch();
-            let words: &[AtomicU32] = &branch[SUMS..][..Sums::WORDS];
-            Sums::from_words(|i| get(&words[i]))
-        } else {
-            Sums::of(self.mean(), self.n())
-        }
+        if self.flag(BRANCH) { self.branch_sums() } else { Sums::of(self.mean(), self.n()) }
     }
 
     #[inline]
     fn add(&mut self, n: i32, sums: Sums) {
         if self.flag(BRANCH) {
-            self.set_branch_sums(self.n().wrapping_add_signed(n), self.sums().plus(sums));
+            self.set_branch_sums(self.n().wrapping_add_signed(n), self.branch_sums().plus(sums));
         } else if self.two_bits(ENDING_SHIFT) != 0 {
             set(&self.words[PRIORS], self.n().wrapping_add_signed(n));
         } else {
@@ -360,9 +379,9 @@ impl Node for Locked<'_, '_> {
     fn expand(&mut self, priors: &[f32]) -> bool {
         let len = priors.len().div_ceil(2) as u32;
         let Some(array) = self.tree.heap.take(self.tree.words, len) else { return false };
-        let code = |p: Option<&f32>| p.map_or(HAS_RECORD, |p| prior::pack(*p) + 1);
+        let code = |p: f32| u32::from(prior::pack(p)) + 1;
         for (word, pair) in self.tree.words[array as usize..][..len as usize].iter().zip(priors.chunks(2)) {
-            set(word, u32::from(code(pair.first())) | u32::from(code(pair.get(1))) << 16);
+            set(word, code(pair[0]) | pair.get(1).map_or(HAS_RECORD.into(), |p| code(*p)) << 16);
         }
         set(&self.words[PRIORS], array);
         self.state = self.state & ((1 << COUNT_SHIFT) - 1) | (priors.len() as u32) << COUNT_SHIFT | EXPANDED;
@@ -384,7 +403,7 @@ impl Node for Locked<'_, '_> {
 
     #[inline]
     fn visit(&self, at: usize) -> Visit {
-        record::read(&self.record_words()[at])
+        record::read(self.record(at))
     }
 
     #[inline]
@@ -398,17 +417,32 @@ impl Node for Locked<'_, '_> {
     }
 
     #[inline]
+    fn naming(&self, at: usize) -> Naming {
+        record::naming(self.record(at))
+    }
+
+    #[inline]
+    fn depart(&mut self, at: usize) -> bool {
+        record::depart(self.record(at))
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, at: usize, visits: u16, value: EdgeValue) -> Sums {
+        record::arrive(self.record(at), visits, value)
+    }
+
+    #[inline]
     fn set_visit(&mut self, at: usize, visit: Visit) {
-        record::write(&self.record_words()[at], visit);
+        record::write(self.record(at), visit);
     }
 
     #[inline]
     fn child(&self, at: usize) -> Option<Key> {
-        key_of_link(record::child(&self.record_words()[at]))
+        key_of_link(record::child(self.record(at)))
     }
 
     fn set_child(&mut self, at: usize, child: Option<Key>) {
-        record::set_child(&self.record_words()[at], child.map_or(0, |child| slot_of(child) + 1));
+        record::set_child(self.record(at), child.map_or(0, |child| slot_of(child) + 1));
     }
 
     #[inline]
@@ -435,7 +469,7 @@ impl Node for Locked<'_, '_> {
         let prior = self.code(index.into()) - 1;
         self.set_code(index.into(), HAS_RECORD);
         set(&self.words[UPCOMING], self.find_upcoming());
-        let words = &self.record_words()[at];
+        let words = self.record(at);
         record::set_child(words, 0);
         record::write(words, Visit { n: 0, in_flight: 0, value: None, prior, mv: Naming::Index(index) });
         Some(at)

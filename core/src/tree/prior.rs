@@ -7,17 +7,14 @@ use crate::approx;
 /// `p = e^((l − max) / T) / Σ`. Logits that are no numbers count as minus infinity; if none is left, every move gets
 /// the same.
 pub fn softmax(policy: &mut [f32], temperature: f32) {
-    let mut max = f32::NEG_INFINITY;
-    for p in policy.iter_mut() {
-        *p = if p.is_finite() { *p } else { f32::NEG_INFINITY };
-        max = if *p > max { *p } else { max };
-    }
+    let mut max = largest_number(policy);
     if max == f32::NEG_INFINITY {
         policy.fill(0.0);
         max = 0.0;
     }
     for p in policy.iter_mut() {
-        *p = approx::exp((*p - max) / temperature);
+        let logit = if p.is_finite() { *p } else { f32::NEG_INFINITY };
+        *p = approx::exp((logit - max) / temperature);
     }
     let sum: f32 = policy.iter().sum();
     for p in policy.iter_mut() {
@@ -25,16 +22,31 @@ pub fn softmax(policy: &mut [f32], temperature: f32) {
     }
 }
 
+/// The largest of those that are numbers, minus infinity if none is. In lanes, each of which has a maximum of its own.
+fn largest_number(of: &[f32]) -> f32 {
+    let larger = |max: f32, x: f32| if x.is_finite() && x > max { x } else { max };
+    let (chunks, rest) = of.as_chunks::<4>();
+    let mut max = [f32::NEG_INFINITY; 4];
+    for chunk in chunks {
+        for (max, x) in max.iter_mut().zip(chunk) {
+            *max = larger(*max, *x);
+        }
+    }
+    max.iter().chain(rest).fold(f32::NEG_INFINITY, |max, x| larger(max, *x))
+}
+
 /// Exponent and mantissa bits of the packed form: 5 and 11, for numbers in `[2⁻³¹, 2)`.
 const EXPONENT_BASE: u32 = 3 << 28;
 const DROPPED_BITS: u32 = 12;
 
-/// A probability in 16 bits: a float with 11 bits of mantissa, rounded to nearest. Too small for that is 0.
+/// A probability, not negative, in 16 bits: a float with 11 bits of mantissa, rounded to nearest. Too small for that is
+/// 0.
 ///
 /// The width is Lc0's, so that a choice between two moves rounds as it does there.
+#[inline(always)]
 pub fn pack(p: f32) -> u16 {
-    let rounded = p.to_bits().saturating_add(1 << (DROPPED_BITS - 1));
-    (rounded.saturating_sub(EXPONENT_BASE) >> DROPPED_BITS).min(0xffff) as u16
+    let rounded = p.to_bits() + (1 << (DROPPED_BITS - 1));
+    ((rounded.max(EXPONENT_BASE) - EXPONENT_BASE) >> DROPPED_BITS).min(0xffff) as u16
 }
 
 /// The probability that [`pack`] kept. 0 comes back as 2⁻³¹: nearly no prior is still one.

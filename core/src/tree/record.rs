@@ -11,6 +11,7 @@
 use crate::evaluate::Move;
 use crate::repository::{EdgeValue, Naming, Seen, Visit};
 use crate::sync::{AtomicU32, get, set};
+use crate::tree::Sums;
 
 /// Words of a record.
 pub const RECORD: usize = 5;
@@ -29,16 +30,14 @@ const LOW_MASK: u32 = (1 << LOW_BITS) - 1;
 
 const NAMED: u32 = 1 << 31;
 
-#[inline]
+#[inline(always)]
 pub fn read(words: &[AtomicU32; RECORD]) -> Visit {
     let [n, child, wl, edge, rest] = words;
     let (n, child, wl, edge, rest) = (get(n), get(child), get(wl), get(edge), get(rest));
     let in_flight = (child >> CHILD_BITS << LOW_BITS | wl >> WL_BITS) as u16;
     let code = (wl & WL_MASK) as i32;
     let value = (code != 0).then_some(EdgeValue { wl: code - WL_EVEN, d: rest as u16, m: (rest >> 16) as u16 });
-    let named = code != 0 || rest & NAMED != 0;
-    let mv = if named { Naming::Named(Move((edge >> 16) as u16)) } else { Naming::Index(rest as u16) };
-    Visit { n, in_flight, value, prior: edge as u16, mv }
+    Visit { n, in_flight, value, prior: edge as u16, mv: naming(words) }
 }
 
 /// What selection needs.
@@ -50,8 +49,52 @@ pub fn seen(words: &[AtomicU32; RECORD]) -> Seen {
     Seen { n: get(n), value, prior: get(edge) as u16 }
 }
 
-/// Writes all but the child.
+/// The move, or its place among the legal ones.
 #[inline]
+pub fn naming(words: &[AtomicU32; RECORD]) -> Naming {
+    let [_, _, wl, edge, rest] = words;
+    let (code, edge, rest) = (get(wl) & WL_MASK, get(edge), get(rest));
+    let named = code != 0 || rest & NAMED != 0;
+    if named { Naming::Named(Move((edge >> 16) as u16)) } else { Naming::Index(rest as u16) }
+}
+
+/// One visit more, in flight; `false` where there are as many in flight as the record can say.
+#[inline]
+pub fn depart(words: &[AtomicU32; RECORD]) -> bool {
+    let (child, wl) = (get(&words[1]), get(&words[2]));
+    let (low, carry) = wl.overflowing_add(1 << WL_BITS);
+    if carry {
+        if child >> CHILD_BITS == u32::MAX >> CHILD_BITS {
+            return false;
+        }
+        set(&words[1], child + (1 << CHILD_BITS));
+    }
+    set(&words[2], low);
+    set(&words[0], get(&words[0]) + 1);
+    true
+}
+
+/// Visits in flight come back, after which the child is worth `value`. Gives back what the record adds to its node's sums
+/// more than before.
+#[inline(always)]
+pub fn arrive(words: &[AtomicU32; RECORD], visits: u16, value: EdgeValue) -> Sums {
+    let before = read(words);
+    debug_assert!(matches!(before.mv, Naming::Named(_)), "a move is named before its first visit comes back");
+    let after = Visit { in_flight: before.in_flight - visits, value: Some(value), ..before };
+    let in_flight = u32::from(after.in_flight);
+    set(&words[1], get(&words[1]) & CHILD_MASK | in_flight >> LOW_BITS << CHILD_BITS);
+    set(&words[2], code_of(value) | (in_flight & LOW_MASK) << WL_BITS);
+    set(&words[4], u32::from(value.d) | u32::from(value.m) << 16);
+    after.contribution().minus(before.contribution())
+}
+
+#[inline(always)]
+fn code_of(value: EdgeValue) -> u32 {
+    (value.wl + WL_EVEN) as u32
+}
+
+/// Writes all but the child.
+#[inline(always)]
 pub fn write(words: &[AtomicU32; RECORD], visit: Visit) {
     let in_flight = u32::from(visit.in_flight);
     let (mv, unvalued) = match visit.mv {
@@ -59,7 +102,7 @@ pub fn write(words: &[AtomicU32; RECORD], visit: Visit) {
         Naming::Index(index) => (0, index.into()),
     };
     let (code, rest) = match visit.value {
-        Some(value) => ((value.wl + WL_EVEN) as u32, u32::from(value.d) | u32::from(value.m) << 16),
+        Some(value) => (code_of(value), u32::from(value.d) | u32::from(value.m) << 16),
         None => (0, unvalued),
     };
     set(&words[0], visit.n);
@@ -70,7 +113,7 @@ pub fn write(words: &[AtomicU32; RECORD], visit: Visit) {
 }
 
 /// The child's slot plus 1, or 0.
-#[inline]
+#[inline(always)]
 pub fn child(words: &[AtomicU32; RECORD]) -> u32 {
     get(&words[1]) & CHILD_MASK
 }

@@ -60,8 +60,14 @@ impl Sums {
             return Value::EVEN;
         }
         let scale = 1.0 / f64::from(n);
-        let mean = |sum: i64, one: f64| (sum as f64 * scale * (1.0 / one)) as f32;
-        Value { wl: mean(self.wl, WL_ONE), d: mean(self.d, D_ONE), m: mean(self.m, PLY as f64) }
+        let part = |sum: i64, one: f64| mean(sum, scale, one);
+        Value { wl: part(self.wl, WL_ONE), d: part(self.d, D_ONE), m: part(self.m, PLY as f64) }
+    }
+
+    /// W−L of the mean of `n` visits.
+    #[inline]
+    pub fn mean_wl(self, n: u32) -> f32 {
+        if n == 0 { Value::EVEN.wl } else { mean(self.wl, 1.0 / f64::from(n), WL_ONE) }
     }
 
     /// Both together.
@@ -90,6 +96,12 @@ impl Sums {
         let join = |i: usize| (u64::from(word(i)) | u64::from(word(i + 1)) << 32) as i64;
         Self { wl: join(0), d: join(2), m: join(4) }
     }
+}
+
+/// A sum's mean, where `scale` is one by the number of visits.
+#[inline(always)]
+fn mean(sum: i64, scale: f64, one: f64) -> f32 {
+    (sum as f64 * scale * (1.0 / one)) as f32
 }
 
 #[cfg(all(test, not(loom)))]
