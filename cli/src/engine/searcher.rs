@@ -229,6 +229,7 @@ impl Searcher {
                 let counts = [Metric::Wdl, Metric::Dtz].map(|metric| tables.tables(metric));
                 let most = tables.max_pieces();
                 self.notes.push(format!("Syzygy: {} WDL and {} DTZ tables, up to {most} pieces", counts[0], counts[1]));
+                self.notes.extend(tables.bad_files().iter().map(|file| format!("Syzygy: {file}")));
                 self.tablebases = Some(Arc::new(tables));
             }
             Err(error) => self.notes.push(format!("Syzygy: {error}")),
@@ -238,6 +239,7 @@ impl Searcher {
     /// The root's moves that keep its result, if the tables know it, and the rules for all leaves.
     fn ask_tablebases(&mut self) -> (Option<RootRanks>, Rules) {
         let tables = self.tablebases.as_ref();
+        // What can't be looked up (castling rights, too many pieces, a table that is not there) is searched.
         let ranks = tables.and_then(|tables| tables.root_moves(&self.position, self.settings.syzygy.fast_play).ok());
         let safe = ranks.as_ref().is_some_and(RootRanks::by_dtz);
         let rules = Rules {
