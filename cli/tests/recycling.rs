@@ -1,0 +1,308 @@
+//! What a search loses by having too little memory: moves, and time.
+//!
+//! The evaluator counts material and mobility: cheap, but of an opinion. The long runs are ignored here; ci/nightly has
+//! them.
+
+use oncilla_chess::cozy_chess::{
+    Board, get_bishop_moves, get_king_moves, get_knight_moves, get_pawn_attacks, get_rook_moves,
+};
+use oncilla_chess::{Color, History, Move as ChessMove, MoveList, Piece, pack};
+use oncilla_core::Move;
+use oncilla_core::evaluate::{Answer, Value, Verdict};
+use oncilla_core::repository::Repository;
+use oncilla_core::search::{EdgeView, Event, Gathered, Params, Search};
+use oncilla_core::tree::{NodeWords, Tree};
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Room of the small tree.
+const SMALL: usize = 10_000;
+/// Words for edges that go with a node.
+const WORDS_PER_NODE: usize = 25;
+/// So many that nodes run out first, whatever the positions.
+const AMPLE_WORDS: usize = 60;
+/// Playouts of both searches.
+const PLAYOUTS: u64 = 200_000;
+/// What the chosen move may be worth less than the best one.
+const TOLERANCE: f32 = 0.02;
+/// Share of positions in which it may not be worth less: 95 of 100.
+const SHARE: (usize, usize) = (95, 100);
+/// Longest time for which a search may stand still.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Memory for a tree.
+struct Room {
+    nodes: Vec<NodeWords>,
+    words: Vec<AtomicU32>,
+}
+
+impl Room {
+    fn new(nodes: usize, words_per_node: usize) -> Self {
+        Self {
+            nodes: (0..nodes).map(|_| NodeWords::default()).collect(),
+            words: (0..nodes * words_per_node).map(|_| AtomicU32::new(0)).collect(),
+        }
+    }
+
+    fn search(&self) -> Search<Tree<'_>> {
+        Search::new(Tree::new(&self.nodes, &self.words), Params::default())
+    }
+}
+
+/// Pawns that a piece is worth.
+fn pawns(piece: Piece) -> f32 {
+    match piece {
+        Piece::Pawn => 1.0,
+        Piece::Knight | Piece::Bishop => 3.0,
+        Piece::Rook => 5.0,
+        Piece::Queen => 9.0,
+        Piece::King => 0.0,
+    }
+}
+
+/// Material in pawns, and a twentieth of a pawn for each square that a piece may go to.
+fn strength(board: &Board, color: Color) -> f32 {
+    let (own, all) = (board.colors(color), board.occupied());
+    let mut sum = 0.0;
+    for piece in Piece::ALL {
+        for square in board.colored_pieces(color, piece) {
+            let squares = match piece {
+                Piece::Pawn => get_pawn_attacks(square, color) & board.colors(!color),
+                Piece::Knight => get_knight_moves(square) - own,
+                Piece::Bishop => get_bishop_moves(square, all) - own,
+                Piece::Rook => get_rook_moves(square, all) - own,
+                Piece::Queen => (get_bishop_moves(square, all) | get_rook_moves(square, all)) - own,
+                Piece::King => get_king_moves(square) - own,
+            };
+            sum += pawns(piece) + 0.05 * squares.len() as f32;
+        }
+    }
+    sum
+}
+
+/// Two pawns more are a clear advantage.
+fn value(board: &Board) -> Value {
+    let mover = board.side_to_move();
+    let ahead = strength(board, mover) - strength(board, !mover);
+    Value { wl: (ahead / 4.0).tanh(), d: 0.0, m: 0.0 }
+}
+
+/// Captures and promotions are looked at first: the larger the victim and the smaller the piece that takes, the earlier.
+fn logit(board: &Board, mv: ChessMove) -> f32 {
+    let victim = board.piece_on(mv.to).filter(|_| board.color_on(mv.to) == Some(!board.side_to_move()));
+    let taken = victim.map_or(0.0, |victim| 1.0 + pawns(victim) - board.piece_on(mv.from).map_or(0.0, pawns) / 5.0);
+    0.4 * (taken + mv.promotion.map_or(0.0, pawns))
+}
+
+/// One thread's playouts below a position.
+struct Player {
+    history: History,
+    root_len: usize,
+    moves: MoveList,
+    logits: Vec<f32>,
+    event: Box<Event>,
+    pauses: Pauses,
+}
+
+/// Times that the search stood still to make room.
+#[derive(Clone, Copy, Default)]
+struct Pauses {
+    count: u64,
+    /// By the clock on the wall: what other programs did meanwhile counts too.
+    longest: Duration,
+    /// By this thread's own time, as far as the system says it.
+    longest_own: Duration,
+}
+
+impl Pauses {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            longest: self.longest.max(other.longest),
+            longest_own: self.longest_own.max(other.longest_own),
+        }
+    }
+}
+
+/// Processor time of this thread, to the scheduler's tick.
+fn own_time() -> Option<Duration> {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    stat.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+}
+
+impl Player {
+    fn new(fen: &str) -> Self {
+        let history: History = History::from_fen(fen).unwrap_or_else(|error| panic!("{fen}: {error}"));
+        Self {
+            root_len: history.len(),
+            history,
+            moves: MoveList::new(),
+            logits: Vec::new(),
+            event: Box::default(),
+            pauses: Pauses::default(),
+        }
+    }
+
+    /// Searches until the root has so many visits.
+    fn play<R: Repository>(&mut self, search: &mut Search<R>, playouts: u64) {
+        let mut done = u64::from(search.nodes());
+        while done < playouts {
+            match search.gather(&mut self.event) {
+                Gathered::Leaf => self.answer(search),
+                Gathered::Known => search.backprop(&mut *self.event).expect("it was gathered"),
+                Gathered::Full => {
+                    self.recycle(search);
+                    continue;
+                }
+                met @ (Gathered::Collision | Gathered::NoMoves) => panic!("{met:?}, and nothing else is in flight"),
+            }
+            done += 1;
+        }
+        assert_eq!(u64::from(search.nodes()), playouts, "no visit is lost");
+    }
+
+    fn answer<R: Repository>(&mut self, search: &Search<R>) {
+        assert!(self.history.replay(self.root_len, self.event.moves().map(|mv| mv.0)), "the root is remembered");
+        if let Some(index) = self.event.unnamed() {
+            let mv = self.history.nth_legal_move(index).expect("a legal move");
+            self.event.name(Move(pack(mv)));
+            self.history.push(mv);
+        }
+        self.history.legal_moves(&mut self.moves);
+        let board = self.history.board();
+        self.logits.clear();
+        self.logits.extend(self.moves.iter().map(|&mv| logit(board, mv)));
+        let ended = self.history.terminal_given_moves(!self.moves.is_empty(), self.event.plies(), false);
+        let verdict = match ended {
+            Some(terminal) if terminal.is_draw() => Verdict::drawn(),
+            Some(_) => Verdict::lost(),
+            None => Verdict::Position(value(board)),
+        };
+        search.answer(&mut *self.event, &Answer { key: 0, verdict }, &mut self.logits).expect("room for the answer");
+    }
+
+    fn recycle<R: Repository>(&mut self, search: &mut Search<R>) {
+        let (begun, own) = (Instant::now(), own_time());
+        let freed = search.recycle();
+        let longest = begun.elapsed();
+        let longest_own = own_time().zip(own).map_or(longest, |(end, start)| end - start);
+        self.pauses = self.pauses.plus(Pauses { count: 1, longest, longest_own });
+        assert!(freed > 0, "a full tree has something to fold");
+    }
+}
+
+/// The positions of the fixture.
+fn positions() -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/positions/recycling.epd");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(str::to_string).collect()
+}
+
+/// How far the small tree's move is from the best one, by the large tree.
+struct Loss {
+    /// From the value of the move that the large tree chooses.
+    from_choice: f32,
+    /// From the largest value of a move that it has looked at.
+    from_largest: f32,
+}
+
+fn loss(fen: &str, pauses: &Mutex<Pauses>) -> Loss {
+    let (small, large) = (Room::new(SMALL, WORDS_PER_NODE), Room::new(PLAYOUTS as usize + 1, AMPLE_WORDS));
+    let mut player = Player::new(fen);
+    let mut bounded = small.search();
+    player.play(&mut bounded, PLAYOUTS);
+    let chosen = bounded.best_move().expect("a move");
+    assert!(player.pauses.count > 0, "the small tree was never full: {fen}");
+    let mut total = pauses.lock().unwrap_or_else(PoisonError::into_inner);
+    *total = total.plus(player.pauses);
+    drop(total);
+
+    let mut player = Player::new(fen);
+    let mut unbounded = large.search();
+    player.play(&mut unbounded, PLAYOUTS);
+    assert_eq!(player.pauses.count, 0, "the large tree has room for all");
+    let worth = |edge: EdgeView<'_, _>| edge.q(0.0).expect("a visited move");
+    let best = worth(unbounded.best_edge().expect("a move"));
+    let root = || unbounded.root().expect("a root").visited();
+    let largest = root().filter_map(|edge| edge.q(0.0)).fold(f32::NEG_INFINITY, f32::max);
+    let ours = root().find(|edge| edge.mv == Some(chosen)).map_or(-1.0, worth);
+    Loss { from_choice: best - ours, from_largest: largest - ours }
+}
+
+/// Standard error, past the test runner, which keeps `eprintln!` to itself where a test passes.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Looks at some of the positions, on all cores.
+fn compare(fens: &[String]) {
+    let (next, pauses, losses) = (AtomicUsize::new(0), Mutex::default(), Mutex::new(Vec::new()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(fens.len());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(fen) = fens.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let loss = loss(fen, &pauses);
+                    if loss.from_choice > TOLERANCE {
+                        say(&format!("{:.4} less than the best move in {fen}", loss.from_choice));
+                    }
+                    losses.lock().unwrap_or_else(PoisonError::into_inner).push(loss);
+                }
+            });
+        }
+    });
+    let losses = losses.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let within = |of: fn(&Loss) -> f32| losses.iter().filter(|loss| of(loss) <= TOLERANCE).count();
+    let (choice, largest) = (within(|loss| loss.from_choice), within(|loss| loss.from_largest));
+    let worst = losses.iter().map(|loss| loss.from_choice).fold(0.0, f32::max);
+    let Pauses { count, longest, longest_own } = pauses.into_inner().unwrap_or_else(PoisonError::into_inner);
+    say(&format!(
+        "{choice} of {} moves within {TOLERANCE} of the large tree's choice ({largest} of its largest value), \
+         worst {worst:.4}; {count} pauses, longest {longest:.1?}, {longest_own:.1?} of own time",
+        losses.len()
+    ));
+    assert_eq!(losses.len(), fens.len(), "every position was looked at");
+    assert!(choice * SHARE.1 >= SHARE.0 * losses.len(), "{choice} of {} are too few", losses.len());
+}
+
+/// Every tenth position.
+#[test]
+fn a_small_tree_chooses_as_a_large_one() {
+    compare(&positions().into_iter().step_by(10).collect::<Vec<_>>());
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn a_small_tree_chooses_as_a_large_one_in_all_positions() {
+    compare(&positions());
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn ten_million_playouts_in_ten_thousand_nodes() {
+    let room = Room::new(SMALL, WORDS_PER_NODE);
+    let mut search = room.search();
+    let mut player = Player::new(&positions()[0]);
+    player.play(&mut search, 10_000_000);
+    say(&format!("10,000,000 playouts in {SMALL} nodes: {} pauses", player.pauses.count));
+    assert!(search.repository().live_nodes() <= SMALL);
+    assert!(search.best_move().is_some());
+}
+
+/// A pause is a matter of time: alone on its cores only.
+#[test]
+#[ignore = "measures time, and takes minutes"]
+fn folding_does_not_stop_a_search_for_long() {
+    for (nodes, playouts) in [(SMALL, PLAYOUTS), (5_000_000, 7_000_000)] {
+        let room = Room::new(nodes, WORDS_PER_NODE);
+        let mut player = Player::new(&positions()[0]);
+        player.play(&mut room.search(), playouts);
+        let Pauses { count, longest, longest_own } = player.pauses;
+        say(&format!("{nodes} nodes: {count} pauses, longest {longest:.1?}, {longest_own:.1?} of own time"));
+        assert!(count > 0, "the tree was never full");
+        assert!(longest_own.min(longest) < PAUSE, "a pause of {longest_own:?}");
+    }
+}
