@@ -4,7 +4,7 @@ use super::Search;
 use super::params::{Cpuct, Fpu, Params};
 use super::puct::{self, MovesLeftUtility};
 use crate::evaluate::Move;
-use crate::repository::{EdgeValue, Naming, Node, Repository, Seen, Visit};
+use crate::repository::{EdgeValue, Naming, Node, Repository, Visit};
 use core::hint::select_unpredictable;
 
 /// An edge that a playout takes.
@@ -39,14 +39,14 @@ impl<R: Repository> Search<R> {
         // All but the plain case is rare, and would cost a test at each edge.
         let plain = rules.is_none() && moves_left.is_none() && draw_score == 0.0;
         let seen = if plain {
-            best_seen(node.seen(), exploration, EdgeValue::wl)
+            best_seen(node, exploration, EdgeValue::wl)
         } else {
             let q = |value: EdgeValue| {
                 let q = value.q(draw_score);
                 moves_left.map_or(q, |utility| q + utility.of_child(q, value.m()))
             };
             match &rules {
-                None => best_seen(node.seen(), exploration, q),
+                None => best_seen(node, exploration, q),
                 Some(rules) => self.best_allowed(node, rules, exploration, q),
             }
         };
@@ -83,7 +83,7 @@ impl<R: Repository> Search<R> {
         exploration: f32,
         q: impl Fn(EdgeValue) -> f32,
     ) -> BestSeen {
-        let mut best = best_seen(root.seen(), exploration, &q);
+        let mut best = best_seen(root, exploration, &q);
         (best.score, best.at) = (f32::NEG_INFINITY, None);
         for (at, visit) in root.visits().enumerate() {
             let Some(value) = visit.value.filter(|_| rules.allow_visited(self, &visit)) else { continue };
@@ -123,13 +123,14 @@ struct BestSeen {
     waiting: bool,
 }
 
-/// This loop is where gathering spends its time. Which edge is better can't be foretold, so there is no branch for it.
-#[inline(always)]
-fn best_seen(edges: impl Iterator<Item = Seen>, exploration: f32, q: impl Fn(EdgeValue) -> f32) -> BestSeen {
+/// This loop is where gathering spends its time. It stays a function of its own, so that its sum and its best stay in
+/// registers. Which edge is better can't be foretold, so there is no branch for it.
+#[inline(never)]
+fn best_seen(node: &impl Node, exploration: f32, q: impl Fn(EdgeValue) -> f32) -> BestSeen {
     let mut best = BestSeen { score: f32::NEG_INFINITY, at: None, visited_policy: 0.0, waiting: false };
     const NOWHERE: usize = usize::MAX;
     let mut best_at = NOWHERE;
-    for (at, edge) in edges.enumerate() {
+    for (at, edge) in node.seen().enumerate() {
         let Some(value) = edge.value else {
             best.waiting = true;
             continue;
