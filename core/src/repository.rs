@@ -254,6 +254,10 @@ pub trait Repository: Sync {
 
 /// A node that is locked: nobody else reads or changes it.
 pub trait Node {
+    /// Reads a little of whatever selection is about to read, where that lies in several places: so they come from memory
+    /// together, and not one after the other.
+    fn touch(&self) {}
+
     /// Completed visits.
     fn n(&self) -> u32;
 

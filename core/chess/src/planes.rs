@@ -15,7 +15,7 @@
 //! | 110 | Armageddon formats: ones if Black is to move |
 //! | 111 | ones |
 
-use cozy_chess::{CastleRights, Color, File, Piece, Rank, Square};
+use cozy_chess::{BitBoard, CastleRights, Color, File, Piece, Rank, Square};
 
 use crate::history::{History, Position, scatter};
 use crate::transform::{Transform, seen_by};
@@ -178,17 +178,26 @@ pub fn encode<const CAP: usize>(
     fill: HistoryFill,
     planes: &mut Planes,
 ) -> Transform {
-    write_positions(history, format, fill, planes);
-    write_aux(history.last(), format, planes);
-    if !format.is_canonical() {
-        return Transform::NONE;
-    }
-    let transform = Transform::canonical(history.board());
-    // The planes behind are empty or full in every format that is turned.
-    for plane in &mut planes.0[..=AUX + 4] {
-        plane.mask = transform.mask(plane.mask);
-    }
+    let board = history.board();
+    let transform = if format.is_canonical() { Transform::canonical(board) } else { Transform::NONE };
+    let view = View { viewer: board.side_to_move(), transform };
+    write_positions(Seen::new(history, format, fill), view, planes);
+    write_aux(history.last(), format, view, planes);
     transform
+}
+
+/// How a network sees the board.
+#[derive(Clone, Copy)]
+struct View {
+    viewer: Color,
+    transform: Transform,
+}
+
+impl View {
+    #[inline(always)]
+    fn of(self, squares: BitBoard) -> u64 {
+        self.transform.mask(seen_by(squares.0, self.viewer))
+    }
 }
 
 /// A 64-bit key of what [`encode`] writes for the last position of `history`, and of its legal moves: for a cache of what
@@ -267,19 +276,13 @@ impl<'a, const CAP: usize> Iterator for Seen<'a, CAP> {
 }
 
 /// Writes planes 0–103.
-fn write_positions<const CAP: usize>(
-    history: &History<CAP>,
-    format: InputFormat,
-    fill: HistoryFill,
-    planes: &mut Planes,
-) {
-    let viewer = history.side_to_move();
+fn write_positions<const CAP: usize>(positions: Seen<CAP>, view: View, planes: &mut Planes) {
     let (slots, _) = planes.0[..AUX].as_chunks_mut::<PER_POSITION>();
     let mut slots = slots.iter_mut();
-    for ((position, origin), out) in Seen::new(history, format, fill).zip(&mut slots) {
-        write_position(position, viewer, out);
+    for ((position, origin), out) in positions.zip(&mut slots) {
+        write_position(position, view, out);
         if origin == Origin::Filled {
-            take_double_step_back(position, viewer, out);
+            take_double_step_back(position, view, out);
         }
     }
     slots.for_each(|out| *out = [Plane::EMPTY; PER_POSITION]);
@@ -305,11 +308,11 @@ fn can_be_followed_back(position: &Position, last: &Position) -> bool {
 }
 
 /// Writes the thirteen planes of a position.
-fn write_position(position: &Position, viewer: Color, out: &mut [Plane; PER_POSITION]) {
+fn write_position(position: &Position, view: View, out: &mut [Plane; PER_POSITION]) {
     let board = position.board();
-    let [own, other] = [viewer, !viewer].map(|color| seen_by(board.colors(color).0, viewer));
+    let [own, other] = [view.viewer, !view.viewer].map(|color| view.of(board.colors(color)));
     for piece in Piece::ALL {
-        let squares = seen_by(board.pieces(piece).0, viewer);
+        let squares = view.of(board.pieces(piece));
         out[piece as usize] = Plane::of(squares & own);
         out[Piece::NUM + piece as usize] = Plane::of(squares & other);
     }
@@ -317,16 +320,16 @@ fn write_position(position: &Position, viewer: Color, out: &mut [Plane; PER_POSI
 }
 
 /// Puts the pawn of an en-passant flag back where it came from: the position before the first is known that far.
-fn take_double_step_back(position: &Position, viewer: Color, out: &mut [Plane; PER_POSITION]) {
+fn take_double_step_back(position: &Position, view: View, out: &mut [Plane; PER_POSITION]) {
     let Some(file) = position.en_passant() else { return };
     let mover = !position.board().side_to_move();
-    let seen = |rank: Rank| seen_by(Square::new(file, rank.relative_to(mover)).bitboard().0, viewer);
-    let pawns = if mover == viewer { Piece::Pawn as usize } else { Piece::NUM + Piece::Pawn as usize };
+    let seen = |rank: Rank| view.of(Square::new(file, rank.relative_to(mover)).bitboard());
+    let pawns = if mover == view.viewer { Piece::Pawn as usize } else { Piece::NUM + Piece::Pawn as usize };
     out[pawns].mask ^= seen(Rank::Fourth) | seen(Rank::Second);
 }
 
 /// Writes planes 104–111.
-fn write_aux(last: &Position, format: InputFormat, planes: &mut Planes) {
+fn write_aux(last: &Position, format: InputFormat, view: View, planes: &mut Planes) {
     let board = last.board();
     let mover = board.side_to_move();
     let rights = [mover, !mover].map(|color| *board.castle_rights(color));
@@ -339,7 +342,8 @@ fn write_aux(last: &Position, format: InputFormat, planes: &mut Planes) {
     };
     let black = Plane::full_if(mover == Color::Black);
     let turn_or_en_passant = if format.is_canonical() {
-        Plane::of(last.en_passant().map_or(0, |file| Square::new(file, Rank::Eighth).bitboard().0))
+        let behind = last.en_passant().map_or(0, |file| Square::new(file, Rank::Eighth).bitboard().0);
+        Plane::of(view.transform.mask(behind))
     } else {
         black
     };
@@ -350,7 +354,8 @@ fn write_aux(last: &Position, format: InputFormat, planes: &mut Planes) {
     planes.0[AUX + 4..].copy_from_slice(&[turn_or_en_passant, rule50, armageddon, Plane::full_if(true)]);
 }
 
-/// The rooks of the mover and of the opponent that stand on these files, from the mover's view.
+/// The rooks of the mover and of the opponent that stand on these files, from the mover's view. Whoever may castle sees the
+/// board as it is, without a transform.
 fn castling_rooks([own, other]: [Option<File>; 2]) -> u64 {
     let rook = |file: Option<File>, rank| file.map_or(0, |file| Square::new(file, rank).bitboard().0);
     rook(own, Rank::First) | rook(other, Rank::Eighth)

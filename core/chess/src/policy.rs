@@ -61,6 +61,21 @@ const FIRST: [u16; 65] = {
 
 const _: () = assert!(FIRST[64] == PROMOTIONS);
 
+/// By from and to square: the entry of the pair. Of no use for a pair that neither a queen nor a knight can join.
+static PAIRS: [[u16; 64]; 64] = {
+    let mut pairs = [[0; 64]; 64];
+    let mut from = 0;
+    while from < 64 {
+        let mut to = 0;
+        while to < 64 {
+            pairs[from][to] = FIRST[from] + (REACH[from] & ((1 << to) - 1)).count_ones() as u16;
+            to += 1;
+        }
+        from += 1;
+    }
+    pairs
+};
+
 /// The square `files` and `ranks` away from `from` as a bit, or no bit if it is off the board.
 const fn step(from: usize, files: i8, ranks: i8) -> u64 {
     let (file, rank) = ((from & 7) as i8 + files, (from >> 3) as i8 + ranks);
@@ -80,17 +95,25 @@ const fn step(from: usize, files: i8, ranks: i8) -> u64 {
 /// assert_eq!(index("e1h1", Color::White), 103); // castling
 /// assert_eq!(index("a2b1b", Color::Black), 1797);
 /// ```
+#[inline]
 pub fn index(mv: Move, mover: Color, transform: Transform) -> u16 {
     let seen = |square: Square| transform.square(square.relative_to(mover)) as usize;
     let (from, to) = (seen(mv.from), seen(mv.to));
-    let piece = match mv.promotion {
-        Some(Piece::Queen) => 0,
-        Some(Piece::Rook) => 1,
-        Some(Piece::Bishop) => 2,
-        _ => {
+    match mv.promotion {
+        None | Some(Piece::Knight) => {
             debug_assert!(REACH[from] >> to & 1 == 1, "{mv} is no move of chess");
-            return FIRST[from] + (REACH[from] & ((1 << to) - 1)).count_ones() as u16;
+            PAIRS[from][to]
         }
+        Some(piece) => promotion_index(from, to, piece),
+    }
+}
+
+/// The entry of a promotion that is not to a knight.
+fn promotion_index(from: usize, to: usize, piece: Piece) -> u16 {
+    let piece = match piece {
+        Piece::Queen => 0,
+        Piece::Rook => 1,
+        _ => 2,
     };
     // File a has two targets, every later one three that begin a file earlier: pair (f, t) has 2f + t before it.
     let pair = 2 * (from & 7) + (to & 7);

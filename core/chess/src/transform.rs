@@ -23,33 +23,35 @@ impl Transform {
     }
 
     /// Where a square of the mover's view goes.
+    #[inline]
     pub fn square(self, square: Square) -> Square {
-        let mut square = square;
-        if self.0 & FLIP != 0 {
-            square = square.flip_file();
-        }
-        if self.0 & MIRROR != 0 {
-            square = square.flip_rank();
-        }
+        let files = if self.0 & FLIP != 0 { 0b000_111 } else { 0 };
+        let ranks = if self.0 & MIRROR != 0 { 0b111_000 } else { 0 };
+        let mut square = square as usize ^ files ^ ranks;
         if self.0 & TRANSPOSE != 0 {
-            let (rank, file) = (square as usize >> 3, square as usize & 7);
-            square = Square::index((7 - file) << 3 | (7 - rank));
+            square = (square >> 3 | square << 3 & 0b111_000) ^ 0b111_111;
         }
-        square
+        Square::index(square)
     }
 
     /// Where a set of squares of the mover's view goes, one bit a square (a1 = bit 0).
+    #[inline]
     pub fn mask(self, mask: u64) -> u64 {
-        if self == Self::NONE || mask == 0 || mask == u64::MAX {
-            return mask;
+        let mut mask = mask;
+        if self.0 & FLIP != 0 {
+            mask = mask.reverse_bits().swap_bytes();
         }
-        let mut left = mask;
-        let mut turned = 0;
-        while left != 0 {
-            turned |= 1 << self.square(Square::index(left.trailing_zeros() as usize)) as u32;
-            left &= left - 1;
+        if self.0 & MIRROR != 0 {
+            mask = mask.swap_bytes();
         }
-        turned
+        if self.0 & TRANSPOSE != 0 {
+            // Quarters of the board, then of each quarter: what lies off the diagonal h1–a8 changes places.
+            for (apart, lower) in [(36, 0x0f0f_0f0f), (18, 0x3333_0000_3333), (9, 0x55_0055_0055_0055)] {
+                let changed = (mask ^ mask >> apart) & lower;
+                mask ^= changed | changed << apart;
+            }
+        }
+        mask
     }
 
     /// The transform that the canonical formats choose for a position.

@@ -8,6 +8,7 @@ use super::sums::Sums;
 use crate::evaluate::{Ending, Value};
 use crate::repository::{Bound, Bounds, EdgeValue, Key, Naming, Node, Seen, Visit};
 use crate::sync::{AtomicU32, get, release, set};
+use core::hint::black_box;
 
 // The words of a node.
 pub(super) const STATE: usize = 0;
@@ -247,6 +248,21 @@ impl<'t, 'm> Locked<'t, 'm> {
 }
 
 impl Node for Locked<'_, '_> {
+    #[inline]
+    fn touch(&self) {
+        if !self.flag(BRANCH) {
+            return;
+        }
+        let touch = |at: usize| _ = self.tree.words.get(at).map(|word| black_box(get(word)));
+        touch(get(&self.words[BRANCH_ARRAY]) as usize + FIRST_RECORD + self.records() * RECORD - 1);
+        // Where no edge is left to be opened, the priors are not read.
+        if get(&self.words[UPCOMING]) != 0 {
+            let priors = get(&self.words[PRIORS]) as usize;
+            touch(priors);
+            touch(priors + self.edge_count() / 2);
+        }
+    }
+
     #[inline]
     fn n(&self) -> u32 {
         if self.flag(BRANCH) {
