@@ -178,7 +178,7 @@ fn one_gathers_where_another_comes_back() {
 /// Two paths to one position, answered at the same time: it has one node, or each path has its own; none is lost.
 #[test]
 fn two_join_one_position() {
-    model(3, || {
+    model(2, || {
         let search = Arc::new(search(graph(), 2));
         let (mut first, mut second) = (gathered(&search, Gathered::Leaf), gathered(&search, Gathered::Leaf));
         let other = spawn(&search, move |search| answer(search, &mut second, 7, 1));
@@ -192,13 +192,19 @@ fn two_join_one_position() {
 /// One is on its way to a leaf that the other one gives up for the node that its position has already.
 #[test]
 fn one_gathers_where_another_joins() {
-    model(3, || {
-        let search = Arc::new(search(graph(), 2));
+    model(2, || {
+        let mut search = search(graph(), 2);
         let (mut first, mut second) = (gathered(&search, Gathered::Leaf), gathered(&search, Gathered::Leaf));
+        let theirs = second.unnamed().unwrap();
+        search.set_root_moves([(theirs, named(theirs))]);
+        let search = Arc::new(search);
         answer(&search, &mut first, 7, 1);
         let other = spawn(&search, |search| {
             let mut event = Playout::new();
-            let _ = search.gather(&mut event);
+            match search.gather(&mut event) {
+                Gathered::Leaf => assert_eq!(event.plies(), 2),
+                met => assert!(matches!(met, Gathered::Collision | Gathered::Known), "{met:?}"),
+            }
             search.cancel(&mut event);
         });
         answer(&search, &mut second, 7, 1);
