@@ -1,0 +1,50 @@
+//! Forced mates are found, proved and said: every position of `fixtures/positions/mates.epd`, by the program over UCI.
+
+mod driver;
+
+use driver::Engine;
+use std::path::Path;
+
+/// A position and the moves until mate, negative where the side to move is mated.
+struct Mate {
+    fen: String,
+    moves: i32,
+}
+
+fn mates() -> Vec<Mate> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/positions/mates.epd");
+    let text = std::fs::read_to_string(path).expect("fixtures/positions/mates.epd");
+    let mate = |line: &str| {
+        let (position, dm) = line.split_once(" dm ").expect("`dm`");
+        Mate { fen: format!("{position} 0 1"), moves: dm.trim_end_matches(';').parse().expect("a number") }
+    };
+    text.lines().map(mate).collect()
+}
+
+/// What the engine says in the end of a position: the score of its last line.
+fn score(engine: &mut Engine, mate: &Mate, nodes: u32) -> String {
+    engine.say("ucinewgame");
+    engine.say(&format!("position fen {}", mate.fen));
+    // Whoever is mated has no mate to look for: the search ends when every move is proven.
+    let go = if mate.moves > 0 { format!("go mate {} nodes {nodes}", mate.moves) } else { "go depth 60".to_string() };
+    engine.say(&go);
+    let heard = engine.until("bestmove");
+    let last = heard.iter().rev().find_map(|line| line.split_once(" score ")).expect("a score").1.to_string();
+    last.split(' ').take(2).collect::<Vec<_>>().join(" ")
+}
+
+/// Most mates are a matter of search alone; a mate in three among thirty moves a side is found by whoever looks at
+/// checks first, as the network does.
+#[test]
+fn every_forced_mate_is_proved() {
+    let mut search = Engine::with(&["--backend=constant", "--smart-pruning-factor=0", "--hash=64"]);
+    let left: Vec<Mate> = mates()
+        .into_iter()
+        .filter(|mate| score(&mut search, mate, 300_000) != format!("mate {}", mate.moves))
+        .collect();
+    assert!(left.len() <= 4, "{} positions need a network", left.len());
+    let mut network = Engine::with(&["--backend=host", "--smart-pruning-factor=0", "--hash=64"]);
+    for mate in left {
+        assert_eq!(score(&mut network, &mate, 40_000), format!("mate {}", mate.moves), "{}", mate.fen);
+    }
+}
