@@ -94,7 +94,10 @@ fn check(node: NodeView<'_, Tree<'static>>, nodes: &mut Vec<Key>) {
     }
 }
 
-fn spawn<T: 'static>(search: &Shared, run: impl FnOnce(&Search<Tree<'static>>) -> T + 'static) -> thread::JoinHandle<T> {
+fn spawn<T: 'static>(
+    search: &Shared,
+    run: impl FnOnce(&Search<Tree<'static>>) -> T + 'static,
+) -> thread::JoinHandle<T> {
     let search = search.clone();
     thread::spawn(move || run(&search))
 }
