@@ -8,10 +8,10 @@ use quickcheck::QuickCheck;
 
 #[test]
 fn a_full_tree_goes_on() {
-    for seed in 0..12 {
+    for seed in 0..6 {
         let mut game = RandomGame { length: 40, ..RandomGame::of(seed * 977 + 5) };
         on_both!(300, 9000, Params::default(), |search| {
-            let playouts = run_in_batches(search, &mut game, 1 + (seed % 7) as usize, 20_000);
+            let playouts = run_in_batches(search, &mut game, 1 + (seed % 7) as usize, 6000);
             let mut line = Vec::<Move, 8>::new();
             let best = search.best_edge().unwrap();
             search.pv(&best, line.as_mut_view());
@@ -65,7 +65,7 @@ fn memory_of_a_few_words_is_no_harm() {
         });
         true
     }
-    QuickCheck::new().tests(300).quickcheck(holds as fn(u64, u8, u16, u8) -> bool);
+    QuickCheck::new().tests(150).quickcheck(holds as fn(u64, u8, u16, u8) -> bool);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn folding_keeps_n_and_q() {
         });
         true
     }
-    QuickCheck::new().tests(30).quickcheck(holds as fn(u64) -> bool);
+    QuickCheck::new().tests(20).quickcheck(holds as fn(u64) -> bool);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_collision_is_no_visit_of_a_regrown_node() {
 #[test]
 fn the_move_to_play_does_not_change_by_folding() {
     let (mut won, mut lost) = (0, 0);
-    for seed in 0..400 {
+    for seed in 0..200 {
         let mut game = RandomGame { seed, width: 9, length: 9, endings: 20, ..RandomGame::of(0) };
         on_both!(5000, 200_000, Params::default(), |search| {
             run_in_batches(search, &mut game, 1, 20 + seed % 200);
@@ -165,7 +165,7 @@ fn the_move_to_play_does_not_change_by_folding() {
             audit(search, &Audit::drained(game));
         });
     }
-    assert!(won >= 100 && lost >= 200, "{won} won, {lost} lost moves");
+    assert!(won >= 50 && lost >= 100, "{won} won, {lost} lost moves");
 }
 
 /// A long line of forced moves, beside one move that ends the game.

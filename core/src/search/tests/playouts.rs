@@ -65,7 +65,7 @@ fn both_repositories_grow_the_same_tree() {
         });
         shapes[0] == shapes[1]
     }
-    QuickCheck::new().tests(60).quickcheck(holds as fn(u64, u8) -> bool);
+    QuickCheck::new().tests(30).quickcheck(holds as fn(u64, u8) -> bool);
 }
 
 #[test]
