@@ -8,10 +8,12 @@ use super::settings::{Settings, Workers};
 use super::shared::Shared;
 use oncilla_chess::History;
 use std::thread::{Builder, Scope};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the watchdog sleeps when nothing calls it.
 const TICK: Duration = Duration::from_millis(5);
+/// Playouts that a worker takes on at once, at least.
+const CLAIM: u64 = 256;
 /// How long a worker waits that has nothing to gather.
 const PAUSE: Duration = Duration::from_micros(200);
 /// Pauses without a single playout after which a worker gives up.
@@ -68,7 +70,9 @@ impl Crew {
     /// As [`Playouts::step`].
     pub fn advance(&mut self, shared: &Shared<'_, '_>, wanted: u64) -> Result<(), String> {
         if let Self::One(playouts) = self {
-            match playouts.step(shared, wanted)? {
+            let step = playouts.step(shared, wanted);
+            playouts.report(shared);
+            match step? {
                 Step::Progress(_) => {}
                 Step::Crowded => return Err("the tree's memory is too small for a single line".to_string()),
                 Step::NothingToDo => shared.halt(None),
@@ -88,34 +92,45 @@ impl Crew {
 fn work(shared: &Shared<'_, '_>, mut playouts: Playouts) {
     let mut pauses = 0;
     while !shared.is_stopped() {
-        let claimed = shared.claim(playouts.batch() as u64);
+        let claimed = shared.claim((playouts.batch() as u64).max(CLAIM));
         if claimed == 0 || shared.is_halted() {
             shared.unclaim(claimed);
             shared.wait(TICK);
             continue;
         }
-        let done = match playouts.step(shared, claimed) {
-            Ok(Step::Progress(done)) => done,
-            Ok(Step::Crowded) if pauses < PAUSES => 0,
-            Ok(Step::Crowded) => {
-                shared.halt(Some("the tree's memory is too small for so many threads".to_string()));
-                0
-            }
+        let done = do_playouts(shared, &mut playouts, claimed);
+        playouts.report(shared);
+        shared.unclaim(claimed - done.min(claimed));
+        if done > 0 {
+            pauses = 0;
+            continue;
+        }
+        pauses += 1;
+        if pauses > PAUSES {
+            shared.halt(Some("the tree's memory is too small for so many threads".to_string()));
+        }
+        shared.wait(PAUSE);
+    }
+}
+
+/// Does so many playouts, or fewer where something keeps it from going on. What a thread does is told to the others
+/// after some time only: with an evaluator that takes none they would wait for each other's reports.
+fn do_playouts(shared: &Shared<'_, '_>, playouts: &mut Playouts, claimed: u64) -> u64 {
+    let begun = Instant::now();
+    let mut done = 0;
+    while done < claimed && !shared.is_stopped() && (done == 0 || begun.elapsed() < TICK) {
+        match playouts.step(shared, claimed - done) {
+            Ok(Step::Progress(more)) => done += more,
+            Ok(Step::Crowded) => break,
             Ok(Step::NothingToDo) => {
                 shared.halt(None);
-                0
+                break;
             }
             Err(fault) => {
                 shared.halt(Some(fault));
-                0
+                break;
             }
-        };
-        shared.unclaim(claimed - done.min(claimed));
-        if done == 0 {
-            pauses += 1;
-            shared.wait(PAUSE);
-        } else {
-            pauses = 0;
         }
     }
+    done
 }

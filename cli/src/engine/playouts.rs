@@ -74,6 +74,7 @@ impl Playouts {
     /// # Errors
     /// One line: the backend failed, or the tree's memory is too small for a single line. What was gathered is undone.
     pub fn step(&mut self, shared: &Shared<'_, '_>, wanted: u64) -> Result<Step, String> {
+        let before = self.counts.playouts;
         let recycled = shared.times_recycled();
         // Whoever asks for no playout still needs a move.
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).max(1);
@@ -87,16 +88,19 @@ impl Playouts {
         let returned = self.bring_back(&search);
         drop(search);
         ran?.into_iter().for_each(|note| shared.note(note));
-        let counts = std::mem::take(&mut self.counts);
-        shared.add(&counts);
         returned?;
-        let playouts = counts.playouts;
+        let playouts = self.counts.playouts - before;
         match ended {
             Ended::Full if shared.recycle(recycled) => Ok(Step::Progress(playouts)),
             Ended::NoMoves if playouts == 0 => Ok(Step::NothingToDo),
             _ if playouts == 0 => Ok(Step::Crowded),
             _ => Ok(Step::Progress(playouts)),
         }
+    }
+
+    /// Tells the others what was done since the last time.
+    pub fn report(&mut self, shared: &Shared<'_, '_>) {
+        shared.add(&std::mem::replace(&mut self.counts, Counts::ZERO));
     }
 
     /// Fills the evaluator's batch. Events in its order stand first in `self.events`.
@@ -196,10 +200,13 @@ impl Playouts {
     }
 
     fn cancel_all(&mut self, search: &Search<'_>) {
-        self.events.iter_mut().for_each(|event| search.cancel(event));
+        for event in &mut self.events {
+            self.counts.playouts -= 1;
+            self.counts.depth_sum -= event.plies() as u64 + 1;
+            search.cancel(event);
+        }
         self.spare.append(&mut self.events);
         self.cancel_collisions(search);
-        self.counts = Counts::ZERO;
     }
 }
 
