@@ -8,8 +8,9 @@ use super::leaf::Rules;
 use super::limits::Go;
 use super::memory::{self, Memory};
 use super::pipeline::Queues;
+use super::playouts;
 use super::report::{Done, Observer, Statistics};
-use super::settings::Settings;
+use super::settings::{CacheSize, Settings};
 use super::shared::Shared;
 use super::snapshot::Snapshot;
 use super::timing::{MoveTime, TimeManager};
@@ -30,6 +31,9 @@ use std::time::{Duration, Instant};
 const QUEUES: usize = 8 << 20;
 /// A tree of less is of no use, whatever the limit.
 const LEAST_TREE: usize = 1 << 20;
+
+/// The cache gets at most one part in so many of what tree and cache may take together.
+const CACHE_SHARE: usize = 4;
 
 /// What the tree's memory is made from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,7 +69,7 @@ pub struct Searcher {
     tablebases: Option<Arc<Tablebases>>,
     /// Where they were looked for.
     tablebase_paths: String,
-    /// Bytes that the process had, apart from a tree, when the evaluator was made.
+    /// Bytes that the process had, apart from tree and cache, when the evaluator was made.
     beside_the_tree: usize,
     /// What the next search says first: which backend runs, and why not another.
     notes: Vec<String>,
@@ -122,13 +126,24 @@ impl Searcher {
         }
     }
 
-    /// The tree gets `Hash`, unless `RamLimitMb` leaves less beside everything else.
-    fn tree_size(&self) -> TreeSize {
-        let Settings { hash_mb, ram_limit_mb, search_graph, .. } = self.settings;
-        let most = match ram_limit_mb {
+    /// What `RamLimitMb` leaves to tree and cache.
+    fn memory_left(&self) -> usize {
+        match self.settings.ram_limit_mb {
             0 => usize::MAX,
-            limit => (limit << 20).saturating_sub(self.beside_the_tree).max(LEAST_TREE),
-        };
+            limit => (limit << 20).saturating_sub(self.beside_the_tree),
+        }
+    }
+
+    /// The cache gets what `NNCacheMb` says, and at most a share of what is left.
+    fn cache_size(&self) -> CacheSize {
+        let CacheSize { entries, mb } = self.settings.cache;
+        CacheSize { entries, mb: mb.min((self.memory_left() / CACHE_SHARE) >> 20) }
+    }
+
+    /// The tree gets `Hash`, unless less is left.
+    fn tree_size(&self) -> TreeSize {
+        let Settings { hash_mb, search_graph, .. } = self.settings;
+        let most = self.memory_left().saturating_sub(self.cache_size().mb << 20).max(LEAST_TREE);
         TreeSize { bytes: (hash_mb << 20).min(most), graph: search_graph }
     }
 
@@ -172,9 +187,10 @@ impl Searcher {
     }
 
     fn prepare(&mut self, search: &mut Search<'_>) -> Result<(), String> {
+        let cache = self.cache_size();
         if let Some(evaluator) = self.evaluator.as_mut().filter(|e| *e.settings() == self.settings.evaluator) {
             // Without a cache there is a search all the same.
-            self.notes.extend(evaluator.set_cache(self.settings.cache).err());
+            self.notes.extend(evaluator.set_cache(cache).err());
             return Ok(());
         }
         // The old one goes first: a small device has no room for two.
@@ -183,12 +199,31 @@ impl Searcher {
         self.root = None;
         let (mut evaluator, notes) = Evaluator::new(&self.settings.evaluator)?;
         self.notes.extend(notes);
-        // The tree is empty: hardly a page of it has been touched.
-        let cache = self.settings.cache.mb << 20;
-        self.beside_the_tree = memory::resident_bytes().map_or(0, |bytes| bytes + cache + QUEUES);
-        self.notes.extend(evaluator.set_cache(self.settings.cache).err());
+        let said = self.weigh(&evaluator);
+        self.notes.extend(said);
+        self.notes.extend(evaluator.set_cache(self.cache_size()).err());
         self.evaluator = Some(evaluator);
         Ok(())
+    }
+
+    /// Measures what the process takes beside tree and cache. A backend takes most of its memory with its first batch, so
+    /// each thread's batch is run once; the line that a backend says meanwhile comes back.
+    fn weigh(&mut self, evaluator: &Evaluator) -> Option<String> {
+        let (position, mut moves) = (History::startpos(), MoveList::new());
+        position.legal_moves(&mut moves);
+        let (size, workers) = (playouts::batch_size(&self.settings, evaluator), self.settings.workers);
+        let mut batches: Vec<_> = (0..workers.all.max(workers.eval).max(1)).map(|_| evaluator.batch()).collect();
+        let mut note = None;
+        for batch in &mut batches {
+            for _ in 0..size {
+                batch.push(&position, &moves);
+            }
+            // What fails here fails in the search too, which says so.
+            note = evaluator.run(batch).ok().flatten().or(note);
+        }
+        // The tree is empty: hardly a page of it has been touched.
+        self.beside_the_tree = memory::resident_bytes().map_or(0, |bytes| bytes + QUEUES);
+        note
     }
 
     fn go(&mut self, go: &Go, mut observer: Box<dyn Observer>, since: Instant, search: &mut Search<'_>) {

@@ -1,5 +1,7 @@
 //! What several test programs need.
 
+#![allow(dead_code, reason = "each test file uses its own part")]
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

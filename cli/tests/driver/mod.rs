@@ -37,6 +37,11 @@ impl Engine {
         Self { process, lines, heard: Vec::new() }
     }
 
+    /// The process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Sends a line.
     pub fn say(&mut self, line: &str) {
         self.say_bytes(format!("{line}\n").as_bytes());
@@ -110,6 +115,11 @@ impl Drop for Engine {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Says something to a person, past the test runner, which keeps `eprintln!` to itself where a test passes.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// The binary.

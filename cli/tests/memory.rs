@@ -1,0 +1,128 @@
+//! `RamLimitMb` bounds the whole process, and a search goes on at the bound.
+#![cfg(target_os = "linux")]
+
+mod common;
+mod driver;
+
+use driver::{Engine, PATIENCE};
+use std::time::{Duration, Instant};
+
+/// A figure of the process's memory in KiB, by its name in `/proc`.
+fn kib(engine: &Engine, name: &str) -> u64 {
+    let path = format!("/proc/{}/status", engine.id());
+    let status = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    let figure = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+    figure.unwrap_or_else(|| panic!("{name} in {path}"))
+}
+
+/// What an info line says under this name.
+fn number(line: &str, name: &str) -> Option<u64> {
+    line.split(' ').skip_while(|word| *word != name).nth(1)?.parse().ok()
+}
+
+/// Searches until the tree has been full and `more` playouts have gone on from there. Gives back the nodes then.
+fn fill(engine: &mut Engine, more: u64) -> u64 {
+    let deadline = Instant::now() + 2 * PATIENCE;
+    let (mut full_at, mut last, mut fullest) = (None, 0, 0);
+    loop {
+        assert!(Instant::now() < deadline, "the tree is not full after {last} nodes");
+        let lines = engine.until("info depth");
+        let Some(line) = lines.last() else { continue };
+        let (nodes, hashfull) = (number(line, "nodes").unwrap_or(0), number(line, "hashfull").unwrap_or(0));
+        assert!(nodes >= last, "nodes fell from {last} to {nodes}");
+        last = nodes;
+        // Nothing but folding makes a tree smaller.
+        if hashfull < fullest {
+            full_at.get_or_insert(nodes);
+        }
+        fullest = fullest.max(hashfull);
+        if full_at.is_some_and(|from| nodes >= from + more) {
+            return nodes;
+        }
+    }
+}
+
+/// Fills a tree under a limit of `mb` MiB, and looks at the memory, the search and the answer to `stop`.
+fn stays_below(mb: u64, options: &[(&str, String)], more: u64) {
+    let mut engine = Engine::with(&[]);
+    engine.say(&format!("setoption name RamLimitMb value {mb}"));
+    for (name, value) in options {
+        engine.say(&format!("setoption name {name} value {value}"));
+    }
+    engine.ask("isready", "readyok");
+    engine.say("position startpos");
+    engine.say("go infinite");
+    let nodes = fill(&mut engine, more);
+    let (peak, limit) = (kib(&engine, "VmHWM"), mb * 1024);
+    let begun = Instant::now();
+    engine.ask("stop", "bestmove");
+    let waited = begun.elapsed();
+    driver::say(&format!("RamLimitMb {mb} {options:?}: {nodes} nodes, {peak} KiB at most, stop in {waited:.1?}"));
+    assert!(peak <= limit, "{peak} KiB of {limit} with {options:?}");
+    assert!(waited < PATIENCE / 10, "stop took {waited:?}");
+}
+
+fn options<const N: usize>(pairs: [(&'static str, &str); N]) -> Vec<(&'static str, String)> {
+    pairs.map(|(name, value)| (name, value.to_string())).to_vec()
+}
+
+#[test]
+fn a_tree_without_a_network() {
+    for cache in ["0", "64"] {
+        stays_below(64, &options([("Backend", "random"), ("NNCacheMb", cache)]), 20_000);
+    }
+}
+
+/// Little more than the process takes for itself: there is a search all the same.
+#[test]
+#[ignore = "takes minutes"]
+fn the_default_network_in_32_mb() {
+    for cache in ["0", "64"] {
+        stays_below(32, &options([("Backend", "host"), ("NNCacheMb", cache)]), 500);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn networks_and_limits() {
+    let mut networks = vec!["small".to_string()];
+    if let Some(shared) = common::shared() {
+        networks.push(shared.join("nets/maia-1100.pb.gz").display().to_string());
+    }
+    for weights in networks {
+        for cache in ["0", "64"] {
+            for limit in [64, 200] {
+                let network = [("Backend", "host".to_string()), ("WeightsFile", weights.clone())];
+                let memory = [("NNCacheMb", cache.to_string()), ("Hash", "24".to_string())];
+                stays_below(limit, &[network, memory].concat(), 1000);
+            }
+        }
+    }
+    for cache in ["0", "64"] {
+        stays_below(200, &options([("Backend", "random"), ("NNCacheMb", cache)]), 200_000);
+    }
+}
+
+/// A pause to fold a full tree, and the answer to `stop`: alone on its cores only.
+#[test]
+#[ignore = "measures time"]
+fn stop_is_answered_at_once() {
+    for backend in ["random", "host"] {
+        let mut engine = Engine::with(&["--hash=1", &format!("--backend={backend}")]);
+        engine.ask("isready", "readyok");
+        engine.say("position startpos");
+        let mut waits = Vec::new();
+        for round in 0..100 {
+            engine.say("go infinite");
+            std::thread::sleep(Duration::from_millis(20 + 7 * round % 100));
+            let begun = Instant::now();
+            engine.ask("stop", "bestmove");
+            waits.push(begun.elapsed());
+        }
+        waits.sort_unstable();
+        let (median, worst) = (waits[waits.len() / 2], waits[waits.len() - 1]);
+        driver::say(&format!("{backend}: stop answered in {median:.1?} (median), {worst:.1?} (worst of 100)"));
+        assert!(worst < Duration::from_millis(100), "{worst:?}");
+    }
+}
