@@ -244,6 +244,23 @@ fn what_is_measured_and_estimated_shows() {
     assert!(list[3]["used_ms"].is_null());
 }
 
+/// Games of the engine itself, as `fixtures/time/record.py` wrote them.
+#[test]
+fn recorded_games_are_replayed() {
+    for name in ["host", "opencl", "constant"] {
+        let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../fixtures/time/game-{name}.jsonl"));
+        let moves = std::fs::read_to_string(&file).expect("a recorded game").lines().count();
+        let list = explain("smooth", 200, &[format!("--history={}", file.display())]);
+        let rows = list.as_array().unwrap();
+        assert_eq!(rows.len(), moves, "{name}");
+        for row in rows {
+            let number = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("{name} in {row}"));
+            assert!(number("limit_ms") > 0.0 && number("limit_ms") <= number("deadline_ms"), "{row}");
+            assert!(row["learnt"]["nps"].as_f64().is_some_and(|nps| nps > 0.0), "{row}");
+        }
+    }
+}
+
 #[test]
 fn a_person_reads_the_same_numbers() {
     let args = ["time", "--base=60000", "--move-overhead=0"];

@@ -65,6 +65,7 @@ fn smooth(parameters: &List) -> Result<SmoothParams, SubOptionError> {
                 ("min-move-budget", &mut params.min_move_budget),
                 ("reserve", &mut params.reserve),
                 ("max-extension", &mut params.max_extension),
+                ("pace-rate", &mut params.pace_rate),
                 ("value-drop", &mut params.unrest.value_drop),
                 ("settle-time", &mut params.unrest.settle_time),
             ];
@@ -89,7 +90,7 @@ fn estimator(which: &str, item: &Item, chosen: &mut MovesLeft) -> Result<(), Sub
         }
         "network" => {
             let network = chosen.network.insert(MleNetwork::default());
-            set_all(item, |inner| set(inner, [("least", &mut network.least)], ""))
+            set_all(item, |inner| set(inner, [("least", &mut network.least), ("most", &mut network.most)], ""))
         }
         _ => Err(refuse(item, "one of mle-legacy, mle-pieces, mle-network", quoted(&item.name))),
     }
@@ -194,8 +195,8 @@ mod tests {
     fn every_parameter_arrives_where_it_belongs() {
         let text = "smooth(init-tree-reuse=.1,max-tree-reuse=.2,tree-reuse-update-rate=3,init-nps=4,nps-update-rate=5,\
                     init-timeuse=.6,min-timeuse=.5,timeuse-update-rate=8,max-move-budget=.9,min-move-budget=.25,\
-                    reserve=.3,max-extension=4,value-drop=.35,settle-time=.45,\
-                    mle-legacy(midpoint=11,steepness=12),mle-pieces(full=40,bare=20),mle-network(least=6))";
+                    reserve=.3,max-extension=4,pace-rate=.2,value-drop=.35,settle-time=.45,\
+                    mle-legacy(midpoint=11,steepness=12),mle-pieces(full=40,bare=20),mle-network(least=6,most=3))";
         let expected = SmoothParams {
             init_tree_reuse: 0.1,
             max_tree_reuse: 0.2,
@@ -207,13 +208,14 @@ mod tests {
             timeuse_update_rate: 8.0,
             max_move_budget: 0.9,
             moves_left: MovesLeft {
-                network: Some(MleNetwork { least: 6.0 }),
+                network: Some(MleNetwork { least: 6.0, most: 3.0 }),
                 pieces: Some(MlePieces { full: 40.0, bare: 20.0 }),
                 legacy: MleLegacy { midpoint: 11.0, steepness: 12.0 },
             },
             min_move_budget: 0.25,
             reserve: 0.3,
             max_extension: 4.0,
+            pace_rate: 0.2,
             unrest: UnrestParams { value_drop: 0.35, settle_time: 0.45 },
         };
         assert_eq!(smooth(text), expected);
@@ -239,7 +241,7 @@ mod tests {
         let pieces = smooth("smooth(mle-pieces)").moves_left;
         assert_eq!((pieces.network, pieces.pieces), (None, Some(MlePieces::default())));
         let network = smooth("smooth(mle-network(least=5))").moves_left;
-        assert_eq!((network.network, network.pieces), (Some(MleNetwork { least: 5.0 }), None));
+        assert_eq!((network.network, network.pieces), (Some(MleNetwork { least: 5.0, ..MleNetwork::default() }), None));
         assert_eq!(smooth("smooth(mle-legacy)").moves_left, MovesLeft::by_number(MleLegacy::default()));
     }
 

@@ -341,7 +341,7 @@ mod tests {
             (
                 "TimeManager",
                 "smooth(x)",
-                "TimeManager: at offset 7: expected one of init-tree-reuse, max-tree-reuse, tree-reuse-update-rate, init-nps, nps-update-rate, init-timeuse, min-timeuse, timeuse-update-rate, max-move-budget, min-move-budget, reserve, max-extension, value-drop, settle-time, mle-legacy, mle-pieces, mle-network, got \"x\"",
+                "TimeManager: at offset 7: expected one of init-tree-reuse, max-tree-reuse, tree-reuse-update-rate, init-nps, nps-update-rate, init-timeuse, min-timeuse, timeuse-update-rate, max-move-budget, min-move-budget, reserve, max-extension, pace-rate, value-drop, settle-time, mle-legacy, mle-pieces, mle-network, got \"x\"",
             ),
         ] {
             let error = typed.set(table::by_name(name).unwrap(), name, value).unwrap_err();

@@ -82,9 +82,9 @@ impl Game<'_> {
             moves_to_go: mv.movestogo,
             ply,
             overhead_ms: self.overhead_ms,
-            stall_ms: 0.0,
             pieces: mv.pieces,
             network_plies: mv.network_plies,
+            ..Clock::default()
         };
         let numbers = self.manager.on_move_start(&clock, mv.reused).numbers;
         Explained { manager: self.name, ply, numbers, played: None }

@@ -3,12 +3,14 @@
 use super::{Hints, Progress, Reason, Stopper};
 use crate::time::Budget;
 
-/// Stops when the time is used, but lets one playout happen. An unsettled search may go on for an extension.
+/// Stops when the time is used, but lets one playout happen, or in a hurry none where the reused tree has an answer. An
+/// unsettled search may go on for an extension.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeLimit {
     ms: f64,
     extension_ms: f64,
     floor_ms: f64,
+    in_hurry: bool,
 }
 
 /// How long an answer waits for the first playout of a move when its time is used. A reused tree has an answer ready,
@@ -18,7 +20,7 @@ const PATIENCE_MS: f64 = 100.0;
 impl TimeLimit {
     /// Stop `ms` milliseconds after the move's clock started. A budget comes with its overhead already taken off.
     pub fn new(ms: f64) -> Self {
-        Self { ms: ms.max(0.0), extension_ms: 0.0, floor_ms: 0.0 }
+        Self { ms: ms.max(0.0), extension_ms: 0.0, floor_ms: 0.0, in_hurry: false }
     }
 
     /// What a time manager gives a move.
@@ -26,6 +28,7 @@ impl TimeLimit {
         Self {
             extension_ms: budget.extension_ms.max(0.0),
             floor_ms: budget.floor_ms.max(0.0),
+            in_hurry: budget.in_hurry,
             ..Self::new(budget.limit_ms)
         }
     }
@@ -39,7 +42,8 @@ impl TimeLimit {
     pub fn earlier(self, other: Self) -> Self {
         let ms = self.ms.min(other.ms);
         let last = (self.ms + self.extension_ms).min(other.ms + other.extension_ms);
-        Self { ms, extension_ms: last - ms, floor_ms: self.floor_ms.min(other.floor_ms) }
+        let floor_ms = self.floor_ms.min(other.floor_ms);
+        Self { ms, extension_ms: last - ms, floor_ms, in_hurry: self.in_hurry || other.in_hurry }
     }
 
     /// Milliseconds after the move's clock started.
@@ -60,7 +64,8 @@ impl Stopper for TimeLimit {
         hints.at_most_ms(left);
         hints.floor_ms = hints.floor_ms.max(self.floor_ms);
         let answered = progress.playouts > 0 || left <= -PATIENCE_MS;
-        (left <= 0.0 && answered).then_some(Reason::Time)
+        let is_over = left <= 0.0 && answered || self.in_hurry && progress.playouts == 0;
+        is_over.then_some(Reason::Time)
     }
 }
 
@@ -88,6 +93,15 @@ mod tests {
         assert!(stops(TimeLimit::new(0.0), 5.0, 1));
         // Unless none comes and the reused tree can answer.
         assert!(stops(TimeLimit::new(0.0), 100.0, 0));
+    }
+
+    #[test]
+    fn in_a_hurry_the_reused_tree_answers_at_once() {
+        let in_hurry = TimeLimit::of(&Budget { limit_ms: 0.5, in_hurry: true, ..Budget::default() });
+        assert!(stops(in_hurry, 0.0, 0));
+        // Without one it is a search like any other.
+        assert!(!stops(in_hurry, 0.1, 1));
+        assert!(stops(in_hurry, 0.6, 1));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How late moves are, measured: what the GUI's clock charges beyond our own time, and by how much a search ends after
 //! its limit.
 
-use super::sane_ms;
+use super::{Clock, sane_ms};
 
 /// The worst that was seen, which fades as moves go by without it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,17 +18,44 @@ impl Worst {
     }
 }
 
+/// The mean of some of the last moves, which begins at 0 and takes a few moves to believe in anything else.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Mean {
+    ms: f64,
+    /// Weight of all that was seen.
+    weight: f64,
+}
+
+/// Weight of the 0 that a mean begins with, in moves.
+const DOUBT: f64 = 5.0;
+
+impl Mean {
+    fn see(&mut self, ms: f64) {
+        self.weight = self.weight * FADES_TO + 1.0;
+        self.ms += (ms - self.ms) / (self.weight + DOUBT);
+    }
+}
+
 /// An evaluator may stall that long even if it never has: a driver that waits, a frequency that drops, a full disk.
 pub const STALL_MS: f64 = 300.0;
 
 /// A clock that lost more than this since our answer was not running for us: the game was paused or set up anew.
 const LONGEST_LAG_MS: f64 = 10_000.0;
 
+/// Moves beyond the expected end of the game whose cost is kept.
+const SPARE_MOVES: f64 = 100.0;
+/// The part of the game's time that may be kept for that and for the overhead.
+const MOST_SPARED: f64 = 0.05;
+
 /// What was measured in one game.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Latency {
     lag: Worst,
     late: Worst,
+    mean_lag: Mean,
+    mean_late: Mean,
+    /// The most that the clock ever showed.
+    most_ms: f64,
     /// What the clock should show when the opponent has answered, before the lag.
     expected_ms: Option<f64>,
 }
@@ -50,6 +77,18 @@ impl Latency {
         sane_ms(configured_ms).max(self.lag.ms)
     }
 
+    /// What a move costs beside its budget, in the mean: lag, and the end of the last batch.
+    pub fn move_cost_ms(&self) -> f64 {
+        self.mean_lag.ms + self.mean_late.ms
+    }
+
+    /// Time to keep for a game that lasts longer than expected.
+    pub fn spare_ms(&self, increment_ms: f64, overhead_ms: f64) -> f64 {
+        let net = (self.move_cost_ms() - sane_ms(increment_ms)).max(0.0);
+        let most = self.most_ms * MOST_SPARED - 2.0 * sane_ms(overhead_ms);
+        (net * SPARE_MOVES).min(most).max(0.0)
+    }
+
     /// How much longer than its limit a move may last.
     pub fn stall_ms(&self) -> f64 {
         STALL_MS.max(self.late.ms)
@@ -58,19 +97,26 @@ impl Latency {
     /// A move starts, with `base_ms` on the clock.
     ///
     /// A clock that shows more than expected (a new time control, a GUI that forgives lag) says nothing.
-    pub fn on_move_start(&mut self, base_ms: f64) {
+    pub fn on_move_start(&mut self, base_ms: f64, overhead_ms: f64) {
+        self.most_ms = self.most_ms.max(sane_ms(base_ms));
         let Some(expected) = self.expected_ms.take() else { return };
         let lag = expected - sane_ms(base_ms);
         if (0.0..LONGEST_LAG_MS).contains(&lag) {
             self.lag.see(lag);
+            self.mean_lag.see(lag.min(2.0 * sane_ms(overhead_ms)));
         }
     }
 
-    /// The move that began with `base_ms` is played after `used_ms`, of which `late_ms` were after its limit; the clock
-    /// then grows by `increment_ms`.
-    pub fn on_move_end(&mut self, base_ms: f64, increment_ms: f64, used_ms: f64, late_ms: f64) {
-        self.late.see(sane_ms(late_ms));
-        self.expected_ms = Some(sane_ms(base_ms) - sane_ms(used_ms) + sane_ms(increment_ms));
+    /// The move that began with `clock` is played after `used_ms`, of which `late_ms` were after its limit.
+    pub fn on_move_end(&mut self, clock: &Clock, used_ms: f64, late_ms: f64) {
+        let late_ms = sane_ms(late_ms);
+        self.late.see(late_ms);
+        // A search that ended early was not late. One that was late by more than that had no long batch but a stall, and
+        // these are rare.
+        if late_ms > 0.0 {
+            self.mean_late.see(late_ms.min(sane_ms(clock.overhead_ms) / 2.0));
+        }
+        self.expected_ms = Some(sane_ms(clock.base_ms) - sane_ms(used_ms) + sane_ms(clock.increment_ms));
     }
 }
 
@@ -78,18 +124,26 @@ impl Latency {
 mod tests {
     use super::*;
 
+    fn clock(base_ms: f64, increment_ms: f64) -> Clock {
+        Clock { base_ms, increment_ms, overhead_ms: 50.0, ..Clock::default() }
+    }
+
+    /// A move that took `used_ms`, and after it a clock that shows `shown_ms`.
+    fn play(latency: &mut Latency, used_ms: f64, late_ms: f64, shown_ms: f64) {
+        latency.on_move_start(60_000.0, 50.0);
+        latency.on_move_end(&clock(60_000.0, 1000.0), used_ms, late_ms);
+        latency.on_move_start(shown_ms, 50.0);
+    }
+
     #[test]
     fn lag_is_what_the_clock_lost_beside_our_own_time() {
         let mut latency = Latency::default();
-        latency.on_move_start(60_000.0);
-        latency.on_move_end(60_000.0, 1000.0, 2000.0, 0.0);
-        latency.on_move_start(58_930.0);
+        play(&mut latency, 2000.0, 0.0, 58_930.0);
         assert_eq!(latency.lag_ms(), 70.0);
         assert_eq!((latency.overhead_ms(50.0), latency.overhead_ms(200.0)), (70.0, 200.0));
         // A better move makes the worst one fade, by half after ten.
         for _ in 0..10 {
-            latency.on_move_end(60_000.0, 0.0, 1000.0, 0.0);
-            latency.on_move_start(59_000.0);
+            play(&mut latency, 2000.0, 0.0, 59_000.0);
         }
         assert!((latency.lag_ms() - 35.0).abs() < 0.1, "{}", latency.lag_ms());
     }
@@ -98,8 +152,7 @@ mod tests {
     fn a_clock_that_was_set_says_nothing() {
         for shown in [100_000.0, 20_000.0, f64::NAN] {
             let mut latency = Latency::default();
-            latency.on_move_end(60_000.0, 0.0, 1000.0, 0.0);
-            latency.on_move_start(shown);
+            play(&mut latency, 2000.0, 0.0, shown);
             assert_eq!(latency.lag_ms(), 0.0, "{shown}");
         }
     }
@@ -108,9 +161,41 @@ mod tests {
     fn a_search_that_ends_late_needs_more_room() {
         let mut latency = Latency::default();
         assert_eq!(latency.stall_ms(), STALL_MS);
-        latency.on_move_end(60_000.0, 0.0, 5000.0, 800.0);
+        play(&mut latency, 5000.0, 800.0, 56_000.0);
         assert_eq!((latency.stall_ms(), latency.late_ms()), (800.0, 800.0));
-        latency.on_move_end(55_000.0, 0.0, 5000.0, f64::NAN);
+        play(&mut latency, 5000.0, f64::NAN, 56_000.0);
         assert_eq!(latency.stall_ms(), 800.0 * FADES_TO);
+    }
+
+    #[test]
+    fn what_a_move_costs_is_believed_slowly() {
+        let mut latency = Latency::default();
+        play(&mut latency, 2000.0, 6.0, 59_000.0 - 12.0);
+        assert_eq!(latency.move_cost_ms(), 18.0 / (1.0 + DOUBT));
+        for _ in 0..100 {
+            play(&mut latency, 2000.0, 6.0, 59_000.0 - 12.0);
+        }
+        assert!((latency.move_cost_ms() - 18.0).abs() < 0.1, "{}", latency.move_cost_ms());
+        // One stall and one lag of seconds are no rule: they count as a batch and as two overheads.
+        let before = latency.move_cost_ms();
+        play(&mut latency, 2000.0, 300.0, 57_000.0);
+        assert!(latency.move_cost_ms() - before < (25.0 + 100.0) / DOUBT);
+    }
+
+    #[test]
+    fn a_longer_game_must_be_paid_for() {
+        let mut latency = Latency::default();
+        for _ in 0..100 {
+            play(&mut latency, 2000.0, 6.0, 59_000.0 - 12.0);
+        }
+        let spare = |increment_ms| latency.spare_ms(increment_ms, 50.0);
+        assert!((spare(0.0) / (100.0 * 18.0) - 1.0).abs() < 0.01, "{}", spare(0.0));
+        assert!((spare(10.0) / (100.0 * 8.0) - 1.0).abs() < 0.01, "{}", spare(10.0));
+        assert_eq!(spare(1000.0), 0.0);
+        // But not with more than a part of the game's time.
+        let mut quick = Latency { most_ms: 1000.0, ..latency };
+        assert_eq!((quick.spare_ms(0.0, 10.0), quick.spare_ms(0.0, 50.0)), (30.0, 0.0));
+        quick.on_move_start(4000.0, 50.0);
+        assert_eq!(quick.spare_ms(0.0, 50.0), 100.0);
     }
 }

@@ -84,8 +84,10 @@ pub struct Budget {
     pub limit_ms: f64,
     /// How much later to stop while the search is unsettled ([`Manager::on_leader`]).
     pub extension_ms: f64,
-    /// Before this, only a move that is known to be the best ends a search.
+    /// Before this, only a move that is known to be the best ends a search. 0 in a hurry.
     pub floor_ms: f64,
+    /// There is no time to wait for a playout, if the tree has an answer.
+    pub in_hurry: bool,
     /// Every number on the way, by name.
     pub numbers: Numbers,
 }
@@ -136,21 +138,30 @@ impl Manager {
 
     /// A move starts, with `reused_nodes` in its tree. Learns from the clock and the tree what the last move came to.
     ///
-    /// `clock.overhead_ms` is what the user has set; a measured lag that is more replaces it. `clock.stall_ms` is
-    /// measured here and need not be set; a larger one counts.
+    /// `clock.overhead_ms` is what the user has set; a measured lag that is more replaces it. `clock.stall_ms`,
+    /// `clock.move_cost_ms` and `clock.spare_ms` are measured here and need not be set; larger ones count.
     pub fn on_move_start(&mut self, clock: &Clock, reused_nodes: u64) -> Budget {
-        self.latency.on_move_start(clock.base_ms);
+        self.latency.on_move_start(clock.base_ms, clock.overhead_ms);
+        let overhead_ms = self.latency.overhead_ms(clock.overhead_ms);
         let clock = &Clock {
-            overhead_ms: self.latency.overhead_ms(clock.overhead_ms),
+            overhead_ms,
             stall_ms: self.latency.stall_ms().max(clock.stall_ms),
+            move_cost_ms: self.latency.move_cost_ms().max(clock.move_cost_ms),
+            spare_ms: self.latency.spare_ms(clock.increment_ms, overhead_ms).max(clock.spare_ms),
             ..*clock
         };
         let mut budget = self.ask(clock, reused_nodes);
         let least_ms = sane_ms(clock.base_ms) * LAST_RESORT;
+        budget.in_hurry = clock.unspared_ms() == 0.0;
+        if budget.in_hurry {
+            budget.floor_ms = 0.0;
+        }
         budget.limit_ms = budget.budget_ms.max(least_ms).min(clock.deadline_ms());
         budget.numbers.add(&[
             ("lag_ms", self.latency.lag_ms()),
             ("late_ms", self.latency.late_ms()),
+            ("move_cost_ms", clock.move_cost_ms),
+            ("spare_ms", clock.spare_ms),
             ("overhead_ms", clock.overhead_ms),
             ("stall_ms", clock.stall_ms),
             ("deadline_ms", clock.deadline_ms()),
@@ -216,7 +227,7 @@ impl Manager {
             Kind::Legacy(legacy) => legacy.on_move_end(used_ms),
             Kind::AlphaZero(_) | Kind::Simple(_) => {}
         }
-        self.latency.on_move_end(clock.base_ms, clock.increment_ms, used_ms, used_ms - limit_ms);
+        self.latency.on_move_end(&clock, used_ms, used_ms - limit_ms);
     }
 }
 

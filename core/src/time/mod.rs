@@ -34,6 +34,8 @@ pub use simple::{Simple, SimpleParams};
 pub use smooth::{Smooth, SmoothBudget, SmoothParams};
 pub use unrest::Leader;
 
+use latency::STALL_MS;
+
 /// The clock and the board as they stand when the engine begins to think. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Clock {
@@ -51,6 +53,10 @@ pub struct Clock {
     /// Time by which a move may last longer than it should: a batch that must be waited for, an evaluator that stalls.
     /// Only the last moments of a clock are kept from a budget for it, see [`Clock::deadline_ms`].
     pub stall_ms: f64,
+    /// Time that every move costs beside its budget, as measured: the lag, and the end of the last batch.
+    pub move_cost_ms: f64,
+    /// Time that is kept so that the game can go on beyond its expected end.
+    pub spare_ms: f64,
     /// Pieces on the board, kings and pawns among them, if known.
     pub pieces: Option<u32>,
     /// Half moves until the end of the game, as the network's moves-left head expects them, if known.
@@ -69,6 +75,8 @@ fn sane_ms(ms: f64) -> f64 {
 const DARE: f64 = 0.1;
 /// Part of the clock that a move may use even where the overhead exceeds the clock.
 const LAST_RESORT: f64 = 0.001;
+/// A smaller overhead counts as this one where the last moments of a clock are shared out.
+const LEAST_OVERHEAD_MS: f64 = 10.0;
 
 impl Clock {
     /// Time left after the overhead: what a budget may be made of. Never negative, always finite.
@@ -76,13 +84,33 @@ impl Clock {
         (sane_ms(self.base_ms) - sane_ms(self.overhead_ms)).max(0.0)
     }
 
-    /// The latest moment to stop. A move that ends here and stalls for `stall_ms` is still in time. A clock that can't
-    /// afford a stall gives a tenth of what is left, since stalls are rare; and a thousandth where even the overhead is
-    /// more than all of it, for the overhead is a guess. 0 only for a clock at 0.
+    /// Time left after the overhead and what is kept for a long game.
+    pub(crate) fn unspared_ms(&self) -> f64 {
+        (self.available_ms() - sane_ms(self.spare_ms)).max(0.0)
+    }
+
+    /// What a move adds to the clock, less what it costs beside its budget; may be negative.
+    pub(crate) fn net_increment_ms(&self) -> f64 {
+        sane_ms(self.increment_ms) - sane_ms(self.move_cost_ms)
+    }
+
+    /// The latest moment to stop. The last batch may take half of the overhead. Then
+    /// * a move that ends here, stalls for `stall_ms` and meets a lag of twice the overhead is still in time;
+    /// * a clock too short for that, but not for a stall alone, gives no more than the other half of the overhead: so it
+    ///   survives the stall and whatever lag it holds beside;
+    /// * a clock that no longer survives a stall gives a tenth of what is left.
+    ///
+    /// A thousandth of the clock is always given, for the overhead is a guess; 0 only where the clock is.
     pub fn deadline_ms(&self) -> f64 {
-        let available = self.available_ms();
-        let safe = available - sane_ms(self.stall_ms);
-        safe.max(available * DARE).max(sane_ms(self.base_ms) * LAST_RESORT)
+        let base = sane_ms(self.base_ms);
+        let overhead = sane_ms(self.overhead_ms).max(LEAST_OVERHEAD_MS);
+        let stall = sane_ms(self.stall_ms);
+        let safe = base - stall - 2.5 * overhead;
+        let part = self.unspared_ms() * DARE;
+        // After a longer stall the next may still be an ordinary one.
+        let survives = base > stall.min(STALL_MS);
+        let daring = if survives { part.min(overhead / 2.0) } else { part };
+        safe.max(daring).max(base * LAST_RESORT)
     }
 
     /// Moves until the next time control or the end of the game, at least this one.
@@ -98,13 +126,28 @@ mod tests {
 
     #[test]
     fn the_deadline_leaves_room_for_a_stall() {
-        let deadline =
-            |base_ms, stall_ms| Clock { base_ms, stall_ms, overhead_ms: 50.0, ..Clock::default() }.deadline_ms();
-        assert_eq!(deadline(60_050.0, 300.0), 59_700.0);
+        let clock = |base_ms| Clock { base_ms, stall_ms: 300.0, overhead_ms: 50.0, ..Clock::default() };
+        let deadline = |base_ms| clock(base_ms).deadline_ms();
+        assert_eq!(deadline(60_000.0), 59_575.0);
         // Not while that would leave nothing to think with.
-        assert_eq!(deadline(250.0, 300.0), 20.0);
-        assert_eq!(deadline(40.0, 300.0), 0.04);
-        assert_eq!(deadline(0.0, 300.0), 0.0);
-        assert_eq!(deadline(f64::NAN, f64::NAN), 0.0);
+        assert_eq!((deadline(440.0), deadline(250.0), deadline(40.0)), (25.0, 20.0, 0.04));
+        assert_eq!((deadline(0.0), deadline(f64::NAN)), (0.0, 0.0));
+        let without = Clock { overhead_ms: 0.0, stall_ms: f64::NAN, ..clock(1000.0) };
+        assert_eq!(without.deadline_ms(), 975.0);
+    }
+
+    #[test]
+    fn who_has_more_than_overhead_lag_and_stall_survives_them() {
+        for overhead_ms in [10.0, 20.0, 50.0, 200.0] {
+            for lag_ms in [0.0, 0.3, 1.0, 2.0].map(|part| part * overhead_ms) {
+                for spare_ms in [1e-6, 1.0, 10.0, 100.0, 1000.0] {
+                    let base_ms = overhead_ms + lag_ms + 300.0 + spare_ms;
+                    let clock = Clock { base_ms, overhead_ms, stall_ms: 300.0, ..Clock::default() };
+                    let batch_ms = overhead_ms / 2.0;
+                    let left = base_ms - clock.deadline_ms() - batch_ms - 300.0 - lag_ms;
+                    assert!(left >= 0.0, "overhead {overhead_ms}, lag {lag_ms}, spare {spare_ms}: {left}");
+                }
+            }
+        }
     }
 }

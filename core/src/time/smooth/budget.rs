@@ -12,6 +12,8 @@ pub(super) struct Guesses {
     pub timeuse: f64,
     /// Part of the budgets that were given that was used.
     pub regular_timeuse: f64,
+    /// Factor for the budgets that are given.
+    pub pace: f64,
 }
 
 /// One way from time to a move's share of it: the seed document's formulas, in their order. Times are in milliseconds,
@@ -24,7 +26,7 @@ pub struct Share {
     pub moves_left: f64,
     /// Part of a budget that is used, as guessed so far.
     pub timeuse: f64,
-    /// Time for the rest of the game: base + moves left × increment.
+    /// Time for the rest of the game: base + moves left × increment, less what the moves cost where that counts.
     pub game_ms: f64,
     /// Time of an average move: game time ÷ moves left.
     pub avg_move_ms: f64,
@@ -44,7 +46,7 @@ pub struct Share {
 
 impl Share {
     fn new(base_ms: f64, increment_ms: f64, moves_left: f64, reused_nodes: f64, timeuse: f64, known: &Guesses) -> Self {
-        let game_ms = base_ms + moves_left * increment_ms;
+        let game_ms = (base_ms + moves_left * increment_ms).max(0.0);
         let avg_move_ms = game_ms / moves_left;
         let game_nodes = game_ms / 1000.0 * known.nps;
         let avg_new_nodes = game_nodes / moves_left;
@@ -87,13 +89,16 @@ pub struct SmoothBudget {
     pub budget_seed_ms: f64,
     /// Time that only unsettled searches may use: `reserve` × the clock less the overhead.
     pub reserve_ms: f64,
-    /// This move's share without the reserve, with the best estimate of the moves left.
+    /// This move's share without the reserve, with the best estimate of the moves left and what moves are measured to
+    /// cost.
     pub regular: Share,
+    /// Factor that makes up for moves which took less, or more, than an average move's time.
+    pub pace: f64,
     /// The most that this move may take: the cap, or the latest moment to stop if it comes first.
     pub ceiling_ms: f64,
     /// The least that it is given: `min-move-budget` × average move, within the ceiling.
     pub floor_ms: f64,
-    /// The budget: the regular share between floor and ceiling. 0 only where the clock is (or with the floor off); such
+    /// The budget: the regular share, at that pace, between floor and ceiling. 0 only where the clock is (or with the floor off); such
     /// a move is still played after a playout.
     pub budget_ms: f64,
     /// What an unsettled search may take beyond the budget, within the ceiling.
@@ -106,19 +111,21 @@ impl SmoothBudget {
         let increment_ms = sane_ms(clock.increment_ms);
         let reused_nodes = reused_nodes as f64;
         let cap_ms = params.max_move_budget * base_ms;
-        let share = |base_ms, moves_left, timeuse| {
+        let share = |base_ms, increment_ms, moves_left, timeuse| {
             Share::new(base_ms, increment_ms, clock.moves_left(moves_left), reused_nodes, timeuse, known)
         };
-        let seed = share(base_ms, params.moves_left.legacy.estimate(clock.ply), known.timeuse);
+        let seed = share(base_ms, increment_ms, params.moves_left.legacy.estimate(clock.ply), known.timeuse);
 
         let reserve_ms = params.reserve * base_ms;
-        let regular = share(base_ms - reserve_ms, params.moves_left.estimate(clock), known.regular_timeuse);
+        let regular_base_ms = (clock.unspared_ms() - reserve_ms).max(0.0);
+        let moves_left = params.moves_left.estimate(clock);
+        let regular = share(regular_base_ms, clock.net_increment_ms(), moves_left, known.regular_timeuse);
         let last_resort_ms = sane_ms(clock.base_ms) * LAST_RESORT;
         let ceiling_ms = cap_ms.min(clock.deadline_ms()).max(last_resort_ms);
         let has_floor = params.min_move_budget > 0.0;
         let least_ms = (params.min_move_budget * regular.avg_move_ms).max(last_resort_ms);
         let floor_ms = if has_floor { least_ms.min(ceiling_ms) } else { 0.0 };
-        let budget_ms = regular.uncapped_ms.min(ceiling_ms).max(floor_ms);
+        let budget_ms = (regular.uncapped_ms * known.pace).min(ceiling_ms).max(floor_ms);
         Self {
             increment_ms,
             nps: known.nps,
@@ -129,6 +136,7 @@ impl SmoothBudget {
             budget_seed_ms: seed.uncapped_ms.min(cap_ms),
             reserve_ms,
             regular,
+            pace: known.pace,
             ceiling_ms,
             floor_ms,
             budget_ms,
@@ -137,7 +145,7 @@ impl SmoothBudget {
     }
 
     /// Each number with its name, in the order of the computation. The seed's share comes under the plain names.
-    pub fn numbers(&self) -> [(&'static str, f64); 29] {
+    pub fn numbers(&self) -> [(&'static str, f64); 30] {
         let Self { seed, regular, .. } = self;
         [
             ("base_ms", seed.base_ms),
@@ -165,6 +173,7 @@ impl SmoothBudget {
             ("regular_avg_total_nodes", regular.avg_total_nodes),
             ("regular_target_new_nodes", regular.target_new_nodes),
             ("regular_uncapped_ms", regular.uncapped_ms),
+            ("pace", self.pace),
             ("ceiling_ms", self.ceiling_ms),
             ("floor_ms", self.floor_ms),
             ("budget_ms", self.budget_ms),

@@ -11,10 +11,11 @@
 //! * at least one move is left, this one;
 //! * "current nps" is the speed since the report before, so that the result does not depend on how often reports come.
 //!
-//! [`SmoothBudget::budget_seed_ms`] is what the text alone gives. Four things are added to it:
+//! [`SmoothBudget::budget_seed_ms`] is what the text alone gives. Five things are added to it:
 //! * a floor, so that a well reused tree does not cause an instant move;
 //! * a reserve, part of the clock that only a search that is [unsettled](super::unrest) may use;
 //! * moves left from the network or the pieces on the board, where they are known;
+//! * a pace, which makes up for searches that took less or more than their share, and what moves are measured to cost;
 //! * the latest moment to stop, so that an evaluator that stalls does not cost the game.
 
 mod budget;
@@ -60,6 +61,11 @@ struct Ended {
     moves: f64,
 }
 
+/// The pace never leaves a half to twice the plain one.
+const MOST_PACE: f64 = 2.0;
+/// A move that took longer counts as this many average ones: a reserve was used, or a search stalled.
+const MOST_AHEAD: f64 = 3.0;
+
 /// A search that is stuck must not drag the speed to 0: the budget divides by it.
 const SLOWEST_NPS: f64 = 1e-3;
 
@@ -85,6 +91,7 @@ impl Smooth {
             tree_reuse: params.init_tree_reuse,
             timeuse: params.init_timeuse,
             regular_timeuse: params.init_timeuse,
+            pace: 1.0,
         };
         Self { params, known, unrest: Unrest::default(), running: None, previous: None }
     }
@@ -110,9 +117,15 @@ impl Smooth {
     }
 
     /// All that is guessed so far, by name.
-    pub fn learnt(&self) -> [(&'static str, f64); 4] {
-        let Guesses { nps, tree_reuse, timeuse, regular_timeuse } = self.known;
-        [("nps", nps), ("tree_reuse", tree_reuse), ("timeuse", timeuse), ("regular_timeuse", regular_timeuse)]
+    pub fn learnt(&self) -> [(&'static str, f64); 5] {
+        let Guesses { nps, tree_reuse, timeuse, regular_timeuse, pace } = self.known;
+        [
+            ("nps", nps),
+            ("tree_reuse", tree_reuse),
+            ("timeuse", timeuse),
+            ("regular_timeuse", regular_timeuse),
+            ("pace", pace),
+        ]
     }
 
     /// The budget for a move that starts with `reused_nodes` in its tree. Learns nothing and starts nothing.
@@ -182,6 +195,11 @@ impl Smooth {
             // What came out of the reserve was no part of the budget.
             let used = if running.is_extended { 1.0 } else { used_ms / budget_ms };
             learn(&mut self.known.regular_timeuse, used, moves(regular.avg_move_ms));
+        }
+        if regular.avg_move_ms > 0.0 {
+            let behind = 1.0 - moves(regular.avg_move_ms).min(MOST_AHEAD);
+            let pace = self.known.pace * libm::exp2(params.pace_rate * behind);
+            self.known.pace = pace.clamp(1.0 / MOST_PACE, MOST_PACE);
         }
     }
 

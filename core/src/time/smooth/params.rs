@@ -4,7 +4,7 @@ use crate::time::range::{Range, check_all};
 use crate::time::unrest::UnrestParams;
 use crate::time::{MovesLeft, OutOfRange};
 
-/// The parameters, under their names in `--time-manager=smooth(…)`. The last five are not in the seed document.
+/// The parameters, under their names in `--time-manager=smooth(…)`. The last six are not in the seed document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SmoothParams {
     /// `init-tree-reuse`: first guess of the part of a tree that the next move starts with. In [0, 1).
@@ -35,6 +35,9 @@ pub struct SmoothParams {
     pub reserve: f64,
     /// `max-extension`: the most that such a search gets in addition, in budgets. At least 0.
     pub max_extension: f64,
+    /// `pace-rate`: how fast budgets are corrected for what moves took less, or more, than an average move's time: after
+    /// a move that took none of it by this factor to the power of two. 0 turns it off. In [0, 1].
+    pub pace_rate: f64,
     /// `value-drop` and `settle-time`: which searches are unsettled. At least 0.
     pub unrest: UnrestParams,
 }
@@ -52,9 +55,10 @@ impl Default for SmoothParams {
             timeuse_update_rate: 10.0,
             max_move_budget: 0.3,
             moves_left: MovesLeft::default(),
-            min_move_budget: 0.1,
+            min_move_budget: 0.2,
             reserve: 0.1,
-            max_extension: 2.0,
+            max_extension: 1.0,
+            pace_rate: 0.2,
             unrest: UnrestParams { value_drop: 0.1, settle_time: 0.25 },
         }
     }
@@ -79,6 +83,7 @@ impl SmoothParams {
             ("min-move-budget", self.min_move_budget, Range::NotNegative),
             ("reserve", self.reserve, Range::Fraction),
             ("max-extension", self.max_extension, Range::NotNegative),
+            ("pace-rate", self.pace_rate, Range::FromZeroTo(1.0, "in [0, 1]")),
             ("value-drop", self.unrest.value_drop, Range::NotNegative),
             ("settle-time", self.unrest.settle_time, Range::NotNegative),
         ])?;

@@ -221,7 +221,7 @@ fn a_floor_under_a_budget_of_nothing() {
     let clock = clock(10000.0, 100.0, 100);
     let budget = Smooth::new(params).unwrap().budget(&clock, 30000);
     assert_eq!(budget.budget_seed_ms, 0.0);
-    assert_near("floor_ms", budget.floor_ms, budget.regular.avg_move_ms / 10.0);
+    assert_near("floor_ms", budget.floor_ms, budget.regular.avg_move_ms / 5.0);
     assert_eq!(budget.budget_ms, budget.floor_ms);
 }
 
@@ -231,12 +231,12 @@ fn the_reserve_is_no_part_of_a_budget() {
     let budget = Smooth::default().budget(&clock, 0);
     assert_eq!((budget.reserve_ms, budget.regular.base_ms), (6000.0, 54000.0));
     assert_near("budget_ms", budget.budget_ms, 0.9 * budget.budget_seed_ms);
+    assert_eq!(budget.extension_ms, budget.budget_ms);
     // The whole reserve is the most that one move may have of it, and the cap holds with it.
-    assert_eq!(budget.extension_ms, budget.reserve_ms);
+    let longer = SmoothParams { max_extension: 9.0, ..SmoothParams::default() };
+    assert_eq!(Smooth::new(longer).unwrap().budget(&clock, 0).extension_ms, budget.reserve_ms);
     let late = Smooth::default().budget(&Clock { ply: 120, ..clock }, 0);
     assert_eq!(late.extension_ms, late.ceiling_ms - late.budget_ms);
-    let shorter = SmoothParams { max_extension: 0.5, ..SmoothParams::default() };
-    assert_near("extension_ms", Smooth::new(shorter).unwrap().budget(&clock, 0).extension_ms, 0.5 * budget.budget_ms);
 }
 
 #[test]
@@ -261,9 +261,48 @@ fn a_stall_is_kept_from_the_last_moments() {
         let clock = Clock { moves_to_go: Some(1), stall_ms, ..clock(400.0, 0.0, 80) };
         Smooth::default().budget(&clock, 0)
     };
-    assert_eq!((budget(0.0).budget_ms, budget(300.0).budget_ms), (120.0, 100.0));
-    assert_eq!(budget(1000.0).budget_ms, 40.0);
+    assert_eq!((budget(0.0).budget_ms, budget(300.0).budget_ms), (120.0, 75.0));
+    // A clock that can just afford it: not more than half of the overhead, the least that counts.
+    assert_eq!((budget(389.0).budget_ms, budget(1000.0).budget_ms), (5.0, 5.0));
     assert_eq!(budget(1000.0).budget_seed_ms, 120.0);
+}
+
+#[test]
+fn the_pace_makes_up_for_moves_that_took_less() {
+    let clock = clock(60000.0, 0.0, 0);
+    let after = |part: f64| {
+        let mut smooth = Smooth::default();
+        let average = smooth.on_move_start(&clock, 0).regular.avg_move_ms;
+        smooth.on_move_end(part * average, 1000);
+        smooth.known.pace
+    };
+    assert_eq!((after(1.0), after(0.0)), (1.0, libm::exp2(0.2)));
+    assert_near("twice", after(2.0), libm::exp2(-0.2));
+    // A move that took the reserve, or that stalled, is no pace.
+    assert_eq!(after(3.0), after(9.0));
+    let mut smooth = Smooth::default();
+    for _ in 0..20 {
+        smooth.on_move_start(&clock, 0);
+        smooth.on_move_end(1.0, 1000);
+    }
+    assert_eq!(smooth.known.pace, MOST_PACE);
+    let budget = smooth.budget(&clock, 0);
+    assert_eq!(budget.budget_ms, (2.0 * budget.regular.uncapped_ms).min(budget.ceiling_ms));
+    // The seed's budget knows none.
+    assert_eq!(budget.budget_seed_ms, budget.seed.uncapped_ms.min(budget.cap_ms));
+}
+
+#[test]
+fn what_moves_cost_is_no_time_to_think() {
+    let clock = clock(60000.0, 100.0, 0);
+    let costly = Clock { move_cost_ms: 150.0, spare_ms: 1000.0, ..clock };
+    let budget = Smooth::default().budget(&costly, 0);
+    let left = 0.9 * 60000.0 - 1000.0;
+    assert_near("regular_avg_move_ms", budget.regular.avg_move_ms, left / 51.5 - 50.0);
+    assert_eq!(budget.seed, Smooth::default().budget(&clock, 0).seed);
+    // Moves that cost more than there is leave the least.
+    let hopeless = Smooth::default().budget(&Clock { move_cost_ms: 5000.0, ..clock }, 0);
+    assert_eq!((hopeless.regular.avg_move_ms, hopeless.budget_ms), (0.0, 60.0));
 }
 
 #[test]
@@ -297,6 +336,8 @@ quickcheck! {
                     ply,
                     overhead_ms: used_ms / 100.0,
                     stall_ms: increment_ms,
+                    move_cost_ms: used_ms,
+                    spare_ms: increment_ms / 2.0,
                     pieces: moves_to_go,
                     network_plies: Some(used_ms),
                 };
