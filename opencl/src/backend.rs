@@ -14,6 +14,8 @@ pub struct Outputs {
     pub value: Vec<f32>,
     /// See [`Role::MovesLeft`].
     pub moves_left: Vec<f32>,
+    /// See [`Role::ValueError`].
+    pub value_error: Vec<f32>,
 }
 
 impl Outputs {
@@ -24,6 +26,7 @@ impl Outputs {
             Role::Wdl => &mut self.wdl,
             Role::Value => &mut self.value,
             Role::MovesLeft => &mut self.moves_left,
+            Role::ValueError => &mut self.value_error,
         }
     }
 }

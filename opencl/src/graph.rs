@@ -7,8 +7,12 @@
 //! `[batch][channels]` where `squares == 1`. Weights are row-major with the output channel slowest:
 //! convolution `[out][in][kernel][kernel]` as cross-correlation with zero padding that keeps the board's size,
 //! dense `[out][in]` with `y = W·x + b`.
+//!
+//! An attention network has no layers of its own for what is done to each square alone: a linear map of every token is a
+//! 1×1 convolution, its skip connection the convolution's residual.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// A value in a graph: 0 is the input, `i + 1` is what layer `i` makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,9 +53,20 @@ pub enum Activation {
     Mish,
     /// Hyperbolic tangent.
     Tanh,
+    /// `max(0, x)²`.
+    Relu2,
+    /// `x · sigmoid(x)`.
+    Swish,
+    /// `λ·x` above 0, `λ·α·(e^x − 1)` below, see [`SELU`]. Klambauer et al. 2017, arXiv:1706.02515.
+    Selu,
+    /// `1 / (1 + e^-x)`.
+    Sigmoid,
     /// Over all elements of the position's value: `e^x / Σ e^x`.
     Softmax,
 }
+
+/// λ and α of [`Activation::Selu`].
+pub const SELU: (f32, f32) = (1.050_701, 1.673_263_2);
 
 /// Squeeze and excitation after a convolution, before the residual is added.
 ///
@@ -106,13 +121,114 @@ pub enum Layer {
         /// Applied last.
         activation: Activation,
     },
-    /// `output[i] = input[indices[i]]`: picks the entries of a policy that can be moves.
+    /// `output[i] = input[indices[i]] + residual[i]`: picks the entries of a policy that can be moves, or gives a value
+    /// another shape.
     Gather {
         /// What is read.
         input: ValueId,
-        /// Element of the input (channel-major) for each element of the output.
+        /// Element of the input (channel-major) for each element of the output (channel-major).
         indices: Vec<u32>,
+        /// Squares of the output, which divide the number of indices; 1 for a vector.
+        squares: usize,
+        /// A value of the output's shape.
+        residual: Option<ValueId>,
     },
+    /// The same numbers for every position: `[channels][squares]`.
+    Constant {
+        /// Shape of the output.
+        shape: Shape,
+        /// Its elements, channel-major.
+        values: Vec<f32>,
+    },
+    /// `input · scale + shift`, element by element.
+    Gate {
+        /// What is scaled.
+        input: ValueId,
+        /// `[channels][squares]`.
+        scale: Vec<f32>,
+        /// `[channels][squares]`.
+        shift: Vec<f32>,
+    },
+    /// For each square, over its channels: `gammas · (x − mean) / √(variance + epsilon) + betas`, with the biased variance.
+    /// Ba, Kiros, Hinton 2016, arXiv:1607.06450.
+    LayerNorm {
+        /// What is normed.
+        input: ValueId,
+        /// At least 0.
+        epsilon: f32,
+        /// `[channels]`.
+        gammas: Vec<f32>,
+        /// `[channels]`.
+        betas: Vec<f32>,
+    },
+    /// Scaled dot-product attention between the squares of a position. Vaswani et al. 2017, arXiv:1706.03762.
+    ///
+    /// Head `h` has channels `h·d` to `(h + 1)·d` of query, key and value. For each square `q`, a softmax over squares `k`
+    /// of `query[q] · key[k] / √d + bias[h][k][q]` weighs `value[k]`.
+    Attention {
+        /// `[channels][squares]`.
+        query: ValueId,
+        /// Of the query's shape.
+        key: ValueId,
+        /// `[channels of the output][squares]`.
+        value: ValueId,
+        /// Divides the channels of query and value.
+        heads: usize,
+        /// `[heads][squares of the key · squares of the query]`, the query's square fastest.
+        bias: Option<ValueId>,
+    },
+    /// A bias for each head of an attention: `output[h] = weights · input[h]`, where `input[h]` is the `h`-th of equal parts
+    /// of the input, read as one vector. Lc0 calls it smolgen.
+    Smolgen {
+        /// What is multiplied; heads divide its number of elements.
+        input: ValueId,
+        /// Channels of the output.
+        heads: usize,
+        /// `[squares of the output][elements of a part]`. Layers share them.
+        weights: Arc<Vec<f32>>,
+    },
+    /// `output[a][b] = query[a] · key[b] / √channels` for squares `a` of the query and `b` of the key: a policy by squares of
+    /// departure and arrival.
+    Scores {
+        /// `[channels][squares]`; its squares are the output's channels.
+        query: ValueId,
+        /// Of as many channels; its squares are the output's squares.
+        key: ValueId,
+    },
+}
+
+impl Layer {
+    /// The values that the layer reads.
+    pub fn reads(&self) -> impl Iterator<Item = ValueId> + use<> {
+        let read = match self {
+            Layer::Conv { input, residual, .. } | Layer::Gather { input, residual, .. } => {
+                [Some(*input), *residual, None, None]
+            }
+            Layer::Dense { input, .. }
+            | Layer::Gate { input, .. }
+            | Layer::LayerNorm { input, .. }
+            | Layer::Smolgen { input, .. } => [Some(*input), None, None, None],
+            Layer::Constant { .. } => [None; 4],
+            Layer::Attention { query, key, value, bias, .. } => [Some(*query), Some(*key), Some(*value), *bias],
+            Layer::Scores { query, key } => [Some(*query), Some(*key), None, None],
+        };
+        read.into_iter().flatten()
+    }
+
+    /// For a person.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Layer::Conv { .. } => "convolution",
+            Layer::Dense { .. } => "dense",
+            Layer::Gather { .. } => "gather",
+            Layer::Constant { .. } => "constant",
+            Layer::Gate { .. } => "gate",
+            Layer::LayerNorm { .. } => "layer norm",
+            Layer::Attention { .. } => "attention",
+            Layer::Smolgen { .. } => "smolgen",
+            Layer::Scores { .. } => "attention scores",
+        }
+    }
 }
 
 /// What an output of the network means.
@@ -126,6 +242,13 @@ pub enum Role {
     Value,
     /// Plies until the end of the game, at least 0.
     MovesLeft,
+    /// The squared error that the network expects of its value, in `[0, 1]`.
+    ValueError,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Role; 5] = [Role::Policy, Role::Wdl, Role::Value, Role::MovesLeft, Role::ValueError];
 }
 
 /// A value that the caller gets back.
@@ -185,7 +308,7 @@ impl Graph {
         let expected = match role {
             Role::Policy => None,
             Role::Wdl => Some(3),
-            Role::Value | Role::MovesLeft => Some(1),
+            Role::Value | Role::MovesLeft | Role::ValueError => Some(1),
         };
         if let Some(n) = expected.filter(|&n| n != shape.len()) {
             return Err(fault(format!("output {role:?}: expected {n} elements, got {}", shape.len())));
@@ -235,7 +358,13 @@ impl Graph {
         match layer {
             Layer::Conv { weights, .. } => 2 * weights.len() as u64 * out.squares as u64,
             Layer::Dense { weights, .. } => 2 * weights.len() as u64,
-            Layer::Gather { .. } => 0,
+            Layer::Smolgen { heads, weights, .. } => 2 * (heads * weights.len()) as u64,
+            Layer::Attention { query, .. } => {
+                let from = self.shape(*query);
+                2 * (from.squares * from.squares * (from.channels + out.channels)) as u64
+            }
+            Layer::Scores { query, .. } => 2 * (self.shape(*query).channels * out.len()) as u64,
+            Layer::Gather { .. } | Layer::Constant { .. } | Layer::Gate { .. } | Layer::LayerNorm { .. } => 0,
         }
     }
 
@@ -263,12 +392,7 @@ impl Graph {
                     check("excite weights", &se.w2, &[2, *channels, se.hidden])?;
                     check("excite bias", &se.b2, &[2, *channels])?;
                 }
-                if let Some(residual) = residual {
-                    let shape = self.get(*residual)?;
-                    if shape != to {
-                        return Err(format!("residual: expected {to:?}, got {shape:?}"));
-                    }
-                }
+                self.check_residual(*residual, to)?;
                 Ok(to)
             }
             Layer::Dense { input, channels, weights, bias, .. } => {
@@ -277,14 +401,77 @@ impl Graph {
                 check("dense bias", bias, &[*channels])?;
                 Ok(Shape { channels: *channels, squares: 1 })
             }
-            Layer::Gather { input, indices } => {
+            Layer::Gather { input, indices, squares, residual } => {
                 let from = self.get(*input)?;
-                match indices.iter().find(|&&i| i as usize >= from.len()) {
-                    Some(i) => Err(format!("gather index {i}: the input has {} elements", from.len())),
-                    None if indices.is_empty() => Err("gather without indices".to_string()),
-                    None => Ok(Shape { channels: indices.len(), squares: 1 }),
+                if indices.is_empty() || *squares == 0 || !indices.len().is_multiple_of(*squares) {
+                    return Err(format!("gather of {} elements on {squares} squares", indices.len()));
+                }
+                if let Some(i) = indices.iter().find(|&&i| i as usize >= from.len()) {
+                    return Err(format!("gather index {i}: the input has {} elements", from.len()));
+                }
+                let to = Shape { channels: indices.len() / squares, squares: *squares };
+                self.check_residual(*residual, to)?;
+                Ok(to)
+            }
+            Layer::Constant { shape, values } => {
+                check("constant", values, &[shape.channels, shape.squares])?;
+                Ok(*shape)
+            }
+            Layer::Gate { input, scale, shift } => {
+                let shape = self.get(*input)?;
+                check("gate scale", scale, &[shape.channels, shape.squares])?;
+                check("gate shift", shift, &[shape.channels, shape.squares])?;
+                Ok(shape)
+            }
+            Layer::LayerNorm { input, epsilon, gammas, betas } => {
+                let shape = self.get(*input)?;
+                if !(*epsilon >= 0.0 && epsilon.is_finite()) {
+                    return Err(format!("layer norm epsilon: expected a number of at least 0, got {epsilon}"));
+                }
+                check("layer norm gammas", gammas, &[shape.channels])?;
+                check("layer norm betas", betas, &[shape.channels])?;
+                Ok(shape)
+            }
+            Layer::Attention { query, key, value, heads, bias } => {
+                let (query, key, value) = (self.get(*query)?, self.get(*key)?, self.get(*value)?);
+                if key != query || value.squares != query.squares {
+                    return Err(format!("attention: query {query:?}, key {key:?}, value {value:?}"));
+                }
+                for shape in [query, value] {
+                    if *heads == 0 || !shape.channels.is_multiple_of(*heads) {
+                        return Err(format!("attention: {} channels for {heads} heads", shape.channels));
+                    }
+                }
+                let bias = bias.map(|bias| self.get(bias)).transpose()?;
+                let expected = Shape { channels: *heads, squares: query.squares * query.squares };
+                match bias.filter(|&bias| bias != expected) {
+                    Some(bias) => Err(format!("attention bias: expected {expected:?}, got {bias:?}")),
+                    None => Ok(value),
                 }
             }
+            Layer::Smolgen { input, heads, weights } => {
+                let from = self.get(*input)?.len();
+                if *heads == 0 || !from.is_multiple_of(*heads) {
+                    return Err(format!("smolgen: {from} elements for {heads} heads"));
+                }
+                let each = from / heads;
+                check("smolgen weights", weights, &[weights.len() / each, each])?;
+                Ok(Shape { channels: *heads, squares: weights.len() / each })
+            }
+            Layer::Scores { query, key } => {
+                let (query, key) = (self.get(*query)?, self.get(*key)?);
+                match query.channels == key.channels {
+                    true => Ok(Shape { channels: query.squares, squares: key.squares }),
+                    false => Err(format!("attention scores: query {query:?}, key {key:?}")),
+                }
+            }
+        }
+    }
+
+    fn check_residual(&self, residual: Option<ValueId>, to: Shape) -> Result<(), String> {
+        match residual.map(|residual| self.get(residual)).transpose()? {
+            Some(shape) if shape != to => Err(format!("residual: expected {to:?}, got {shape:?}")),
+            _ => Ok(()),
         }
     }
 }

@@ -64,7 +64,7 @@ impl Host {
                     .map_err(|e| BackendError(format!("host: can't start {threads} threads: {e}")))?,
             ),
         };
-        let workspaces = (0..threads).map(|_| Workspace::new(&plan)).collect();
+        let workspaces = (0..threads).map(|_| Workspace::new(&plan, threads > 1)).collect();
         Ok(Self { graph, plan, isa: Isa::detect(), threads, pool, workspaces })
     }
 }

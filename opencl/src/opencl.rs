@@ -7,9 +7,11 @@ mod canary;
 mod memory;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
-use crate::device::{self, DeviceChoice, Error, Session};
+use crate::device::{self, Buffer, DeviceChoice, Error, Session};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
-use crate::kernels::{Kernels, Launch, Value, Variant, conv, dense, gather, layout::Layout, se, softmax};
+use crate::kernels::{
+    Kernels, Launch, Value, Variant, attention, conv, dense, elementwise, gather, layout::Layout, norm, se, softmax,
+};
 use std::sync::Arc;
 
 /// Most positions in a batch: the kernels count the squares of a batch in an `int`.
@@ -95,9 +97,9 @@ impl OpenCl {
         let variant = options.variant.unwrap_or(Variant::of(device.kind));
         let mut kernels = Kernels::new(&session, variant, max_batch);
         let values = allocate(&mut kernels, &graph)?;
-        let mut steps = Vec::new();
+        let (mut steps, mut shared) = (Vec::new(), Shared::default());
         for (at, layer) in graph.layers().iter().enumerate() {
-            push(&mut steps, &mut kernels, layer, &values, &values[at + 1])?;
+            push(&mut steps, &mut kernels, &mut shared, layer, (&values, &values[at + 1]))?;
         }
         let heads = graph
             .outputs()
@@ -174,7 +176,7 @@ impl Backend for OpenCl {
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
         let batch = batch_of(&self.graph, self.max_batch, input)?;
-        for role in [Role::Policy, Role::Wdl, Role::Value, Role::MovesLeft] {
+        for role in Role::ALL {
             outputs.head_mut(role).clear();
         }
         self.run(batch, input, outputs)?;
@@ -189,7 +191,7 @@ fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
         let shape = graph.shape(ValueId(at + 1));
         layouts.push(match layer {
             Layer::Conv { .. } => conv::output_layout(kernels, shape),
-            Layer::Dense { .. } | Layer::Gather { .. } => Layout::plain(shape),
+            _ => Layout::plain(shape),
         });
     }
     layouts
@@ -219,6 +221,7 @@ fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<Vec<Value>, Erro
     Ok(layouts.into_iter().zip(plan.slot_of).map(|(layout, s)| Value { layout, buffer: buffers[s].clone() }).collect())
 }
 
+/// Of smolgens with the same weights each counts its own, which is more than they take.
 fn weight_floats(kernels: &Kernels<'_>, layer: &Layer, layouts: &[Layout]) -> usize {
     match layer {
         Layer::Conv { input, channels, kernel, se, .. } => {
@@ -227,16 +230,24 @@ fn weight_floats(kernels: &Kernels<'_>, layer: &Layer, layouts: &[Layout]) -> us
         }
         Layer::Dense { input, channels, .. } => dense::weight_floats(kernels, layouts[input.0], *channels),
         Layer::Gather { indices, .. } => indices.len(),
+        Layer::Constant { values, .. } => values.len(),
+        Layer::Gate { scale, shift, .. } => scale.len() + shift.len(),
+        Layer::LayerNorm { gammas, betas, .. } => gammas.len() + betas.len(),
+        Layer::Smolgen { weights, .. } => weights.len(),
+        Layer::Attention { .. } | Layer::Scores { .. } => 0,
     }
 }
 
-/// The launches of one layer.
+/// What layers share, by its address in the graph.
+type Shared = Vec<(*const Vec<f32>, Buffer)>;
+
+/// The launches of one layer, from all values and its own.
 fn push(
     steps: &mut Vec<Step>,
     kernels: &mut Kernels<'_>,
+    shared: &mut Shared,
     layer: &Layer,
-    values: &[Value],
-    output: &Value,
+    (values, output): (&[Value], &Value),
 ) -> Result<(), Error> {
     match layer {
         Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
@@ -266,9 +277,50 @@ fn push(
                 steps.push(Step::Launch(softmax::launch(kernels, output)?));
             }
         }
-        Layer::Gather { input, indices } => {
-            let gather = gather::Gather { input: &values[input.0], indices, output };
+        Layer::Gather { input, indices, residual, .. } => {
+            let residual = residual.map(|value| &values[value.0]);
+            let gather = gather::Gather { input: &values[input.0], indices, residual, output };
             steps.push(Step::Launch(gather::launch(kernels, &gather)?));
+        }
+        Layer::Constant { values, .. } => {
+            steps.push(Step::Launch(elementwise::launch_constant(kernels, values, output)?));
+        }
+        Layer::Gate { input, scale, shift } => {
+            let gate = elementwise::launch_gate(kernels, &values[input.0], scale, shift, output)?;
+            steps.push(Step::Launch(gate));
+        }
+        Layer::LayerNorm { input, epsilon, gammas, betas } => {
+            let norm = norm::LayerNorm { input: &values[input.0], epsilon: *epsilon, gammas, betas, output };
+            steps.push(Step::Launch(norm::launch(kernels, &norm)?));
+        }
+        Layer::Attention { query, key, value, heads, bias } => {
+            let attention = attention::Attention {
+                query: &values[query.0],
+                key: &values[key.0],
+                value: &values[value.0],
+                heads: *heads,
+                bias: bias.map(|bias| &values[bias.0]),
+                output,
+            };
+            steps.push(Step::Launch(attention::launch(kernels, &attention)?));
+        }
+        Layer::Smolgen { input, heads, weights } => {
+            let address = Arc::as_ptr(weights);
+            let known = shared.iter().find(|(known, _)| *known == address).map(|(_, buffer)| buffer.clone());
+            let buffer = match known {
+                Some(buffer) => buffer,
+                None => {
+                    let buffer = attention::upload_smolgen(kernels, weights, output.layout.shape.squares)?;
+                    shared.push((address, buffer.clone()));
+                    buffer
+                }
+            };
+            let smolgen = attention::Smolgen { input: &values[input.0], heads: *heads, weights: &buffer, output };
+            steps.push(Step::Launch(attention::launch_smolgen(kernels, &smolgen)?));
+        }
+        Layer::Scores { query, key } => {
+            let scores = attention::launch_scores(kernels, &values[query.0], &values[key.0], output)?;
+            steps.push(Step::Launch(scores));
         }
     }
     Ok(())

@@ -42,7 +42,24 @@ fn graph() -> Graph {
         activation: Activation::Mish,
     };
     let tower = graph.push(conv).expect("it fits");
-    let policy = graph.push(Layer::Gather { input: tower, indices: (0..1280).rev().collect() }).expect("it fits");
+    let policy = graph
+        .push(Layer::Gather { input: tower, indices: (0..1280).rev().collect(), squares: 1, residual: None })
+        .expect("it fits");
+    let constant = Layer::Constant { shape: Shape { channels: 20, squares: 64 }, values: vec![0.3; 1280] };
+    let constant = graph.push(constant).expect("it fits");
+    let gate = Layer::Gate { input: tower, scale: vec![0.5; 1280], shift: vec![0.1; 1280] };
+    let gated = graph.push(gate).expect("it fits");
+    let norm = Layer::LayerNorm { input: gated, epsilon: 1e-3, gammas: vec![1.0; 20], betas: vec![0.0; 20] };
+    let normed = graph.push(norm).expect("it fits");
+    let weights = vec![0.01; 4096 * 5].into();
+    let parts = graph.push(Layer::Gather { input: normed, indices: (0..20).collect(), squares: 1, residual: None });
+    let parts = parts.expect("it fits");
+    let bias = graph.push(Layer::Smolgen { input: parts, heads: 4, weights }).expect("it fits");
+    let attention = Layer::Attention { query: normed, key: constant, value: normed, heads: 4, bias: Some(bias) };
+    let attended = graph.push(attention).expect("it fits");
+    let scores = graph.push(Layer::Scores { query: attended, key: normed }).expect("it fits");
+    let sum = Layer::Gather { input: scores, indices: (0..1280).collect(), squares: 1, residual: Some(policy) };
+    let policy = graph.push(sum).expect("it fits");
     let (weights, bias) = (vec![0.01; 3 * 1280], vec![0.1; 3]);
     let dense = Layer::Dense { input: tower, channels: 3, weights, bias, activation: Activation::Softmax };
     let wdl = graph.push(dense).expect("it fits");

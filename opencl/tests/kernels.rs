@@ -12,7 +12,16 @@ use oncilla_opencl::host::plain;
 use oncilla_opencl::kernels::Variant;
 use oncilla_opencl::opencl::{MAX_BATCH, OpenCl, Options};
 
-const ACTIVATIONS: [Activation; 4] = [Activation::None, Activation::Relu, Activation::Mish, Activation::Tanh];
+const ACTIVATIONS: [Activation; 8] = [
+    Activation::None,
+    Activation::Relu,
+    Activation::Mish,
+    Activation::Tanh,
+    Activation::Relu2,
+    Activation::Swish,
+    Activation::Selu,
+    Activation::Sigmoid,
+];
 const TOLERANCE: f32 = 2e-5;
 
 /// Runs `graph` on both variants and on the reference at several batch sizes.
@@ -141,8 +150,60 @@ fn gathering_agrees() {
         }
         let len = graph.shape(x).len();
         let indices = (0..100).map(|_| random.below(len) as u32).collect();
-        let y = graph.push(Layer::Gather { input: x, indices }).expect("the indices are inside");
+        let y = graph
+            .push(Layer::Gather { input: x, indices, squares: 1, residual: None })
+            .expect("the indices are inside");
         agree(&output(graph, y), &[1, 7], random, "gather");
+    }
+}
+
+#[test]
+fn norms_gates_and_constants_agree() {
+    if !device_is_there() {
+        return;
+    }
+    let random = &mut Random(18);
+    for squares in [64, 1, 25] {
+        let mut graph = Graph::new(Shape { channels: 11, squares });
+        let mut x = INPUT;
+        for channels in [11, 37] {
+            // What a convolution made lies in blocks, the input does not.
+            let shape = Shape { channels, squares };
+            let (scale, shift) = (random.floats(shape.len(), 4), random.floats(shape.len(), 4));
+            let y = graph.push(Layer::Gate { input: x, scale, shift }).expect("it fits");
+            let (gammas, betas) = (random.floats(channels, 4), random.floats(channels, 4));
+            let y = graph.push(Layer::LayerNorm { input: y, epsilon: 0.1, gammas, betas }).expect("it fits");
+            let constant =
+                Layer::Constant { shape: Shape { channels: 37, squares }, values: random.floats(37 * squares, 4) };
+            let constant = graph.push(constant).expect("it fits");
+            x = conv(&mut graph, random, (y, 37, 1), None, Some(constant), Activation::Selu);
+        }
+        let (gammas, betas) = (random.floats(37, 4), random.floats(37, 4));
+        let y = graph.push(Layer::LayerNorm { input: x, epsilon: 0.1, gammas, betas }).expect("it fits");
+        agree(&output(graph, y), &[1, 6], random, &format!("{squares} squares"));
+    }
+}
+
+#[test]
+fn attention_agrees() {
+    if !device_is_there() {
+        return;
+    }
+    let random = &mut Random(19);
+    for (squares, heads, with_bias) in [(64, 3, true), (64, 1, false), (25, 2, true), (1, 5, true)] {
+        let mut graph = Graph::new(Shape { channels: 7 * heads, squares });
+        let query = conv(&mut graph, random, (INPUT, 7 * heads, 1), None, None, Activation::None);
+        let value = conv(&mut graph, random, (INPUT, 3 * heads, 1), None, None, Activation::Swish);
+        let bias = with_bias.then(|| {
+            let parts = dense(&mut graph, random, INPUT, 5 * heads, Activation::Swish);
+            let weights = random.floats(squares * squares * 5, 5).into();
+            graph.push(Layer::Smolgen { input: parts, heads, weights }).expect("it fits")
+        });
+        let attention = Layer::Attention { query, key: INPUT, value, heads, bias };
+        let y = graph.push(attention).expect("it fits");
+        let scores = graph.push(Layer::Scores { query, key: INPUT }).expect("it fits");
+        agree(&output(graph.clone(), y), &[1, 5], random, &format!("{heads} heads on {squares} squares"));
+        agree(&output(graph, scores), &[1, 5], random, &format!("scores of {squares} squares"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Single numbers: the multiply-add of the processor at hand, and functions that compile to vector code.
 
-use crate::graph::Activation;
+use crate::graph::{Activation, SELU};
 
 /// How a product is added to a sum.
 pub(super) trait Arith {
@@ -72,6 +72,15 @@ fn mish(x: f32) -> f32 {
     if x < 20.0 { y } else { x }
 }
 
+/// See [`Activation::Selu`].
+#[inline(always)]
+fn selu(x: f32) -> f32 {
+    let (lambda, alpha) = SELU;
+    // Of both branches the one that isn't wanted is worked out too: no jump in a vector.
+    let below = lambda * alpha * (exp(x) - 1.0);
+    if x > 0.0 { lambda * x } else { below }
+}
+
 /// `activation` of each element; a softmax is over all of them.
 #[inline(always)]
 pub(super) fn activate(activation: Activation, y: &mut [f32]) {
@@ -80,6 +89,10 @@ pub(super) fn activate(activation: Activation, y: &mut [f32]) {
         Activation::Relu => y.iter_mut().for_each(|v| *v = v.max(0.0)),
         Activation::Mish => y.iter_mut().for_each(|v| *v = mish(*v)),
         Activation::Tanh => y.iter_mut().for_each(|v| *v = v.tanh()),
+        Activation::Relu2 => y.iter_mut().for_each(|v| *v = v.max(0.0) * v.max(0.0)),
+        Activation::Swish => y.iter_mut().for_each(|v| *v *= sigmoid(*v)),
+        Activation::Selu => y.iter_mut().for_each(|v| *v = selu(*v)),
+        Activation::Sigmoid => y.iter_mut().for_each(|v| *v = sigmoid(*v)),
         Activation::Softmax => {
             let largest = y.iter().fold(f32::NEG_INFINITY, |m, &v| m.max(v));
             y.iter_mut().for_each(|v| *v = exp(*v - largest));

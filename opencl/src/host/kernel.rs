@@ -7,11 +7,13 @@
 //! A dense layer's tile is one vector pair of neurons times up to [`TILE`] positions, so that a weight read from memory
 //! serves them all.
 //!
+//! A product of two values, of which attention is made, has the same tile: rows of the result times vectors of squares.
+//!
 //! Every function comes once for each instruction set, from one generic body that the compiler turns into vector code.
 
-use super::arith::{Arith, Fused, Unfused, activate, sigmoid};
+use super::arith::{Arith, Fused, Unfused, activate, exp, sigmoid};
 use super::board::{Board, LANES};
-use crate::graph::Activation;
+use crate::graph::{Activation, Shape};
 
 /// Channels of a convolution's tile and positions of a dense layer's: 6 · 2 sums, 2 operands and 1 weight fill the
 /// sixteen vector registers of AVX2.
@@ -202,7 +204,7 @@ fn tile<A: Arith, const WIDTH: usize, const KERNEL: usize>(
     sums
 }
 
-/// Residual and activation. Borders stay zero: every activation of a convolution maps 0 to 0.
+/// Residual and activation. Borders stay zero: of the activations, only the sigmoid doesn't map 0 to 0.
 #[inline(always)]
 fn finish(panel: ConvPanel<'_>, output: &mut [f32]) {
     let board = panel.board;
@@ -215,6 +217,9 @@ fn finish(panel: ConvPanel<'_>, output: &mut [f32]) {
     if panel.activation != Activation::None {
         for plane in output.chunks_exact_mut(board.plane) {
             activate(panel.activation, &mut plane[board.interior()]);
+            if panel.activation == Activation::Sigmoid {
+                board.clear_border(plane);
+            }
         }
     }
 }
@@ -351,4 +356,188 @@ fn dense_tile<A: Arith, const POSITIONS: usize>(
         }
     }
     *output = sums;
+}
+
+/// A layer norm of one position, in whatever layout the value has.
+#[derive(Clone, Copy)]
+pub(super) struct LayerNorm<'a> {
+    /// None where the elements lie side by side.
+    pub board: Option<Board>,
+    pub epsilon: f32,
+    /// `[channels]`.
+    pub gammas: &'a [f32],
+    /// `[channels]`.
+    pub betas: &'a [f32],
+    /// `[channels][plane]`.
+    pub input: &'a [f32],
+}
+
+versions! {
+    /// Norms the channels of each square into `output`, which has the input's layout; `scratch` has two planes.
+    layer_norm = layer_norm_body(norm: LayerNorm<'_>, output: &mut [f32], scratch: &mut [f32])
+}
+
+#[inline(always)]
+fn layer_norm_body<A: Arith>(norm: LayerNorm<'_>, output: &mut [f32], scratch: &mut [f32]) {
+    let plane = norm.input.len() / norm.gammas.len();
+    if plane == 1 {
+        return vector_norm(norm, output);
+    }
+    let range = norm.board.map_or(0..plane, Board::interior);
+    let channels = norm.gammas.len() as f32;
+    // Square by square side by side; the border between rows is normed too, and cleared at the end.
+    let (means, rest) = scratch.split_at_mut(range.len());
+    let scales = &mut rest[..range.len()];
+    means.fill(0.0);
+    scales.fill(0.0);
+    // All is counted from the first channel: what the channels of a square have in common costs no digits.
+    let first = &norm.input[range.clone()];
+    for x in norm.input.chunks_exact(plane) {
+        means.iter_mut().zip(&x[range.clone()]).zip(first).for_each(|((sum, x), first)| *sum += x - first);
+    }
+    means.iter_mut().for_each(|sum| *sum /= channels);
+    for x in norm.input.chunks_exact(plane) {
+        let centred = x[range.clone()].iter().zip(first).zip(&*means).map(|((x, first), mean)| x - first - mean);
+        scales.iter_mut().zip(centred).for_each(|(sum, x)| *sum = A::mul_add(x, x, *sum));
+    }
+    // One division a square instead of one for each of its channels.
+    scales.iter_mut().for_each(|sum| *sum = 1.0 / (*sum / channels + norm.epsilon).sqrt());
+    let pairs = norm.gammas.iter().zip(norm.betas);
+    for ((x, y), (gamma, beta)) in norm.input.chunks_exact(plane).zip(output.chunks_exact_mut(plane)).zip(pairs) {
+        let centred = x[range.clone()].iter().zip(first).zip(&*means).map(|((x, first), mean)| x - first - mean);
+        let elements = y[range.clone()].iter_mut().zip(centred).zip(&*scales);
+        elements.for_each(|((y, x), scale)| *y = A::mul_add(x * scale, *gamma, *beta));
+        norm.board.into_iter().for_each(|board| board.clear_border(y));
+    }
+}
+
+/// The norm of a vector without a board: its channels side by side.
+#[inline(always)]
+fn vector_norm(norm: LayerNorm<'_>, output: &mut [f32]) {
+    let channels = norm.input.len() as f32;
+    // As above, from the first channel; the output holds what is being summed.
+    let first = norm.input[0];
+    output.iter_mut().zip(norm.input).for_each(|(y, x)| *y = x - first);
+    let mean = sum(output) / channels;
+    output.iter_mut().zip(norm.input).for_each(|(y, x)| *y = (x - first - mean).powi(2));
+    let scale = 1.0 / (sum(output) / channels + norm.epsilon).sqrt();
+    let pairs = norm.gammas.iter().zip(norm.betas);
+    let elements = output.iter_mut().zip(norm.input).zip(pairs);
+    elements.for_each(|((y, x), (gamma, beta))| *y = gamma * ((x - first - mean) * scale) + beta);
+}
+
+/// One head of an attention.
+#[derive(Clone, Copy)]
+pub(super) struct Attention<'a> {
+    pub squares: usize,
+    /// `[channels][squares]`, scaled.
+    pub query: &'a [f32],
+    /// `[channels][squares]`.
+    pub key: &'a [f32],
+    /// `[channels of the output][squares]`.
+    pub value: &'a [f32],
+}
+
+versions! {
+    /// Weighs the values into `output`, `[channels][squares]`. `scores`, `[squares of the key][squares of the query]`, holds the
+    /// bias before, and the weights afterwards.
+    attention = attention_body(head: Attention<'_>, scores: &mut [f32], output: &mut [f32])
+}
+
+#[inline(always)]
+fn attention_body<A: Arith>(head: Attention<'_>, scores: &mut [f32], output: &mut [f32]) {
+    let squares = head.squares;
+    // Keys are rows and queries lie side by side: so a softmax is over rows, without a sum inside a vector.
+    multiply::<A>(Rows { data: head.key, step: squares, row: 1 }, head.query, squares, scores);
+    for first in (0..squares).step_by(2 * LANES) {
+        softmax_of_columns(scores, squares, first..squares.min(first + 2 * LANES));
+    }
+    output.fill(0.0);
+    multiply::<A>(Rows { data: head.value, step: 1, row: squares }, scores, squares, output);
+}
+
+/// For each of at most two vectors of columns: `e^x / Σ e^x` over the rows.
+#[inline(always)]
+fn softmax_of_columns(rows: &mut [f32], row: usize, columns: std::ops::Range<usize>) {
+    let mut largest = [f32::NEG_INFINITY; 2 * LANES];
+    for row in rows.chunks_exact(row) {
+        largest.iter_mut().zip(&row[columns.clone()]).for_each(|(m, &x)| *m = m.max(x));
+    }
+    let mut sums = [0.0; 2 * LANES];
+    for row in rows.chunks_exact_mut(row) {
+        for ((x, m), sum) in row[columns.clone()].iter_mut().zip(&largest).zip(&mut sums) {
+            *x = exp(*x - m);
+            *sum += *x;
+        }
+    }
+    let scales = sums.map(|sum| 1.0 / sum);
+    for row in rows.chunks_exact_mut(row) {
+        row[columns.clone()].iter_mut().zip(&scales).for_each(|(x, scale)| *x *= scale);
+    }
+}
+
+versions! {
+    /// Adds to `output`, of `shape`, the products of each square of `query` with each of `key`, both `[channels][squares]`.
+    scores = scores_body(query: &[f32], key: &[f32], shape: Shape, output: &mut [f32])
+}
+
+#[inline(always)]
+fn scores_body<A: Arith>(query: &[f32], key: &[f32], shape: Shape, output: &mut [f32]) {
+    multiply::<A>(Rows { data: query, step: shape.channels, row: 1 }, key, shape.squares, output);
+}
+
+/// The left side of a product: element `k` of row `m` is `data[k · step + m · row]`.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    data: &'a [f32],
+    step: usize,
+    row: usize,
+}
+
+/// `output[m][n] += Σ left[m][k] · right[k][n]`, with `columns` elements in a row of `right` and of `output`.
+#[inline(always)]
+fn multiply<A: Arith>(left: Rows<'_>, right: &[f32], columns: usize, output: &mut [f32]) {
+    let rows = output.len() / columns;
+    for first in (0..rows).step_by(TILE) {
+        let output = &mut output[first * columns..(first + TILE).min(rows) * columns];
+        match A::WIDTH {
+            1 => multiply_rows::<A, LANES>(left, first, right, columns, output),
+            _ => multiply_rows::<A, { 2 * LANES }>(left, first, right, columns, output),
+        }
+    }
+}
+
+/// Up to [`TILE`] rows of a product, from row `first` on.
+#[inline(always)]
+fn multiply_rows<A: Arith, const WIDTH: usize>(
+    left: Rows<'_>,
+    first: usize,
+    right: &[f32],
+    columns: usize,
+    output: &mut [f32],
+) {
+    // Rows behind the last one repeat it and aren't written.
+    let last = output.len() / columns - 1;
+    let starts: [usize; TILE] = std::array::from_fn(|r| (first + r.min(last)) * left.row);
+    for at in (0..columns).step_by(WIDTH) {
+        let width = WIDTH.min(columns - at);
+        let mut sums = [[0.0; WIDTH]; TILE];
+        for (sums, row) in sums.iter_mut().zip(output.chunks_exact(columns)) {
+            sums[..width].copy_from_slice(&row[at..at + width]);
+        }
+        let mut x = [0.0; WIDTH];
+        for (k, row) in right.chunks_exact(columns).enumerate() {
+            match width == WIDTH {
+                true => x.copy_from_slice(&row[at..at + WIDTH]),
+                false => x[..width].copy_from_slice(&row[at..at + width]),
+            }
+            for (sums, start) in sums.iter_mut().zip(starts) {
+                let w = left.data[start + k * left.step];
+                sums.iter_mut().zip(&x).for_each(|(sum, &x)| *sum = A::mul_add(w, x, *sum));
+            }
+        }
+        for (sums, row) in sums.iter().zip(output.chunks_exact_mut(columns)) {
+            row[at..at + width].copy_from_slice(&sums[..width]);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! Slow on purpose. Tests compare every other way of running a graph with this one.
 
 use crate::backend::{BackendError, Outputs, batch_of};
-use crate::graph::{Activation, Graph, Layer, Shape, SqueezeExcite};
+use crate::graph::{Activation, Graph, Layer, SELU, Shape, SqueezeExcite};
 
 /// Evaluates `input`, `[batch][channels][squares]`, a batch of any size from 1.
 ///
@@ -53,8 +53,94 @@ fn run(graph: &Graph, layer: &Layer, values: &[Vec<f32>]) -> Result<Vec<f32>, Ba
             let rows = weights.chunks_exact(x.len()).zip(bias);
             activate(*activation, rows.map(|(w, b)| f64::from(*b) + dot(w, x)).collect())
         }
-        Layer::Gather { input, indices } => indices.iter().map(|&i| values[input.0][i as usize]).collect(),
+        Layer::Gather { input, indices, residual, .. } => {
+            let mut y: Vec<f32> = indices.iter().map(|&i| values[input.0][i as usize]).collect();
+            if let Some(residual) = residual {
+                y.iter_mut().zip(&values[residual.0]).for_each(|(y, r)| *y += r);
+            }
+            y
+        }
+        Layer::Constant { values, .. } => values.clone(),
+        Layer::Gate { input, scale, shift } => {
+            let pairs = scale.iter().zip(shift);
+            let gate = |(x, (a, b)): (&f32, (&f32, &f32))| (f64::from(*x) * f64::from(*a) + f64::from(*b)) as f32;
+            values[input.0].iter().zip(pairs).map(gate).collect()
+        }
+        Layer::LayerNorm { input, epsilon, gammas, betas } => {
+            layer_norm(&values[input.0], graph.shape(*input), f64::from(*epsilon), gammas, betas)
+        }
+        Layer::Attention { query, key, value, heads, bias } => {
+            let bias = bias.map(|bias| &values[bias.0][..]);
+            let [query, key, value] = [query, key, value].map(|v| (graph.shape(*v), &values[v.0][..]));
+            attention(query, key.1, value, *heads, bias)
+        }
+        Layer::Smolgen { input, heads, weights } => {
+            let parts = values[input.0].chunks_exact(values[input.0].len() / heads);
+            parts.flat_map(|part| weights.chunks_exact(part.len()).map(|w| dot(w, part) as f32)).collect()
+        }
+        Layer::Scores { query, key } => {
+            let (from, to) = (graph.shape(*query), graph.shape(*key));
+            let scale = 1.0 / (from.channels as f64).sqrt();
+            let (query, key) = (&values[query.0][..], &values[key.0][..]);
+            let score = &|a: usize, b: usize| scale * product((query, from.squares, a), (key, to.squares, b));
+            (0..from.squares).flat_map(|a| (0..to.squares).map(move |b| score(a, b) as f32)).collect()
+        }
     })
+}
+
+/// Scalar product of the channels of square `a` and those of square `b`: values, squares and square of each.
+fn product((a, squares_a, at_a): (&[f32], usize, usize), (b, squares_b, at_b): (&[f32], usize, usize)) -> f64 {
+    let a = a.chunks_exact(squares_a).map(|channel| f64::from(channel[at_a]));
+    let b = b.chunks_exact(squares_b).map(|channel| f64::from(channel[at_b]));
+    a.zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn layer_norm(x: &[f32], shape: Shape, epsilon: f64, gammas: &[f32], betas: &[f32]) -> Vec<f32> {
+    let mut y = vec![0.0; x.len()];
+    for square in 0..shape.squares {
+        let at = |channel: usize| channel * shape.squares + square;
+        let mean = (0..shape.channels).map(|c| f64::from(x[at(c)])).sum::<f64>() / shape.channels as f64;
+        let squares = (0..shape.channels).map(|c| (f64::from(x[at(c)]) - mean).powi(2));
+        let deviation = (squares.sum::<f64>() / shape.channels as f64 + epsilon).sqrt();
+        for c in 0..shape.channels {
+            let normed = (f64::from(x[at(c)]) - mean) / deviation;
+            y[at(c)] = (f64::from(gammas[c]) * normed + f64::from(betas[c])) as f32;
+        }
+    }
+    y
+}
+
+/// `query`, `value`: shape and elements.
+fn attention(
+    (from, query): (Shape, &[f32]),
+    key: &[f32],
+    (to, value): (Shape, &[f32]),
+    heads: usize,
+    bias: Option<&[f32]>,
+) -> Vec<f32> {
+    let squares = from.squares;
+    let (depth, width) = (from.channels / heads, to.channels / heads);
+    let mut y = vec![0.0; value.len()];
+    for head in 0..heads {
+        let query = &query[head * depth * squares..][..depth * squares];
+        let key = &key[head * depth * squares..][..depth * squares];
+        for q in 0..squares {
+            let logit = |k: usize| {
+                let bias = bias.map_or(0.0, |bias| f64::from(bias[(head * squares + k) * squares + q]));
+                product((query, squares, q), (key, squares, k)) / (depth as f64).sqrt() + bias
+            };
+            let logits: Vec<f64> = (0..squares).map(logit).collect();
+            let largest = logits.iter().fold(f64::NEG_INFINITY, |m, &v| m.max(v));
+            let weights: Vec<f64> = logits.iter().map(|v| (v - largest).exp()).collect();
+            let sum: f64 = weights.iter().sum();
+            for c in head * width..(head + 1) * width {
+                let channel = &value[c * squares..][..squares];
+                let mean = channel.iter().zip(&weights).map(|(v, w)| f64::from(*v) * w).sum::<f64>() / sum;
+                y[c * squares + q] = mean as f32;
+            }
+        }
+    }
+    y
 }
 
 fn dot(a: &[f32], b: &[f32]) -> f64 {
@@ -129,6 +215,13 @@ fn activate(activation: Activation, mut y: Vec<f64>) -> Vec<f32> {
         Activation::Relu => y.iter_mut().for_each(|v| *v = v.max(0.0)),
         Activation::Mish => y.iter_mut().for_each(|v| *v *= softplus(*v).tanh()),
         Activation::Tanh => y.iter_mut().for_each(|v| *v = v.tanh()),
+        Activation::Relu2 => y.iter_mut().for_each(|v| *v = v.max(0.0).powi(2)),
+        Activation::Swish => y.iter_mut().for_each(|v| *v /= 1.0 + (-*v).exp()),
+        Activation::Selu => y.iter_mut().for_each(|v| {
+            let (lambda, alpha) = (f64::from(SELU.0), f64::from(SELU.1));
+            *v = if *v > 0.0 { lambda * *v } else { lambda * alpha * v.exp_m1() };
+        }),
+        Activation::Sigmoid => y.iter_mut().for_each(|v| *v = 1.0 / (1.0 + (-*v).exp())),
         Activation::Softmax => {
             let largest = y.iter().fold(f64::NEG_INFINITY, |m, &v| m.max(v));
             y.iter_mut().for_each(|v| *v = (*v - largest).exp());

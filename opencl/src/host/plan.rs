@@ -4,6 +4,7 @@ use super::board::Board;
 use super::kernel::{BLOCK, NEURONS, TILE};
 use crate::backend::BackendError;
 use crate::graph::{Activation, Graph, Layer, Role, Shape, SqueezeExcite, ValueId};
+use std::sync::Arc;
 
 /// Positions that go through the layers together, so that a dense layer's weights are read once for all of them.
 pub(super) const GROUP: usize = TILE;
@@ -62,18 +63,70 @@ pub(super) struct Se {
 pub(super) struct Dense {
     pub input: Place,
     pub output: Place,
-    /// `[panels][inputs][NEURONS]`.
-    pub weights: Vec<f32>,
+    /// Equal parts of the input that are multiplied one by one, each to a part of the output: 1 but for a smolgen.
+    pub parts: usize,
+    /// `[panels][inputs of a part][NEURONS]`. Layers with the same weights share them.
+    pub weights: Arc<Vec<f32>>,
     /// `[panels]`.
     pub bias: Vec<[f32; NEURONS]>,
     pub activation: Activation,
 }
 
-/// A gather with indices into the buffer of its input.
+/// A gather with indices into the buffers of its input and of what is added.
 pub(super) struct Gather {
     pub input: Place,
     pub output: Place,
     pub indices: Vec<u32>,
+    pub residual: Option<(Place, Vec<u32>)>,
+}
+
+/// A scale and a shift for each element, as the value lies in its buffer; 0 on borders.
+pub(super) struct Gate {
+    pub input: Place,
+    pub output: Place,
+    pub scale: Vec<f32>,
+    pub shift: Vec<f32>,
+}
+
+/// A layer norm. Input and output lie in the same way.
+pub(super) struct LayerNorm {
+    pub input: Place,
+    pub output: Place,
+    pub epsilon: f32,
+    pub gammas: Vec<f32>,
+    pub betas: Vec<f32>,
+}
+
+/// Attention between squares.
+pub(super) struct Attention {
+    pub query: Place,
+    pub key: Place,
+    pub value: Place,
+    pub output: Place,
+    pub heads: usize,
+    pub bias: Option<Place>,
+}
+
+impl Attention {
+    /// Numbers that one head needs to work in.
+    pub fn scratch(&self) -> usize {
+        let squares = self.query.shape.squares;
+        let channels = 2 * self.query.shape.channels + 2 * self.value.shape.channels;
+        squares * (squares + channels / self.heads)
+    }
+}
+
+/// Products of two squares' channels.
+pub(super) struct Scores {
+    pub query: Place,
+    pub key: Place,
+    pub output: Place,
+}
+
+impl Scores {
+    pub fn scratch(&self) -> usize {
+        self.query.shape.len() + self.key.shape.len()
+    }
 }
 
 /// One layer, ready to run.
@@ -81,6 +134,15 @@ pub(super) enum Step {
     Conv(Box<Conv>),
     Dense(Dense),
     Gather(Gather),
+    /// The same numbers for every position, as they lie in the buffer.
+    Constant {
+        output: Place,
+        values: Vec<f32>,
+    },
+    Gate(Gate),
+    LayerNorm(LayerNorm),
+    Attention(Attention),
+    Scores(Scores),
     /// From elements side by side to the layout of a board: a vector that is convolved as a board of one square.
     Spread {
         input: Place,
@@ -94,7 +156,11 @@ impl Step {
             Self::Conv(conv) => conv.output,
             Self::Dense(dense) => dense.output,
             Self::Gather(gather) => gather.output,
-            Self::Spread { output, .. } => *output,
+            Self::Gate(gate) => gate.output,
+            Self::LayerNorm(norm) => norm.output,
+            Self::Attention(attention) => attention.output,
+            Self::Scores(scores) => scores.output,
+            Self::Constant { output, .. } | Self::Spread { output, .. } => *output,
         }
     }
 }
@@ -109,8 +175,10 @@ pub(super) struct Plan {
     pub slots: Vec<usize>,
     /// Numbers of the largest input of a dense layer.
     pub largest_dense: usize,
-    /// Numbers that a squeeze needs at most.
+    /// Numbers that a step of one thread needs to work in at most.
     pub scratch: usize,
+    /// The same where several threads work on the heads of an attention.
+    pub shared_scratch: usize,
 }
 
 impl Plan {
@@ -120,12 +188,14 @@ impl Plan {
         let slot_count = places.iter().map(|p| p.slot + 1).max().unwrap_or(0);
         let mut slots = vec![0; slot_count];
         places.iter().for_each(|p| slots[p.slot] = p.len());
+        let mut packed = Packed::default();
         for (at, layer) in graph.layers().iter().enumerate() {
             let place = places[at + 1];
-            // Only a convolution writes a board; what another layer makes for one is laid out in a step of its own.
-            let spread = place.board.is_some() && !matches!(layer, Layer::Conv { .. });
+            // What a layer writes side by side for a convolution is laid out in a step of its own.
+            let spread = place.board.is_some() && !writes_board(layer, |v| places[v.0].board.is_some());
             let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
-            steps.push(step(layer, &places, output).map_err(|e| BackendError(format!("layer {at}: {e}")))?);
+            let step = step(layer, &places, output, &mut packed);
+            steps.push(step.map_err(|e| BackendError(format!("layer {at}: {e}")))?);
             if spread {
                 slots.push(output.len());
                 steps.push(Step::Spread { input: output, output: place });
@@ -134,7 +204,14 @@ impl Plan {
         let dense = |s: &Step| if let Step::Dense(d) = s { d.input.shape.len() } else { 0 };
         let scratch = |s: &Step| match s {
             Step::Conv(conv) => conv.se.as_ref().map_or(0, |se| se.hidden + se.b2.len() / 2 * 3),
+            Step::Attention(attention) => attention.scratch(),
+            Step::Scores(scores) => scores.scratch(),
+            Step::LayerNorm(norm) => 2 * norm.input.len() / norm.input.shape.channels,
             _ => 0,
+        };
+        let shared = |s: &Step| match s {
+            Step::Attention(attention) => attention.heads * attention.scratch(),
+            other => scratch(other),
         };
         Ok(Self {
             input: places[0],
@@ -142,18 +219,54 @@ impl Plan {
             slots,
             largest_dense: steps.iter().map(dense).max().unwrap_or(0),
             scratch: steps.iter().map(scratch).max().unwrap_or(0),
+            shared_scratch: steps.iter().map(shared).max().unwrap_or(0),
             steps,
         })
     }
 }
 
-/// Values that a layer reads.
-fn reads(layer: &Layer) -> impl Iterator<Item = ValueId> {
-    let (input, residual) = match layer {
-        Layer::Conv { input, residual, .. } => (*input, *residual),
-        Layer::Dense { input, .. } | Layer::Gather { input, .. } => (*input, None),
-    };
-    std::iter::once(input).chain(residual)
+/// Packed weights by the address of those in the graph, so that what layers share stays one.
+#[derive(Default)]
+struct Packed(Vec<(*const Vec<f32>, Arc<Vec<f32>>)>);
+
+impl Packed {
+    fn of(&mut self, weights: &Arc<Vec<f32>>, rows: usize) -> Arc<Vec<f32>> {
+        let address = Arc::as_ptr(weights);
+        if let Some((_, packed)) = self.0.iter().find(|(a, _)| *a == address) {
+            return Arc::clone(packed);
+        }
+        let packed = Arc::new(pack::<NEURONS>(weights, rows));
+        self.0.push((address, Arc::clone(&packed)));
+        packed
+    }
+}
+
+/// Whether a layer can write the layout of a board: a convolution must, an attention and a constant do where it is wanted,
+/// and what goes element by element writes as it reads.
+fn writes_board(layer: &Layer, is_board: impl Fn(ValueId) -> bool) -> bool {
+    match layer {
+        Layer::Conv { .. } | Layer::Attention { .. } | Layer::Constant { .. } => true,
+        Layer::Gate { input, .. } | Layer::LayerNorm { input, .. } => is_board(*input),
+        Layer::Dense { .. } | Layer::Gather { .. } | Layer::Smolgen { .. } | Layer::Scores { .. } => false,
+    }
+}
+
+/// For each value, whether it lies as a board: where a convolution makes or reads it, and where it is made from a board
+/// element by element.
+fn boards(graph: &Graph) -> Vec<bool> {
+    let layers = graph.layers();
+    let mut boards = vec![false; layers.len() + 1];
+    for layer in layers.iter().filter(|l| matches!(l, Layer::Conv { .. })) {
+        layer.reads().for_each(|value| boards[value.0] = true);
+    }
+    for (at, layer) in layers.iter().enumerate() {
+        boards[at + 1] |= match layer {
+            Layer::Conv { .. } => true,
+            Layer::Gate { input, .. } | Layer::LayerNorm { input, .. } => boards[input.0],
+            _ => false,
+        };
+    }
+    boards
 }
 
 /// A place for each value. A slot is used again after the last layer that reads it, but only by values of the same
@@ -162,15 +275,15 @@ fn places(graph: &Graph) -> Vec<Place> {
     let layers = graph.layers();
     let mut last_read = vec![0; layers.len() + 1];
     for (at, layer) in layers.iter().enumerate() {
-        reads(layer).for_each(|value| last_read[value.0] = at);
+        layer.reads().for_each(|value| last_read[value.0] = at);
     }
     graph.outputs().iter().for_each(|output| last_read[output.value.0] = usize::MAX);
     let mut free: Vec<Place> = Vec::new();
     let mut places: Vec<Place> = Vec::with_capacity(layers.len() + 1);
     let mut slots = 0;
-    for value in 0..=layers.len() {
+    for (value, is_board) in boards(graph).into_iter().enumerate() {
         let shape = graph.shape(ValueId(value));
-        let board = has_board(layers, value).then(|| Board::of(shape));
+        let board = is_board.then(|| Board::of(shape));
         let reused = free.iter().position(|p| p.shape == shape && p.board == board);
         let place = match reused {
             Some(at) => free.swap_remove(at),
@@ -182,19 +295,15 @@ fn places(graph: &Graph) -> Vec<Place> {
         places.push(place);
         // What this value's layer read last is free for the next one.
         let Some(layer) = value.checked_sub(1) else { continue };
-        let mut done: Vec<usize> = reads(&layers[layer]).map(|v| v.0).filter(|&v| last_read[v] == layer).collect();
+        let mut done: Vec<usize> = layers[layer].reads().map(|v| v.0).filter(|&v| last_read[v] == layer).collect();
+        done.sort_unstable();
         done.dedup();
         free.extend(done.into_iter().map(|v| places[v]));
     }
     places
 }
 
-fn has_board(layers: &[Layer], value: usize) -> bool {
-    let made = value.checked_sub(1).is_some_and(|at| matches!(layers[at], Layer::Conv { .. }));
-    made || layers.iter().any(|l| matches!(l, Layer::Conv { .. }) && reads(l).any(|v| v.0 == value))
-}
-
-fn step(layer: &Layer, places: &[Place], output: Place) -> Result<Step, String> {
+fn step(layer: &Layer, places: &[Place], output: Place, packed: &mut Packed) -> Result<Step, String> {
     Ok(match layer {
         Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
             let input = places[input.0];
@@ -217,16 +326,57 @@ fn step(layer: &Layer, places: &[Place], output: Place) -> Result<Step, String> 
         Layer::Dense { input, weights, bias, activation, .. } => Step::Dense(Dense {
             input: places[input.0],
             output,
-            weights: pack::<NEURONS>(weights, bias.len()),
+            parts: 1,
+            weights: Arc::new(pack::<NEURONS>(weights, bias.len())),
             bias: pack_bias(bias),
             activation: *activation,
         }),
-        Layer::Gather { input, indices } => {
+        Layer::Smolgen { input, heads, weights } => Step::Dense(Dense {
+            input: places[input.0],
+            output,
+            parts: *heads,
+            weights: packed.of(weights, output.shape.squares),
+            bias: pack_bias(&vec![0.0; output.shape.squares]),
+            activation: Activation::None,
+        }),
+        Layer::Gather { input, indices, residual, .. } => {
             let input = places[input.0];
             let indices = indices.iter().map(|&i| input.index(i as usize) as u32).collect();
-            Step::Gather(Gather { input, output, indices })
+            let residual = residual.map(|r| {
+                let place = places[r.0];
+                (place, (0..place.shape.len()).map(|i| place.index(i) as u32).collect())
+            });
+            Step::Gather(Gather { input, output, indices, residual })
         }
+        Layer::Constant { values, .. } => Step::Constant { output, values: lay_out(output, values) },
+        Layer::Gate { input, scale, shift } => {
+            let (scale, shift) = (lay_out(output, scale), lay_out(output, shift));
+            Step::Gate(Gate { input: places[input.0], output, scale, shift })
+        }
+        Layer::LayerNorm { input, epsilon, gammas, betas } => Step::LayerNorm(LayerNorm {
+            input: places[input.0],
+            output,
+            epsilon: *epsilon,
+            gammas: gammas.clone(),
+            betas: betas.clone(),
+        }),
+        Layer::Attention { query, key, value, heads, bias } => Step::Attention(Attention {
+            query: places[query.0],
+            key: places[key.0],
+            value: places[value.0],
+            output,
+            heads: *heads,
+            bias: bias.map(|bias| places[bias.0]),
+        }),
+        Layer::Scores { query, key } => Step::Scores(Scores { query: places[query.0], key: places[key.0], output }),
     })
+}
+
+/// Elements side by side → as they lie at `place`, zeros on borders.
+fn lay_out(place: Place, values: &[f32]) -> Vec<f32> {
+    let mut laid = vec![0.0; place.len()];
+    values.iter().enumerate().for_each(|(at, v)| laid[place.index(at)] = *v);
+    laid
 }
 
 /// `[rows][columns]` → `[rows / N][columns][N]`, the last panel filled up with zeros.

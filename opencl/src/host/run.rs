@@ -3,7 +3,7 @@
 use super::arith::activate;
 use super::board::Board;
 use super::kernel::{self, ConvPanel, DensePanel, Isa, NEURONS, TILE};
-use super::plan::{Conv, Dense, GROUP, Gather, Place, Plan, Step};
+use super::plan::{Attention, Conv, Dense, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role};
 use rayon::prelude::*;
@@ -25,12 +25,13 @@ struct Heads<'a> {
     wdl: &'a mut [f32],
     value: &'a mut [f32],
     moves_left: &'a mut [f32],
+    value_error: &'a mut [f32],
 }
 
 impl<'a> Heads<'a> {
     fn new(outputs: &'a mut Outputs) -> Self {
-        let Outputs { policy, wdl, value, moves_left } = outputs;
-        Self { policy, wdl, value, moves_left }
+        let Outputs { policy, wdl, value, moves_left, value_error } = outputs;
+        Self { policy, wdl, value, moves_left, value_error }
     }
 
     fn head(&mut self, role: Role) -> &mut [f32] {
@@ -39,6 +40,7 @@ impl<'a> Heads<'a> {
             Role::Wdl => self.wdl,
             Role::Value => self.value,
             Role::MovesLeft => self.moves_left,
+            Role::ValueError => self.value_error,
         }
     }
 
@@ -55,6 +57,7 @@ impl<'a> Heads<'a> {
             wdl: take(&mut self.wdl),
             value: take(&mut self.value),
             moves_left: take(&mut self.moves_left),
+            value_error: take(&mut self.value_error),
         }
     }
 }
@@ -70,7 +73,7 @@ pub(super) struct Jobs<'a> {
 
 impl<'a> Jobs<'a> {
     pub fn new(graph: &Graph, batch: usize, threads: usize, input: &'a [f32], outputs: &'a mut Outputs) -> Self {
-        for role in [Role::Policy, Role::Wdl, Role::Value, Role::MovesLeft] {
+        for role in Role::ALL {
             outputs.head_mut(role).resize(batch * graph.output_len(role).unwrap_or(0), 0.0);
         }
         let jobs = (threads * batch.div_ceil(threads).div_ceil(GROUP)).min(batch);
@@ -107,16 +110,17 @@ pub(super) struct Workspace {
     slots: Vec<Vec<f32>>,
     /// Inputs of a dense layer side by side.
     flat: Vec<f32>,
-    /// For a squeeze.
+    /// What a step needs besides, see [`Plan::scratch`].
     scratch: Vec<f32>,
 }
 
 impl Workspace {
-    pub fn new(plan: &Plan) -> Self {
+    /// With `shared`, several threads may work on one job.
+    pub fn new(plan: &Plan, shared: bool) -> Self {
         Self {
             slots: plan.slots.iter().map(|len| vec![0.0; GROUP * len]).collect(),
             flat: vec![0.0; GROUP * plan.largest_dense],
-            scratch: vec![0.0; plan.scratch],
+            scratch: vec![0.0; if shared { plan.shared_scratch } else { plan.scratch }],
         }
     }
 
@@ -136,6 +140,13 @@ impl Workspace {
                 Step::Conv(conv) => self.conv(conv, isa, job.positions, shared, &mut output),
                 Step::Dense(dense) => self.dense(dense, isa, job.positions, shared, &mut output),
                 Step::Gather(gather) => self.gather(gather, job.positions, &mut output),
+                Step::Constant { values, .. } => {
+                    output.chunks_exact_mut(values.len()).take(job.positions).for_each(|y| y.copy_from_slice(values));
+                }
+                Step::Gate(gate) => self.gate(gate, job.positions, &mut output),
+                Step::LayerNorm(norm) => self.layer_norm(norm, isa, job.positions, &mut output),
+                Step::Attention(attention) => self.attention(attention, isa, job.positions, shared, &mut output),
+                Step::Scores(scores) => self.scores(scores, isa, job.positions, &mut output),
                 Step::Spread { input, output: place } => {
                     for (position, output) in output.chunks_exact_mut(place.len()).enumerate().take(job.positions) {
                         spread(*place, self.value(*input, position), output);
@@ -213,35 +224,48 @@ impl Workspace {
     }
 
     fn dense(&mut self, dense: &Dense, isa: Isa, positions: usize, shared: bool, output: &mut [f32]) {
-        let inputs = dense.input.shape.len();
-        let outputs = dense.output.len();
+        let whole = dense.input.shape.len();
         let mut flat = std::mem::take(&mut self.flat);
-        for (position, flat) in flat.chunks_exact_mut(inputs).enumerate().take(positions) {
+        for (position, flat) in flat.chunks_exact_mut(whole).enumerate().take(positions) {
             collect(dense.input, self.value(dense.input, position), flat);
         }
+        // From here on, a part of a position is a row of its own.
+        let (inputs, outputs) = (whole / dense.parts, dense.output.len() / dense.parts);
+        let rows = positions * dense.parts;
+        let panels = dense.bias.len();
         let panel = |number: usize, input: &[f32], sums: &mut [[f32; NEURONS]]| {
             let weights = &dense.weights[number * inputs * NEURONS..][..inputs * NEURONS];
             kernel::dense(isa, DensePanel { weights, bias: &dense.bias[number], input }, sums);
         };
-        if shared && dense.weights.len() >= WORTH_SHARING {
-            for (flat, output) in flat.chunks_exact(inputs).zip(output.chunks_exact_mut(outputs)).take(positions) {
+        // One panel of up to GROUP rows.
+        let block = |number: usize, flat: &[f32], output: &mut [f32]| {
+            let mut sums = [[0.0; NEURONS]; GROUP];
+            let rows = flat.len() / inputs;
+            panel(number, flat, &mut sums[..rows]);
+            let range = number * NEURONS..((number + 1) * NEURONS).min(outputs);
+            for (sums, output) in sums.iter().zip(output.chunks_exact_mut(outputs)) {
+                output[range.clone()].copy_from_slice(&sums[..range.len()]);
+            }
+        };
+        let (used, written) = (&flat[..rows * inputs], &mut output[..rows * outputs]);
+        if shared && dense.weights.len() >= WORTH_SHARING && dense.parts == 1 {
+            for (flat, output) in used.chunks_exact(inputs).zip(written.chunks_exact_mut(outputs)) {
                 output.par_chunks_mut(NEURONS).enumerate().for_each(|(number, output)| {
                     let mut sums = [[0.0; NEURONS]];
                     panel(number, flat, &mut sums);
                     output.copy_from_slice(&sums[0][..output.len()]);
                 });
             }
+        } else if shared && dense.parts > 1 {
+            let blocks = used.par_chunks(GROUP * inputs).zip(written.par_chunks_mut(GROUP * outputs));
+            blocks.for_each(|(flat, output)| (0..panels).for_each(|number| block(number, flat, output)));
         } else {
-            for number in 0..dense.bias.len() {
-                let mut sums = [[0.0; NEURONS]; GROUP];
-                panel(number, &flat[..positions * inputs], &mut sums[..positions]);
-                let range = number * NEURONS..((number + 1) * NEURONS).min(outputs);
-                for (sums, output) in sums.iter().zip(output.chunks_exact_mut(outputs)).take(positions) {
-                    output[range.clone()].copy_from_slice(&sums[..range.len()]);
-                }
+            for number in 0..panels {
+                let blocks = used.chunks(GROUP * inputs).zip(written.chunks_mut(GROUP * outputs));
+                blocks.for_each(|(flat, output)| block(number, flat, output));
             }
         }
-        output.chunks_exact_mut(outputs).take(positions).for_each(|output| activate(dense.activation, output));
+        output.chunks_exact_mut(dense.output.len()).take(positions).for_each(|y| activate(dense.activation, y));
         self.flat = flat;
     }
 
@@ -249,7 +273,97 @@ impl Workspace {
         for (position, output) in output.chunks_exact_mut(gather.output.len()).enumerate().take(positions) {
             let input = self.value(gather.input, position);
             output.iter_mut().zip(&gather.indices).for_each(|(y, &i)| *y = input[i as usize]);
+            if let Some((place, indices)) = &gather.residual {
+                let residual = self.value(*place, position);
+                output.iter_mut().zip(indices).for_each(|(y, &i)| *y += residual[i as usize]);
+            }
         }
+    }
+
+    fn gate(&self, gate: &Gate, positions: usize, output: &mut [f32]) {
+        for (position, output) in output.chunks_exact_mut(gate.output.len()).enumerate().take(positions) {
+            let pairs = gate.scale.iter().zip(&gate.shift);
+            let elements = output.iter_mut().zip(self.value(gate.input, position)).zip(pairs);
+            elements.for_each(|((y, x), (scale, shift))| *y = x * scale + shift);
+        }
+    }
+
+    fn layer_norm(&mut self, norm: &LayerNorm, isa: Isa, positions: usize, output: &mut [f32]) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        for (position, output) in output.chunks_exact_mut(norm.output.len()).enumerate().take(positions) {
+            let norm = kernel::LayerNorm {
+                board: norm.input.board,
+                epsilon: norm.epsilon,
+                gammas: &norm.gammas,
+                betas: &norm.betas,
+                input: self.value(norm.input, position),
+            };
+            kernel::layer_norm(isa, norm, output, &mut scratch);
+        }
+        self.scratch = scratch;
+    }
+
+    fn attention(&mut self, step: &Attention, isa: Isa, positions: usize, shared: bool, output: &mut [f32]) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let (each, room) = (step.output.len() / step.heads, step.scratch());
+        for (position, output) in output.chunks_exact_mut(step.output.len()).enumerate().take(positions) {
+            let head = |number: usize, output: &mut [f32], scratch: &mut [f32]| {
+                self.head(step, isa, (position, number), output, scratch);
+            };
+            if shared {
+                let heads = output.par_chunks_mut(each).zip(scratch.par_chunks_mut(room)).enumerate();
+                heads.for_each(|(number, (output, scratch))| head(number, output, scratch));
+            } else {
+                let heads = output.chunks_exact_mut(each).enumerate();
+                heads.for_each(|(number, output)| head(number, output, &mut scratch[..room]));
+            }
+        }
+        self.scratch = scratch;
+    }
+
+    /// One head of an attention.
+    fn head(
+        &self,
+        step: &Attention,
+        isa: Isa,
+        (position, number): (usize, usize),
+        output: &mut [f32],
+        scratch: &mut [f32],
+    ) {
+        let squares = step.query.shape.squares;
+        let (depth, width) = (step.query.shape.channels / step.heads, step.value.shape.channels / step.heads);
+        let (scores, rest) = scratch.split_at_mut(squares * squares);
+        let (query, rest) = rest.split_at_mut(depth * squares);
+        let (key, rest) = rest.split_at_mut(depth * squares);
+        let (value, rest) = rest.split_at_mut(width * squares);
+        let mixed = &mut rest[..width * squares];
+        let part = |place: Place| &self.value(place, position)[number * (place.len() / step.heads)..];
+        for (place, to) in [(step.query, &mut *query), (step.key, &mut *key), (step.value, &mut *value)] {
+            collect(place, &part(place)[..place.len() / step.heads], to);
+        }
+        let scale = 1.0 / (depth as f32).sqrt();
+        query.iter_mut().for_each(|x| *x *= scale);
+        match step.bias {
+            Some(place) => collect(place, &part(place)[..place.len() / step.heads], scores),
+            None => scores.fill(0.0),
+        }
+        kernel::attention(isa, kernel::Attention { squares, query, key, value }, scores, mixed);
+        spread(step.output, mixed, output);
+    }
+
+    fn scores(&mut self, step: &Scores, isa: Isa, positions: usize, output: &mut [f32]) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let (query, rest) = scratch.split_at_mut(step.query.shape.len());
+        let key = &mut rest[..step.key.shape.len()];
+        let scale = 1.0 / (step.query.shape.channels as f32).sqrt();
+        for (position, output) in output.chunks_exact_mut(step.output.len()).enumerate().take(positions) {
+            collect(step.query, self.value(step.query, position), query);
+            collect(step.key, self.value(step.key, position), key);
+            query.iter_mut().for_each(|x| *x *= scale);
+            output.fill(0.0);
+            kernel::scores(isa, query, key, step.output.shape, output);
+        }
+        self.scratch = scratch;
     }
 }
 

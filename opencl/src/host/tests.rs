@@ -27,6 +27,18 @@ fn below(g: &mut Gen, n: usize) -> usize {
     usize::arbitrary(g) % n
 }
 
+/// All that go element by element.
+const ACTIVATIONS: [Activation; 8] = [
+    Activation::None,
+    Activation::Relu,
+    Activation::Mish,
+    Activation::Tanh,
+    Activation::Relu2,
+    Activation::Swish,
+    Activation::Selu,
+    Activation::Sigmoid,
+];
+
 fn squeeze(g: &mut Gen, channels: usize) -> SqueezeExcite {
     let hidden = 1 + below(g, 9);
     SqueezeExcite {
@@ -46,8 +58,7 @@ fn conv(g: &mut Gen, graph: &mut Graph, kernels: &[usize]) -> ValueId {
     let shape = Shape { channels, squares: graph.input().squares };
     let equals: Vec<ValueId> = boards.into_iter().filter(|&v| graph.shape(v) == shape).collect();
     let residual = g.choose(&equals).copied().filter(|_| bool::arbitrary(g));
-    let activations = [Activation::None, Activation::Relu, Activation::Mish, Activation::Tanh];
-    let activation = *g.choose(&activations).expect("some");
+    let activation = *g.choose(&ACTIVATIONS).expect("some");
     let fan_in = graph.shape(input).channels * kernel * kernel;
     let weights = numbers(g, channels * fan_in, fan_in);
     let bias = numbers(g, channels, 4);
@@ -64,6 +75,75 @@ fn dense(g: &mut Gen, graph: &mut Graph, channels: usize, activation: Activation
     graph.push(Layer::Dense { input, channels, weights, bias, activation }).expect("it fits")
 }
 
+fn any(g: &mut Gen, graph: &Graph) -> ValueId {
+    ValueId(below(g, graph.layers().len() + 1))
+}
+
+/// A value with few squares, since what attention makes of them is their square.
+fn narrow(g: &mut Gen, graph: &Graph) -> ValueId {
+    let few: Vec<ValueId> = values(graph).filter(|&v| graph.shape(v).squares <= 81).collect();
+    *g.choose(&few).expect("the input is one")
+}
+
+fn gather(g: &mut Gen, graph: &mut Graph) -> ValueId {
+    let input = any(g, graph);
+    let each = graph.shape(input).len();
+    // Half of them make a board, for a convolution to read.
+    let squares = if bool::arbitrary(g) { graph.input().squares } else { 1 };
+    let channels = *g.choose(&[1, 2, 7, 50]).expect("some");
+    let indices = (0..channels * squares).map(|_| below(g, each) as u32).collect();
+    let shape = Shape { channels, squares };
+    let equals: Vec<ValueId> = values(graph).filter(|&v| graph.shape(v) == shape).collect();
+    let residual = g.choose(&equals).copied().filter(|_| bool::arbitrary(g));
+    graph.push(Layer::Gather { input, indices, squares, residual }).expect("it fits")
+}
+
+/// A constant, a gate or a layer norm.
+fn elementwise(g: &mut Gen, graph: &mut Graph) -> ValueId {
+    let input = any(g, graph);
+    let shape = graph.shape(input);
+    let layer = match below(g, 3) {
+        0 => Layer::Constant { shape, values: numbers(g, shape.len(), 4) },
+        1 => Layer::Gate { input, scale: numbers(g, shape.len(), 4), shift: numbers(g, shape.len(), 4) },
+        _ => Layer::LayerNorm {
+            input,
+            // Not as small as Lc0's: where channels are nearly equal, a norm makes much of their rounding.
+            epsilon: *g.choose(&[0.1, 0.5]).expect("some"),
+            gammas: numbers(g, shape.channels, 4),
+            betas: numbers(g, shape.channels, 4),
+        },
+    };
+    graph.push(layer).expect("it fits")
+}
+
+/// Attention between values of any origin, with a smolgen for its bias or without.
+fn attention(g: &mut Gen, graph: &mut Graph) -> ValueId {
+    let query = narrow(g, graph);
+    let shape = graph.shape(query);
+    let alike = |v: &ValueId| graph.shape(*v) == shape;
+    let keys: Vec<ValueId> = values(graph).filter(alike).collect();
+    let on_board = |v: &ValueId| graph.shape(*v).squares == shape.squares;
+    let boards: Vec<ValueId> = values(graph).filter(on_board).collect();
+    let (key, value) = (*g.choose(&keys).expect("the query"), *g.choose(&boards).expect("the query"));
+    let divides = |h: &usize| shape.channels.is_multiple_of(*h) && graph.shape(value).channels.is_multiple_of(*h);
+    let heads = *g.choose(&(1..=8).filter(divides).collect::<Vec<_>>()).expect("one head");
+    let bias = bool::arbitrary(g).then(|| {
+        let each = 1 + below(g, 5);
+        let input = dense(g, graph, heads * each, Activation::Swish);
+        let weights = numbers(g, shape.squares * shape.squares * each, each).into();
+        graph.push(Layer::Smolgen { input, heads, weights }).expect("it fits")
+    });
+    graph.push(Layer::Attention { query, key, value, heads, bias }).expect("it fits")
+}
+
+fn scores(g: &mut Gen, graph: &mut Graph) -> ValueId {
+    let query = narrow(g, graph);
+    let channels = graph.shape(query).channels;
+    let keys: Vec<ValueId> = values(graph).filter(|&v| graph.shape(v).channels == channels).collect();
+    let key = *g.choose(&keys).expect("the query");
+    graph.push(Layer::Scores { query, key }).expect("it fits")
+}
+
 fn values(graph: &Graph) -> impl Iterator<Item = ValueId> + use<> {
     (0..=graph.layers().len()).map(ValueId)
 }
@@ -76,18 +156,16 @@ impl Arbitrary for Case {
         let channels = *g.choose(&[1, 3, 33, 40, 64, 70]).expect("some");
         let mut graph = Graph::new(Shape { channels, squares });
         for _ in 0..1 + below(g, 6) {
-            match below(g, 6) {
+            match below(g, 10) {
                 0 => {
-                    let activation = *g.choose(&[Activation::None, Activation::Mish, Activation::Tanh]).expect("some");
+                    let activation = *g.choose(&ACTIVATIONS).expect("some");
                     let channels = *g.choose(&[1, 15, 16, 17, 70]).expect("some");
                     dense(g, &mut graph, channels, activation);
                 }
-                1 => {
-                    let input = ValueId(below(g, graph.layers().len() + 1));
-                    let each = graph.shape(input).len();
-                    let indices = (0..1 + below(g, 50)).map(|_| below(g, each) as u32).collect();
-                    graph.push(Layer::Gather { input, indices }).expect("it fits");
-                }
+                1 => drop(gather(g, &mut graph)),
+                2 | 3 => drop(elementwise(g, &mut graph)),
+                4 => drop(attention(g, &mut graph)),
+                5 => drop(scores(g, &mut graph)),
                 _ => drop(conv(g, &mut graph, kernels)),
             }
         }
@@ -129,7 +207,7 @@ fn outline(case: &Case) -> String {
                 format!("{kernel}x{kernel} of {}, se {}, residual {residual:?}, {activation:?}", input.0, se.is_some())
             }
             Layer::Dense { input, activation, .. } => format!("dense of {}, {activation:?}", input.0),
-            Layer::Gather { input, .. } => format!("gather of {}", input.0),
+            other => format!("{} of {:?}", other.name(), other.reads().map(|v| v.0).collect::<Vec<_>>()),
         };
         format!("{}: {}x{} {what}", value.0, shape.channels, shape.squares)
     });
@@ -144,6 +222,7 @@ fn difference(expected: &Outputs, got: &Outputs) -> Option<String> {
         ("wdl", &expected.wdl, &got.wdl),
         ("value", &expected.value, &got.value),
         ("moves left", &expected.moves_left, &got.moves_left),
+        ("value error", &expected.value_error, &got.value_error),
     ];
     heads.into_iter().find_map(|(name, expected, got)| {
         if expected.len() != got.len() {
@@ -192,6 +271,24 @@ fn a_position_does_not_depend_on_its_batch() {
         })
     }
     QuickCheck::new().tests(150).quickcheck(property as fn(Case) -> bool);
+}
+
+/// With an epsilon as small as Lc0's, on numbers that come as they are.
+#[test]
+fn layer_norms_agree_with_plain() {
+    let g = &mut Gen::new(100);
+    for (channels, squares, epsilon) in [(64, 64, 1e-6), (33, 49, 1e-3), (48, 1, 1e-3), (2, 12, 1e-6)] {
+        let mut graph = Graph::new(Shape { channels, squares });
+        let (gammas, betas) = (numbers(g, channels, 4), numbers(g, channels, 4));
+        let norm = graph.push(Layer::LayerNorm { input: INPUT, epsilon, gammas, betas }).expect("it fits");
+        graph.output(Role::Policy, norm).expect("any length");
+        // Far from zero: a variance as the difference of two large sums would be wrong.
+        let input: Vec<f32> = (0..3 * graph.input().len()).map(|_| 100.0 + number(g)).collect();
+        let expected = plain::evaluate(&graph, &input).expect("an evaluation");
+        for mut host in hosts(&graph) {
+            assert_eq!(difference(&expected, &run(&mut host, &input)), None, "{channels}x{squares}");
+        }
+    }
 }
 
 /// A reused workspace must not carry one batch into the next.

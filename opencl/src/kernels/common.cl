@@ -7,11 +7,19 @@
 //
 // No builtin fma() anywhere: some drivers emulate it (26 times slower on an Adreno X1). a * b + c may be contracted.
 
+// Where a channel of a square lies in a position that is stored in blocks of channels.
+#define PLACE(channel, square, squares, block)                                                                         \
+    (((channel) / (block) * (squares) + (square)) * (block) + (channel) % (block))
+
 // Values of `act`, in the order of Activation in graph.rs.
 #define ACT_NONE 0
 #define ACT_RELU 1
 #define ACT_MISH 2
 #define ACT_TANH 3
+#define ACT_RELU2 4
+#define ACT_SWISH 5
+#define ACT_SELU 6
+#define ACT_SIGMOID 7
 
 // A relu that keeps a NaN, which fmax() would hide from the check of the outputs.
 //
@@ -26,6 +34,10 @@
             T n = e * (e + 2.0f);                                                                                      \
             return x * (n / (n + 2.0f));                                                                               \
         }                                                                                                              \
+        if (act == ACT_RELU2) return x < (T)0.0f ? (T)0.0f : x * x;                                                    \
+        if (act == ACT_SWISH) return x / (1.0f + exp(-x));                                                             \
+        if (act == ACT_SELU) return x > (T)0.0f ? 1.050701f * x : 1.7580993f * (exp(x) - 1.0f);                        \
+        if (act == ACT_SIGMOID) return 1.0f / (1.0f + exp(-x));                                                        \
         return x;                                                                                                      \
     }
 

@@ -1,13 +1,9 @@
 //! Launches `gather.cl`.
 
-use super::{Family, Kernels, Launch, Range, Value, Variant};
+use super::{Family, Kernels, Launch, Value};
 use crate::device::{Arg, Error};
 
 const FAMILY: Family = Family { name: "gather", source: include_str!("gather.cl") };
-
-const GPU_LANES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
-/// The CPU variant has few elements an item: a group is a loop there.
-const CPU_LANES: [usize; 1] = [64];
 
 /// Picks elements of a value.
 #[derive(Debug)]
@@ -16,6 +12,8 @@ pub struct Gather<'a> {
     pub input: &'a Value,
     /// Channel-major elements of the input.
     pub indices: &'a [u32],
+    /// A value of the output's shape that is added.
+    pub residual: Option<&'a Value>,
     /// Where they go, plain.
     pub output: &'a Value,
 }
@@ -26,26 +24,26 @@ pub struct Gather<'a> {
 /// If an index is outside the input or the driver fails.
 pub fn launch(kernels: &mut Kernels<'_>, gather: &Gather<'_>) -> Result<Launch, Error> {
     kernels.check(&[gather.input, gather.output])?;
+    kernels.check(gather.residual.as_slice())?;
     let from = gather.input.layout;
     if let Some(i) = gather.indices.iter().find(|&&i| i as usize >= from.shape.len()) {
         return Err(kernels.unfit(format!("gather index {i}: the input has {} elements", from.shape.len())));
     }
     let places: Vec<u32> = gather.indices.iter().map(|&i| from.at_index(i as usize) as u32).collect();
     let indices = kernels.session.upload(&places)?;
+    let residual = gather.residual.unwrap_or(gather.input);
     let args = [
         Arg::Buffer(&gather.input.buffer),
         Arg::Int(from.stride()),
         Arg::Buffer(&indices),
         Arg::Int(places.len()),
+        Arg::Buffer(&residual.buffer),
+        Arg::Int(gather.residual.is_some().into()),
+        Arg::Int(residual.layout.block),
+        Arg::Int(residual.layout.shape.squares),
+        Arg::Int(residual.layout.stride()),
         Arg::Buffer(&gather.output.buffer),
         Arg::Int(gather.output.layout.stride()),
     ];
-    let sizes: &[usize] = match kernels.variant {
-        Variant::Cpu => &CPU_LANES,
-        Variant::Gpu => &GPU_LANES,
-    };
-    let options = |lanes| format!("-DLANES={lanes}");
-    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, sizes, |lanes| lanes, options, "gather", &args)?;
-    let range = Range { each: 1, whole: 1, across: places.len().div_ceil(lanes), local: [1, lanes] };
-    Ok(Launch::new(kernels, kernel, range, args.len()))
+    kernels.by_element(FAMILY, "", "gather", &args, places.len())
 }

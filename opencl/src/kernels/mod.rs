@@ -5,10 +5,13 @@
 //! batch. There are two variants of what is worth it, see [`Variant`]. Those for a GPU were run on PoCL only, for their
 //! results; nothing is known of their speed on a GPU.
 
+pub mod attention;
 pub mod conv;
 pub mod dense;
+pub mod elementwise;
 pub mod gather;
 pub mod layout;
+pub mod norm;
 pub mod se;
 pub mod softmax;
 
@@ -134,6 +137,28 @@ impl<'a> Kernels<'a> {
         Err(self.unfit(format!("{name} of {}.cl: groups of {least} items needed, {limit} allowed", family.name)))
     }
 
+    /// A launch of a kernel with one item for each of `elements` of a position; the argument `batch` comes last.
+    fn by_element(
+        &mut self,
+        family: Family,
+        options: &str,
+        name: &str,
+        args: &[Arg<'_>],
+        elements: usize,
+    ) -> Result<Launch, Error> {
+        const GPU_LANES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
+        // There is little to do for an item: on a CPU a group is a loop.
+        const CPU_LANES: [usize; 1] = [64];
+        let sizes: &[usize] = match self.variant {
+            Variant::Cpu => &CPU_LANES,
+            Variant::Gpu => &GPU_LANES,
+        };
+        let options = |lanes| format!("-DLANES={lanes} {options}");
+        let (kernel, lanes) = self.kernel_in_groups(family, sizes, |lanes| lanes, options, name, args)?;
+        let range = Range { each: 1, whole: 1, across: elements.div_ceil(lanes), local: [1, lanes] };
+        Ok(Launch::new(self, kernel, range, args.len()))
+    }
+
     fn unfit(&self, what: String) -> Error {
         Error::Unfit { device: self.session.device().name.clone(), what }
     }
@@ -215,5 +240,9 @@ fn activation_code(activation: Activation) -> usize {
         Activation::Relu => 1,
         Activation::Mish => 2,
         Activation::Tanh => 3,
+        Activation::Relu2 => 4,
+        Activation::Swish => 5,
+        Activation::Selu => 6,
+        Activation::Sigmoid => 7,
     }
 }

@@ -1,6 +1,6 @@
 //! Which values share a buffer.
 
-use crate::graph::{Graph, Layer, ValueId};
+use crate::graph::Graph;
 
 /// A buffer for every value, fewer buffers than values.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,21 +11,13 @@ pub struct Plan {
     pub slot_of: Vec<usize>,
 }
 
-/// The values that a layer reads.
-fn reads(layer: &Layer) -> [Option<ValueId>; 2] {
-    match layer {
-        Layer::Conv { input, residual, .. } => [Some(*input), *residual],
-        Layer::Dense { input, .. } | Layer::Gather { input, .. } => [Some(*input), None],
-    }
-}
-
 /// Gives each value a buffer of at least `sizes[value]` elements; a buffer is used again once nobody reads its value.
 ///
 /// A layer never writes to what it reads, and an output keeps its buffer.
 pub fn plan(graph: &Graph, sizes: &[usize]) -> Plan {
     let mut last_use: Vec<usize> = (0..sizes.len()).collect();
     for (at, layer) in graph.layers().iter().enumerate() {
-        for value in reads(layer).into_iter().flatten() {
+        for value in layer.reads() {
             last_use[value.0] = at + 1;
         }
     }
@@ -64,7 +56,7 @@ fn take(free: &mut Vec<usize>, slots: &mut Vec<usize>, size: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Activation, INPUT, Role, Shape};
+    use crate::graph::{Activation, INPUT, Layer, Role, Shape, ValueId};
 
     fn conv(graph: &mut Graph, input: ValueId, residual: Option<ValueId>) -> ValueId {
         let channels = graph.shape(input).channels;

@@ -90,7 +90,8 @@ pub fn tower(seed: u64, side: usize, filters: usize, blocks: usize, activation: 
     let p = conv(&mut graph, random, (p, 80, 3), None, None, Activation::None);
     let each = 80 * side * side;
     let indices = (0..1858).map(|_| random.below(each) as u32).collect();
-    let p = graph.push(Layer::Gather { input: p, indices }).expect("the indices are inside");
+    let p =
+        graph.push(Layer::Gather { input: p, indices, squares: 1, residual: None }).expect("the indices are inside");
     graph.output(Role::Policy, p).expect("the value is there");
     for (role, squeeze, last, end) in
         [(Role::Wdl, 32, 3, Activation::Softmax), (Role::MovesLeft, 8, 1, Activation::Relu)]
