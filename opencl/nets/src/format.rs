@@ -1,7 +1,7 @@
 //! Which architecture a file says it has, and whether it can be read.
 
 use crate::error::{Fault, NetError};
-use crate::proto::{Net, NetworkFormat, Version};
+use crate::proto::{Net, NetworkFormat, Version, Weights};
 use oncilla_opencl::graph::Activation;
 use std::fmt;
 
@@ -52,6 +52,28 @@ pub enum PolicyKind {
     Classical,
     /// Two convolutions; a move is a plane and the square that it starts from.
     Convolution,
+    /// Products of the square that a move starts from and the one where it ends.
+    Attention,
+}
+
+/// What a network does between its input and its heads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyKind {
+    /// Residual blocks of convolutions.
+    Convolution,
+    /// Encoder layers, with a convolutional tower before them or without.
+    Attention(Embedding),
+}
+
+/// What an attention body knows of where a square lies: `InputEmbeddingFormat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Embedding {
+    /// Nothing: a convolutional tower comes first.
+    None,
+    /// The squares that a queen or a knight reaches from it.
+    Map,
+    /// What a dense layer makes of all pieces.
+    Dense,
 }
 
 /// Kind of the value head.
@@ -68,6 +90,7 @@ impl fmt::Display for PolicyKind {
         f.write_str(match self {
             Self::Classical => "classical",
             Self::Convolution => "convolution",
+            Self::Attention => "attention",
         })
     }
 }
@@ -85,10 +108,13 @@ impl fmt::Display for ValueKind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Architecture {
     pub input: InputFormat,
+    pub body: BodyKind,
     pub policy: PolicyKind,
     pub value: ValueKind,
     pub moves_left: bool,
     pub activation: Activation,
+    pub ffn_activation: Activation,
+    pub smolgen_activation: Activation,
 }
 
 /// The version of Lc0 whose files are understood.
@@ -105,8 +131,18 @@ const fn number_of(major: u64, minor: u64, patch: u64) -> u128 {
 const LINEAR16: u64 = 1;
 
 /// What a file without the field means.
-const LEGACY: NetworkFormat =
-    NetworkFormat { input: 1, output: 1, network: 3, policy: 1, value: 1, moves_left: 0, default_activation: 0 };
+const LEGACY: NetworkFormat = NetworkFormat {
+    input: 1,
+    output: 1,
+    network: 3,
+    policy: 1,
+    value: 1,
+    moves_left: 0,
+    default_activation: 0,
+    smolgen_activation: 0,
+    ffn_activation: 0,
+    input_embedding: None,
+};
 
 fn unsupported(field: &str, what: impl Into<String>) -> NetError {
     NetError::unsupported(format!("format.network_format.{field}"), what)
@@ -120,17 +156,31 @@ impl Architecture {
         if net.weights.is_none() && net.has_onnx_model || format.network == 5 {
             return Err(NetError::unsupported("onnx_model", "the network is an ONNX model: not supported"));
         }
-        let format = upgrade(format);
-        check_body(net, format.network)?;
+        let weights =
+            net.weights.as_ref().ok_or_else(|| NetError::malformed("weights", "expected weights, got none"))?;
+        let format = upgrade(format, weights);
+        let activation = default_activation_of(format.default_activation)?;
         let architecture = Self {
             input: InputFormat::of(format.input)?,
+            body: body_of(&format, weights)?,
             policy: policy_of(format.policy)?,
             value: value_of(format.value)?,
             moves_left: moves_left_of(format.moves_left)?,
-            activation: activation_of(format.default_activation)?,
+            activation,
+            ffn_activation: activation_of("ffn_activation", format.ffn_activation, activation)?,
+            smolgen_activation: activation_of("smolgen_activation", format.smolgen_activation, activation)?,
         };
         check_output(format.output, architecture.value)?;
-        Ok(architecture)
+        if architecture.ffn_activation == Activation::Softmax {
+            return Err(unsupported("ffn_activation", "a softmax in a feed-forward layer is not supported"));
+        }
+        match (architecture.body, architecture.policy) {
+            (BodyKind::Attention(_), PolicyKind::Classical | PolicyKind::Convolution) => {
+                let what = format!("a {} policy head on an attention body is not supported", architecture.policy);
+                Err(unsupported("policy", what))
+            }
+            _ => Ok(architecture),
+        }
     }
 }
 
@@ -149,24 +199,45 @@ fn check_version(net: &Net<'_>) -> Result<(), NetError> {
     Ok(())
 }
 
-/// Networks older than the head formats have classical heads, whatever their other fields say.
-fn upgrade(format: NetworkFormat) -> NetworkFormat {
+/// What older files say in another way, or leave to the reader to see.
+fn upgrade(format: NetworkFormat, weights: &Weights<'_>) -> NetworkFormat {
+    let mut format = format;
     match format.network {
-        1 | 2 => NetworkFormat { network: format.network + 2, policy: 1, value: 1, ..format },
-        _ => format,
+        // Networks older than the head formats have classical heads, whatever their other fields say.
+        1 | 2 => format = NetworkFormat { network: format.network + 2, policy: 1, value: 1, ..format },
+        // The first attention bodies had no number of their own, and those with a smolgen no fields for its activations.
+        4 if !weights.encoders.is_empty() => {
+            format.network = 6;
+            if weights.smolgen_w.is_some() {
+                (format.ffn_activation, format.smolgen_activation) = (8, 7);
+            }
+        }
+        134 => format.network = 7,
+        _ => {}
     }
+    if format.network == 6 {
+        if weights.policy_heads.is_some() && weights.value_heads.is_some() {
+            (format.network, format.input_embedding) = (7, Some(2));
+        }
+        format.input_embedding = format.input_embedding.or(Some(1));
+    }
+    format
 }
 
-fn check_body(net: &Net<'_>, network: u64) -> Result<(), NetError> {
-    let attention = || Err(unsupported("network", "body: attention is not supported yet, convolutional towers are"));
-    match network {
-        3 | 4 => match &net.weights {
-            None => Err(NetError::malformed("weights", "expected the network's weights, got none")),
-            Some(w) if w.encoders > 0 || w.has_embedding => attention(),
-            Some(_) => Ok(()),
+fn body_of(format: &NetworkFormat, weights: &Weights<'_>) -> Result<BodyKind, NetError> {
+    let fault = |field: &str, what: &str| Err(NetError::malformed(format!("weights.{field}"), what));
+    match (format.network, weights.encoders.is_empty()) {
+        (3 | 4, true) => Ok(BodyKind::Convolution),
+        (3 | 4, false) => fault("encoder", "expected none in a convolutional network"),
+        (6 | 7, true) => fault("encoder", "expected at least one layer in an attention body, got none"),
+        (6 | 7, false) => match (format.input_embedding.unwrap_or(0), weights.residual.is_empty()) {
+            (0, true) => Err(unsupported("input_embedding", "an attention body on bare planes is not supported")),
+            (0, false) => Ok(BodyKind::Attention(Embedding::None)),
+            (1, _) => Ok(BodyKind::Attention(Embedding::Map)),
+            (2, _) => Ok(BodyKind::Attention(Embedding::Dense)),
+            (other, _) => Err(unsupported("input_embedding", format!("Input embedding {other} is not supported"))),
         },
-        6 | 7 | 134 => attention(),
-        other => Err(unsupported("network", format!("Network format {other} is not supported"))),
+        (other, _) => Err(unsupported("network", format!("Network format {other} is not supported"))),
     }
 }
 
@@ -174,10 +245,7 @@ fn policy_of(number: u64) -> Result<PolicyKind, NetError> {
     match number {
         1 => Ok(PolicyKind::Classical),
         2 => Ok(PolicyKind::Convolution),
-        3 => Err(unsupported(
-            "policy",
-            "policy head: attention is not supported yet, classical and convolutional ones are",
-        )),
+        3 => Ok(PolicyKind::Attention),
         other => Err(unsupported("policy", format!("Policy format {other} is not supported"))),
     }
 }
@@ -198,12 +266,29 @@ fn moves_left_of(number: u64) -> Result<bool, NetError> {
     }
 }
 
-fn activation_of(number: u64) -> Result<Activation, NetError> {
+fn default_activation_of(number: u64) -> Result<Activation, NetError> {
     match number {
         0 => Ok(Activation::Relu),
         1 => Ok(Activation::Mish),
         other => Err(unsupported("default_activation", format!("Default activation {other} is not supported"))),
     }
+}
+
+/// `NetworkFormat.ActivationFunction`.
+fn activation_of(field: &str, number: u64, default: Activation) -> Result<Activation, NetError> {
+    Ok(match number {
+        0 => default,
+        1 => Activation::Mish,
+        2 => Activation::Relu,
+        3 => Activation::None,
+        4 => Activation::Tanh,
+        5 => Activation::Sigmoid,
+        6 => Activation::Selu,
+        7 => Activation::Swish,
+        8 => Activation::Relu2,
+        9 => Activation::Softmax,
+        other => return Err(unsupported(field, format!("Activation {other} is not supported"))),
+    })
 }
 
 /// The output and the value head say the same thing twice; a file that contradicts itself is damaged.
@@ -222,10 +307,10 @@ fn check_output(output: u64, value: ValueKind) -> Result<(), NetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proto::{Format, Weights};
+    use crate::proto::Format;
 
     const SOUND: NetworkFormat =
-        NetworkFormat { input: 1, output: 2, network: 4, policy: 2, value: 2, moves_left: 1, default_activation: 1 };
+        NetworkFormat { output: 2, network: 4, policy: 2, value: 2, moves_left: 1, default_activation: 1, ..LEGACY };
 
     fn net(network_format: Option<NetworkFormat>, encoding: u64, [major, minor, patch]: [u64; 3]) -> Net<'static> {
         Net {
@@ -247,9 +332,10 @@ mod tests {
         for (format, expected) in [
             (NetworkFormat { input: 6, ..SOUND }, format!("{at}.input: Input format 6 is not supported")),
             (NetworkFormat { network: 9, ..SOUND }, format!("{at}.network: Network format 9 is not supported")),
-            (NetworkFormat { network: 7, ..SOUND }, format!("{at}.network: body: attention is not supported yet")),
+            (NetworkFormat { network: 7, ..SOUND }, "weights.encoder: expected at least one layer".to_string()),
             (NetworkFormat { network: 5, ..SOUND }, "onnx_model: the network is an ONNX model".to_string()),
-            (NetworkFormat { policy: 3, ..SOUND }, format!("{at}.policy: policy head: attention is not supported yet")),
+            (NetworkFormat { ffn_activation: 10, ..SOUND }, format!("{at}.ffn_activation: Activation 10 is not")),
+            (NetworkFormat { ffn_activation: 9, ..SOUND }, format!("{at}.ffn_activation: a softmax in a feed-forward")),
             (NetworkFormat { policy: 0, ..SOUND }, format!("{at}.policy: Policy format 0 is not supported")),
             (NetworkFormat { value: 3, ..SOUND }, format!("{at}.value: Value format 3 is not supported")),
             (NetworkFormat { moves_left: 2, ..SOUND }, format!("{at}.moves_left: Moves left head format 2")),
@@ -285,14 +371,65 @@ mod tests {
         );
     }
 
+    fn with_encoder(format: NetworkFormat) -> Net<'static> {
+        let weights = Weights { encoders: vec![&[]], ..Weights::default() };
+        Net { weights: Some(weights), ..net(Some(format), 1, [0, 29, 0]) }
+    }
+
     #[test]
-    fn attention_bodies_of_old_files_and_onnx() {
-        let weights = Weights { encoders: 1, ..Weights::default() };
-        let old = Net { weights: Some(weights), ..net(Some(SOUND), 1, [0, 29, 0]) };
-        assert!(refused(&old).contains("body: attention is not supported yet"));
+    fn attention_bodies() {
+        let body = NetworkFormat { network: 6, policy: 3, ..SOUND };
+        for (format, embedding, ffn, smolgen) in [
+            (NetworkFormat { network: 4, ..body }, Embedding::Map, Activation::Mish, Activation::Mish),
+            (body, Embedding::Map, Activation::Mish, Activation::Mish),
+            (NetworkFormat { ffn_activation: 7, ..body }, Embedding::Map, Activation::Swish, Activation::Mish),
+            (
+                NetworkFormat { network: 134, input_embedding: Some(2), smolgen_activation: 5, ..body },
+                Embedding::Dense,
+                Activation::Mish,
+                Activation::Sigmoid,
+            ),
+        ] {
+            let architecture = Architecture::of(&with_encoder(format)).unwrap();
+            assert_eq!(architecture.body, BodyKind::Attention(embedding));
+            assert_eq!((architecture.ffn_activation, architecture.smolgen_activation), (ffn, smolgen));
+        }
+        let mut heads = with_encoder(body);
+        let weights = heads.weights.as_mut().unwrap();
+        weights.smolgen_w = Some(Default::default());
+        (weights.policy_heads, weights.value_heads) = Some(Default::default()).zip(Some(Default::default())).unzip();
+        let architecture = Architecture::of(&heads).unwrap();
+        assert_eq!(architecture.body, BodyKind::Attention(Embedding::Dense));
+        assert_eq!(architecture.ffn_activation, Activation::Mish);
+        heads.format.as_mut().unwrap().network_format = Some(NetworkFormat { network: 4, ..body });
+        let architecture = Architecture::of(&heads).unwrap();
+        assert_eq!(architecture.ffn_activation, Activation::Relu2);
+        assert_eq!(architecture.smolgen_activation, Activation::Swish);
+    }
+
+    #[test]
+    fn attention_bodies_that_are_refused() {
+        let body = NetworkFormat { network: 7, policy: 3, ..SOUND };
+        let at = "format.network_format";
+        for (format, expected) in [
+            (body, format!("{at}.input_embedding: an attention body on bare planes")),
+            (NetworkFormat { input_embedding: Some(3), ..body }, format!("{at}.input_embedding: Input embedding 3")),
+            (
+                NetworkFormat { input_embedding: Some(1), policy: 2, ..body },
+                format!("{at}.policy: a convolution policy head on an attention body is not supported"),
+            ),
+            (NetworkFormat { network: 3, ..body }, "weights.encoder: expected none".to_string()),
+        ] {
+            let error = refused(&with_encoder(format));
+            assert!(error.starts_with(&expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn files_without_weights() {
         let onnx = Net { weights: None, has_onnx_model: true, ..net(Some(SOUND), 0, [0, 29, 0]) };
         assert_eq!(refused(&onnx), "onnx_model: the network is an ONNX model: not supported");
         let empty = Net { weights: None, ..net(Some(SOUND), 0, [0, 29, 0]) };
-        assert_eq!(refused(&empty), "weights: expected the network's weights, got none");
+        assert_eq!(refused(&empty), "weights: expected weights, got none");
     }
 }

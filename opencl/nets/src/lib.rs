@@ -1,22 +1,28 @@
 //! Network files → graph.
 //!
-//! [`Network::read`] takes Lc0's weights files (`.pb`, `.pb.gz`) with classical and squeeze-excite towers, classical and
-//! convolutional policy, classical and WDL value, and a moves-left head. Whatever else a file holds is refused with an
-//! error that names the field; no file makes the reader panic, or allocate more than a small multiple of the bytes that
-//! it really has.
+//! [`Network::read`] takes Lc0's weights files (`.pb`, `.pb.gz`): convolutional towers with and without squeeze and excite,
+//! attention bodies with either embedding and with smolgen; classical, convolutional and attention policy, classical and WDL
+//! value with an estimate of its error, moves left; files with several heads, of which [`HeadChoice`] names one of each kind.
+//! Whatever else a file holds is refused with an error that names the field; no file makes the reader panic, or allocate more
+//! than a small multiple of the bytes that it really has.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod body;
+mod builder;
 mod container;
 mod decode;
+mod encoder;
 mod error;
 mod format;
+mod heads;
 mod network;
 pub mod policy;
 mod proto;
+mod tower;
 mod wire;
 
 pub use container::MAX_BYTES;
 pub use error::{Fault, NetError};
-pub use format::{InputFormat, PolicyKind, ValueKind};
-pub use network::{Facts, Network};
+pub use format::{BodyKind, Embedding, InputFormat, PolicyKind, ValueKind};
+pub use network::{Facts, HeadChoice, Network};

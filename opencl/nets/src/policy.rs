@@ -1,4 +1,4 @@
-//! The 1858 moves of Lc0's policy and where a convolutional policy keeps them.
+//! The 1858 moves of Lc0's policy and where convolutional and attention policies keep them.
 //!
 //! Moves are seen by the mover, squares are `rank · 8 + file` with a1 = 0. The index is: from every square in order, to
 //! every square in order that a queen or a knight could reach on an empty board (a promotion to a knight is one of
@@ -54,6 +54,24 @@ pub const fn conv_map() -> [u16; MOVES] {
     }
     assert!(at == MOVES);
     map
+}
+
+/// For each move of the index, its element in the scores of an attention policy, `from · 64 + to`, and its element in what
+/// that adds for promotions, `[queen, rook, bishop, nothing][square where the piece appears]`.
+pub fn attention_map() -> (Vec<u32>, Vec<u32>) {
+    const NOTHING: u32 = 3 * 64;
+    let squares = (0..64).flat_map(|from| (0..64).map(move |to| (from, to)));
+    let plain = squares.filter(|&(from, to)| is_move(from, to)).map(|(from, to)| (64 * from + to, NOTHING));
+    let pairs = (0..8usize).flat_map(|file| (file.saturating_sub(1)..=(file + 1).min(7)).map(move |to| (file, to)));
+    let promotions =
+        pairs.flat_map(|(file, to)| (0..3).map(move |piece| (64 * (48 + file) + 56 + to, 64 * piece + 56 + to as u32)));
+    plain.chain(promotions).map(|(score, added)| (score as u32, added)).unzip()
+}
+
+/// Whether a queen or a knight gets from one square to the other on an empty board.
+pub(crate) fn is_move(from: usize, to: usize) -> bool {
+    let (from, to) = (from as i32, to as i32);
+    plane_of(to % 8 - from % 8, to / 8 - from / 8).is_some()
 }
 
 /// Plane of a queen's or knight's move by `files` to the right and `ranks` up, if it is one.
@@ -119,6 +137,19 @@ mod tests {
     fn each_move_once() {
         assert_eq!(MAP.iter().collect::<HashSet<_>>().len(), MOVES);
         assert!(MAP.iter().all(|&e| usize::from(e) < CONV_PLANES * 64));
+    }
+
+    #[test]
+    fn attention_agrees_with_names() {
+        let (scores, added) = attention_map();
+        assert_eq!((scores.len(), added.len()), (MOVES, MOVES));
+        for ((name, score), added) in names().iter().zip(scores).zip(added) {
+            let square = |s: &str| u32::from(s.as_bytes()[1] - b'1') * 8 + u32::from(s.as_bytes()[0] - b'a');
+            assert_eq!(score, 64 * square(&name[..2]) + square(&name[2..4]), "{name}");
+            let piece = name.get(4..).and_then(|piece| "qrb".find(piece).filter(|_| !piece.is_empty()));
+            let expected = piece.map_or(192, |piece| 64 * piece as u32 + square(&name[2..4]));
+            assert_eq!(added, expected, "{name}");
+        }
     }
 
     #[test]

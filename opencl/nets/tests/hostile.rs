@@ -157,23 +157,36 @@ fn looks_like_message(bytes: &[u8], range: Range<usize>) -> bool {
     at == bytes.len()
 }
 
-fn sound() -> Vec<(String, Vec<u8>, Vec<u8>)> {
-    let files = ["synthetic-h-enc-float16", "synthetic-c2-se-conv-wdl-mlh-mish-in4"];
-    files
-        .into_iter()
-        .map(|name| {
-            let compressed = std::fs::read(common::fixtures().join(format!("{name}.pb.gz"))).expect("a fixture");
-            let mut raw = Vec::new();
-            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&compressed[..]), &mut raw).expect("gzip");
-            (name.to_string(), compressed, raw)
-        })
-        .collect()
+/// A file that is as it should be.
+struct Sound {
+    name: &'static str,
+    compressed: Vec<u8>,
+    raw: Vec<u8>,
+    /// True where every field is read, so that none can be wrong without being noticed. Of several heads only the chosen
+    /// ones are.
+    whole: bool,
+}
+
+fn sound() -> Vec<Sound> {
+    let files = [
+        ("synthetic-h-enc-float16", true),
+        ("synthetic-c2-se-conv-wdl-mlh-mish-in4", true),
+        ("synthetic-e4-attnbody-relu-classicalvalue-in1", true),
+        ("synthetic-f-bt4-pedense-multihead-mish-in5", false),
+    ];
+    let read = |(name, whole)| {
+        let compressed = std::fs::read(common::fixtures().join(format!("{name}.pb.gz"))).expect("a fixture");
+        let mut raw = Vec::new();
+        std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&compressed[..]), &mut raw).expect("gzip");
+        Sound { name, compressed, raw, whole }
+    };
+    files.into_iter().map(read).collect()
 }
 
 #[test]
 fn truncated_at_every_boundary() {
-    for (name, _, raw) in sound() {
-        assert!(read(&raw, allowed(raw.len()), &name).is_ok());
+    for Sound { name, raw, .. } in sound() {
+        assert!(read(&raw, allowed(raw.len()), name).is_ok());
         let mut all = Vec::new();
         fields(&raw, 0..raw.len(), 0, &mut all);
         assert!(all.len() > 100 && all.iter().any(|f| f.leaf), "{}", all.len());
@@ -190,7 +203,7 @@ fn truncated_at_every_boundary() {
 
 #[test]
 fn fields_with_other_lengths() {
-    for (name, _, raw) in sound() {
+    for Sound { name, raw, whole, .. } in sound() {
         let mut all = Vec::new();
         fields(&raw, 0..raw.len(), 0, &mut all);
         for length in all.iter().filter_map(|f| f.length.clone()) {
@@ -203,7 +216,8 @@ fn fields_with_other_lengths() {
                 }
                 let edited = [&raw[..length.start], &write_varint(other), &raw[length.end..]].concat();
                 let what = format!("{name}, {other} for {n} at {}", length.start);
-                read(&edited, allowed(edited.len()), &what).expect_err(&what);
+                let result = read(&edited, allowed(edited.len()), &what);
+                assert!(result.is_err() || !whole, "{what}");
             }
         }
     }
@@ -213,7 +227,7 @@ fn fields_with_other_lengths() {
 fn bits_flipped() {
     let random = &mut Random(0x9e37_79b9_7f4a_7c15);
     let (mut refused, mut taken) = (0, 0);
-    for (name, compressed, raw) in sound() {
+    for Sound { name, compressed, raw, .. } in sound() {
         let mut all = Vec::new();
         fields(&raw, 0..raw.len(), 0, &mut all);
         // Bytes that say what is where are few; half of the flips are there.
@@ -247,7 +261,7 @@ fn bits_flipped() {
 #[test]
 fn fields_lost_doubled_and_swapped() {
     let random = &mut Random(0xb5ad_4ece_da1c_e2a9);
-    for (name, _, raw) in sound() {
+    for Sound { name, raw, .. } in sound() {
         let mut all = Vec::new();
         fields(&raw, 0..raw.len(), 0, &mut all);
         for case in 0..1500 {
@@ -266,30 +280,52 @@ fn fields_lost_doubled_and_swapped() {
     }
 }
 
-#[test]
-fn millions_of_empty_blocks() {
+/// A message of nothing but an encoding of weights and these fields of `weights`.
+fn with_weights(fields: &[u8]) -> Vec<u8> {
     let magic = [0x0d, 0xc0, 0x01, 0x00, 0x00];
     let format = [0x22, 0x02, 0x08, 0x01];
-    let blocks = [0x12, 0x00].repeat(1 << 20);
-    let weights = [&[0x52][..], &write_varint(blocks.len() as u64), &blocks].concat();
-    let file = [&magic[..], &format, &weights].concat();
-    let error = read(&file, allowed(0), "empty blocks").expect_err("no network");
-    assert_eq!(error.to_string(), "weights.residual: expected at most 1024 blocks, got more");
+    [&magic[..], &format, &[0x52], &write_varint(fields.len() as u64), fields].concat()
 }
 
 #[test]
-fn errors_name_the_field() {
-    let (_, _, raw) = &sound()[0];
+fn millions_of_empty_blocks() {
+    for (tag, name, most) in
+        [(&[0x12][..], "residual", 1024), (&[0xda, 1], "encoder", 256), (&[0xaa, 1], "pol_encoder", 256)]
+    {
+        let file = with_weights(&[tag, &[0]].concat().repeat(1 << 20));
+        let error = read(&file, allowed(0), name).expect_err("no network");
+        assert_eq!(error.to_string(), format!("weights.{name}: expected at most {most} blocks, got more"));
+    }
+    // As many of each as are allowed.
+    let lists = [(&[0x12][..], 1024), (&[0xda, 1], 256), (&[0xaa, 1], 256)];
+    let full = lists.map(|(tag, most)| [tag, &[0]].concat().repeat(most)).concat();
+    let _ = read(&with_weights(&full), allowed(full.len()), "full lists");
+}
+
+/// All layers of an encoder share the last weights of their smolgens, and reading doesn't copy them.
+#[test]
+fn many_encoders_with_one_smolgen() {
+    let Some(Sound { raw, .. }) = sound().pop() else { return };
+    let mut all = Vec::new();
+    fields(&raw, 0..raw.len(), 0, &mut all);
+    let weights = all.iter().find(|f| raw[f.all.start] == 0x52 && f.all.end == raw.len()).expect("weights");
+    let content = weights.length.clone().expect("a length").end;
+    let encoder = all.iter().find(|f| raw[f.all.start..].starts_with(&[0xda, 1]) && !f.leaf).expect("an encoder");
+    let many = [&raw[content..], &raw[encoder.all.clone()].repeat(100)].concat();
+    let file = [&raw[..weights.all.start + 1], &write_varint(many.len() as u64), &many].concat();
+    let network = read(&file, allowed(file.len()), "102 encoders").expect("a network");
+    assert_eq!(network.facts.encoders, 102);
+}
+
+/// What is said of each array in turn that loses its last number, every length around it made to fit, so that nothing but
+/// the shape is wrong.
+fn errors_of_short_arrays(raw: &[u8], least: usize) -> Vec<String> {
     let mut all = Vec::new();
     fields(raw, 0..raw.len(), 0, &mut all);
-    let named = |file: &[u8]| Network::from_bytes(file).expect_err("a damaged file").to_string();
-    // The longest array of the second block's first convolution loses its last number: every length around it is
-    // made to fit, so that nothing but the shape is wrong.
-    let mut leaves: Vec<&Field> = all.iter().filter(|f| f.leaf && f.all.len() > 4000).collect();
+    let mut leaves: Vec<&Field> = all.iter().filter(|f| f.leaf && f.all.len() > least).collect();
     leaves.sort_by_key(|f| f.all.start);
-    let mut seen = Vec::new();
-    for leaf in leaves {
-        let mut edited = raw.clone();
+    let shortened = |leaf: &&Field| {
+        let mut edited = raw.to_vec();
         edited.drain(leaf.all.end - 2..leaf.all.end);
         let mut around: Vec<&Field> =
             all.iter().filter(|f| f.all.start <= leaf.all.start && f.all.end >= leaf.all.end).collect();
@@ -303,11 +339,34 @@ fn errors_name_the_field() {
             lost += (length.len() - written.len()) as u64;
             edited.splice(length, written);
         }
-        seen.push(named(&edited));
-    }
+        Network::from_bytes(&edited).err().map(|error| error.to_string())
+    };
+    leaves.iter().filter_map(shortened).collect()
+}
+
+#[test]
+fn errors_name_the_field() {
+    let sound = sound();
+    let raw = &sound[0].raw;
+    let seen = errors_of_short_arrays(raw, 4000);
     assert!(seen[0].starts_with("weights.input.weights: expected 16·112·3·3 = 16128 numbers, got 16127"), "{seen:#?}");
     let expected = "weights.residual[1].conv1.weights: expected 16·16·3·3 = 2304 numbers, got 2303";
     assert!(seen.iter().any(|e| e == expected), "{seen:#?}");
-    assert!(named(&raw[..raw.len() / 2]).contains("truncated: expected"));
+    let truncated = Network::from_bytes(&raw[..raw.len() / 2]).expect_err("a damaged file").to_string();
+    assert!(truncated.contains("truncated: expected"));
     assert_eq!(Network::read("no-such-file").expect_err("no file").fault, Fault::Io);
+
+    let seen = errors_of_short_arrays(&sound[3].raw, 30);
+    for expected in [
+        "weights.ip_emb_w: expected 40·115 = 4600 numbers, got 4599",
+        "weights.ip_emb_preproc_w: expected 192·64·12 = 147456 numbers, got 147455",
+        "weights.ip_mult_gate: expected 40·64 = 2560 numbers, got 2559",
+        "weights.ip_emb_ffn.dense2_w: expected 40·48 = 1920 numbers, got 1919",
+        "weights.smolgen_w: expected a multiple of 4096 numbers, got 24575",
+        "weights.encoder[1].mha.q_w: expected 40·40 = 1600 numbers, got 1599",
+        "weights.encoder[1].mha.smolgen.dense1_w: expected 24·64·4 = 6144 numbers, got 6143",
+        "weights.encoder[0].ln2_betas: expected 40 numbers, got 39",
+    ] {
+        assert!(seen.iter().any(|e| e == expected), "{expected}\n{seen:#?}");
+    }
 }

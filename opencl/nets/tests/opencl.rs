@@ -3,7 +3,7 @@
 //! Planes come from the record too, so that nothing but the file reader and the kernels is under test.
 
 use flate2::read::GzDecoder;
-use oncilla_nets::Network;
+use oncilla_nets::{HeadChoice, Network};
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::device::{self, DeviceChoice};
 use oncilla_opencl::graph::Role;
@@ -119,8 +119,8 @@ fn check(what: &str, row: &Json, n: usize, outputs: &Outputs, policy_len: usize)
     }
 }
 
-fn check_network(path: &Path, rows: &[Json], planes: &HashMap<Key, Vec<f32>>) {
-    let network = Network::read(path).expect("the network can be read");
+fn check_network(path: &Path, heads: &HeadChoice, rows: &[Json], planes: &HashMap<Key, Vec<f32>>) {
+    let network = Network::read_heads(path, heads).expect("the network can be read");
     let format = u64::from(network.input_format.number());
     let policy_len = network.graph.output_len(Role::Policy).expect("a policy");
     for variant in [Variant::Cpu, Variant::Gpu] {
@@ -139,32 +139,34 @@ fn check_network(path: &Path, rows: &[Json], planes: &HashMap<Key, Vec<f32>>) {
     }
 }
 
-/// The rows of a record by network.
-fn by_network(path: &Path) -> HashMap<String, Vec<Json>> {
-    let mut rows: HashMap<String, Vec<Json>> = HashMap::new();
+/// The rows of a record by network, policy head and value head.
+fn by_network(path: &Path) -> HashMap<[String; 3], Vec<Json>> {
+    let mut rows: HashMap<_, Vec<Json>> = HashMap::new();
     for row in lines(BufReader::new(File::open(path).expect("the record of outputs"))) {
-        rows.entry(row["net"].as_str().expect("a name").to_string()).or_default().push(row);
+        let named = |key: &str, default| row.get(key).and_then(Json::as_str).unwrap_or(default).to_string();
+        let run = [named("net", ""), named("policy_head", "vanilla"), named("value_head", "winner")];
+        rows.entry(run).or_default().push(row);
     }
     rows
 }
 
-#[test]
-fn maia_networks_give_what_lc0_gives() {
+fn check_networks(record: &str, expected: usize) {
     let Some(shared) = shared().filter(|_| device_is_there()) else { return };
-    let (planes, rows) = (planes(&shared), by_network(&shared.join("oracle/nn_maia_shared.jsonl")));
-    assert_eq!(rows.values().map(Vec::len).sum::<usize>(), 735);
-    for (net, rows) in &rows {
-        check_network(&shared.join(format!("nets/{net}.pb.gz")), rows, &planes);
+    let (planes, rows) = (planes(&shared), by_network(&shared.join(record)));
+    assert_eq!(rows.len(), expected);
+    for ([net, policy, value], rows) in &rows {
+        let heads = HeadChoice { policy: policy.clone(), value: value.clone() };
+        check_network(&shared.join(format!("nets/{net}.pb.gz")), &heads, rows, &planes);
     }
 }
 
 #[test]
-fn convolutional_architectures_give_what_lc0_gives() {
-    let Some(shared) = shared().filter(|_| device_is_there()) else { return };
-    let (planes, rows) = (planes(&shared), by_network(&shared.join("oracle/nn_synthetic.jsonl")));
-    for kind in ["a", "a2", "a3", "b", "c", "c2", "c3"] {
-        let kind = format!("synthetic-{kind}-");
-        let (net, rows) = rows.iter().find(|(net, _)| net.starts_with(&kind)).expect("a network of this kind");
-        check_network(&shared.join(format!("nets/{net}.pb.gz")), rows, &planes);
-    }
+fn maia_networks_give_what_lc0_gives() {
+    check_networks("oracle/nn_maia_shared.jsonl", 3);
+}
+
+/// Every architecture that Lc0 reads, and every choice of heads.
+#[test]
+fn synthetic_networks_give_what_lc0_gives() {
+    check_networks("oracle/nn_synthetic.jsonl", 30);
 }

@@ -3,12 +3,11 @@
 mod common;
 
 use common::{Planes, rows};
-use oncilla_nets::Network;
+use oncilla_nets::{HeadChoice, Network};
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::graph::Role;
 use oncilla_opencl::host::{Host, plain};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Largest difference allowed in q, d and a policy's probability.
@@ -16,6 +15,9 @@ const TOLERANCE: f64 = 1e-4;
 
 /// In plies: the recorded numbers go beyond 100, of which this is a float's rounding.
 const TOLERANCE_PLIES: f64 = 1e-3;
+
+/// Pairs of networks and heads in the repository's fixtures.
+const FIXTURES: usize = 10;
 
 /// Largest differences that were seen.
 #[derive(Debug, Default)]
@@ -61,18 +63,29 @@ impl Worst {
     }
 }
 
-/// Rows by network, of networks that can be read.
-fn by_network(path: &Path) -> BTreeMap<String, Vec<Value>> {
-    let mut networks = BTreeMap::<String, Vec<Value>>::new();
+/// A network's name and its heads.
+type Run = (String, HeadChoice);
+
+/// Rows by network and heads.
+fn by_network(path: &Path) -> Vec<(Run, Vec<Value>)> {
+    let mut networks = Vec::<(Run, Vec<Value>)>::new();
     for row in rows(path) {
-        networks.entry(row["net"].as_str().expect("a name").to_string()).or_default().push(row);
+        let text = |key: &str| row.get(key).map(|v| v.as_str().expect("a name").to_string());
+        let default = HeadChoice::default();
+        let policy = text("policy_head").unwrap_or(default.policy);
+        let value = text("value_head").unwrap_or(default.value);
+        let run = (text("net").expect("a network"), HeadChoice { policy, value });
+        match networks.iter_mut().find(|(other, _)| *other == run) {
+            Some((_, rows)) => rows.push(row),
+            None => networks.push((run, vec![row])),
+        }
     }
     networks
 }
 
 /// Runs all rows of one network on the host, in batches of uneven sizes, and the first one on the reference as well.
-fn check(file: &Path, rows: &[Value], planes: &Planes) {
-    let network = Network::read(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+fn check(file: &Path, heads: &HeadChoice, rows: &[Value], planes: &Planes) {
+    let network = Network::read_heads(file, heads).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     assert_eq!(network.graph.output_len(Role::Wdl).is_some(), network.has_wdl());
     assert_eq!(network.graph.output_len(Role::MovesLeft).is_some(), network.has_moves_left());
     let format = network.input_format.number();
@@ -91,6 +104,7 @@ fn check(file: &Path, rows: &[Value], planes: &Planes) {
         }
     }
     let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let name = format!("{name}, {}, {}", heads.policy, heads.value);
     worst.check(&name, rows.len());
     let mut worst = Worst::default();
     worst.add(&rows[0], 0, &plain::evaluate(&network.graph, &planes.of(&rows[0], format)).expect("an evaluation"));
@@ -101,9 +115,9 @@ fn check(file: &Path, rows: &[Value], planes: &Planes) {
 fn fixtures_match_lc0() {
     let planes = Planes::read(&common::fixtures().join("encoder_planes.jsonl"));
     let networks = by_network(&common::fixtures().join("nn_synthetic.jsonl"));
-    assert_eq!(networks.len(), 4);
-    for (name, rows) in networks {
-        check(&common::fixtures().join(format!("{name}.pb.gz")), &rows, &planes);
+    assert_eq!(networks.len(), FIXTURES);
+    for ((name, heads), rows) in networks {
+        check(&common::fixtures().join(format!("{name}.pb.gz")), &heads, &rows, &planes);
     }
 }
 
@@ -112,46 +126,41 @@ fn maia_matches_lc0() {
     let Some(shared) = common::shared() else { return };
     let planes = Planes::read(&shared.join("oracle/encoder_planes.jsonl.gz"));
     let networks = by_network(&shared.join("oracle/nn_maia_shared.jsonl"));
-    assert_eq!(networks.values().map(Vec::len).sum::<usize>(), 735);
-    for (name, rows) in networks {
-        check(&shared.join(format!("nets/{name}.pb.gz")), &rows, &planes);
+    assert_eq!(networks.iter().map(|(_, rows)| rows.len()).sum::<usize>(), 735);
+    for ((name, heads), rows) in networks {
+        check(&shared.join(format!("nets/{name}.pb.gz")), &heads, &rows, &planes);
     }
 }
 
-/// What is not read yet, and the words that say so.
-const REFUSED: [(&str, &str); 10] = [
-    ("synthetic-d-", "policy head: attention is not supported yet"),
-    ("synthetic-d2-", "policy head: attention is not supported yet"),
-    ("synthetic-e-", "body: attention is not supported yet"),
-    ("synthetic-e2-", "body: attention is not supported yet"),
-    ("synthetic-e3-", "body: attention is not supported yet"),
-    ("synthetic-e4-", "body: attention is not supported yet"),
-    ("synthetic-f-", "body: attention is not supported yet"),
-    ("synthetic-f2-", "body: attention is not supported yet"),
-    ("synthetic-f3-", "body: attention is not supported yet"),
-    ("synthetic-f4-", "body: attention is not supported yet"),
-];
-
+/// Every architecture that Lc0 reads, and every choice of heads.
 #[test]
-fn every_synthetic_network_matches_or_is_refused() {
+fn synthetic_networks_match_lc0() {
     let Some(shared) = common::shared() else { return };
     let planes = Planes::read(&shared.join("oracle/encoder_planes.jsonl.gz"));
     let networks = by_network(&shared.join("oracle/nn_synthetic.jsonl"));
-    assert_eq!(networks.len(), 21);
-    let mut refused = 0;
-    for (name, rows) in networks {
-        let file = shared.join(format!("nets/{name}.pb.gz"));
-        match REFUSED.iter().find(|(prefix, _)| name.starts_with(prefix)) {
-            None => check(&file, &rows, &planes),
-            Some((_, words)) => {
-                let error = Network::read(&file).expect_err("an architecture that is not supported");
-                assert_eq!(error.fault, oncilla_nets::Fault::Unsupported);
-                assert!(error.to_string().contains(words), "{name}: {error}");
-                refused += 1;
-            }
-        }
+    // 21 networks, three of which have three more pairs of heads on record.
+    assert_eq!(networks.len(), 30);
+    for ((name, heads), rows) in networks {
+        check(&shared.join(format!("nets/{name}.pb.gz")), &heads, &rows, &planes);
     }
-    assert_eq!(refused, REFUSED.len());
+}
+
+#[test]
+fn heads_that_are_not_there_are_named() {
+    let refused = |file: &str, policy: &str, value: &str| {
+        let heads = HeadChoice { policy: policy.to_string(), value: value.to_string() };
+        let error = Network::read_heads(common::fixtures().join(format!("{file}.pb.gz")), &heads);
+        error.expect_err("no such head").to_string()
+    };
+    let single = "synthetic-h-enc-float16";
+    assert_eq!(
+        refused(single, "soft", "winner"),
+        "weights.policy_heads: the network has no policy head \"soft\", but vanilla"
+    );
+    assert_eq!(
+        refused("synthetic-f-bt4-pedense-multihead-mish-in5", "soft", "best"),
+        "weights.value_heads: the network has no value head \"best\", but winner, q, st"
+    );
 }
 
 #[test]

@@ -1,0 +1,170 @@
+//! Arrays of a file → layers of a graph, each named by its field where it doesn't fit.
+
+use crate::decode::{array, count};
+use crate::error::NetError;
+use crate::proto::{ConvBlock, Layer as Encoded};
+use oncilla_opencl::graph::{Activation, Graph, Layer, Shape, ShapeError, SqueezeExcite, ValueId};
+
+/// Squares of a chessboard.
+pub(crate) const SQUARES: usize = 64;
+
+/// A convolution of the file on its way into the graph.
+pub(crate) struct Step<'a> {
+    pub block: Option<&'a ConvBlock<'a>>,
+    pub field: &'a str,
+    pub input: ValueId,
+    pub kernel: usize,
+    pub activation: Activation,
+}
+
+/// An array and the name of its field.
+pub(crate) type Named<'a> = (&'a str, Option<&'a Encoded<'a>>);
+
+/// What becomes of a linear map's sums.
+#[derive(Clone, Copy)]
+pub(crate) struct Ending {
+    /// Scales weights and bias.
+    pub scale: f32,
+    pub residual: Option<ValueId>,
+    pub activation: Activation,
+}
+
+impl Ending {
+    /// Only the activation.
+    pub fn activate(activation: Activation) -> Self {
+        Self { scale: 1.0, residual: None, activation }
+    }
+}
+
+/// A graph that grows.
+pub(crate) struct Builder {
+    pub graph: Graph,
+    /// The network's default.
+    pub activation: Activation,
+}
+
+impl Builder {
+    pub fn new(input: Shape, activation: Activation) -> Self {
+        Self { graph: Graph::new(input), activation }
+    }
+
+    pub fn push(&mut self, field: &str, layer: Layer) -> Result<ValueId, NetError> {
+        self.graph.push(layer).map_err(|e: ShapeError| NetError::malformed(field, e.what))
+    }
+
+    /// Channels of a convolution that may say their number itself.
+    pub fn channels(step: &Step<'_>) -> Result<usize, NetError> {
+        let block = step.block.ok_or_else(|| NetError::malformed(step.field, "expected a convolution, got none"))?;
+        block.channels().map_err(|e| e.within(step.field))
+    }
+
+    pub fn conv(
+        &mut self,
+        step: &Step<'_>,
+        channels: usize,
+        se: Option<SqueezeExcite>,
+        residual: Option<ValueId>,
+    ) -> Result<ValueId, NetError> {
+        let &Step { block, field, input, kernel, activation } = step;
+        let block = block.ok_or_else(|| NetError::malformed(field, "expected a convolution, got none"))?;
+        let inputs = self.graph.shape(input).channels;
+        let conv = block.decode(channels, inputs, kernel).map_err(|e| e.within(field))?;
+        let (weights, bias) = (conv.weights, conv.bias);
+        self.push(field, Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation })
+    }
+
+    /// A dense layer with as many neurons as its bias has elements.
+    pub fn dense(
+        &mut self,
+        input: ValueId,
+        weights: Named<'_>,
+        bias: Named<'_>,
+        activation: Activation,
+    ) -> Result<ValueId, NetError> {
+        let channels = elements(bias)?;
+        let field = weights.0;
+        let weights = array(weights.1, field, &[channels, self.graph.shape(input).len()])?;
+        let bias = array(bias.1, bias.0, &[channels])?;
+        self.push(field, Layer::Dense { input, channels, weights, bias, activation })
+    }
+
+    /// A dense layer whose weights count the elements of a board square by square, all channels of a square together.
+    pub fn dense_by_squares(
+        &mut self,
+        input: ValueId,
+        weights: Named<'_>,
+        bias: Named<'_>,
+        activation: Activation,
+    ) -> Result<ValueId, NetError> {
+        let channels = elements(bias)?;
+        let (field, from) = (weights.0, self.graph.shape(input));
+        let mut weights = array(weights.1, field, &[channels, from.squares, from.channels])?;
+        transpose_rows(&mut weights, from);
+        let bias = array(bias.1, bias.0, &[channels])?;
+        self.push(field, Layer::Dense { input, channels, weights, bias, activation })
+    }
+
+    /// The same linear map for each square: a 1×1 convolution, with as many channels as its bias has elements.
+    pub fn linear(
+        &mut self,
+        input: ValueId,
+        weights: Named<'_>,
+        bias: Named<'_>,
+        ending: Ending,
+    ) -> Result<ValueId, NetError> {
+        let channels = elements(bias)?;
+        let field = weights.0;
+        let weights = array(weights.1, field, &[channels, self.graph.shape(input).channels])?;
+        let bias = array(bias.1, bias.0, &[channels])?;
+        self.pointwise(field, input, weights, bias, ending)
+    }
+
+    /// A 1×1 convolution from decoded arrays.
+    pub fn pointwise(
+        &mut self,
+        field: &str,
+        input: ValueId,
+        mut weights: Vec<f32>,
+        mut bias: Vec<f32>,
+        ending: Ending,
+    ) -> Result<ValueId, NetError> {
+        let Ending { scale, residual, activation } = ending;
+        weights.iter_mut().chain(&mut bias).for_each(|w| *w *= scale);
+        let channels = bias.len();
+        self.push(field, Layer::Conv { input, channels, kernel: 1, weights, bias, se: None, residual, activation })
+    }
+
+    pub fn layer_norm(
+        &mut self,
+        input: ValueId,
+        gammas: Named<'_>,
+        betas: Named<'_>,
+        epsilon: f32,
+    ) -> Result<ValueId, NetError> {
+        let channels = self.graph.shape(input).channels;
+        let field = gammas.0;
+        let gammas = array(gammas.1, field, &[channels])?;
+        let betas = array(betas.1, betas.0, &[channels])?;
+        self.push(field, Layer::LayerNorm { input, epsilon, gammas, betas })
+    }
+}
+
+/// Number of elements of an array that must have some.
+pub(crate) fn elements((field, array): Named<'_>) -> Result<usize, NetError> {
+    match count(array, field)? {
+        0 => Err(NetError::malformed(field, "expected at least one number, got none")),
+        n => Ok(n),
+    }
+}
+
+/// Turns every row of `weights` from `[squares][channels]` into `[channels][squares]`.
+fn transpose_rows(weights: &mut [f32], shape: Shape) {
+    let mut row = vec![0.0; shape.len()];
+    for weights in weights.chunks_exact_mut(shape.len()) {
+        row.copy_from_slice(weights);
+        for (channel, weights) in weights.chunks_exact_mut(shape.squares).enumerate() {
+            let squares = row[channel..].iter().step_by(shape.channels);
+            weights.iter_mut().zip(squares).for_each(|(w, v)| *w = *v);
+        }
+    }
+}

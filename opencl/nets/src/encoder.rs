@@ -1,0 +1,131 @@
+//! A layer of a transformer's encoder, as Lc0 has it: the norm comes after the skip connection (post-norm), and a factor
+//! alpha scales what is added to it (DeepNorm the other way round: Wang et al. 2022, arXiv:2203.00555).
+
+use crate::builder::{Builder, Ending, SQUARES, elements};
+use crate::decode::array;
+use crate::error::NetError;
+use crate::proto::{Encoder, Ffn, Layer as Encoded, Mha, Smolgen};
+use crate::wire::Message;
+use oncilla_opencl::graph::{Activation, Layer, ValueId};
+use std::sync::Arc;
+
+/// Lc0's epsilon inside a smolgen, and in bodies with a dense embedding.
+pub(crate) const WIDE_EPSILON: f32 = 1e-3;
+
+/// Lc0's epsilon in other bodies and in policy heads.
+pub(crate) const NARROW_EPSILON: f32 = 1e-6;
+
+/// What the layers of one encoder have in common.
+pub(crate) struct Common {
+    /// Heads of the attention.
+    pub heads: u64,
+    /// Scales what is added to the skip connection.
+    pub alpha: f32,
+    pub epsilon: f32,
+    pub ffn_activation: Activation,
+    pub smolgen_activation: Activation,
+    /// The last weights of every smolgen, see [`smolgen_weights`]; none where no layer has one.
+    pub smolgen: Option<Arc<Vec<f32>>>,
+}
+
+/// The weights that all smolgens share, from `[query · 64 + key][part]` into the order of [`Layer::Attention`]'s bias.
+pub(crate) fn smolgen_weights(weights: Option<&Encoded<'_>>) -> Result<Option<Arc<Vec<f32>>>, NetError> {
+    if weights.is_none() {
+        return Ok(None);
+    }
+    let got = elements(("smolgen_w", weights))?;
+    if !got.is_multiple_of(SQUARES * SQUARES) {
+        let what = format!("expected a multiple of {} numbers, got {got}", SQUARES * SQUARES);
+        return Err(NetError::malformed("smolgen_w", what));
+    }
+    let part = got / (SQUARES * SQUARES);
+    let mut weights = array(weights, "smolgen_w", &[SQUARES, SQUARES, part])?;
+    for query in 0..SQUARES {
+        for key in 0..query {
+            let (one, other) = ((key * SQUARES + query) * part, (query * SQUARES + key) * part);
+            let (before, after) = weights.split_at_mut(other);
+            before[one..one + part].swap_with_slice(&mut after[..part]);
+        }
+    }
+    Ok(Some(Arc::new(weights)))
+}
+
+/// One layer; gives back the value behind its second norm.
+pub(crate) fn build(builder: &mut Builder, bytes: &[u8], input: ValueId, common: &Common) -> Result<ValueId, NetError> {
+    let mut encoder = Encoder::default();
+    encoder.merge(bytes)?;
+    let mha = encoder.mha.unwrap_or_default();
+    let attended = attention(builder, &mha, input, common).map_err(|e| e.within("mha"))?;
+    let (gammas, betas) = (("ln1_gammas", encoder.ln1_gammas.as_ref()), ("ln1_betas", encoder.ln1_betas.as_ref()));
+    let normed = builder.layer_norm(attended, gammas, betas, common.epsilon)?;
+    let fed = feed_forward(builder, encoder.ffn.as_ref(), normed, common.alpha, common.ffn_activation)
+        .map_err(|e| e.within("ffn"))?;
+    let (gammas, betas) = (("ln2_gammas", encoder.ln2_gammas.as_ref()), ("ln2_betas", encoder.ln2_betas.as_ref()));
+    builder.layer_norm(fed, gammas, betas, common.epsilon)
+}
+
+/// `input + alpha · (attention · dense)`.
+fn attention(builder: &mut Builder, mha: &Mha<'_>, input: ValueId, common: &Common) -> Result<ValueId, NetError> {
+    if mha.has_rpe {
+        return Err(NetError::unsupported("rpe", "relative position encoding (RPE) is not supported"));
+    }
+    let heads = usize::try_from(common.heads).unwrap_or(usize::MAX);
+    let plain = Ending::activate(Activation::None);
+    let query = builder.linear(input, ("q_w", mha.q_w.as_ref()), ("q_b", mha.q_b.as_ref()), plain)?;
+    let key = builder.linear(input, ("k_w", mha.k_w.as_ref()), ("k_b", mha.k_b.as_ref()), plain)?;
+    let value = builder.linear(input, ("v_w", mha.v_w.as_ref()), ("v_b", mha.v_b.as_ref()), plain)?;
+    let bias = match &mha.smolgen {
+        Some(unit) => Some(smolgen(builder, unit, input, heads, common).map_err(|e| e.within("smolgen"))?),
+        None => None,
+    };
+    let mixed = builder.push("headcount", Layer::Attention { query, key, value, heads, bias })?;
+    let ending = Ending { scale: common.alpha, residual: Some(input), activation: Activation::None };
+    builder.linear(mixed, ("dense_w", mha.dense_w.as_ref()), ("dense_b", mha.dense_b.as_ref()), ending)
+}
+
+/// A bias for the attention of each head, made of the whole board.
+fn smolgen(
+    builder: &mut Builder,
+    unit: &Smolgen<'_>,
+    input: ValueId,
+    heads: usize,
+    common: &Common,
+) -> Result<ValueId, NetError> {
+    let weights =
+        common.smolgen.clone().ok_or_else(|| NetError::malformed("smolgen_w", "expected numbers, got none"))?;
+    let embedding = builder.graph.shape(input).channels;
+    let got = elements(("compress", unit.compress.as_ref()))?;
+    if !got.is_multiple_of(embedding) {
+        let what = format!("expected a multiple of {embedding} numbers, got {got}");
+        return Err(NetError::malformed("compress", what));
+    }
+    let compress = array(unit.compress.as_ref(), "compress", &[got / embedding, embedding])?;
+    let no_bias = vec![0.0; got / embedding];
+    let tokens = builder.pointwise("compress", input, compress, no_bias, Ending::activate(Activation::None))?;
+    let activation = common.smolgen_activation;
+    let (w, b) = (("dense1_w", unit.dense1_w.as_ref()), ("dense1_b", unit.dense1_b.as_ref()));
+    let hidden = builder.dense_by_squares(tokens, w, b, activation)?;
+    let (gammas, betas) = (("ln1_gammas", unit.ln1_gammas.as_ref()), ("ln1_betas", unit.ln1_betas.as_ref()));
+    let hidden = builder.layer_norm(hidden, gammas, betas, WIDE_EPSILON)?;
+    let (w, b) = (("dense2_w", unit.dense2_w.as_ref()), ("dense2_b", unit.dense2_b.as_ref()));
+    let parts = builder.dense(hidden, w, b, activation)?;
+    let (gammas, betas) = (("ln2_gammas", unit.ln2_gammas.as_ref()), ("ln2_betas", unit.ln2_betas.as_ref()));
+    let parts = builder.layer_norm(parts, gammas, betas, WIDE_EPSILON)?;
+    builder.push("dense2_b", Layer::Smolgen { input: parts, heads, weights })
+}
+
+/// `input + alpha · dense2(act(dense1(input)))`, square by square.
+pub(crate) fn feed_forward(
+    builder: &mut Builder,
+    ffn: Option<&Ffn<'_>>,
+    input: ValueId,
+    alpha: f32,
+    activation: Activation,
+) -> Result<ValueId, NetError> {
+    let ffn = ffn.copied().unwrap_or_default();
+    let (w, b) = (("dense1_w", ffn.dense1_w.as_ref()), ("dense1_b", ffn.dense1_b.as_ref()));
+    let hidden = builder.linear(input, w, b, Ending::activate(activation))?;
+    let (w, b) = (("dense2_w", ffn.dense2_w.as_ref()), ("dense2_b", ffn.dense2_b.as_ref()));
+    let ending = Ending { scale: alpha, residual: Some(input), activation: Activation::None };
+    builder.linear(hidden, w, b, ending)
+}
