@@ -2,13 +2,14 @@
 
 use crate::engine::{Weights, read_network};
 use crate::uci::console::Console;
+use oncilla_nets::HeadChoice;
 
 /// Says what a network file holds.
 ///
 /// # Errors
 /// One line: the file can't be read, or its content can't be used.
 pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
-    let network = read_network(weights)?;
+    let network = read_network(weights, &HeadChoice::default())?;
     let facts = &network.facts;
     let [major, minor, patch] = facts.min_version;
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_string();
@@ -21,9 +22,13 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
         ("Residual blocks", facts.blocks.to_string()),
         ("Filters", facts.filters.to_string()),
         ("Squeeze and excite", yes(facts.squeeze_excite)),
+        ("Encoder layers", facts.encoders.to_string()),
+        ("Attention heads", facts.attention_heads.to_string()),
+        ("Embedding", facts.embedding.to_string()),
         ("Activation", format!("{:?}", facts.activation).to_lowercase()),
-        ("Policy head", facts.policy.to_string()),
-        ("Value head", facts.value.to_string()),
+        ("Policy head", format!("{} ({})", facts.policy, facts.policy_heads.join(", "))),
+        ("Value head", format!("{} ({})", facts.value, facts.value_heads.join(", "))),
+        ("Value-error head", yes(facts.value_error)),
         ("Moves-left head", yes(facts.moves_left)),
         ("Input format", network.input_format.number().to_string()),
         ("Parameters", facts.parameters.to_string()),

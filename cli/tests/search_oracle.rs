@@ -155,6 +155,12 @@ fn as_lc0_with_a_draw_score() {
     check_shared("classic_drawscore");
 }
 
+/// An attention body with smolgen, several heads and moves left.
+#[test]
+fn as_lc0_with_an_attention_body() {
+    check_shared("classic_mlh");
+}
+
 /// A network of our own, so that a machine without the reference data checks the same code.
 #[test]
 fn as_lc0_with_moves_left() {

@@ -4,7 +4,7 @@ use super::contexts::Contexts;
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
 use oncilla_chess::planes::InputFormat;
 use oncilla_core::evaluate::Value;
-use oncilla_nets::Network;
+use oncilla_nets::{HeadChoice, Network};
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::device::{self, DeviceChoice, Kind};
 use oncilla_opencl::graph::{Graph, Role};
@@ -34,7 +34,7 @@ impl Running {
 
 /// Reads the network and makes the backend that `settings` name, with lines for a person.
 pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), String> {
-    let network = read_network(&settings.weights)?;
+    let network = read_network(&settings.weights, &settings.heads)?;
     let number = network.input_format.number();
     let input_format =
         InputFormat::from_number(number.into()).ok_or_else(|| format!("input format {number} is not known"))?;
@@ -46,14 +46,16 @@ pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), Stri
     Ok((Running { graph, contexts, input_format }, notes))
 }
 
-/// Reads the network that `weights` name.
+/// Reads the network that `weights` name, with the heads of this choice.
 ///
 /// # Errors
 /// One line, with the file's name.
-pub fn read_network(weights: &Weights) -> Result<Network, String> {
+pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, String> {
     match weights {
-        Weights::Embedded => Network::from_bytes(EMBEDDED).map_err(|e| format!("the embedded network: {e}")),
-        Weights::File(path) => Network::read(path).map_err(|e| format!("{}: {e}", path.display())),
+        Weights::Embedded => {
+            Network::from_bytes_heads(EMBEDDED, heads).map_err(|e| format!("the embedded network: {e}"))
+        }
+        Weights::File(path) => Network::read_heads(path, heads).map_err(|e| format!("{}: {e}", path.display())),
     }
 }
 

@@ -4,6 +4,7 @@ use oncilla_chess::planes::HistoryFill;
 use oncilla_core::formula::collisions::Collisions;
 use oncilla_core::formula::contempt::Contempt;
 use oncilla_core::search::Params;
+use oncilla_nets::HeadChoice;
 use std::path::PathBuf;
 
 /// Where the network comes from.
@@ -35,6 +36,8 @@ pub enum BackendKind {
 pub struct EvaluatorSettings {
     /// The network.
     pub weights: Weights,
+    /// Which of its heads, where it has several.
+    pub heads: HeadChoice,
     /// What runs it.
     pub backend: BackendKind,
     /// Index or part of the name of an OpenCL device.

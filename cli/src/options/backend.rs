@@ -35,7 +35,8 @@ pub fn weights(text: &str) -> Result<Weights, String> {
     }
 }
 
-/// Takes `gpu=1,threads=4` and the like into the settings.
+/// Takes `gpu=1,threads=4,policy_head=soft` and the like into the settings. Whether a network has such a head is seen when
+/// it is read.
 ///
 /// # Errors
 /// Where the text is wrong, or what it could have been.
@@ -50,6 +51,8 @@ pub fn options(settings: &mut EvaluatorSettings, text: &str) -> Result<(), Strin
             ("threads", &Content::Number(threads)) if (0.0..=128.0).contains(&threads) && threads.fract() == 0.0 => {
                 settings.threads = threads as usize;
             }
+            ("policy_head", Content::Text(name)) => settings.heads.policy = name.clone(),
+            ("value_head", Content::Text(name)) => settings.heads.value = name.clone(),
             // Options of Lc0's backends that don't change what comes out of ours.
             ("batch" | "batch_size" | "max_batch" | "min_batch", Content::Number(_)) => {}
             _ => return Err(refuse(&item)),
@@ -63,7 +66,7 @@ fn refuse(item: &Item) -> String {
         Content::List(_) => crate::text::quoted(&item.name),
         content => format!("{}={content}", item.name),
     };
-    let expected = "gpu=NUMBER, device=NAME or threads=NUMBER".to_string();
+    let expected = "gpu=NUMBER, device=NAME, threads=NUMBER, policy_head=NAME or value_head=NAME".to_string();
     SubOptionError { offset: item.offset, expected, got }.to_string()
 }
 
@@ -82,9 +85,11 @@ mod tests {
         assert_eq!(read("gpu=1").unwrap().device.as_deref(), Some("1"));
         assert_eq!(read("device='GeForce RTX'").unwrap().device.as_deref(), Some("GeForce RTX"));
         assert_eq!(read("threads=3,batch=16").unwrap().threads, 3);
+        let heads = read("policy_head=soft,value_head=q").unwrap().heads;
+        assert_eq!((heads.policy.as_str(), heads.value.as_str()), ("soft", "q"));
         assert_eq!(
             read("gpu=-1").unwrap_err(),
-            "at offset 0: expected gpu=NUMBER, device=NAME or threads=NUMBER, got gpu=-1"
+            "at offset 0: expected gpu=NUMBER, device=NAME, threads=NUMBER, policy_head=NAME or value_head=NAME, got gpu=-1"
         );
         assert!(read("threads=1e30").is_err());
         assert!(read("multiplexing(gpu=0)").unwrap_err().ends_with("got \"multiplexing\""));

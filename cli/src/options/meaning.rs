@@ -108,6 +108,7 @@ impl Draft {
     pub fn new() -> Self {
         let evaluator = EvaluatorSettings {
             weights: Weights::Embedded,
+            heads: Default::default(),
             backend: BackendKind::Auto,
             device: None,
             threads: 0,

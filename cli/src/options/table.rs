@@ -1055,7 +1055,7 @@ const NETWORK: &[Opt] = &[
         "BackendOptions",
         "backend-opts",
         "",
-        "gpu=NUMBER, device=NAME, threads=NUMBER.",
+        "gpu=NUMBER, device=NAME, threads=NUMBER, policy_head=NAME, value_head=NAME.",
         Sets(|d, text| backend::options(&mut d.meaning.settings.evaluator, text)),
     )
     .short('o'),

@@ -16,6 +16,7 @@ use std::thread;
 fn settings(backend: BackendKind) -> EvaluatorSettings {
     EvaluatorSettings {
         weights: Weights::Embedded,
+        heads: Default::default(),
         backend,
         device: None,
         threads: 1,
@@ -143,7 +144,7 @@ impl Backend for Failing {
 }
 
 fn on_failing_device(backend: BackendKind, batches: usize, loud: bool) -> Evaluator {
-    let network = backends::read_network(&Weights::Embedded).unwrap();
+    let network = backends::read_network(&Weights::Embedded, &Default::default()).unwrap();
     let graph = Arc::new(network.graph);
     let host = backends::open_host(&graph, &settings(backend)).unwrap();
     let contexts = Contexts::new(Box::new(Failing { host, batches, loud }), true);
