@@ -1,0 +1,254 @@
+//! Endings with tablebases: a root that is won is never let go, whatever the tree is like.
+//!
+//! The tables themselves are the judge, asked in this process; the moves come from the real program, over UCI. Results are
+//! those under rule 50: a win that comes too late is cursed, and none.
+
+mod common;
+mod driver;
+
+use common::{fixtures, shared};
+use driver::Engine;
+use oncilla_chess::{History, Move, Terminal, notation};
+use oncilla_syzygy::{RankedMove, Tablebases, Wdl};
+use std::path::{Path, PathBuf};
+
+/// A network without a clue: what keeps the win is the tables alone.
+const CLUELESS: &str = "--backend=random";
+
+/// A position that the side to move wins.
+#[derive(Clone)]
+struct Start {
+    /// With both counters.
+    fen: String,
+    game: History,
+    /// What follows the first four fields in the file.
+    operations: String,
+}
+
+impl Start {
+    /// `rule50`: plies that have passed without a zeroing move.
+    fn new(position: &str, rule50: u8, operations: &str) -> Self {
+        let fen = format!("{position} {rule50} 60");
+        let game = History::from_fen(&fen).unwrap_or_else(|error| panic!("{fen}: {error}"));
+        Self { fen, game, operations: operations.to_string() }
+    }
+
+    /// A number that stands in the operations.
+    fn number(&self, name: &str) -> u8 {
+        let number = self.operations.split(';').find_map(|operation| operation.trim().strip_prefix(name));
+        number.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("{name} of {}", self.fen))
+    }
+}
+
+/// The positions of a file, with the rule-50 counter 0.
+fn positions(file: &str) -> Vec<Start> {
+    let path = fixtures().join(file);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let read = |line: &str| {
+        let fields: Vec<_> = line.splitn(5, ' ').collect();
+        Start::new(&fields[..4].join(" "), 0, fields[4])
+    };
+    text.lines().map(read).collect()
+}
+
+fn wins() -> Vec<Start> {
+    let wins = positions("syzygy/wins.epd");
+    assert!(wins.len() >= 100, "{} positions", wins.len());
+    wins
+}
+
+/// The same positions when the counter has run so far that only the fastest way is in time, to the ply: a mate or a
+/// zeroing move on ply 99.
+fn last_minute_wins() -> Vec<Start> {
+    let late = |start: &Start| {
+        let position: Vec<_> = start.fen.split(' ').take(4).collect();
+        Start::new(&position.join(" "), 99 - start.number("dtz"), &start.operations)
+    };
+    wins().iter().map(late).collect()
+}
+
+/// The tables, and the folder they lie in.
+struct Judge {
+    folder: PathBuf,
+    tables: Tablebases,
+}
+
+impl Judge {
+    fn new() -> Option<Self> {
+        let folder = shared()?.join("syzygy");
+        let tables = Tablebases::open(&folder.display().to_string()).expect("tables");
+        Some(Self { folder, tables })
+    }
+
+    /// All moves with their results under rule 50; none where no table knows the position.
+    fn moves(&self, game: &History) -> Vec<RankedMove> {
+        self.tables.root_moves(game, true).map_or(Vec::new(), |ranks| ranks.moves)
+    }
+
+    /// What a move comes to, if the tables know.
+    fn result(&self, game: &History, mv: Move) -> Option<Wdl> {
+        self.moves(game).iter().find(|ranked| ranked.mv == mv).map(|ranked| ranked.wdl)
+    }
+
+    /// The reply that holds out longest.
+    fn defence(&self, game: &History) -> Move {
+        let moves = self.moves(game);
+        let longest = moves.iter().max_by_key(|ranked| (ranked.wdl.points(), ranked.dtz.map(i32::abs)));
+        longest.unwrap_or_else(|| panic!("no table knows {}", game.board())).mv
+    }
+}
+
+/// A folder with the results alone, without the distances. It goes with the test.
+struct WithoutDistances(PathBuf);
+
+impl WithoutDistances {
+    fn of(folder: &Path, name: &str) -> Self {
+        let copy = std::env::temp_dir().join(format!("oncilla-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&copy).expect("a folder");
+        for file in std::fs::read_dir(folder).expect("tables").map(|entry| entry.expect("a file").path()) {
+            if file.extension().is_some_and(|extension| extension == "rtbw") {
+                std::fs::copy(&file, copy.join(file.file_name().expect("a name"))).expect("a copy");
+            }
+        }
+        Self(copy)
+    }
+}
+
+impl Drop for WithoutDistances {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn engine(folder: &Path, backend: &str) -> Engine {
+    let mut engine = Engine::with(&[backend, &format!("--syzygy-paths={}", folder.display())]);
+    engine.ask("isready", "readyok");
+    engine
+}
+
+fn words(moves: &[Move]) -> String {
+    moves.iter().map(|mv| format!(" {mv}")).collect()
+}
+
+/// The move that the engine plays after `moves`, which have led to `game`.
+fn answer(engine: &mut Engine, fen: &str, moves: &[Move], game: &History, nodes: u32) -> Move {
+    let moves = if moves.is_empty() { String::new() } else { format!(" moves{}", words(moves)) };
+    engine.say(&format!("position fen {fen}{moves}"));
+    let text = engine.best_move(&format!("go nodes {nodes}"));
+    notation::parse_move(game.board(), &text).unwrap_or_else(|error| panic!("{text} in {fen}{moves}: {error}"))
+}
+
+/// The first move from each position keeps the win.
+fn roots_stay_won(judge: &Judge, folder: &Path, starts: &[Start], nodes: u32) {
+    let mut engine = engine(folder, CLUELESS);
+    for Start { fen, game, .. } in starts {
+        engine.say("ucinewgame");
+        let mv = answer(&mut engine, fen, &[], game, nodes);
+        assert_eq!(judge.result(game, mv), Some(Wdl::Win), "{mv} after {nodes} nodes in {fen}, {}", folder.display());
+    }
+}
+
+/// Plays until mate against the defence that holds out longest, and judges each of the winner's moves that the tables know.
+/// The tree is kept from move to move. Gives back the plies.
+fn win(engine: &mut Engine, judge: &Judge, start: &Start, nodes: u32) -> usize {
+    let (fen, mut game, mut moves) = (&start.fen, start.game.clone(), Vec::new());
+    engine.say("ucinewgame");
+    let end = loop {
+        // It comes to an end: rule 50 sees to that.
+        if let Some(end) = game.terminal(moves.len(), false) {
+            break end;
+        }
+        let mv = if moves.len() % 2 == 1 {
+            judge.defence(&game)
+        } else {
+            let mv = answer(engine, fen, &moves, &game, nodes);
+            let result = judge.result(&game, mv);
+            assert_eq!(result.unwrap_or(Wdl::Win), Wdl::Win, "{mv} in {fen} after{}", words(&moves));
+            mv
+        };
+        moves.push(mv);
+        game.push(mv);
+    };
+    assert_eq!(end, Terminal::Checkmate, "{fen}{}", words(&moves));
+    assert_eq!(moves.len() % 2, 1, "the winner mates");
+    moves.len()
+}
+
+/// Wins all of them, and says how long it took.
+fn win_all<'a>(engine: &mut Engine, judge: &Judge, starts: impl Iterator<Item = &'a Start>, nodes: u32) {
+    let plies: usize = starts.map(|start| win(engine, judge, start, nodes)).sum();
+    driver::say(&format!("{plies} plies played out, {nodes} nodes a move"));
+}
+
+#[test]
+fn a_won_root_stays_won() {
+    let Some(judge) = Judge::new() else { return };
+    let results_only = WithoutDistances::of(&judge.folder, "won");
+    let wins = wins();
+    for nodes in [1, 10, 100] {
+        roots_stay_won(&judge, &judge.folder, &wins, nodes);
+        roots_stay_won(&judge, &results_only.0, &wins, nodes);
+    }
+}
+
+/// Only the distances say which moves are fast enough.
+#[test]
+fn a_win_that_is_in_time_to_the_ply_stays_in_time() {
+    let Some(judge) = Judge::new() else { return };
+    let late = last_minute_wins();
+    let cursed = late.iter().filter(|start| judge.moves(&start.game).iter().any(|mv| mv.wdl == Wdl::CursedWin));
+    assert!(cursed.count() > late.len() / 2, "rule 50 hardly matters");
+    roots_stay_won(&judge, &judge.folder, &late, 10);
+    let mut engine = engine(&judge.folder, CLUELESS);
+    win_all(&mut engine, &judge, late.iter().step_by(10), 20);
+}
+
+#[test]
+fn wins_are_won() {
+    let Some(judge) = Judge::new() else { return };
+    let mut engine = engine(&judge.folder, CLUELESS);
+    win_all(&mut engine, &judge, wins().iter().step_by(5), 20);
+}
+
+/// All positions, with one playout and with many, with and without the counter running out.
+#[test]
+#[ignore = "takes minutes"]
+fn all_wins_are_won() {
+    let Some(judge) = Judge::new() else { return };
+    let starts = [wins(), last_minute_wins()].concat();
+    for (threads, nodes) in [(1, 1), (2, 100)] {
+        let mut engine = engine(&judge.folder, CLUELESS);
+        engine.say(&format!("setoption name Threads value {threads}"));
+        win_all(&mut engine, &judge, starts.iter(), nodes);
+    }
+}
+
+/// One ply before the tables apply: they are asked in the tree, the root knows nothing.
+#[test]
+fn a_capture_that_wins_is_found_in_the_tree() {
+    let Some(judge) = Judge::new() else { return };
+    let results_only = WithoutDistances::of(&judge.folder, "tree");
+    for folder in [&judge.folder, &results_only.0] {
+        let mut engine = engine(folder, "--backend=host");
+        for Start { fen, game, operations } in positions("positions/conversions.epd") {
+            assert!(judge.moves(&game).is_empty(), "a table knows {fen}");
+            let winning = operations.trim_start_matches("bm ").trim_end_matches(';');
+            let won = notation::parse_move(game.board(), winning).unwrap_or_else(|error| panic!("{fen}: {error}"));
+            engine.say("ucinewgame");
+            let mv = answer(&mut engine, &fen, &[], &game, 400);
+            let line = &engine.heard[engine.heard.len() - 2];
+            // Another move is as good only if it was seen to mate, or to win by the tables some plies later.
+            assert!(mv == won || line.contains(" score mate "), "{mv}, not {winning}, in {fen}: {line}");
+            assert!(!line.contains(" tbhits 0 "), "no table was asked in {fen}: {line}");
+        }
+    }
+}
+
+/// And then the win is brought home.
+#[test]
+#[ignore = "takes minutes"]
+fn a_capture_that_wins_is_followed_by_mate() {
+    let Some(judge) = Judge::new() else { return };
+    let mut engine = engine(&judge.folder, "--backend=host");
+    win_all(&mut engine, &judge, positions("positions/conversions.epd").iter(), 400);
+}
