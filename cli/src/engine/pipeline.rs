@@ -180,18 +180,17 @@ fn gather(shared: &Shared<'_, '_>) {
             shared.unclaim(1);
             break;
         };
+        if !shared.depart() {
+            shared.unclaim(1);
+            break;
+        }
         let recycled = shared.times_recycled();
         let met = shared.search().gather(&mut event);
         let on = match met {
-            Gathered::Leaf => {
-                shared.depart();
-                queues.leaves.0.send(event)
-            }
-            Gathered::Known | Gathered::Collision => {
-                shared.depart();
-                queues.returning.0.send(event)
-            }
+            Gathered::Leaf => queues.leaves.0.send(event),
+            Gathered::Known | Gathered::Collision => queues.returning.0.send(event),
             Gathered::Full | Gathered::NoMoves => {
+                shared.arrive(1);
                 shared.unclaim(1);
                 if met == Gathered::NoMoves {
                     shared.halt(None);

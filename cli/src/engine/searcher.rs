@@ -288,8 +288,13 @@ impl Searcher {
 
     /// Without an evaluator there is no search, but a GUI that waits for a move gets a legal one.
     fn resign_to_any_move(&self, go: &Go) -> Done {
-        while (go.infinite || go.ponder) && !self.control.should_stop() && self.control.ponder_hit_at().is_none() {
-            self.control.wait_for_wish(None);
+        loop {
+            let hit = self.control.ponder_hit_at();
+            let must_wait = go.infinite || (go.ponder && hit.is_none());
+            if !must_wait || self.control.should_stop() {
+                break;
+            }
+            self.control.wait_for_wish(hit);
         }
         let mut moves = oncilla_chess::MoveList::new();
         self.position.legal_moves(&mut moves);

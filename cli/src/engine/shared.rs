@@ -155,7 +155,7 @@ impl<'s, 'm> Shared<'s, 'm> {
 
     /// Tells all threads to bring back what they have, and end.
     pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::SeqCst);
         self.news.notify_all();
     }
 
@@ -169,19 +169,27 @@ impl<'s, 'm> Shared<'s, 'm> {
         self.queues.as_ref()
     }
 
-    /// An event leaves its gatherer.
-    pub fn depart(&self) {
-        self.under_way.fetch_add(1, Ordering::AcqRel);
+    /// An event is about to leave its gatherer. False: the threads are to end, and it must not.
+    ///
+    /// It is counted before the look at `stop`, and [`is_drained`](Self::is_drained) looks the other way round: so nobody who
+    /// found the search drained, and went, is sent an event.
+    pub fn depart(&self) -> bool {
+        self.under_way.fetch_add(1, Ordering::SeqCst);
+        let may = !self.stop.load(Ordering::SeqCst);
+        if !may {
+            self.arrive(1);
+        }
+        may
     }
 
     /// So many events have come back.
     pub fn arrive(&self, events: usize) {
-        self.under_way.fetch_sub(events, Ordering::AcqRel);
+        self.under_way.fetch_sub(events, Ordering::SeqCst);
     }
 
     /// True once the threads should end and no event is under way any more.
     pub fn is_drained(&self) -> bool {
-        self.is_stopped() && self.under_way.load(Ordering::Acquire) == 0
+        self.stop.load(Ordering::SeqCst) && self.under_way.load(Ordering::SeqCst) == 0
     }
 
     /// Waits for news, but no longer than this.

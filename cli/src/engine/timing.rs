@@ -137,7 +137,7 @@ impl MoveTime {
             return false;
         }
         let bounds: Vec<Bounds> = root.edges().filter(|edge| asked(edge.mv)).map(|edge| edge.bounds()).collect();
-        let depth_only = go.depth.is_some() && !go.infinite && !go.ponder;
+        let depth_only = go.depth.is_some() && self.may_end();
         let won = depth_only && bounds.iter().any(|b| b.lower == Bound::Win);
         won || (!bounds.is_empty() && bounds.iter().all(|b| b.lower == b.upper))
     }

@@ -45,7 +45,7 @@ pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: T
         typed,
         meaning,
         position: Box::new(History::startpos()),
-        ends_by_itself: true,
+        end: End::Limit,
         lines,
         deferred: VecDeque::new(),
     };
@@ -64,11 +64,33 @@ struct Session {
     meaning: Meaning,
     /// The last good position.
     position: Box<History>,
-    /// The last search has a limit that counts.
-    ends_by_itself: bool,
+    /// What ends the last search.
+    end: End,
     lines: Receiver<Input>,
     /// What came in during a `wait`.
     deferred: VecDeque<Input>,
+}
+
+/// What ends a search, if nobody says `stop`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// A limit that counts.
+    Limit,
+    /// A limit that counts after `ponderhit`.
+    PonderHit,
+    /// Nothing. (A mate may never be found.)
+    Nothing,
+}
+
+impl End {
+    fn of(go: &Go) -> Self {
+        let limited = go.clock.is_some() || go.move_time_ms.is_some() || go.nodes.is_some() || go.depth.is_some();
+        match (limited && !go.infinite, go.ponder) {
+            (false, _) => Self::Nothing,
+            (true, false) => Self::Limit,
+            (true, true) => Self::PonderHit,
+        }
+    }
 }
 
 /// What to do after a command.
@@ -87,7 +109,7 @@ impl Session {
             }
         }
         // The end of the input.
-        if !self.ends_by_itself {
+        if self.end != End::Limit {
             self.engine.stop();
         }
         self.engine.wait();
@@ -176,7 +198,7 @@ impl Session {
         self.finish_search();
         let (go, notes) = words.resolve(&self.position);
         notes.iter().for_each(|note| self.console.note(note));
-        self.ends_by_itself = ends_by_itself(&go);
+        self.end = End::of(&go);
         let Meaning { settings, output, .. } = &self.meaning;
         let board = self.position.board().clone();
         let report = Report::new(Arc::clone(&self.console), board, *output, settings.white_draw_score);
@@ -189,7 +211,9 @@ impl Session {
 
     fn ponder_hit(&mut self) {
         if self.engine.is_searching() {
-            self.ends_by_itself = true;
+            if self.end == End::PonderHit {
+                self.end = End::Limit;
+            }
             self.engine.ponder_hit();
         }
     }
@@ -268,12 +292,6 @@ impl Session {
         }
         Next::GoOn
     }
-}
-
-/// True if nobody has to stop it. (A mate may never be found.)
-fn ends_by_itself(go: &Go) -> bool {
-    let limited = go.clock.is_some() || go.move_time_ms.is_some() || go.nodes.is_some() || go.depth.is_some();
-    limited && !go.infinite && !go.ponder
 }
 
 #[cfg(test)]

@@ -1,0 +1,158 @@
+//! Holds a session, with the loop in this process or with the real binary.
+
+use crate::random::Random;
+use crate::script::{Command, Kind, Script};
+use crate::transcript::Transcript;
+use oncilla::options::args::Args;
+use oncilla::uci::console::Console;
+use std::io::{BufReader, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Longer than any answer takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Commands of a session at most.
+const LONGEST: u64 = 24;
+
+/// Searches of every kind: one thread, several, one role each, a graph.
+const THREADS: [&str; 4] = [
+    "--threads=1",
+    "--threads=2",
+    "--gather-threads=1 --eval-threads=1 --backprop-threads=1",
+    "--threads=1 --search-graph",
+];
+
+/// An engine to talk to.
+pub struct Host {
+    /// How it was started.
+    pub arguments: String,
+    input: Box<dyn Write>,
+    transcript: Transcript,
+    /// Ends with what the program would end with.
+    end: JoinHandle<bool>,
+}
+
+fn arguments(random: &mut Random) -> String {
+    format!("--backend=random --hash=1 --nncache=0 {}", random.pick(&THREADS))
+}
+
+fn words(arguments: &str) -> Vec<String> {
+    arguments.split(' ').map(str::to_string).collect()
+}
+
+impl Host {
+    /// The loop, in a thread.
+    pub fn here(random: &mut Random) -> Self {
+        let arguments = arguments(random);
+        let typed = Args::read(&words(&arguments)).expect("arguments").typed;
+        let transcript = Transcript::default();
+        let console = Arc::new(Console::new(Box::new(transcript.ear())));
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        let run = move || oncilla::uci::run(BufReader::new(reader), console, typed) == ExitCode::SUCCESS;
+        Self { arguments, input: Box::new(writer), transcript, end: std::thread::spawn(run) }
+    }
+
+    /// The binary.
+    pub fn binary(random: &mut Random) -> Self {
+        use std::process::{Command, Stdio};
+        let mut command = Command::new(env!("CARGO_BIN_EXE_oncilla"));
+        let arguments = arguments(random);
+        command.args(words(&arguments)).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().expect("the binary starts");
+        let input = Box::new(process.stdin.take().expect("stdin is piped"));
+        let transcript = Transcript::default();
+        let mut ear = transcript.ear();
+        let end = std::thread::spawn(move || {
+            let mut said = process.stdout.take().expect("stdout is piped");
+            std::io::copy(&mut said, &mut ear).expect("the engine's output");
+            process.wait().expect("an exit status").success()
+        });
+        Self { arguments, input, transcript, end }
+    }
+}
+
+/// Sends random commands until one is `quit` or enough were said; half of the sessions then only close the input.
+///
+/// # Errors
+/// It does not end, or ends badly.
+pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
+    let mut script = Script::new();
+    let mut asked = Asked::default();
+    // From here on the loop runs: what comes now meets a search in the state that chance wants.
+    send(&mut host, Command { line: "isready".to_string(), kind: Kind::IsReady }, &mut asked);
+    host.transcript.wait_for("readyok", 1, PATIENCE);
+    for _ in 0..2 + random.below(LONGEST) {
+        let command = script.next(random);
+        let kind = command.kind.clone();
+        send(&mut host, command, &mut asked);
+        if kind == Kind::Quit {
+            break;
+        }
+        pause(&host, random, &kind, &asked);
+    }
+    if random.percent(50) {
+        send(&mut host, Command { line: "quit".to_string(), kind: Kind::Quit }, &mut asked);
+    }
+    let Host { input, transcript, end, .. } = host;
+    // To the judge the end of the input is a `quit`: what never ends by itself is ended.
+    transcript.said(Command { line: "(the end of the input)".to_string(), kind: Kind::Quit });
+    drop(input);
+    if !ends(&end) {
+        return Err(format!("the session does not end\n{transcript}"));
+    }
+    match end.join() {
+        Ok(true) => Ok(transcript),
+        Ok(false) => Err(format!("the session failed\n{transcript}")),
+        Err(_) => Err(format!("the session panicked\n{transcript}")),
+    }
+}
+
+/// Answers that must come sooner or later.
+#[derive(Default)]
+struct Asked {
+    best_moves: usize,
+    ready: usize,
+}
+
+fn send(host: &mut Host, command: Command, asked: &mut Asked) {
+    match command.kind {
+        Kind::Go { .. } => asked.best_moves += 1,
+        Kind::IsReady => asked.ready += 1,
+        _ => {}
+    }
+    let line = format!("{}\n", command.line);
+    host.transcript.said(command);
+    // After `quit` nobody reads.
+    let _ = host.input.write_all(line.as_bytes()).and_then(|()| host.input.flush());
+}
+
+/// Nothing, a moment, or until something is answered, so that commands come in every state of a search.
+fn pause(host: &Host, random: &mut Random, kind: &Kind, asked: &Asked) {
+    match random.below(10) {
+        0..2 => {}
+        2..3 => std::thread::sleep(Duration::from_micros(random.below(300))),
+        3..5 => std::thread::sleep(Duration::from_micros(random.below(4000))),
+        _ if *kind == Kind::IsReady => {
+            host.transcript.wait_for("readyok", asked.ready, PATIENCE);
+        }
+        // A search that nobody ends does not answer: not for long.
+        _ => {
+            host.transcript.wait_for("bestmove", asked.best_moves, Duration::from_millis(15));
+        }
+    }
+}
+
+fn ends(thread: &JoinHandle<bool>) -> bool {
+    let step = Duration::from_micros(200);
+    let steps = PATIENCE.as_micros() / step.as_micros();
+    (0..steps).any(|_| {
+        let is_over = thread.is_finished();
+        if !is_over {
+            std::thread::sleep(step);
+        }
+        is_over
+    })
+}
