@@ -20,7 +20,7 @@ const ORDERS: u64 = 1_500;
 /// One of so many is held with the real binary.
 const BINARY_EVERY: u64 = 50;
 /// Sessions at a time: they wait most of theirs.
-const ABREAST: usize = 24;
+const ABREAST: usize = 8;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     let text = std::env::var(variable).ok();
@@ -30,7 +30,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 /// Holds one session and judges it.
 fn hold(seed: u64) -> Counts {
     let random = &mut Random::new(seed);
-    let is_binary = seed % BINARY_EVERY == 0;
+    let is_binary = seed.is_multiple_of(BINARY_EVERY);
     let host = if is_binary { Host::binary(random) } else { Host::here(random) };
     let arguments = host.arguments.clone();
     let judged = session::hold(host, random)

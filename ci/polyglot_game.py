@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Plays a game between two copies of a UCI engine, each behind PolyGlot, and judges PolyGlot's log.
+
+    ci/polyglot_game.py --clock 5+0 --moves 10 -- target/release/oncilla --backend=host
+
+PolyGlot (Debian: polyglot) is a UCI client of its own: it sets options, searches, ponders with `go ponder`, `ponderhit` and
+`stop`, and checks moves by its own rules. What it is told, in XBoard's protocol (whole seconds only), comes from python-chess.
+
+Exit status 1 if a move is illegal, a clock runs out, an engine does not answer or ends badly, or a `go` has no `bestmove` or
+two; 2 if the arguments are wrong.
+"""
+
+import argparse
+import logging
+import pathlib
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+
+try:
+    import chess
+    import chess.engine
+except ImportError:
+    sys.exit("polyglot_game.py: the Python module chess is missing: ci/install, or pip install chess")
+
+# How long an engine may take to start (a first kernel build on a slow driver), and to answer.
+START_S = 120.0
+CONFIGURATION = """[PolyGlot]
+EngineDir = .
+EngineCommand = {command}
+Book = false
+Log = true
+LogFile = {log}
+[Engine]
+MultiPV = 2
+Hash = 32
+"""
+SENT = re.compile(r"Adapter->Engine: (\w+)(?:.* (infinite|ponder)\b)?")
+SAID = re.compile(r"Engine->Adapter: (\w+)")
+# What PolyGlot writes when it does not like something.
+COMPLAINT = re.compile(r"illegal|error|unknown|unexpected|parse|fatal", re.IGNORECASE)
+
+
+class Fault(Exception):
+    """What went wrong."""
+
+
+def polyglot():
+    found = shutil.which("polyglot") or shutil.which("polyglot", path="/usr/games")
+    if not found:
+        raise Fault("polyglot is missing: ci/install, or apt-get install polyglot")
+    return found
+
+
+def start(folder, side, command):
+    log = folder / f"{side}.log"
+    configuration = folder / f"{side}.ini"
+    configuration.write_text(CONFIGURATION.format(command=shlex.join(command), log=log))
+    return chess.engine.SimpleEngine.popen_xboard([polyglot(), str(configuration)], timeout=START_S), log
+
+
+def play(engines, base, increment, moves):
+    """Plays, both sides pondering. Returns the board and the least time left."""
+    board, clock, least = chess.Board(), [base, base], base
+    while board.fullmove_number <= moves and not board.is_game_over():
+        side = 0 if board.turn else 1
+        limit = chess.engine.Limit(
+            white_clock=clock[0], black_clock=clock[1], white_inc=increment, black_inc=increment
+        )
+        begun = time.monotonic()
+        move = engines[side].play(board, limit, ponder=True).move
+        clock[side] -= time.monotonic() - begun
+        least = min(least, clock[side])
+        if clock[side] < 0:
+            raise Fault(f"{chess.COLOR_NAMES[board.turn]} lost on time, {-clock[side]:.3f} s too many")
+        clock[side] += increment
+        # python-chess has refused an illegal move already.
+        board.push(move)
+    return board, least
+
+
+def judge(log):
+    """Counts what passed between PolyGlot and the engine. Raises Fault for what should not have."""
+    text = log.read_text(errors="replace")
+    counts = dict.fromkeys(["go", "go ponder", "ponderhit", "stop", "bestmove"], 0)
+    # For each search without an answer, whether it must not give one yet. PolyGlot stops a search and goes on at once.
+    open_searches = []
+    for line in text.splitlines():
+        if sent := SENT.search(line):
+            word = " ".join(filter(None, sent.groups()))
+            counts[word] = counts.get(word, 0) + 1
+            if sent[1] == "go":
+                open_searches.append(word != "go")
+            elif word in ("stop", "ponderhit", "quit"):
+                open_searches = [False] * len(open_searches)
+        elif (said := SAID.search(line)) and said[1] == "bestmove":
+            if not open_searches or open_searches.pop(0):
+                raise Fault(f"nobody asked for {line}")
+            counts["bestmove"] += 1
+        elif not said and COMPLAINT.search(line):
+            raise Fault(f"PolyGlot's log: {line}")
+    if "Child exited with status 0" not in text:
+        raise Fault(f"the engine did not end with status 0: {text[-500:]}")
+    # PolyGlot does not wait for the answer of the search that `quit` ends.
+    if len(open_searches) > 1:
+        raise Fault(f"{len(open_searches)} searches without a bestmove")
+    return {word: counts[word] for word in ["go", "go ponder", "ponderhit", "stop", "bestmove"]}
+
+
+def run(arguments):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        started = [start(folder, side, arguments.command) for side in ("white", "black")]
+        board, least = play([engine for engine, _ in started], *arguments.clock, arguments.moves)
+        for engine, _ in started:
+            engine.quit()
+        counts = [judge(log) for _, log in started]
+    searches = ", ".join(f"{sum(count[word] for count in counts)} {word}" for word in counts[0])
+    print(f"{len(board.move_stack)} plies behind PolyGlot, least time left {least:.3f} s; {searches}")
+
+
+def clock(text):
+    base, plus, increment = text.partition("+")
+    if not plus:
+        raise argparse.ArgumentTypeError(f"expected BASE+INCREMENT in seconds, not {text!r}")
+    return float(base), float(increment)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clock", type=clock, default=(5.0, 0.0), metavar="BASE+INC", help="seconds (default: 5+0)")
+    parser.add_argument("--moves", type=int, default=10, help="moves of each side (default: 10)")
+    parser.add_argument("command", nargs="+", help="the engine and its arguments, after --")
+    # That XBoard's protocol has no feature to end by a signal is no news.
+    logging.getLogger("chess.engine").setLevel(logging.ERROR)
+    try:
+        run(parser.parse_args())
+    except (Fault, chess.engine.EngineError, OSError, TimeoutError) as error:
+        print(f"polyglot_game.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
