@@ -32,8 +32,8 @@ CONFIGURATION = """[PolyGlot]
 EngineDir = .
 EngineCommand = {command}
 Book = false
-Log = true
 LogFile = {log}
+Log = true
 [Engine]
 MultiPV = 2
 Hash = 32
