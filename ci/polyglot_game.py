@@ -29,7 +29,7 @@ except ImportError:
 # How long an engine may take to start (a first kernel build on a slow driver), and to answer.
 START_S = 120.0
 CONFIGURATION = """[PolyGlot]
-EngineDir = .
+EngineDir = {here}
 EngineCommand = {command}
 Book = false
 LogFile = {log}
@@ -58,8 +58,10 @@ def polyglot():
 def start(folder, side, command):
     log = folder / f"{side}.log"
     configuration = folder / f"{side}.ini"
-    configuration.write_text(CONFIGURATION.format(command=shlex.join(command), log=log))
-    return chess.engine.SimpleEngine.popen_xboard([polyglot(), str(configuration)], timeout=START_S), log
+    configuration.write_text(CONFIGURATION.format(here=pathlib.Path.cwd(), command=shlex.join(command), log=log))
+    # It writes into its own folder, and starts the engine in ours.
+    adapter = [polyglot(), str(configuration)]
+    return chess.engine.SimpleEngine.popen_xboard(adapter, timeout=START_S, cwd=folder), log
 
 
 def play(engines, base, increment, moves):
