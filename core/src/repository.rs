@@ -213,6 +213,12 @@ pub trait Repository: Sync {
     /// never the other way round.
     fn lock(&self, key: Key) -> Self::Node<'_>;
 
+    /// Asks memory for a node that is about to be locked. It need not be in the repository any more.
+    fn touch(&self, _key: Key) {}
+
+    /// Asks memory for what selection is about to read of a node, which has come since [`Repository::touch`].
+    fn touch_edges(&self, _key: Key) {}
+
     /// A new node without visits, the `edge`th child of `parent` (a root has none); `None` when there is no room.
     fn create(&self, parent: Option<(Key, u16)>) -> Option<Key>;
 
@@ -254,10 +260,6 @@ pub trait Repository: Sync {
 
 /// A node that is locked: nobody else reads or changes it.
 pub trait Node {
-    /// Reads a little of whatever selection is about to read, where that lies in several places: so they come from memory
-    /// together, and not one after the other.
-    fn touch(&self) {}
-
     /// Completed visits.
     fn n(&self) -> u32;
 

@@ -13,6 +13,9 @@ use oncilla_chess::planes::InputFormat;
 use oncilla_opencl::graph::Role;
 use std::sync::Arc;
 
+/// An evaluator without a network answers at once; a few playouts together keep the memory busy instead.
+const BATCH_WITHOUT_NETWORK: usize = 8;
+
 /// Largest batch of an evaluator without a network.
 const MAX_BATCH_WITHOUT_NETWORK: usize = 1024;
 
@@ -124,7 +127,7 @@ impl Evaluator {
 
     /// Batch size that is worth waiting for.
     pub fn preferred_batch(&self) -> usize {
-        self.network().map_or(1, |network| network.contexts.facts().preferred_batch)
+        self.network().map_or(BATCH_WITHOUT_NETWORK, |network| network.contexts.facts().preferred_batch)
     }
 
     /// Largest batch that runs in one piece. A larger one runs in several.

@@ -24,6 +24,8 @@ pub struct Playouts {
     keys: Vec<u64>,
     collisions: Vec<Box<Event>>,
     spare: Vec<Box<Event>>,
+    /// Playouts on their way down; empty between.
+    wave: Vec<Box<Event>>,
     positions: Batch,
     counts: Counts,
 }
@@ -42,6 +44,10 @@ pub enum Step {
 /// clock is looked at, even if the batch is not full.
 const KNOWN_PER_LEAF: usize = 4;
 
+/// Playouts that go down together at most: enough for memory to be asked for much at a time, and few are lost where most
+/// of them collide.
+const WAVE: usize = 16;
+
 /// Positions that are evaluated together at most.
 pub fn batch_size(settings: &Settings, evaluator: &Evaluator) -> usize {
     let wanted = if settings.minibatch == 0 { evaluator.preferred_batch() } else { settings.minibatch };
@@ -59,6 +65,7 @@ impl Playouts {
             keys: Vec::new(),
             collisions: Vec::new(),
             spare: Vec::new(),
+            wave: Vec::new(),
             positions: evaluator.batch(),
             counts: Counts::ZERO,
         }
@@ -108,38 +115,60 @@ impl Playouts {
         self.positions.clear();
         self.keys.clear();
         let batch = self.batch.min(wanted);
-        let (mut known, mut colliding) = (0, 0);
+        let mut known = 0;
         while self.positions.len() < batch && known < KNOWN_PER_LEAF * batch && self.positions.len() + known < wanted {
-            let mut event = self.spare.pop().unwrap_or_default();
-            match search.gather(&mut event) {
-                Gathered::Leaf => match self.look_at_leaf(search, &mut event) {
-                    Looked::Waits => {
-                        self.events.push(event);
-                        continue;
+            let room = (batch - self.positions.len()).min(wanted - self.positions.len() - known);
+            let mut wave = std::mem::take(&mut self.wave);
+            wave.extend((0..room.min(WAVE)).map(|_| self.spare.pop().unwrap_or_default()));
+            search.gather_together(&mut wave);
+            let mut ended = None;
+            for event in wave.drain(..) {
+                match self.sort(search, event) {
+                    Sorted::Waits => {}
+                    Sorted::Returned => known += 1,
+                    Sorted::Collided => {
+                        let allowed = self.allowed.allowed(search.nodes()) as usize;
+                        if self.collisions.len() >= allowed.min(batch) {
+                            ended = ended.or(Some(Ended::Gathered));
+                        }
                     }
-                    Looked::Ended => known += 1,
-                },
-                Gathered::Known => {
-                    self.counts.add_playout(event.plies() as u64 + 1);
-                    self.counts.terminals += 1;
-                    let _ = search.backprop(&mut *event); // it was gathered from this very tree
-                    known += 1;
+                    Sorted::Refused(why) => ended = Some(why),
                 }
-                Gathered::Collision => {
-                    self.counts.collisions += 1;
-                    self.collisions.push(event);
-                    colliding += 1;
-                    if colliding >= (self.allowed.allowed(search.nodes()) as usize).min(batch) {
-                        return Ended::Gathered;
-                    }
-                    continue;
-                }
-                Gathered::Full => return Ended::Full,
-                Gathered::NoMoves => return Ended::NoMoves,
             }
-            self.spare.push(event);
+            self.wave = wave;
+            if let Some(ended) = ended {
+                return ended;
+            }
         }
         Ended::Gathered
+    }
+
+    /// Puts a gathered event where it belongs by what it met.
+    fn sort(&mut self, search: &Search<'_>, mut event: Box<Event>) -> Sorted {
+        let sorted = match event.met() {
+            Gathered::Leaf => match self.look_at_leaf(search, &mut event) {
+                Looked::Waits => {
+                    self.events.push(event);
+                    return Sorted::Waits;
+                }
+                Looked::Ended => Sorted::Returned,
+            },
+            Gathered::Known => {
+                self.counts.add_playout(event.plies() as u64 + 1);
+                self.counts.terminals += 1;
+                let _ = search.backprop(&mut *event); // it was gathered from this very tree
+                Sorted::Returned
+            }
+            Gathered::Collision => {
+                self.counts.collisions += 1;
+                self.collisions.push(event);
+                return Sorted::Collided;
+            }
+            Gathered::Full => Sorted::Refused(Ended::Full),
+            Gathered::NoMoves => Sorted::Refused(Ended::NoMoves),
+        };
+        self.spare.push(event);
+        sorted
     }
 
     /// Puts the leaf of an event into the batch, or answers it at once where the game has ended.
@@ -215,6 +244,16 @@ enum Ended {
     Gathered,
     Full,
     NoMoves,
+}
+
+/// What became of a gathered event.
+enum Sorted {
+    /// It is in the batch.
+    Waits,
+    /// It has been to the root.
+    Returned,
+    Collided,
+    Refused(Ended),
 }
 
 /// What a leaf needs.

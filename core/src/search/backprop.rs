@@ -233,6 +233,7 @@ impl<R: Repository> Search<R> {
             Stage::Answered { .. }
             | Stage::Known { counts_there: false }
             | Stage::Idle
+            | Stage::Descending
             | Stage::Leaf
             | Stage::Collided => {}
         }

@@ -1,7 +1,8 @@
 //! A playout under way: from gathering to backprop.
 
+use super::gather::Gathered;
 use crate::evaluate::{Move, Moves, Value};
-use crate::repository::Key;
+use crate::repository::{EdgeValue, Key};
 use heapless::Vec;
 
 /// Longest path of an event, where the caller does not choose another.
@@ -24,6 +25,8 @@ pub struct Step {
 pub(super) enum Stage {
     /// It is not under way.
     Idle,
+    /// The next ply, where `leaf` is the node it comes to.
+    Descending,
     /// An answer about its leaf.
     Leaf,
     /// Backprop: the leaf's value is known. In a graph the leaf may have been visited on other paths only to catch up
@@ -43,16 +46,28 @@ pub struct Event<const PLIES: usize = MAX_PLIES> {
     pub(super) stage: Stage,
     /// The last step's place among the legal moves, while nobody has said which move that is.
     pub(super) unnamed: Option<u16>,
+    /// Gathering in a graph: what the last edge keeps of its child's value.
+    pub(super) kept: Option<EdgeValue>,
     /// Backprop: a result below may prove something above; its moves left.
     pub(super) proving: Option<f32>,
     /// Events of a tree that was cleared or re-rooted since they were gathered hit nobody.
     pub(super) epoch: u32,
+    pub(super) met: Gathered,
 }
 
 impl<const PLIES: usize> Event<PLIES> {
     /// An event that no playout uses yet.
     pub const fn new() -> Self {
-        Self { path: Vec::new(), leaf: None, stage: Stage::Idle, unnamed: None, proving: None, epoch: 0 }
+        Self {
+            path: Vec::new(),
+            leaf: None,
+            stage: Stage::Idle,
+            unnamed: None,
+            kept: None,
+            proving: None,
+            epoch: 0,
+            met: Gathered::NoMoves,
+        }
     }
 
     /// The moves from the root on: up to the leaf, or to its parent while the last one is [`Event::unnamed`].
@@ -85,6 +100,11 @@ impl<const PLIES: usize> Event<PLIES> {
         matches!(self.stage, Stage::Known { .. })
     }
 
+    /// What the playout met on its way down, when it was last gathered.
+    pub fn met(&self) -> Gathered {
+        self.met
+    }
+
     /// Plies from the root to the leaf.
     pub fn plies(&self) -> usize {
         self.path.len()
@@ -101,9 +121,12 @@ impl<const PLIES: usize> Event<PLIES> {
         self.path.get(plies).map(|step| step.node)
     }
 
-    pub(super) fn begin(&mut self, epoch: u32) {
+    pub(super) fn begin(&mut self, epoch: u32, root: Option<Key>) {
         self.finish();
         self.epoch = epoch;
+        self.leaf = root;
+        self.stage = Stage::Descending;
+        self.kept = None;
     }
 
     pub(super) fn finish(&mut self) {

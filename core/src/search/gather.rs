@@ -5,6 +5,7 @@ use super::select::Choice;
 use super::{MAX_VISITS, Search};
 use crate::evaluate::{Ending, Move, Value};
 use crate::repository::{EdgeValue, Key, Naming, Node, Repository, Visit};
+use core::borrow::BorrowMut;
 
 /// What a playout met on its way down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,78 +30,116 @@ const STALE_PLIES: f32 = 2.0;
 
 impl<R: Repository> Search<R> {
     /// Takes one playout from the root to a leaf, counting a visit in flight along its edges.
-    ///
-    /// A node stays locked until its child is: so a leaf that nobody evaluates, and whose parent is locked, is on nobody's
-    /// way.
     pub fn gather<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Gathered {
-        event.begin(self.epoch);
-        let Some(mut node) = self.root else { return Gathered::Full };
-        let mut here = self.repository.lock(node);
-        // In a graph: what the edge that led here keeps of the child's value.
-        let mut edge: Option<EdgeValue> = None;
-        loop {
-            event.leaf = Some(node);
-            if let Some(ending) = here.ending() {
-                let reopened = ending == Ending::TwoFold && (event.plies() as f32) < here.mean().m;
-                if event.path.is_empty() {
-                    return refuse(event, Gathered::NoMoves);
-                }
-                drop(here);
-                if !reopened {
-                    return stop(event, true);
-                }
-                self.reopen_cycle(event, node);
-                match self.lock_again(event) {
-                    Some(next) => (node, here) = next,
-                    None => {
-                        self.undo(event);
-                        return refuse(event, Gathered::Collision);
+        self.gather_together(core::slice::from_mut(event));
+        event.met()
+    }
+
+    /// Takes several playouts down, all of them one ply before any goes on to the next; what each met is in
+    /// [`Event::met`].
+    ///
+    /// At each node they come by in the order of the slice, so that they find what they would find if each were
+    /// gathered after the one before. Meanwhile memory, which is slow to answer but answers many at a time, is asked for
+    /// what all of them are going to read.
+    pub fn gather_together<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
+        for event in events.iter_mut().map(BorrowMut::borrow_mut) {
+            event.begin(self.epoch, self.root);
+        }
+        let mut under_way = true;
+        while under_way {
+            descending(events).for_each(|node| self.repository.touch(node));
+            descending(events).for_each(|node| self.repository.touch_edges(node));
+            under_way = false;
+            for event in events.iter_mut().map(BorrowMut::borrow_mut) {
+                if event.stage == Stage::Descending {
+                    match self.descend(event) {
+                        None => under_way = true,
+                        Some(met) => event.met = met,
                     }
                 }
-                continue;
             }
-            if !here.is_expanded() {
-                if here.is_pending() {
-                    event.stage = Stage::Collided;
-                    return Gathered::Collision;
-                }
-                here.set_pending(true);
-                event.stage = Stage::Leaf;
-                return Gathered::Leaf;
-            }
-            debug_assert!(event.unnamed.is_none(), "a move is named before its node has edges");
-            if event.path.is_full() {
-                return stop(event, true);
-            }
-            if edge.is_some_and(|edge| is_stale(edge, here.mean())) {
-                return stop(event, false);
-            }
-            if event.path.is_empty() && here.n() >= MAX_VISITS {
-                return refuse(event, Gathered::NoMoves);
-            }
-            let next = match self.take_edge(&mut here, node, event.plies()) {
-                Ok(next) => next,
-                Err(met) => {
-                    drop(here);
-                    self.undo(event);
-                    return refuse(event, met);
-                }
-            };
-            let (at, child) = next;
-            let mv = match here.naming(at) {
-                Naming::Named(mv) => mv,
-                Naming::Index(index) => {
-                    event.unnamed = Some(index);
-                    Move::default()
-                }
-            };
-            let _ = event.path.push(Step { node, at: at as u16, mv }); // there is room: see above
-            if self.repository.is_graph() {
-                edge = here.visit(at).value;
-            }
-            node = child;
-            here = self.repository.lock(node); // the parent is free from here on
         }
+    }
+
+    /// One ply. `None` if the playout goes on.
+    fn descend<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Option<Gathered> {
+        let Some((node, mut here)) = self.arrive_at(event) else {
+            self.undo(event);
+            return Some(refuse(event, if event.path.is_empty() { Gathered::Full } else { Gathered::Collision }));
+        };
+        event.leaf = Some(node);
+        if let Some(ending) = here.ending() {
+            let reopened = ending == Ending::TwoFold && (event.plies() as f32) < here.mean().m;
+            if event.path.is_empty() {
+                return Some(refuse(event, Gathered::NoMoves));
+            }
+            drop(here);
+            if !reopened {
+                return Some(stop(event, true));
+            }
+            self.reopen_cycle(event, node);
+            return None;
+        }
+        if !here.is_expanded() {
+            if here.is_pending() {
+                event.stage = Stage::Collided;
+                return Some(Gathered::Collision);
+            }
+            here.set_pending(true);
+            event.stage = Stage::Leaf;
+            return Some(Gathered::Leaf);
+        }
+        debug_assert!(event.unnamed.is_none(), "a move is named before its node has edges");
+        if event.path.is_full() {
+            return Some(stop(event, true));
+        }
+        if event.kept.is_some_and(|edge| is_stale(edge, here.mean())) {
+            return Some(stop(event, false));
+        }
+        if event.path.is_empty() && here.n() >= MAX_VISITS {
+            return Some(refuse(event, Gathered::NoMoves));
+        }
+        let (at, child) = match self.take_edge(&mut here, node, event.plies()) {
+            Ok(next) => next,
+            Err(met) => {
+                drop(here);
+                self.undo(event);
+                return Some(refuse(event, met));
+            }
+        };
+        let mv = match here.naming(at) {
+            Naming::Named(mv) => mv,
+            Naming::Index(index) => {
+                event.unnamed = Some(index);
+                Move::default()
+            }
+        };
+        let _ = event.path.push(Step { node, at: at as u16, mv }); // there is room: see above
+        if self.repository.is_graph() {
+            event.kept = here.visit(at).value;
+        }
+        event.leaf = Some(child);
+        None
+    }
+
+    /// The node that the last step leads to, under its lock; the root where there is no step yet.
+    ///
+    /// The parent is locked until the child is: so a leaf that nobody evaluates, and whose parent is locked, is on nobody's
+    /// way. `None` if somebody found no room for the child since the step was taken, or there is no root.
+    fn arrive_at<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Option<(Key, R::Node<'_>)> {
+        let Some(step) = event.path.last() else {
+            return self.root.map(|root| (root, self.repository.lock(root)));
+        };
+        let at = usize::from(step.at);
+        let parent = self.repository.lock(step.node);
+        if event.unnamed.is_some()
+            && let Naming::Named(mv) = parent.naming(at)
+        {
+            // Whoever evaluated the child meanwhile has said it.
+            event.name(mv);
+        }
+        let child = parent.child(at)?;
+        Some((child, self.repository.lock(child)))
     }
 
     /// Chooses an edge, counts a visit in flight on it, and finds its child, made now if it is not in the repository.
@@ -132,14 +171,6 @@ impl<R: Repository> Search<R> {
             return None;
         }
         Some(child)
-    }
-
-    /// The node that the last step leads to, once nobody holds it; `None` if somebody found no room for it.
-    fn lock_again<const PLIES: usize>(&self, event: &Event<PLIES>) -> Option<(Key, R::Node<'_>)> {
-        let step = event.path.last()?;
-        let parent = self.repository.lock(step.node);
-        let child = parent.child(step.at.into())?;
-        Some((child, self.repository.lock(child)))
     }
 
     /// Takes the visits in flight back from the edges of a path.
@@ -189,6 +220,14 @@ impl<R: Repository> Search<R> {
         let child = self.repository.lock(parent.child(at)?);
         (child.n() > 0).then(|| child.mean())
     }
+}
+
+/// The nodes that events come to next.
+fn descending<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(events: &[E]) -> impl Iterator<Item = Key> + '_ {
+    events.iter().filter_map(|event| {
+        let event: &Event<PLIES> = event.borrow();
+        event.leaf.filter(|_| event.stage == Stage::Descending)
+    })
 }
 
 /// The playout ends at a node whose value is known.

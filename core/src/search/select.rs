@@ -33,7 +33,6 @@ impl<R: Repository> Search<R> {
     pub(super) fn choose(&self, node: &impl Node, plies: usize) -> Option<Choice> {
         let (cpuct, fpu) = self.params_at(plies);
         let draw_score = self.draw_score_at(plies);
-        node.touch();
         let exploration = puct::exploration(cpuct, node.n());
         let rules = if plies == 0 { self.root_rules(node) } else { None };
         let moves_left = self.params.moves_left.and_then(|params| MovesLeftUtility::of(Some(params), node.mean()));

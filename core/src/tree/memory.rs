@@ -157,6 +157,16 @@ impl<'m> Repository for Tree<'m> {
         Locked::new(self, words, state)
     }
 
+    #[inline]
+    fn touch(&self, key: Key) {
+        core::hint::black_box(get(&self.node(slot_of(key))[STATE]));
+    }
+
+    #[inline]
+    fn touch_edges(&self, key: Key) {
+        super::node::touch_edges(self.words, self.node(slot_of(key)));
+    }
+
     fn create(&self, _parent: Option<(Key, u16)>) -> Option<Key> {
         let (link, used_before) = self.pool.take(self.nodes.len(), |slot| &self.nodes[slot as usize][LINK])?;
         let words = self.node(link - 1);

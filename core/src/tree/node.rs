@@ -61,6 +61,30 @@ pub struct Locked<'t, 'm> {
     state: u32,
 }
 
+/// What comes from memory at once has so many words.
+const LINE_WORDS: usize = 16;
+
+/// Reads a little of whatever selection will read of a node that nobody has locked: what its words say may be out of
+/// date, and then the wrong words are read in vain.
+#[inline]
+pub(super) fn touch_edges(all: &[AtomicU32], node: &NodeWords) {
+    let state = get(&node[STATE]);
+    if state & BRANCH == 0 {
+        return;
+    }
+    let touch = |at: usize| _ = all.get(at).map(|word| black_box(get(word)));
+    let (branch, records) = (get(&node[BRANCH_ARRAY]) as usize, (get(&node[RECORDS]) & 0xffff) as usize);
+    let end = branch + FIRST_RECORD + records * RECORD;
+    (branch..end).step_by(LINE_WORDS).for_each(touch);
+    touch(end - 1);
+    // Where no edge is left to be opened, the priors are not read.
+    if get(&node[UPCOMING]) != 0 {
+        let priors = get(&node[PRIORS]) as usize;
+        touch(priors);
+        touch(priors + (state >> COUNT_SHIFT) as usize / 2);
+    }
+}
+
 impl Drop for Locked<'_, '_> {
     #[inline]
     fn drop(&mut self) {
@@ -248,21 +272,6 @@ impl<'t, 'm> Locked<'t, 'm> {
 }
 
 impl Node for Locked<'_, '_> {
-    #[inline]
-    fn touch(&self) {
-        if !self.flag(BRANCH) {
-            return;
-        }
-        let touch = |at: usize| _ = self.tree.words.get(at).map(|word| black_box(get(word)));
-        touch(get(&self.words[BRANCH_ARRAY]) as usize + FIRST_RECORD + self.records() * RECORD - 1);
-        // Where no edge is left to be opened, the priors are not read.
-        if get(&self.words[UPCOMING]) != 0 {
-            let priors = get(&self.words[PRIORS]) as usize;
-            touch(priors);
-            touch(priors + self.edge_count() / 2);
-        }
-    }
-
     #[inline]
     fn n(&self) -> u32 {
         if self.flag(BRANCH) {
