@@ -23,6 +23,13 @@ pub fn set(word: &AtomicU32, to: u32) {
     word.store(to, Ordering::Relaxed);
 }
 
+/// Reads a word for no other reason than that it will be read soon, and memory is slow.
+#[cfg(not(loom))]
+#[inline(always)]
+pub fn touch(word: &AtomicU32) {
+    core::hint::black_box(get(word));
+}
+
 /// Sets `bit` of a word that has it clear, waiting until it is; gives back the other bits. What the last holder of the
 /// bit did happens before.
 #[inline]

@@ -157,11 +157,13 @@ impl<'m> Repository for Tree<'m> {
         Locked::new(self, words, state)
     }
 
+    #[cfg(not(loom))]
     #[inline]
     fn touch(&self, key: Key) {
-        core::hint::black_box(get(&self.node(slot_of(key))[STATE]));
+        crate::sync::touch(&self.node(slot_of(key))[STATE]);
     }
 
+    #[cfg(not(loom))]
     #[inline]
     fn touch_edges(&self, key: Key) {
         super::node::touch_edges(self.words, self.node(slot_of(key)));

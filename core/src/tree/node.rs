@@ -8,7 +8,6 @@ use super::sums::Sums;
 use crate::evaluate::{Ending, Value};
 use crate::repository::{Bound, Bounds, EdgeValue, Key, Naming, Node, Seen, Visit};
 use crate::sync::{AtomicU32, get, release, set};
-use core::hint::black_box;
 
 // The words of a node.
 pub(super) const STATE: usize = 0;
@@ -62,19 +61,21 @@ pub struct Locked<'t, 'm> {
 }
 
 /// What comes from memory at once has so many words.
+#[cfg(not(loom))]
 const LINE_WORDS: usize = 16;
 
 /// Reads a little of whatever selection will read of a node that nobody has locked: what its words say may be out of
 /// date, and then the wrong words are read in vain.
+#[cfg(not(loom))]
 #[inline]
 pub(super) fn touch_edges(all: &[AtomicU32], node: &NodeWords) {
     let state = get(&node[STATE]);
     if state & BRANCH == 0 {
         return;
     }
-    let touch = |at: usize| _ = all.get(at).map(|word| black_box(get(word)));
+    let touch = |at: usize| _ = all.get(at).map(crate::sync::touch);
     let (branch, records) = (get(&node[BRANCH_ARRAY]) as usize, (get(&node[RECORDS]) & 0xffff) as usize);
-    let end = branch + FIRST_RECORD + records * RECORD;
+    let end = branch + FIRST_RECORD + records.min(MAX_EDGES) * RECORD;
     (branch..end).step_by(LINE_WORDS).for_each(touch);
     touch(end - 1);
     // Where no edge is left to be opened, the priors are not read.

@@ -43,6 +43,7 @@ mod memory;
 mod playouts;
 mod proofs;
 mod reuse;
+mod together;
 
 use super::*;
 use crate::evaluate::{Answer, Value};
