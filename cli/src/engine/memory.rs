@@ -64,8 +64,10 @@ impl<T: FromBytes + IntoBytes> Zeroed<T> {
 
     fn slice(&mut self) -> &mut [T] {
         let Some(pages) = &mut self.pages else { return &mut [] };
-        // Pages begin at addresses that suit every type, and there are as many bytes as the slice has.
-        <[T]>::mut_from_bytes(pages).ok().expect("pages fit the slice that they were mapped for")
+        let Ok(slice) = <[T]>::mut_from_bytes(pages) else {
+            unreachable!("pages begin at addresses that suit every type, and have the slice's bytes")
+        };
+        slice
     }
 }
 
