@@ -4,6 +4,7 @@ pub mod bench;
 pub mod describe;
 pub mod engine;
 pub mod eval;
+pub mod generate;
 pub mod options;
 pub mod score;
 mod text;

@@ -4,21 +4,21 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use argh::FromArgs;
+use argh::{ArgsInfo, FromArgs};
 use oncilla::engine::Weights;
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, print};
 use oncilla::uci::console::{Console, aside};
-use oncilla::{bench, describe, eval, time, uci};
+use oncilla::{bench, describe, eval, generate, time, uci};
 
 /// A chess engine for small GPUs. Without a command it speaks UCI.
-#[derive(FromArgs)]
+#[derive(FromArgs, ArgsInfo)]
 struct CommandLine {
     #[argh(subcommand)]
     command: Option<Command>,
 }
 
-#[derive(FromArgs)]
+#[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand)]
 enum Command {
     Uci(Uci),
@@ -31,17 +31,17 @@ enum Command {
 }
 
 /// Speak UCI on standard input and output.
-#[derive(FromArgs)]
+#[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "uci")]
 struct Uci {}
 
 /// Say what the network says of positions. JSON lines in: fen, moves. JSON lines out: q, d, m, policy.
-#[derive(FromArgs)]
+#[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "eval")]
 struct Eval {}
 
 /// Measure the search: nodes per second, bytes per node, and a signature of what it did.
-#[derive(FromArgs)]
+#[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "bench")]
 struct Bench {
     /// search this position only (a FEN, or startpos) instead of the fixed set
@@ -56,7 +56,7 @@ struct Bench {
 }
 
 /// Measure the backend: evaluations per second and latency by batch size.
-#[derive(FromArgs)]
+#[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "backendbench")]
 struct BackendBench {
     /// batch sizes, parted by commas (1,8,64)
@@ -68,7 +68,7 @@ struct BackendBench {
 }
 
 /// Say what a network file holds.
-#[derive(FromArgs)]
+#[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "describenet")]
 struct DescribeNet {
     /// the file; without it what --weights names
@@ -77,13 +77,13 @@ struct DescribeNet {
 }
 
 /// List the OpenCL devices.
-#[derive(FromArgs)]
+#[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "devices")]
 struct Devices {}
 
 /// Explain a time budget: every number that the time manager computes, by name. Times are in milliseconds; the manager
 /// and the overhead are set with --time-manager and --move-overhead.
-#[derive(FromArgs)]
+#[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "time")]
 struct Time {
     /// time on the clock
@@ -196,8 +196,10 @@ fn about_the_program(rest: &[String], meaning: &Meaning) -> Result<Option<String
     Ok(Some(match words[..] {
         ["--help" | "-h" | "help"] => help(meaning.show_hidden),
         ["--version" | "-V"] => concat!("oncilla ", env!("CARGO_PKG_VERSION")).to_string(),
-        ["--generate", "options-table"] => print::markdown(),
-        ["--generate", other] => return Err(format!("--generate: expected options-table, got {other:?}")),
+        ["--generate", kind] => generate::text(kind, &CommandLine::get_args_info())?,
+        ["--generate"] => {
+            return Err(format!("--generate: expected one of {}, got nothing", generate::KINDS.join(", ")));
+        }
         _ => return Ok(None),
     }))
 }

@@ -114,29 +114,8 @@ fn eval_answers_line_by_line() {
     let lines: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 4);
     assert!(lines[0]["policy"]["e7e5"].is_number() && lines[3]["policy"]["e2e4"].is_number());
-    assert!(lines[0]["e"].is_null());
     assert!(lines[1]["error"].is_string() && lines[2]["error"].as_str().unwrap().starts_with("bad FEN"));
     assert!(output.status.success());
-}
-
-/// Of a network with several heads, the ones that were named answer; one that it lacks is a refusal.
-#[test]
-fn heads_are_chosen_by_name() {
-    let net = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../fixtures/nets/synthetic/synthetic-f-bt4-pedense-multihead-mish-in5.pb.gz");
-    let eval = |heads: &str| {
-        let weights = format!("--weights={}", net.display());
-        run(&["eval", "--backend=host", &weights, &format!("--backend-opts={heads}")], "{}\n")
-    };
-    let answer = |heads| -> Value { serde_json::from_str(&stdout(&eval(heads))).unwrap() };
-    let (plain, others) = (answer("policy_head=vanilla"), answer("policy_head=soft,value_head=st"));
-    assert_ne!(plain["policy"], others["policy"]);
-    assert_ne!(plain["q"], others["q"]);
-    // Each of its value heads says which error it expects.
-    assert!([&plain, &others].iter().all(|answer| answer["e"].as_f64().is_some_and(|e| (0.0..=1.0).contains(&e))));
-    let refused = eval("value_head=best");
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("no value head \"best\", but winner, q, st"), "{}", stderr(&refused));
 }
 
 #[test]
@@ -148,4 +127,53 @@ fn networks_are_described_or_refused() {
     let output = run(&["describenet", cargo_toml.to_str().unwrap()], "");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+}
+
+/// What bash offers for the last word of a line, with the words as bash parts them.
+fn offered(script: &str, words: &[&str]) -> String {
+    let line = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
+    let ask =
+        format!("{script}\nCOMP_WORDS=({line}); COMP_CWORD={}; _oncilla; echo \"${{COMPREPLY[*]}}\"", words.len() - 1);
+    let output = std::process::Command::new("bash").args(["--norc", "-c", &ask]).output().expect("bash");
+    assert_eq!(stderr(&output), "", "{words:?}");
+    stdout(&output).trim_end().to_string()
+}
+
+#[test]
+fn bash_completes_commands_flags_and_values() {
+    let script = stdout(&run(&["--generate", "bash"], ""));
+    for (words, expected) in [
+        (&["oncilla", "de"][..], "describenet devices"),
+        (&["oncilla", "--thr"], "--threads"),
+        (&["oncilla", "--no-two"], "--no-two-fold-draws"),
+        (&["oncilla", "--backend", "=", "h"], "host"),
+        (&["oncilla", "--fpu-strategy", "="], "reduction absolute"),
+        (&["oncilla", "-b", "op"], "opencl"),
+        (&["oncilla", "bench", "--js"], "--json"),
+        // Not a flag of that command.
+        (&["oncilla", "devices", "--js"], ""),
+        (&["oncilla", "--threads", "=", ""], ""),
+        (&["oncilla", "--generate", "f"], "fish"),
+    ] {
+        assert_eq!(offered(&script, words), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn texts_for_the_system() {
+    let page = stdout(&run(&["--generate", "man"], ""));
+    for part in [
+        ".TH ONCILLA 1",
+        ".SH EXIT STATUS",
+        "\n.B backendbench\n",
+        "\n.B \\-w, \\-\\-weights=VALUE\n",
+        "\\-\\-movestogo",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(stdout(&run(&["--generate", "zsh"], "")).starts_with("#compdef oncilla\n"));
+    assert!(stdout(&run(&["--generate", "fish"], "")).contains("complete -c oncilla -l cpuct -x -d '"));
+    assert!(
+        stderr(&run(&["--generate"], "")).contains("expected one of man, bash, zsh, fish, options-table, got nothing")
+    );
 }

@@ -15,7 +15,11 @@ pub fn read(file: &Path) -> Result<Typed, String> {
     parse(&text).map_err(|(line, error)| format!("{}, line {line}: {error}", file.display()))
 }
 
-fn parse(text: &str) -> Result<Typed, (usize, String)> {
+/// Reads the text of a file.
+///
+/// # Errors
+/// The line that is no flag, counted from 1, and what was expected there.
+pub fn parse(text: &str) -> Result<Typed, (usize, String)> {
     let mut typed = Typed::default();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();

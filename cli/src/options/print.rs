@@ -74,7 +74,8 @@ fn usage(opt: &Opt) -> String {
     text
 }
 
-fn values(opt: &Opt) -> String {
+/// What an option accepts, as a person writes it.
+pub(crate) fn values(opt: &Opt) -> String {
     match opt.kind {
         Kind::Int { min, max, .. } => format!("{min}..{max}"),
         Kind::Float { min, max, .. } => format!("{min}..{max}"),

@@ -1,0 +1,181 @@
+//! Texts for the system that are made of the tables of options and commands: the manual page and what shells complete.
+//!
+//! `oncilla --generate man > oncilla.1`. Packages take them from the program, so nothing has to be kept in step.
+
+mod bash;
+mod fish;
+mod man;
+mod zsh;
+
+use crate::options::table::{self, Opt};
+use crate::options::{Kind, print};
+use argh::{CommandInfoWithArgs, FlagInfo, FlagInfoKind};
+
+/// What `--generate` knows.
+pub const KINDS: [&str; 5] = ["man", "bash", "zsh", "fish", "options-table"];
+
+/// The text of one of [`KINDS`]. `program` describes the commands.
+///
+/// # Errors
+/// Another kind.
+pub fn text(kind: &str, program: &CommandInfoWithArgs) -> Result<String, String> {
+    let commands = commands(program);
+    Ok(match kind {
+        "man" => man::page(&commands),
+        "bash" => bash::script(&commands),
+        "zsh" => zsh::script(&commands),
+        "fish" => fish::script(&commands),
+        "options-table" => print::markdown(),
+        other => return Err(format!("--generate: expected one of {}, got {other:?}", KINDS.join(", "))),
+    })
+}
+
+/// A command of the program.
+struct Command {
+    name: String,
+    help: String,
+    flags: Vec<Flag>,
+}
+
+/// A flag, of a command or of the table.
+struct Flag {
+    long: String,
+    short: Option<char>,
+    help: String,
+    takes: Takes,
+}
+
+/// What follows a flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    /// One of these words.
+    OneOf(Vec<String>),
+    /// A number in this range.
+    Number(String),
+    /// A text: the name of a file, most of the times.
+    Text,
+}
+
+fn commands(program: &CommandInfoWithArgs) -> Vec<Command> {
+    let command = |info: &argh::SubCommandInfo| Command {
+        name: info.name.to_string(),
+        help: info.command.description.to_string(),
+        // Every command has one; the program's own is among the switches.
+        flags: info.command.flags.iter().filter(|flag| !flag.hidden && flag.long != "--help").map(of_command).collect(),
+    };
+    program.commands.iter().map(command).collect()
+}
+
+fn of_command(flag: &FlagInfo<'_>) -> Flag {
+    Flag {
+        long: flag.long.trim_start_matches('-').to_string(),
+        short: flag.short,
+        help: flag.description.to_string(),
+        takes: match flag.kind {
+            FlagInfoKind::Switch => Takes::Nothing,
+            FlagInfoKind::Option { .. } => Takes::Text,
+        },
+    }
+}
+
+/// The flags that every command knows, with their groups. What has no effect is not offered.
+fn groups() -> Vec<(&'static str, Vec<Flag>)> {
+    let shown = |opt: &&Opt| !opt.flag.is_empty() && opt.kind.without_effect().is_none();
+    let flags = |group: &table::Group| group.options.iter().filter(shown).map(of_table).collect();
+    table::OPTIONS.iter().map(|group| (group.title, flags(group))).collect()
+}
+
+fn of_table(opt: &Opt) -> Flag {
+    let (long, takes) = match opt.kind {
+        // What is on already can only be switched off.
+        Kind::Bool { default: true, .. } => (format!("no-{}", opt.flag), Takes::Nothing),
+        Kind::Bool { default: false, .. } => (opt.flag.to_string(), Takes::Nothing),
+        Kind::Choice { of, .. } => {
+            (opt.flag.to_string(), Takes::OneOf(of.iter().map(|word| (*word).to_string()).collect()))
+        }
+        Kind::Int { .. } | Kind::Float { .. } => (opt.flag.to_string(), Takes::Number(print::values(opt))),
+        Kind::Text { .. } | Kind::Button => (opt.flag.to_string(), Takes::Text),
+    };
+    // A short flag switches on.
+    let short = opt.short.filter(|_| !matches!(opt.kind, Kind::Bool { default: true, .. }));
+    Flag { long, short, help: opt.help.to_string(), takes }
+}
+
+/// The program's own switches, which `main` understands.
+fn own() -> Vec<Flag> {
+    let flag = |long: &str, short, help: &str, takes| Flag { long: long.into(), short, help: help.into(), takes };
+    vec![
+        flag("help", Some('h'), "Show what there is.", Takes::Nothing),
+        flag("version", Some('V'), "Show the version.", Takes::Nothing),
+        flag(
+            "generate",
+            None,
+            "Write a manual page, a shell's completions, or the table of OPTIONS.md.",
+            Takes::OneOf(KINDS.map(str::to_string).to_vec()),
+        ),
+    ]
+}
+
+/// All flags that come before or after any command.
+fn everywhere() -> Vec<Flag> {
+    own().into_iter().chain(groups().into_iter().flat_map(|(_, flags)| flags)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<Command> {
+        let flag = Flag { long: "nodes".into(), short: None, help: "nodes a position".into(), takes: Takes::Text };
+        vec![Command { name: "bench".into(), help: "Measure the search.".into(), flags: vec![flag] }]
+    }
+
+    fn every_text() -> [(&'static str, String); 4] {
+        let commands = sample();
+        [
+            ("man", man::page(&commands)),
+            ("bash", bash::script(&commands)),
+            ("zsh", zsh::script(&commands)),
+            ("fish", fish::script(&commands)),
+        ]
+    }
+
+    #[test]
+    fn every_flag_is_in_every_text() {
+        for (kind, text) in every_text() {
+            // The manual writes a hyphen that is to be copied with a backslash.
+            let text = text.replace("\\-", "-");
+            for flag in everywhere().iter().chain(&sample()[0].flags) {
+                assert!(text.contains(&flag.long), "{} in {kind}", flag.long);
+            }
+            assert!(text.contains("bench"), "{kind}");
+        }
+    }
+
+    #[test]
+    fn no_flag_is_offered_twice() {
+        let all = everywhere();
+        for (at, flag) in all.iter().enumerate() {
+            assert!(all[..at].iter().all(|other| other.long != flag.long), "{}", flag.long);
+            let is_other = |other: &Flag| other.short.is_none() || other.short != flag.short;
+            assert!(all[..at].iter().all(is_other), "{:?}", flag.short);
+        }
+    }
+
+    #[test]
+    fn what_does_nothing_is_not_offered() {
+        assert!(everywhere().iter().all(|flag| flag.long != "task-workers"));
+    }
+
+    #[test]
+    fn a_manual_page_of_plain_lines() {
+        for line in man::page(&sample()).lines() {
+            assert!(!line.starts_with('\''), "{line}");
+            let is_macro = [".TH ", ".ad l", ".SH ", ".SS ", ".TP", ".B ", ".PP", ".EX", ".EE"]
+                .iter()
+                .any(|m| line.starts_with(m));
+            assert!(is_macro || !line.starts_with('.'), "{line}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The targets. `cli/tests/fuzz.rs` includes this file too.
+
+use oncilla::options::{Change, Typed, config, suboptions, table, time_manager};
+use oncilla::uci::command::{self, Command};
+use oncilla_chess::{History, MoveList, notation};
+
+/// A line of at most so many bytes is repeated to the user in part only.
+const LONGEST_ANSWER: usize = 2000;
+
+/// A line of UCI, understood and carried out as far as no engine is needed. Bytes that are no UTF-8 become U+FFFD, as in
+/// the program.
+pub fn uci_line(data: &[u8]) {
+    let line = String::from_utf8_lossy(data);
+    match command::parse(&line) {
+        Err(refusal) => assert_short(&refusal.to_string()),
+        Ok(Some(Command::Position(setup))) => match setup.play() {
+            Ok(position) => check_position(&position),
+            Err(error) => assert_short(&error.to_string()),
+        },
+        Ok(Some(Command::Go(words))) => {
+            let position: History = History::startpos();
+            let (go, notes) = words.resolve(&position);
+            notes.iter().for_each(|note| assert_short(note));
+            let mut legal = MoveList::new();
+            position.legal_moves(&mut legal);
+            assert!(go.search_moves.iter().all(|mv| legal.contains(mv)), "only legal moves are searched: {line:?}");
+            assert!(go.nodes.is_none_or(|nodes| nodes > 0), "a best move needs a node: {line:?}");
+        }
+        Ok(Some(Command::SetOption { name, value })) => {
+            // The name keeps its words; the value is a part of the line.
+            assert!(!name.is_empty() && !name.contains("  "), "{line:?}");
+            assert!(value.is_none_or(|value| line.contains(value)), "{line:?}");
+        }
+        Ok(_) => {}
+    }
+}
+
+/// A FEN.
+pub fn fen(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    match <History>::from_fen(&text) {
+        Ok(position) => check_position(&position),
+        Err(error) => assert_short(&error.to_string()),
+    }
+}
+
+/// A position that was accepted: it can be written and read again, and every move of it can be played, and taken back, and
+/// read in the notation that it is written in.
+fn check_position(position: &History) {
+    for shredder in [false, true] {
+        let text = position.to_fen(shredder).to_string();
+        let again: History = History::from_fen(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(again.to_fen(shredder).to_string(), text);
+        assert_eq!(again.board(), position.board(), "{text}");
+    }
+    let mut moves = MoveList::new();
+    position.legal_moves(&mut moves);
+    let mut played = position.clone();
+    for &mv in moves.iter() {
+        for chess960 in [false, true] {
+            let text = notation::format_move(position.board(), mv, chess960).to_string();
+            assert_eq!(notation::parse_move(position.board(), &text), Ok(mv), "{text}");
+        }
+        played.push(mv);
+        let mut replies = MoveList::new();
+        played.legal_moves(&mut replies);
+        assert!(played.pop());
+        assert_eq!(played.key(), position.key());
+    }
+}
+
+/// The grammar of options: a list in a value, a time manager, the value of any option (the first byte chooses it), and a
+/// configuration file.
+pub fn options(data: &[u8]) {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let text = String::from_utf8_lossy(rest);
+    if let Err(error) = suboptions::parse(&text) {
+        assert!(text.is_char_boundary(error.offset), "{error} in {text:?}");
+        assert_short(&error.to_string());
+    }
+    if let Err(error) = time_manager::read(&text) {
+        assert_short(&error);
+    }
+    let all: Vec<_> = table::all().collect();
+    let opt = all[usize::from(first) % all.len()];
+    let mut typed = Typed::default();
+    match typed.set(opt, opt.key(), &text) {
+        Ok(Change::Set) => {
+            // What was taken is the value from then on, and the settings can be made.
+            assert!(typed.value(opt).is_some());
+            assert!(typed.meaning().is_ok(), "{}={text:?}", opt.key());
+        }
+        Ok(_) => {}
+        Err(error) => assert_short(&error.to_string()),
+    }
+    if let Err((line, error)) = config::parse(&text) {
+        assert!(line >= 1 && line <= text.lines().count(), "line {line} of {text:?}");
+        assert_short(&error);
+    }
+}
+
+/// Whoever sends a megabyte of nonsense does not get it back.
+fn assert_short(message: &str) {
+    assert!(message.len() <= LONGEST_ANSWER, "{} bytes of message", message.len());
+    assert!(!message.is_empty());
+}
