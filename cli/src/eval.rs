@@ -1,10 +1,10 @@
 //! `oncilla eval`: what the network says of positions, as JSON lines.
 //!
 //! A line in: `{"fen": "…", "moves": ["e2e4", …]}`; both may be left out. A line out, in the same order:
-//! `{"q", "d", "m", "policy": {"e2e4": 0.66, …}}`: q = W − L and d from the side to move's view, m in plies (0 if the
-//! network does not estimate it), the policy a softmax over the legal moves at temperature 1. Castling is written as the
-//! king's own two squares, or as king takes rook if `"chess960": true` came in. What is wrong with a line comes out as
-//! `{"error": "…"}` in its place.
+//! `{"q", "d", "m", "e", "policy": {"e2e4": 0.66, …}}`: q = W − L and d from the side to move's view, m in plies (0 if the
+//! network does not estimate it), e the squared error that the network expects of q (left out if it has no head for that),
+//! the policy a softmax over the legal moves at temperature 1. Castling is written as the king's own two squares, or as
+//! king takes rook if `"chess960": true` came in. What is wrong with a line comes out as `{"error": "…"}` in its place.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -35,6 +35,8 @@ struct Answer {
     q: f32,
     d: f32,
     m: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    e: Option<f32>,
     policy: BTreeMap<String, f64>,
 }
 
@@ -123,7 +125,7 @@ fn one_answer(batch: &mut Batch, at: usize, history: &History, chess960: bool) -
     history.legal_moves(&mut moves);
     let text = |&mv: &Move| notation::format_move(history.board(), mv, chess960).to_string();
     let policy = moves.iter().map(text).zip(softmax(batch.logits(at))).collect();
-    Answer { q: value.wl, d: value.d, m: value.m, policy }
+    Answer { q: value.wl, d: value.d, m: value.m, e: batch.value_error(at), policy }
 }
 
 fn softmax(logits: &[f32]) -> Vec<f64> {

@@ -114,8 +114,29 @@ fn eval_answers_line_by_line() {
     let lines: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 4);
     assert!(lines[0]["policy"]["e7e5"].is_number() && lines[3]["policy"]["e2e4"].is_number());
+    assert!(lines[0]["e"].is_null());
     assert!(lines[1]["error"].is_string() && lines[2]["error"].as_str().unwrap().starts_with("bad FEN"));
     assert!(output.status.success());
+}
+
+/// Of a network with several heads, the ones that were named answer; one that it lacks is a refusal.
+#[test]
+fn heads_are_chosen_by_name() {
+    let net = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../fixtures/nets/synthetic/synthetic-f-bt4-pedense-multihead-mish-in5.pb.gz");
+    let eval = |heads: &str| {
+        let weights = format!("--weights={}", net.display());
+        run(&["eval", "--backend=host", &weights, &format!("--backend-opts={heads}")], "{}\n")
+    };
+    let answer = |heads| -> Value { serde_json::from_str(&stdout(&eval(heads))).unwrap() };
+    let (plain, others) = (answer("policy_head=vanilla"), answer("policy_head=soft,value_head=st"));
+    assert_ne!(plain["policy"], others["policy"]);
+    assert_ne!(plain["q"], others["q"]);
+    // Each of its value heads says which error it expects.
+    assert!([&plain, &others].iter().all(|answer| answer["e"].as_f64().is_some_and(|e| (0.0..=1.0).contains(&e))));
+    let refused = eval("value_head=best");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("no value head \"best\", but winner, q, st"), "{}", stderr(&refused));
 }
 
 #[test]

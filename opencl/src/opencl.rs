@@ -184,13 +184,22 @@ impl Backend for OpenCl {
     }
 }
 
-/// How each value is stored: what comes in and the vectors as on the host, boards as convolutions write them.
+/// How each value is stored: as on the host, but for boards that convolutions write and nothing reads that knows only that
+/// order.
 fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
+    let mut plain = vec![false; graph.layers().len() + 1];
+    for layer in graph.layers() {
+        match layer {
+            Layer::Conv { .. } | Layer::Dense { .. } => {}
+            Layer::Gather { residual, .. } => residual.iter().for_each(|value| plain[value.0] = true),
+            other => other.reads().for_each(|value| plain[value.0] = true),
+        }
+    }
     let mut layouts = vec![Layout::plain(graph.input())];
     for (at, layer) in graph.layers().iter().enumerate() {
         let shape = graph.shape(ValueId(at + 1));
         layouts.push(match layer {
-            Layer::Conv { .. } => conv::output_layout(kernels, shape),
+            Layer::Conv { .. } => conv::output_layout(kernels, shape, plain[at + 1]),
             _ => Layout::plain(shape),
         });
     }
@@ -233,7 +242,10 @@ fn weight_floats(kernels: &Kernels<'_>, layer: &Layer, layouts: &[Layout]) -> us
         Layer::Constant { values, .. } => values.len(),
         Layer::Gate { scale, shift, .. } => scale.len() + shift.len(),
         Layer::LayerNorm { gammas, betas, .. } => gammas.len() + betas.len(),
-        Layer::Smolgen { weights, .. } => weights.len(),
+        Layer::Smolgen { input, heads, weights } => {
+            let part = layouts[input.0].shape.len() / heads;
+            attention::smolgen_floats(kernels, weights.len(), weights.len() / part)
+        }
         Layer::Attention { .. } | Layer::Scores { .. } => 0,
     }
 }

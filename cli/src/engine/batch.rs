@@ -56,6 +56,8 @@ pub struct Batch {
     /// The key of each position for the cache, if there is one.
     cache_keys: Vec<u64>,
     values: Vec<Value>,
+    /// The error that the network expects of each value; empty if it has no head for that.
+    value_errors: Vec<f32>,
     /// Where the logits of each position begin, and where those of the last one end.
     starts: Vec<usize>,
     logits: Vec<f32>,
@@ -81,6 +83,7 @@ impl Batch {
             cache,
             cache_keys: Vec::new(),
             values: Vec::new(),
+            value_errors: Vec::new(),
             starts: vec![0],
             logits: Vec::new(),
             lookups: Vec::new(),
@@ -97,6 +100,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.cache_keys.clear();
         self.values.clear();
+        self.value_errors.clear();
         self.starts.truncate(1);
         self.logits.clear();
         self.lookups.clear();
@@ -190,6 +194,11 @@ impl Batch {
         self.values[at]
     }
 
+    /// The squared error that the network expects of its value of position `at`, if it has a head for that.
+    pub fn value_error(&self, at: usize) -> Option<f32> {
+        self.value_errors.get(at).copied()
+    }
+
     /// The logits of position `at`, in the order of the moves that it was pushed with.
     pub fn logits(&mut self, at: usize) -> &mut [f32] {
         let moves = self.moves(at);
@@ -217,6 +226,9 @@ impl Batch {
         }
         for &(at, earlier) in &self.twins {
             self.values[at] = self.values[earlier];
+            if !self.value_errors.is_empty() {
+                self.value_errors[at] = self.value_errors[earlier];
+            }
             self.logits.copy_within(self.starts[earlier]..self.starts[earlier + 1], self.starts[at]);
         }
     }
@@ -233,11 +245,18 @@ impl Batch {
     /// An output is no finite number: the backend has failed, whatever it says.
     pub(super) fn read(&mut self, part: &Range<usize>) -> Result<(), String> {
         let mut finite = true;
+        if !self.outputs.value_error.is_empty() {
+            self.value_errors.resize(self.values.len(), 0.0);
+        }
         let rows = self.rows[part.clone()].iter().enumerate();
         for ((n, &at), policy) in rows.zip(self.outputs.policy.chunks_exact(policy::SIZE)) {
             let value = backends::value(&self.outputs, n);
             finite &= value.wl.is_finite() && value.d.is_finite() && value.m.is_finite();
             self.values[at] = value;
+            if let Some(&error) = self.outputs.value_error.get(n) {
+                finite &= error.is_finite();
+                self.value_errors[at] = error;
+            }
             let moves = self.starts[at]..self.starts[at + 1];
             for (logit, &index) in self.logits[moves.clone()].iter_mut().zip(&self.lookups[moves]) {
                 *logit = policy[usize::from(index)];

@@ -1,96 +1,237 @@
-// What attention is made of, in its plain form: one item an element, nothing shared between items.
+// What attention is made of. All values are plain: [n][channel][square]. Strides count floats of one position.
 //
-//   range     [batch][ceil(elements / LANES) * LANES], groups of [1][LANES]; one text for both variants
-//   values    [n][block of channels][square][channel in the block], each with its block and the floats of a position;
-//             outputs are plain (blocks of one)
-//   local     none
+// attention   for each head h and square q: weights = softmax over k of query[q] key[k] / sqrt(depth) + bias[h][k][q],
+//             output[c][q] = sum over k of weights[k] value[c][k] for the channels c of the head
+// scores      output[a][b] = query[a] key[b] / sqrt(channels)
+// smolgen     output[h][o] = sum over j of weights[o][j] input[h * part + j], the input read as one vector
 //
-// Options: LANES, items of a group; for attention SQUARES, so that the weights of a query stay in private memory.
+// The scores of an attention are never written to global memory. Option of `attention`: SQUARES.
+
+// Products that are made with each number loaded.
+#define TILE 4
+
+#ifdef VARIANT_CPU
+// For the cores of a host: work-groups of one item, squares in vectors, no local memory.
 
 #ifdef SQUARES
-// For each head h and square q: weights = softmax over k of query[q] key[k] / sqrt(depth) + bias[h][k][q];
-// output[c][q] = sum over k of weights[k] value[c][k], for the channels c of the head.
+// One work item takes a head of a position, VEC queries at a time. A vector of the query, once loaded, meets TILE keys,
+// a vector of weights TILE channels of the value; what is behind the last of them repeats it and isn't used.
 //
-//   elements  heads * SQUARES, the query's square fastest
+//   range     [batch][heads]
 
-kernel void attention(global const float *restrict query, int query_block, int query_stride,
-                      global const float *restrict key, int key_block, int key_stride,
-                      global const float *restrict value, int value_block, int value_stride,
-                      global const float *restrict bias, int has_bias, int bias_block, int bias_stride, int heads,
-                      int depth, int width, global float *restrict output, int out_stride, int batch) {
+kernel void attention(global const float *restrict query, int query_stride, global const float *restrict key,
+                      int key_stride, global const float *restrict value, int value_stride,
+                      global const float *restrict bias, int has_bias, int bias_stride, int heads, int depth,
+                      int width, global float *restrict output, int out_stride, int batch) {
     const int n = get_global_id(0);
-    const int i = get_global_id(1);
-    if (n >= batch || i >= heads * SQUARES) return;
-    const int head = i / SQUARES;
-    const int q = i % SQUARES;
-    query += (size_t)n * query_stride;
-    key += (size_t)n * key_stride;
-    value += (size_t)n * value_stride;
-    bias += (size_t)n * bias_stride;
+    const int head = get_global_id(1);
+    if (n >= batch || head >= heads) return;
+    query += (size_t)n * query_stride + head * depth * SQUARES;
+    key += (size_t)n * key_stride + head * depth * SQUARES;
+    value += (size_t)n * value_stride + head * width * SQUARES;
+    bias += (size_t)n * bias_stride + head * SQUARES * SQUARES;
+    output += (size_t)n * out_stride + head * width * SQUARES;
 
     const float scale = 1.0f / sqrt((float)depth);
-    float weights[SQUARES];
-    float top = -INFINITY;
-    for (int k = 0; k < SQUARES; k++) {
-        float sum = 0.0f;
-        for (int c = head * depth; c < (head + 1) * depth; c++)
-            sum += query[PLACE(c, q, SQUARES, query_block)] * key[PLACE(c, k, SQUARES, key_block)];
-        sum *= scale;
-        if (has_bias) sum += bias[PLACE(head, k * SQUARES + q, SQUARES * SQUARES, bias_block)];
-        weights[k] = sum;
-        top = fmax(top, sum);
-    }
-    float total = 0.0f;
-    for (int k = 0; k < SQUARES; k++) {
-        weights[k] = exp(weights[k] - top);
-        total += weights[k];
-    }
-    for (int c = head * width; c < (head + 1) * width; c++) {
-        float sum = 0.0f;
-        for (int k = 0; k < SQUARES; k++) sum += weights[k] * value[PLACE(c, k, SQUARES, value_block)];
-        output[(size_t)n * out_stride + c * SQUARES + q] = sum / total;
+    for (int q = 0; q < SQUARES; q += VEC) {
+        const int left = SQUARES - q;
+        vecf weights[SQUARES];
+        vecf top = -INFINITY;
+        for (int k = 0; k < SQUARES; k += TILE) {
+            vecf sum[TILE];
+#pragma unroll
+            for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+            for (int c = 0; c < depth; c++) {
+                const vecf x = load_left(query + c * SQUARES + q, left);
+#pragma unroll
+                for (int i = 0; i < TILE; i++) sum[i] += x * key[c * SQUARES + min(k + i, SQUARES - 1)];
+            }
+#pragma unroll
+            for (int i = 0; i < TILE; i++) {
+                if (k + i >= SQUARES) continue;
+                sum[i] *= scale;
+                if (has_bias) sum[i] += load_left(bias + (k + i) * SQUARES + q, left);
+                weights[k + i] = sum[i];
+                top = fmax(top, sum[i]);
+            }
+        }
+        vecf total = 0.0f;
+        for (int k = 0; k < SQUARES; k++) {
+            weights[k] = exp(weights[k] - top);
+            total += weights[k];
+        }
+        for (int c = 0; c < width; c += TILE) {
+            vecf sum[TILE];
+#pragma unroll
+            for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+            for (int k = 0; k < SQUARES; k++) {
+#pragma unroll
+                for (int i = 0; i < TILE; i++) sum[i] += weights[k] * value[min(c + i, width - 1) * SQUARES + k];
+            }
+#pragma unroll
+            for (int i = 0; i < TILE; i++)
+                if (c + i < width) store_left(sum[i] / total, output + (c + i) * SQUARES + q, left);
+        }
     }
 }
 #endif
 
-// output[a][b] = query[a] key[b] / sqrt(channels)
+// One work item takes TILE squares of the query, VEC squares of the key at a time.
 //
-//   elements  from * to, the squares of query and key
+//   range     [batch][ceil(from / TILE)]
 
-kernel void scores(global const float *restrict query, int query_block, int query_stride,
-                   global const float *restrict key, int key_block, int key_stride, int channels, int from, int to,
-                   global float *restrict output, int out_stride, int batch) {
+kernel void scores(global const float *restrict query, int query_stride, global const float *restrict key,
+                   int key_stride, int channels, int from, int to, global float *restrict output, int out_stride,
+                   int batch) {
+    const int n = get_global_id(0);
+    const int a = get_global_id(1) * TILE;
+    if (n >= batch) return;
+    query += (size_t)n * query_stride;
+    key += (size_t)n * key_stride;
+    output += (size_t)n * out_stride;
+    const float scale = 1.0f / sqrt((float)channels);
+    for (int b = 0; b < to; b += VEC) {
+        vecf sum[TILE];
+#pragma unroll
+        for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+        for (int c = 0; c < channels; c++) {
+            const vecf x = load_left(key + c * to + b, to - b);
+#pragma unroll
+            for (int i = 0; i < TILE; i++) sum[i] += x * query[c * from + min(a + i, from - 1)];
+        }
+#pragma unroll
+        for (int i = 0; i < TILE; i++)
+            if (a + i < from) store_left(sum[i] * scale, output + (a + i) * to + b, to - b);
+    }
+}
+
+// One work item makes VEC outputs for all heads, TILE heads at a time: positions of a batch come one after the other, so
+// that they find the panel of weights in a cache.
+//
+//   range     [batch][panels of outputs]
+//   weights   [panel][part][VEC], zeros in the padding
+
+kernel void smolgen(global const float *restrict input, int in_stride, global const float *restrict weights, int part,
+                    int heads, int outputs, global float *restrict output, int out_stride, int batch) {
+    const int n = get_global_id(0);
+    const int panel = get_global_id(1);
+    if (n >= batch) return;
+    input += (size_t)n * in_stride;
+    weights += (size_t)panel * part * VEC;
+    output += (size_t)n * out_stride + panel * VEC;
+    for (int h = 0; h < heads; h += TILE) {
+        vecf sum[TILE];
+#pragma unroll
+        for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+        for (int j = 0; j < part; j++) {
+            const vecf w = vec_load(j, weights);
+#pragma unroll
+            for (int i = 0; i < TILE; i++) sum[i] += w * input[min(h + i, heads - 1) * part + j];
+        }
+#pragma unroll
+        for (int i = 0; i < TILE; i++)
+            if (h + i < heads) store_left(sum[i], output + (h + i) * outputs, outputs - panel * VEC);
+    }
+}
+#endif
+
+#ifdef VARIANT_GPU
+// For a GPU: an item makes what belongs to one square or element; its neighbours read and write neighbouring addresses.
+//
+// Option: LANES, items of a group.
+
+#ifdef SQUARES
+// One item takes a query of a head. It keeps its weights in a column of local memory that no other item reads, so that
+// there is no barrier. All items of a group read the same key and value, from cache.
+//
+//   range     [batch][heads * ceil(SQUARES / LANES) * LANES], groups of [1][LANES]
+//   local     SQUARES * LANES floats
+
+#define GROUPS ((SQUARES + LANES - 1) / LANES)
+
+kernel void attention(global const float *restrict query, int query_stride, global const float *restrict key,
+                      int key_stride, global const float *restrict value, int value_stride,
+                      global const float *restrict bias, int has_bias, int bias_stride, int heads, int depth,
+                      int width, global float *restrict output, int out_stride, int batch) {
+    local float columns[SQUARES * LANES];
+    const int n = get_global_id(0);
+    const int lane = get_local_id(1);
+    const int head = get_group_id(1) / GROUPS;
+    const int q = get_group_id(1) % GROUPS * LANES + lane;
+    if (n >= batch || head >= heads || q >= SQUARES) return;
+    query += (size_t)n * query_stride + head * depth * SQUARES + q;
+    key += (size_t)n * key_stride + head * depth * SQUARES;
+    value += (size_t)n * value_stride + head * width * SQUARES;
+    bias += (size_t)n * bias_stride + head * SQUARES * SQUARES + q;
+    output += (size_t)n * out_stride + head * width * SQUARES + q;
+    local float *weights = columns + lane;
+
+    const float scale = 1.0f / sqrt((float)depth);
+    float top = -INFINITY;
+    for (int k = 0; k < SQUARES; k += TILE) {
+        float sum[TILE];
+        for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+        for (int c = 0; c < depth; c++) {
+            const float x = query[c * SQUARES];
+            for (int i = 0; i < TILE; i++) sum[i] += x * key[c * SQUARES + min(k + i, SQUARES - 1)];
+        }
+        for (int i = 0; i < TILE && k + i < SQUARES; i++) {
+            const float z = sum[i] * scale + (has_bias ? bias[(k + i) * SQUARES] : 0.0f);
+            weights[(k + i) * LANES] = z;
+            top = fmax(top, z);
+        }
+    }
+    float total = 0.0f;
+    for (int k = 0; k < SQUARES; k++) {
+        const float w = exp(weights[k * LANES] - top);
+        weights[k * LANES] = w;
+        total += w;
+    }
+    for (int c = 0; c < width; c += TILE) {
+        float sum[TILE];
+        for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+        for (int k = 0; k < SQUARES; k++) {
+            const float w = weights[k * LANES];
+            for (int i = 0; i < TILE; i++) sum[i] += w * value[min(c + i, width - 1) * SQUARES + k];
+        }
+        for (int i = 0; i < TILE && c + i < width; i++) output[(c + i) * SQUARES] = sum[i] / total;
+    }
+}
+#endif
+
+// One item makes one score.
+//
+//   range     [batch][ceil(from * to / LANES) * LANES], groups of [1][LANES]
+//   local     none
+
+kernel void scores(global const float *restrict query, int query_stride, global const float *restrict key,
+                   int key_stride, int channels, int from, int to, global float *restrict output, int out_stride,
+                   int batch) {
     const int n = get_global_id(0);
     const int i = get_global_id(1);
     if (n >= batch || i >= from * to) return;
-    const int a = i / to;
-    const int b = i % to;
-    query += (size_t)n * query_stride;
-    key += (size_t)n * key_stride;
+    query += (size_t)n * query_stride + i / to;
+    key += (size_t)n * key_stride + i % to;
     float sum = 0.0f;
-    for (int c = 0; c < channels; c++)
-        sum += query[PLACE(c, a, from, query_block)] * key[PLACE(c, b, to, key_block)];
+    for (int c = 0; c < channels; c++) sum += query[c * from] * key[c * to];
     output[(size_t)n * out_stride + i] = sum / sqrt((float)channels);
 }
 
-// output[h][o] = sum over j of weights[j][o] input[h * part + j], the input read as one vector
+// One item makes one output of one head.
 //
-//   elements  heads * outputs
+//   range     [batch][ceil(heads * outputs / LANES) * LANES], groups of [1][LANES]
 //   weights   [part][outputs]
+//   local     none
 
-kernel void smolgen(global const float *restrict input, int in_block, int in_squares, int in_stride,
-                    global const float *restrict weights, int part, int heads, int outputs,
-                    global float *restrict output, int out_stride, int batch) {
+kernel void smolgen(global const float *restrict input, int in_stride, global const float *restrict weights, int part,
+                    int heads, int outputs, global float *restrict output, int out_stride, int batch) {
     const int n = get_global_id(0);
     const int i = get_global_id(1);
     if (n >= batch || i >= heads * outputs) return;
-    const int first = i / outputs * part;
-    const int o = i % outputs;
-    input += (size_t)n * in_stride;
+    input += (size_t)n * in_stride + i / outputs * part;
+    weights += i % outputs;
     float sum = 0.0f;
-    for (int j = 0; j < part; j++) {
-        const int e = first + j;
-        sum += weights[(size_t)j * outputs + o] * input[PLACE(e / in_squares, e % in_squares, in_squares, in_block)];
-    }
+    for (int j = 0; j < part; j++) sum += weights[(size_t)j * outputs] * input[j];
     output[(size_t)n * out_stride + i] = sum;
 }
+#endif

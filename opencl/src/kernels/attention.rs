@@ -1,11 +1,14 @@
 //! Launches `attention.cl`.
 
-use super::{Family, Kernels, Launch, Value};
+use super::{Family, GPU_LANES, Kernels, Launch, Range, Value, Variant};
 use crate::device::{Arg, Buffer, Error};
 
 const FAMILY: Family = Family { name: "attention", source: include_str!("attention.cl") };
 
-/// Attention between the squares of a position, see [`crate::graph::Layer::Attention`].
+/// Squares of a query that an item of the CPU variant takes, `TILE` in attention.cl.
+const TILE: usize = 4;
+
+/// Attention between the squares of a position, see [`crate::graph::Layer::Attention`]. All values are plain.
 #[derive(Debug)]
 pub struct Attention<'a> {
     /// `[channels][squares]`.
@@ -18,7 +21,7 @@ pub struct Attention<'a> {
     pub heads: usize,
     /// `[heads][squares of the key · squares of the query]`.
     pub bias: Option<&'a Value>,
-    /// Where the result goes, plain.
+    /// Where the result goes.
     pub output: &'a Value,
 }
 
@@ -28,47 +31,50 @@ pub struct Attention<'a> {
 /// If the driver fails.
 pub fn launch(kernels: &mut Kernels<'_>, attention: &Attention<'_>) -> Result<Launch, Error> {
     let Attention { query, key, value, heads, bias, output } = *attention;
-    kernels.check(&[query, key, value, output])?;
-    kernels.check(bias.as_slice())?;
-    let (from, to) = (query.layout.shape, value.layout.shape);
+    kernels.check_plain(&[query, key, value, output])?;
+    kernels.check_plain(bias.as_slice())?;
+    let squares = query.layout.shape.squares;
     let any = bias.unwrap_or(query);
     let args = [
         Arg::Buffer(&query.buffer),
-        Arg::Int(query.layout.block),
         Arg::Int(query.layout.stride()),
         Arg::Buffer(&key.buffer),
-        Arg::Int(key.layout.block),
         Arg::Int(key.layout.stride()),
         Arg::Buffer(&value.buffer),
-        Arg::Int(value.layout.block),
         Arg::Int(value.layout.stride()),
         Arg::Buffer(&any.buffer),
         Arg::Int(bias.is_some().into()),
-        Arg::Int(any.layout.block),
         Arg::Int(any.layout.stride()),
         Arg::Int(heads),
-        Arg::Int(from.channels / heads),
-        Arg::Int(to.channels / heads),
+        Arg::Int(query.layout.shape.channels / heads),
+        Arg::Int(value.layout.shape.channels / heads),
         Arg::Buffer(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
-    let options = format!("-DSQUARES={}", from.squares);
-    kernels.by_element(FAMILY, &options, "attention", &args, heads * from.squares)
+    let name = "attention";
+    if kernels.variant == Variant::Cpu {
+        return kernels.by_item(FAMILY, &format!("-DSQUARES={squares}"), name, &args, heads);
+    }
+    // Half of the local memory, so that two groups of a unit hide each other's waits.
+    let most = kernels.session.device().local_memory / 2 / (4 * squares as u64);
+    let sizes: Vec<usize> = GPU_LANES.into_iter().filter(|&lanes| lanes as u64 <= most || lanes == 1).collect();
+    let options = |lanes| format!("-DSQUARES={squares} -DLANES={lanes}");
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, name, &args)?;
+    let range = Range { each: 1, whole: 1, across: heads * squares.div_ceil(lanes), local: [1, lanes] };
+    Ok(Launch::new(kernels, kernel, range, args.len()))
 }
 
-/// Products of two squares' channels, see [`crate::graph::Layer::Scores`]: query, key, and where they go, plain.
+/// Products of two squares' channels, see [`crate::graph::Layer::Scores`]: query, key, and where they go, all plain.
 ///
 /// # Errors
 /// If the driver fails.
 pub fn launch_scores(kernels: &mut Kernels<'_>, query: &Value, key: &Value, output: &Value) -> Result<Launch, Error> {
-    kernels.check(&[query, key, output])?;
+    kernels.check_plain(&[query, key, output])?;
     let (from, to) = (query.layout.shape, key.layout.shape);
     let args = [
         Arg::Buffer(&query.buffer),
-        Arg::Int(query.layout.block),
         Arg::Int(query.layout.stride()),
         Arg::Buffer(&key.buffer),
-        Arg::Int(key.layout.block),
         Arg::Int(key.layout.stride()),
         Arg::Int(from.channels),
         Arg::Int(from.squares),
@@ -76,10 +82,13 @@ pub fn launch_scores(kernels: &mut Kernels<'_>, query: &Value, key: &Value, outp
         Arg::Buffer(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
-    kernels.by_element(FAMILY, "", "scores", &args, from.squares * to.squares)
+    match kernels.variant {
+        Variant::Cpu => kernels.by_item(FAMILY, "", "scores", &args, from.squares.div_ceil(TILE)),
+        Variant::Gpu => kernels.by_element(FAMILY, "", "scores", &args, from.squares * to.squares),
+    }
 }
 
-/// The same map for equal parts of a vector, see [`crate::graph::Layer::Smolgen`].
+/// The same map for equal parts of a vector, see [`crate::graph::Layer::Smolgen`]. Values are plain.
 #[derive(Debug)]
 pub struct Smolgen<'a> {
     /// What is multiplied.
@@ -88,18 +97,36 @@ pub struct Smolgen<'a> {
     pub heads: usize,
     /// What [`upload_smolgen`] made.
     pub weights: &'a Buffer,
-    /// `[heads][outputs]`, plain.
+    /// `[heads][outputs]`.
     pub output: &'a Value,
 }
 
-/// Sends a smolgen's weights `[outputs][part]`, transposed. Layers that share weights share the buffer.
+/// Outputs that lie side by side in a panel of a smolgen's weights.
+fn panel(kernels: &Kernels<'_>, outputs: usize) -> usize {
+    match kernels.variant {
+        Variant::Cpu => kernels.vec,
+        Variant::Gpu => outputs,
+    }
+}
+
+/// Floats that a smolgen's weights for so many outputs take on the device.
+pub fn smolgen_floats(kernels: &Kernels<'_>, weights: usize, outputs: usize) -> usize {
+    weights / outputs * outputs.next_multiple_of(panel(kernels, outputs))
+}
+
+/// Packs and sends a smolgen's weights `[outputs][part]`. Layers that share weights share the buffer.
 ///
 /// # Errors
 /// If the driver fails.
 pub fn upload_smolgen(kernels: &Kernels<'_>, weights: &[f32], outputs: usize) -> Result<Buffer, Error> {
-    let part = weights.len() / outputs;
-    let transposed: Vec<f32> = (0..weights.len()).map(|i| weights[i % outputs * part + i / outputs]).collect();
-    kernels.session.upload(&transposed)
+    let (part, panel) = (weights.len() / outputs, panel(kernels, outputs));
+    let mut packed = vec![0.0; smolgen_floats(kernels, weights.len(), outputs)];
+    for (o, row) in weights.chunks_exact(part).enumerate() {
+        for (j, &w) in row.iter().enumerate() {
+            packed[(o / panel * part + j) * panel + o % panel] = w;
+        }
+    }
+    kernels.session.upload(&packed)
 }
 
 /// Makes the launch.
@@ -108,12 +135,10 @@ pub fn upload_smolgen(kernels: &Kernels<'_>, weights: &[f32], outputs: usize) ->
 /// If the driver fails.
 pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Result<Launch, Error> {
     let Smolgen { input, heads, weights, output } = *smolgen;
-    kernels.check(&[input, output])?;
+    kernels.check_plain(&[input, output])?;
     let outputs = output.layout.shape.squares;
     let args = [
         Arg::Buffer(&input.buffer),
-        Arg::Int(input.layout.block),
-        Arg::Int(input.layout.shape.squares),
         Arg::Int(input.layout.stride()),
         Arg::Buffer(weights),
         Arg::Int(input.layout.shape.len() / heads),
@@ -122,5 +147,8 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
         Arg::Buffer(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
-    kernels.by_element(FAMILY, "", "smolgen", &args, heads * outputs)
+    match kernels.variant {
+        Variant::Cpu => kernels.by_item(FAMILY, "", "smolgen", &args, outputs.div_ceil(kernels.vec)),
+        Variant::Gpu => kernels.by_element(FAMILY, "", "smolgen", &args, heads * outputs),
+    }
 }

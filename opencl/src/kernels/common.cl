@@ -7,10 +7,6 @@
 //
 // No builtin fma() anywhere: some drivers emulate it (26 times slower on an Adreno X1). a * b + c may be contracted.
 
-// Where a channel of a square lies in a position that is stored in blocks of channels.
-#define PLACE(channel, square, squares, block)                                                                         \
-    (((channel) / (block) * (squares) + (square)) * (block) + (channel) % (block))
-
 // Values of `act`, in the order of Activation in graph.rs.
 #define ACT_NONE 0
 #define ACT_RELU 1
@@ -54,4 +50,47 @@ ACTIVATE(activate_vec, vecf)
 // Loops over constant arguments are unrolled; a copy of the function that stays out of line can't be, which PoCL's
 // compiler says on standard error.
 #define INLINED static inline __attribute__((always_inline))
+
+// VEC neighbours, zeros from the `left`th on.
+INLINED vecf load_left(global const float *x, int left) {
+    if (left >= VEC) return vec_load(0, x);
+    float lanes[VEC];
+    for (int k = 0; k < VEC; k++) lanes[k] = k < left ? x[k] : 0.0f;
+    return vec_load(0, lanes);
+}
+
+INLINED void store_left(vecf v, global float *x, int left) {
+    if (left >= VEC) {
+        vec_store(v, 0, x);
+        return;
+    }
+    float lanes[VEC];
+    vec_store(v, 0, lanes);
+    for (int k = 0; k < left; k++) x[k] = lanes[k];
+}
+
+// The channels of a panel on one square, of a position of `stride` floats in blocks of VEC or plain (block 1). Channels
+// that a plain value doesn't have are zero, and are not written.
+INLINED vecf load_channels(global const float *x, int panel, int square, int squares, int block, int stride) {
+    if (block == VEC) return vec_load(panel * squares + square, x);
+    float lanes[VEC];
+    for (int k = 0; k < VEC; k++) {
+        const int at = (panel * VEC + k) * squares + square;
+        lanes[k] = at < stride ? x[at] : 0.0f;
+    }
+    return vec_load(0, lanes);
+}
+
+INLINED void store_channels(vecf v, global float *x, int panel, int square, int squares, int block, int stride) {
+    if (block == VEC) {
+        vec_store(v, panel * squares + square, x);
+        return;
+    }
+    float lanes[VEC];
+    vec_store(v, 0, lanes);
+    for (int k = 0; k < VEC; k++) {
+        const int at = (panel * VEC + k) * squares + square;
+        if (at < stride) x[at] = lanes[k];
+    }
+}
 #endif

@@ -19,7 +19,7 @@
 //             layer doesn't have meet weights of zero
 //   weights   [panel][i][c][j][VEC], c counts in_blocks * IV channels
 //   bias      [panel][VEC]
-//   residual  [n][block][square][residual_block], output [n][panel][square][VEC]
+//   residual  [n][block][square][residual_block], output [n][block][square][out_block]; a block is VEC or 1 (plain)
 //   local     none
 //
 // Options: TW, squares of a tile, FILES or less.
@@ -28,8 +28,8 @@
 
 INLINED void conv_row(const int K, const int IV, global const float *input, int in_blocks, int in_stride,
                       global const float *weights, global const float *bias, global const float *residual,
-                      int has_residual, int residual_block, int residual_stride, global float *output, int out_stride,
-                      int act, int batch) {
+                      int has_residual, int residual_block, int residual_stride, global float *output, int out_block,
+                      int out_stride, int act, int batch) {
     const int item = get_global_id(0);
     const int panel = get_global_id(1);
     const int n = item / (RANKS * TILES_X);
@@ -77,19 +77,10 @@ INLINED void conv_row(const int K, const int IV, global const float *input, int 
         vecf z = acc[t];
         if (has_residual) {
             global const float *r = residual + (size_t)n * residual_stride;
-            if (residual_block == VEC) {
-                z += vec_load(panel * SQUARES + square, r);
-            } else {
-                // Planes: the residual is the input of the network. Padding channels read nothing.
-                float lanes[VEC];
-                for (int k = 0; k < VEC; k++) {
-                    const int at = (panel * VEC + k) * SQUARES + square;
-                    lanes[k] = at < residual_stride ? r[at] : 0.0f;
-                }
-                z += vec_load(0, lanes);
-            }
+            z += load_channels(r, panel, square, SQUARES, residual_block, residual_stride);
         }
-        vec_store(activate_vec(z, act), panel * SQUARES + square, output + (size_t)n * out_stride);
+        global float *to = output + (size_t)n * out_stride;
+        store_channels(activate_vec(z, act), to, panel, square, SQUARES, out_block, out_stride);
     }
 }
 
@@ -97,9 +88,10 @@ INLINED void conv_row(const int K, const int IV, global const float *input, int 
     kernel void NAME(global const float *restrict input, int in_blocks, int in_stride,                                 \
                      global const float *restrict weights, global const float *restrict bias,                          \
                      global const float *restrict residual, int has_residual, int residual_block,                      \
-                     int residual_stride, global float *restrict output, int out_stride, int act, int batch) {         \
+                     int residual_stride, global float *restrict output, int out_block, int out_stride, int act,       \
+                     int batch) {                                                                                      \
         conv_row(K, IV, input, in_blocks, in_stride, weights, bias, residual, has_residual, residual_block,            \
-                 residual_stride, output, out_stride, act, batch);                                                     \
+                 residual_stride, output, out_block, out_stride, act, batch);                                          \
     }
 
 CONV(conv3_planes, 3, 1)

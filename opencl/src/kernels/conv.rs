@@ -44,9 +44,9 @@ fn board(squares: usize, kernel: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// How a convolution's output is stored.
-pub fn output_layout(kernels: &Kernels<'_>, shape: Shape) -> Layout {
-    Layout::blocked(shape, kernels.block())
+/// How a convolution's output is stored: in blocks for other convolutions, which broadcast a square's channels, or plain.
+pub fn output_layout(kernels: &Kernels<'_>, shape: Shape, plain: bool) -> Layout {
+    if plain { Layout::plain(shape) } else { Layout::blocked(shape, kernels.block()) }
 }
 
 /// Floats that the packed weights take on the device.
@@ -85,7 +85,7 @@ fn launch_rows(kernels: &mut Kernels<'_>, conv: &Conv<'_>, (ranks, files): (usiz
     };
     let weights = kernels.session.upload(&pack_rows(conv, kernels.vec))?;
     let mut padded = conv.bias.to_vec();
-    padded.resize(to.blocks() * kernels.vec, 0.0);
+    padded.resize(padded.len().next_multiple_of(kernels.vec), 0.0);
     let bias = kernels.session.upload(&padded)?;
     let residual = conv.residual.unwrap_or(conv.input);
     let args = [
@@ -99,13 +99,14 @@ fn launch_rows(kernels: &mut Kernels<'_>, conv: &Conv<'_>, (ranks, files): (usiz
         Arg::Int(residual.layout.block),
         Arg::Int(residual.layout.stride()),
         Arg::Buffer(&conv.output.buffer),
+        Arg::Int(to.block),
         Arg::Int(to.stride()),
         Arg::Int(activation_code(conv.activation)),
     ];
     let tiles = files.div_ceil(MAX_TILE);
     let options = format!("-DRANKS={ranks} -DFILES={files} -DTW={}", files.div_ceil(tiles));
     let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
-    let range = Range { each: ranks * tiles, whole: 1, across: to.blocks(), local: [1, 1] };
+    let range = Range { each: ranks * tiles, whole: 1, across: to.shape.channels.div_ceil(kernels.vec), local: [1, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }
 

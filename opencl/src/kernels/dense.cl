@@ -54,13 +54,7 @@ INLINED void dense_rows(const int ROWS, const int SPLIT, global const float *inp
         for (int k = 0; k < SPLIT; k++) sum += acc[r][k];
         sum = activate_vec(sum, act);
         global float *to = output + (size_t)(first + r) * out_stride + panel * VEC;
-        if ((panel + 1) * VEC <= out_len) {
-            vec_store(sum, 0, to);
-        } else {
-            float lanes[VEC];
-            vec_store(sum, 0, lanes);
-            for (int k = 0; panel * VEC + k < out_len; k++) to[k] = lanes[k];
-        }
+        store_left(sum, to, out_len - panel * VEC);
     }
 }
 

@@ -1,20 +1,19 @@
 // What is done to each element alone.
 //
 //   range     [batch][ceil(count / LANES) * LANES], groups of [1][LANES]; one text for both variants
-//   input     [n][block of channels][square][channel in the block]; everything else is plain
+//   values    plain, `count` elements of a position
 //   local     none
 //
 // Options: LANES, items of a group.
 
 // out = in * scale + shift
-kernel void gate(global const float *restrict input, int block, int squares, int in_stride,
-                 global const float *restrict scale, global const float *restrict shift, int count,
-                 global float *restrict output, int out_stride, int batch) {
+kernel void gate(global const float *restrict input, int in_stride, global const float *restrict scale,
+                 global const float *restrict shift, int count, global float *restrict output, int out_stride,
+                 int batch) {
     const int n = get_global_id(0);
     const int i = get_global_id(1);
     if (n >= batch || i >= count) return;
-    const float x = input[(size_t)n * in_stride + PLACE(i / squares, i % squares, squares, block)];
-    output[(size_t)n * out_stride + i] = x * scale[i] + shift[i];
+    output[(size_t)n * out_stride + i] = input[(size_t)n * in_stride + i] * scale[i] + shift[i];
 }
 
 // The same numbers for every position.

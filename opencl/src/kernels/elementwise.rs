@@ -5,7 +5,7 @@ use crate::device::{Arg, Error};
 
 const FAMILY: Family = Family { name: "elementwise", source: include_str!("elementwise.cl") };
 
-/// `output = input · scale + shift`, element by element: input, scale, shift, and where it goes, plain.
+/// `output = input · scale + shift`, element by element: input, scale, shift, and where it goes; all plain.
 ///
 /// # Errors
 /// If the driver fails.
@@ -16,13 +16,11 @@ pub fn launch_gate(
     shift: &[f32],
     output: &Value,
 ) -> Result<Launch, Error> {
-    kernels.check(&[input, output])?;
+    kernels.check_plain(&[input, output])?;
     let (scale, shift) = (kernels.session.upload(scale)?, kernels.session.upload(shift)?);
     let from = input.layout;
     let args = [
         Arg::Buffer(&input.buffer),
-        Arg::Int(from.block),
-        Arg::Int(from.shape.squares),
         Arg::Int(from.stride()),
         Arg::Buffer(&scale),
         Arg::Buffer(&shift),

@@ -12,7 +12,7 @@ pub struct Gather<'a> {
     pub input: &'a Value,
     /// Channel-major elements of the input.
     pub indices: &'a [u32],
-    /// A value of the output's shape that is added.
+    /// A value of the output's shape that is added, plain.
     pub residual: Option<&'a Value>,
     /// Where they go, plain.
     pub output: &'a Value,
@@ -24,7 +24,7 @@ pub struct Gather<'a> {
 /// If an index is outside the input or the driver fails.
 pub fn launch(kernels: &mut Kernels<'_>, gather: &Gather<'_>) -> Result<Launch, Error> {
     kernels.check(&[gather.input, gather.output])?;
-    kernels.check(gather.residual.as_slice())?;
+    kernels.check_plain(gather.residual.as_slice())?;
     let from = gather.input.layout;
     if let Some(i) = gather.indices.iter().find(|&&i| i as usize >= from.shape.len()) {
         return Err(kernels.unfit(format!("gather index {i}: the input has {} elements", from.shape.len())));
@@ -39,8 +39,6 @@ pub fn launch(kernels: &mut Kernels<'_>, gather: &Gather<'_>) -> Result<Launch, 
         Arg::Int(places.len()),
         Arg::Buffer(&residual.buffer),
         Arg::Int(gather.residual.is_some().into()),
-        Arg::Int(residual.layout.block),
-        Arg::Int(residual.layout.shape.squares),
         Arg::Int(residual.layout.stride()),
         Arg::Buffer(&gather.output.buffer),
         Arg::Int(gather.output.layout.stride()),

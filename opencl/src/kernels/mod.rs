@@ -146,7 +146,6 @@ impl<'a> Kernels<'a> {
         args: &[Arg<'_>],
         elements: usize,
     ) -> Result<Launch, Error> {
-        const GPU_LANES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
         // There is little to do for an item: on a CPU a group is a loop.
         const CPU_LANES: [usize; 1] = [64];
         let sizes: &[usize] = match self.variant {
@@ -157,6 +156,20 @@ impl<'a> Kernels<'a> {
         let (kernel, lanes) = self.kernel_in_groups(family, sizes, |lanes| lanes, options, name, args)?;
         let range = Range { each: 1, whole: 1, across: elements.div_ceil(lanes), local: [1, lanes] };
         Ok(Launch::new(self, kernel, range, args.len()))
+    }
+
+    /// A launch of a kernel with `across` groups of one item for each position, as the CPU variant has them; the argument
+    /// `batch` comes last.
+    fn by_item(
+        &mut self,
+        family: Family,
+        options: &str,
+        name: &str,
+        args: &[Arg<'_>],
+        across: usize,
+    ) -> Result<Launch, Error> {
+        let kernel = self.kernel(family, options, name, args)?;
+        Ok(Launch::new(self, kernel, Range { each: 1, whole: 1, across, local: [1, 1] }, args.len()))
     }
 
     fn unfit(&self, what: String) -> Error {
@@ -175,7 +188,18 @@ impl<'a> Kernels<'a> {
         }
         Ok(())
     }
+
+    /// The same for values that a kernel knows in the order of the host only.
+    fn check_plain(&self, values: &[&Value]) -> Result<(), Error> {
+        if let Some(value) = values.iter().find(|value| value.layout.block != 1) {
+            return Err(self.unfit(format!("a plain value needed, got blocks of {}", value.layout.block)));
+        }
+        self.check(values)
+    }
 }
+
+/// Items of a group in the GPU variant of kernels that don't care how many they are.
+const GPU_LANES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
 
 /// One `.cl` file.
 #[derive(Clone, Copy, Debug)]

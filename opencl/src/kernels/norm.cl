@@ -1,28 +1,101 @@
 // Layer norm: for each square, over its channels, out = gamma (x - mean) / sqrt(variance + epsilon) + beta.
 //
-//   range     [batch][ceil(squares / LANES) * LANES], groups of [1][LANES]; one text for both variants, an item a square
-//   input     [n][block of channels][square][channel in the block], output plain
-//   local     none
+//   input, output  plain: [n][channel][square]. Strides count floats of one position.
 //
-// `epsilon` comes as the bits of a float. Options: LANES, items of a group.
+// `epsilon` comes as the bits of a float.
 
-kernel void layer_norm(global const float *restrict input, int block, int in_stride, int channels, int squares,
+#ifdef VARIANT_CPU
+// One work item norms VEC squares.
+//
+//   range     [batch][ceil(squares / VEC)], groups of one item
+//   local     none
+
+kernel void layer_norm(global const float *restrict input, int in_stride, int channels, int squares,
+                       global const float *restrict gammas, global const float *restrict betas, int epsilon,
+                       global float *restrict output, int out_stride, int batch) {
+    const int n = get_global_id(0);
+    const int s = get_global_id(1) * VEC;
+    const int left = squares - s;
+    if (n >= batch || left <= 0) return;
+    input += (size_t)n * in_stride + s;
+    output += (size_t)n * out_stride + s;
+    vecf sum = 0.0f;
+    for (int c = 0; c < channels; c++) sum += load_left(input + c * squares, left);
+    const vecf mean = sum / channels;
+    sum = 0.0f;
+    for (int c = 0; c < channels; c++) {
+        const vecf x = load_left(input + c * squares, left) - mean;
+        sum += x * x;
+    }
+    const vecf scale = 1.0f / sqrt(sum / channels + as_float(epsilon));
+    for (int c = 0; c < channels; c++) {
+        const vecf x = load_left(input + c * squares, left);
+        store_left((x - mean) * scale * gammas[c] + betas[c], output + c * squares, left);
+    }
+}
+#endif
+
+#ifdef VARIANT_GPU
+// One item norms one square.
+//
+//   range     [batch][ceil(squares / LANES) * LANES], groups of [1][LANES]
+//   local     none
+
+kernel void layer_norm(global const float *restrict input, int in_stride, int channels, int squares,
                        global const float *restrict gammas, global const float *restrict betas, int epsilon,
                        global float *restrict output, int out_stride, int batch) {
     const int n = get_global_id(0);
     const int s = get_global_id(1);
     if (n >= batch || s >= squares) return;
-    input += (size_t)n * in_stride;
-    output += (size_t)n * out_stride;
+    input += (size_t)n * in_stride + s;
+    output += (size_t)n * out_stride + s;
     float sum = 0.0f;
-    for (int c = 0; c < channels; c++) sum += input[PLACE(c, s, squares, block)];
+    for (int c = 0; c < channels; c++) sum += input[c * squares];
     const float mean = sum / channels;
     sum = 0.0f;
     for (int c = 0; c < channels; c++) {
-        const float x = input[PLACE(c, s, squares, block)] - mean;
+        const float x = input[c * squares] - mean;
         sum += x * x;
     }
     const float scale = 1.0f / sqrt(sum / channels + as_float(epsilon));
     for (int c = 0; c < channels; c++)
-        output[c * squares + s] = gammas[c] * ((input[PLACE(c, s, squares, block)] - mean) * scale) + betas[c];
+        output[c * squares] = gammas[c] * ((input[c * squares] - mean) * scale) + betas[c];
 }
+#endif
+
+#ifdef LANES
+// The norm of a vector without a board, by one group: lanes take neighbouring channels. One text for both variants.
+//
+//   range     [batch][LANES], groups of [1][LANES]
+//   local     LANES floats
+//
+// Option: LANES, items of a group.
+
+static inline float all_lanes(float mine, int lane, local float *sums) {
+    // What was read of the sums before is read by all.
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sums[lane] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float sum = 0.0f;
+    for (int k = 0; k < LANES; k++) sum += sums[k];
+    return sum;
+}
+
+kernel void vector_norm(global const float *restrict input, int in_stride, int channels,
+                        global const float *restrict gammas, global const float *restrict betas, int epsilon,
+                        global float *restrict output, int out_stride, int batch) {
+    local float sums[LANES];
+    // A position more than the batch has would be a group more, which the range hasn't.
+    const int n = get_global_id(0);
+    const int lane = get_local_id(1);
+    input += (size_t)n * in_stride;
+    output += (size_t)n * out_stride;
+    float sum = 0.0f;
+    for (int c = lane; c < channels; c += LANES) sum += input[c];
+    const float mean = all_lanes(sum, lane, sums) / channels;
+    sum = 0.0f;
+    for (int c = lane; c < channels; c += LANES) sum += (input[c] - mean) * (input[c] - mean);
+    const float scale = 1.0f / sqrt(all_lanes(sum, lane, sums) / channels + as_float(epsilon));
+    for (int c = lane; c < channels; c += LANES) output[c] = gammas[c] * ((input[c] - mean) * scale) + betas[c];
+}
+#endif

@@ -1,6 +1,6 @@
 //! Launches `norm.cl`.
 
-use super::{Family, Kernels, Launch, Value};
+use super::{Family, Kernels, Launch, Value, Variant};
 use crate::device::{Arg, Error};
 
 const FAMILY: Family = Family { name: "norm", source: include_str!("norm.cl") };
@@ -8,7 +8,7 @@ const FAMILY: Family = Family { name: "norm", source: include_str!("norm.cl") };
 /// A layer norm over the channels of each square.
 #[derive(Debug)]
 pub struct LayerNorm<'a> {
-    /// What is normed.
+    /// What is normed, plain.
     pub input: &'a Value,
     /// At least 0.
     pub epsilon: f32,
@@ -25,22 +25,26 @@ pub struct LayerNorm<'a> {
 /// # Errors
 /// If the driver fails.
 pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch, Error> {
-    kernels.check(&[norm.input, norm.output])?;
-    let gammas = kernels.session.upload(norm.gammas)?;
-    let betas = kernels.session.upload(norm.betas)?;
-    let from = norm.input.layout;
-    let args = [
-        Arg::Buffer(&norm.input.buffer),
-        Arg::Int(from.block),
-        Arg::Int(from.stride()),
-        Arg::Int(from.shape.channels),
-        Arg::Int(from.shape.squares),
+    let LayerNorm { input, epsilon, gammas, betas, output } = *norm;
+    kernels.check_plain(&[input, output])?;
+    let (gammas, betas) = (kernels.session.upload(gammas)?, kernels.session.upload(betas)?);
+    let shape = input.layout.shape;
+    // A graph has no epsilon below 0, so that the sign is free.
+    let epsilon = Arg::Int(epsilon.abs().to_bits() as usize);
+    let from = [Arg::Buffer(&input.buffer), Arg::Int(input.layout.stride()), Arg::Int(shape.channels)];
+    let rest = [
         Arg::Buffer(&gammas),
         Arg::Buffer(&betas),
-        // A graph has none below 0, so that the sign is free.
-        Arg::Int(norm.epsilon.abs().to_bits() as usize),
-        Arg::Buffer(&norm.output.buffer),
-        Arg::Int(norm.output.layout.stride()),
+        epsilon,
+        Arg::Buffer(&output.buffer),
+        Arg::Int(output.layout.stride()),
     ];
-    kernels.by_element(FAMILY, "", "layer_norm", &args, from.shape.squares)
+    if shape.squares == 1 {
+        return kernels.by_element(FAMILY, "", "vector_norm", &[&from[..], &rest].concat(), 1);
+    }
+    let args = [&from[..], &[Arg::Int(shape.squares)], &rest].concat();
+    match kernels.variant {
+        Variant::Cpu => kernels.by_item(FAMILY, "", "layer_norm", &args, shape.squares.div_ceil(kernels.vec)),
+        Variant::Gpu => kernels.by_element(FAMILY, "", "layer_norm", &args, shape.squares),
+    }
 }

@@ -10,19 +10,20 @@
 // would cost more than the work that a second core could take.
 //
 //   range     [batch][1], groups of one item
-//   z         [n][block of channels][square][VEC]
+//   z         [n][block of channels][square][block], block = VEC or 1 (plain)
 //   w1        [channel, padded to VEC][hidden_blocks][VEC], zeros in the padding
 //   b1        [hidden_blocks][VEC]
 //   w2        [hidden][2 * blocks][VEC]: scales, then shifts
 //   b2        [2 * blocks][VEC]
-//   residual  [n][block][square][residual_block]
+//   residual  the same with residual_block
 //   scratch   [n][blocks + hidden_blocks + 2 * blocks][VEC]
 //   local     none
 
-kernel void se(global float *restrict z, int blocks, int squares, int stride, global const float *restrict w1,
-               global const float *restrict b1, int hidden, int hidden_blocks, global const float *restrict w2,
-               global const float *restrict b2, global const float *restrict residual, int has_residual,
-               int residual_block, int residual_stride, global float *restrict scratch, int act, int batch) {
+kernel void se(global float *restrict z, int block, int blocks, int squares, int stride,
+               global const float *restrict w1, global const float *restrict b1, int hidden, int hidden_blocks,
+               global const float *restrict w2, global const float *restrict b2,
+               global const float *restrict residual, int has_residual, int residual_block, int residual_stride,
+               global float *restrict scratch, int act, int batch) {
     const int n = get_global_id(0);
     if (n >= batch) return;
     z += (size_t)n * stride;
@@ -32,40 +33,28 @@ kernel void se(global float *restrict z, int blocks, int squares, int stride, gl
     global float *excite = h + hidden_blocks * VEC;
 
     const float share = 1.0f / squares;
-    for (int block = 0; block < blocks; block++) {
+    for (int panel = 0; panel < blocks; panel++) {
         vecf sum = 0.0f;
-        for (int s = 0; s < squares; s++) sum += vec_load(block * squares + s, z);
-        vec_store(sum * share, block, pool);
+        for (int s = 0; s < squares; s++) sum += load_channels(z, panel, s, squares, block, stride);
+        vec_store(sum * share, panel, pool);
     }
     for (int k = 0; k < hidden_blocks; k++) {
         vecf sum = vec_load(k, b1);
         for (int c = 0; c < blocks * VEC; c++) sum += pool[c] * vec_load(c * hidden_blocks + k, w1);
         vec_store(activate_vec(sum, act), k, h);
     }
-    for (int block = 0; block < 2 * blocks; block++) {
-        vecf sum = vec_load(block, b2);
-        for (int k = 0; k < hidden; k++) sum += h[k] * vec_load(k * 2 * blocks + block, w2);
-        vec_store(sum, block, excite);
+    for (int panel = 0; panel < 2 * blocks; panel++) {
+        vecf sum = vec_load(panel, b2);
+        for (int k = 0; k < hidden; k++) sum += h[k] * vec_load(k * 2 * blocks + panel, w2);
+        vec_store(sum, panel, excite);
     }
-    for (int block = 0; block < blocks; block++) {
-        const vecf scale = 1.0f / (1.0f + exp(-vec_load(block, excite)));
-        const vecf shift = vec_load(blocks + block, excite);
+    for (int panel = 0; panel < blocks; panel++) {
+        const vecf scale = 1.0f / (1.0f + exp(-vec_load(panel, excite)));
+        const vecf shift = vec_load(blocks + panel, excite);
         for (int s = 0; s < squares; s++) {
-            const int at = block * squares + s;
-            vecf x = scale * vec_load(at, z) + shift;
-            if (has_residual) {
-                if (residual_block == VEC) {
-                    x += vec_load(at, residual);
-                } else {
-                    float lanes[VEC];
-                    for (int k = 0; k < VEC; k++) {
-                        const int from = (block * VEC + k) * squares + s;
-                        lanes[k] = from < residual_stride ? residual[from] : 0.0f;
-                    }
-                    x += vec_load(0, lanes);
-                }
-            }
-            vec_store(activate_vec(x, act), at, z);
+            vecf x = scale * load_channels(z, panel, s, squares, block, stride) + shift;
+            if (has_residual) x += load_channels(residual, panel, s, squares, residual_block, residual_stride);
+            store_channels(activate_vec(x, act), z, panel, s, squares, block, stride);
         }
     }
 }

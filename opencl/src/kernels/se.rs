@@ -79,16 +79,18 @@ fn pack(se: &SqueezeExcite, channels: usize, vec: usize) -> Packed {
 
 fn launch_positions(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error> {
     let layout = se.value.layout;
+    let blocks = layout.shape.channels.div_ceil(kernels.vec);
     let hidden_blocks = se.weights.hidden.div_ceil(kernels.vec);
     let packed = pack(se.weights, layout.shape.channels, kernels.vec);
     let session = kernels.session;
     let (w1, b1) = (session.upload(&packed.w1)?, session.upload(&packed.b1)?);
     let (w2, b2) = (session.upload(&packed.w2)?, session.upload(&packed.b2)?);
-    let scratch = session.buffer(kernels.max_batch * (3 * layout.blocks() + hidden_blocks) * kernels.vec)?;
+    let scratch = session.buffer(kernels.max_batch * (3 * blocks + hidden_blocks) * kernels.vec)?;
     let residual = se.residual.unwrap_or(se.value);
     let args = [
         Arg::Buffer(&se.value.buffer),
-        Arg::Int(layout.blocks()),
+        Arg::Int(layout.block),
+        Arg::Int(blocks),
         Arg::Int(layout.shape.squares),
         Arg::Int(layout.stride()),
         Arg::Buffer(&w1),
