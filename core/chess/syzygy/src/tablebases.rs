@@ -32,6 +32,8 @@ pub struct Tablebases {
 struct Slot {
     file: TableFile,
     table: OnceLock<Result<Table, Fault>>,
+    /// The first place of a good table that is of no use.
+    damage: OnceLock<Fault>,
 }
 
 /// There are no tables to be had.
@@ -179,7 +181,7 @@ impl Tablebases {
                 Metric::Wdl => &mut self.wdl,
                 Metric::Dtz => &mut self.dtz,
             };
-            tables.entry(material).or_insert(Slot { file, table: OnceLock::new() });
+            tables.entry(material).or_insert(Slot { file, table: OnceLock::new(), damage: OnceLock::new() });
         }
         Ok(())
     }
@@ -194,10 +196,11 @@ impl Tablebases {
         self.slots(metric).len()
     }
 
-    /// Files and folders that turned out to be of no use, so far, ordered by name. Probing finds more of them.
+    /// Files and folders that turned out to be of no use, as a whole or in places, so far, ordered by name. Probing finds
+    /// more of them. A file is told once, with what was found first.
     pub fn bad_files(&self) -> Vec<BadFile> {
         let refused = |slot: &Slot| {
-            let fault = *slot.table.get()?.as_ref().err()?;
+            let fault = *slot.table.get()?.as_ref().err().or(slot.damage.get())?;
             Some(BadFile { path: slot.file.path().to_owned(), fault })
         };
         let slots = self.wdl.values().chain(self.dtz.values());
@@ -272,7 +275,9 @@ impl Tablebases {
         let (&material, slot) = found.ok_or(ProbeError::NoTable { material: on_board, metric })?;
         let table = slot.table.get_or_init(|| Table::read(&slot.file, material, metric));
         let answer = match table {
-            Ok(table) => question(table, &slot.file),
+            Ok(table) => question(table, &slot.file).inspect_err(|&fault| {
+                slot.damage.get_or_init(|| fault);
+            }),
             Err(fault) => Err(*fault),
         };
         answer.map_err(|fault| ProbeError::BadTable { material, metric, fault })

@@ -140,6 +140,10 @@ fn check(folder: &Folder, file: &str, damaged: &[u8], positions: &[&str]) {
     folder.write(file, damaged);
     if let Ok(tables) = Tablebases::open(folder.path()) {
         positions.iter().for_each(|fen| ask(&tables, fen));
+        let failed = |fen: &&str| matches!(tables.wdl(&board(fen)), Err(ProbeError::BadTable { .. }));
+        // Whole or in the place that was asked: it is told, and no other is.
+        assert!(tables.bad_files().iter().all(|bad| bad.path.ends_with(file)));
+        assert!(!positions.iter().any(failed) || tables.bad_files().len() == 1, "{file} is not told");
     }
 }
 
