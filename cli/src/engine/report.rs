@@ -74,13 +74,14 @@ pub struct MoveStats {
     pub in_flight: u32,
     /// Prior; for the root the sum of the priors visited.
     pub p: f32,
-    /// Mean value from the side to move at the root, after the first visit.
+    /// Mean value from the side to move at the root, after the first visit; without contempt as far as
+    /// `WDLEvalObjectivity` says.
     pub value: Option<Value>,
-    /// Q with the draw score; before the first visit the FPU.
+    /// Q of `value` with the draw score; before the first visit the FPU.
     pub q: f32,
     /// Exploration term; `None` for the root.
     pub u: Option<f32>,
-    /// Q + U + moves-left utility; `None` for the root.
+    /// Q + U + moves-left utility, as the search sees them: with contempt. `None` for the root.
     pub s: Option<f32>,
     /// The network's own value or the terminal value, where it is still known.
     pub v: Option<f32>,

@@ -166,43 +166,45 @@ impl Snapshot {
         let moves_left = puct::MovesLeftUtility::of(params.moves_left, root.value());
         let root_q = root.value().q(params.draw_score);
         let fpu = puct::fpu(params.fpu_at_root, root_q, root.visited_policy());
-        let mut all: Vec<MoveStats> = root
+        let mut all: Vec<(f32, MoveStats)> = root
             .edges()
             .map(|edge| {
                 let q = edge.q(params.draw_score).unwrap_or(fpu);
                 let u = puct::u(edge.p, exploration, edge.n());
                 let length = edge.m().and_then(|m| moves_left.map(|utility| utility.of_child(q, m))).unwrap_or(0.0);
                 let mv = self.mv(&edge);
-                MoveStats {
+                let value = edge.value().map(|value| self.shown(search, value));
+                let stats = MoveStats {
                     mv,
                     index: mv.map_or(0, |mv| policy::index(mv, self.mover, Transform::NONE).into()),
                     n: edge.completed(),
                     in_flight: edge.n() - edge.completed(),
                     p: edge.p,
-                    value: edge.value().map(|value| self.shown(search, value)),
-                    q,
+                    value,
+                    q: value.map_or(fpu, |value| value.q(params.draw_score)),
                     u: Some(u),
                     s: Some(q + u + length),
-                    v: own_value(&edge),
+                    v: own_value(&edge).map(|value| params.wdl_rescale.original(value).wl),
                     ending: edge.ending(),
                     bounds: edge.bounds(),
-                }
+                };
+                (q + u, stats)
             })
             .collect();
-        all.sort_by(|a, b| {
-            a.n.cmp(&b.n).then_with(|| (a.q + a.u.unwrap_or(0.0)).total_cmp(&(b.q + b.u.unwrap_or(0.0))))
-        });
+        all.sort_by(|(a_score, a), (b_score, b)| a.n.cmp(&b.n).then_with(|| a_score.total_cmp(b_score)));
+        let mut all: Vec<MoveStats> = all.into_iter().map(|(_, stats)| stats).collect();
+        let shown = self.shown(search, root.value());
         all.push(MoveStats {
             mv: None,
             index: root.edge_count(),
             n: root.n(),
             in_flight: root.in_flight(),
             p: root.visited_policy(),
-            value: Some(self.shown(search, root.value())),
-            q: root_q,
+            value: Some(shown),
+            q: shown.q(params.draw_score),
             u: None,
             s: None,
-            v: (root.n() == 1).then(|| root.value().wl),
+            v: (root.n() == 1).then(|| params.wdl_rescale.original(root.value()).wl),
             ending: root.ending(),
             bounds: root.bounds(),
         });
@@ -227,7 +229,7 @@ fn mate(edge: &EdgeView<'_>) -> Option<i32> {
 }
 
 /// What the network (or the rules) said of the child itself: known while that is all there is.
-fn own_value(edge: &EdgeView<'_>) -> Option<f32> {
+fn own_value(edge: &EdgeView<'_>) -> Option<Value> {
     let only = edge.completed() == 1 || edge.ending().is_some();
-    edge.value().filter(|_| only).map(|value| value.wl)
+    edge.value().filter(|_| only)
 }

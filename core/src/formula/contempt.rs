@@ -92,6 +92,17 @@ impl Rescale {
         Value { wl: wl as f32, d: d as f32, ..value }
     }
 
+    /// The value that [`Rescale::apply`] made this one of, if its scale was not above `max_s`.
+    pub fn original(&self, value: Value) -> Value {
+        if self.changes_nothing() {
+            return value;
+        }
+        let Some(Logistic { mu, s }) = Logistic::of(value.wl.into(), value.d.into()) else { return value };
+        let s = s / self.ratio;
+        let (wl, d) = Logistic { mu: mu - s * s * self.diff, s }.wl_and_d();
+        Value { wl: wl as f32, d: d as f32, ..value }
+    }
+
     /// What is shown of a value that [`Rescale::apply`] made: `objectivity` times the shift of μ is taken back
     /// (`WDLEvalObjectivity`: 1 shows no contempt, 0 all of it). The draw rate stays as it was made.
     pub fn undo(&self, value: Value, objectivity: f64) -> Value {
@@ -500,6 +511,12 @@ mod tests {
         (value(w, d, l), rescale)
     }
 
+    /// Single precision keeps little of a probability near its bound.
+    fn blurred(v: Value) -> bool {
+        let parts = [v.d, 0.5 * (1.0 + v.wl - v.d), 0.5 * (1.0 - v.wl - v.d)];
+        parts.iter().any(|p| *p < 0.002)
+    }
+
     quickcheck! {
         fn values_stay_values(w: u8, d: u8, l: u8, ratio: u8, diff: i8) -> bool {
             let (value, rescale) = some(w, d, l, ratio, diff);
@@ -515,16 +532,19 @@ mod tests {
             (ours.wl + theirs.wl).abs() < 1e-5 && (ours.d - theirs.d).abs() < 1e-5
         }
 
+        fn the_original_comes_back(w: u8, d: u8, l: u8, ratio: u8, diff: i8) -> bool {
+            let (value, rescale) = some(w, d, l, ratio, diff);
+            let applied = rescale.apply(value);
+            let too_wide = Logistic::of(value.wl.into(), value.d.into()).is_none_or(|before| before.s > rescale.max_s);
+            let back = rescale.original(applied);
+            too_wide || blurred(applied) || (back.wl - value.wl).abs() < 2e-3 && (back.d - value.d).abs() < 2e-3
+        }
+
         /// The mean comes back; the draw rate is that of the games.
         fn undo_takes_the_shift_back(w: u8, d: u8, l: u8, ratio: u8, diff: i8) -> bool {
             let (value, rescale) = some(w, d, l, ratio, diff);
             let Some(before) = Logistic::of(value.wl.into(), value.d.into()) else { return true };
             let shown = rescale.undo(rescale.apply(value), 1.0);
-            // Single precision keeps little of a probability near its bound.
-            let blurred = |v: Value| {
-                let parts = [v.d, 0.5 * (1.0 + v.wl - v.d), 0.5 * (1.0 - v.wl - v.d)];
-                parts.iter().any(|p| *p < 0.002)
-            };
             if blurred(rescale.apply(value)) || blurred(shown) || before.s > rescale.max_s {
                 return true;
             }
