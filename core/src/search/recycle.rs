@@ -4,7 +4,7 @@ use super::Search;
 use crate::repository::{Key, Node, Repository};
 
 /// Nodes that are looked at in one go: so many that the search does not wait for long.
-const WINDOW: usize = 1 << 16;
+const WINDOW: usize = 1 << 14;
 /// Share of them that is freed at least, if it can be: one in so many.
 const RECYCLED_SHARE: usize = 8;
 
