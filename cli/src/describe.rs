@@ -1,6 +1,6 @@
 //! `oncilla describenet` and `oncilla devices`.
 
-use crate::engine::{Weights, read_network};
+use crate::engine::{Weights, drivers, read_network};
 use crate::uci::console::Console;
 use oncilla_nets::HeadChoice;
 
@@ -45,11 +45,14 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
     Ok(())
 }
 
-/// Lists the OpenCL devices, in the order of their numbers.
+/// Lists the OpenCL devices, in the order of their numbers; `trusting`: without a look at the drivers from another process.
 ///
 /// # Errors
-/// One line: no OpenCL here, or no device.
-pub fn devices(console: &Console) -> Result<(), String> {
+/// One line: no OpenCL here, or no device; or a driver that must not be asked.
+pub fn devices(console: &Console, trusting: bool) -> Result<(), String> {
+    if !trusting {
+        drivers::scout()?;
+    }
     let devices = oncilla_opencl::device::list().map_err(|error| error.to_string())?;
     console.say_all(&devices.iter().map(ToString::to_string).collect::<Vec<_>>());
     Ok(())

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use argh::{ArgsInfo, FromArgs};
-use oncilla::engine::Weights;
+use oncilla::engine::{self, Weights};
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, print};
 use oncilla::uci::console::{Console, aside};
@@ -79,7 +79,11 @@ struct DescribeNet {
 /// List the OpenCL devices.
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "devices")]
-struct Devices {}
+struct Devices {
+    /// ask the drivers in this process; otherwise a process of its own asks them first, which a bad driver may end
+    #[argh(switch)]
+    here: bool,
+}
 
 /// Explain a time budget: every number that the time manager computes, by name. Times are in milliseconds; the manager
 /// and the overhead are set with --time-manager and --move-overhead.
@@ -167,6 +171,8 @@ fn start() -> Result<ExitCode, String> {
         Err(exit) => return Err(exit.output.trim_end().to_string()),
     };
     say_what_does_nothing(&args.typed);
+    // Without a path there is no second process, and drivers are trusted.
+    std::env::current_exe().into_iter().for_each(engine::drivers::scout_with);
     run(command_line.command.unwrap_or(Command::Uci(Uci {})), args.typed, meaning, console)
 }
 
@@ -184,7 +190,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
             let weights = file.map_or(settings.evaluator.weights, |file| Weights::File(file.into()));
             describe::network(&console, &weights)?;
         }
-        Command::Devices(Devices {}) => describe::devices(&console)?,
+        Command::Devices(Devices { here }) => describe::devices(&console, here)?,
         Command::Time(time) => time::print(&console, &settings, &time.question())?,
     }
     Ok(ExitCode::SUCCESS)

@@ -319,6 +319,60 @@ fn verbose_statistics_count_every_visit() {
     assert!(moves.is_sorted_by_key(|line| visits(line)));
 }
 
+/// The number behind a label of a line of statistics.
+fn field(line: &str, label: &str) -> f32 {
+    let after = line.split(label).nth(1).unwrap_or_else(|| panic!("{label} in {line}"));
+    after.split([')', '%']).next().unwrap().trim().parse().unwrap_or(f32::NAN)
+}
+
+/// With contempt, GUIs are shown what the position is worth without, as far as `WDLEvalObjectivity` says.
+#[test]
+fn contempt_is_not_shown() {
+    let said = |contempt: &str, objectivity: &str, nodes: u32| {
+        let options = ["--backend=host", "--threads=1", "--show-wdl", "-v", "--score-type=W-L", "--draw-score=0.25"];
+        let contempt = [contempt, objectivity, "--wdl-draw-rate-target=0.6"];
+        let mut engine = Engine::with(&[&options[..], &contempt[..]].concat());
+        engine.ask(&format!("go nodes {nodes}"), "bestmove")
+    };
+    let score = |lines: &[String]| -> i32 {
+        let line = lines.iter().rfind(|line| line.contains(" score cp ")).expect("a score");
+        line.split(" score cp ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap()
+    };
+    let [none, all, hidden, shown] = [
+        ("--contempt=0", "--wdl-eval-objectivity=0"),
+        ("--contempt=0", "--wdl-eval-objectivity=1"),
+        ("--contempt=300", "--wdl-eval-objectivity=1"),
+        ("--contempt=300", "--wdl-eval-objectivity=0"),
+    ]
+    .map(|(contempt, objectivity)| said(contempt, objectivity, 1));
+    assert_eq!(score(&none), score(&all), "without contempt there is nothing to hide");
+    assert!((score(&none) - score(&hidden)).abs() <= 1, "{none:?} {hidden:?}");
+    assert!(score(&shown) > score(&none) + 500, "{none:?} {shown:?}");
+    let root = |lines: &[String]| lines.iter().find(|line| line.starts_with("info string node ")).unwrap().clone();
+    let own = [&none, &hidden, &shown].map(|lines| field(&root(lines), "(V:"));
+    assert!(own.iter().all(|v| (v - own[0]).abs() < 1e-3), "the network's own value has no contempt: {own:?}");
+    for lines in [said("--contempt=300", "--wdl-eval-objectivity=1", 50), hidden, shown] {
+        for line in lines.iter().filter(|line| line.contains("(WL:") && !line.contains("-.---")) {
+            let [wl, d, q] = ["(WL:", "(D:", "(Q:"].map(|label| field(line, label));
+            assert!((wl + 0.25 * d - q).abs() < 2e-4, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_table_is_named_once() {
+    let folder = std::env::temp_dir().join(format!("oncilla-bad-table-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("KQvK.rtbw"), [0; 80]).unwrap();
+    let mut engine = Engine::with(&["--backend=random", &format!("--syzygy-paths={}", folder.display())]);
+    // Four pieces: the table is asked in the tree, when the knight is taken.
+    engine.say("position fen 8/8/4k3/8/8/2nQ4/8/K7 w - - 0 1");
+    let noted = |lines: Vec<String>| lines.iter().filter(|line| line.contains("KQvK.rtbw: ")).count();
+    assert_eq!(noted(engine.ask("go nodes 100", "bestmove")), 1);
+    assert_eq!(noted(engine.ask("go nodes 200", "bestmove")), 0);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn a_network_that_is_not_there_still_gives_a_legal_move() {
     let mut engine = Engine::with(&["--backend=host"]);

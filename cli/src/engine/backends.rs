@@ -1,6 +1,7 @@
 //! Networks on backends: which one runs, and why not another.
 
 use super::contexts::Contexts;
+use super::drivers;
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
 use oncilla_chess::planes::InputFormat;
 use oncilla_core::evaluate::Value;
@@ -90,6 +91,7 @@ fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
 fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
     let choice = device_choice(settings);
     let named = choice != DeviceChoice::Auto || std::env::var_os(device::DEVICE_ENV).is_some();
+    drivers::scout()?;
     let device = device::choose(&choice).map_err(|e| e.to_string())?;
     match device.kind {
         Kind::Cpu if !named => Err(format!("the only OpenCL device is a CPU ({})", device.name)),
@@ -98,6 +100,7 @@ fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
 }
 
 fn open_device(settings: &EvaluatorSettings, graph: &Arc<Graph>) -> Result<Box<dyn Backend>, String> {
+    drivers::scout()?;
     let options = Options { device: device_choice(settings), ..Options::default() };
     let mut device = OpenCl::new(Arc::clone(graph), &options).map_err(|e| e.to_string())?;
     // The first launches of a kernel can take seconds on some drivers: not on a game's clock.

@@ -59,7 +59,8 @@ impl Crew {
         for index in 0..threads {
             let own = playouts();
             let name = format!("playouts {index}");
-            hired += usize::from(Builder::new().name(name).spawn_scoped(scope, move || work(shared, own)).is_ok());
+            let job = move || shared.guard(|| work(shared, own));
+            hired += usize::from(Builder::new().name(name).spawn_scoped(scope, job).is_ok());
         }
         if hired == 0 { Self::One(Box::new(playouts())) } else { Self::Many }
     }
@@ -133,4 +134,41 @@ fn do_playouts(shared: &Shared<'_, '_>, playouts: &mut Playouts, claimed: u64) -
         }
     }
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Search;
+    use super::super::evaluator::tests::panicking;
+    use super::super::memory::Memory;
+    use super::*;
+    use crate::options::Typed;
+    use oncilla_core::search::Params;
+
+    #[test]
+    fn a_thread_that_panics_ends_the_search_and_no_other_thread_waits_for_it() {
+        let all = Workers { all: 3, ..Workers::default() };
+        let roles = Workers { gather: 2, eval: 2, backprop: 2, ..Workers::default() };
+        let (mut memory, _) = Memory::of_at_most(1 << 20, false).unwrap();
+        for workers in [all, roles] {
+            let settings = Settings { workers, ..Typed::default().meaning().unwrap().settings };
+            let evaluator = panicking(3);
+            let mut search = Search::new(memory.lend(), Params::default());
+            let shared = Shared::new(&mut search, &evaluator, Crew::queues(&settings, &evaluator));
+            let position = History::startpos();
+            std::thread::scope(|scope| {
+                let _stop = shared.stop_on_drop();
+                let mut crew = Crew::hire(scope, &shared, &settings, &Rules::default(), &position);
+                while !shared.is_halted() {
+                    crew.advance(&shared, 1000).unwrap();
+                }
+            });
+            assert!(shared.is_broken());
+            assert!(shared.take_notes().iter().all(|note| note == "internal error: as a test"));
+            let search = shared.into_search();
+            assert!(search.best_edge().is_some(), "what came back before stays");
+            search.clear();
+            assert_eq!(search.nodes(), 0);
+        }
+    }
 }

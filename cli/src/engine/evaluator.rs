@@ -196,4 +196,4 @@ impl Evaluator {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

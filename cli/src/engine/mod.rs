@@ -10,7 +10,9 @@ mod cache;
 mod contexts;
 mod control;
 mod crew;
+pub mod drivers;
 mod evaluator;
+mod fault;
 mod leaf;
 mod limits;
 mod memory;
@@ -157,6 +159,65 @@ impl Drop for Engine {
         self.tell(Command::Quit);
         if let Some(thread) = self.worker.take() {
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Typed;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::time::Duration;
+
+    /// Panics when it hears how the search stands: in the middle of the search's thread.
+    struct Faulty {
+        notes: Vec<String>,
+        end: Sender<(Done, Vec<String>)>,
+        faulty: bool,
+    }
+
+    impl Observer for Faulty {
+        fn info(&mut self, _: &Info) {
+            assert!(!self.faulty, "as a test");
+        }
+
+        fn done(&mut self, done: &Done) {
+            self.end.send((done.clone(), std::mem::take(&mut self.notes))).unwrap();
+        }
+
+        fn note(&mut self, text: &str) {
+            self.notes.push(text.to_string());
+        }
+    }
+
+    fn go(engine: &mut Engine, go: Go, faulty: bool) -> Receiver<(Done, Vec<String>)> {
+        let (end, heard) = channel();
+        engine.go(go, Box::new(Faulty { notes: Vec::new(), end, faulty })).unwrap();
+        heard
+    }
+
+    #[test]
+    fn a_search_that_panics_gives_a_move_and_the_next_one_is_whole() {
+        for threads in [1, 3] {
+            let mut settings = Typed::default().meaning().unwrap().settings;
+            settings.evaluator.backend = BackendKind::Random;
+            settings.workers.all = threads;
+            let mut engine = Engine::new(settings);
+            engine.position(History::startpos());
+            let nodes = Go { nodes: Some(100), ..Go::default() };
+            let patience = Duration::from_secs(60);
+            let (done, notes) = go(&mut engine, nodes.clone(), true).recv_timeout(patience).unwrap();
+            assert!(done.best.is_some());
+            assert_eq!(notes, ["internal error: as a test; the best move so far is played"]);
+            engine.wait();
+            let endless = go(&mut engine, Go { infinite: true, ..Go::default() }, true);
+            assert!(endless.recv_timeout(Duration::from_millis(100)).is_err(), "nobody has said stop");
+            engine.stop();
+            assert!(endless.recv_timeout(patience).unwrap().0.best.is_some());
+            engine.wait();
+            let (done, notes) = go(&mut engine, nodes, false).recv_timeout(patience).unwrap();
+            assert_eq!((done.stats.last().unwrap().n, notes.len()), (100, 0), "a new tree, and no fault");
         }
     }
 }

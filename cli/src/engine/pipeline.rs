@@ -139,7 +139,7 @@ pub fn start<'scope, 'env, 's: 'env, 'm: 'env>(
 ) -> bool {
     let workers = settings.workers;
     let spawn = |name: &str, index: usize, job: Box<dyn FnOnce() + Send + 'scope>| {
-        Builder::new().name(format!("{name} {index}")).spawn_scoped(scope, job).is_ok()
+        Builder::new().name(format!("{name} {index}")).spawn_scoped(scope, move || shared.guard(job)).is_ok()
     };
     let gatherers = (0..workers.gather.max(1)).all(|i| spawn("gather", i, Box::new(move || gather(shared))));
     let evaluators = (0..workers.eval.max(1)).all(|i| {

@@ -4,6 +4,7 @@ use super::Search;
 use super::control::Control;
 use super::crew::Crew;
 use super::evaluator::Evaluator;
+use super::fault::guarded;
 use super::leaf::Rules;
 use super::limits::Go;
 use super::memory::{self, Memory};
@@ -14,13 +15,13 @@ use super::settings::{CacheSize, Settings};
 use super::shared::Shared;
 use super::snapshot::Snapshot;
 use super::timing::{MoveTime, TimeManager};
-use oncilla_chess::{Color, History, MoveList, Position, pack};
+use oncilla_chess::{Color, History, MoveList, Position, pack, unpack};
 use oncilla_core::Move;
 use oncilla_core::formula::contempt::Rescale;
 use oncilla_core::formula::random::Random;
 use oncilla_core::search::Params;
 use oncilla_core::stats::{Counts, Stats};
-use oncilla_syzygy::{Metric, RootRanks, Tablebases};
+use oncilla_syzygy::{BadFile, Metric, RootRanks, Tablebases};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -69,6 +70,8 @@ pub struct Searcher {
     tablebases: Option<Arc<Tablebases>>,
     /// Where they were looked for.
     tablebase_paths: String,
+    /// Files of them that are of no use, as far as it was said.
+    bad_files: Vec<BadFile>,
     /// Bytes that the process had, apart from tree and cache, when the evaluator was made.
     beside_the_tree: usize,
     /// What the next search says first: which backend runs, and why not another.
@@ -91,6 +94,7 @@ impl Searcher {
             started: Instant::now(),
             tablebases: None,
             tablebase_paths: String::new(),
+            bad_files: Vec::new(),
             beside_the_tree: memory::resident_bytes().unwrap_or(0),
             notes: Vec::new(),
         }
@@ -187,6 +191,10 @@ impl Searcher {
     }
 
     fn prepare(&mut self, search: &mut Search<'_>) -> Result<(), String> {
+        guarded(|| self.load(search))?
+    }
+
+    fn load(&mut self, search: &mut Search<'_>) -> Result<(), String> {
         let cache = self.cache_size();
         if let Some(evaluator) = self.evaluator.as_mut().filter(|e| *e.settings() == self.settings.evaluator) {
             // Without a cache there is a search all the same.
@@ -227,11 +235,13 @@ impl Searcher {
     }
 
     fn go(&mut self, go: &Go, mut observer: Box<dyn Observer>, since: Instant, search: &mut Search<'_>) {
-        self.open_tablebases(search);
         let done = match std::mem::replace(&mut self.prepared, Ok(())) {
             Ok(()) => {
-                self.notes.drain(..).for_each(|note| observer.note(&note));
-                self.search(go, observer.as_mut(), since, search)
+                let searched = guarded(|| self.search_with_notes(go, observer.as_mut(), since, search));
+                searched.unwrap_or_else(|fault| {
+                    observer.note(&format!("{fault}; the best move so far is played"));
+                    self.salvage(go, search)
+                })
             }
             Err(fault) => {
                 observer.note(&format!("{fault}; without a network the first legal move is played"));
@@ -245,6 +255,34 @@ impl Searcher {
         self.control.end();
     }
 
+    /// A search, and around it what a person should know.
+    fn search_with_notes(
+        &mut self,
+        go: &Go,
+        observer: &mut dyn Observer,
+        since: Instant,
+        search: &mut Search<'_>,
+    ) -> Done {
+        self.open_tablebases(search);
+        self.notes.drain(..).for_each(|note| observer.note(&note));
+        let done = self.search(go, observer, since, search);
+        self.find_bad_files();
+        self.notes.drain(..).for_each(|note| observer.note(&note));
+        done
+    }
+
+    /// What a search came to that panicked: its best move so far, or any. Its tree is of no use any more.
+    fn salvage(&mut self, go: &Go, search: &mut Search<'_>) -> Done {
+        let any = self.resign_to_any_move(go);
+        let mut legal = MoveList::new();
+        self.position.legal_moves(&mut legal);
+        let of_this_position = self.root.take().is_some_and(|root| root.board() == self.position.board());
+        let best = guarded(|| search.best_edge().and_then(|edge| edge.mv)).ok().flatten();
+        let best = best.map(|mv| unpack(mv.0)).filter(|mv| of_this_position && legal.contains(mv));
+        search.clear();
+        Done { best: best.or(any.best), ..any }
+    }
+
     /// Opens the tables that `SyzygyPath` names, if it names others than before.
     fn open_tablebases(&mut self, search: &mut Search<'_>) {
         let paths = &self.settings.syzygy.paths;
@@ -253,6 +291,7 @@ impl Searcher {
         }
         self.tablebase_paths.clone_from(paths);
         self.tablebases = None;
+        self.bad_files.clear();
         // What is in the tree was found without these tables.
         search.clear();
         self.root = None;
@@ -264,10 +303,21 @@ impl Searcher {
                 let counts = [Metric::Wdl, Metric::Dtz].map(|metric| tables.tables(metric));
                 let most = tables.max_pieces();
                 self.notes.push(format!("Syzygy: {} WDL and {} DTZ tables, up to {most} pieces", counts[0], counts[1]));
-                self.notes.extend(tables.bad_files().iter().map(|file| format!("Syzygy: {file}")));
                 self.tablebases = Some(Arc::new(tables));
+                self.find_bad_files();
             }
             Err(error) => self.notes.push(format!("Syzygy: {error}")),
+        }
+    }
+
+    /// Notes which table files turned out to be of no use since the last time: a table is read when a position asks for it.
+    fn find_bad_files(&mut self) {
+        let bad = self.tablebases.as_ref().map(|tables| tables.bad_files()).unwrap_or_default();
+        for file in bad {
+            if !self.bad_files.contains(&file) {
+                self.notes.push(format!("Syzygy: {file}"));
+                self.bad_files.push(file);
+            }
         }
     }
 
@@ -331,6 +381,7 @@ impl Searcher {
         let shared = Shared::new(search, evaluator, Crew::queues(&self.settings, evaluator));
         shared.add(&Counts { tablebase_hits: u64::from(ranks.is_some()), ..Counts::ZERO });
         std::thread::scope(|scope| {
+            let _stop = shared.stop_on_drop();
             let crew = Crew::hire(scope, &shared, &self.settings, &rules, &self.position);
             let watch = Watch {
                 go,
@@ -342,11 +393,11 @@ impl Searcher {
                 crew,
             };
             watch.run(&mut time, &mut snapshot, observer);
-            shared.stop();
         });
         shared.take_notes().iter().for_each(|note| observer.note(note));
         let counts = shared.counts();
         let in_flight = shared.queues().map(Queues::in_flight_limit);
+        let broken = shared.is_broken();
         self.stats.record(milliseconds(self.started), &shared.take_fresh());
         let search = shared.into_search();
         time.end(&mut self.time, search, &counts);
@@ -355,6 +406,10 @@ impl Searcher {
             observer.info(&info);
         }
         let mut done = snapshot.done(search);
+        if broken {
+            search.clear();
+            self.root = None;
+        }
         done.statistics = self.statistics(in_flight);
         if done.best.is_none() {
             return Done {

@@ -2,6 +2,7 @@
 
 use super::Search;
 use super::evaluator::Evaluator;
+use super::fault::guarded;
 use super::pipeline::Queues;
 use oncilla_core::stats::Counts;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,6 +18,8 @@ pub struct Shared<'s, 'm> {
     allowed: AtomicU64,
     claimed: AtomicU64,
     stop: AtomicBool,
+    /// A thread panicked: what it had taken on never comes back.
+    broken: AtomicBool,
     /// How often the tree was folded.
     recycled: AtomicU64,
     /// Where each thread has one role: the queues between them, and events that are on their way.
@@ -45,6 +48,7 @@ impl<'s, 'm> Shared<'s, 'm> {
             allowed: AtomicU64::new(u64::MAX),
             claimed: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
             recycled: AtomicU64::new(0),
             queues,
             under_way: AtomicUsize::new(0),
@@ -159,6 +163,30 @@ impl<'s, 'm> Shared<'s, 'm> {
         self.news.notify_all();
     }
 
+    /// Stops when it is dropped, in a panic too: whoever hired the threads then waits for them.
+    pub fn stop_on_drop(&self) -> impl Drop + '_ {
+        struct Stop<'a, 's, 'm>(&'a Shared<'s, 'm>);
+        impl Drop for Stop<'_, '_, '_> {
+            fn drop(&mut self) {
+                self.0.stop();
+            }
+        }
+        Stop(self)
+    }
+
+    /// A thread's whole work. If it panics, the search can't go on.
+    pub fn guard(&self, work: impl FnOnce()) {
+        if let Err(fault) = guarded(work) {
+            self.broken.store(true, Ordering::Release);
+            self.halt(Some(fault));
+        }
+    }
+
+    /// True once a thread has panicked: the tree has visits in flight that will never arrive.
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+
     /// True once the threads should end.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
@@ -187,9 +215,9 @@ impl<'s, 'm> Shared<'s, 'm> {
         self.under_way.fetch_sub(events, Ordering::SeqCst);
     }
 
-    /// True once the threads should end and no event is under way any more.
+    /// True once the threads should end and no event is under way any more that could still come.
     pub fn is_drained(&self) -> bool {
-        self.stop.load(Ordering::SeqCst) && self.under_way.load(Ordering::SeqCst) == 0
+        self.stop.load(Ordering::SeqCst) && (self.is_broken() || self.under_way.load(Ordering::SeqCst) == 0)
     }
 
     /// Waits for news, but no longer than this.

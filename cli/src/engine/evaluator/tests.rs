@@ -111,7 +111,14 @@ fn random_policies_are_spread() {
 struct Failing {
     host: Box<dyn Backend>,
     batches: usize,
-    loud: bool,
+    how: Fault,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    Loud,
+    Nonsense,
+    Panic,
 }
 
 impl Backend for Failing {
@@ -139,18 +146,27 @@ impl Backend for Failing {
             return Ok(());
         }
         outputs.policy.fill(f32::NAN);
-        if self.loud { Err(BackendError("out of order".to_string())) } else { Ok(()) }
+        match self.how {
+            Fault::Loud => Err(BackendError("out of order".to_string())),
+            Fault::Nonsense => Ok(()),
+            Fault::Panic => panic!("as a test"),
+        }
     }
 }
 
-fn on_failing_device(backend: BackendKind, batches: usize, loud: bool) -> Evaluator {
+fn on_failing_device(backend: BackendKind, batches: usize, how: Fault) -> Evaluator {
     let network = backends::read_network(&Weights::Embedded, &Default::default()).unwrap();
     let graph = Arc::new(network.graph);
     let host = backends::open_host(&graph, &settings(backend)).unwrap();
-    let contexts = Contexts::new(Box::new(Failing { host, batches, loud }), true);
+    let contexts = Contexts::new(Box::new(Failing { host, batches, how }), true);
     let input_format = InputFormat::from_number(network.input_format.number().into()).unwrap();
     let source = Source::Network(Running { graph, contexts, input_format });
     Evaluator { source, settings: settings(backend), cache: None, cache_size: CacheSize::default() }
+}
+
+/// An evaluator with a fault of the program itself, after some batches.
+pub fn panicking(batches: usize) -> Evaluator {
+    on_failing_device(BackendKind::OpenCl, batches, Fault::Panic)
 }
 
 #[test]
@@ -158,8 +174,8 @@ fn the_host_takes_over_once_from_a_device_that_fails() {
     let positions = game(8);
     let host = evaluator(BackendKind::Host);
     let expected = evaluate(&host, &mut host.batch(), &positions);
-    for (batches, loud) in [(0, true), (0, false), (4, true), (4, false)] {
-        let evaluator = on_failing_device(BackendKind::Auto, batches, loud);
+    for (batches, how) in [0, 4].into_iter().flat_map(|batches| [(batches, Fault::Loud), (batches, Fault::Nonsense)]) {
+        let evaluator = on_failing_device(BackendKind::Auto, batches, how);
         let run = || {
             let mut batch = evaluator.batch();
             positions.iter().for_each(|position| push(&mut batch, position));
@@ -171,7 +187,7 @@ fn the_host_takes_over_once_from_a_device_that_fails() {
             let threads = [scope.spawn(run), scope.spawn(run), scope.spawn(run)];
             threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
         });
-        let fault = if loud { "out of order" } else { "an output of the network is no finite number" };
+        let fault = if how == Fault::Loud { "out of order" } else { "an output of the network is no finite number" };
         assert_eq!(notes, [format!("{fault}; the host takes over")]);
         assert!(evaluator.describe().starts_with("host"));
     }
@@ -179,7 +195,7 @@ fn the_host_takes_over_once_from_a_device_that_fails() {
 
 #[test]
 fn a_device_that_was_asked_for_is_not_replaced() {
-    let evaluator = on_failing_device(BackendKind::OpenCl, 0, true);
+    let evaluator = on_failing_device(BackendKind::OpenCl, 0, Fault::Loud);
     let mut batch = evaluator.batch();
     push(&mut batch, &game(1)[0]);
     assert_eq!(evaluator.run(&mut batch), Err("out of order".to_string()));

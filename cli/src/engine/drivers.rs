@@ -1,0 +1,87 @@
+//! A first look at the OpenCL drivers, from a process of its own.
+//!
+//! Whoever lists devices runs every driver that is installed, and some abort there, or never come back. That must not end a
+//! game: this program is started once more, only to list them, and if it comes to no good the drivers are left alone.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// How long listing may take. Some drivers need seconds for their first call.
+const LIMIT: Duration = Duration::from_secs(20);
+/// How often somebody looks whether it is done.
+const LOOK: Duration = Duration::from_millis(2);
+
+static SCOUT: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the program that lists the devices and exits with status 0 or 2 when it is called with `devices --here`: this one.
+/// Without it, as in a program that only uses the library, drivers are trusted.
+pub fn scout_with(program: PathBuf) {
+    // The first one stays: another has no reason to be different.
+    let _ = SCOUT.set(program);
+}
+
+/// Looks once in a process whether listing devices is safe.
+///
+/// # Errors
+/// One line: a driver ended the process, or took too long.
+pub fn scout() -> Result<(), String> {
+    static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
+    let look = || SCOUT.get().map_or(Ok(()), |program| list_with(program, LIMIT));
+    FOUND.get_or_init(look).clone()
+}
+
+fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
+    let mut command = Command::new(program);
+    command.args(["devices", "--here"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // A system without another process to give is no fault of the drivers.
+    let Ok(mut child) = command.spawn() else { return Ok(()) };
+    let begun = Instant::now();
+    while begun.elapsed() < limit {
+        match child.try_wait() {
+            Ok(Some(status)) => return judge(status),
+            Ok(None) => std::thread::sleep(LOOK),
+            Err(_) => return Ok(()),
+        }
+    }
+    // It may end by itself just now.
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(format!("an OpenCL driver took more than {} s to list its devices", limit.as_secs()))
+}
+
+/// No device at all is for the caller to find out.
+fn judge(status: ExitStatus) -> Result<(), String> {
+    match status.code() {
+        Some(0 | 2) => Ok(()),
+        _ => Err(format!("an OpenCL driver ended the process that listed its devices ({status})")),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A script in the place of the program.
+    fn list_by(name: &str, script: &str) -> Result<(), String> {
+        let path = std::env::temp_dir().join(format!("oncilla-scout-{name}-{}", std::process::id()));
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let answer = list_with(&path, Duration::from_secs(1));
+        std::fs::remove_file(&path).unwrap();
+        answer
+    }
+
+    #[test]
+    fn what_becomes_of_the_process_is_the_answer() {
+        assert_eq!(list_by("done", "[ \"$*\" = \"devices --here\" ]"), Ok(()));
+        assert_eq!(list_by("none", "exit 2"), Ok(()), "no device is a normal state");
+        let ended = list_by("killed", "kill -ABRT $$").unwrap_err();
+        assert!(ended.starts_with("an OpenCL driver ended the process that listed its devices (signal: 6"), "{ended}");
+        let late = list_by("late", "exec sleep 60").unwrap_err();
+        assert_eq!(late, "an OpenCL driver took more than 1 s to list its devices");
+        assert_eq!(list_with(Path::new("/no/such/program"), LIMIT), Ok(()));
+    }
+}
