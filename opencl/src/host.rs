@@ -29,6 +29,10 @@ use std::sync::{Arc, Mutex};
 /// Largest batch. The host needs no batch at all; the bound keeps the outputs' buffers small.
 const MAX_BATCH: usize = 1024;
 
+/// Most bytes that one thread may need to work in: no network of sense comes near, and a file that names a million heads
+/// of attention is to be refused, not to end the program.
+const MAX_WORKSPACE: usize = 1 << 30;
+
 /// A graph made ready for the host: weights in the order in which the kernels read them, and room to work in.
 ///
 /// After the first batch of a size no evaluation allocates; only the queues of several threads take a block now and then.
@@ -47,13 +51,21 @@ impl Host {
     /// Prepares `graph` for `threads` threads, at least 1.
     ///
     /// # Errors
-    /// If a 3×3 convolution runs over a board that is not a square, or the threads can't be started.
+    /// If a 3×3 convolution runs over a board that is not a square, the values of the graph are too large, or the threads
+    /// can't be started.
     pub fn new(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
         let graph = graph.into();
         if threads == 0 {
             return Err(BackendError("host: expected at least 1 thread, got 0".to_string()));
         }
         let plan = Plan::new(&graph)?;
+        let needed = Workspace::bytes(&plan, threads > 1);
+        if needed > MAX_WORKSPACE {
+            let (needed, most) = (needed >> 20, MAX_WORKSPACE >> 20);
+            return Err(BackendError(format!(
+                "host: a thread would need {needed} MiB to work in, at most {most} are lent"
+            )));
+        }
         let pool = match threads {
             1 => None,
             _ => Some(

@@ -115,6 +115,12 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
+    /// Bytes that [`Workspace::new`] takes.
+    pub fn bytes(plan: &Plan, shared: bool) -> usize {
+        let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.largest_dense);
+        size_of::<f32>() * (numbers + if shared { plan.shared_scratch } else { plan.scratch })
+    }
+
     /// With `shared`, several threads may work on one job.
     pub fn new(plan: &Plan, shared: bool) -> Self {
         Self {

@@ -319,6 +319,12 @@ fn what_can_not_be_run_is_refused() {
     let refused = |graph: Graph, threads| Host::new(graph, threads).err().expect("a refusal").0;
     assert_eq!(refused(graph(12, 3), 1), "layer 0: a 3x3 convolution needs a square board, got 12 squares");
     assert_eq!(refused(graph(16, 3), 0), "host: expected at least 1 thread, got 0");
+    // Few weights and many heads: 4096 numbers for each of them.
+    let heads = 200_000;
+    let mut large = Graph::new(Shape { channels: heads, squares: 1 });
+    let bias = large.push(Layer::Smolgen { input: INPUT, heads, weights: vec![0.5; 4096].into() }).expect("it fits");
+    large.output(Role::Policy, bias).expect("any length");
+    assert!(refused(large, 2).ends_with(" MiB to work in, at most 1024 are lent"));
     let mut host = Host::new(graph(12, 1), 1).expect("a host");
     let mut outputs = Outputs::default();
     for len in [0, 23, 25, 24 * (MAX_BATCH + 1)] {
