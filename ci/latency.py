@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Measures how fast a UCI engine answers while it searches: `isready`, and `stop` until `bestmove`.
+
+    ci/latency.py --samples 500 -- target/release/oncilla --backend=host
+
+Each sample starts `go infinite` in one of a few positions, waits for a random while of up to --longest seconds, asks for one
+thing, and writes down how long the answer took. Half of the samples ask `isready` first. Prints p50, p99 and the worst in
+milliseconds. Exit status 1 if the worst is above --isready-limit or --stop-limit.
+"""
+
+import argparse
+import random
+import subprocess
+import sys
+import time
+
+POSITIONS = [
+    "startpos",
+    "startpos moves e2e4 c7c5 g1f3 d7d6 d2d4 c5d4 f3d4 g8f6 b1c3 a7a6",
+    "fen r1bq1rk1/pp2bppp/2n1pn2/3p4/2PP4/1PN1PN2/PB3PPP/R2QKB1R w KQ - 0 9",
+    "fen 8/5pk1/1p2p1p1/p2pP2p/P2P1P1P/1P3KP1/8/8 w - - 0 40",
+]
+
+
+class Engine:
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, line, answer):
+        """Milliseconds until a line begins with the answer."""
+        begun = time.perf_counter()
+        self.say(line)
+        for said in self.process.stdout:
+            if said.startswith(answer):
+                return 1000 * (time.perf_counter() - begun)
+        raise EOFError(f"the engine ended before {answer}")
+
+
+def measure(engine, samples, longest, rng):
+    ready, stop = [], []
+    for at in range(samples):
+        engine.say(f"position {rng.choice(POSITIONS)}")
+        engine.say("go infinite")
+        time.sleep(rng.uniform(0, longest))
+        if at % 2 == 0:
+            ready.append(engine.ask("isready", "readyok"))
+            time.sleep(rng.uniform(0, longest))
+        stop.append(engine.ask("stop", "bestmove"))
+    return sorted(ready), sorted(stop)
+
+
+def show(name, times):
+    def at(part):
+        return times[min(len(times) - 1, int(part * len(times)))]
+
+    print(f"{name}: {len(times)} samples, p50 {at(0.5):.2f} ms, p99 {at(0.99):.2f} ms, worst {times[-1]:.2f} ms")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=500, help="searches (default: 500)")
+    parser.add_argument("--longest", type=float, default=0.1, help="seconds before something is asked (default: 0.1)")
+    parser.add_argument("--isready-limit", type=float, metavar="MS", default=float("inf"))
+    parser.add_argument("--stop-limit", type=float, metavar="MS", default=float("inf"))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("command", nargs="+", help="the engine and its arguments, after --")
+    arguments = parser.parse_args()
+    if arguments.samples < 1:
+        parser.error("--samples: expected at least 1")
+    engine = Engine(arguments.command)
+    # The network is loaded, and the first batches are run, before anything is measured.
+    engine.ask("uci", "uciok")
+    engine.ask("isready", "readyok")
+    engine.ask("go nodes 100", "bestmove")
+    ready, stop = measure(engine, arguments.samples, arguments.longest, random.Random(arguments.seed))
+    engine.say("quit")
+    engine.process.wait(10)
+    show("isready while searching -> readyok", ready)
+    show("stop -> bestmove", stop)
+    return int(ready[-1] > arguments.isready_limit or stop[-1] > arguments.stop_limit)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
