@@ -6,6 +6,7 @@ pub mod engine;
 pub mod eval;
 pub mod generate;
 pub mod options;
+pub mod progress;
 pub mod score;
 mod text;
 pub mod time;

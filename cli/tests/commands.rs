@@ -198,3 +198,35 @@ fn texts_for_the_system() {
         stderr(&run(&["--generate"], "")).contains("expected one of man, bash, zsh, fish, options-table, got nothing")
     );
 }
+
+/// With a terminal on all of its streams, as far as `script` can make one.
+fn on_a_terminal(command: &str) -> Option<String> {
+    let command = format!("{} {command}", env!("CARGO_BIN_EXE_oncilla"));
+    let mut script = std::process::Command::new("script");
+    match script.args(["-qefc", &command, "/dev/null"]).stdin(std::process::Stdio::null()).output() {
+        Ok(output) => Some(stdout(&output)),
+        Err(error) => {
+            driver::say(&format!("skipped: script: {error}"));
+            None
+        }
+    }
+}
+
+#[test]
+fn progress_is_for_terminals() {
+    const WRITTEN_OVER: &str = "\r\x1b[K";
+    for args in [
+        "bench --backend=constant --fen=startpos --nodes=300000 --json",
+        "backendbench --backend=random --batch=1 --json",
+    ] {
+        let words: Vec<&str> = args.split(' ').collect();
+        let output = run(&words, "");
+        assert!(!stderr(&output).contains(WRITTEN_OVER) && !stdout(&output).contains(WRITTEN_OVER), "{args}");
+        if let Some(said) = on_a_terminal(args) {
+            assert!(said.contains(&format!("{WRITTEN_OVER}1/1: ")), "{args}: {said:?}");
+            // The line is gone before the result comes.
+            let result = said.rsplit(WRITTEN_OVER).next().unwrap_or_default();
+            assert!(result.starts_with(['{', '[']), "{args}: {said:?}");
+        }
+    }
+}

@@ -466,3 +466,20 @@ fn a_tree_that_can_not_get_deeper_ends_the_search_for_depth() {
     let nodes = heard.iter().filter_map(nodes).max().unwrap();
     assert!(nodes < 1000, "{nodes} nodes");
 }
+
+#[test]
+fn a_limit_of_speed_holds_whoever_does_the_playouts() {
+    for threads in ["--threads=1", "--threads=2", "--gather-threads=1"] {
+        let mut engine = Engine::with(&["--backend=constant", "--nps-limit=500", "--smart-pruning-factor=0", threads]);
+        engine.ask("isready", "readyok");
+        let lines = engine.ask("go movetime 700", "bestmove");
+        let words: Vec<&str> = lines[lines.len() - 2].split(' ').collect();
+        let number = |name| -> f64 {
+            let at = words.iter().position(|word| *word == name).expect(name);
+            words[at + 1].parse().expect("a number")
+        };
+        // The overhead is taken off the 700 ms. Without the limit it is some hundred times as many.
+        let most = 500.0 * number("time") / 1000.0 + 20.0;
+        assert!(number("nodes") > 50.0 && number("nodes") <= most, "{threads}: {words:?}");
+    }
+}

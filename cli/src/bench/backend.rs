@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{POSITIONS, position};
 use crate::engine::{Batch, Evaluator, EvaluatorSettings};
+use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 
 /// Runs of a batch size end after this time, or after [`MOST_RUNS`].
@@ -47,15 +48,20 @@ pub fn batches(text: &str) -> Result<Vec<usize>, String> {
 /// # Errors
 /// One line: no network, no device, a batch that the backend does not take, a run that fails.
 pub fn run(settings: &EvaluatorSettings, batches: &[usize]) -> Result<(Vec<Row>, Vec<String>), String> {
+    let progress = Progress::on_stderr();
+    progress.show("loading the network");
     let (evaluator, mut notes) = Evaluator::new(settings)?;
+    progress.clear();
     let mut positions = evaluator.batch();
     let mut rows = Vec::new();
-    for &batch in batches {
+    for (index, &batch) in batches.iter().enumerate() {
+        progress.show(&format!("{}/{}: batch {batch}", index + 1, batches.len()));
         if batch > evaluator.max_batch() {
             return Err(format!("--batch: expected at most {}, got {batch}", evaluator.max_batch()));
         }
         fill(&mut positions, batch)?;
         rows.push(measure(&evaluator, &mut positions, &mut notes)?);
+        progress.clear();
     }
     Ok((rows, notes))
 }

@@ -3,14 +3,16 @@
 pub mod backend;
 mod positions;
 
-use std::io::IsTerminal;
-use std::sync::mpsc::{Sender, channel};
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
 
 use oncilla_chess::{History, notation, pack};
 use serde::Serialize;
 
 use crate::engine::{Done, Engine, Go, Info, Observer, Settings};
+use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 use crate::uci::statistics;
 
@@ -47,11 +49,17 @@ pub struct Summary {
 pub fn run(settings: Settings, fens: &[&str], nodes: u64, mut say: impl FnMut(String)) -> Result<Summary, String> {
     let minibatch = if settings.minibatch == 0 { MINIBATCH } else { settings.minibatch };
     let mut engine = Engine::new(Settings { minibatch, smart_pruning_factor: 0.0, ..settings });
+    let progress = Progress::on_stderr();
+    progress.show("loading the network");
     engine.prepare()?;
+    progress.clear();
     let mut totals = Totals::default();
     for (index, fen) in fens.iter().enumerate() {
         let position = position(fen)?;
-        let (info, done, seconds) = search(&mut engine, position.clone(), nodes)?;
+        let how_far = |done| progress.show(&format!("{}/{}: {done} of {nodes} nodes", index + 1, fens.len()));
+        let found = search(&mut engine, position.clone(), nodes, how_far);
+        progress.clear();
+        let (info, done, seconds) = found?;
         totals.add(&info, &done, seconds);
         let best = done.best.map(|mv| notation::format_move(position.board(), mv, false));
         let best = best.as_deref().unwrap_or("(none)");
@@ -72,14 +80,30 @@ fn position(fen: &str) -> Result<History, String> {
     }
 }
 
-fn search(engine: &mut Engine, position: History, nodes: u64) -> Result<(Info, Done, f64), String> {
+/// How often `how_far` hears of a search.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// One search. `how_far` hears now and then how many nodes there are.
+fn search(
+    engine: &mut Engine,
+    position: History,
+    nodes: u64,
+    how_far: impl Fn(u64),
+) -> Result<(Info, Done, f64), String> {
     let (sender, receiver) = channel();
-    let observer = Collector { info: None, notes: Vec::new(), sender };
+    let so_far = Arc::new(AtomicU64::new(0));
+    let observer = Collector { info: None, notes: Vec::new(), so_far: Arc::clone(&so_far), sender };
     engine.new_game();
     engine.position(position);
     let start = Instant::now();
     engine.go(Go { nodes: Some(nodes), ..Go::default() }, Box::new(observer))?;
-    let found = receiver.recv().map_err(|_| "the search ended without a word".to_string())?;
+    let found = loop {
+        match receiver.recv_timeout(GLANCE) {
+            Ok(found) => break found,
+            Err(RecvTimeoutError::Timeout) => how_far(so_far.load(Ordering::Relaxed)),
+            Err(RecvTimeoutError::Disconnected) => return Err("the search ended without a word".to_string()),
+        }
+    };
     let seconds = start.elapsed().as_secs_f64();
     engine.wait();
     match found {
@@ -106,11 +130,13 @@ struct Found {
 struct Collector {
     info: Option<Info>,
     notes: Vec<String>,
+    so_far: Arc<AtomicU64>,
     sender: Sender<Found>,
 }
 
 impl Observer for Collector {
     fn info(&mut self, info: &Info) {
+        self.so_far.store(info.nodes, Ordering::Relaxed);
         self.info = Some(info.clone());
     }
 
@@ -197,12 +223,9 @@ fn peak_rss_bytes() -> Option<u64> {
 /// As [`run`].
 pub fn print(console: &Console, settings: Settings, fen: Option<&str>, nodes: u64, json: bool) -> Result<(), String> {
     let all: Vec<&str> = fen.map_or_else(|| POSITIONS.to_vec(), |fen| vec![fen]);
-    let show_progress = json && std::io::stderr().is_terminal();
     let summary = run(settings, &all, nodes, |line| {
         if !json {
             console.say(&line);
-        } else if show_progress {
-            aside(&line);
         }
     })?;
     if json {

@@ -502,7 +502,12 @@ impl Watch<'_, '_, '_> {
         let before = self.shared.counts().playouts;
         loop {
             let counts = self.shared.counts();
-            let wanted = time.nodes_wanted(&self.shared.search(), &counts);
+            let due = time.nodes_due(&counts);
+            if due == 0 {
+                self.shared.wait(LOOK_TIME);
+                return;
+            }
+            let wanted = time.nodes_wanted(&self.shared.search(), &counts).min(due);
             if let Err(fault) = self.crew.advance(self.shared, wanted) {
                 self.shared.halt(Some(fault));
             }

@@ -129,6 +129,8 @@ pub struct Settings {
     pub smart_pruning_factor: f32,
     /// `SmartPruningMinimumBatches`.
     pub smart_pruning_batches: u64,
+    /// `NodesPerSecondLimit`; 0: none.
+    pub nps_limit: f64,
     /// The limit by KLD gain.
     pub kld_gain: KldGainSettings,
     /// `MoveOverheadMs`.

@@ -35,6 +35,9 @@ pub struct MoveTime {
     /// When the clock began to run; a pondered move's begins with `ponderhit`.
     since: Instant,
     waits_for_ponder_hit: bool,
+    /// Playouts per second at most since the search began, if there is such a limit.
+    nps_limit: Option<f64>,
+    begun: Instant,
     infinite: bool,
     started: bool,
     /// Playouts that were done when the clock began to run.
@@ -51,6 +54,8 @@ impl MoveTime {
             clock: clock(settings, go, position),
             since,
             waits_for_ponder_hit: go.ponder,
+            nps_limit: Some(settings.nps_limit).filter(|nps| *nps > 0.0),
+            begun: since,
             infinite: go.infinite,
             started: false,
             playouts_before: 0,
@@ -116,6 +121,7 @@ impl MoveTime {
             unsettled,
         };
         let nps = self.clock.and_then(|_| manager.manager.nps());
+        let nps = nps.map(|nps| nps.min(self.nps_limit.unwrap_or(f64::INFINITY)));
         let verdict = self.limits.check(&progress, nps);
         let pruning = self.limits.pruning.is_some();
         search.set_remaining_playouts(pruning.then(|| verdict.remaining_playouts.min(u32::MAX.into()) as u32));
@@ -147,6 +153,14 @@ impl MoveTime {
         let visits = self.limits.visits.map_or(u64::MAX, |VisitLimit(n)| n.saturating_sub(search.nodes().into()));
         let playouts = self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(counts.playouts));
         visits.min(playouts)
+    }
+
+    /// Playouts that the limit of their speed allows by now. The first is free: every search needs one.
+    pub fn nodes_due(&self, counts: &Counts) -> u64 {
+        self.nps_limit.map_or(u64::MAX, |nps| {
+            let allowed = (nps * self.begun.elapsed().as_secs_f64()) as u64 + 1;
+            allowed.saturating_sub(counts.playouts)
+        })
     }
 
     /// The move is about to be played.

@@ -133,6 +133,7 @@ impl Draft {
             nodes_as_playouts: false,
             smart_pruning_factor: 0.0,
             smart_pruning_batches: 0,
+            nps_limit: 0.0,
             kld_gain: KldGainSettings::default(),
             move_overhead_ms: 0,
             time: ManagerParams::default(),

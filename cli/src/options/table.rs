@@ -150,7 +150,6 @@ impl Opt {
     }
 }
 
-const LATER: &str = "not here yet";
 const NO_GC: &str = "the tree lives in memory of fixed size and has no garbage";
 const NO_TASKS: &str = "gathering is not split into tasks";
 const PROGRAM: &[Opt] = &[
@@ -488,8 +487,14 @@ const SEARCH: &[Opt] = &[
         Sets(|d, on| d.meaning.output.verbose_move_stats = on),
     )
     .short('v'),
-    Opt::switch("LogLiveStats", "log-live-stats", false, "Write these statistics with every info.", Without(LATER))
-        .hidden(),
+    Opt::switch(
+        "LogLiveStats",
+        "log-live-stats",
+        false,
+        "Write these statistics with every info.",
+        Without("they are written before bestmove only"),
+    )
+    .hidden(),
     Opt::choice(
         "FpuStrategy",
         "fpu-strategy",
@@ -802,7 +807,14 @@ const SEARCH: &[Opt] = &[
         Sets(|d, x| d.rescale.book_exit_bias = x),
     )
     .hidden(),
-    Opt::float("NodesPerSecondLimit", "nps-limit", 0.0, (0.0, 1e6), "Nodes per second at most.", Without(LATER)),
+    Opt::float(
+        "NodesPerSecondLimit",
+        "nps-limit",
+        0.0,
+        (0.0, 1e6),
+        "Nodes per second at most; 0: as many as there can be.",
+        Sets(|d, x| d.meaning.settings.nps_limit = x),
+    ),
     Opt::int("TaskWorkers", "task-workers", -1, (-1, 128), "Helpers of a gatherer.", Without(NO_TASKS)),
     Opt::int(
         "MinimumProcessingWork",
