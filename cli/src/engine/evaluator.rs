@@ -14,7 +14,7 @@ use oncilla_opencl::graph::Role;
 use std::sync::Arc;
 
 /// An evaluator without a network answers at once; a few playouts together keep the memory busy instead.
-const BATCH_WITHOUT_NETWORK: usize = 8;
+const BATCH_WITHOUT_NETWORK: usize = 16;
 
 /// Largest batch of an evaluator without a network.
 const MAX_BATCH_WITHOUT_NETWORK: usize = 1024;
