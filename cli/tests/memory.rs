@@ -5,7 +5,7 @@ mod common;
 mod driver;
 
 use driver::{Engine, PATIENCE};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A figure of the process's memory in KiB, by its name in `/proc`.
 fn kib(engine: &Engine, name: &str) -> u64 {
@@ -101,28 +101,5 @@ fn networks_and_limits() {
     }
     for cache in ["0", "64"] {
         stays_below(200, &options([("Backend", "random"), ("NNCacheMb", cache)]), 200_000);
-    }
-}
-
-/// A pause to fold a full tree, and the answer to `stop`: alone on its cores only.
-#[test]
-#[ignore = "measures time"]
-fn stop_is_answered_at_once() {
-    for backend in ["random", "host"] {
-        let mut engine = Engine::with(&["--hash=1", &format!("--backend={backend}")]);
-        engine.ask("isready", "readyok");
-        engine.say("position startpos");
-        let mut waits = Vec::new();
-        for round in 0..100 {
-            engine.say("go infinite");
-            std::thread::sleep(Duration::from_millis(20 + 7 * round % 100));
-            let begun = Instant::now();
-            engine.ask("stop", "bestmove");
-            waits.push(begun.elapsed());
-        }
-        waits.sort_unstable();
-        let (median, worst) = (waits[waits.len() / 2], waits[waits.len() - 1]);
-        driver::say(&format!("{backend}: stop answered in {median:.1?} (median), {worst:.1?} (worst of 100)"));
-        assert!(worst < Duration::from_millis(100), "{worst:?}");
     }
 }

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Measures how long a UCI engine takes from `stop` to `bestmove`, with other programs on its cores if asked.
+
+    ci/stops.py [--stops 300] [--load 4] [--option Hash=64] -- target/release/oncilla --backend=random
+
+Searches of the start position with `go infinite` are stopped after a random while; the tree stays from one to the next,
+so that it is full before long. Prints median, 99th percentile and worst, and how full the tree was. Exit status 1 if one
+of them took longer than `--limit` milliseconds (0: no limit).
+"""
+
+import argparse
+import multiprocessing
+import random
+import subprocess
+import sys
+import time
+
+
+def busy():
+    while True:
+        pass
+
+
+class Engine:
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def until(self, word):
+        """Reads up to the line that begins with this word; gives back the last info line before it."""
+        info = ""
+        for line in self.process.stdout:
+            if line.startswith(word):
+                return info
+            if " hashfull " in line:
+                info = line
+        sys.exit(f"stops.py: the engine ended without {word}")
+
+
+def measure(engine, stops, rng):
+    """Milliseconds from each `stop` to its `bestmove`, and the largest hashfull."""
+    took, fullest = [], 0
+    for _ in range(stops):
+        engine.say("go infinite")
+        time.sleep(rng.uniform(0.02, 0.2))
+        begun = time.perf_counter()
+        engine.say("stop")
+        info = engine.until("bestmove").split()
+        took.append(1000 * (time.perf_counter() - begun))
+        if "hashfull" in info:
+            fullest = max(fullest, int(info[info.index("hashfull") + 1]))
+    return sorted(took), fullest
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--stops", type=int, default=300)
+    parser.add_argument("--load", type=int, default=0, help="busy loops beside the engine, at its own priority")
+    parser.add_argument("--limit", type=float, default=0, help="milliseconds that no answer may take longer than")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("command", nargs="+")
+    args = parser.parse_args()
+    engine = Engine(args.command)
+    for option in args.option:
+        name, _, value = option.partition("=")
+        engine.say(f"setoption name {name} value {value}")
+    engine.say("isready")
+    engine.until("readyok")
+    load = [multiprocessing.Process(target=busy, daemon=True) for _ in range(args.load)]
+    for process in load:
+        process.start()
+    took, fullest = measure(engine, args.stops, random.Random(1))
+    for process in load:
+        process.kill()
+    engine.say("quit")
+    median, late, worst = took[len(took) // 2], took[len(took) * 99 // 100], took[-1]
+    print(f"{len(took)} stops: median {median:.1f} ms, p99 {late:.1f} ms, worst {worst:.1f} ms; hashfull {fullest}")
+    sys.exit(1 if args.limit and worst > args.limit else 0)
+
+
+main()
