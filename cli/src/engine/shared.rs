@@ -45,7 +45,7 @@ impl<'s, 'm> Shared<'s, 'm> {
         Self {
             search: RwLock::new(search),
             evaluator,
-            allowed: AtomicU64::new(u64::MAX),
+            allowed: AtomicU64::new(0),
             claimed: AtomicU64::new(0),
             stop: AtomicBool::new(false),
             broken: AtomicBool::new(false),
