@@ -1,4 +1,7 @@
 //! Searches by many threads: when they have drained, nothing is in flight, and every visit and node is where it belongs.
+//!
+//! The locks are parking_lot's because ThreadSanitizer sees into them; into those of a standard library that was built
+//! without it, it does not.
 
 mod games;
 
@@ -9,10 +12,9 @@ use oncilla_core::map::MapRepository;
 use oncilla_core::repository::{Key, Node, Repository};
 use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused, Search};
 use oncilla_core::tree::{GraphWords, NodeWords, Tree};
-use std::collections::HashSet;
+use parking_lot::{Condvar, Mutex, RwLock};
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, RwLock};
 use std::thread;
 use std::time::Duration;
 
@@ -62,9 +64,9 @@ impl Plan {
             gatherers: threads(0),
             evaluators: threads(1),
             backproppers: threads(2),
-            in_flight: pick(1, &[1, 4, 16, 40]),
+            in_flight: pick(1, &[1, 4, 16, 16, 40]),
             queue: pick(2, &[1, 3, 10]),
-            playouts: pick(3, &[40, 100, 200]) as u64,
+            playouts: pick(3, &[20, 50, 100]) as u64,
             joined: pick(4, &[1, 2, 8]),
             cancels: pick(5, &[3, 16, 1000]) as u64,
             clear_at: mix(seed, 6).is_multiple_of(8).then_some(40),
@@ -79,10 +81,49 @@ impl Plan {
     }
 }
 
+/// A queue with so many places, until it is closed.
+struct Queue<T> {
+    items: Mutex<(VecDeque<T>, bool)>,
+    changed: Condvar,
+    places: usize,
+}
+
+impl<T> Queue<T> {
+    fn new(places: usize) -> Self {
+        Self { items: Mutex::new((VecDeque::new(), true)), changed: Condvar::new(), places }
+    }
+
+    /// Waits for a place.
+    fn put(&self, item: T) {
+        let mut items = self.items.lock();
+        self.changed.wait_while(&mut items, |(items, _)| items.len() == self.places);
+        items.0.push_back(item);
+        self.changed.notify_all();
+    }
+
+    /// Waits for an item, and takes more of them if they are there; none once the queue is closed and empty.
+    fn take(&self, most: usize) -> Vec<T> {
+        let mut items = self.items.lock();
+        self.changed.wait_while(&mut items, |(items, open)| items.is_empty() && *open);
+        let taken = items.0.len().min(most);
+        let taken = items.0.drain(..taken).collect();
+        self.changed.notify_all();
+        taken
+    }
+
+    fn close(&self) {
+        self.items.lock().1 = false;
+        self.changed.notify_all();
+    }
+}
+
 /// What the threads of a search share.
 struct Floor<R> {
     search: RwLock<Search<R>>,
     plan: Plan,
+    idle: Queue<Playout>,
+    to_eval: Queue<Playout>,
+    to_backprop: Queue<Back>,
     /// Playouts that came back.
     done: AtomicU64,
     /// Playouts that came back when the tree was forgotten.
@@ -97,65 +138,49 @@ impl<R: Repository + Send> Floor<R> {
         let floor = Self {
             search: RwLock::new(search),
             plan,
+            idle: Queue::new(plan.in_flight),
+            to_eval: Queue::new(plan.queue),
+            to_backprop: Queue::new(plan.queue),
             done: AtomicU64::new(0),
             forgotten: AtomicU64::new(0),
             full: AtomicUsize::new(0),
             over: AtomicBool::new(false),
         };
-        let (idle, idle_events) = sync_channel(plan.in_flight);
-        let (to_eval, for_eval) = sync_channel(plan.queue);
-        let (to_backprop, for_backprop) = sync_channel(plan.queue);
-        (0..plan.in_flight).for_each(|_| idle.send(Playout::default()).unwrap());
-        let (idle_events, for_eval, for_backprop) =
-            (Mutex::new(idle_events), Mutex::new(for_eval), Mutex::new(for_backprop));
+        (0..plan.in_flight).for_each(|_| floor.idle.put(Playout::default()));
         thread::scope(|scope| {
             let floor = &floor;
-            for _ in 0..plan.gatherers {
-                let (idle_events, idle) = (&idle_events, idle.clone());
-                let (to_eval, to_backprop) = (to_eval.clone(), to_backprop.clone());
-                scope.spawn(move || floor.gather(idle_events, &idle, &to_eval, &to_backprop));
-            }
-            for number in 0..plan.evaluators {
-                let (for_eval, to_backprop) = (&for_eval, to_backprop.clone());
-                scope.spawn(move || floor.evaluate(number as u64, for_eval, &to_backprop));
-            }
-            let backproppers: Vec<_> = (0..plan.backproppers)
-                .map(|_| {
-                    let (for_backprop, idle) = (&for_backprop, idle.clone());
-                    scope.spawn(move || floor.backprop(for_backprop, &idle))
-                })
-                .collect();
+            let gatherers: Vec<_> = (0..plan.gatherers).map(|_| scope.spawn(|| floor.gather())).collect();
+            let evaluators: Vec<_> =
+                (0..plan.evaluators).map(|number| scope.spawn(move || floor.evaluate(number as u64))).collect();
+            let backproppers: Vec<_> = (0..plan.backproppers).map(|_| scope.spawn(|| floor.backprop())).collect();
             let watcher = scope.spawn(|| floor.watch());
             // Whoever reads a queue ends when the last one who writes to it has.
-            drop((to_eval, to_backprop));
+            gatherers.into_iter().for_each(|thread| thread.join().unwrap());
+            floor.to_eval.close();
+            evaluators.into_iter().for_each(|thread| thread.join().unwrap());
+            floor.to_backprop.close();
             backproppers.into_iter().for_each(|thread| thread.join().unwrap());
             floor.over.store(true, Relaxed);
             watcher.join().unwrap();
         });
-        assert_eq!(idle_events.into_inner().unwrap().try_iter().count(), plan.in_flight, "events");
+        assert_eq!(floor.idle.take(plan.in_flight).len(), plan.in_flight, "events");
         floor
     }
 
-    fn gather(
-        &self,
-        idle_events: &Mutex<Receiver<Playout>>,
-        idle: &SyncSender<Playout>,
-        to_eval: &SyncSender<Playout>,
-        to_backprop: &SyncSender<Back>,
-    ) {
+    fn gather(&self) {
         while self.done.load(Relaxed) < self.plan.playouts && self.full.load(Relaxed) < 200 {
-            let mut event = idle_events.lock().unwrap().recv().unwrap();
-            let met = self.search.read().unwrap().gather(&mut event);
+            let mut event = self.idle.take(1).remove(0);
+            let met = self.search.read().gather(&mut event);
             if !matches!(met, Gathered::Full) {
                 self.full.store(0, Relaxed);
             }
             match met {
-                Gathered::Leaf => to_eval.send(event).unwrap(),
-                Gathered::Known => to_backprop.send(Back::Known(event)).unwrap(),
-                Gathered::Collision => to_backprop.send(Back::Cancelled(event)).unwrap(),
+                Gathered::Leaf => self.to_eval.put(event),
+                Gathered::Known => self.to_backprop.put(Back::Known(event)),
+                Gathered::Collision => self.to_backprop.put(Back::Cancelled(event)),
                 Gathered::Full => {
-                    idle.send(event).unwrap();
-                    if self.search.write().unwrap().recycle() == 0 {
+                    self.idle.put(event);
+                    if self.search.write().recycle() == 0 {
                         self.full.fetch_add(1, Relaxed);
                         thread::yield_now();
                     }
@@ -165,17 +190,16 @@ impl<R: Repository + Send> Floor<R> {
         }
     }
 
-    fn evaluate(&self, number: u64, for_eval: &Mutex<Receiver<Playout>>, to_backprop: &SyncSender<Back>) {
+    fn evaluate(&self, number: u64) {
         let mut game = self.plan.game();
         let mut luck = mix(self.plan.seed, 77 + number);
-        loop {
-            let Ok(mut event) = for_eval.lock().unwrap().recv() else { return };
+        while let Some(mut event) = self.to_eval.take(1).pop() {
             luck = mix(luck, 1);
             if luck.is_multiple_of(4) {
                 thread::yield_now();
             }
             if luck.is_multiple_of(self.plan.cancels) {
-                to_backprop.send(Back::Cancelled(event)).unwrap();
+                self.to_backprop.put(Back::Cancelled(event));
                 continue;
             }
             if let Some(index) = event.unnamed() {
@@ -185,25 +209,22 @@ impl<R: Repository + Send> Floor<R> {
             }
             let mut policy = Policy::new();
             let Ok(answer) = game.evaluate(event.moves(), policy.as_mut_view());
-            to_backprop.send(Back::Answered(event, answer, policy)).unwrap();
+            self.to_backprop.put(Back::Answered(event, answer, policy));
         }
     }
 
-    fn backprop(&self, for_backprop: &Mutex<Receiver<Back>>, idle: &SyncSender<Playout>) {
-        let mut waiting = Vec::new();
+    fn backprop(&self) {
         loop {
-            {
-                let queue = for_backprop.lock().unwrap();
-                let Ok(first) = queue.recv() else { return };
-                waiting.push(first);
-                waiting.extend(queue.try_iter().take(self.plan.joined - 1));
+            let waiting = self.to_backprop.take(self.plan.joined);
+            if waiting.is_empty() {
+                return;
             }
-            let search = self.search.read().unwrap();
-            let mut events: Vec<Playout> = waiting.drain(..).map(|back| self.settle(&search, back)).collect();
+            let search = self.search.read();
+            let mut events: Vec<Playout> = waiting.into_iter().map(|back| self.settle(&search, back)).collect();
             search.bring_back(&mut events);
             drop(search);
             self.forget_the_tree();
-            events.into_iter().for_each(|event| idle.send(event).unwrap());
+            events.into_iter().for_each(|event| self.idle.put(event));
         }
     }
 
@@ -233,7 +254,7 @@ impl<R: Repository + Send> Floor<R> {
     fn forget_the_tree(&self) {
         let Some(at) = self.plan.clear_at else { return };
         if self.done.load(Relaxed) >= at && self.forgotten.load(Relaxed) == 0 {
-            let mut search = self.search.write().unwrap();
+            let mut search = self.search.write();
             if self.forgotten.swap(self.done.load(Relaxed), Relaxed) == 0 {
                 search.clear();
             }
@@ -243,7 +264,7 @@ impl<R: Repository + Send> Floor<R> {
     /// Reads while the others write, as a watchdog does.
     fn watch(&self) {
         while !self.over.load(Relaxed) {
-            let search = self.search.read().unwrap();
+            let search = self.search.read();
             let mut line = Buffer::<_, PLIES>::new();
             if let Some(best) = search.best_edge() {
                 search.pv(&best, line.as_mut_view());
@@ -320,7 +341,7 @@ fn audit_node<R: Repository>(node: &NodeView<'_, R>, path: &[oncilla_core::Move]
 fn check<R: Repository + Send>(search: Search<R>, plan: Plan) -> u64 {
     let floor = Floor::run(search, plan);
     let (done, forgotten) = (floor.done.into_inner(), floor.forgotten.into_inner());
-    let search = floor.search.into_inner().unwrap();
+    let search = floor.search.into_inner();
     audit(&search, &plan);
     if forgotten == 0 {
         assert_eq!(u64::from(search.nodes()), done, "visits of the root, and playouts that came back");
@@ -350,5 +371,5 @@ fn what_has_drained_is_whole() {
             check(Search::new(MapRepository::new(plan.nodes), params), plan)
         };
     }
-    assert!(playouts > 80 * SEARCHES, "{playouts}");
+    assert!(playouts > 40 * SEARCHES, "{playouts}");
 }
