@@ -149,7 +149,7 @@ mod tests {
     fn a_thread_that_panics_ends_the_search_and_no_other_thread_waits_for_it() {
         let all = Workers { all: 3, ..Workers::default() };
         let roles = Workers { gather: 2, eval: 2, backprop: 2, ..Workers::default() };
-        let (mut memory, _) = Memory::of_at_most(1 << 20, false).unwrap();
+        let (memory, _) = Memory::of_at_most(1 << 20, false).unwrap();
         for workers in [all, roles] {
             let settings = Settings { workers, ..Typed::default().meaning().unwrap().settings };
             let evaluator = panicking(3);

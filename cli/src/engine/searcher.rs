@@ -106,7 +106,7 @@ impl Searcher {
         loop {
             let wanted = self.tree_size();
             // Without a tree there is no thread; the next command says so.
-            let Some((mut memory, granted)) = Memory::of_at_most(wanted.bytes, wanted.graph) else { return };
+            let Some((memory, granted)) = Memory::of_at_most(wanted.bytes, wanted.graph) else { return };
             if granted < wanted.bytes {
                 let [asked, granted] = [wanted.bytes, granted].map(|bytes| bytes >> 20);
                 self.notes.push(format!("Hash: the system does not grant {asked} MiB; {granted} MiB are used"));
