@@ -51,7 +51,11 @@ fn check_position(position: &History) {
         let text = position.to_fen(shredder).to_string();
         let again: History = History::from_fen(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(again.to_fen(shredder).to_string(), text);
-        assert_eq!(again.board(), position.board(), "{text}");
+        // Not the boards as such: the library sets its en-passant file after every double step, a FEN (and we) only where
+        // an enemy pawn stands beside it.
+        assert!(again.board().same_position(position.board()), "{text}");
+        let beside = |history: &History| (history.last().en_passant(), history.rule50());
+        assert_eq!(beside(&again), beside(position), "{text}");
     }
     let mut moves = MoveList::new();
     position.legal_moves(&mut moves);

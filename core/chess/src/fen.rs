@@ -318,7 +318,8 @@ impl<const CAP: usize> History<CAP> {
             Some(file) => write!(out, " {}", Square::new(file, Rank::Sixth.relative_to(board.side_to_move())))?,
             None => write!(out, " -")?,
         }
-        write!(out, " {} {}", self.rule50(), self.ply() / 2 + 1)
+        // No larger number than from_fen reads.
+        write!(out, " {} {}", self.rule50(), (self.ply() / 2 + 1).min(u16::MAX.into()))
     }
 }
 
