@@ -53,7 +53,7 @@
 //! ```
 #![no_std]
 #![warn(missing_docs)]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 #[cfg(any(test, feature = "std"))]
 extern crate std;

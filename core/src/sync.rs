@@ -23,11 +23,25 @@ pub fn set(word: &AtomicU32, to: u32) {
     word.store(to, Ordering::Relaxed);
 }
 
-/// Reads a word for no other reason than that it will be read soon, and memory is slow.
+/// Asks memory for a word that will be read or written soon, without waiting for it.
 #[cfg(not(loom))]
 #[inline(always)]
 pub fn touch(word: &AtomicU32) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // A load would do, but nothing after it could retire before it.
+        // SAFETY: a prefetch changes nothing and never faults; the instruction is part of x86-64.
+        #[expect(unsafe_code, reason = "the only way to say it")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(word.as_ptr().cast_const().cast());
+        }
+    }
+    // A microcontroller has no cache to speak of.
+    #[cfg(target_arch = "aarch64")]
     core::hint::black_box(get(word));
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = word;
 }
 
 /// Sets `bit` of a word that has it clear, waiting until it is; gives back the other bits. What the last holder of the

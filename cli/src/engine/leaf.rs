@@ -49,8 +49,7 @@ impl LeafReader {
     /// Goes to the leaf of an event, names its last move if nobody has, and looks whether the game goes on there.
     pub fn read(&mut self, search: &Search<'_>, event: &mut Event, counts: &mut Counts) -> Leaf {
         if !self.history.replay(self.root_len, event.moves().map(|mv| mv.0)) {
-            // A line so long that the root is forgotten.
-            self.history.clone_from(&self.root);
+            self.start_over();
             self.history.replay(self.root_len, event.moves().map(|mv| mv.0));
         }
         if let Some(mv) = event.unnamed().and_then(|index| self.history.nth_legal_move(index)) {
@@ -72,6 +71,13 @@ impl LeafReader {
             Some(verdict) => Leaf::Ended(Answer { key, verdict }),
             None => Leaf::Open(key),
         }
+    }
+
+    /// After a line so long that the root is forgotten. (Apart, because a copy of a game wants a large stack frame.)
+    #[cold]
+    #[inline(never)]
+    fn start_over(&mut self) {
+        self.history.clone_from(&self.root);
     }
 
     fn table_result(&self) -> Option<Wdl> {

@@ -451,7 +451,7 @@ impl Searcher {
 
 /// Playouts after which the watchdog looks at the root again, if they took less than [`LOOK_TIME`]: a look takes as long
 /// as several playouts without a network.
-const LOOK_PLAYOUTS: u64 = 128;
+const LOOK_PLAYOUTS: u64 = 512;
 const LOOK_TIME: Duration = Duration::from_millis(1);
 
 /// The watchdog: tells how the search stands, and sees when it is over.

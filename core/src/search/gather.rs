@@ -39,25 +39,40 @@ impl<R: Repository> Search<R> {
     /// [`Event::met`].
     ///
     /// At each node they come by in the order of the slice, so that they find what they would find if each were
-    /// gathered after the one before. Meanwhile memory, which is slow to answer but answers many at a time, is asked for
-    /// what all of them are going to read.
+    /// gathered after the one before. While some choose their edges, memory, which is slow to answer but answers many at
+    /// a time, is asked for what the others are going to read.
     pub fn gather_together<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
         for event in events.iter_mut().map(BorrowMut::borrow_mut) {
             event.begin(self.epoch, self.root);
         }
-        let mut under_way = true;
-        while under_way {
-            descending(events).for_each(|node| self.repository.touch(node));
-            descending(events).for_each(|node| self.repository.touch_edges(node));
-            under_way = false;
-            for event in events.iter_mut().map(BorrowMut::borrow_mut) {
+        let (count, mut under_way) = (events.len(), events.len());
+        while under_way > 0 {
+            for at in 0..count {
+                let event = events[at].borrow_mut();
                 if event.stage == Stage::Descending {
                     match self.descend(event) {
-                        None => under_way = true,
-                        Some(met) => event.met = met,
+                        None => event.leaf.into_iter().for_each(|node| self.repository.touch(node)),
+                        Some(met) => {
+                            event.met = met;
+                            under_way -= 1;
+                        }
                     }
                 }
+                self.look_ahead(events[(at + count / 2) % count].borrow());
             }
+        }
+    }
+
+    /// Asks for the edges of the node that a playout comes to in half a round, and which was asked for half a round ago.
+    /// Near the root they are at hand anyway.
+    #[inline]
+    fn look_ahead<const PLIES: usize>(&self, event: &Event<PLIES>) {
+        const AT_HAND: usize = 2;
+        if event.stage == Stage::Descending
+            && event.path.len() >= AT_HAND
+            && let Some(node) = event.leaf
+        {
+            self.repository.touch_edges(node);
         }
     }
 
@@ -220,14 +235,6 @@ impl<R: Repository> Search<R> {
         let child = self.repository.lock(parent.child(at)?);
         (child.n() > 0).then(|| child.mean())
     }
-}
-
-/// The nodes that events come to next.
-fn descending<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(events: &[E]) -> impl Iterator<Item = Key> + '_ {
-    events.iter().filter_map(|event| {
-        let event: &Event<PLIES> = event.borrow();
-        event.leaf.filter(|_| event.stage == Stage::Descending)
-    })
 }
 
 /// The playout ends at a node whose value is known.

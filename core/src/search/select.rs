@@ -127,23 +127,21 @@ struct BestSeen {
 /// registers. Which edge is better can't be foretold, so there is no branch for it.
 #[inline(never)]
 fn best_seen(node: &impl Node, exploration: f32, q: impl Fn(EdgeValue) -> f32) -> BestSeen {
-    let mut best = BestSeen { score: f32::NEG_INFINITY, at: None, visited_policy: 0.0, waiting: false };
     const NOWHERE: usize = usize::MAX;
-    let mut best_at = NOWHERE;
-    for (at, edge) in node.seen().enumerate() {
+    let (mut score, mut at, mut visited_policy, mut waiting) = (f32::NEG_INFINITY, NOWHERE, 0.0, false);
+    for (index, edge) in node.seen().enumerate() {
         let Some(value) = edge.value else {
-            best.waiting = true;
+            waiting = true;
             continue;
         };
         let p = edge.p();
-        best.visited_policy += p;
-        let score = q(value) + puct::u(p, exploration, edge.n);
-        let better = score > best.score;
-        best.score = select_unpredictable(better, score, best.score);
-        best_at = select_unpredictable(better, at, best_at);
+        visited_policy += p;
+        let of_edge = q(value) + puct::u(p, exploration, edge.n);
+        let better = of_edge > score;
+        score = select_unpredictable(better, of_edge, score);
+        at = select_unpredictable(better, index, at);
     }
-    best.at = (best_at != NOWHERE).then_some(best_at);
-    best
+    BestSeen { score, at: (at != NOWHERE).then_some(at), visited_policy, waiting }
 }
 
 /// A root move that may be searched.
