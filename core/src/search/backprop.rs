@@ -32,6 +32,15 @@ struct Lifted {
     proving: Option<f32>,
 }
 
+/// What is rare among events that are brought back together: only where there is some is each of them looked at.
+#[derive(Clone, Copy, Default)]
+struct Rare {
+    /// A result that may prove something above.
+    proving: bool,
+    /// Values of leaves that there is no room for.
+    unkept: bool,
+}
+
 impl<R: Repository> Search<R> {
     /// Brings the answer to a gathered [`Leaf`](super::Gathered::Leaf) into the tree and to the root. `policy` has a
     /// logit for each legal move, in the order of the game's list; it is used up.
@@ -206,13 +215,15 @@ impl<R: Repository> Search<R> {
         }
         let climbing = events.partition_point(|event| event.borrow().is_climbing());
         let climbing = &mut events[..climbing];
-        let mut deepest = 0;
+        let (mut deepest, mut rare) = (0, Rare::default());
         for event in climbing.iter_mut().map(BorrowMut::borrow_mut) {
             self.count_at_leaf(event);
             deepest = deepest.max(event.path.len());
+            rare.proving |= event.proving.is_some();
+            rare.unkept |= matches!(event.stage, Stage::Answered { value: Some(_), .. });
         }
         for plies in (0..deepest).rev() {
-            self.lift_all(climbing, plies);
+            self.lift_all(climbing, plies, &mut rare);
         }
         climbing.iter_mut().for_each(|event| event.borrow_mut().finish());
     }
@@ -240,7 +251,12 @@ impl<R: Repository> Search<R> {
     }
 
     /// Brings visits to the nodes `plies` below the root, from those one ply deeper.
-    fn lift_all<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E], plies: usize) {
+    fn lift_all<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(
+        &self,
+        events: &mut [E],
+        plies: usize,
+        rare: &mut Rare,
+    ) {
         let mut rest = events;
         while let Some(first) = rest.first() {
             let Some(node) = first.borrow().node_at(plies) else {
@@ -249,13 +265,19 @@ impl<R: Repository> Search<R> {
             };
             let count = rest.iter().take_while(|event| event.borrow().node_at(plies) == Some(node)).count();
             let (group, others) = rest.split_at_mut(count);
-            self.lift_node(group, node, plies);
+            self.lift_node(group, node, plies, rare);
             rest = others;
         }
     }
 
     /// All events of the group come back through `node`.
-    fn lift_node<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, group: &mut [E], node: Key, plies: usize) {
+    fn lift_node<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(
+        &self,
+        group: &mut [E],
+        node: Key,
+        plies: usize,
+        rare: &mut Rare,
+    ) {
         let mut here = self.repository.lock(node);
         let (all, mut sums, mut proving) = (group.len() as u32, Sums::default(), None);
         let mut rest = &mut *group;
@@ -263,7 +285,7 @@ impl<R: Repository> Search<R> {
             let at = first.borrow().path[plies].at;
             let count = rest.iter().take_while(|event| event.borrow().path[plies].at == at).count();
             let (same_edge, others) = rest.split_at_mut(count);
-            let lifted = self.lift_edge(&mut here, same_edge, at.into(), plies);
+            let lifted = self.lift_edge(&mut here, same_edge, at.into(), plies, *rare);
             sums = sums.plus(lifted.sums);
             proving = lifted.proving.or(proving);
             rest = others;
@@ -278,8 +300,9 @@ impl<R: Repository> Search<R> {
             proving = proving.filter(|_| plies > 0).and_then(|m| self.prove(&mut here, m));
         }
         drop(here);
-        for event in group {
-            event.borrow_mut().proving = proving;
+        rare.proving |= proving.is_some();
+        if rare.proving {
+            group.iter_mut().for_each(|event| event.borrow_mut().proving = proving);
         }
     }
 
@@ -290,11 +313,14 @@ impl<R: Repository> Search<R> {
         events: &mut [E],
         at: usize,
         plies: usize,
+        rare: Rare,
     ) -> Lifted {
         let visits = events.len() as u16;
-        let mut proving = events.iter().find_map(|event| event.borrow().proving);
+        let mut proving = if rare.proving { events.iter().find_map(|event| event.borrow().proving) } else { None };
         let mut child = here.child(at).map(|child| self.repository.lock(child));
-        if let Some(child) = &mut child {
+        if rare.unkept
+            && let Some(child) = &mut child
+        {
             // There was no room for a leaf, but for another one since.
             unkept(events, plies).for_each(|value| count_visit(child, value));
         }

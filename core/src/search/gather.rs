@@ -58,7 +58,8 @@ impl<R: Repository> Search<R> {
                         }
                     }
                 }
-                self.look_ahead(events[(at + count / 2) % count].borrow());
+                let opposite = if at < count / 2 { at + count - count / 2 } else { at - count / 2 };
+                self.look_ahead(events[opposite].borrow());
             }
         }
     }

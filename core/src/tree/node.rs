@@ -58,6 +58,8 @@ pub struct Locked<'t, 'm> {
     tree: &'t Tree<'m>,
     words: &'m NodeWords,
     state: u32,
+    /// The words from the branch on; empty without one. Kept here, because an atomic that is read twice is read twice.
+    branch: &'m [AtomicU32],
 }
 
 /// What comes from memory at once has so many words.
@@ -95,7 +97,8 @@ impl Drop for Locked<'_, '_> {
 impl<'t, 'm> Locked<'t, 'm> {
     #[inline]
     pub(super) fn new(tree: &'t Tree<'m>, words: &'m NodeWords, state: u32) -> Self {
-        Self { tree, words, state }
+        let branch = if state & BRANCH != 0 { &tree.words[get(&words[BRANCH_ARRAY]) as usize..] } else { &[] };
+        Self { tree, words, state, branch }
     }
 
     fn flag(&self, flag: u32) -> bool {
@@ -114,16 +117,17 @@ impl<'t, 'm> Locked<'t, 'm> {
         self.state = self.state & !(TWO_BITS << shift) | bits << shift;
     }
 
-    /// The words of the branch from the first on.
-    #[inline(always)]
-    fn branch(&self) -> &'m [AtomicU32] {
-        &self.tree.words[get(&self.words[BRANCH_ARRAY]) as usize..]
+    /// From now on the branch is this array.
+    fn set_branch(&mut self, array: Array) {
+        set(&self.words[BRANCH_ARRAY], array);
+        self.set_flag(BRANCH, true);
+        self.branch = &self.tree.words[array as usize..];
     }
 
     /// The branch without its records.
     #[inline(always)]
     fn branch_head(&self) -> &'m [AtomicU32; FIRST_RECORD] {
-        self.branch().first_chunk().expect("a branch has room for N and the sums")
+        self.branch.first_chunk().expect("a branch has room for N and the sums")
     }
 
     #[inline]
@@ -141,14 +145,14 @@ impl<'t, 'm> Locked<'t, 'm> {
             return &[];
         }
         let records = self.records();
-        let (all, _) = self.branch()[FIRST_RECORD..][..records * RECORD].as_chunks::<RECORD>();
+        let (all, _) = self.branch[FIRST_RECORD..][..records * RECORD].as_chunks::<RECORD>();
         all
     }
 
     #[inline(always)]
     fn record(&self, at: usize) -> &'m [AtomicU32; RECORD] {
         debug_assert!(at < self.records(), "record {at} of {}", self.records());
-        let words = &self.branch()[FIRST_RECORD + at * RECORD..];
+        let words = &self.branch[FIRST_RECORD + at * RECORD..];
         words.first_chunk().expect("a branch has room for its records")
     }
 
@@ -188,8 +192,7 @@ impl<'t, 'm> Locked<'t, 'm> {
     /// Moves N and sums to a branch with room for a record.
     fn make_branch(&mut self, n: u32, sums: Sums) -> bool {
         let Some(array) = self.take_branch(1) else { return false };
-        set(&self.words[BRANCH_ARRAY], array);
-        self.set_flag(BRANCH, true);
+        self.set_branch(array);
         self.set_records(0, 1);
         self.set_branch_sums(n, sums);
         true
@@ -209,10 +212,10 @@ impl<'t, 'm> Locked<'t, 'm> {
         let old = get(&self.words[BRANCH_ARRAY]);
         let room = (self.tree.heap.len(self.tree.words, array) as usize - FIRST_RECORD) / RECORD;
         let used = FIRST_RECORD + records * RECORD;
-        for (to, from) in self.tree.words[array as usize..][..used].iter().zip(self.branch()) {
+        for (to, from) in self.tree.words[array as usize..][..used].iter().zip(self.branch) {
             set(to, get(from));
         }
-        set(&self.words[BRANCH_ARRAY], array);
+        self.set_branch(array);
         self.set_records(records, room.min(MAX_EDGES));
         self.tree.heap.give(self.tree.words, old);
         true
@@ -257,6 +260,7 @@ impl<'t, 'm> Locked<'t, 'm> {
             self.tree.heap.give(self.tree.words, get(&self.words[BRANCH_ARRAY]));
         }
         self.state &= !(EXPANDED | BRANCH);
+        self.branch = &[];
     }
 
     pub(super) fn die(&mut self) {
