@@ -11,7 +11,7 @@ use oncilla_opencl::device::{self, DeviceChoice, Kind};
 use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::host::Host;
 use oncilla_opencl::opencl::{OpenCl, Options};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The network that plays where the user names none.
 static EMBEDDED: &[u8] = include_bytes!("../../../fixtures/nets/default.pb.gz");
@@ -22,6 +22,8 @@ pub struct Running {
     pub graph: Arc<Graph>,
     /// What runs it.
     pub contexts: Contexts,
+    /// The host's backend, for batches that a device fails to answer; made for the first of them.
+    pub stand_in: Mutex<Option<Box<dyn Backend>>>,
     /// How it wants its planes.
     pub input_format: InputFormat,
 }
@@ -44,7 +46,7 @@ pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), Stri
     let (backend, device) = open_backend(settings, &graph, &mut notes)?;
     notes.push(format!("network on {}", backend.describe()));
     let contexts = Contexts::new(backend, device);
-    Ok((Running { graph, contexts, input_format }, notes))
+    Ok((Running { graph, contexts, stand_in: Mutex::new(None), input_format }, notes))
 }
 
 /// Reads the network that `weights` name, with the heads of this choice.

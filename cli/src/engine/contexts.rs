@@ -30,6 +30,22 @@ pub struct Contexts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation(u32);
 
+/// What a failure means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Of the backends that run now. It may not happen again; `first` if none has failed before.
+    Passing { first: bool },
+    /// As many in a row as there may be: the device is of no use any more.
+    Last,
+    /// Of backends that have been replaced meanwhile.
+    Earlier,
+    /// Of the host, for which nothing can stand in.
+    OfHost,
+}
+
+/// Batches in a row that a device may fail to answer before it is given up.
+pub const FAILURES: u32 = 3;
+
 /// What became of backends that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaced {
@@ -46,6 +62,10 @@ struct State {
     facts: Facts,
     /// A backend of an earlier one is dropped when it comes back.
     generation: Generation,
+    /// How many of the last batches failed.
+    failures: u32,
+    /// Whether any did.
+    failed_before: bool,
 }
 
 impl State {
@@ -56,7 +76,7 @@ impl State {
             preferred_batch: backend.preferred_batch(),
             device,
         };
-        Self { idle: vec![backend], facts, generation }
+        Self { idle: vec![backend], facts, generation, failures: 0, failed_before: false }
     }
 }
 
@@ -79,6 +99,28 @@ impl Contexts {
             }
             state = self.given_back.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// A backend of `generation` has answered a batch.
+    pub fn succeeded(&self, generation: Generation) {
+        let mut state = self.lock();
+        if state.generation == generation {
+            state.failures = 0;
+        }
+    }
+
+    /// A backend of `generation` has failed to.
+    pub fn failed(&self, generation: Generation) -> Failure {
+        let mut state = self.lock();
+        if state.generation != generation {
+            return Failure::Earlier;
+        }
+        if !state.facts.device {
+            return Failure::OfHost;
+        }
+        let first = !std::mem::replace(&mut state.failed_before, true);
+        state.failures += 1;
+        if state.failures >= FAILURES { Failure::Last } else { Failure::Passing { first } }
     }
 
     /// Puts the host's backend from `make` in the place of a device's backends of `generation`. Other threads wait until
@@ -224,6 +266,19 @@ mod tests {
         let host = contexts.take().generation();
         assert_eq!(contexts.replace(host, || Ok(busy("another"))), Ok(Replaced::Never));
         assert_eq!((contexts.facts().device, contexts.facts().describe.as_str()), (false, "host"));
+    }
+
+    #[test]
+    fn a_device_is_given_up_after_some_failures_in_a_row() {
+        let contexts = Contexts::new(busy("device"), true);
+        let device = contexts.take().generation();
+        let failed = || contexts.failed(device);
+        assert_eq!([failed(), failed()], [Failure::Passing { first: true }, Failure::Passing { first: false }]);
+        contexts.succeeded(device);
+        assert_eq!([failed(), failed(), failed()][1..], [Failure::Passing { first: false }, Failure::Last]);
+        contexts.replace(device, || Ok(busy("host"))).unwrap();
+        assert_eq!(failed(), Failure::Earlier);
+        assert_eq!(contexts.failed(contexts.take().generation()), Failure::OfHost);
     }
 
     #[test]

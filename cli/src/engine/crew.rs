@@ -139,36 +139,81 @@ fn do_playouts(shared: &Shared<'_, '_>, playouts: &mut Playouts, claimed: u64) -
 #[cfg(test)]
 mod tests {
     use super::super::Search;
-    use super::super::evaluator::tests::panicking;
+    use super::super::evaluator::tests::{Fault, Plan, on_failing_device};
     use super::super::memory::Memory;
+    use super::super::settings::BackendKind;
     use super::*;
     use crate::options::Typed;
     use oncilla_core::search::Params;
 
+    /// What a search came to.
+    struct End {
+        playouts: u64,
+        nodes: u64,
+        has_move: bool,
+        broken: bool,
+        notes: Vec<String>,
+    }
+
+    /// A search of `nodes` playouts on a device that fails as `plan` says.
+    fn search_on_failing_device(workers: Workers, nodes: u64, plan: Plan) -> End {
+        let (memory, _) = Memory::of_at_most(1 << 20, false).unwrap();
+        let settings = Settings { workers, ..Typed::default().meaning().unwrap().settings };
+        let evaluator = on_failing_device(BackendKind::OpenCl, true, plan);
+        let mut search = Search::new(memory.lend(), Params::default());
+        let shared = Shared::new(&mut search, &evaluator, Crew::queues(&settings, &evaluator));
+        let position = History::startpos();
+        std::thread::scope(|scope| {
+            let _stop = shared.stop_on_drop();
+            let mut crew = Crew::hire(scope, &shared, &settings, &Rules::default(), &position);
+            while !shared.is_halted() && shared.counts().playouts < nodes {
+                crew.advance(&shared, nodes - shared.counts().playouts).unwrap();
+            }
+        });
+        let (playouts, broken, notes) = (shared.counts().playouts, shared.is_broken(), shared.take_notes());
+        let search = shared.into_search();
+        let has_move = search.best_edge().is_some_and(|edge| edge.mv.is_some());
+        let end = End { playouts, nodes: search.nodes().into(), has_move, broken, notes };
+        search.clear();
+        assert_eq!(search.nodes(), 0);
+        end
+    }
+
+    const ALL_ROLES: Workers = Workers { all: 3, gather: 0, eval: 0, backprop: 0 };
+    const A_ROLE_EACH: Workers = Workers { all: 1, gather: 2, eval: 2, backprop: 2 };
+
     #[test]
     fn a_thread_that_panics_ends_the_search_and_no_other_thread_waits_for_it() {
-        let all = Workers { all: 3, ..Workers::default() };
-        let roles = Workers { gather: 2, eval: 2, backprop: 2, ..Workers::default() };
-        let (memory, _) = Memory::of_at_most(1 << 20, false).unwrap();
-        for workers in [all, roles] {
-            let settings = Settings { workers, ..Typed::default().meaning().unwrap().settings };
-            let evaluator = panicking(3);
-            let mut search = Search::new(memory.lend(), Params::default());
-            let shared = Shared::new(&mut search, &evaluator, Crew::queues(&settings, &evaluator));
-            let position = History::startpos();
-            std::thread::scope(|scope| {
-                let _stop = shared.stop_on_drop();
-                let mut crew = Crew::hire(scope, &shared, &settings, &Rules::default(), &position);
-                while !shared.is_halted() {
-                    crew.advance(&shared, 1000).unwrap();
-                }
-            });
-            assert!(shared.is_broken());
-            assert!(shared.take_notes().iter().all(|note| note == "internal error: as a test"));
-            let search = shared.into_search();
-            assert!(search.best_edge().is_some(), "what came back before stays");
-            search.clear();
-            assert_eq!(search.nodes(), 0);
+        for workers in [ALL_ROLES, A_ROLE_EACH] {
+            let panics = |call| (call >= 3).then_some(Fault::Panic);
+            let end = search_on_failing_device(workers, u64::MAX, Box::new(panics));
+            assert!(end.broken);
+            assert!(end.notes.iter().all(|note| note == "internal error: as a test"));
+            assert!(end.has_move, "what came back before stays");
+        }
+    }
+
+    #[test]
+    fn a_search_loses_nothing_to_a_device_that_fails() {
+        let one = Workers { all: 1, ..ALL_ROLES };
+        for call in 0..200 {
+            let workers = [one, ALL_ROLES, A_ROLE_EACH][call % 3];
+            // The device takes 3 positions in a call: the search goes on for a while after it.
+            let nodes = 3 * call as u64 + 40;
+            let plans: [(&str, Plan); 4] = [
+                ("fails once", Box::new(move |now| (now == call).then_some(Fault::Loud))),
+                ("answers nonsense once", Box::new(move |now| (now == call).then_some(Fault::Nonsense))),
+                ("is slow once", Box::new(move |now| (now == call).then_some(Fault::Slow))),
+                ("is lost", Box::new(move |now| (now >= call).then_some(Fault::Loud))),
+            ];
+            let (what, plan) = plans.into_iter().nth(call / 3 % 4).unwrap();
+            let end = search_on_failing_device(workers, nodes, plan);
+            let why = format!("{what} at call {call}, {workers:?}: {:?}", end.notes);
+            assert!(!end.broken && end.has_move, "{why}");
+            // Answered playouts are in the tree, all of them and no other.
+            assert!(end.playouts >= nodes && end.nodes == end.playouts, "{} of {}: {why}", end.nodes, end.playouts);
+            let silent = what == "is slow once";
+            assert!(end.notes.len() <= 2 && end.notes.is_empty() == silent, "{why}");
         }
     }
 }

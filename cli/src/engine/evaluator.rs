@@ -7,11 +7,12 @@ use super::backends::{self, Running};
 use super::batch::Needs;
 pub use super::batch::{Batch, Pushed};
 use super::cache::{Cache, CacheCounts};
-use super::contexts::{Generation, Replaced};
+use super::contexts::{Failure, Generation, Replaced};
 use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
 use oncilla_chess::planes::InputFormat;
 use oncilla_opencl::graph::Role;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, PoisonError};
 
 /// An evaluator without a network answers at once; a few playouts together keep the memory busy instead.
 const BATCH_WITHOUT_NETWORK: usize = 16;
@@ -146,11 +147,11 @@ impl Evaluator {
         Batch::new(needs, self.cache.clone())
     }
 
-    /// Evaluates the batch. Where the user left the choice of the backend to us, a device that fails is replaced by the
-    /// host; the line that says so comes back.
+    /// Evaluates the batch. Where a device fails to, the host does, and in the end takes over; a line that says so comes back
+    /// once each.
     ///
     /// # Errors
-    /// The backend's line, if nothing takes its place. The answers are then worth nothing.
+    /// The host's line, if that fails too. The answers are then worth nothing.
     pub fn run(&self, batch: &mut Batch) -> Result<Option<String>, String> {
         let note = match &self.source {
             Source::Network(network) => self.run_network(network, batch)?,
@@ -175,19 +176,47 @@ impl Evaluator {
             // The next thread's batch runs while this one's answers are read.
             drop(context);
             match result.and_then(|()| batch.read(&part)) {
-                Ok(()) => done = part.end,
-                Err(fault) => note = self.replace(network, generation, fault)?.or(note),
+                Ok(()) => {
+                    network.contexts.succeeded(generation);
+                    done = part.end;
+                }
+                Err(fault) => match network.contexts.failed(generation) {
+                    Failure::Passing { first } => {
+                        self.stand_in(network, batch, &part)?;
+                        done = part.end;
+                        note = first.then(|| format!("{fault}; the host evaluates the batch")).or(note);
+                    }
+                    Failure::Last => note = self.replace(network, generation, fault)?.or(note),
+                    Failure::Earlier => {}
+                    Failure::OfHost => return Err(fault),
+                },
             }
         }
         Ok(note)
     }
 
-    /// Lets the host take over from a device that failed, where that is allowed. The part is then to be run again.
-    fn replace(&self, network: &Running, failed: Generation, fault: String) -> Result<Option<String>, String> {
-        if self.settings.backend != BackendKind::Auto {
-            return Err(fault);
+    /// Evaluates rows of a batch on the host.
+    fn stand_in(&self, network: &Running, batch: &mut Batch, rows: &Range<usize>) -> Result<(), String> {
+        let mut stand_in = network.stand_in.lock().unwrap_or_else(PoisonError::into_inner);
+        let host = match &mut *stand_in {
+            Some(host) => host,
+            none => none.insert(backends::open_host(&network.graph, &self.settings)?),
+        };
+        let mut done = rows.start;
+        while done < rows.end {
+            let part = done..rows.end.min(done + host.max_batch());
+            batch.run_on(&mut **host, &part)?;
+            batch.read(&part)?;
+            done = part.end;
         }
-        match network.contexts.replace(failed, || backends::open_host(&network.graph, &self.settings))? {
+        Ok(())
+    }
+
+    /// Lets the host take over from a device that failed. What it failed to evaluate is then to be run again.
+    fn replace(&self, network: &Running, failed: Generation, fault: String) -> Result<Option<String>, String> {
+        let mut stand_in = network.stand_in.lock().unwrap_or_else(PoisonError::into_inner);
+        let host = || stand_in.take().map_or_else(|| backends::open_host(&network.graph, &self.settings), Ok);
+        match network.contexts.replace(failed, host)? {
             Replaced::Now => Ok(Some(format!("{fault}; the host takes over"))),
             Replaced::Earlier => Ok(None),
             Replaced::Never => Err(fault),

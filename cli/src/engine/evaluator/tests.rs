@@ -11,7 +11,9 @@ use oncilla_core::tree::TreeMemory;
 use oncilla_opencl::backend::BackendError;
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::graph::Graph;
+use std::sync::Mutex;
 use std::thread;
+use std::time::Duration;
 
 fn settings(backend: BackendKind) -> EvaluatorSettings {
     EvaluatorSettings {
@@ -107,17 +109,26 @@ fn random_policies_are_spread() {
     assert!(logits.len() > 800 && (mean - 1.5).abs() < 0.1 && (deviation - 0.866).abs() < 0.05);
 }
 
-/// A device that takes 3 positions at once and fails after some batches, loudly or by nonsense.
+/// A device that takes 3 positions at once, and fails as its plan says.
 struct Failing {
     host: Box<dyn Backend>,
-    batches: usize,
-    how: Fault,
+    /// The answers of the first call, which are those of all others too, where it has to be quick.
+    canned: Option<Outputs>,
+    calls: usize,
+    plan: Plan,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
+/// What happens in a call, by its number.
+pub type Plan = Box<dyn Fn(usize) -> Option<Fault> + Send>;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fault {
+    /// The device says that it failed.
     Loud,
+    /// It does not, but its answers are no numbers.
     Nonsense,
+    /// The right answers come late.
+    Slow,
     Panic,
 }
 
@@ -140,33 +151,51 @@ impl Backend for Failing {
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
         assert!(input.len() <= self.max_batch() * INPUT_LEN);
-        self.host.evaluate(input, outputs)?;
-        if self.batches > 0 {
-            self.batches -= 1;
-            return Ok(());
+        match &self.canned {
+            Some(canned) if self.calls > 0 => outputs.clone_from(canned),
+            Some(_) => {
+                self.host.evaluate(&input[..INPUT_LEN].repeat(self.max_batch()), outputs)?;
+                self.canned = Some(outputs.clone());
+            }
+            None => self.host.evaluate(input, outputs)?,
         }
-        outputs.policy.fill(f32::NAN);
-        match self.how {
-            Fault::Loud => Err(BackendError("out of order".to_string())),
-            Fault::Nonsense => Ok(()),
-            Fault::Panic => panic!("as a test"),
+        let fault = (self.plan)(self.calls);
+        self.calls += 1;
+        match fault {
+            None => Ok(()),
+            Some(Fault::Loud) => {
+                outputs.policy.fill(7.0);
+                Err(BackendError("out of order".to_string()))
+            }
+            Some(Fault::Nonsense) => {
+                outputs.policy.fill(f32::NAN);
+                Ok(())
+            }
+            Some(Fault::Slow) => {
+                thread::sleep(Duration::from_millis(20));
+                Ok(())
+            }
+            Some(Fault::Panic) => panic!("as a test"),
         }
     }
 }
 
-fn on_failing_device(backend: BackendKind, batches: usize, how: Fault) -> Evaluator {
+/// An evaluator with the embedded network on a device that fails as `plan` says. A `quick` one gives the same answer to all
+/// positions.
+pub fn on_failing_device(backend: BackendKind, quick: bool, plan: Plan) -> Evaluator {
     let network = backends::read_network(&Weights::Embedded, &Default::default()).unwrap();
     let graph = Arc::new(network.graph);
     let host = backends::open_host(&graph, &settings(backend)).unwrap();
-    let contexts = Contexts::new(Box::new(Failing { host, batches, how }), true);
+    let contexts =
+        Contexts::new(Box::new(Failing { host, canned: quick.then(Outputs::default), calls: 0, plan }), true);
     let input_format = InputFormat::from_number(network.input_format.number().into()).unwrap();
-    let source = Source::Network(Running { graph, contexts, input_format });
+    let source = Source::Network(Running { graph, contexts, stand_in: Mutex::new(None), input_format });
     Evaluator { source, settings: settings(backend), cache: None, cache_size: CacheSize::default() }
 }
 
-/// An evaluator with a fault of the program itself, after some batches.
-pub fn panicking(batches: usize) -> Evaluator {
-    on_failing_device(BackendKind::OpenCl, batches, Fault::Panic)
+/// What `fault` is called where a person reads of it.
+fn named(fault: Fault) -> &'static str {
+    if fault == Fault::Loud { "out of order" } else { "an output of the network is no finite number" }
 }
 
 #[test]
@@ -174,8 +203,9 @@ fn the_host_takes_over_once_from_a_device_that_fails() {
     let positions = game(8);
     let host = evaluator(BackendKind::Host);
     let expected = evaluate(&host, &mut host.batch(), &positions);
-    for (batches, how) in [0, 4].into_iter().flat_map(|batches| [(batches, Fault::Loud), (batches, Fault::Nonsense)]) {
-        let evaluator = on_failing_device(BackendKind::Auto, batches, how);
+    let from = [0, 4].into_iter().flat_map(|calls| [(calls, Fault::Loud), (calls, Fault::Nonsense)]);
+    for ((calls, fault), backend) in from.zip([BackendKind::Auto, BackendKind::OpenCl].into_iter().cycle()) {
+        let evaluator = on_failing_device(backend, false, Box::new(move |call| (call >= calls).then_some(fault)));
         let run = || {
             let mut batch = evaluator.batch();
             positions.iter().for_each(|position| push(&mut batch, position));
@@ -187,20 +217,35 @@ fn the_host_takes_over_once_from_a_device_that_fails() {
             let threads = [scope.spawn(run), scope.spawn(run), scope.spawn(run)];
             threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
         });
-        let fault = if how == Fault::Loud { "out of order" } else { "an output of the network is no finite number" };
-        assert_eq!(notes, [format!("{fault}; the host takes over")]);
+        let said = |what: &str| notes.iter().filter(|note| **note == format!("{}; {what}", named(fault))).count();
+        let (once, for_good) = (said("the host evaluates the batch"), said("the host takes over"));
+        // A thread that saw both says the second.
+        assert!(once <= 1 && for_good == 1 && once + for_good == notes.len(), "{notes:?}");
         assert!(evaluator.describe().starts_with("host"));
     }
 }
 
 #[test]
-fn a_device_that_was_asked_for_is_not_replaced() {
-    let evaluator = on_failing_device(BackendKind::OpenCl, 0, Fault::Loud);
-    let mut batch = evaluator.batch();
-    push(&mut batch, &game(1)[0]);
-    assert_eq!(evaluator.run(&mut batch), Err("out of order".to_string()));
-    batch.clear();
-    assert_eq!(evaluator.run(&mut batch), Ok(None), "an empty batch needs no device");
+fn the_host_stands_in_for_a_device_that_fails_now_and_then() {
+    let positions = game(30);
+    let host = evaluator(BackendKind::Host);
+    let expected = evaluate(&host, &mut host.batch(), &positions);
+    for fault in [Fault::Loud, Fault::Nonsense] {
+        let plan = move |call: usize| (call % 3 != 0).then_some(fault);
+        let evaluator = on_failing_device(BackendKind::OpenCl, false, Box::new(plan));
+        let mut batch = evaluator.batch();
+        let mut notes = Vec::new();
+        for _ in 0..3 {
+            batch.clear();
+            positions.iter().for_each(|position| push(&mut batch, position));
+            notes.extend(evaluator.run(&mut batch).unwrap());
+            assert_eq!(answers(&mut batch), expected);
+        }
+        assert_eq!(notes, [format!("{}; the host evaluates the batch", named(fault))]);
+        assert_eq!(evaluator.describe(), "a failing device");
+        batch.clear();
+        assert_eq!(evaluator.run(&mut batch), Ok(None), "an empty batch needs no device");
+    }
 }
 
 const SMALL_CACHE: CacheSize = CacheSize { entries: 20, mb: 1 };
