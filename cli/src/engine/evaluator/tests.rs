@@ -231,7 +231,7 @@ fn the_host_stands_in_for_a_device_that_fails_now_and_then() {
     let host = evaluator(BackendKind::Host);
     let expected = evaluate(&host, &mut host.batch(), &positions);
     for fault in [Fault::Loud, Fault::Nonsense] {
-        let plan = move |call: usize| (call % 3 != 0).then_some(fault);
+        let plan = move |call: usize| (!call.is_multiple_of(3)).then_some(fault);
         let evaluator = on_failing_device(BackendKind::OpenCl, false, Box::new(plan));
         let mut batch = evaluator.batch();
         let mut notes = Vec::new();
