@@ -65,12 +65,11 @@ impl<R: Repository> Search<R> {
     }
 
     /// Asks for the edges of the node that a playout comes to in half a round, and which was asked for half a round ago.
-    /// Near the root they are at hand anyway.
+    /// The root's are at hand.
     #[inline]
     fn look_ahead<const PLIES: usize>(&self, event: &Event<PLIES>) {
-        const AT_HAND: usize = 2;
         if event.stage == Stage::Descending
-            && event.path.len() >= AT_HAND
+            && !event.path.is_empty()
             && let Some(node) = event.leaf
         {
             self.repository.touch_edges(node);
