@@ -134,13 +134,13 @@ fn pause(host: &Host, random: &mut Random, kind: &Kind, asked: &Asked) {
     match random.below(10) {
         0..2 => {}
         2..3 => std::thread::sleep(Duration::from_micros(random.below(300))),
-        3..5 => std::thread::sleep(Duration::from_micros(random.below(4000))),
+        3..5 => std::thread::sleep(Duration::from_micros(random.below(1500))),
         _ if *kind == Kind::IsReady => {
             host.transcript.wait_for("readyok", asked.ready, PATIENCE);
         }
         // A search that nobody ends does not answer: not for long.
         _ => {
-            host.transcript.wait_for("bestmove", asked.best_moves, Duration::from_millis(15));
+            host.transcript.wait_for("bestmove", asked.best_moves, Duration::from_millis(4));
         }
     }
 }
