@@ -18,9 +18,9 @@ use transcript::Counts;
 /// Sessions of a usual test run.
 const ORDERS: u64 = 1_500;
 /// One of so many is held with the real binary.
-const BINARY_EVERY: u64 = 50;
+const BINARY_EVERY: u64 = 20;
 /// Sessions at a time: they wait most of theirs.
-const ABREAST: usize = 8;
+const ABREAST: usize = 4;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     let text = std::env::var(variable).ok();

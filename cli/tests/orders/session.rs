@@ -1,7 +1,7 @@
 //! Holds a session, with the loop in this process or with the real binary.
 
 use crate::random::Random;
-use crate::script::{Command, Kind, Script};
+use crate::script::{Command, Kind, Script, Waits};
 use crate::transcript::Transcript;
 use oncilla::options::args::Args;
 use oncilla::uci::console::Console;
@@ -80,10 +80,12 @@ impl Host {
 /// It does not end, or ends badly.
 pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
     let mut script = Script::new();
-    let mut asked = Asked::default();
+    let mut asked = Asked { best_moves: 0, ready: 0, waits_for: Waits::Nobody };
     // From here on the loop runs: what comes now meets a search in the state that chance wants.
     send(&mut host, Command { line: "isready".to_string(), kind: Kind::IsReady }, &mut asked);
-    host.transcript.wait_for("readyok", 1, PATIENCE);
+    if !host.transcript.wait_for("readyok", 1, PATIENCE) {
+        return Err("the session does not begin".to_string());
+    }
     for _ in 0..2 + random.below(LONGEST) {
         let command = script.next(random);
         let kind = command.kind.clone();
@@ -91,7 +93,7 @@ pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
         if kind == Kind::Quit {
             break;
         }
-        pause(&host, random, &kind, &asked);
+        pause(&host, random, &kind, &asked)?;
     }
     if random.percent(50) {
         send(&mut host, Command { line: "quit".to_string(), kind: Kind::Quit }, &mut asked);
@@ -111,15 +113,21 @@ pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
 }
 
 /// Answers that must come sooner or later.
-#[derive(Default)]
 struct Asked {
     best_moves: usize,
     ready: usize,
+    /// What the last search still waits for.
+    waits_for: Waits,
 }
 
 fn send(host: &mut Host, command: Command, asked: &mut Asked) {
     match command.kind {
-        Kind::Go { .. } => asked.best_moves += 1,
+        Kind::Go { waits_for, .. } => {
+            asked.best_moves += 1;
+            asked.waits_for = waits_for;
+        }
+        Kind::Stop | Kind::Ends => asked.waits_for = Waits::Nobody,
+        Kind::PonderHit if asked.waits_for == Waits::PonderHit => asked.waits_for = Waits::Nobody,
         Kind::IsReady => asked.ready += 1,
         _ => {}
     }
@@ -129,20 +137,29 @@ fn send(host: &mut Host, command: Command, asked: &mut Asked) {
     let _ = host.input.write_all(line.as_bytes()).and_then(|()| host.input.flush());
 }
 
-/// Nothing, a moment, or until something is answered, so that commands come in every state of a search.
-fn pause(host: &Host, random: &mut Random, kind: &Kind, asked: &Asked) {
-    match random.below(10) {
-        0..2 => {}
-        2..3 => std::thread::sleep(Duration::from_micros(random.below(300))),
-        3..5 => std::thread::sleep(Duration::from_micros(random.below(1500))),
-        _ if *kind == Kind::IsReady => {
-            host.transcript.wait_for("readyok", asked.ready, PATIENCE);
-        }
-        // A search that nobody ends does not answer: not for long.
-        _ => {
-            host.transcript.wait_for("bestmove", asked.best_moves, Duration::from_millis(4));
-        }
+/// Nothing, a moment, or until what is due is answered, so that commands come in every state of a search, however busy the
+/// machine is.
+///
+/// # Errors
+/// It is not answered.
+fn pause(host: &Host, random: &mut Random, kind: &Kind, asked: &Asked) -> Result<(), String> {
+    let (word, count) = match random.below(10) {
+        0..2 => return Ok(()),
+        2..3 => return Ok(sleep(random.below(300))),
+        3..5 => return Ok(sleep(random.below(4000))),
+        _ if *kind == Kind::IsReady => ("readyok", asked.ready),
+        _ if asked.waits_for == Waits::Nobody => ("bestmove", asked.best_moves),
+        // A search that nobody ends.
+        _ => return Ok(sleep(random.below(1000))),
+    };
+    if host.transcript.wait_for(word, count, PATIENCE) {
+        return Ok(());
     }
+    Err(format!("no {word} in {PATIENCE:?}\n{}", host.transcript))
+}
+
+fn sleep(micros: u64) {
+    std::thread::sleep(Duration::from_micros(micros));
 }
 
 fn ends(thread: &JoinHandle<bool>) -> bool {

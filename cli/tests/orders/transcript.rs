@@ -87,18 +87,19 @@ impl Transcript {
         lines.iter().filter(|line| matches!(line, Line::Heard(text) if text.split(' ').next() == Some(word))).count()
     }
 
-    /// Waits until so many lines begin with the word, but not for ever.
-    pub fn wait_for(&self, word: &str, count: usize, patience: Duration) {
+    /// Waits until so many lines begin with the word, but not for ever. Whether they do.
+    pub fn wait_for(&self, word: &str, count: usize, patience: Duration) -> bool {
         let (lines, changed) = &*self.lines;
         let deadline = Instant::now() + patience;
         let mut lines = lines.lock().expect("nobody panics with it");
         while Self::heard(&lines, word) < count {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return;
+                return false;
             }
             lines = changed.wait_timeout(lines, left).expect("nobody panics with it").0;
         }
+        true
     }
 
     /// Whether every answer is there, right and not too early. The session must be over.
