@@ -36,6 +36,18 @@ fn exit_codes_and_where_the_words_go() {
     }
 }
 
+/// A pipe that nobody reads is no failure (see `a_broken_pipe_is_quiet`), a full disk is one.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    for args in [&["--help"][..], &["bench", "--backend=random", "--nodes=1"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+        let output = driver::binary().args(args).stdout(full).output().expect("the binary starts");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).starts_with("oncilla: standard output: "), "{args:?}: {}", stderr(&output));
+    }
+}
+
 #[test]
 fn help_names_every_command_and_flag() {
     let text = stdout(&run(&["--show-hidden", "--help"], ""));
@@ -80,7 +92,7 @@ fn bench_in_json_and_for_openbench() {
     for key in ["seconds", "nps", "bytes_per_node"] {
         assert!(summary[key].as_f64().unwrap() > 0.0, "{key}");
     }
-    let text = stdout(&run(&args, ""));
+    let text = stdout(&run(&[&args[..], &["--threads=2"]].concat(), ""));
     assert!(text.contains(&format!("signature {}", summary["signature"].as_str().unwrap())), "{text}");
     let last: Vec<&str> = text.lines().last().unwrap().split(' ').collect();
     let &[nodes, "nodes", nps, "nps"] = &last[..] else { panic!("{last:?}") };

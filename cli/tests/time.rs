@@ -84,9 +84,16 @@ fn smooth_moves_left() {
     for (ply, expected) in [
         (0.0, [45.2000, 51.5000, 50.0000]),
         (1.0, [44.7000, 51.0000, 49.5000]),
+        (2.0, [44.2000, 50.5000, 49.0000]),
+        (10.0, [40.2000, 46.5000, 45.0000]),
+        (20.0, [35.2020, 41.5002, 40.0000]),
         (40.0, [25.3203, 31.5196, 30.0001]),
+        (60.0, [16.4524, 21.8286, 20.0181]),
         (80.0, [10.6704, 13.7048, 10.5395]),
+        (100.0, [8.5486, 9.1168, 4.7936]),
         (120.0, [8.4609, 7.7614, 3.8575]),
+        (160.0, [10.1744, 8.6134, 4.7696]),
+        (200.0, [12.4847, 10.4846, 5.9474]),
         (300.0, [18.6106, 15.6201, 8.9195]),
     ] {
         let columns = [(45.2, 5.93), (51.5, 7.0), (50.0, 12.0)];
@@ -117,6 +124,40 @@ impl Game {
 impl Drop for Game {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// The vectors of the exponential decay, by what a move teaches. At ply 0 a clock of 51,500 ms is 1,000 ms for an average move.
+#[test]
+fn smooth_exponential_decay() {
+    let after = |manager: &str, used: f64, nodes: f64| {
+        let game = Game::new("decay", &format!(r#"{{"base":51500,"used":{used},"nodes":{nodes}}}"#));
+        game.replay(manager, 0).remove(0)
+    };
+    for (seconds, expected) in [(1.0, 21294.4944), (5.0, 25000.0), (10.0, 27500.0)] {
+        assert_near(&after("smooth", 1000.0 * seconds, 30000.0 * seconds)["learnt"], "nps", expected);
+    }
+    // With these a budget is two and a half average moves: 1 / (1 − reuse) / timeuse.
+    let manager = "smooth(init-tree-reuse=0.428571428571,max-tree-reuse=0.9)";
+    for (moves, timeuse) in [(1.0, 0.679910), (3.0, 0.793874)] {
+        let row = after(manager, 1000.0 * moves, 20000.0 * moves);
+        assert_near(&row, "budget_seed_ms", 2500.0);
+        assert_near(&row["learnt"], "timeuse", timeuse);
+    }
+    // It never falls below min-timeuse: 30 moves' time that used nothing would make it 0.0875.
+    let manager = "smooth(min-timeuse=0.3,timeuse-update-rate=0.001)";
+    assert_near(&after(manager, 100.0, 1.0)["learnt"], "timeuse", 0.3);
+    // Then part of the tree that is found again after so many average moves.
+    for (moves, reuse, expected) in
+        [(1.0, 0.2, 0.452269), (2.0, 0.2, 0.412132), (4.0, 0.2, 0.35), (0.05, 0.2, 0.497412), (1.0, 0.9, 0.563641)]
+    {
+        let used = 1000.0 * moves;
+        let lines = format!(
+            r#"{{"base":51500,"used":{used},"nodes":100000}}
+               {{"base":51500,"used":1,"nodes":1,"reused":{}}}"#,
+            100_000.0 * reuse
+        );
+        assert_near(&Game::new("reuse", &lines).replay("smooth", 0)[1], "tree_reuse", expected);
     }
 }
 

@@ -191,6 +191,27 @@ fn pondering_waits_for_the_hit() {
     assert_eq!(engine.overhear(), Vec::<String>::new());
 }
 
+/// What was pondered is there after the hit, and in the next move's tree.
+#[test]
+fn pondering_is_not_lost() {
+    let mut engine = Engine::with(&["--backend=random", "--ponder", "--smart-pruning-factor=0"]);
+    let nodes =
+        |line: &String| -> u64 { line.split(" nodes ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap() };
+    engine.say("position startpos moves e2e4 e7e5");
+    let said = engine.ask("go ponder nodes 5000", "info depth 2 ");
+    assert_eq!(best_moves(&said), 0);
+    let said = engine.ask("ponderhit", "bestmove");
+    let (played, infos) = said.split_last().unwrap();
+    let infos: Vec<u64> = infos.iter().map(nodes).collect();
+    assert!(infos.is_sorted() && *infos.last().unwrap() >= 5000, "one search, not two: {infos:?}");
+    let &["bestmove", best, "ponder", ponder] = &played.split(' ').collect::<Vec<_>>()[..] else { panic!("{played}") };
+    engine.say(&format!("position startpos moves e2e4 e7e5 {best} {ponder}"));
+    engine.say("go ponder nodes 6000");
+    let first = engine.until("info depth").pop().unwrap();
+    assert!(nodes(&first) > 1, "the tree of the last move: {first}");
+    engine.ask("stop", "bestmove");
+}
+
 #[test]
 fn a_limit_that_is_reached_in_infinite_does_not_end_it() {
     let mut engine = Engine::start();
@@ -282,6 +303,12 @@ fn castling_is_written_as_the_gui_reads_it() {
     assert_eq!(engine.best_move("go nodes 5 searchmoves e1g1"), "e1h1");
     engine.say(&format!("{position} moves e1h1"));
     assert!(engine.ask("d", "info string fen")[0].contains("R4RK1 b"));
+    // Where the king or the rook does not stand at home, the king's two steps would be another move, or none.
+    engine.say("setoption name UCI_Chess960 value false");
+    engine.say("position fen 5k2/8/8/8/8/8/8/R4KR1 w GA - 0 1");
+    assert_eq!(engine.best_move("go nodes 5 searchmoves f1a1"), "f1a1");
+    engine.say("position fen 4k3/8/8/8/8/8/8/1R2K1R1 w GB - 0 1 moves e1g1");
+    assert!(engine.ask("d", "info string fen")[0].contains("1R3RK1 b"));
 }
 
 #[test]
@@ -302,6 +329,18 @@ fn several_lines_come_in_order() {
     let best = lines.last().unwrap().split(' ').nth(1).unwrap();
     assert_eq!(first_moves[0], best);
     assert!(first_moves[1] != best && first_moves[2] != best && first_moves[1] != first_moves[2]);
+}
+
+#[test]
+fn live_statistics_come_with_every_info() {
+    for live in [false, true] {
+        let flag = if live { "--log-live-stats" } else { "--no-log-live-stats" };
+        let mut engine = Engine::with(&["--backend=random", "-v", flag, "--smart-pruning-factor=0"]);
+        let lines = engine.ask("go nodes 300", "bestmove");
+        let count = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+        let expected = if live { count("info depth ") + 1 } else { 1 };
+        assert_eq!(count("info string node "), expected, "{lines:#?}");
+    }
 }
 
 #[test]
@@ -441,6 +480,9 @@ fn the_log_file_has_both_sides() {
     let text = std::fs::read_to_string(&file);
     let _ = std::fs::remove_file(&file);
     assert_eq!(text.unwrap(), "> isready\n< readyok\n");
+    // Lc0's name for standard error.
+    let output = run(&["--backend=random", "--logfile=<stderr>"], "isready\n");
+    assert_eq!((stdout(&output), stderr(&output)), ("readyok\n".to_string(), "> isready\n< readyok\n".to_string()));
 }
 
 #[test]

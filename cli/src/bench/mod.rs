@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use oncilla_chess::{History, notation, pack};
 use serde::Serialize;
 
-use crate::engine::{Done, Engine, Go, Info, Observer, Settings};
+use crate::engine::{Done, Engine, Go, Info, Observer, Settings, Workers};
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 use crate::uci::statistics;
@@ -33,22 +33,25 @@ pub struct Summary {
     pub seconds: f64,
     /// The one by the other.
     pub nps: u64,
-    /// A hash of the visits of every root move of every position.
-    pub signature: String,
+    /// A hash of the visits of every root move of every position, searched by one thread. With several threads the fixed
+    /// set is searched once more for it; `None` for another position, whose visits depend on who was faster.
+    pub signature: Option<String>,
     /// Bytes of the trees by nodes of the trees; `None` if no node was made.
     pub bytes_per_node: Option<f64>,
     /// Most memory that the process has had at once; `None` where the system does not say.
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// Searches each position for `nodes` nodes, from an empty tree, without smart pruning: what comes out depends on the
-/// network and the parameters alone. `say` hears a line after each position.
+/// Searches each position for `nodes` nodes, from an empty tree, without smart pruning: nodes and signature depend on the
+/// network and the parameters alone, neither on the speed nor on the number of threads. `say` hears a line after each
+/// position.
 ///
 /// # Errors
 /// One line: a FEN that is wrong, no network, a backend that fails.
 pub fn run(settings: Settings, fens: &[&str], nodes: u64, mut say: impl FnMut(String)) -> Result<Summary, String> {
     let minibatch = if settings.minibatch == 0 { MINIBATCH } else { settings.minibatch };
-    let mut engine = Engine::new(Settings { minibatch, smart_pruning_factor: 0.0, ..settings });
+    let settings = Settings { minibatch, smart_pruning_factor: 0.0, ..settings };
+    let mut engine = Engine::new(settings.clone());
     let progress = Progress::on_stderr();
     progress.show("loading the network");
     engine.prepare()?;
@@ -69,7 +72,27 @@ pub fn run(settings: Settings, fens: &[&str], nodes: u64, mut say: impl FnMut(St
             statistics::lines(&done.statistics).into_iter().for_each(&mut say);
         }
     }
-    Ok(totals.summary())
+    let mut summary = totals.summary();
+    if !settings.workers.is_one() {
+        summary.signature = None;
+        if fens == POSITIONS {
+            engine.configure(Settings { workers: Workers { all: 1, ..Workers::default() }, ..settings });
+            summary.signature = Some(signature(&mut engine, fens, nodes, &progress)?);
+        }
+    }
+    Ok(summary)
+}
+
+/// What the engine's searches hash to.
+fn signature(engine: &mut Engine, fens: &[&str], nodes: u64, progress: &Progress) -> Result<String, String> {
+    let mut totals = Totals::default();
+    for (index, fen) in fens.iter().enumerate() {
+        progress.show(&format!("signature: {}/{}", index + 1, fens.len()));
+        let (info, done, seconds) = search(engine, position(fen)?, nodes, |_| {})?;
+        totals.add(&info, &done, seconds);
+    }
+    progress.clear();
+    Ok(totals.signature.text())
 }
 
 /// A FEN, or `startpos`.
@@ -181,7 +204,7 @@ impl Totals {
             nodes: self.nodes,
             seconds: self.seconds,
             nps: per_second(self.nodes, self.seconds),
-            signature: format!("{:016x}", self.signature.0),
+            signature: Some(self.signature.text()),
             bytes_per_node,
             peak_rss_bytes: peak_rss_bytes(),
         }
@@ -206,6 +229,10 @@ impl Fnv {
         for byte in number.to_le_bytes() {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
+    }
+
+    fn text(&self) -> String {
+        format!("{:016x}", self.0)
     }
 }
 
@@ -233,7 +260,9 @@ pub fn print(console: &Console, settings: Settings, fen: Option<&str>, nodes: u6
         console.say(&text);
         return Ok(());
     }
-    console.say(&format!("signature {}", summary.signature));
+    if let Some(signature) = &summary.signature {
+        console.say(&format!("signature {signature}"));
+    }
     if let Some(bytes) = summary.bytes_per_node {
         console.say(&format!("{bytes:.1} bytes per node"));
     }
@@ -259,7 +288,7 @@ mod tests {
     }
 
     fn signature(settings: Settings, nodes: u64) -> String {
-        run(settings, &POSITIONS, nodes, |_| {}).unwrap().signature
+        run(settings, &POSITIONS, nodes, |_| {}).unwrap().signature.unwrap()
     }
 
     #[test]
@@ -272,11 +301,21 @@ mod tests {
         let usual = signature_of(&|_| {});
         assert_eq!(signature_of(&|_| {}), usual);
         assert_eq!(signature_of(&|settings| settings.evaluator.threads = 2), usual);
+        assert_eq!(signature_of(&|settings| settings.workers.all = 1), usual);
+        assert_eq!(signature_of(&|settings| settings.workers.all = 3), usual);
+        assert_eq!(signature_of(&|settings| settings.workers.gather = 1), usual);
         assert_eq!(signature_of(&|settings| settings.smart_pruning_factor = 2.0), usual);
         assert_eq!(signature_of(&|settings| settings.hash_mb = 64), usual);
         assert_ne!(signature_of(&|settings| settings.params.cpuct.init = 1.5), usual);
         assert_ne!(signature_of(&|settings| settings.minibatch = 1), usual);
         assert_ne!(signature(settings(), 210), usual);
+    }
+
+    #[test]
+    fn several_threads_have_no_signature_of_their_own() {
+        let mut settings = settings();
+        settings.workers.all = 2;
+        assert_eq!(run(settings, &["startpos"], 100, |_| {}).unwrap().signature, None);
     }
 
     #[test]

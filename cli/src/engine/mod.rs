@@ -31,7 +31,7 @@ pub use cache::CacheCounts;
 pub use evaluator::{Batch, Evaluator, Pushed};
 pub use limits::{Clock, Go};
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
-pub use settings::{BackendKind, CacheSize, EvaluatorSettings, KldGainSettings, Settings, Syzygy, Weights};
+pub use settings::{BackendKind, CacheSize, EvaluatorSettings, KldGainSettings, Settings, Syzygy, Weights, Workers};
 
 use control::Control;
 use oncilla_chess::History;

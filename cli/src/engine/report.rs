@@ -46,6 +46,8 @@ pub struct Info {
     pub has_wdl: bool,
     /// The best lines, best first.
     pub lines: Vec<Line>,
+    /// As [`Done::stats`], with `LogLiveStats`; empty without.
+    pub stats: Vec<MoveStats>,
 }
 
 /// A line of play and what it is worth.

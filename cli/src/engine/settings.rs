@@ -61,6 +61,13 @@ pub struct Workers {
     pub backprop: usize,
 }
 
+impl Workers {
+    /// Whether one thread searches: then the same answers give the same tree.
+    pub fn is_one(&self) -> bool {
+        self.all <= 1 && self.gather + self.eval + self.backprop == 0
+    }
+}
+
 /// How much the evaluation cache keeps. Both bounds count; with one of them 0 there is no cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheSize {
@@ -123,6 +130,8 @@ pub struct Settings {
     pub ram_limit_mb: usize,
     /// `MultiPV`.
     pub multi_pv: usize,
+    /// `LogLiveStats`: the statistics of the root's moves come with every info.
+    pub live_stats: bool,
     /// `NodesAsPlayouts`: `go nodes` does not count the nodes of earlier moves.
     pub nodes_as_playouts: bool,
     /// `SmartPruningFactor`; 0: off.

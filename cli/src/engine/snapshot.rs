@@ -30,6 +30,7 @@ pub struct Snapshot {
     since: Instant,
     first_batch: Option<Instant>,
     multi_pv: usize,
+    live_stats: bool,
     mover: Color,
     /// `WDLEvalObjectivity`.
     objectivity: f64,
@@ -60,6 +61,7 @@ impl Snapshot {
             since,
             first_batch: None,
             multi_pv: settings.multi_pv.max(1),
+            live_stats: settings.live_stats,
             mover: position.side_to_move(),
             objectivity: settings.contempt.objectivity,
             ply: position.ply(),
@@ -115,6 +117,7 @@ impl Snapshot {
             has_moves_left: self.has_moves_left,
             has_wdl: self.has_wdl,
             lines: ranked.iter().take(self.multi_pv).filter_map(|edge| self.line(search, edge)).collect(),
+            stats: if self.live_stats { self.stats(search) } else { Vec::new() },
         }
     }
 

@@ -130,6 +130,7 @@ impl Draft {
             hash_mb: 0,
             ram_limit_mb: 0,
             multi_pv: 1,
+            live_stats: false,
             nodes_as_playouts: false,
             smart_pruning_factor: 0.0,
             smart_pruning_batches: 0,

@@ -201,6 +201,17 @@ mod tests {
     }
 
     #[test]
+    fn the_readme_names_what_does_nothing() {
+        let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+        let (_, table) = readme.split_once("| option of Lc0 |").expect("the table");
+        let rows = table.lines().skip(2).take_while(|line| line.starts_with("| `"));
+        let options = rows.flat_map(|row| row.split('|').nth(1).unwrap_or_default().split(','));
+        let named: HashSet<&str> = options.map(|option| option.trim_matches([' ', '`'])).collect();
+        let idle = |opt: &&Opt| !opt.name.is_empty() && opt.kind.without_effect().is_some();
+        assert_eq!(table::all().filter(idle).map(|opt| opt.name).collect::<HashSet<_>>(), named);
+    }
+
+    #[test]
     fn options_md_shows_this_table() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../OPTIONS.md");
         let text = std::fs::read_to_string(&path).unwrap();

@@ -157,7 +157,7 @@ const PROGRAM: &[Opt] = &[
         "LogFile",
         "logfile",
         "",
-        "Copy the UCI traffic to the end of this file.",
+        "Copy the UCI traffic to the end of this file, or to standard error if it is <stderr>.",
         Sets(|d, file| {
             d.meaning.log_file = (!file.is_empty()).then(|| file.into());
             Ok(())
@@ -491,8 +491,8 @@ const SEARCH: &[Opt] = &[
         "LogLiveStats",
         "log-live-stats",
         false,
-        "Write these statistics with every info.",
-        Without("they are written before bestmove only"),
+        "Write the statistics of VerboseMoveStats with every info.",
+        Sets(|d, on| d.meaning.settings.live_stats = on),
     )
     .hidden(),
     Opt::choice(

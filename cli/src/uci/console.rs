@@ -5,6 +5,9 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+/// The log file that is none, by Lc0's name for it.
+const STDERR: &str = "<stderr>";
+
 /// Writes whole lines, each at once, from any thread.
 pub struct Console {
     inner: Mutex<Inner>,
@@ -12,7 +15,7 @@ pub struct Console {
 
 struct Inner {
     out: Box<dyn Write + Send>,
-    log: Option<File>,
+    log: Option<Box<dyn Write + Send>>,
 }
 
 impl Console {
@@ -49,14 +52,20 @@ impl Console {
         self.say(&format!("info string {}", text.replace(['\n', '\r'], " ")));
     }
 
-    /// Keeps a copy of everything in a file, from now on; `None` ends it.
+    /// Keeps a copy of everything in a file, or writes it to standard error if it is [`STDERR`], from now on; `None`
+    /// ends it.
     ///
     /// # Errors
     /// The file can't be opened. No copy is kept then.
     pub fn log_to(&self, file: Option<&Path>) -> Result<(), String> {
-        let opened = file.map(|path| {
-            let file = File::options().append(true).create(true).open(path);
-            file.map_err(|error| format!("log file {}: {error}", path.display()))
+        let opened = file.map(|path| -> Result<Box<dyn Write + Send>, String> {
+            if path == Path::new(STDERR) {
+                return Ok(Box::new(io::stderr()));
+            }
+            match File::options().append(true).create(true).open(path) {
+                Ok(file) => Ok(Box::new(file)),
+                Err(error) => Err(format!("log file {}: {error}", path.display())),
+            }
         });
         let mut inner = self.lock();
         inner.log = None;
@@ -93,7 +102,11 @@ impl Inner {
 
 /// Nobody can be told anything any more. That the reader went away (`oncilla | head`) is no failure.
 fn leave(error: &io::Error) -> ! {
-    std::process::exit(if error.kind() == ErrorKind::BrokenPipe { 0 } else { 2 })
+    if error.kind() == ErrorKind::BrokenPipe {
+        std::process::exit(0);
+    }
+    aside(&format!("oncilla: standard output: {error}"));
+    std::process::exit(2)
 }
 
 #[cfg(test)]

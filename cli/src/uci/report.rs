@@ -115,9 +115,7 @@ impl Report {
 
     fn done_lines(&self, done: &Done) -> Vec<String> {
         let mut lines = Vec::new();
-        if self.output.verbose_move_stats {
-            lines.extend(done.stats.iter().map(|stats| self.stats_line(stats)));
-        }
+        lines.extend(self.stats_lines(&done.stats));
         if self.output.show_statistics {
             lines.extend(statistics::lines(&done.statistics).iter().map(|line| format!("info string {line}")));
         }
@@ -130,6 +128,12 @@ impl Report {
         lines
     }
 
+    /// The statistics of root moves, if somebody wants to see any.
+    fn stats_lines(&self, stats: &[MoveStats]) -> Vec<String> {
+        let shown = if self.output.verbose_move_stats { stats } else { &[] };
+        shown.iter().map(|stats| self.stats_line(stats)).collect()
+    }
+
     /// Castling is always king takes rook here, as in Lc0.
     fn stats_line(&self, stats: &MoveStats) -> String {
         let mv = stats.mv.map(|mv| notation::format_move(&self.root, mv, true).to_string());
@@ -139,7 +143,9 @@ impl Report {
 
 impl Observer for Report {
     fn info(&mut self, info: &Info) {
-        self.console.say_all(&self.info_lines(info));
+        let mut lines = self.info_lines(info);
+        lines.extend(self.stats_lines(&info.stats));
+        self.console.say_all(&lines);
     }
 
     fn done(&mut self, done: &Done) {
@@ -183,6 +189,7 @@ mod tests {
             has_moves_left: true,
             has_wdl: true,
             lines,
+            stats: Vec::new(),
         }
     }
 

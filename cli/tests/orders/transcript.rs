@@ -7,7 +7,10 @@ use crate::script::{Command, Kind, Waits};
 use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+/// What patience is counted in.
+const MOMENT: Duration = Duration::from_millis(50);
 
 /// A line, from the GUI or from the engine.
 #[derive(Clone, Debug)]
@@ -87,17 +90,21 @@ impl Transcript {
         lines.iter().filter(|line| matches!(line, Line::Heard(text) if text.split(' ').next() == Some(word))).count()
     }
 
-    /// Waits until so many lines begin with the word, but not for ever. Whether they do.
+    /// Waits until so many lines begin with the word, but not for ever. Whether they do. Patience counts only while this
+    /// process runs: where somebody stops it for a while, the engine is stopped too.
     pub fn wait_for(&self, word: &str, count: usize, patience: Duration) -> bool {
         let (lines, changed) = &*self.lines;
-        let deadline = Instant::now() + patience;
+        let mut left = patience;
         let mut lines = lines.lock().expect("nobody panics with it");
         while Self::heard(&lines, word) < count {
-            let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            lines = changed.wait_timeout(lines, left).expect("nobody panics with it").0;
+            let (changed, waited) = changed.wait_timeout(lines, MOMENT).expect("nobody panics with it");
+            lines = changed;
+            if waited.timed_out() {
+                left = left.saturating_sub(MOMENT);
+            }
         }
         true
     }
