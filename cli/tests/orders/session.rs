@@ -143,23 +143,26 @@ fn send(host: &mut Host, command: Command, asked: &mut Asked) {
 /// # Errors
 /// It is not answered.
 fn pause(host: &Host, random: &mut Random, kind: &Kind, asked: &Asked) -> Result<(), String> {
-    let (word, count) = match random.below(10) {
-        0..2 => return Ok(()),
-        2..3 => return Ok(sleep(random.below(300))),
-        3..5 => return Ok(sleep(random.below(4000))),
-        _ if *kind == Kind::IsReady => ("readyok", asked.ready),
-        _ if asked.waits_for == Waits::Nobody => ("bestmove", asked.best_moves),
+    let micros = match random.below(10) {
+        0..2 => 0,
+        2..3 => random.below(300),
+        3..5 => random.below(4000),
+        _ if *kind == Kind::IsReady => return wait(host, "readyok", asked.ready),
+        _ if asked.waits_for == Waits::Nobody => return wait(host, "bestmove", asked.best_moves),
         // A search that nobody ends.
-        _ => return Ok(sleep(random.below(1000))),
+        _ => random.below(1000),
     };
+    if micros > 0 {
+        std::thread::sleep(Duration::from_micros(micros));
+    }
+    Ok(())
+}
+
+fn wait(host: &Host, word: &str, count: usize) -> Result<(), String> {
     if host.transcript.wait_for(word, count, PATIENCE) {
         return Ok(());
     }
     Err(format!("no {word} in {PATIENCE:?}\n{}", host.transcript))
-}
-
-fn sleep(micros: u64) {
-    std::thread::sleep(Duration::from_micros(micros));
 }
 
 fn ends(thread: &JoinHandle<bool>) -> bool {
