@@ -1,8 +1,9 @@
 //! `oncilla describenet` and `oncilla devices`.
 
-use crate::engine::{Weights, drivers, read_network};
+use crate::engine::{EvaluatorSettings, Weights, device_choice, drivers, read_network};
 use crate::uci::console::Console;
 use oncilla_nets::HeadChoice;
+use oncilla_opencl::device::{self, DEVICE_ENV, DeviceChoice, Kind};
 
 /// Says what a network file holds.
 ///
@@ -45,15 +46,32 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
     Ok(())
 }
 
-/// Lists the OpenCL devices, in the order of their numbers; `trusting`: without a look at the drivers from another process.
+/// Lists the OpenCL devices, in the order of their numbers, and says which one would be used and why; `trusting`: without a
+/// look at the drivers from another process.
 ///
 /// # Errors
 /// One line: no OpenCL here, or no device; or a driver that must not be asked.
-pub fn devices(console: &Console, trusting: bool) -> Result<(), String> {
+pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) -> Result<(), String> {
     if !trusting {
         drivers::scout()?;
     }
-    let devices = oncilla_opencl::device::list().map_err(|error| error.to_string())?;
+    let devices = device::list().map_err(|error| error.to_string())?;
     console.say_all(&devices.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let choice = device_choice(settings);
+    let chosen = device::choose(&choice).map_err(|error| error.to_string())?;
+    console.say(&format!("used: {} {}, {}", chosen.index, chosen.name, why(&choice, chosen.kind)));
     Ok(())
+}
+
+fn why(choice: &DeviceChoice, kind: Kind) -> String {
+    let by_environment = std::env::var(DEVICE_ENV).ok().filter(|name| DeviceChoice::from(name.as_str()) != *choice);
+    match (choice, by_environment) {
+        (DeviceChoice::Index(index), _) => format!("because the options name device {index}"),
+        (DeviceChoice::Name(name), _) => format!("because the options name {}", crate::text::quoted(name)),
+        (DeviceChoice::Auto, Some(name)) => format!("because {DEVICE_ENV} is {}", crate::text::quoted(&name)),
+        (DeviceChoice::Auto, None) if kind == Kind::Cpu => {
+            "with --backend=opencl only: a CPU does as much without OpenCL".to_string()
+        }
+        (DeviceChoice::Auto, None) => format!("the first {kind}"),
+    }
 }

@@ -8,6 +8,8 @@ pub mod generate;
 pub mod options;
 pub mod progress;
 pub mod score;
+pub mod selftest;
 mod text;
 pub mod time;
+pub mod tune;
 pub mod uci;

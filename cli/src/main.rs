@@ -9,7 +9,7 @@ use oncilla::engine::{self, Weights};
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, print};
 use oncilla::uci::console::{Console, aside};
-use oncilla::{bench, describe, eval, generate, time, uci};
+use oncilla::{bench, describe, eval, generate, selftest, time, tune, uci};
 
 /// A chess engine for small GPUs. Without a command it speaks UCI.
 #[derive(FromArgs, ArgsInfo)]
@@ -27,6 +27,8 @@ enum Command {
     BackendBench(BackendBench),
     DescribeNet(DescribeNet),
     Devices(Devices),
+    Tune(Tune),
+    SelfTest(SelfTest),
     Time(Time),
 }
 
@@ -85,6 +87,30 @@ struct Devices {
     here: bool,
 }
 
+/// Find the OpenCL kernels that are fastest for the network on the device, and keep them for every later start.
+#[derive(FromArgs, ArgsInfo)]
+#[argh(subcommand, name = "tune")]
+struct Tune {
+    /// seconds that a candidate may take, compiling included (60)
+    #[argh(option, default = "60")]
+    limit: u64,
+    /// begin from scratch, not where the last run was stopped
+    #[argh(switch)]
+    again: bool,
+    /// try only this one and say how it went; the command calls itself so
+    #[argh(option)]
+    candidate: Option<String>,
+}
+
+/// Compare every OpenCL kernel and the whole network with the host. Exit status 1: something is over the bound.
+#[derive(FromArgs, ArgsInfo)]
+#[argh(subcommand, name = "selftest")]
+struct SelfTest {
+    /// print a JSON list
+    #[argh(switch)]
+    json: bool,
+}
+
 /// Explain a time budget: every number that the time manager computes, by name. Times are in milliseconds; the manager
 /// and the overhead are set with --time-manager and --move-overhead.
 #[derive(FromArgs, ArgsInfo)]
@@ -137,8 +163,10 @@ impl Time {
     }
 }
 
-/// Wrong usage, or a failure. 0 is done, and 1 is left to commands that check something and say no.
+/// Wrong usage, or a failure. 0 is done.
 const FAILED: u8 = 2;
+/// A command that checks something says no.
+const REFUTED: u8 = 1;
 
 fn main() -> ExitCode {
     match start() {
@@ -190,7 +218,14 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
             let weights = file.map_or(settings.evaluator.weights, |file| Weights::File(file.into()));
             describe::network(&console, &weights)?;
         }
-        Command::Devices(Devices { here }) => describe::devices(&console, here)?,
+        Command::Devices(Devices { here }) => describe::devices(&console, &settings.evaluator, here)?,
+        Command::Tune(Tune { limit, again, candidate }) => {
+            tune::run(&console, &settings.evaluator, &tune::Ask { limit, again, candidate })?;
+        }
+        Command::SelfTest(SelfTest { json }) => {
+            let ok = selftest::print(&console, &settings.evaluator, json)?;
+            return Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(REFUTED) });
+        }
         Command::Time(time) => time::print(&console, &settings, &time.question())?,
     }
     Ok(ExitCode::SUCCESS)

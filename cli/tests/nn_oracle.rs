@@ -8,12 +8,20 @@ use oncilla_chess::planes::HistoryFill;
 use oncilla_chess::{History, MoveList, notation};
 use oncilla_core::evaluate::Value;
 use oncilla_nets::HeadChoice;
+use oncilla_opencl::kernels::Precision;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Bound on |Δq|, |Δd| and on each |Δp|.
 const BOUND: f64 = 1e-4;
+
+/// The same where weights are stored in half precision.
+const BOUND_FP16: f64 = 5e-3;
+
+const HOST: (BackendKind, Precision) = (BackendKind::Host, Precision::Fp32);
+const OPENCL: (BackendKind, Precision) = (BackendKind::OpenCl, Precision::Fp32);
+const OPENCL_FP16: (BackendKind, Precision) = (BackendKind::OpenCl, Precision::Fp16);
 
 /// Rows evaluated together: more than one, so that batches are checked too.
 const BATCH: usize = 16;
@@ -28,12 +36,19 @@ fn position(row: &Json) -> Result<History, String> {
     Ok(history)
 }
 
-fn evaluator(weights: &Path, heads: HeadChoice, backend: BackendKind) -> Result<Evaluator, String> {
+fn evaluator(
+    weights: &Path,
+    heads: HeadChoice,
+    (backend, precision): (BackendKind, Precision),
+) -> Result<Evaluator, String> {
     let settings = EvaluatorSettings {
         weights: Weights::File(weights.to_owned()),
         heads,
         backend,
         device: None,
+        precision,
+        // Not the user's own: a tuning must not decide what is tested.
+        cache_dir: Some("no such folder".into()),
         threads: 0,
         history_fill: HistoryFill::FenOnly,
     };
@@ -108,7 +123,8 @@ fn network(row: &Json) -> Network<'_> {
 }
 
 /// Checks every row whose position can be reached. Gives back how many that were.
-fn check(rows: &[Json], nets: &Path, backend: BackendKind, bound: f64) -> usize {
+fn check(rows: &[Json], nets: &Path, on: (BackendKind, Precision)) -> usize {
+    let bound = if on.1 == Precision::Fp16 { BOUND_FP16 } else { BOUND };
     let mut by_net: BTreeMap<Network, Vec<(&Json, History)>> = BTreeMap::new();
     for row in rows {
         match position(row) {
@@ -119,7 +135,7 @@ fn check(rows: &[Json], nets: &Path, backend: BackendKind, bound: f64) -> usize 
     let mut checked = 0;
     for ((net, policy, value), rows) in by_net {
         let heads = HeadChoice { policy: policy.to_string(), value: value.to_string() };
-        let evaluator = evaluator(&nets.join(format!("{net}.pb.gz")), heads, backend);
+        let evaluator = evaluator(&nets.join(format!("{net}.pb.gz")), heads, on);
         let evaluator = evaluator.unwrap_or_else(|why| panic!("{net}: {why}"));
         let worst = check_net(&evaluator, &rows);
         let transposed = rows.iter().filter(|(row, _)| transposed_by_lc0(row)).count();
@@ -148,10 +164,10 @@ fn opencl() -> bool {
     }
 }
 
-fn check_maia(backend: BackendKind) {
+fn check_maia(on: (BackendKind, Precision)) {
     let Some(shared) = shared() else { return };
     let rows = json_lines(&shared.join("oracle/nn_maia_shared.jsonl"));
-    let checked = check(&rows, &shared.join("nets"), backend, BOUND);
+    let checked = check(&rows, &shared.join("nets"), on);
     assert_eq!(rows.len(), 735);
     // One position is out of reach, for each of the three networks: id 172, where the side not to move is in check.
     assert_eq!(checked, 732);
@@ -159,36 +175,50 @@ fn check_maia(backend: BackendKind) {
 
 #[test]
 fn maia_on_the_host() {
-    check_maia(BackendKind::Host);
+    check_maia(HOST);
 }
 
 #[test]
 fn maia_on_opencl() {
     if opencl() {
-        check_maia(BackendKind::OpenCl);
+        check_maia(OPENCL);
+    }
+}
+
+#[test]
+fn maia_on_opencl_in_half_precision() {
+    if opencl() {
+        check_maia(OPENCL_FP16);
     }
 }
 
 /// Our own copies and all that is on record.
-fn check_synthetic(backend: BackendKind) {
+fn check_synthetic(on: (BackendKind, Precision)) {
     let nets = fixtures().join("nets/synthetic");
     let rows = json_lines(&nets.join("nn_synthetic.jsonl"));
-    assert_eq!(check(&rows, &nets, backend, BOUND), rows.len());
+    assert_eq!(check(&rows, &nets, on), rows.len());
     if let Some(shared) = shared() {
         let rows = json_lines(&shared.join("oracle/nn_synthetic.jsonl"));
-        assert_eq!(check(&rows, &shared.join("nets"), backend, BOUND), rows.len());
+        assert_eq!(check(&rows, &shared.join("nets"), on), rows.len());
     }
 }
 
 #[test]
 fn synthetic_on_the_host() {
-    check_synthetic(BackendKind::Host);
+    check_synthetic(HOST);
 }
 
 #[test]
 fn synthetic_on_opencl() {
     if opencl() {
-        check_synthetic(BackendKind::OpenCl);
+        check_synthetic(OPENCL);
+    }
+}
+
+#[test]
+fn synthetic_on_opencl_in_half_precision() {
+    if opencl() {
+        check_synthetic(OPENCL_FP16);
     }
 }
 
@@ -203,5 +233,5 @@ fn default_network_on_the_host() {
             row
         })
         .collect();
-    assert!(check(&rows, &nets, BackendKind::Host, BOUND) >= 40);
+    assert!(check(&rows, &nets, HOST) >= 40);
 }

@@ -1,6 +1,7 @@
-//! Evaluations per second of a network of maia-1500's size with random weights, by batch size.
+//! Evaluations per second of a network of maia-1500's size with random weights, by batch size. A tuning is given in its
+//! own text, `variant=cpu vector=8 …`.
 //!
-//!     cargo run --release -p oncilla-opencl --example evals -- [device] [cpu|gpu]
+//!     cargo run --release -p oncilla-opencl --example evals -- [device] [tuning]
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -8,7 +9,7 @@ mod common;
 use oncilla_opencl::backend::{Backend, BackendError, Outputs};
 use oncilla_opencl::device::DeviceChoice;
 use oncilla_opencl::graph::Activation;
-use oncilla_opencl::kernels::Variant;
+use oncilla_opencl::kernels::Tuning;
 use oncilla_opencl::opencl::{OpenCl, Options};
 use std::time::{Duration, Instant};
 
@@ -16,17 +17,13 @@ const AT_LEAST: Duration = Duration::from_secs(2);
 
 fn main() -> Result<(), BackendError> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let variant = match args.get(1).map(String::as_str) {
-        Some("cpu") => Some(Variant::Cpu),
-        Some("gpu") => Some(Variant::Gpu),
-        _ => None,
-    };
+    let tuning: Option<Tuning> = args.get(1).map(|text| text.parse()).transpose().map_err(BackendError)?;
     let device = DeviceChoice::from(args.first().map_or("", String::as_str));
     let graph = common::tower(1, 8, 64, 6, Activation::Relu);
     let (each, flops) = (graph.input().len(), graph.flops() as f64);
     let start = Instant::now();
-    let mut backend = OpenCl::new(graph, &Options { device, variant, ..Options::default() })?;
-    println!("{}, {} launches, ready after {:.1?}", backend.describe(), backend.launches(), start.elapsed());
+    let mut backend = OpenCl::new(graph, &Options { device, tuning, ..Options::default() })?;
+    println!("{}, {}, ready after {:.1?}", backend.describe(), backend.tuning(), start.elapsed());
     let mut random = common::Random(2);
     for batch in [1, 2, 4, 8, 16, 32, 64] {
         let input: Vec<f32> = (0..batch * each).map(|_| random.float()).collect();

@@ -368,6 +368,36 @@ impl Graph {
         }
     }
 
+    /// A number for all of it but the weights: graphs of one shape take the same time.
+    pub fn shape_hash(&self) -> u64 {
+        let mut hash = Fnv::default();
+        let mut add = |n: usize| hash.add(&(n as u64).to_le_bytes());
+        for (layer, shape) in self.layers.iter().zip(&self.shapes) {
+            // The shape of the value before the layer's own; those of outputs follow at the end.
+            [shape.channels, shape.squares].into_iter().for_each(&mut add);
+            layer.name().bytes().for_each(|byte| add(byte.into()));
+            layer.reads().for_each(|value| add(value.0));
+            match layer {
+                Layer::Conv { kernel, se, activation, .. } => {
+                    let hidden = se.as_ref().map_or(0, |se| se.hidden);
+                    [*kernel, hidden, *activation as usize].into_iter().for_each(&mut add);
+                }
+                Layer::Dense { activation, .. } => add(*activation as usize),
+                Layer::Attention { heads, .. } | Layer::Smolgen { heads, .. } => add(*heads),
+                Layer::Gather { .. }
+                | Layer::Constant { .. }
+                | Layer::Gate { .. }
+                | Layer::LayerNorm { .. }
+                | Layer::Scores { .. } => {}
+            }
+        }
+        for Output { role, value } in &self.outputs {
+            let Shape { channels, squares } = self.shape(*value);
+            [*role as usize, value.0, channels, squares].into_iter().for_each(&mut add);
+        }
+        hash.finish()
+    }
+
     fn get(&self, value: ValueId) -> Result<Shape, String> {
         let made = self.shapes.len();
         self.shapes.get(value.0).copied().ok_or_else(|| format!("reads value {}, only {made} exist", value.0))
@@ -473,6 +503,28 @@ impl Graph {
             Some(shape) if shape != to => Err(format!("residual: expected {to:?}, got {shape:?}")),
             _ => Ok(()),
         }
+    }
+}
+
+/// The hash FNV-1a of 64 bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    pub fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    pub fn finish(self) -> u64 {
+        self.0
     }
 }
 

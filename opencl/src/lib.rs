@@ -14,3 +14,5 @@ pub mod kernels;
 mod loader;
 #[cfg(feature = "opencl")]
 pub mod opencl;
+#[cfg(feature = "opencl")]
+pub mod tune;

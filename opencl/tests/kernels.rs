@@ -1,4 +1,4 @@
-//! Every kernel, both variants, against the plain loops of the host.
+//! Every kernel, both variants and precisions, against the plain loops of the host.
 
 #![cfg(feature = "opencl")]
 
@@ -9,8 +9,11 @@ use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::device::{self, DeviceChoice, Session};
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ValueId};
 use oncilla_opencl::host::plain;
-use oncilla_opencl::kernels::Variant;
+use oncilla_opencl::kernels::tuning::KNOBS;
+use oncilla_opencl::kernels::{Precision, Tuning, Variant};
+use oncilla_opencl::opencl::selftest::error;
 use oncilla_opencl::opencl::{MAX_BATCH, OpenCl, Options};
+use quickcheck::{Arbitrary, Gen, QuickCheck, TestResult};
 
 const ACTIVATIONS: [Activation; 8] = [
     Activation::None,
@@ -22,27 +25,124 @@ const ACTIVATIONS: [Activation; 8] = [
     Activation::Selu,
     Activation::Sigmoid,
 ];
+/// Of a number, relative to numbers above one: what sums in another order differ by.
 const TOLERANCE: f32 = 2e-5;
 
-/// Runs `graph` on both variants and on the reference at several batch sizes.
+/// Both variants, with direct convolutions and with Winograd's.
+fn tunings() -> impl Iterator<Item = Tuning> {
+    [Variant::Cpu, Variant::Gpu]
+        .into_iter()
+        .flat_map(|variant| [0, 4].map(|winograd| Tuning { winograd, ..Tuning::start(variant, 8) }))
+}
+
+/// Runs `graph` on both variants, in both precisions, and on the reference at several batch sizes.
 fn agree(graph: &Graph, batches: &[usize], random: &mut Random, what: &str) {
-    let most = batches.iter().copied().max().unwrap_or(1);
     for variant in [Variant::Cpu, Variant::Gpu] {
-        let options = Options { max_batch: most, variant: Some(variant), self_check: false, ..Options::default() };
-        let mut device = OpenCl::new(graph.clone(), &options).expect("a device that is there runs the graph");
-        for &batch in batches {
-            let input: Vec<f32> = (0..batch * graph.input().len()).map(|_| random.float()).collect();
-            let mut got = Outputs::default();
-            device.evaluate(&input, &mut got).expect("a batch of a size that fits");
-            let mut expected = plain::evaluate(graph, &input).expect("the reference runs every graph");
-            for output in graph.outputs() {
-                let (expected, got) = (expected.head_mut(output.role), got.head_mut(output.role));
-                if let Some(difference) = first_difference(expected, got, TOLERANCE) {
-                    panic!("{what}, {variant:?}, batch {batch}, {:?}: {difference}", output.role);
-                }
+        let tuning = Tuning { winograd: random.pick(&[0, 2, 4]), ..Tuning::start(variant, 8) };
+        for precision in [Precision::Fp32, Precision::Fp16] {
+            if let Err(why) = compare(graph, batches, random, (tuning, precision)) {
+                panic!("{what}: {why}");
             }
         }
     }
+}
+
+/// The first difference between one way of running `graph` and the reference.
+fn compare(
+    graph: &Graph,
+    batches: &[usize],
+    random: &mut Random,
+    (tuning, precision): (Tuning, Precision),
+) -> Result<(), String> {
+    let max_batch = batches.iter().copied().max().unwrap_or(1);
+    let options = Options { max_batch, tuning: Some(tuning), precision, self_check: false, ..Options::default() };
+    let mut device = OpenCl::new(graph.clone(), &options).map_err(|e| format!("{tuning}: {e}"))?;
+    for &batch in batches {
+        let input: Vec<f32> = (0..batch * graph.input().len()).map(|_| random.float()).collect();
+        let mut got = Outputs::default();
+        device.evaluate(&input, &mut got).map_err(|e| format!("{tuning}: {e}"))?;
+        let mut expected = plain::evaluate(graph, &input).expect("the reference runs every graph");
+        for output in graph.outputs() {
+            let (expected, got) = (expected.head_mut(output.role), got.head_mut(output.role));
+            let difference = match precision {
+                Precision::Fp32 => first_difference(expected, got, TOLERANCE),
+                // Rounded weights: an error is a share of what was added up, not of what came out.
+                Precision::Fp16 => Some(error(expected, got)).filter(|e| *e > precision.bound()).map(|e| e.to_string()),
+            };
+            if let Some(difference) = difference {
+                return Err(format!("{tuning}, {precision}, batch {batch}, {:?}: {difference}", output.role));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One convolution of odd size, with what may be fused into it, and a way of running it.
+#[derive(Clone, Debug)]
+struct Case {
+    seed: u64,
+    side: usize,
+    channels: [usize; 2],
+    kernel: usize,
+    hidden: Option<usize>,
+    residual: bool,
+    activation: Activation,
+    batch: usize,
+    tuning: Tuning,
+    precision: Precision,
+}
+
+impl Arbitrary for Case {
+    fn arbitrary(g: &mut Gen) -> Self {
+        let random = &mut Random(u64::arbitrary(g));
+        let mut tuning = Tuning::start(random.pick(&[Variant::Cpu, Variant::Gpu]), 8);
+        for knob in &KNOBS {
+            tuning = knob.set(tuning, random.pick(knob.values));
+        }
+        Self {
+            seed: random.next(),
+            side: random.pick(&[8, 8, 8, 1, 3, 5, 9]),
+            channels: [1 + random.below(20), 1 + random.below(40)],
+            kernel: random.pick(&[1, 3, 3, 3]),
+            hidden: random.pick(&[None, None, Some(1), Some(5)]),
+            residual: random.pick(&[false, true]),
+            activation: random.pick(&ACTIVATIONS),
+            batch: random.pick(&[1, 3]),
+            tuning: Tuning { winograd_from: random.pick(&[1, 2]), ..tuning },
+            precision: random.pick(&[Precision::Fp32, Precision::Fp16]),
+        }
+    }
+}
+
+impl Case {
+    /// A convolution of planes, and the one in question of what it made.
+    fn graph(&self) -> Graph {
+        let random = &mut Random(self.seed);
+        let mut graph = Graph::new(Shape { channels: self.channels[0], squares: self.side * self.side });
+        let to = self.channels[1];
+        let x = conv(&mut graph, random, (INPUT, to, self.kernel), None, None, Activation::Tanh);
+        let residual = self.residual.then_some(x);
+        let y = conv(&mut graph, random, (x, to, self.kernel), self.hidden, residual, self.activation);
+        output(graph, y)
+    }
+
+    fn agrees(&self) -> Result<(), String> {
+        let random = &mut Random(self.seed);
+        // Batches of one and three on one object: with `winograd_from` 2 they take different ways.
+        compare(&self.graph(), &[self.batch, 4 - self.batch], random, (self.tuning, self.precision))
+    }
+}
+
+#[test]
+fn every_tuning_of_a_convolution_agrees() {
+    if !device_is_there() {
+        return;
+    }
+    // Few: a tuning that was never run is compiled for seconds.
+    QuickCheck::new().tests(8).quickcheck(
+        (|case: Case| case.agrees().map_or_else(TestResult::error, |()| TestResult::passed()))
+            as fn(Case) -> TestResult,
+    );
 }
 
 fn output(mut graph: Graph, value: ValueId) -> Graph {
@@ -56,7 +156,7 @@ fn convolutions_of_odd_shapes_agree() {
         return;
     }
     let random = &mut Random(1);
-    for case in 0..12 {
+    for case in 0..6 {
         let side = random.pick(&[8, 8, 8, 1, 5, 19]);
         let kernel = random.pick(&[1, 3]);
         let mut graph = Graph::new(Shape { channels: 1 + random.below(20), squares: side * side });
@@ -226,15 +326,15 @@ fn a_batch_gives_what_its_positions_give_alone() {
     let random = &mut Random(11);
     let each = graph.input().len();
     let input: Vec<f32> = (0..9 * each).map(|_| random.float()).collect();
-    for variant in [Variant::Cpu, Variant::Gpu] {
-        let options = Options { max_batch: 9, variant: Some(variant), ..Options::default() };
+    for tuning in tunings() {
+        let options = Options { max_batch: 9, tuning: Some(tuning), ..Options::default() };
         let mut device = OpenCl::new(graph.clone(), &options).expect("a device that is there runs the graph");
         let (mut all, mut alone) = (Outputs::default(), Outputs::default());
         device.evaluate(&input, &mut all).expect("a batch of nine");
         for (n, position) in input.chunks_exact(each).enumerate() {
             device.evaluate(position, &mut alone).expect("a batch of one");
             let policy = &all.policy[n * alone.policy.len()..][..alone.policy.len()];
-            assert_eq!(first_difference(&alone.policy, policy, 1e-5), None, "{variant:?}, position {n}");
+            assert_eq!(first_difference(&alone.policy, policy, 1e-5), None, "{tuning}, position {n}");
             assert_eq!(first_difference(&alone.wdl, &all.wdl[3 * n..3 * n + 3], 1e-5), None);
         }
     }
@@ -248,8 +348,8 @@ fn an_output_that_is_not_finite_is_an_error() {
     let mut graph = Graph::new(Shape { channels: 2, squares: 64 });
     let x = conv(&mut graph, &mut Random(12), (INPUT, 2, 3), None, None, Activation::Relu);
     let graph = output(graph, x);
-    for variant in [Variant::Cpu, Variant::Gpu] {
-        let options = Options { variant: Some(variant), ..Options::default() };
+    for tuning in tunings() {
+        let options = Options { tuning: Some(tuning), ..Options::default() };
         let mut device = OpenCl::new(graph.clone(), &options).expect("a device that is there runs the graph");
         let mut input = vec![0.0; 128];
         input[70] = f32::NAN;
@@ -331,4 +431,22 @@ fn a_program_that_does_not_compile_shows_what_the_compiler_said() {
     let error = session.program("broken", "kernel void f() { return no_such_name; }", "").expect_err("a wrong program");
     let line = error.to_string();
     assert!(line.contains("broken.cl") && line.contains("no_such_name") && !line.contains('\n'), "{line}");
+}
+
+#[test]
+fn a_self_test_finds_nothing_wrong_and_names_every_layer() {
+    if !device_is_there() {
+        return;
+    }
+    let graph = tower(20, 8, 12, 1, Activation::Mish);
+    for tuning in tunings() {
+        let options = Options { max_batch: 2, tuning: Some(tuning), self_check: false, ..Options::default() };
+        let mut device = OpenCl::new(graph.clone(), &options).expect("a device that is there runs the graph");
+        let random = &mut Random(21);
+        let input: Vec<f32> = (0..2 * graph.input().len()).map(|_| random.float()).collect();
+        let mut heard = 0;
+        let found = device.self_test(&input, |_| heard += 1).expect("a batch of two");
+        assert!(found.worst() < TOLERANCE, "{tuning}: {found:?}");
+        assert_eq!((found.layers.len(), found.heads.len(), heard), (graph.layers().len(), 3, graph.layers().len()));
+    }
 }

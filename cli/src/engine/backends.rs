@@ -3,6 +3,7 @@
 use super::contexts::Contexts;
 use super::drivers;
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
+use super::tuning;
 use oncilla_chess::planes::InputFormat;
 use oncilla_core::evaluate::Value;
 use oncilla_nets::{HeadChoice, Network};
@@ -68,8 +69,8 @@ fn open_backend(
     notes: &mut Vec<String>,
 ) -> Result<(Box<dyn Backend>, bool), String> {
     match settings.backend {
-        BackendKind::OpenCl => return Ok((open_device(settings, graph)?, true)),
-        BackendKind::Auto => match worthwhile_device(settings).and_then(|_| open_device(settings, graph)) {
+        BackendKind::OpenCl => return Ok((open_device(settings, graph, notes)?, true)),
+        BackendKind::Auto => match worthwhile_device(settings).and_then(|()| open_device(settings, graph, notes)) {
             Ok(device) => return Ok((device, true)),
             Err(fault) => notes.push(format!("{fault}; the host runs the network")),
         },
@@ -85,7 +86,8 @@ pub fn open_host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Box
     Ok(Box::new(Host::new(Arc::clone(graph), threads).map_err(|e| e.to_string())?))
 }
 
-fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
+/// The device that the settings name.
+pub fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
     settings.device.as_deref().map_or(DeviceChoice::Auto, DeviceChoice::from)
 }
 
@@ -101,10 +103,13 @@ fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
     }
 }
 
-fn open_device(settings: &EvaluatorSettings, graph: &Arc<Graph>) -> Result<Box<dyn Backend>, String> {
+fn open_device(
+    settings: &EvaluatorSettings,
+    graph: &Arc<Graph>,
+    notes: &mut Vec<String>,
+) -> Result<Box<dyn Backend>, String> {
     drivers::scout()?;
-    let options = Options { device: device_choice(settings), ..Options::default() };
-    let mut device = OpenCl::new(Arc::clone(graph), &options).map_err(|e| e.to_string())?;
+    let mut device = open_tuned(settings, graph, notes)?;
     // The first launches of a kernel can take seconds on some drivers: not on a game's clock.
     let preferred = device.preferred_batch();
     for batch in [1, preferred] {
@@ -112,6 +117,22 @@ fn open_device(settings: &EvaluatorSettings, graph: &Arc<Graph>) -> Result<Box<d
         device.evaluate(&input, &mut Outputs::default()).map_err(|e| e.to_string())?;
     }
     Ok(Box::new(device))
+}
+
+/// With what `oncilla tune` has found for this device, if it has, and if it works.
+fn open_tuned(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<String>) -> Result<OpenCl, String> {
+    let choice = device_choice(settings);
+    let device = device::choose(&choice).map_err(|e| e.to_string())?;
+    let (tuning, note) = tuning::known(settings, &device, graph);
+    notes.extend(note);
+    let options = Options { device: choice, precision: settings.precision, ..Options::default() };
+    if let Some(tuning) = tuning {
+        match OpenCl::new(Arc::clone(graph), &Options { tuning: Some(tuning), ..options.clone() }) {
+            Ok(device) => return Ok(device),
+            Err(fault) => notes.push(format!("{fault}; the kernels run without their tuning")),
+        }
+    }
+    OpenCl::new(Arc::clone(graph), &options).map_err(|e| e.to_string())
 }
 
 /// The value of position `at`, from the heads that the network has.

@@ -25,8 +25,9 @@ mod settings;
 mod shared;
 mod snapshot;
 mod timing;
+pub mod tuning;
 
-pub use backends::read_network;
+pub use backends::{device_choice, read_network};
 pub use cache::CacheCounts;
 pub use evaluator::{Batch, Evaluator, Pushed};
 pub use limits::{Clock, Go};

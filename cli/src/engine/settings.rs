@@ -5,6 +5,7 @@ use oncilla_core::formula::collisions::Collisions;
 use oncilla_core::formula::contempt::Contempt;
 use oncilla_core::search::Params;
 use oncilla_nets::HeadChoice;
+use oncilla_opencl::kernels::Precision;
 use std::path::PathBuf;
 
 /// Where the network comes from.
@@ -42,6 +43,10 @@ pub struct EvaluatorSettings {
     pub backend: BackendKind,
     /// Index or part of the name of an OpenCL device.
     pub device: Option<String>,
+    /// How the weights are stored on the device.
+    pub precision: Precision,
+    /// Where tunings are kept; `None`: where the system keeps such things.
+    pub cache_dir: Option<PathBuf>,
     /// Threads of the host backend; 0: one for each core.
     pub threads: usize,
     /// Positions before the first known one.

@@ -8,6 +8,7 @@ use oncilla_core::formula::contempt::{self, Contempt, RescaleParams};
 use oncilla_core::formula::lcb::{FinalChoice, Lcb};
 use oncilla_core::search::{Fpu, Params};
 use oncilla_core::time::ManagerParams;
+use oncilla_opencl::kernels::Precision;
 
 use crate::engine::{BackendKind, EvaluatorSettings, KldGainSettings, Settings, Syzygy, Weights};
 use crate::score::ScoreType;
@@ -111,6 +112,8 @@ impl Draft {
             heads: Default::default(),
             backend: BackendKind::Auto,
             device: None,
+            precision: Precision::Fp32,
+            cache_dir: None,
             threads: 0,
             history_fill: HistoryFill::FenOnly,
         };

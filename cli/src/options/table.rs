@@ -6,6 +6,7 @@
 use oncilla_chess::planes::HistoryFill;
 use oncilla_core::formula::contempt::{self, ContemptMode};
 use oncilla_core::search::MovesLeft;
+use oncilla_opencl::kernels::Precision;
 
 use super::kind::Effect::{AtStart, Sets, Without};
 use super::kind::{Kind, SetBool, SetFloat, SetInt, SetText};
@@ -212,7 +213,16 @@ const PROGRAM: &[Opt] = &[
             d.meaning.show_hidden = on;
         }),
     ),
-    Opt::text("", "cache-dir", "", "Folder for compiled kernels and tuning.", Without("nothing is cached yet")),
+    Opt::text(
+        "",
+        "cache-dir",
+        "",
+        "Folder for what oncilla tune finds; without one $XDG_CACHE_HOME/oncilla or ~/.cache/oncilla.",
+        Sets(|d, folder| {
+            d.meaning.settings.evaluator.cache_dir = (!folder.is_empty()).then(|| folder.into());
+            Ok(())
+        }),
+    ),
     Opt::int(
         "Threads",
         "threads",
@@ -1071,6 +1081,18 @@ const NETWORK: &[Opt] = &[
         Sets(|d, text| backend::options(&mut d.meaning.settings.evaluator, text)),
     )
     .short('o'),
+    Opt::choice(
+        "Precision",
+        "precision",
+        "fp32",
+        &["fp32", "fp16"],
+        "How an OpenCL device stores weights; fp16: half the memory, values within 0.005 of fp32's.",
+        Sets(|d, name| {
+            let precision = if name == "fp16" { Precision::Fp16 } else { Precision::Fp32 };
+            d.meaning.settings.evaluator.precision = precision;
+            Ok(())
+        }),
+    ),
     Opt::int(
         "NNCacheSize",
         "nncache",

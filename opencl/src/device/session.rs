@@ -187,6 +187,19 @@ impl Session {
         self.check("clEnqueueWriteBuffer", status)
     }
 
+    /// Copies the start of `buffer` to `output`, behind all that was enqueued before.
+    ///
+    /// # Errors
+    /// If `output` is longer than the buffer, or the transfer fails.
+    pub fn read(&self, buffer: &Buffer, output: &mut [f32]) -> Result<(), Error> {
+        self.fits("read", buffer, output.len())?;
+        let (bytes, to) = (size_of_val(output), output.as_mut_ptr().cast());
+        // SAFETY: the buffer holds that many elements, and the call blocks until they were written.
+        let status =
+            unsafe { clEnqueueReadBuffer(self.queue, buffer.mem.0, CL_TRUE, 0, bytes, to, 0, null(), null_mut()) };
+        self.check("clEnqueueReadBuffer", status)
+    }
+
     /// One write, what `enqueue` puts behind it, and the reads behind that, with one wait at the end.
     ///
     /// # Errors

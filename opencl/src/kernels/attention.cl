@@ -111,7 +111,7 @@ kernel void scores(global const float *restrict query, int query_stride, global 
 //   range     [batch][panels of outputs]
 //   weights   [panel][part][VEC], zeros in the padding
 
-kernel void smolgen(global const float *restrict input, int in_stride, global const float *restrict weights, int part,
+kernel void smolgen(global const float *restrict input, int in_stride, global const weight_t *restrict weights, int part,
                     int heads, int outputs, global float *restrict output, int out_stride, int batch) {
     const int n = get_global_id(0);
     const int panel = get_global_id(1);
@@ -124,7 +124,7 @@ kernel void smolgen(global const float *restrict input, int in_stride, global co
 #pragma unroll
         for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
         for (int j = 0; j < part; j++) {
-            const vecf w = vec_load(j, weights);
+            const vecf w = weight_vec(j, weights);
 #pragma unroll
             for (int i = 0; i < TILE; i++) sum[i] += w * input[min(h + i, heads - 1) * part + j];
         }
@@ -223,7 +223,7 @@ kernel void scores(global const float *restrict query, int query_stride, global 
 //   weights   [part][outputs]
 //   local     none
 
-kernel void smolgen(global const float *restrict input, int in_stride, global const float *restrict weights, int part,
+kernel void smolgen(global const float *restrict input, int in_stride, global const weight_t *restrict weights, int part,
                     int heads, int outputs, global float *restrict output, int out_stride, int batch) {
     const int n = get_global_id(0);
     const int i = get_global_id(1);
@@ -231,7 +231,7 @@ kernel void smolgen(global const float *restrict input, int in_stride, global co
     input += (size_t)n * in_stride + i / outputs * part;
     weights += i % outputs;
     float sum = 0.0f;
-    for (int j = 0; j < part; j++) sum += weights[(size_t)j * outputs] * input[j];
+    for (int j = 0; j < part; j++) sum += weight_load((size_t)j * outputs, weights) * input[j];
     output[(size_t)n * out_stride + i] = sum;
 }
 #endif

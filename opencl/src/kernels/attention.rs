@@ -1,9 +1,9 @@
 //! Launches `attention.cl`.
 
-use super::{Family, GPU_LANES, Kernels, Launch, Range, Value, Variant};
+use super::{Family, Kernels, Launch, Range, Value, Variant};
 use crate::device::{Arg, Buffer, Error};
 
-const FAMILY: Family = Family { name: "attention", source: include_str!("attention.cl") };
+pub(super) const FAMILY: Family = Family { name: "attention", source: include_str!("attention.cl") };
 
 /// Squares of a query that an item of the CPU variant takes, `TILE` in attention.cl.
 const TILE: usize = 4;
@@ -52,12 +52,12 @@ pub fn launch(kernels: &mut Kernels<'_>, attention: &Attention<'_>) -> Result<La
         Arg::Int(output.layout.stride()),
     ];
     let name = "attention";
-    if kernels.variant == Variant::Cpu {
+    if kernels.variant() == Variant::Cpu {
         return kernels.by_item(FAMILY, &format!("-DSQUARES={squares}"), name, &args, heads);
     }
     // Half of the local memory, so that two groups of a unit hide each other's waits.
     let most = kernels.session.device().local_memory / 2 / (4 * squares as u64);
-    let sizes: Vec<usize> = GPU_LANES.into_iter().filter(|&lanes| lanes as u64 <= most || lanes == 1).collect();
+    let sizes: Vec<usize> = kernels.lanes().into_iter().filter(|&lanes| lanes as u64 <= most || lanes == 1).collect();
     let options = |lanes| format!("-DSQUARES={squares} -DLANES={lanes}");
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, name, &args)?;
     let range = Range { each: 1, whole: 1, across: heads * squares.div_ceil(lanes), local: [1, lanes] };
@@ -82,7 +82,7 @@ pub fn launch_scores(kernels: &mut Kernels<'_>, query: &Value, key: &Value, outp
         Arg::Buffer(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
-    match kernels.variant {
+    match kernels.variant() {
         Variant::Cpu => kernels.by_item(FAMILY, "", "scores", &args, from.squares.div_ceil(TILE)),
         Variant::Gpu => kernels.by_element(FAMILY, "", "scores", &args, from.squares * to.squares),
     }
@@ -103,14 +103,18 @@ pub struct Smolgen<'a> {
 
 /// Outputs that lie side by side in a panel of a smolgen's weights.
 fn panel(kernels: &Kernels<'_>, outputs: usize) -> usize {
-    match kernels.variant {
-        Variant::Cpu => kernels.vec,
+    match kernels.variant() {
+        Variant::Cpu => kernels.tuning.vector,
         Variant::Gpu => outputs,
     }
 }
 
-/// Floats that a smolgen's weights for so many outputs take on the device.
-pub fn smolgen_floats(kernels: &Kernels<'_>, weights: usize, outputs: usize) -> usize {
+/// Words of four bytes that a smolgen's weights for so many outputs take on the device.
+pub fn smolgen_words(kernels: &Kernels<'_>, weights: usize, outputs: usize) -> usize {
+    kernels.stored(packed_len(kernels, weights, outputs))
+}
+
+fn packed_len(kernels: &Kernels<'_>, weights: usize, outputs: usize) -> usize {
     weights / outputs * outputs.next_multiple_of(panel(kernels, outputs))
 }
 
@@ -120,13 +124,13 @@ pub fn smolgen_floats(kernels: &Kernels<'_>, weights: usize, outputs: usize) -> 
 /// If the driver fails.
 pub fn upload_smolgen(kernels: &Kernels<'_>, weights: &[f32], outputs: usize) -> Result<Buffer, Error> {
     let (part, panel) = (weights.len() / outputs, panel(kernels, outputs));
-    let mut packed = vec![0.0; smolgen_floats(kernels, weights.len(), outputs)];
+    let mut packed = vec![0.0; packed_len(kernels, weights.len(), outputs)];
     for (o, row) in weights.chunks_exact(part).enumerate() {
         for (j, &w) in row.iter().enumerate() {
             packed[(o / panel * part + j) * panel + o % panel] = w;
         }
     }
-    kernels.session.upload(&packed)
+    kernels.upload_weights(&packed)
 }
 
 /// Makes the launch.
@@ -147,8 +151,8 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
         Arg::Buffer(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
-    match kernels.variant {
-        Variant::Cpu => kernels.by_item(FAMILY, "", "smolgen", &args, outputs.div_ceil(kernels.vec)),
+    match kernels.variant() {
+        Variant::Cpu => kernels.by_item(FAMILY, "", "smolgen", &args, outputs.div_ceil(kernels.tuning.vector)),
         Variant::Gpu => kernels.by_element(FAMILY, "", "smolgen", &args, heads * outputs),
     }
 }

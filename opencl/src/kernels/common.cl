@@ -1,6 +1,7 @@
 // What every family shares. It stands before the family's own text in each program.
 //
-// Options: VARIANT_CPU or VARIANT_GPU; VEC, the floats of a vector, with VARIANT_CPU only.
+// Options: VARIANT_CPU or VARIANT_GPU; VEC, the floats of a vector, with VARIANT_CPU only; WEIGHTS_FP16 where the packed
+// weights are stored in half precision. Sums, biases and values between layers are single precision.
 //
 // `restrict` stands on the arguments of kernels only: on an inlined function it says nothing more, and Oclgrind 21.10
 // does not know what the compiler makes of it.
@@ -39,17 +40,31 @@
 
 ACTIVATE(activate, float)
 
+// A packed weight: vload_half and its vectors need no cl_khr_fp16, which is for arithmetic.
+#ifdef WEIGHTS_FP16
+typedef half weight_t;
+#define weight_load(at, weights) vload_half(at, weights)
+#else
+typedef float weight_t;
+#define weight_load(at, weights) ((weights)[at])
+#endif
+
+// Loops over constant arguments are unrolled; a copy of the function that stays out of line can't be, which PoCL's
+// compiler says on standard error.
+#define INLINED static inline __attribute__((always_inline))
+
 #ifdef VARIANT_CPU
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 typedef CAT(float, VEC) vecf;
 #define vec_load CAT(vload, VEC)
 #define vec_store CAT(vstore, VEC)
+#ifdef WEIGHTS_FP16
+#define weight_vec CAT(vload_half, VEC)
+#else
+#define weight_vec vec_load
+#endif
 ACTIVATE(activate_vec, vecf)
-
-// Loops over constant arguments are unrolled; a copy of the function that stays out of line can't be, which PoCL's
-// compiler says on standard error.
-#define INLINED static inline __attribute__((always_inline))
 
 // VEC neighbours, zeros from the `left`th on.
 INLINED vecf load_left(global const float *x, int left) {

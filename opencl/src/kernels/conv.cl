@@ -27,7 +27,7 @@
 #define TILES_X ((FILES + TW - 1) / TW)
 
 INLINED void conv_row(const int K, const int IV, global const float *input, int in_blocks, int in_stride,
-                      global const float *weights, global const float *bias, global const float *residual,
+                      global const weight_t *weights, global const float *bias, global const float *residual,
                       int has_residual, int residual_block, int residual_stride, global float *output, int out_block,
                       int out_stride, int act, int batch) {
     const int item = get_global_id(0);
@@ -45,13 +45,13 @@ INLINED void conv_row(const int K, const int IV, global const float *input, int 
     for (int i = 0; i < K; i++) {
         const int row = y + i - K / 2;
         if (row < 0 || row >= RANKS) continue;
-        global const float *w = weights + (size_t)(panel * K + i) * in_blocks * IV * K * VEC;
+        global const weight_t *w = weights + (size_t)(panel * K + i) * in_blocks * IV * K * VEC;
         for (int block = 0; block < in_blocks; block++) {
             global const float *from = input + (size_t)n * in_stride + ((block * RANKS + row) * FILES + x0) * IV;
             for (int c = 0; c < IV; c++) {
                 vecf tap[3];
 #pragma unroll
-                for (int j = 0; j < K; j++) tap[j] = vec_load(j, w);
+                for (int j = 0; j < K; j++) tap[j] = weight_vec(j, w);
                 w += K * VEC;
 #pragma unroll
                 for (int s = -(K / 2); s < TW + K / 2; s++) {
@@ -86,7 +86,7 @@ INLINED void conv_row(const int K, const int IV, global const float *input, int 
 
 #define CONV(NAME, K, IV)                                                                                              \
     kernel void NAME(global const float *restrict input, int in_blocks, int in_stride,                                 \
-                     global const float *restrict weights, global const float *restrict bias,                          \
+                     global const weight_t *restrict weights, global const float *restrict bias,                          \
                      global const float *restrict residual, int has_residual, int residual_block,                      \
                      int residual_stride, global float *restrict output, int out_block, int out_stride, int act,       \
                      int batch) {                                                                                      \
@@ -122,7 +122,7 @@ CONV(conv1_blocked, 1, VEC)
 #define DEPTH 8
 
 static inline void conv_tile(const int K, global const float *input, int in_channels, int in_stride,
-                             global const float *weights, global const float *bias, global const float *residual,
+                             global const weight_t *weights, global const float *bias, global const float *residual,
                              int has_residual, int residual_stride, global float *output, int out_channels,
                              int out_stride, int act, int batch, local float *pixels, local float *channels) {
     const int lx = get_local_id(0);
@@ -159,7 +159,7 @@ static inline void conv_tile(const int K, global const float *input, int in_chan
         }
         for (int e = lane; e < DEPTH * CHANNELS; e += LX * LY) {
             const int kk = start + e / CHANNELS;
-            channels[e] = kk < depth ? weights[(size_t)kk * padded + first_channel + e % CHANNELS] : 0.0f;
+            channels[e] = kk < depth ? weight_load((size_t)kk * padded + first_channel + e % CHANNELS, weights) : 0.0f;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int row = 0; row < DEPTH; row++) {
@@ -192,7 +192,7 @@ static inline void conv_tile(const int K, global const float *input, int in_chan
 
 #define CONV(NAME, K)                                                                                                  \
     kernel void NAME(global const float *restrict input, int in_channels, int in_stride,                               \
-                     global const float *restrict weights, global const float *restrict bias,                          \
+                     global const weight_t *restrict weights, global const float *restrict bias,                          \
                      global const float *restrict residual, int has_residual, int residual_stride,                     \
                      global float *restrict output, int out_channels, int out_stride, int act, int batch) {            \
         local float pixels[DEPTH * PIXELS];                                                                            \

@@ -1,19 +1,16 @@
 //! Launches `conv.cl`.
 
 use super::layout::Layout;
-use super::{Family, Kernels, Launch, Range, Value, Variant, activation_code};
-use crate::device::{Arg, Error};
+use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, winograd};
+use crate::device::{Arg, Buffer, Error};
 use crate::graph::{Activation, Shape};
 
-const FAMILY: Family = Family { name: "conv", source: include_str!("conv.cl") };
+pub(super) const FAMILY: Family = Family { name: "conv", source: include_str!("conv.cl") };
 
-/// Widest tile of the CPU variant: with more accumulators AVX2 runs out of registers.
-const MAX_TILE: usize = 8;
 /// Output channels of a group in the GPU variant, `CHANNELS` in conv.cl.
-const GPU_CHANNELS: usize = 32;
+pub(super) const GPU_CHANNELS: usize = 32;
 /// Groups of the GPU variant are `LX` by 8 items.
-const GPU_LY: usize = 8;
-const GPU_LX: [usize; 5] = [16, 8, 4, 2, 1];
+pub(super) const GPU_LY: usize = 8;
 
 /// A convolution with all that is fused into it.
 #[derive(Debug)]
@@ -35,7 +32,7 @@ pub struct Conv<'a> {
 }
 
 /// Ranks and files of the board that a kernel runs over; a 1x1 convolution doesn't care how the squares lie.
-fn board(squares: usize, kernel: usize) -> Option<(usize, usize)> {
+pub(super) fn board(squares: usize, kernel: usize) -> Option<(usize, usize)> {
     let side = squares.isqrt();
     match kernel {
         _ if side * side == squares => Some((side, side)),
@@ -44,32 +41,64 @@ fn board(squares: usize, kernel: usize) -> Option<(usize, usize)> {
     }
 }
 
+pub(super) fn no_board(kernels: &Kernels<'_>, squares: usize) -> Error {
+    kernels.unfit(format!("a 3x3 convolution needs a square board, got {squares} squares"))
+}
+
 /// How a convolution's output is stored: in blocks for other convolutions, which broadcast a square's channels, or plain.
 pub fn output_layout(kernels: &Kernels<'_>, shape: Shape, plain: bool) -> Layout {
     if plain { Layout::plain(shape) } else { Layout::blocked(shape, kernels.block()) }
 }
 
-/// Floats that the packed weights take on the device.
-pub fn weight_floats(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize) -> usize {
-    let padded = match kernels.variant {
-        Variant::Cpu => channels.next_multiple_of(kernels.vec),
-        Variant::Gpu => channels.next_multiple_of(GPU_CHANNELS),
-    };
-    padded * (input.blocks() * input.block * kernel * kernel + 1)
+/// Batches for which a convolution is direct, and those for which it is Winograd's, both if there are such.
+fn is_direct(kernels: &Kernels<'_>, kernel: usize) -> (bool, bool) {
+    let tuning = kernels.tuning;
+    let winograd = kernel == 3 && tuning.winograd > 0 && tuning.winograd_from <= kernels.max_batch;
+    (!winograd || tuning.winograd_from > 1, winograd)
 }
 
-/// Packs the weights, and makes the launch.
+/// Words of four bytes that the packed weights take on the device.
+pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize) -> usize {
+    let padded = match kernels.variant() {
+        Variant::Cpu => channels.next_multiple_of(kernels.tuning.vector),
+        Variant::Gpu => channels.next_multiple_of(GPU_CHANNELS),
+    };
+    let direct = padded + kernels.stored(padded * input.blocks() * input.block * kernel * kernel);
+    let (is_direct, is_winograd) = is_direct(kernels, kernel);
+    let winograd = if is_winograd { winograd::needs(kernels, input, channels).weights } else { 0 };
+    winograd + if is_direct { direct } else { 0 }
+}
+
+/// Floats of scratch memory that it takes, see [`winograd::Needs`].
+pub fn scratch_floats(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize) -> [usize; 2] {
+    match is_direct(kernels, kernel) {
+        (_, true) => winograd::needs(kernels, input, channels).scratch,
+        (_, false) => [0; 2],
+    }
+}
+
+/// Packs the weights, and makes the launches: direct, Winograd's, or the one for small batches and the other for large
+/// ones, as the tuning says.
 ///
 /// # Errors
 /// If the board isn't square or the driver fails.
-pub fn launch(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launch, Error> {
+pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
+    let (is_direct, is_winograd) = is_direct(kernels, conv.kernel);
+    let direct = if is_direct { vec![launch(kernels, conv)?] } else { Vec::new() };
+    let winograd = if is_winograd { winograd::launches(kernels, conv)? } else { Vec::new() };
+    let from = if is_winograd { kernels.tuning.winograd_from } else { usize::MAX };
+    Ok(Step::by_batch(direct, winograd, from))
+}
+
+/// The direct one.
+fn launch(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launch, Error> {
     kernels.check(&[conv.input, conv.output])?;
     kernels.check(conv.residual.as_slice())?;
     let squares = conv.input.layout.shape.squares;
     let Some(board) = board(squares, conv.kernel) else {
-        return Err(kernels.unfit(format!("a 3x3 convolution needs a square board, got {squares} squares")));
+        return Err(no_board(kernels, squares));
     };
-    match kernels.variant {
+    match kernels.variant() {
         Variant::Cpu => launch_rows(kernels, conv, board),
         Variant::Gpu => launch_tiles(kernels, conv, board),
     }
@@ -83,10 +112,9 @@ fn launch_rows(kernels: &mut Kernels<'_>, conv: &Conv<'_>, (ranks, files): (usiz
         (_, 1) => "conv1_planes",
         _ => "conv1_blocked",
     };
-    let weights = kernels.session.upload(&pack_rows(conv, kernels.vec))?;
-    let mut padded = conv.bias.to_vec();
-    padded.resize(padded.len().next_multiple_of(kernels.vec), 0.0);
-    let bias = kernels.session.upload(&padded)?;
+    let vec = kernels.tuning.vector;
+    let weights = kernels.upload_weights(&pack_rows(conv, vec))?;
+    let bias = upload_bias(kernels, conv.bias, to.shape.channels.next_multiple_of(vec))?;
     let residual = conv.residual.unwrap_or(conv.input);
     let args = [
         Arg::Buffer(&conv.input.buffer),
@@ -103,11 +131,18 @@ fn launch_rows(kernels: &mut Kernels<'_>, conv: &Conv<'_>, (ranks, files): (usiz
         Arg::Int(to.stride()),
         Arg::Int(activation_code(conv.activation)),
     ];
-    let tiles = files.div_ceil(MAX_TILE);
+    let tiles = files.div_ceil(kernels.tuning.squares);
     let options = format!("-DRANKS={ranks} -DFILES={files} -DTW={}", files.div_ceil(tiles));
     let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
-    let range = Range { each: ranks * tiles, whole: 1, across: to.shape.channels.div_ceil(kernels.vec), local: [1, 1] };
+    let range = Range { each: ranks * tiles, whole: 1, across: to.shape.channels.div_ceil(vec), local: [1, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
+}
+
+/// `bias`, and zeros up to `padded` numbers.
+pub(super) fn upload_bias(kernels: &Kernels<'_>, bias: &[f32], padded: usize) -> Result<Buffer, Error> {
+    let mut numbers = bias.to_vec();
+    numbers.resize(padded, 0.0);
+    kernels.session.upload(&numbers)
 }
 
 /// `[panel][i][input channel, padded][j][vec]`.
@@ -127,10 +162,8 @@ fn launch_tiles(kernels: &mut Kernels<'_>, conv: &Conv<'_>, (ranks, files): (usi
     let (from, to) = (conv.input.layout, conv.output.layout);
     let channels = to.shape.channels;
     let padded = channels.next_multiple_of(GPU_CHANNELS);
-    let weights = kernels.session.upload(&pack_tiles(conv, padded))?;
-    let mut padded_bias = conv.bias.to_vec();
-    padded_bias.resize(padded, 0.0);
-    let bias = kernels.session.upload(&padded_bias)?;
+    let weights = kernels.upload_weights(&pack_tiles(conv, padded))?;
+    let bias = upload_bias(kernels, conv.bias, padded)?;
     let residual = conv.residual.unwrap_or(conv.input);
     let args = [
         Arg::Buffer(&conv.input.buffer),
@@ -149,7 +182,7 @@ fn launch_tiles(kernels: &mut Kernels<'_>, conv: &Conv<'_>, (ranks, files): (usi
     let name = if conv.kernel == 3 { "conv3" } else { "conv1" };
     let items = |lx| lx * GPU_LY;
     let options = |lx| format!("-DRANKS={ranks} -DFILES={files} -DLX={lx}");
-    let (kernel, lx) = kernels.kernel_in_groups(FAMILY, &GPU_LX, items, options, name, &args)?;
+    let (kernel, lx) = kernels.kernel_in_groups(FAMILY, &kernels.columns(), items, options, name, &args)?;
     let range = Range { each: ranks * files, whole: 4 * lx, across: padded / GPU_CHANNELS, local: [lx, GPU_LY] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }

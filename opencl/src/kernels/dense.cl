@@ -16,11 +16,11 @@
 //   local     none
 
 INLINED void dense_rows(const int ROWS, const int SPLIT, global const float *input, int in_len, int in_stride,
-                        global const float *weights, global const float *bias, global float *output, int out_len,
+                        global const weight_t *weights, global const float *bias, global float *output, int out_len,
                         int out_stride, int act, int batch) {
     const int first = get_global_id(0) * ROWS;
     const int panel = get_global_id(1);
-    global const float *w = weights + (size_t)panel * in_len * VEC;
+    global const weight_t *w = weights + (size_t)panel * in_len * VEC;
 
     vecf acc[4][4];
     global const float *from[4];
@@ -35,13 +35,13 @@ INLINED void dense_rows(const int ROWS, const int SPLIT, global const float *inp
     for (; i + SPLIT <= in_len; i += SPLIT) {
 #pragma unroll
         for (int k = 0; k < SPLIT; k++) {
-            const vecf b = vec_load(i + k, w);
+            const vecf b = weight_vec(i + k, w);
 #pragma unroll
             for (int r = 0; r < ROWS; r++) acc[r][k] += from[r][i + k] * b;
         }
     }
     for (; i < in_len; i++) {
-        const vecf b = vec_load(i, w);
+        const vecf b = weight_vec(i, w);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) acc[r][0] += from[r][i] * b;
     }
@@ -60,7 +60,7 @@ INLINED void dense_rows(const int ROWS, const int SPLIT, global const float *inp
 
 #define DENSE(NAME, ROWS, SPLIT)                                                                                       \
     kernel void NAME(global const float *restrict input, int in_len, int in_stride,                                    \
-                     global const float *restrict weights, global const float *restrict bias,                          \
+                     global const weight_t *restrict weights, global const float *restrict bias,                          \
                      global float *restrict output, int out_len, int out_stride, int act, int batch) {                 \
         dense_rows(ROWS, SPLIT, input, in_len, in_stride, weights, bias, output, out_len, out_stride, act, batch);      \
     }
@@ -80,7 +80,7 @@ DENSE(dense_four, 4, 2)
 
 #define ROWS 4
 
-kernel void dense(global const float *restrict input, int in_len, int in_stride, global const float *restrict weights,
+kernel void dense(global const float *restrict input, int in_len, int in_stride, global const weight_t *restrict weights,
                   global const float *restrict bias, global float *restrict output, int out_stride, int act,
                   int batch) {
     local float sums[ROWS * LANES];
@@ -90,7 +90,7 @@ kernel void dense(global const float *restrict input, int in_len, int in_stride,
     float acc[ROWS];
     for (int r = 0; r < ROWS; r++) acc[r] = 0.0f;
     for (int i = lane; i < in_len; i += LANES) {
-        const float w = weights[(size_t)o * in_len + i];
+        const float w = weight_load((size_t)o * in_len + i, weights);
         // Rows behind the batch repeat its last one and aren't written.
         for (int r = 0; r < ROWS; r++) acc[r] += w * input[(size_t)min(first + r, batch - 1) * in_stride + i];
     }

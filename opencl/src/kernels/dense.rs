@@ -1,13 +1,11 @@
 //! Launches `dense.cl`.
 
-use super::{Family, Kernels, Launch, Range, Value, Variant, activation_code};
+use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code};
 use crate::device::{Arg, Buffer, Error};
 use crate::graph::Activation;
 
-const FAMILY: Family = Family { name: "dense", source: include_str!("dense.cl") };
+pub(super) const FAMILY: Family = Family { name: "dense", source: include_str!("dense.cl") };
 
-/// Items of a group in the GPU variant.
-const GPU_LANES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
 /// Positions of a group in the GPU variant, `ROWS` in dense.cl.
 const GPU_ROWS: usize = 4;
 
@@ -26,51 +24,33 @@ pub struct Dense<'a> {
     pub output: &'a Value,
 }
 
-/// A dense layer has a kernel for single positions and one for batches.
-#[derive(Debug)]
-pub struct DenseLaunch {
-    single: Launch,
-    batched: Option<Launch>,
-}
-
 /// From this many positions on, the kernel that shares weights between four of them is used.
 const SHARE_FROM: usize = 3;
 
-impl DenseLaunch {
-    /// See [`Launch::enqueue`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn enqueue(&mut self, session: &crate::device::Session, batch: usize) -> Result<(), Error> {
-        match &mut self.batched {
-            Some(batched) if batch >= SHARE_FROM => batched.enqueue(session, batch),
-            _ => self.single.enqueue(session, batch),
-        }
-    }
+/// Words of four bytes that the packed weights take on the device.
+pub fn weight_words(kernels: &Kernels<'_>, input: super::layout::Layout, outputs: usize) -> usize {
+    let padded = outputs.next_multiple_of(kernels.block());
+    padded + kernels.stored(padded * input.stride())
 }
 
-/// Floats that the packed weights take on the device.
-pub fn weight_floats(kernels: &Kernels<'_>, input: super::layout::Layout, outputs: usize) -> usize {
-    outputs.next_multiple_of(kernels.block()) * (input.stride() + 1)
-}
-
-/// Packs the weights, and makes the launch.
+/// Packs the weights, and makes the launches: a kernel for single positions, and one for batches.
 ///
 /// # Errors
 /// If the driver fails.
-pub fn launch(kernels: &mut Kernels<'_>, dense: &Dense<'_>) -> Result<DenseLaunch, Error> {
+pub fn step(kernels: &mut Kernels<'_>, dense: &Dense<'_>) -> Result<Step, Error> {
     kernels.check(&[dense.input, dense.output])?;
     let block = kernels.block();
-    let weights = kernels.session.upload(&pack(dense, block))?;
+    let weights = kernels.upload_weights(&pack(dense, block))?;
     let mut padded = dense.bias.to_vec();
     padded.resize(padded.len().next_multiple_of(block), 0.0);
     let bias = kernels.session.upload(&padded)?;
-    match kernels.variant {
-        Variant::Cpu => Ok(DenseLaunch {
-            single: launch_rows(kernels, dense, &weights, &bias, 1)?,
-            batched: Some(launch_rows(kernels, dense, &weights, &bias, 4)?),
-        }),
-        Variant::Gpu => Ok(DenseLaunch { single: launch_groups(kernels, dense, &weights, &bias)?, batched: None }),
+    match kernels.variant() {
+        Variant::Cpu => {
+            let single = launch_rows(kernels, dense, &weights, &bias, 1)?;
+            let shared = launch_rows(kernels, dense, &weights, &bias, 4)?;
+            Ok(Step::by_batch(vec![single], vec![shared], SHARE_FROM))
+        }
+        Variant::Gpu => Ok(launch_groups(kernels, dense, &weights, &bias)?.into()),
     }
 }
 
@@ -108,7 +88,7 @@ fn launch_rows(
     ];
     let name = if rows == 1 { "dense_one" } else { "dense_four" };
     let kernel = kernels.kernel(FAMILY, "", name, &args)?;
-    let range = Range { each: 1, whole: rows, across: outputs.div_ceil(kernels.vec), local: [1, 1] };
+    let range = Range { each: 1, whole: rows, across: outputs.div_ceil(kernels.tuning.vector), local: [1, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }
 
@@ -130,7 +110,7 @@ fn launch_groups(
         Arg::Int(activation_code(dense.activation)),
     ];
     let options = |lanes| format!("-DLANES={lanes}");
-    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &GPU_LANES, |lanes| lanes, options, "dense", &args)?;
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &kernels.lanes(), |lanes| lanes, options, "dense", &args)?;
     let range = Range { each: 1, whole: GPU_ROWS, across: dense.bias.len(), local: [lanes, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }

@@ -3,7 +3,7 @@
 use super::{Family, Kernels, Launch, Value};
 use crate::device::{Arg, Error};
 
-const FAMILY: Family = Family { name: "elementwise", source: include_str!("elementwise.cl") };
+pub(super) const FAMILY: Family = Family { name: "elementwise", source: include_str!("elementwise.cl") };
 
 /// `output = input · scale + shift`, element by element: input, scale, shift, and where it goes; all plain.
 ///

@@ -3,7 +3,7 @@
 use super::{Family, Kernels, Launch, Value};
 use crate::device::{Arg, Error};
 
-const FAMILY: Family = Family { name: "gather", source: include_str!("gather.cl") };
+pub(super) const FAMILY: Family = Family { name: "gather", source: include_str!("gather.cl") };
 
 /// Picks elements of a value.
 #[derive(Debug)]

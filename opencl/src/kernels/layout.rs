@@ -45,6 +45,11 @@ impl Layout {
         self.at(index / self.shape.squares, index % self.shape.squares)
     }
 
+    /// Puts one position in the order of the host into this layout; padding stays as it is.
+    pub fn pack(self, plain: &[f32], stored: &mut [f32]) {
+        plain.iter().enumerate().for_each(|(i, x)| stored[self.at_index(i)] = *x);
+    }
+
     /// Brings `stored`, whole positions in this layout, into the order of the host.
     pub fn unpack(self, stored: &[f32], plain: &mut Vec<f32>) {
         plain.clear();
@@ -79,6 +84,9 @@ mod tests {
         let mut plain = vec![9.0];
         layout.unpack(&[0.0, 2.0, 1.0, 3.0, 4.0, 0.0, 5.0, 0.0], &mut plain);
         assert_eq!(plain, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        let mut stored = [0.0; 8];
+        layout.pack(&plain, &mut stored);
+        assert_eq!(stored, [0.0, 2.0, 1.0, 3.0, 4.0, 0.0, 5.0, 0.0]);
     }
 
     #[test]

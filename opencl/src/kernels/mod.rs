@@ -2,8 +2,8 @@
 //!
 //! Each `.cl` file states at its top what it computes, how its operands are laid out and how much local memory it
 //! takes. A launcher packs the weights for that layout, sets the arguments once, and knows how the range follows from the
-//! batch. There are two variants of what is worth it, see [`Variant`]. Those for a GPU were run on PoCL only, for their
-//! results; nothing is known of their speed on a GPU.
+//! batch. There are two variants of what is worth it, see [`Variant`], and [`Tuning`] has the rest of what a
+//! device can differ in. Those for a GPU were run on PoCL only, for their results; nothing is known of their speed on a GPU.
 
 pub mod attention;
 pub mod conv;
@@ -14,10 +14,16 @@ pub mod layout;
 pub mod norm;
 pub mod se;
 pub mod softmax;
+pub mod tuning;
+pub mod winograd;
 
 use crate::device::{Arg, Buffer, Error, Kernel, Kind, Program, Session};
-use crate::graph::Activation;
+use crate::graph::{Activation, Fnv};
+use half::f16;
 use layout::Layout;
+use std::fmt;
+use std::str::FromStr;
+pub use tuning::Tuning;
 
 /// Which text of a kernel is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +44,56 @@ impl Variant {
     }
 }
 
+/// How numbers are stored on the device. Sums are single precision in either case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// Everything in single precision.
+    #[default]
+    Fp32,
+    /// The weights of convolutions, dense layers and smolgens in half precision: half the memory, half of what is read.
+    Fp16,
+}
+
+impl Precision {
+    /// How far an output may be from the host's, as a share of its largest number where that is above one.
+    pub fn bound(self) -> f32 {
+        match self {
+            Precision::Fp32 => 1e-4,
+            Precision::Fp16 => 1e-2,
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Precision::Fp32 => "fp32",
+            Precision::Fp16 => "fp16",
+        })
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Variant::Cpu => "cpu",
+            Variant::Gpu => "gpu",
+        })
+    }
+}
+
+impl FromStr for Variant {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "cpu" => Ok(Variant::Cpu),
+            "gpu" => Ok(Variant::Gpu),
+            _ => Err(format!("variant: expected cpu or gpu, got {text:?}")),
+        }
+    }
+}
+
 /// A value of the graph on the device: `[position][layout]` in a buffer.
 #[derive(Clone, Debug)]
 pub struct Value {
@@ -47,22 +103,21 @@ pub struct Value {
     pub buffer: Buffer,
 }
 
-/// Makes kernels for one session: knows the variant and keeps the compiled programs.
+/// Makes kernels for one session: knows the tuning and keeps the compiled programs.
 #[derive(Debug)]
 pub struct Kernels<'a> {
     session: &'a Session,
-    variant: Variant,
-    vec: usize,
+    tuning: Tuning,
+    precision: Precision,
     max_batch: usize,
     programs: Vec<(String, Program)>,
+    scratch: Option<[Buffer; 2]>,
 }
 
 impl<'a> Kernels<'a> {
     /// For batches of at most `max_batch` positions.
-    pub fn new(session: &'a Session, variant: Variant, max_batch: usize) -> Self {
-        // Neon's registers hold four floats, but it has twice as many of them as AVX2.
-        let vec = if session.device().vector_width >= 16 { 16 } else { 8 };
-        Self { session, variant, vec, max_batch, programs: Vec::new() }
+    pub fn new(session: &'a Session, tuning: Tuning, precision: Precision, max_batch: usize) -> Self {
+        Self { session, tuning, precision, max_batch, programs: Vec::new(), scratch: None }
     }
 
     /// The session for which they are made.
@@ -77,21 +132,84 @@ impl<'a> Kernels<'a> {
 
     /// Which text is run.
     pub fn variant(&self) -> Variant {
-        self.variant
+        self.tuning.variant
+    }
+
+    /// What the kernels' texts leave open.
+    pub fn tuning(&self) -> Tuning {
+        self.tuning
     }
 
     /// Channels of a block in what a convolution makes.
     pub fn block(&self) -> usize {
-        match self.variant {
-            Variant::Cpu => self.vec,
+        match self.tuning.variant {
+            Variant::Cpu => self.tuning.vector,
             Variant::Gpu => 1,
         }
     }
 
+    /// Makes the memory that layers lend each other, at least so many floats in each of two buffers.
+    ///
+    /// # Errors
+    /// If the driver has no room.
+    pub fn reserve(&mut self, floats: [usize; 2]) -> Result<(), Error> {
+        self.scratch = Some([self.session.buffer(floats[0])?, self.session.buffer(floats[1])?]);
+        Ok(())
+    }
+
+    /// That memory, if it is large enough.
+    fn scratch(&self, floats: [usize; 2]) -> Result<[Buffer; 2], Error> {
+        match &self.scratch {
+            Some(buffers) if buffers.iter().zip(floats).all(|(buffer, needed)| buffer.len() >= needed) => {
+                Ok(buffers.clone())
+            }
+            _ => Err(self.unfit(format!("{floats:?} floats of scratch memory were not reserved"))),
+        }
+    }
+
+    /// Sizes of groups that run over elements in the GPU variant, the largest first.
+    fn lanes(&self) -> Vec<usize> {
+        halves(self.tuning.lanes)
+    }
+
+    /// Sizes of groups along the squares of a convolution in the GPU variant, the largest first.
+    fn columns(&self) -> Vec<usize> {
+        halves(self.tuning.columns)
+    }
+
     fn options(&self) -> String {
-        match self.variant {
-            Variant::Cpu => format!("-cl-mad-enable -DVARIANT_CPU -DVEC={}", self.vec),
-            Variant::Gpu => "-cl-mad-enable -DVARIANT_GPU".to_string(),
+        let weights = match self.precision {
+            Precision::Fp32 => "",
+            Precision::Fp16 => " -DWEIGHTS_FP16",
+        };
+        match self.tuning.variant {
+            Variant::Cpu => format!("-cl-mad-enable -DVARIANT_CPU -DVEC={}{weights}", self.tuning.vector),
+            Variant::Gpu => format!("-cl-mad-enable -DVARIANT_GPU{weights}"),
+        }
+    }
+
+    /// Words of four bytes that so many packed weights take.
+    fn stored(&self, weights: usize) -> usize {
+        match self.precision {
+            Precision::Fp32 => weights,
+            Precision::Fp16 => weights.div_ceil(2),
+        }
+    }
+
+    /// Sends packed weights in the precision in which kernels read them.
+    fn upload_weights(&self, packed: &[f32]) -> Result<Buffer, Error> {
+        match self.precision {
+            Precision::Fp32 => self.session.upload(packed),
+            Precision::Fp16 => {
+                if let Some(weight) = packed.iter().find(|w| !f16::from_f32(**w).is_finite()) {
+                    return Err(self.unfit(format!("a weight of {weight:e} is too large for half precision")));
+                }
+                let word = |pair: &[f32]| {
+                    let [a, b] = [0, 1].map(|at| f16::from_f32(pair.get(at).copied().unwrap_or(0.0)).to_ne_bytes());
+                    u32::from_ne_bytes([a[0], a[1], b[0], b[1]])
+                };
+                self.session.upload(&packed.chunks(2).map(word).collect::<Vec<u32>>())
+            }
         }
     }
 
@@ -147,13 +265,12 @@ impl<'a> Kernels<'a> {
         elements: usize,
     ) -> Result<Launch, Error> {
         // There is little to do for an item: on a CPU a group is a loop.
-        const CPU_LANES: [usize; 1] = [64];
-        let sizes: &[usize] = match self.variant {
-            Variant::Cpu => &CPU_LANES,
-            Variant::Gpu => &GPU_LANES,
+        let sizes = match self.tuning.variant {
+            Variant::Cpu => vec![64],
+            Variant::Gpu => self.lanes(),
         };
         let options = |lanes| format!("-DLANES={lanes} {options}");
-        let (kernel, lanes) = self.kernel_in_groups(family, sizes, |lanes| lanes, options, name, args)?;
+        let (kernel, lanes) = self.kernel_in_groups(family, &sizes, |lanes| lanes, options, name, args)?;
         let range = Range { each: 1, whole: 1, across: elements.div_ceil(lanes), local: [1, lanes] };
         Ok(Launch::new(self, kernel, range, args.len()))
     }
@@ -198,14 +315,37 @@ impl<'a> Kernels<'a> {
     }
 }
 
-/// Items of a group in the GPU variant of kernels that don't care how many they are.
-const GPU_LANES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
+/// A power of two and all smaller ones: a device that takes no group of that size may take a smaller one.
+fn halves(most: usize) -> Vec<usize> {
+    std::iter::successors(Some(most), |size| Some(size / 2)).take_while(|&size| size > 0).collect()
+}
 
 /// One `.cl` file.
 #[derive(Clone, Copy, Debug)]
 struct Family {
     name: &'static str,
     source: &'static str,
+}
+
+/// Every family, for [`version`].
+const FAMILIES: [Family; 9] = [
+    attention::FAMILY,
+    conv::FAMILY,
+    dense::FAMILY,
+    elementwise::FAMILY,
+    gather::FAMILY,
+    norm::FAMILY,
+    se::FAMILY,
+    softmax::FAMILY,
+    winograd::FAMILY,
+];
+
+/// A number for the texts of all kernels: what was measured with other texts says nothing of these.
+pub fn version() -> u64 {
+    let mut hash = Fnv::default();
+    hash.add(COMMON.as_bytes());
+    FAMILIES.iter().for_each(|family| hash.add(family.source.as_bytes()));
+    hash.finish()
 }
 
 /// Stands before the text of every family.
@@ -220,6 +360,51 @@ pub struct Launch {
     /// Place of the argument `batch`, and what it is set to.
     batch_arg: usize,
     batch: usize,
+}
+
+/// What a layer enqueues: other launches for large batches than for small ones, where that is faster.
+#[derive(Debug)]
+pub struct Step {
+    small: Vec<Launch>,
+    large: Vec<Launch>,
+    /// The smallest of the large batches.
+    large_from: usize,
+}
+
+impl Step {
+    /// The same for every batch.
+    pub fn new(launches: Vec<Launch>) -> Self {
+        Self { small: launches, large: Vec::new(), large_from: usize::MAX }
+    }
+
+    /// `large` for batches of `from` positions and more.
+    pub fn by_batch(small: Vec<Launch>, large: Vec<Launch>, from: usize) -> Self {
+        Self { small, large, large_from: from }
+    }
+
+    /// The launches for a batch.
+    fn launches(&mut self, batch: usize) -> &mut [Launch] {
+        if batch < self.large_from { &mut self.small } else { &mut self.large }
+    }
+
+    /// How many launches a batch takes.
+    pub fn count(&mut self, batch: usize) -> usize {
+        self.launches(batch).len()
+    }
+
+    /// See [`Launch::enqueue`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn enqueue(&mut self, session: &Session, batch: usize) -> Result<(), Error> {
+        self.launches(batch).iter_mut().try_for_each(|launch| launch.enqueue(session, batch))
+    }
+}
+
+impl From<Launch> for Step {
+    fn from(launch: Launch) -> Self {
+        Self::new(vec![launch])
+    }
 }
 
 /// How many groups a batch takes: `ceil(batch * each / whole)` by `across`, groups of `local` items.

@@ -3,7 +3,7 @@
 use super::{Family, Kernels, Launch, Value, Variant};
 use crate::device::{Arg, Error};
 
-const FAMILY: Family = Family { name: "norm", source: include_str!("norm.cl") };
+pub(super) const FAMILY: Family = Family { name: "norm", source: include_str!("norm.cl") };
 
 /// A layer norm over the channels of each square.
 #[derive(Debug)]
@@ -43,8 +43,8 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
         return kernels.by_element(FAMILY, "", "vector_norm", &[&from[..], &rest].concat(), 1);
     }
     let args = [&from[..], &[Arg::Int(shape.squares)], &rest].concat();
-    match kernels.variant {
-        Variant::Cpu => kernels.by_item(FAMILY, "", "layer_norm", &args, shape.squares.div_ceil(kernels.vec)),
+    match kernels.variant() {
+        Variant::Cpu => kernels.by_item(FAMILY, "", "layer_norm", &args, shape.squares.div_ceil(kernels.tuning.vector)),
         Variant::Gpu => kernels.by_element(FAMILY, "", "layer_norm", &args, shape.squares),
     }
 }

@@ -4,10 +4,10 @@ use super::{Family, Kernels, Launch, Range, Value, Variant, activation_code};
 use crate::device::{Arg, Error};
 use crate::graph::{Activation, SqueezeExcite};
 
-const FAMILY: Family = Family { name: "se", source: include_str!("se.cl") };
+pub(super) const FAMILY: Family = Family { name: "se", source: include_str!("se.cl") };
 
-/// Items of a group in the GPU variant.
-const GPU_LANES: [usize; 4] = [64, 32, 16, 8];
+/// Fewest items of a group in the GPU variant: eight add up a channel.
+const LEAST_LANES: usize = 8;
 
 /// Squeeze and excitation of what a convolution made, in place.
 #[derive(Debug)]
@@ -22,11 +22,11 @@ pub struct Se<'a> {
     pub activation: Activation,
 }
 
-/// Floats that the packed weights and the scratch memory take on the device.
-pub fn weight_floats(kernels: &Kernels<'_>, channels: usize, hidden: usize) -> usize {
+/// Words of four bytes that the packed weights and the scratch memory take on the device.
+pub fn weight_words(kernels: &Kernels<'_>, channels: usize, hidden: usize) -> usize {
     let (vec, batch) = (kernels.block(), kernels.max_batch);
     let (channels, padded) = (channels.next_multiple_of(vec), hidden.next_multiple_of(vec));
-    let scratch = if kernels.variant == Variant::Cpu { batch * (3 * channels + padded) } else { 0 };
+    let scratch = if kernels.variant() == Variant::Cpu { batch * (3 * channels + padded) } else { 0 };
     padded * (channels + 1) + 2 * channels * (hidden + 1) + scratch
 }
 
@@ -37,7 +37,7 @@ pub fn weight_floats(kernels: &Kernels<'_>, channels: usize, hidden: usize) -> u
 pub fn launch(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error> {
     kernels.check(&[se.value])?;
     kernels.check(se.residual.as_slice())?;
-    match kernels.variant {
+    match kernels.variant() {
         Variant::Cpu => launch_positions(kernels, se),
         Variant::Gpu => launch_groups(kernels, se),
     }
@@ -79,13 +79,13 @@ fn pack(se: &SqueezeExcite, channels: usize, vec: usize) -> Packed {
 
 fn launch_positions(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error> {
     let layout = se.value.layout;
-    let blocks = layout.shape.channels.div_ceil(kernels.vec);
-    let hidden_blocks = se.weights.hidden.div_ceil(kernels.vec);
-    let packed = pack(se.weights, layout.shape.channels, kernels.vec);
+    let blocks = layout.shape.channels.div_ceil(kernels.tuning.vector);
+    let hidden_blocks = se.weights.hidden.div_ceil(kernels.tuning.vector);
+    let packed = pack(se.weights, layout.shape.channels, kernels.tuning.vector);
     let session = kernels.session;
     let (w1, b1) = (session.upload(&packed.w1)?, session.upload(&packed.b1)?);
     let (w2, b2) = (session.upload(&packed.w2)?, session.upload(&packed.b2)?);
-    let scratch = session.buffer(kernels.max_batch * (3 * blocks + hidden_blocks) * kernels.vec)?;
+    let scratch = session.buffer(kernels.max_batch * (3 * blocks + hidden_blocks) * kernels.tuning.vector)?;
     let residual = se.residual.unwrap_or(se.value);
     let args = [
         Arg::Buffer(&se.value.buffer),
@@ -143,7 +143,8 @@ fn launch_groups(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error
         Arg::Local(2 * channels),
     ];
     let options = |lanes| format!("-DLANES={lanes}");
-    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &GPU_LANES, |lanes| lanes, options, "se", &args)?;
+    let sizes: Vec<usize> = kernels.lanes().into_iter().filter(|&lanes| lanes >= LEAST_LANES).collect();
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "se", &args)?;
     let range = Range { each: 1, whole: 1, across: 1, local: [lanes, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }

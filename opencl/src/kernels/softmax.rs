@@ -3,7 +3,7 @@
 use super::{Family, Kernels, Launch, Range, Value};
 use crate::device::{Arg, Error};
 
-const FAMILY: Family = Family { name: "softmax", source: include_str!("softmax.cl") };
+pub(super) const FAMILY: Family = Family { name: "softmax", source: include_str!("softmax.cl") };
 
 /// A softmax over each position of `value`, in place.
 ///

@@ -21,6 +21,8 @@ fn settings(backend: BackendKind) -> EvaluatorSettings {
         heads: Default::default(),
         backend,
         device: None,
+        precision: Default::default(),
+        cache_dir: None,
         threads: 1,
         history_fill: HistoryFill::FenOnly,
     }

@@ -1,0 +1,47 @@
+//! Where a tuning is kept, and what is known of a device.
+
+use super::settings::EvaluatorSettings;
+use oncilla_opencl::device::Device;
+use oncilla_opencl::graph::Graph;
+use oncilla_opencl::kernels::Tuning;
+use oncilla_opencl::tune::{Key, Record};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The cache folder: `--cache-dir`, else the one of the XDG base directory specification; none where there is no home.
+pub fn cache_dir(settings: &EvaluatorSettings) -> Option<PathBuf> {
+    settings.cache_dir.clone().or_else(|| xdg_cache(std::env::var_os("XDG_CACHE_HOME"), std::env::var_os("HOME")))
+}
+
+/// A relative `$XDG_CACHE_HOME` counts as none: the specification says so.
+fn xdg_cache(cache: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let cache = cache.map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || home.filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(".cache"));
+    cache.or_else(home).map(|folder| folder.join("oncilla"))
+}
+
+/// What `oncilla tune` has found for this graph on this device, and a line for a person where its file is of no use.
+pub fn known(settings: &EvaluatorSettings, device: &Device, graph: &Graph) -> (Option<Tuning>, Option<String>) {
+    let Some(cache) = cache_dir(settings) else { return (None, None) };
+    match Record::open(&cache, &Key::new(device, graph, settings.precision)) {
+        Ok(record) => (record.best(), None),
+        Err(why) => (None, Some(format!("tuning: {why}; the kernels run as they are made for any device of its kind"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_is_where_xdg_says() {
+        let folder = |cache: &str, home: &str| {
+            let given = |text: &str| (!text.is_empty()).then(|| OsString::from(text));
+            xdg_cache(given(cache), given(home)).map(|path| path.display().to_string())
+        };
+        assert_eq!(folder("/c", "/h").as_deref(), Some("/c/oncilla"));
+        assert_eq!(folder("", "/h").as_deref(), Some("/h/.cache/oncilla"));
+        assert_eq!(folder("relative", "/h").as_deref(), Some("/h/.cache/oncilla"));
+        assert_eq!(folder("", ""), None);
+    }
+}

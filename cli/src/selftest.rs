@@ -1,0 +1,156 @@
+//! `oncilla selftest`: every kernel and the whole network against the host, layer by layer.
+
+use oncilla_chess::planes::{InputFormat, Planes, encode};
+use oncilla_chess::{History, planes};
+use oncilla_opencl::graph::Graph;
+use oncilla_opencl::kernels::Precision;
+use oncilla_opencl::opencl::selftest::{Findings, kit};
+use oncilla_opencl::opencl::{OpenCl, Options};
+use serde::Serialize;
+use std::sync::Arc;
+
+use crate::engine::{EvaluatorSettings, device_choice, drivers, read_network, tuning};
+use crate::progress::Progress;
+use crate::uci::console::{Console, aside};
+
+/// An opening, a middlegame and an endgame: more than one, so that the second one's places are checked too.
+const CANARIES: [&str; 3] = [
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    "r1bq1rk1/ppp1npbp/3p1np1/3Pp3/2P1P3/2N2N2/PP2BPPP/R1BQ1RK1 b - - 1 9",
+    "8/8/4kpp1/3p1b2/p6P/2B5/6P1/6K1 b - - 2 47",
+];
+
+/// One line of what was found. The JSON output is a list of these.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The graph: `network`, or a part of the kit.
+    pub graph: String,
+    /// The layer and its number, or the output.
+    pub what: String,
+    /// Channels and squares that a layer makes; none for an output.
+    pub shape: Option<[usize; 2]>,
+    /// The largest difference, as a share of the largest number where that is above one; `None`: not finite.
+    pub error: Option<f32>,
+    /// Whether that is within the bound.
+    pub ok: bool,
+}
+
+/// Tests the device and prints; false if anything is over the bound.
+///
+/// # Errors
+/// One line: no network, no device, a kernel that is not compiled.
+pub fn print(console: &Console, settings: &EvaluatorSettings, json: bool) -> Result<bool, String> {
+    let bound = settings.precision.bound();
+    let (rows, describe) = run(settings, bound)?;
+    aside(&describe);
+    let ok = rows.iter().all(|row| row.ok);
+    if json {
+        console.say(&serde_json::to_string(&rows).map_err(|error| error.to_string())?);
+        return Ok(ok);
+    }
+    rows.iter().for_each(|row| console.say(&line(row)));
+    let worst = rows.iter().map(|row| row.error.unwrap_or(f32::INFINITY)).fold(0.0, f32::max);
+    let verdict = if ok { "within" } else { "OVER" };
+    console.say(&format!("worst error {worst:.1e}, {verdict} the bound of {bound:.0e}"));
+    Ok(ok)
+}
+
+fn line(row: &Row) -> String {
+    let shape = row.shape.map(|[channels, squares]| format!("{channels}x{squares}")).unwrap_or_default();
+    let error = row.error.map_or("not finite".to_string(), |error| format!("{error:.1e}"));
+    let verdict = if row.ok { "" } else { "  OVER" };
+    format!("{:<12} {:<24} {shape:>10} {error:>10}{verdict}", row.graph, row.what)
+}
+
+fn run(settings: &EvaluatorSettings, bound: f32) -> Result<(Vec<Row>, String), String> {
+    drivers::scout()?;
+    let network = read_network(&settings.weights, &settings.heads)?;
+    let number = network.input_format.number();
+    let format =
+        InputFormat::from_number(number.into()).ok_or_else(|| format!("input format {number} is not known"))?;
+    let input = canaries(settings, format)?;
+    let graph = Arc::new(network.graph);
+    let progress = Progress::on_stderr();
+    let mut rows = Vec::new();
+    let (findings, describe) = test(settings, &graph, &input, "network", &progress)?;
+    rows.extend(to_rows("network", &findings, bound));
+    for (name, graph) in kit() {
+        let input = oncilla_opencl::opencl::selftest::planes(CANARIES.len() * graph.input().len());
+        let (findings, _) = test(settings, &Arc::new(graph), &input, name, &progress)?;
+        rows.extend(to_rows(name, &findings, bound));
+    }
+    Ok((rows, describe))
+}
+
+/// The canaries' planes, one after the other.
+fn canaries(settings: &EvaluatorSettings, format: InputFormat) -> Result<Vec<f32>, String> {
+    let mut input = Vec::new();
+    let mut encoded = Box::new(Planes::default());
+    for fen in CANARIES {
+        let history: History = History::from_fen(fen).map_err(|error| error.to_string())?;
+        encode(&history, format, settings.history_fill, &mut encoded);
+        let mut numbers = [0.0; planes::PLANES * 64];
+        encoded.expand_into(&mut numbers);
+        input.extend_from_slice(&numbers);
+    }
+    Ok(input)
+}
+
+fn test(
+    settings: &EvaluatorSettings,
+    graph: &Arc<Graph>,
+    input: &[f32],
+    name: &str,
+    progress: &Progress,
+) -> Result<(Findings, String), String> {
+    use oncilla_opencl::backend::Backend;
+    progress.show(&format!("{name}: compiling"));
+    let device = oncilla_opencl::device::choose(&device_choice(settings)).map_err(|e| e.to_string())?;
+    let (tuning, note) = tuning::known(settings, &device, graph);
+    note.iter().for_each(|note| aside(note));
+    let precision: Precision = settings.precision;
+    let options =
+        Options { device: device_choice(settings), max_batch: CANARIES.len(), tuning, precision, self_check: false };
+    let mut device = OpenCl::new(Arc::clone(graph), &options).map_err(|error| error.to_string())?;
+    let layers = graph.layers().len();
+    progress.show(&format!("{name}: the host computes what is expected"));
+    let findings = device.self_test(input, |done| progress.show(&format!("{name}: {done}/{layers}")));
+    progress.clear();
+    let describe = format!("{}, {}", device.describe(), device.tuning());
+    Ok((findings.map_err(|error| error.to_string())?, describe))
+}
+
+fn to_rows(graph: &str, findings: &Findings, bound: f32) -> Vec<Row> {
+    let row = |what: String, shape: Option<[usize; 2]>, error: f32| Row {
+        graph: graph.to_string(),
+        what,
+        shape,
+        error: error.is_finite().then_some(error),
+        ok: error <= bound,
+    };
+    let layers = findings.layers.iter().map(|found| {
+        let shape = Some([found.shape.channels, found.shape.squares]);
+        row(format!("{} {}", found.layer, found.name), shape, found.error)
+    });
+    let heads = findings.heads.iter().map(|head| row(format!("output {:?}", head.role), None, head.error));
+    layers.chain(heads).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oncilla_opencl::graph::{Role, Shape};
+    use oncilla_opencl::opencl::selftest::{HeadError, LayerError};
+
+    #[test]
+    fn what_is_over_the_bound_or_not_finite_is_not_ok() {
+        let layer = LayerError { layer: 3, name: "dense", shape: Shape { channels: 2, squares: 1 }, error: 2e-5 };
+        let heads =
+            vec![HeadError { role: Role::Wdl, error: 2e-4 }, HeadError { role: Role::Policy, error: f32::INFINITY }];
+        let rows = to_rows("network", &Findings { layers: vec![layer], heads }, 1e-4);
+        assert_eq!(rows.iter().map(|row| row.ok).collect::<Vec<_>>(), [true, false, false]);
+        assert_eq!(line(&rows[0]), "network      3 dense                         2x1     2.0e-5");
+        assert!(line(&rows[1]).ends_with("2.0e-4  OVER"));
+        assert!(line(&rows[2]).ends_with("not finite  OVER"));
+    }
+}

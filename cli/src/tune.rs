@@ -1,0 +1,247 @@
+//! `oncilla tune`: finds the kernels that are fastest for a network on a device, and keeps them.
+//!
+//! Every candidate runs in a process of its own, because a driver may hang or crash over one: this program is started
+//! again with the same arguments and `--candidate`, and says in one line of JSON what became of it.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use oncilla_opencl::device;
+use oncilla_opencl::kernels::Tuning;
+use oncilla_opencl::kernels::tuning::KNOBS;
+use oncilla_opencl::opencl::Options;
+use oncilla_opencl::tune::{BATCHES, Candidate, Key, Record, Trial, score, search};
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{EvaluatorSettings, device_choice, drivers, read_network, tuning};
+use crate::progress::Progress;
+use crate::uci::console::{Console, aside};
+
+/// How often somebody looks whether a candidate is done.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What the command was told.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Seconds that a candidate may take, compiling included.
+    pub limit: u64,
+    /// Forget what was found before.
+    pub again: bool,
+    /// Only run this one, for the process that asked.
+    pub candidate: Option<String>,
+}
+
+/// What a candidate's process says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Said {
+    /// Milliseconds of a batch, for each of [`BATCHES`].
+    Milliseconds([f64; 3]),
+    /// Why it can't be used.
+    Refused(String),
+}
+
+/// Tunes, or runs one candidate.
+///
+/// # Errors
+/// One line: no network, no device, or no kernels that work.
+pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
+    match &ask.candidate {
+        Some(text) => run_candidate(console, settings, text),
+        None => tune(console, settings, ask),
+    }
+}
+
+fn run_candidate(console: &Console, settings: &EvaluatorSettings, text: &str) -> Result<(), String> {
+    let tuning = text.parse().map_err(|why| format!("--candidate: {why}"))?;
+    let network = read_network(&settings.weights, &settings.heads)?;
+    let options = Options {
+        device: device_choice(settings),
+        tuning: Some(tuning),
+        precision: settings.precision,
+        ..Options::default()
+    };
+    let said = match (Candidate { graph: Arc::new(network.graph), options }).run() {
+        Ok(times) => Said::Milliseconds(times),
+        Err(why) => Said::Refused(why.to_string()),
+    };
+    console.say(&serde_json::to_string(&said).map_err(|error| error.to_string())?);
+    Ok(())
+}
+
+fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
+    drivers::scout()?;
+    let network = read_network(&settings.weights, &settings.heads)?;
+    let device = device::choose(&device_choice(settings)).map_err(|error| error.to_string())?;
+    let start = Tuning::of(&device);
+    let mut keeper = Keeper::open(settings, &Key::new(&device, &network.graph, settings.precision), ask.again)?;
+    let trials = Trials::new(ask)?;
+    let progress = Progress::on_stderr();
+    let most = 2 + KNOBS.iter().map(|knob| knob.values.len()).sum::<usize>();
+    let mut tried = 0;
+    let mut best = f64::INFINITY;
+    let try_out = |tuning: Tuning| {
+        tried += 1;
+        progress.show(&format!("{tried} of at most {most}, best {best:.3} ms: {tuning}"));
+        let trial = keeper.tried(tuning).unwrap_or_else(|| trials.run(tuning));
+        keeper.keep(tuning, &trial);
+        best = trial.as_ref().map_or(best, |times| score(*times).min(best));
+        trial
+    };
+    let again = |tuning: Tuning| {
+        progress.show(&format!("once more: {tuning}"));
+        trials.run(tuning)
+    };
+    let found = search(start, try_out, again)?;
+    progress.clear();
+    let kept = keeper.finish(found);
+    report(console, &keeper, start, found);
+    match kept {
+        Some(path) => console.say(&format!("kept in {}", path.display())),
+        None => console.say("not kept"),
+    }
+    Ok(())
+}
+
+fn report(console: &Console, keeper: &Keeper, start: Tuning, found: Tuning) {
+    console.say(&format!(
+        "{:<8} {:>10} {:>10} {:>10}   milliseconds of a batch",
+        "batch", BATCHES[0], BATCHES[1], BATCHES[2]
+    ));
+    for (name, tuning) in [("start", start), ("found", found)] {
+        let times = match keeper.tried(tuning) {
+            Some(Ok(times)) => times.map(|time| format!("{time:>10.3}")).join(" "),
+            Some(Err(why)) => why,
+            None => String::new(),
+        };
+        console.say(&format!("{name:<8} {times}   {tuning}"));
+    }
+}
+
+/// The record, or what is left of it where nothing can be written.
+struct Keeper {
+    record: Option<Record>,
+    /// Known without a record.
+    loose: Vec<(Tuning, Trial)>,
+}
+
+impl Keeper {
+    fn open(settings: &EvaluatorSettings, key: &Key, again: bool) -> Result<Self, String> {
+        let Some(cache) = tuning::cache_dir(settings) else {
+            aside("tuning: there is no cache folder (--cache-dir=FOLDER), so that what is found is not kept");
+            return Ok(Self { record: None, loose: Vec::new() });
+        };
+        if again {
+            // A file that is not there, or can't be removed, is found out below.
+            let _ = std::fs::remove_file(key.path(&cache));
+        }
+        let record = Record::open(&cache, key).map_err(|why| format!("tuning: {why}; --again begins a new file"))?;
+        Ok(Self { record: Some(record), loose: Vec::new() })
+    }
+
+    fn tried(&self, tuning: Tuning) -> Option<Trial> {
+        let loose = || self.loose.iter().find(|(known, _)| *known == tuning).map(|(_, trial)| trial.clone());
+        self.record.as_ref().and_then(|record| record.tried(tuning).cloned()).or_else(loose)
+    }
+
+    fn keep(&mut self, tuning: Tuning, trial: &Trial) {
+        if self.tried(tuning).is_some() {
+            return;
+        }
+        self.loose.push((tuning, trial.clone()));
+        self.write(|record| record.add(tuning, trial));
+    }
+
+    /// Where the tuning is kept; `None` if it is not.
+    fn finish(&mut self, found: Tuning) -> Option<PathBuf> {
+        self.write(|record| record.set_best(found));
+        self.record.as_ref().map(|record| record.path().to_owned())
+    }
+
+    /// A folder that can't be written is no reason to stop.
+    fn write(&mut self, write: impl FnOnce(&mut Record) -> std::io::Result<()>) {
+        let Some(record) = &mut self.record else { return };
+        if let Err(error) = write(record) {
+            aside(&format!("tuning: {}: {error}; what is found is not kept", record.path().display()));
+            self.record = None;
+        }
+    }
+}
+
+/// Runs candidates in processes of their own.
+struct Trials {
+    program: PathBuf,
+    args: Vec<OsString>,
+    limit: Duration,
+}
+
+impl Trials {
+    fn new(ask: &Ask) -> Result<Self, String> {
+        let program = std::env::current_exe().map_err(|error| format!("this program's own path: {error}"))?;
+        Ok(Self { program, args: std::env::args_os().skip(1).collect(), limit: Duration::from_secs(ask.limit) })
+    }
+
+    fn run(&self, tuning: Tuning) -> Trial {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).arg("--candidate").arg(tuning.to_string());
+        // What drivers and compilers say of themselves is nobody's concern.
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| format!("no process: {error}"))?;
+        let begun = Instant::now();
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if begun.elapsed() < self.limit => std::thread::sleep(LOOK),
+                Ok(None) => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(format!("it took more than {} s", self.limit.as_secs()));
+                }
+                Err(error) => return Err(format!("its process was lost: {error}")),
+            }
+        };
+        let mut said = String::new();
+        if let Some(mut stdout) = child.stdout.take() {
+            let _ = stdout.read_to_string(&mut said);
+        }
+        match serde_json::from_str(&said) {
+            Ok(Said::Milliseconds(times)) if status.success() => Ok(times),
+            Ok(Said::Refused(why)) => Err(why),
+            _ => Err(format!("its process ended without a result ({status})")),
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use oncilla_opencl::kernels::Variant;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A script in the place of the program.
+    fn run_by(name: &str, script: &str) -> Trial {
+        let path = std::env::temp_dir().join(format!("oncilla-tune-{name}-{}", std::process::id()));
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let trials = Trials { program: path.clone(), args: vec!["tune".into()], limit: Duration::from_secs(1) };
+        let trial = trials.run(Tuning::start(Variant::Gpu, 1));
+        std::fs::remove_file(&path).unwrap();
+        trial
+    }
+
+    #[test]
+    fn whatever_becomes_of_its_process_is_an_answer() {
+        let asked = "[ \"$1 $2\" = 'tune --candidate' ] && echo '{\"milliseconds\":[1.0,2.0,3.5]}'";
+        assert_eq!(run_by("good", asked), Ok([1.0, 2.0, 3.5]));
+        assert_eq!(run_by("bad", "echo '{\"refused\":\"wrong\"}'"), Err("wrong".to_string()));
+        assert!(
+            run_by("crash", "kill -SEGV $$").unwrap_err().starts_with("its process ended without a result (signal")
+        );
+        assert!(run_by("nothing", "exit 0").unwrap_err().starts_with("its process ended without a result"));
+        assert_eq!(run_by("late", "exec sleep 60"), Err("it took more than 1 s".to_string()));
+    }
+}

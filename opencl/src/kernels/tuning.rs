@@ -1,0 +1,185 @@
+//! What a kernel's text leaves open: the results are the same, the speed is not.
+
+use super::Variant;
+use crate::device::Device;
+use std::fmt;
+use std::str::FromStr;
+
+/// One choice for everything that can be chosen. Its text, `variant=cpu vector=8 …`, is what a tuning file keeps.
+///
+/// Every field has a short list of values, see [`KNOBS`]; nothing else can be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tuning {
+    /// Which text of the kernels.
+    pub variant: Variant,
+    /// CPU: floats of a vector.
+    pub vector: usize,
+    /// CPU: squares that an item of a direct convolution makes.
+    pub squares: usize,
+    /// Squares of a side of Winograd's tile, 2 or 4; 0: every convolution is direct.
+    pub winograd: usize,
+    /// Smallest batch for which a convolution is Winograd's.
+    pub winograd_from: usize,
+    /// CPU: tiles that an item of Winograd's takes.
+    pub rows: usize,
+    /// CPU: vectors of output channels that it makes.
+    pub vectors: usize,
+    /// GPU: most items of a group that runs over elements.
+    pub lanes: usize,
+    /// GPU: items of a group along the squares of a convolution; there are 8 along its channels.
+    pub columns: usize,
+}
+
+/// A field of [`Tuning`] by its name, and what it can be.
+pub struct Knob {
+    /// As in the text.
+    pub name: &'static str,
+    /// The variant that looks at it; both without one.
+    pub variant: Option<Variant>,
+    /// It counts where convolutions are Winograd's.
+    pub of_winograd: bool,
+    /// What it can be.
+    pub values: &'static [usize],
+    field: fn(&mut Tuning) -> &mut usize,
+}
+
+/// Every field but the variant, those first that matter most.
+pub const KNOBS: [Knob; 8] = [
+    knob("winograd", None, &[0, 2, 4], |t| &mut t.winograd),
+    knob("vector", Some(Variant::Cpu), &[4, 8, 16], |t| &mut t.vector),
+    knob("rows", Some(Variant::Cpu), &[4, 8, 16], |t| &mut t.rows).of_winograd(),
+    knob("vectors", Some(Variant::Cpu), &[1, 2, 3], |t| &mut t.vectors).of_winograd(),
+    knob("squares", Some(Variant::Cpu), &[4, 8], |t| &mut t.squares),
+    knob("columns", Some(Variant::Gpu), &[4, 8, 16, 32], |t| &mut t.columns),
+    knob("lanes", Some(Variant::Gpu), &[32, 64, 128, 256], |t| &mut t.lanes),
+    knob("winograd_from", None, &[1, 2, 4, 8, 16], |t| &mut t.winograd_from).of_winograd(),
+];
+
+const fn knob(
+    name: &'static str,
+    variant: Option<Variant>,
+    values: &'static [usize],
+    field: fn(&mut Tuning) -> &mut usize,
+) -> Knob {
+    Knob { name, variant, of_winograd: false, values, field }
+}
+
+impl Knob {
+    const fn of_winograd(self) -> Self {
+        Self { of_winograd: true, ..self }
+    }
+
+    /// Its value in `tuning`.
+    pub fn get(&self, mut tuning: Tuning) -> usize {
+        *(self.field)(&mut tuning)
+    }
+
+    /// `tuning` with another value of it.
+    pub fn set(&self, mut tuning: Tuning, value: usize) -> Tuning {
+        *(self.field)(&mut tuning) = value;
+        tuning
+    }
+}
+
+impl Tuning {
+    /// What a device starts with: what was fastest on the devices of its kind that were tried, and for a GPU, of which
+    /// none was, the smallest step from the definitions.
+    pub fn of(device: &Device) -> Self {
+        Self::start(Variant::of(device.kind), device.vector_width)
+    }
+
+    /// The same for a device with registers of so many floats.
+    pub fn start(variant: Variant, vector_width: u32) -> Self {
+        Self {
+            variant,
+            // Neon's registers hold four floats, but it has twice as many of them as AVX2.
+            vector: if vector_width >= 16 { 16 } else { 8 },
+            squares: 8,
+            winograd: if variant == Variant::Cpu { 4 } else { 0 },
+            winograd_from: 1,
+            rows: 4,
+            vectors: 2,
+            lanes: 64,
+            columns: 16,
+        }
+    }
+}
+
+impl fmt::Display for Tuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "variant={}", self.variant)?;
+        KNOBS.iter().try_for_each(|knob| write!(f, " {}={}", knob.name, knob.get(*self)))
+    }
+}
+
+impl FromStr for Tuning {
+    type Err = String;
+
+    /// Reads what `Display` writes: every field once, in any order.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut words: Vec<(&str, &str)> = Vec::new();
+        for word in text.split_whitespace() {
+            let pair = word.split_once('=').ok_or_else(|| format!("expected name=value, got {word:?}"))?;
+            if words.iter().any(|(name, _)| *name == pair.0) {
+                return Err(format!("expected {} once, got it twice", pair.0));
+            }
+            words.push(pair);
+        }
+        let mut take = |name: &str| {
+            let at = words.iter().position(|(word, _)| *word == name).ok_or_else(|| format!("expected {name}="))?;
+            Ok::<&str, String>(words.swap_remove(at).1)
+        };
+        let mut tuning = Self::start(take("variant")?.parse()?, 1);
+        for knob in &KNOBS {
+            let got = take(knob.name)?;
+            let value = got.parse().ok().filter(|value| knob.values.contains(value));
+            let value =
+                value.ok_or_else(|| format!("{}: expected one of {:?}, got {got:?}", knob.name, knob.values))?;
+            tuning = knob.set(tuning, value);
+        }
+        match words.first() {
+            None => Ok(tuning),
+            Some((name, _)) => Err(format!("{name:?} is no part of a tuning")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_says_the_whole_tuning() {
+        for variant in [Variant::Cpu, Variant::Gpu] {
+            let start = Tuning::start(variant, 8);
+            assert_eq!(start.to_string().parse(), Ok(start));
+            for knob in &KNOBS {
+                assert!(knob.values.contains(&knob.get(start)), "{}", knob.name);
+                for &value in knob.values {
+                    let other = knob.set(start, value);
+                    assert_eq!(knob.get(other), value);
+                    assert_eq!(other.to_string().parse(), Ok(other));
+                    assert_eq!(knob.set(other, knob.get(start)), start, "{} sets one field", knob.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_text_is_refused() {
+        let good = Tuning::start(Variant::Cpu, 8).to_string();
+        for (bad, why) in [
+            (good.replace("winograd=4", "winograd=3"), "winograd: expected one of [0, 2, 4], got \"3\""),
+            (good.replace("rows=4", "rows=-4"), "rows: expected one of"),
+            (good.replace(" rows=4", ""), "expected rows="),
+            (good.replace("cpu", "cpus"), "variant: expected cpu or gpu, got \"cpus\""),
+            (format!("{good} rows=4"), "expected rows once"),
+            (format!("{good} speed=9"), "\"speed\" is no part of a tuning"),
+            (format!("{good} x"), "expected name=value, got \"x\""),
+            (String::new(), "expected variant="),
+        ] {
+            let error = bad.parse::<Tuning>().unwrap_err();
+            assert!(error.starts_with(why), "{bad}: {error}");
+        }
+    }
+}

@@ -1,0 +1,339 @@
+// Convolution 3x3 by Winograd's F(TILE x TILE, 3 x 3), with bias, residual and activation in the last pass.
+//
+// A tile of TILE x TILE squares of the output is cut out of SIDE x SIDE squares of the input, SIDE = TILE + 2. With
+// d a tile of one input channel and g the 3x3 weights,
+//
+//   V = B d B'      U = G g G' (made on the host)      M = sum over channels of U V, element by element
+//   out = act(bias + residual + A M A')
+//
+// which takes SIDE^2 products for TILE^2 squares where the definition takes 9 TILE^2: 4 times fewer with TILE 4, 2.25
+// times with TILE 2. Winograd 1980; Lavin and Gray, arXiv:1509.09308. The matrices are those of Toom and Cook for the
+// points 0, a, -a, b, -b and infinity (TILE 4), or 0, 1, -1 and infinity (TILE 2): row p of B holds the coefficients of
+// the product of (x - q) over all other points q, row p of G is (1, p, p^2) over that product's value in p, row i of A
+// has the powers p^i. a = sqrt(1/2) and b = sqrt(2) round less than the usual 1 and 2.
+//
+// A tile of the board is counted as a "row": row = n * TILES + tile, because it is a row of the matrices V and M.
+//
+// Options besides those of common.cl: RANKS and FILES of the board, TILE (2 or 4). Strides count floats of one position.
+
+#define SQUARES (RANKS * FILES)
+#define SIDE (TILE + 2)
+#define POINTS (SIDE * SIDE)
+#define TILES_X ((FILES + TILE - 1) / TILE)
+#define TILES (TILES_X * ((RANKS + TILE - 1) / TILE))
+
+// One dimension: B d, and A m.
+#if TILE == 4
+#define A 0.70710678f
+#define B 1.41421356f
+#define TRANSFORMS(TO_POINTS, TO_SQUARES, T)                                                                           \
+    INLINED void TO_POINTS(const T *d, T *v) {                                                                         \
+        const T even_a = d[4] - 2.0f * d[2];                                                                           \
+        const T even_b = d[4] - 0.5f * d[2];                                                                           \
+        const T odd_a = A * (d[3] - 2.0f * d[1]);                                                                      \
+        const T odd_b = B * (d[3] - 0.5f * d[1]);                                                                      \
+        v[0] = d[0] - 2.5f * d[2] + d[4];                                                                              \
+        v[1] = even_a + odd_a;                                                                                         \
+        v[2] = even_a - odd_a;                                                                                         \
+        v[3] = even_b + odd_b;                                                                                         \
+        v[4] = even_b - odd_b;                                                                                         \
+        v[5] = d[1] - 2.5f * d[3] + d[5];                                                                              \
+    }                                                                                                                  \
+    INLINED void TO_SQUARES(const T *m, T *y) {                                                                        \
+        const T sum_a = m[1] + m[2];                                                                                   \
+        const T sum_b = m[3] + m[4];                                                                                   \
+        const T odd_a = A * (m[1] - m[2]);                                                                             \
+        const T odd_b = B * (m[3] - m[4]);                                                                             \
+        y[0] = m[0] + sum_a + sum_b;                                                                                   \
+        y[1] = odd_a + odd_b;                                                                                          \
+        y[2] = 0.5f * sum_a + 2.0f * sum_b;                                                                            \
+        y[3] = 0.5f * odd_a + 2.0f * odd_b + m[5];                                                                     \
+    }
+#else
+#define TRANSFORMS(TO_POINTS, TO_SQUARES, T)                                                                           \
+    INLINED void TO_POINTS(const T *d, T *v) {                                                                         \
+        v[0] = d[2] - d[0];                                                                                            \
+        v[1] = d[2] + d[1];                                                                                            \
+        v[2] = d[2] - d[1];                                                                                            \
+        v[3] = d[3] - d[1];                                                                                            \
+    }                                                                                                                  \
+    INLINED void TO_SQUARES(const T *m, T *y) {                                                                        \
+        y[0] = m[0] + m[1] + m[2];                                                                                     \
+        y[1] = m[1] - m[2] + m[3];                                                                                     \
+    }
+#endif
+
+#ifdef VARIANT_CPU
+// For the cores of a host: registers only, groups of one item.
+//
+//   input     [n][block of channels][square][IV], IV = 1 (planes) or VEC (blocked)
+//   v         [group of ROWS rows][point][row of the group][channel], channels padded to VEC, zeros there
+//   weights   [panel][point][channel, padded][VECTORS * VEC]; bias [panel][VECTORS * VEC]
+//   residual  [n][block][square][residual_block], output [n][block][square][out_block]; a block is VEC or 1 (plain)
+//   local     none
+//
+// Options: ROWS, a multiple of 4; VECTORS of channels of the output in a panel.
+
+TRANSFORMS(to_points, to_squares, vecf)
+
+// One work item makes the points of ROWS tiles of VEC channels.
+//
+//   range     [ceil(batch * TILES / ROWS)][blocks of VEC input channels]
+INLINED void tiles_to_points(const int IV, global const float *input, int in_stride, global float *v, int padded,
+                             int batch) {
+    const int group = get_global_id(0);
+    const int block = get_global_id(1);
+    v += (size_t)group * POINTS * ROWS * padded + block * VEC;
+    for (int r = 0; r < ROWS; r++) {
+        const int row = group * ROWS + r;
+        const int n = row / TILES;
+        // What lies behind the batch is multiplied too, and nobody reads the products.
+        if (n >= batch) return;
+        const int y0 = row % TILES / TILES_X * TILE - 1;
+        const int x0 = row % TILES_X * TILE - 1;
+        global const float *from = input + (size_t)n * in_stride;
+        vecf column[SIDE][SIDE];
+#pragma unroll
+        for (int j = 0; j < SIDE; j++) {
+            vecf d[SIDE];
+#pragma unroll
+            for (int i = 0; i < SIDE; i++) {
+                const int y = y0 + i;
+                const int x = x0 + j;
+                const int inside = y >= 0 && y < RANKS && x >= 0 && x < FILES;
+                d[i] = inside ? load_channels(from, block, y * FILES + x, SQUARES, IV, in_stride) : (vecf)0.0f;
+            }
+            to_points(d, column[j]);
+        }
+#pragma unroll
+        for (int i = 0; i < SIDE; i++) {
+            vecf d[SIDE], point[SIDE];
+#pragma unroll
+            for (int j = 0; j < SIDE; j++) d[j] = column[j][i];
+            to_points(d, point);
+#pragma unroll
+            for (int j = 0; j < SIDE; j++) vec_store(point[j], 0, v + (size_t)((i * SIDE + j) * ROWS + r) * padded);
+        }
+    }
+}
+
+#define WINOGRAD_INPUT(NAME, IV)                                                                                       \
+    kernel void NAME(global const float *restrict input, int in_stride, global float *restrict v, int padded,          \
+                     int batch) {                                                                                      \
+        tiles_to_points(IV, input, in_stride, v, padded, batch);                                                       \
+    }
+
+WINOGRAD_INPUT(winograd_input_planes, 1)
+WINOGRAD_INPUT(winograd_input_blocked, VEC)
+
+// One work item multiplies ROWS rows by a panel of output channels, four rows at a time so that the sums stay in
+// registers, and turns the products into squares. M stays in its private memory.
+//
+//   range     [ceil(batch * TILES / ROWS)][panels of output channels]: dimension 0 runs fastest, reusing the panel
+kernel void winograd_output(global const float *restrict v, int padded, global const weight_t *restrict weights,
+                            global const float *restrict bias, global const float *restrict residual, int has_residual,
+                            int residual_block, int residual_stride, global float *restrict output, int out_block,
+                            int out_blocks, int out_stride, int act, int batch) {
+    const int group = get_global_id(0);
+    const int panel = get_global_id(1);
+    vecf m[ROWS][VECTORS][POINTS];
+    for (int point = 0; point < POINTS; point++) {
+        global const weight_t *w = weights + (size_t)(panel * POINTS + point) * padded * VECTORS * VEC;
+        global const float *rows = v + ((size_t)group * POINTS + point) * ROWS * padded;
+        for (int first = 0; first < ROWS; first += 4) {
+            vecf acc[4][VECTORS];
+#pragma unroll
+            for (int r = 0; r < 4; r++)
+#pragma unroll
+                for (int k = 0; k < VECTORS; k++) acc[r][k] = 0.0f;
+            global const float *a = rows + first * padded;
+            for (int start = 0; start < padded; start += 4) {
+#pragma unroll
+                for (int c = start; c < start + 4; c++) {
+                    vecf u[VECTORS];
+#pragma unroll
+                    for (int k = 0; k < VECTORS; k++) u[k] = weight_vec(c * VECTORS + k, w);
+#pragma unroll
+                    for (int r = 0; r < 4; r++)
+#pragma unroll
+                        for (int k = 0; k < VECTORS; k++) acc[r][k] += a[r * padded + c] * u[k];
+                }
+            }
+#pragma unroll
+            for (int r = 0; r < 4; r++)
+#pragma unroll
+                for (int k = 0; k < VECTORS; k++) m[first + r][k][point] = acc[r][k];
+        }
+    }
+    for (int r = 0; r < ROWS; r++) {
+        const int row = group * ROWS + r;
+        const int n = row / TILES;
+        if (n >= batch) return;
+        const int y0 = row % TILES / TILES_X * TILE;
+        const int x0 = row % TILES_X * TILE;
+        global const float *skip = residual + (size_t)n * residual_stride;
+        global float *to = output + (size_t)n * out_stride;
+        for (int k = 0; k < VECTORS; k++) {
+            const int block = panel * VECTORS + k;
+            if (block >= out_blocks) continue;
+            const vecf start = vec_load(block, bias);
+            vecf column[TILE][SIDE];
+#pragma unroll
+            for (int i = 0; i < SIDE; i++) {
+                vecf y[TILE];
+                to_squares(m[r][k] + i * SIDE, y);
+#pragma unroll
+                for (int j = 0; j < TILE; j++) column[j][i] = y[j];
+            }
+#pragma unroll
+            for (int j = 0; j < TILE; j++) {
+                vecf y[TILE];
+                to_squares(column[j], y);
+#pragma unroll
+                for (int i = 0; i < TILE; i++) {
+                    if (y0 + i >= RANKS || x0 + j >= FILES) continue;
+                    const int square = (y0 + i) * FILES + x0 + j;
+                    vecf z = y[i] + start;
+                    if (has_residual) z += load_channels(skip, block, square, SQUARES, residual_block, residual_stride);
+                    store_channels(activate_vec(z, act), to, block, square, SQUARES, out_block, out_stride);
+                }
+            }
+        }
+    }
+}
+#endif
+
+#ifdef VARIANT_GPU
+// For a GPU: three passes, the middle one a matrix product for each point with tiles in local memory.
+//
+//   input     [n][channel][square]
+//   v         [point][input channel][row], m [point][output channel, padded][row]; `rows` is the length of both
+//   weights   [point][input channel][output channel rounded up to 32], zeros in the padding; bias [output channel]
+//   residual, output  [n][channel][square]
+
+TRANSFORMS(to_points, to_squares, float)
+
+// One item makes the points of one tile of one channel: neighbours write neighbouring rows.
+//
+//   range     [ceil(batch * TILES / LANES) * LANES][input channels], groups of [LANES][1]
+kernel void winograd_input(global const float *restrict input, int channels, int in_stride, global float *restrict v,
+                           int rows, int batch) {
+    const int row = get_global_id(0);
+    const int c = get_global_id(1);
+    const int n = row / TILES;
+    // What lies behind the batch is multiplied too, and nobody reads the products.
+    if (n >= batch) return;
+    const int y0 = row % TILES / TILES_X * TILE - 1;
+    const int x0 = row % TILES_X * TILE - 1;
+    global const float *from = input + (size_t)n * in_stride + c * SQUARES;
+    float column[SIDE][SIDE];
+    for (int j = 0; j < SIDE; j++) {
+        float d[SIDE];
+        for (int i = 0; i < SIDE; i++) {
+            const int y = y0 + i;
+            const int x = x0 + j;
+            const int inside = y >= 0 && y < RANKS && x >= 0 && x < FILES;
+            d[i] = inside ? from[y * FILES + x] : 0.0f;
+        }
+        to_points(d, column[j]);
+    }
+    for (int i = 0; i < SIDE; i++) {
+        float d[SIDE], point[SIDE];
+        for (int j = 0; j < SIDE; j++) d[j] = column[j][i];
+        to_points(d, point);
+        for (int j = 0; j < SIDE; j++) v[((size_t)(i * SIDE + j) * channels + c) * rows + row] = point[j];
+    }
+}
+
+// M = U V for every point. A group of LX x 8 items makes 4 LX rows by 32 channels, an item 4 by 4; the sum is taken 8
+// input channels at a time.
+//
+//   range     [ceil(batch * TILES / (4 LX)) * LX][POINTS * panels * 8], groups of [LX][8]
+//   local     8 * (4 LX + 32) floats
+//
+// Options: LX, a power of two.
+#define LY 8
+#define WIDTH (4 * LX)
+#define CHANNELS 32
+#define DEPTH 8
+
+kernel void winograd_multiply(global const float *restrict v, int channels, int rows,
+                              global const weight_t *restrict weights, global float *restrict m, int batch) {
+    local float some_rows[DEPTH * WIDTH];
+    local float some_channels[DEPTH * CHANNELS];
+    const int lx = get_local_id(0);
+    const int ly = get_local_id(1);
+    const int lane = ly * LX + lx;
+    const int panels = get_num_groups(1) / POINTS;
+    const int point = get_group_id(1) / panels;
+    const int first_channel = get_group_id(1) % panels * CHANNELS;
+    const int padded = panels * CHANNELS;
+    const int first_row = get_group_id(0) * WIDTH;
+    v += (size_t)point * channels * rows + first_row;
+    weights += (size_t)point * channels * padded + first_channel;
+    m += ((size_t)point * padded + first_channel) * rows + first_row;
+
+    float acc[4][4];
+    for (int p = 0; p < 4; p++)
+        for (int c = 0; c < 4; c++) acc[p][c] = 0.0f;
+    for (int start = 0; start < channels; start += DEPTH) {
+        for (int e = lane; e < DEPTH * WIDTH; e += LX * LY) {
+            const int c = start + e / WIDTH;
+            some_rows[e] = c < channels ? v[(size_t)c * rows + e % WIDTH] : 0.0f;
+        }
+        for (int e = lane; e < DEPTH * CHANNELS; e += LX * LY) {
+            const int c = start + e / CHANNELS;
+            some_channels[e] = c < channels ? weight_load((size_t)c * padded + e % CHANNELS, weights) : 0.0f;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int d = 0; d < DEPTH; d++) {
+            const float4 b = vload4(0, some_channels + d * CHANNELS + ly * 4);
+            for (int p = 0; p < 4; p++) {
+                const float a = some_rows[d * WIDTH + lx + p * LX];
+                acc[p][0] += a * b.x;
+                acc[p][1] += a * b.y;
+                acc[p][2] += a * b.z;
+                acc[p][3] += a * b.w;
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (int p = 0; p < 4; p++)
+        for (int c = 0; c < 4; c++) {
+            const int row = lx + p * LX;
+            if (first_row + row < batch * TILES) m[(size_t)(ly * 4 + c) * rows + row] = acc[p][c];
+        }
+}
+
+// One item makes the squares of one tile of one channel.
+//
+//   range     [ceil(batch * TILES / LANES) * LANES][output channels], groups of [LANES][1]
+kernel void winograd_output(global const float *restrict m, int padded, int rows, global const float *restrict bias,
+                            global const float *restrict residual, int has_residual, int residual_stride,
+                            global float *restrict output, int out_stride, int act, int batch) {
+    const int row = get_global_id(0);
+    const int c = get_global_id(1);
+    const int n = row / TILES;
+    if (n >= batch) return;
+    const int y0 = row % TILES / TILES_X * TILE;
+    const int x0 = row % TILES_X * TILE;
+    float column[TILE][SIDE];
+    for (int i = 0; i < SIDE; i++) {
+        float points[SIDE], y[TILE];
+        for (int j = 0; j < SIDE; j++) points[j] = m[((size_t)(i * SIDE + j) * padded + c) * rows + row];
+        to_squares(points, y);
+        for (int j = 0; j < TILE; j++) column[j][i] = y[j];
+    }
+    for (int j = 0; j < TILE; j++) {
+        float y[TILE];
+        to_squares(column[j], y);
+        for (int i = 0; i < TILE; i++) {
+            if (y0 + i >= RANKS || x0 + j >= FILES) continue;
+            const int square = c * SQUARES + (y0 + i) * FILES + x0 + j;
+            float z = y[i] + bias[c];
+            if (has_residual) z += residual[(size_t)n * residual_stride + square];
+            output[(size_t)n * out_stride + square] = activate(z, act);
+        }
+    }
+}
+#endif

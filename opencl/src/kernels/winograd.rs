@@ -1,0 +1,270 @@
+//! Launches `winograd.cl`: a 3×3 convolution in two launches (CPU variant) or three (GPU variant).
+
+use super::conv::{Conv, GPU_CHANNELS, GPU_LY, board, no_board, upload_bias};
+use super::layout::Layout;
+use super::{Family, Kernels, Launch, Range, Variant, activation_code};
+use crate::device::{Arg, Buffer, Error};
+
+pub(super) const FAMILY: Family = Family { name: "winograd", source: include_str!("winograd.cl") };
+
+/// Rows of the GPU variant's matrices are as long as the widest group's, a multiple of this.
+const GPU_ROWS: usize = 128;
+
+/// How a board is cut.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    /// Squares of a tile's side in the output.
+    tile: usize,
+    ranks: usize,
+    files: usize,
+}
+
+impl Cut {
+    fn of(kernels: &Kernels<'_>, squares: usize) -> Option<Self> {
+        let tile = kernels.tuning.winograd;
+        board(squares, 3).filter(|_| tile > 0).map(|(ranks, files)| Self { tile, ranks, files })
+    }
+
+    fn tiles(self) -> usize {
+        self.ranks.div_ceil(self.tile) * self.files.div_ceil(self.tile)
+    }
+
+    fn points(self) -> usize {
+        (self.tile + 2).pow(2)
+    }
+
+    fn options(self) -> String {
+        format!("-DRANKS={} -DFILES={} -DTILE={}", self.ranks, self.files, self.tile)
+    }
+}
+
+/// What a convolution takes in the memory that layers lend each other, and in weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Floats of scratch memory: for V, and in the GPU variant for M.
+    pub scratch: [usize; 2],
+    /// Words of four bytes of packed weights and bias.
+    pub weights: usize,
+}
+
+/// For a 3×3 convolution of `input` to so many channels; nothing where no convolution is Winograd's.
+pub fn needs(kernels: &Kernels<'_>, input: Layout, channels: usize) -> Needs {
+    let Some(cut) = Cut::of(kernels, input.shape.squares) else { return Needs::default() };
+    let (from, to) = (padded_inputs(kernels, input.shape.channels), padded_outputs(kernels, channels));
+    let matrix = |channels| cut.points() * rows(kernels, cut) * channels;
+    let m = if kernels.variant() == Variant::Gpu { matrix(to) } else { 0 };
+    Needs { scratch: [matrix(from), m], weights: to + kernels.stored(to * cut.points() * from) }
+}
+
+/// Rows of the largest batch, whole groups.
+fn rows(kernels: &Kernels<'_>, cut: Cut) -> usize {
+    (kernels.max_batch * cut.tiles()).next_multiple_of(match kernels.variant() {
+        Variant::Cpu => kernels.tuning.rows,
+        Variant::Gpu => GPU_ROWS,
+    })
+}
+
+fn padded_inputs(kernels: &Kernels<'_>, channels: usize) -> usize {
+    channels.next_multiple_of(kernels.block())
+}
+
+/// Output channels of a panel.
+fn panel(kernels: &Kernels<'_>) -> usize {
+    match kernels.variant() {
+        Variant::Cpu => kernels.tuning.vectors * kernels.tuning.vector,
+        Variant::Gpu => GPU_CHANNELS,
+    }
+}
+
+fn padded_outputs(kernels: &Kernels<'_>, channels: usize) -> usize {
+    channels.next_multiple_of(panel(kernels))
+}
+
+/// Packs the weights, and makes the launches.
+///
+/// # Errors
+/// If the board isn't square, the scratch memory is too small or the driver fails.
+pub fn launches(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Vec<Launch>, Error> {
+    kernels.check(&[conv.input, conv.output])?;
+    kernels.check(conv.residual.as_slice())?;
+    let squares = conv.input.layout.shape.squares;
+    let Some(cut) = Cut::of(kernels, squares) else { return Err(no_board(kernels, squares)) };
+    let needed = needs(kernels, conv.input.layout, conv.bias.len()).scratch;
+    let [v, m] = kernels.scratch(needed)?;
+    match kernels.variant() {
+        Variant::Cpu => launches_in_registers(kernels, conv, cut, &v),
+        Variant::Gpu => launches_in_groups(kernels, conv, cut, [&v, &m]),
+    }
+}
+
+fn launches_in_registers(
+    kernels: &mut Kernels<'_>,
+    conv: &Conv<'_>,
+    cut: Cut,
+    v: &Buffer,
+) -> Result<Vec<Launch>, Error> {
+    let (from, to) = (conv.input.layout, conv.output.layout);
+    let (vec, rows) = (kernels.tuning.vector, kernels.tuning.rows);
+    let padded = padded_inputs(kernels, from.shape.channels);
+    let options = format!("{} -DROWS={rows} -DVECTORS={}", cut.options(), kernels.tuning.vectors);
+    let range = Range { each: cut.tiles(), whole: rows, across: padded / vec, local: [1, 1] };
+
+    let name = if from.block == 1 { "winograd_input_planes" } else { "winograd_input_blocked" };
+    let args = [Arg::Buffer(&conv.input.buffer), Arg::Int(from.stride()), Arg::Buffer(v), Arg::Int(padded)];
+    let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
+    let input = Launch::new(kernels, kernel, range, args.len());
+
+    let outputs = padded_outputs(kernels, to.shape.channels);
+    let weights = kernels.upload_weights(&pack_panels(conv, cut.tile, padded, panel(kernels)))?;
+    let bias = upload_bias(kernels, conv.bias, outputs)?;
+    let residual = conv.residual.unwrap_or(conv.input);
+    let args = [
+        Arg::Buffer(v),
+        Arg::Int(padded),
+        Arg::Buffer(&weights),
+        Arg::Buffer(&bias),
+        Arg::Buffer(&residual.buffer),
+        Arg::Int(conv.residual.is_some().into()),
+        Arg::Int(residual.layout.block),
+        Arg::Int(residual.layout.stride()),
+        Arg::Buffer(&conv.output.buffer),
+        Arg::Int(to.block),
+        Arg::Int(to.shape.channels.div_ceil(vec)),
+        Arg::Int(to.stride()),
+        Arg::Int(activation_code(conv.activation)),
+    ];
+    let kernel = kernels.kernel(FAMILY, &options, "winograd_output", &args)?;
+    let range = Range { across: outputs / panel(kernels), ..range };
+    Ok(vec![input, Launch::new(kernels, kernel, range, args.len())])
+}
+
+fn launches_in_groups(
+    kernels: &mut Kernels<'_>,
+    conv: &Conv<'_>,
+    cut: Cut,
+    [v, m]: [&Buffer; 2],
+) -> Result<Vec<Launch>, Error> {
+    let (from, to) = (conv.input.layout, conv.output.layout);
+    let (inputs, outputs) = (from.shape.channels, padded_outputs(kernels, to.shape.channels));
+    let length = rows(kernels, cut);
+    let weights = kernels.upload_weights(&pack_panels(conv, cut.tile, inputs, outputs))?;
+    let bias = kernels.session.upload(conv.bias)?;
+    let residual = conv.residual.unwrap_or(conv.input);
+    let lanes_first = |options: String| move |lanes: usize| format!("{options} -DLX=1 -DLANES={lanes}");
+    let whole = |lanes: usize, across: usize| Range { each: cut.tiles(), whole: lanes, across, local: [lanes, 1] };
+
+    let args =
+        [Arg::Buffer(&conv.input.buffer), Arg::Int(inputs), Arg::Int(from.stride()), Arg::Buffer(v), Arg::Int(length)];
+    let sizes = kernels.lanes();
+    let options = lanes_first(cut.options());
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_input", &args)?;
+    let input = Launch::new(kernels, kernel, whole(lanes, inputs), args.len());
+
+    let args = [Arg::Buffer(v), Arg::Int(inputs), Arg::Int(length), Arg::Buffer(&weights), Arg::Buffer(m)];
+    let sizes = kernels.columns();
+    let options = |lx| format!("{} -DLX={lx} -DLANES=1", cut.options());
+    let (kernel, lx) =
+        kernels.kernel_in_groups(FAMILY, &sizes, |lx| lx * GPU_LY, options, "winograd_multiply", &args)?;
+    let across = cut.points() * (outputs / GPU_CHANNELS);
+    let range = Range { each: cut.tiles(), whole: 4 * lx, across, local: [lx, GPU_LY] };
+    let multiply = Launch::new(kernels, kernel, range, args.len());
+
+    let args = [
+        Arg::Buffer(m),
+        Arg::Int(outputs),
+        Arg::Int(length),
+        Arg::Buffer(&bias),
+        Arg::Buffer(&residual.buffer),
+        Arg::Int(conv.residual.is_some().into()),
+        Arg::Int(residual.layout.stride()),
+        Arg::Buffer(&conv.output.buffer),
+        Arg::Int(to.stride()),
+        Arg::Int(activation_code(conv.activation)),
+    ];
+    let sizes = kernels.lanes();
+    let options = lanes_first(cut.options());
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_output", &args)?;
+    let output = Launch::new(kernels, kernel, whole(lanes, to.shape.channels), args.len());
+    Ok(vec![input, multiply, output])
+}
+
+/// `[panel][point][input channel, padded][channel of the panel]` of the weights in Winograd's form.
+fn pack_panels(conv: &Conv<'_>, tile: usize, padded: usize, panel: usize) -> Vec<f32> {
+    let inputs = conv.input.layout.shape.channels;
+    let points = (tile + 2).pow(2);
+    let mut packed = vec![0.0; conv.bias.len().next_multiple_of(panel) * points * padded];
+    for (at, weights) in conv.weights.chunks_exact(9).enumerate() {
+        let (o, c) = (at / inputs, at % inputs);
+        for (point, u) in transform(tile, weights).into_iter().enumerate() {
+            packed[((o / panel * points + point) * padded + c) * panel + o % panel] = u as f32;
+        }
+    }
+    packed
+}
+
+/// The rows of G, see winograd.cl.
+fn rows_of_g(tile: usize) -> Vec<[f64; 3]> {
+    let points: &[f64] = match tile {
+        4 => &[0.0, std::f64::consts::FRAC_1_SQRT_2, -std::f64::consts::FRAC_1_SQRT_2, SQRT_2, -SQRT_2],
+        _ => &[0.0, 1.0, -1.0],
+    };
+    let row = |&p: &f64| {
+        let over: f64 = points.iter().filter(|&&q| q != p).map(|q| p - q).product();
+        [1.0 / over, p / over, p * p / over]
+    };
+    points.iter().map(row).chain([[0.0, 0.0, 1.0]]).collect()
+}
+
+const SQRT_2: f64 = std::f64::consts::SQRT_2;
+
+/// G g G', `[tile + 2][tile + 2]`.
+fn transform(tile: usize, weights: &[f32]) -> Vec<f64> {
+    let g = rows_of_g(tile);
+    let along = |row: &[f64; 3], j: usize| (0..3).map(|i| row[i] * f64::from(weights[3 * i + j])).sum::<f64>();
+    let half: Vec<[f64; 3]> = g.iter().map(|row| std::array::from_fn(|j| along(row, j))).collect();
+    half.iter().flat_map(|h| g.iter().map(|row| (0..3).map(|j| row[j] * h[j]).sum())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Coefficients of the product of (x - q), lowest first.
+    fn product(roots: impl Iterator<Item = f64>) -> Vec<f64> {
+        roots.fold(vec![1.0], |p, q| {
+            let shifted = std::iter::once(0.0).chain(p.iter().copied());
+            shifted.zip(p.iter().copied().chain([0.0])).map(|(up, here)| up - q * here).collect()
+        })
+    }
+
+    #[test]
+    fn the_matrices_make_a_convolution() {
+        for tile in [2, 4] {
+            let a = std::f64::consts::FRAC_1_SQRT_2;
+            let points: &[f64] = if tile == 4 { &[0.0, a, -a, SQRT_2, -SQRT_2] } else { &[0.0, 1.0, -1.0] };
+            let side = tile + 2;
+            // Sum over points of A[i][p] G[p][k] B[p][d] is 1 where d = i + k, else 0.
+            let g = rows_of_g(tile);
+            for (i, k, d) in (0..tile * 3 * side).map(|at| (at / 3 / side, at / side % 3, at % side)) {
+                let finite = points.iter().enumerate().map(|(at, p)| {
+                    let b = product(points.iter().copied().filter(|q| q != p));
+                    p.powi(i as i32) * g[at][k] * b.get(d).copied().unwrap_or(0.0)
+                });
+                let whole = product(points.iter().copied());
+                let infinite = if i == tile - 1 { g[side - 1][k] * whole[d] } else { 0.0 };
+                let sum: f64 = finite.sum::<f64>() + infinite;
+                let expected = if d == i + k { 1.0 } else { 0.0 };
+                assert!((sum - expected).abs() < 1e-12, "F({tile}, 3): {i} {k} {d}: {sum}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_kernel_of_one_weight_is_a_product_of_columns() {
+        let g = rows_of_g(4);
+        let u = transform(4, &[0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0]);
+        for (at, u) in u.into_iter().enumerate() {
+            assert!((u - 2.0 * g[at / 6][1] * g[at % 6][2]).abs() < 1e-12, "{at}");
+        }
+    }
+}

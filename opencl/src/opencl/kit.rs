@@ -1,0 +1,184 @@
+//! Small graphs that, together, need every kernel: a network uses only some of them.
+
+use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ShapeError, SqueezeExcite, ValueId};
+
+/// All that go element by element.
+const ACTIVATIONS: [Activation; 8] = [
+    Activation::None,
+    Activation::Relu,
+    Activation::Mish,
+    Activation::Tanh,
+    Activation::Relu2,
+    Activation::Swish,
+    Activation::Selu,
+    Activation::Sigmoid,
+];
+
+/// Graphs with made-up weights, by what they are of. Sizes are no multiples of anything.
+pub fn kit() -> Vec<(&'static str, Graph)> {
+    let parts: [(&str, Part); 4] =
+        [("convolution", convolutions), ("odd board", odd_board), ("vectors", vectors), ("attention", attention)];
+    // A part that did not fit would be a mistake of this file, which a test finds.
+    parts.into_iter().filter_map(|(name, part)| Some((name, part().ok()?))).collect()
+}
+
+type Part = fn() -> Result<Graph, ShapeError>;
+
+/// Numbers that look random, always the same, between -1 and 1.
+struct Numbers(u32);
+
+impl Numbers {
+    fn next(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (self.0 >> 8) as f32 / (1 << 23) as f32 - 1.0
+    }
+
+    /// Such that a sum over `fan_in` of them is of the size of one.
+    fn take(&mut self, n: usize, fan_in: usize) -> Vec<f32> {
+        let scale = (3.0 / fan_in as f32).sqrt();
+        (0..n).map(|_| self.next() * scale).collect()
+    }
+}
+
+/// A graph that grows.
+struct Builder {
+    graph: Graph,
+    numbers: Numbers,
+}
+
+impl Builder {
+    fn new(channels: usize, squares: usize) -> Self {
+        Self { graph: Graph::new(Shape { channels, squares }), numbers: Numbers(channels as u32) }
+    }
+
+    fn conv(&mut self, input: ValueId, channels: usize, kernel: usize, with: Fused) -> Result<ValueId, ShapeError> {
+        let fan_in = self.graph.shape(input).channels * kernel * kernel;
+        let numbers = &mut self.numbers;
+        let se = with.hidden.map(|hidden| SqueezeExcite {
+            hidden,
+            w1: numbers.take(hidden * channels, channels),
+            b1: numbers.take(hidden, 4),
+            w2: numbers.take(2 * channels * hidden, hidden),
+            b2: numbers.take(2 * channels, 4),
+        });
+        let (weights, bias) = (numbers.take(channels * fan_in, fan_in), numbers.take(channels, 4));
+        let Fused { residual, activation, .. } = with;
+        self.graph.push(Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation })
+    }
+
+    fn dense(&mut self, input: ValueId, channels: usize, activation: Activation) -> Result<ValueId, ShapeError> {
+        let fan_in = self.graph.shape(input).len();
+        let (weights, bias) = (self.numbers.take(channels * fan_in, fan_in), self.numbers.take(channels, 4));
+        self.graph.push(Layer::Dense { input, channels, weights, bias, activation })
+    }
+
+    fn norm(&mut self, input: ValueId) -> Result<ValueId, ShapeError> {
+        let channels = self.graph.shape(input).channels;
+        let (gammas, betas) = (self.numbers.take(channels, 4), self.numbers.take(channels, 4));
+        self.graph.push(Layer::LayerNorm { input, epsilon: 0.1, gammas, betas })
+    }
+
+    fn gather(&mut self, input: ValueId, squares: usize, residual: Option<ValueId>) -> Result<ValueId, ShapeError> {
+        let len = self.graph.shape(input).len();
+        // Backwards and in steps: seven has no factor in common with these lengths.
+        let indices = (0..len).map(|at| (len - 1 - at * 7 % len) as u32).collect();
+        self.graph.push(Layer::Gather { input, indices, squares, residual })
+    }
+
+    fn end(mut self, value: ValueId) -> Result<Graph, ShapeError> {
+        self.graph.output(Role::Policy, value)?;
+        Ok(self.graph)
+    }
+}
+
+/// What is fused into a convolution.
+#[derive(Clone, Copy)]
+struct Fused {
+    hidden: Option<usize>,
+    residual: Option<ValueId>,
+    activation: Activation,
+}
+
+const PLAIN: Fused = Fused { hidden: None, residual: None, activation: Activation::Relu };
+
+/// Every activation, from planes and from blocks, with and without squeeze and excitation.
+fn convolutions() -> Result<Graph, ShapeError> {
+    let mut builder = Builder::new(11, 64);
+    let mut x = builder.conv(INPUT, 19, 3, PLAIN)?;
+    for (at, activation) in ACTIVATIONS.into_iter().enumerate() {
+        let hidden = (at % 2 == 1).then_some(5);
+        let y = builder.conv(x, 19, 1, Fused { activation, ..PLAIN })?;
+        x = builder.conv(y, 19, 3, Fused { hidden, residual: Some(x), activation })?;
+    }
+    let planes = builder.conv(INPUT, 19, 1, Fused { residual: Some(x), ..PLAIN })?;
+    builder.end(planes)
+}
+
+/// A board whose side no tile divides.
+fn odd_board() -> Result<Graph, ShapeError> {
+    let mut builder = Builder::new(3, 25);
+    let x = builder.conv(INPUT, 9, 3, PLAIN)?;
+    let y = builder.conv(x, 9, 3, Fused { hidden: Some(3), residual: Some(x), ..PLAIN })?;
+    builder.end(y)
+}
+
+/// What has no board.
+fn vectors() -> Result<Graph, ShapeError> {
+    let mut builder = Builder::new(5, 64);
+    let mut x = builder.dense(INPUT, 33, Activation::None)?;
+    for activation in ACTIVATIONS {
+        x = builder.dense(x, 33, activation)?;
+    }
+    let y = builder.norm(x)?;
+    let y = builder.gather(y, 1, Some(x))?;
+    let y = builder.dense(y, 33, Activation::Softmax)?;
+    builder.end(y)
+}
+
+/// What attention networks are made of.
+fn attention() -> Result<Graph, ShapeError> {
+    let (heads, squares) = (3, 64);
+    let mut builder = Builder::new(9, squares);
+    let shape = Shape { channels: 9, squares };
+    let values = builder.numbers.take(shape.len(), 4);
+    let constant = builder.graph.push(Layer::Constant { shape, values })?;
+    let (scale, shift) = (builder.numbers.take(shape.len(), 4), builder.numbers.take(shape.len(), 4));
+    let gated = builder.graph.push(Layer::Gate { input: INPUT, scale, shift })?;
+    let x = builder.conv(gated, 9, 1, Fused { residual: Some(constant), ..PLAIN })?;
+    let x = builder.norm(x)?;
+    let query = builder.conv(x, 9, 1, Fused { activation: Activation::None, ..PLAIN })?;
+    let value = builder.conv(x, 6, 1, Fused { activation: Activation::None, ..PLAIN })?;
+    let parts = builder.dense(x, 4 * heads, Activation::Swish)?;
+    let weights = builder.numbers.take(squares * squares * 4, 4).into();
+    let bias = builder.graph.push(Layer::Smolgen { input: parts, heads, weights })?;
+    let biased = builder.graph.push(Layer::Attention { query, key: x, value, heads, bias: Some(bias) })?;
+    let plain = builder.graph.push(Layer::Attention { query: biased, key: biased, value: x, heads, bias: None })?;
+    let scores = builder.graph.push(Layer::Scores { query: plain, key: x })?;
+    let y = builder.gather(scores, squares, None)?;
+    builder.end(y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_is_there_and_every_kind_of_layer_in_it() {
+        let kit = kit();
+        assert_eq!(kit.len(), 4);
+        let kinds: Vec<&str> = kit.iter().flat_map(|(_, graph)| graph.layers().iter().map(Layer::name)).collect();
+        for kind in [
+            "convolution",
+            "dense",
+            "gather",
+            "constant",
+            "gate",
+            "layer norm",
+            "attention",
+            "smolgen",
+            "attention scores",
+        ] {
+            assert!(kinds.contains(&kind), "{kind}");
+        }
+    }
+}

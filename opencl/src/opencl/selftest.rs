@@ -1,0 +1,161 @@
+//! Layer by layer against the host: which kernel is wrong, and by how much.
+//!
+//! Each layer's kernels are given what the host's plain form made of the layers before, so that an error stays where it
+//! arose. Then the whole network runs as it does in a game, and its outputs show how the errors add up.
+
+use super::OpenCl;
+pub use super::canary::planes;
+pub use super::kit::kit;
+use crate::backend::{BackendError, Outputs, batch_of};
+use crate::device::Error;
+use crate::graph::{Role, Shape, ValueId};
+use crate::host::plain;
+
+/// One layer's kernels beside the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerError {
+    /// Place in the graph.
+    pub layer: usize,
+    /// What it does, see [`crate::graph::Layer::name`].
+    pub name: &'static str,
+    /// What it makes.
+    pub shape: Shape,
+    /// The worst, see [`error`].
+    pub error: f32,
+}
+
+/// One output of the whole network beside the host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeadError {
+    /// Which output.
+    pub role: Role,
+    /// The worst, see [`error`].
+    pub error: f32,
+}
+
+/// What a self-test found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// In the order in which they run.
+    pub layers: Vec<LayerError>,
+    /// In the graph's order.
+    pub heads: Vec<HeadError>,
+}
+
+impl Findings {
+    /// The worst of all. A number that is not finite is worse than any other.
+    pub fn worst(&self) -> f32 {
+        let all = self.layers.iter().map(|layer| layer.error).chain(self.heads.iter().map(|head| head.error));
+        all.fold(0.0, |worst, error| if error > worst || error.is_nan() { error } else { worst })
+    }
+}
+
+/// The largest difference, as a share of the largest number that is expected where that is above one; infinite where
+/// something is missing or not finite.
+///
+/// A share of the largest, not of each: what is nearly zero is the difference of large numbers, whose rounding it keeps.
+pub fn error(expected: &[f32], got: &[f32]) -> f32 {
+    if expected.len() != got.len() || got.iter().any(|x| !x.is_finite()) {
+        return f32::INFINITY;
+    }
+    let largest = expected.iter().fold(1.0f32, |most, x| most.max(x.abs()));
+    expected.iter().zip(got).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs())) / largest
+}
+
+impl OpenCl {
+    /// Compares every layer and every output with the host's plain form, for a batch of positions as in
+    /// [`crate::backend::Backend::evaluate`]; `done` hears after each layer how many there are.
+    ///
+    /// # Errors
+    /// If the device fails, or `input` is no batch.
+    pub fn self_test(&mut self, input: &[f32], done: impl FnMut(usize)) -> Result<Findings, BackendError> {
+        batch_of(&self.graph, self.max_batch, input)?;
+        let each = self.graph.input().len();
+        let expected: Vec<Vec<Vec<f32>>> =
+            input.chunks_exact(each).map(|position| plain::values(&self.graph, position)).collect::<Result<_, _>>()?;
+        let layers = self.test_layers(&expected, done)?;
+        let heads = self.test_heads(input, &expected)?;
+        Ok(Findings { layers, heads })
+    }
+
+    fn test_layers(
+        &mut self,
+        expected: &[Vec<Vec<f32>>],
+        mut done: impl FnMut(usize),
+    ) -> Result<Vec<LayerError>, Error> {
+        let graph = self.graph.clone();
+        let mut found = Vec::with_capacity(graph.layers().len());
+        for (layer, what) in graph.layers().iter().enumerate() {
+            for value in what.reads() {
+                self.put(value, expected)?;
+            }
+            for step in &mut self.steps[layer] {
+                step.enqueue(&self.session, expected.len())?;
+            }
+            let made = ValueId(layer + 1);
+            let (got, wanted) = (self.get(made, expected.len())?, side_by_side(made, expected));
+            found.push(LayerError { layer, name: what.name(), shape: graph.shape(made), error: error(&wanted, &got) });
+            done(layer + 1);
+        }
+        Ok(found)
+    }
+
+    fn test_heads(&mut self, input: &[f32], expected: &[Vec<Vec<f32>>]) -> Result<Vec<HeadError>, Error> {
+        let mut got = Outputs::default();
+        self.run(expected.len(), input, &mut got)?;
+        let heads = self.graph.outputs().iter();
+        let head = |output: &crate::graph::Output| {
+            let wanted = side_by_side(output.value, expected);
+            HeadError { role: output.role, error: error(&wanted, got.head_mut(output.role)) }
+        };
+        Ok(heads.map(head).collect())
+    }
+
+    /// Sends a value of every position to its place on the device.
+    fn put(&self, value: ValueId, positions: &[Vec<Vec<f32>>]) -> Result<(), Error> {
+        let place = &self.values[value.0];
+        let mut stored = vec![0.0; positions.len() * place.layout.stride()];
+        for (position, stored) in positions.iter().zip(stored.chunks_exact_mut(place.layout.stride())) {
+            place.layout.pack(&position[value.0], stored);
+        }
+        self.session.write(&place.buffer, &stored)
+    }
+
+    /// Fetches a value of every position.
+    fn get(&self, value: ValueId, positions: usize) -> Result<Vec<f32>, Error> {
+        let place = &self.values[value.0];
+        let mut stored = vec![0.0; positions * place.layout.stride()];
+        self.session.read(&place.buffer, &mut stored)?;
+        let mut plain = Vec::new();
+        place.layout.unpack(&stored, &mut plain);
+        Ok(plain)
+    }
+}
+
+fn side_by_side(value: ValueId, positions: &[Vec<Vec<f32>>]) -> Vec<f32> {
+    positions.iter().flat_map(|values| values[value.0].iter().copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_a_share_of_the_largest_number() {
+        assert_eq!(error(&[0.5, 0.25], &[0.5, 0.5]), 0.25);
+        assert_eq!(error(&[100.0, 0.0], &[100.0, 1.0]), 0.01);
+        assert_eq!(error(&[1.0], &[f32::NAN]), f32::INFINITY);
+        assert_eq!(error(&[1.0], &[]), f32::INFINITY);
+        assert_eq!(error(&[], &[]), 0.0);
+    }
+
+    #[test]
+    fn the_worst_of_all_is_the_worst() {
+        let layer = |error| LayerError { layer: 0, name: "dense", shape: Shape { channels: 1, squares: 1 }, error };
+        let head = |error| HeadError { role: Role::Value, error };
+        let findings = Findings { layers: vec![layer(0.5), layer(0.1)], heads: vec![head(0.2)] };
+        assert_eq!(findings.worst(), 0.5);
+        let findings = Findings { heads: vec![head(f32::INFINITY)], ..findings };
+        assert_eq!(findings.worst(), f32::INFINITY);
+    }
+}

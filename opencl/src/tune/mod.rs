@@ -1,0 +1,77 @@
+//! Which [`Tuning`] is fastest for one graph on one device, and where that is kept.
+//!
+//! [`search`] walks through the knobs and keeps what is better; who calls it says how a candidate is tried, so that a
+//! driver may hang or crash in a process that nobody needs. [`Candidate::run`] is that trial. [`Record`] is the file.
+
+mod record;
+mod search;
+
+pub use record::{Key, Record};
+pub use search::{Trial, search};
+
+use crate::backend::{Backend, BackendError, Outputs};
+use crate::graph::Graph;
+use crate::kernels::Tuning;
+use crate::opencl::{OpenCl, Options, canary};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Batch sizes that a candidate is timed with: the latency of one position, and the device filled.
+pub const BATCHES: [usize; 3] = [1, 4, 16];
+
+/// How long each of them is timed, once it is warm.
+const TIMED: Duration = Duration::from_millis(400);
+
+/// One tuning to be tried.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The network.
+    pub graph: Arc<Graph>,
+    /// The device and the precision; the tuning in it counts.
+    pub options: Options,
+}
+
+impl Candidate {
+    /// Compiles, compares the outputs with the host's, and times: milliseconds of a batch, for each of [`BATCHES`].
+    ///
+    /// The fastest run counts and not the mean: other programs make a run longer, none makes one shorter.
+    ///
+    /// # Errors
+    /// What the driver refused, or how far an output is from the host's.
+    pub fn run(&self) -> Result<[f64; 3], BackendError> {
+        let most = BATCHES[2];
+        let options = Options { max_batch: most, self_check: false, ..self.options.clone() };
+        let mut device = OpenCl::new(Arc::clone(&self.graph), &options)?;
+        let each = self.graph.input().len();
+        let input = canary::planes(most * each);
+        device.agrees_with_host(self.options.precision.bound())?;
+        let mut times = [0.0; 3];
+        for (time, batch) in times.iter_mut().zip(BATCHES) {
+            *time = fastest(&mut device, &input[..batch * each])?;
+        }
+        Ok(times)
+    }
+}
+
+fn fastest(device: &mut OpenCl, input: &[f32]) -> Result<f64, BackendError> {
+    let mut outputs = Outputs::default();
+    // The first launch of a kernel may still be compiled for its size.
+    device.evaluate(input, &mut outputs)?;
+    let (begun, mut best) = (Instant::now(), f64::INFINITY);
+    while begun.elapsed() < TIMED || best.is_infinite() {
+        let start = Instant::now();
+        device.evaluate(input, &mut outputs)?;
+        best = best.min(start.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(best)
+}
+
+/// The geometric mean of some times: a candidate that halves one of them is as good as one that halves another.
+pub fn score(times: [f64; 3]) -> f64 {
+    (times.iter().map(|time| time.max(1e-6).ln()).sum::<f64>() / times.len() as f64).exp()
+}
+
+/// The tuning that takes part in [`search`] whatever becomes of the others.
+pub fn baseline(tuning: Tuning) -> Tuning {
+    Tuning { winograd: 0, ..tuning }
+}

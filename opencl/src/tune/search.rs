@@ -1,0 +1,124 @@
+//! One knob after the other.
+
+use super::{baseline, score};
+use crate::kernels::Tuning;
+use crate::kernels::tuning::KNOBS;
+
+/// What became of a candidate: milliseconds of a batch of each size, or why it can't be used.
+pub type Trial = Result<[f64; 3], String>;
+
+/// How much faster a candidate must be to replace the best so far: less is noise.
+const BETTER: f64 = 0.97;
+
+/// How often the best and the start are timed again, in turn.
+const AGAIN: usize = 3;
+
+/// Finds the fastest tuning, from `start`. `try_out` runs a candidate, `again` runs one whose time is not to be taken from a
+/// record.
+///
+/// The best of the walk is timed against the start again, end to end and in turn, so that a lucky measurement does not win.
+///
+/// # Errors
+/// If neither `start` nor its baseline works.
+pub fn search(
+    start: Tuning,
+    mut try_out: impl FnMut(Tuning) -> Trial,
+    again: impl FnMut(Tuning) -> Trial,
+) -> Result<Tuning, String> {
+    let mut best: Option<(Tuning, f64)> = None;
+    let mut consider = |tuning: Tuning, best: &mut Option<(Tuning, f64)>| {
+        let trial = try_out(tuning).map(score);
+        if let Ok(score) = trial
+            && best.is_none_or(|(_, least)| score < least * BETTER)
+        {
+            *best = Some((tuning, score));
+        }
+        trial
+    };
+    let at_first = consider(start, &mut best);
+    let plain = consider(baseline(start), &mut best);
+    if let (Err(why), None) = (plain, best) {
+        return Err(at_first.err().unwrap_or(why));
+    }
+    for knob in &KNOBS {
+        let from = best.map_or(start, |(tuning, _)| tuning);
+        let counts = knob.variant.is_none_or(|variant| variant == from.variant);
+        // Without Winograd's convolution its knobs turn nothing.
+        let turns = from.winograd > 0 || !knob.of_winograd;
+        if !counts || !turns {
+            continue;
+        }
+        for &value in knob.values {
+            let next = knob.set(from, value);
+            if next != from {
+                // A candidate that does not work is no reason to stop.
+                let _ = consider(next, &mut best);
+            }
+        }
+    }
+    let best = best.map_or(start, |(tuning, _)| tuning);
+    Ok(confirm(start, best, again))
+}
+
+/// The better one of two, timed again in turn; `best` where `start` does not work.
+fn confirm(start: Tuning, best: Tuning, mut again: impl FnMut(Tuning) -> Trial) -> Tuning {
+    if start == best {
+        return best;
+    }
+    let least = |scores: &[f64]| scores.iter().copied().fold(f64::INFINITY, f64::min);
+    let (mut of_start, mut of_best) = (Vec::new(), Vec::new());
+    for _ in 0..AGAIN {
+        of_start.extend(again(start).map(score));
+        of_best.extend(again(best).map(score));
+    }
+    if least(&of_best) <= least(&of_start) { best } else { start }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::Variant;
+
+    fn start() -> Tuning {
+        Tuning::start(Variant::Cpu, 8)
+    }
+
+    /// Two seconds for everything, less for what is wished.
+    fn time(tuning: Tuning, wished: Tuning) -> f64 {
+        let right = KNOBS.iter().filter(|knob| knob.get(tuning) == knob.get(wished)).count();
+        2.0 - 0.2 * right as f64
+    }
+
+    #[test]
+    fn every_knob_is_turned_to_its_best() {
+        let wished = Tuning { winograd: 2, rows: 8, vectors: 1, squares: 4, winograd_from: 4, ..start() };
+        let mut tried = Vec::new();
+        let try_out = |tuning| {
+            tried.push(tuning);
+            Ok([time(tuning, wished); 3])
+        };
+        let found = search(start(), try_out, |tuning| Ok([time(tuning, wished); 3]));
+        assert_eq!(found, Ok(wished));
+        assert!(tried.len() < 30, "{}", tried.len());
+    }
+
+    #[test]
+    fn what_does_not_work_is_left_out() {
+        let only_direct = |tuning: Tuning| match tuning.winograd {
+            0 => Ok([1.0; 3]),
+            _ => Err("hangs".to_string()),
+        };
+        let found = search(start(), only_direct, only_direct).unwrap();
+        assert_eq!(found, baseline(start()));
+        let nothing = |_| Err("no device".to_string());
+        assert_eq!(search(start(), nothing, nothing), Err("no device".to_string()));
+    }
+
+    #[test]
+    fn a_lucky_measurement_does_not_win() {
+        let lucky = |tuning: Tuning| Ok([if tuning.rows == 16 { 0.1 } else { 1.0 }; 3]);
+        assert_eq!(search(start(), lucky, |_| Ok([1.0; 3])).unwrap().rows, 16, "as good as the start");
+        let worse = |tuning: Tuning| Ok([if tuning.rows == 16 { 1.1 } else { 1.0 }; 3]);
+        assert_eq!(search(start(), lucky, worse), Ok(start()));
+    }
+}
