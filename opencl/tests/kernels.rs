@@ -236,6 +236,68 @@ fn dense_layers_agree() {
     }
 }
 
+/// Every kernel on shapes so small that an interpreter such as Oclgrind is through in a minute: see `ci/oclgrind`.
+#[test]
+fn tiny_shapes_of_every_kernel_agree() {
+    if !device_is_there() {
+        return;
+    }
+    let random = &mut Random(22);
+    let graphs = [tiny_convolutions(random), tiny_vectors(random), tiny_attention(random)];
+    for (tuning, precision) in [
+        (Tuning { winograd: 0, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
+        (Tuning { winograd: 4, rows: 8, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
+        (Tuning { winograd: 2, vectors: 1, vector: 4, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp16),
+        (Tuning { winograd: 0, columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) }, Precision::Fp32),
+        (Tuning { winograd: 4, columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) }, Precision::Fp32),
+        (Tuning { winograd: 2, columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) }, Precision::Fp16),
+    ] {
+        for (what, graph) in ["convolutions", "vectors", "attention"].iter().zip(&graphs) {
+            if let Err(why) = compare(graph, &[1, 3], random, (tuning, precision)) {
+                panic!("{what}: {why}");
+            }
+        }
+    }
+}
+
+fn tiny_convolutions(random: &mut Random) -> Graph {
+    let mut graph = Graph::new(Shape { channels: 2, squares: 25 });
+    let x = conv(&mut graph, random, (INPUT, 9, 3), None, None, Activation::Relu);
+    let y = conv(&mut graph, random, (x, 9, 3), Some(3), Some(x), Activation::Mish);
+    let y = conv(&mut graph, random, (y, 5, 1), None, None, Activation::Relu);
+    let z = conv(&mut graph, random, (INPUT, 5, 1), None, Some(y), Activation::Tanh);
+    output(graph, z)
+}
+
+fn tiny_vectors(random: &mut Random) -> Graph {
+    let mut graph = Graph::new(Shape { channels: 3, squares: 4 });
+    let x = dense(&mut graph, random, INPUT, 11, Activation::Swish);
+    let indices = (0..11).rev().collect();
+    let y = graph.push(Layer::Gather { input: x, indices, squares: 1, residual: Some(x) }).expect("it fits");
+    let (gammas, betas) = (random.floats(11, 4), random.floats(11, 4));
+    let y = graph.push(Layer::LayerNorm { input: y, epsilon: 0.1, gammas, betas }).expect("it fits");
+    let y = dense(&mut graph, random, y, 5, Activation::Softmax);
+    output(graph, y)
+}
+
+fn tiny_attention(random: &mut Random) -> Graph {
+    let (squares, heads) = (9, 2);
+    let mut graph = Graph::new(Shape { channels: 6, squares });
+    let (scale, shift) = (random.floats(6 * squares, 4), random.floats(6 * squares, 4));
+    let gated = graph.push(Layer::Gate { input: INPUT, scale, shift }).expect("it fits");
+    let (gammas, betas) = (random.floats(6, 4), random.floats(6, 4));
+    let x = graph.push(Layer::LayerNorm { input: gated, epsilon: 0.1, gammas, betas }).expect("it fits");
+    let constant = Layer::Constant { shape: Shape { channels: 6, squares }, values: random.floats(6 * squares, 4) };
+    let key = graph.push(constant).expect("it fits");
+    let parts = dense(&mut graph, random, x, 3 * heads, Activation::Relu);
+    let weights = random.floats(squares * squares * 3, 3).into();
+    let bias = graph.push(Layer::Smolgen { input: parts, heads, weights }).expect("it fits");
+    let y = Layer::Attention { query: x, key, value: gated, heads, bias: Some(bias) };
+    let y = graph.push(y).expect("it fits");
+    let y = graph.push(Layer::Scores { query: y, key: x }).expect("it fits");
+    output(graph, y)
+}
+
 #[test]
 fn gathering_agrees() {
     if !device_is_there() {
