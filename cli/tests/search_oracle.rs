@@ -120,7 +120,9 @@ fn check_configuration(rows: Vec<Value>, nets: &Path, configuration: &str) {
     let rows: Vec<Value> = rows.into_iter().filter(|row| text(row, "config") == configuration).collect();
     let first = rows.first().unwrap_or_else(|| panic!("rows of {configuration}"));
     let weights = nets.join(format!("{}.pb.gz", text(first, "net")));
-    let mut engine = Engine::start(&words(first, "args"), &weights);
+    let mut args = words(first, "args");
+    args.push("--search-graph=tree");
+    let mut engine = Engine::start(&args, &weights);
     let mut by_nodes: BTreeMap<u64, Vec<(Value, Difference)>> = BTreeMap::new();
     for row in rows {
         let difference = compare(&mut engine, &row);
@@ -193,7 +195,7 @@ fn near_lc0s_graph_search() {
     let weights = shared.join("nets").join(format!("{}.pb.gz", text(&rows[0], "net")));
     let mut args = words(&rows[0], "args");
     args.retain(|arg| *arg != "dag-preview");
-    args.extend(["--search-graph=true", "--nncache=0"]);
+    args.extend(["--search-graph=graph", "--nncache=0"]);
     let mut engine = Engine::start(&args, &weights);
     let mut by_nodes: BTreeMap<u64, Vec<Difference>> = BTreeMap::new();
     for row in &rows {

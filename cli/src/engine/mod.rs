@@ -32,7 +32,9 @@ pub use cache::CacheCounts;
 pub use evaluator::{Batch, Evaluator, Pushed};
 pub use limits::{Clock, Go};
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
-pub use settings::{BackendKind, CacheSize, EvaluatorSettings, KldGainSettings, Settings, Syzygy, Weights, Workers};
+pub use settings::{
+    BackendKind, CacheSize, EvaluatorSettings, KldGainSettings, SearchGraph, Settings, Syzygy, Weights, Workers,
+};
 
 use control::Control;
 use oncilla_chess::History;

@@ -146,9 +146,9 @@ impl Searcher {
 
     /// The tree gets `Hash`, unless less is left.
     fn tree_size(&self) -> TreeSize {
-        let Settings { hash_mb, search_graph, .. } = self.settings;
+        let hash_mb = self.settings.hash_mb;
         let most = self.memory_left().saturating_sub(self.cache_size().mb << 20).max(LEAST_TREE);
-        TreeSize { bytes: (hash_mb << 20).min(most), graph: search_graph }
+        TreeSize { bytes: (hash_mb << 20).min(most), graph: self.settings.is_graph() }
     }
 
     fn obey(&mut self, command: Command, search: &mut Search<'_>) -> ControlFlow<()> {
@@ -331,7 +331,7 @@ impl Searcher {
             two_fold_draws: self.settings.two_fold_draws,
             // The moves that are left make progress: no need to ask at each leaf, and no use, as all are won.
             tablebases: tables.filter(|_| !safe).cloned(),
-            graph: self.settings.search_graph,
+            graph: self.settings.is_graph(),
         };
         (ranks, rules)
     }

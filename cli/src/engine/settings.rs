@@ -73,6 +73,17 @@ impl Workers {
     }
 }
 
+/// Whether positions that several lines lead to are searched once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchGraph {
+    /// A graph with a network. Where evaluations cost nothing there is nothing to save by sharing them.
+    Auto,
+    /// They are.
+    Graph,
+    /// They are not.
+    Tree,
+}
+
 /// How much the evaluation cache keeps. Both bounds count; with one of them 0 there is no cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheSize {
@@ -113,8 +124,8 @@ pub struct Settings {
     pub contempt: Contempt,
     /// `RandomSeed`: noise and choices by chance are the same in every run; 0: other ones each time.
     pub random_seed: u64,
-    /// `SearchGraph`: positions that several lines lead to are searched once.
-    pub search_graph: bool,
+    /// `SearchGraph`: a graph or a tree.
+    pub search_graph: SearchGraph,
     /// The search's threads.
     pub workers: Workers,
     /// `MaxCollisionVisits…`: visits that a batch may spend on leaves in flight.
@@ -151,4 +162,15 @@ pub struct Settings {
     pub move_overhead_ms: u64,
     /// The time manager.
     pub time: oncilla_core::time::ManagerParams,
+}
+
+impl Settings {
+    /// Whether the search is a graph.
+    pub fn is_graph(&self) -> bool {
+        match self.search_graph {
+            SearchGraph::Graph => true,
+            SearchGraph::Tree => false,
+            SearchGraph::Auto => !matches!(self.evaluator.backend, BackendKind::Random | BackendKind::Constant),
+        }
+    }
 }

@@ -76,8 +76,6 @@ pub enum Kind {
     Bool {
         /// Value if none is given.
         default: bool,
-        /// Other words for false and true. They are read, not listed.
-        words: Option<[&'static str; 2]>,
         /// Its effect.
         effect: SetBool,
     },
@@ -167,10 +165,8 @@ impl Kind {
             Kind::Float { min, max, .. } => {
                 text.parse().ok().filter(|number| (min..=max).contains(number)).map(Value::Float)
             }
-            Kind::Bool { words, .. } => {
-                let is = |word: &str| text.eq_ignore_ascii_case(word);
-                let means =
-                    |on: bool| is(if on { "true" } else { "false" }) || words.is_some_and(|w| is(w[on as usize]));
+            Kind::Bool { .. } => {
+                let means = |on: bool| text.eq_ignore_ascii_case(if on { "true" } else { "false" });
                 [false, true].into_iter().find(|&on| means(on)).map(Value::Bool)
             }
             Kind::Choice { of, .. } => {

@@ -10,7 +10,7 @@ use oncilla_core::search::{Fpu, Params};
 use oncilla_core::time::ManagerParams;
 use oncilla_opencl::kernels::Precision;
 
-use crate::engine::{BackendKind, EvaluatorSettings, KldGainSettings, Settings, Syzygy, Weights};
+use crate::engine::{BackendKind, EvaluatorSettings, KldGainSettings, SearchGraph, Settings, Syzygy, Weights};
 use crate::score::ScoreType;
 
 /// How the UCI lines look.
@@ -125,7 +125,7 @@ impl Draft {
             two_fold_draws: true,
             contempt: Contempt::default(),
             random_seed: 0,
-            search_graph: false,
+            search_graph: SearchGraph::Auto,
             workers: Default::default(),
             collisions: Collisions::default(),
             cache: Default::default(),

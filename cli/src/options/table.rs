@@ -12,6 +12,7 @@ use super::kind::Effect::{AtStart, Sets, Without};
 use super::kind::{Kind, SetBool, SetFloat, SetInt, SetText};
 use super::meaning::{Draft, FpuStrategy, RootFpu};
 use super::{backend, time_manager};
+use crate::engine::SearchGraph;
 use crate::score::ScoreType;
 
 /// A row of the table.
@@ -104,7 +105,7 @@ impl Opt {
     }
 
     const fn switch(n: &'static str, flag: &'static str, default: bool, help: &'static str, e: SetBool) -> Self {
-        Self::new(n, flag, Kind::Bool { default, words: None, effect: e }, help)
+        Self::new(n, flag, Kind::Bool { default, effect: e }, help)
     }
 
     const fn choice(
@@ -124,16 +125,6 @@ impl Opt {
 
     const fn short(self, short: char) -> Self {
         Self { short: Some(short), ..self }
-    }
-
-    /// Words that a switch takes for false and true as well.
-    const fn words(self, no: &'static str, yes: &'static str) -> Self {
-        match self.kind {
-            Kind::Bool { default, effect, .. } => {
-                Self { kind: Kind::Bool { default, words: Some([no, yes]), effect }, ..self }
-            }
-            _ => self,
-        }
     }
 
     const fn alias(self, alias: &'static str) -> Self {
@@ -284,14 +275,22 @@ const PROGRAM: &[Opt] = &[
 ];
 
 const SEARCH: &[Opt] = &[
-    Opt::switch(
+    Opt::choice(
         "SearchGraph",
         "search-graph",
-        false,
-        "Search a position once, however many lines lead to it.",
-        Sets(|d, on| d.meaning.settings.search_graph = on),
-    )
-    .words("tree", "graph"),
+        "auto",
+        &["auto", "graph", "tree"],
+        "graph: a position is searched once, however many lines lead to it; tree: once for each; auto: a graph with a \
+         network, and a tree where evaluations cost nothing.",
+        Sets(|d, shape| {
+            d.meaning.settings.search_graph = match shape {
+                "graph" => SearchGraph::Graph,
+                "tree" => SearchGraph::Tree,
+                _ => SearchGraph::Auto,
+            };
+            Ok(())
+        }),
+    ),
     Opt::int(
         "MinibatchSize",
         "minibatch-size",

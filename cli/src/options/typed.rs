@@ -304,12 +304,18 @@ mod tests {
 
     #[test]
     fn a_tree_or_a_graph() {
-        let is_graph = |text| typed(&[("SearchGraph", text)]).meaning().unwrap().settings.search_graph;
-        assert_eq!(["true", "graph", "false", "Tree"].map(is_graph), [true, true, false, false]);
+        let is_graph = |shape, backend| {
+            let typed = typed(&[("SearchGraph", shape), ("Backend", backend)]);
+            typed.meaning().unwrap().settings.is_graph()
+        };
+        for (backend, by_itself) in
+            [("auto", true), ("host", true), ("opencl", true), ("random", false), ("constant", false)]
+        {
+            let shapes = ["auto", "graph", "Tree"].map(|shape| is_graph(shape, backend));
+            assert_eq!(shapes, [by_itself, true, false], "{backend}");
+        }
         let opt = table::by_name("SearchGraph").unwrap();
         assert!(Typed::default().set(opt, "SearchGraph", "forest").is_err());
-        let other = table::by_name("Ponder").unwrap();
-        assert!(Typed::default().set(other, "Ponder", "graph").is_err(), "the words are of one option only");
     }
 
     #[test]

@@ -22,7 +22,7 @@ const THREADS: [&str; 4] = [
     "--threads=1",
     "--threads=2",
     "--gather-threads=1 --eval-threads=1 --backprop-threads=1",
-    "--threads=1 --search-graph",
+    "--threads=1 --search-graph=graph",
 ];
 
 /// An engine to talk to.

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Measures the search alone, in moves: what a playout costs against what a move of perft costs in the same minute.
+
+    ci/speed.py --rounds 15 -- target/release/oncilla --hash=200
+
+Each round runs the yardstick (perft 5 from the start position, every leaf made), the search with an evaluator that costs
+nothing, the same with two threads, the search with random answers and planes encoded, and the yardstick again. Of each
+ratio within a round it prints the median and the quartiles: the speed of a shared machine changes from round to round.
+The yardstick is P moves a second, and Lc0's search alone does some P/400 nodes a second.
+"""
+
+import argparse
+import re
+import statistics
+import subprocess
+import sys
+
+POSITION = ["--fen", "startpos"]
+
+
+def rate(command):
+    """The last number before `nps` or `moves/s` that the command prints."""
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return int(re.findall(r"(\d+) (?:nps|moves/s)", printed)[-1])
+
+
+def spread(name, ratios):
+    low, median, high = statistics.quantiles(ratios, n=4)
+    print(f"{name:<32} median {median:.2f}, quartiles {low:.2f} and {high:.2f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7, help="rounds, 2 at least (7)")
+    parser.add_argument("--nodes", default="1000000", help="nodes of each search (1000000)")
+    parser.add_argument("--perft", default="target/release/examples/perft", help="the yardstick's program")
+    parser.add_argument("engine", nargs="+", help="after --: the engine and its options")
+    arguments = parser.parse_args()
+    program, *options = arguments.engine
+    search = [program, "bench", *POSITION, "--nodes", arguments.nodes, *options]
+    rounds = []
+    for _ in range(arguments.rounds):
+        before = rate([arguments.perft])
+        one, two = rate([*search, "--backend=constant"]), rate([*search, "--backend=constant", "--threads=2"])
+        planes = rate([*search, "--backend=random", "--nncache=0"])
+        yardstick = (before + rate([arguments.perft])) / 2
+        rounds.append((one / (yardstick / 400), planes / (yardstick / 400), two / one))
+        print(f"P {yardstick:.0f}  constant {one}  two threads {two}  random {planes}", file=sys.stderr, flush=True)
+    for name, ratios in zip(["constant, in P/400", "random, in P/400", "two threads, in one thread"], zip(*rounds)):
+        spread(name, ratios)
+
+
+if __name__ == "__main__":
+    main()
