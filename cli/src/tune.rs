@@ -208,9 +208,10 @@ impl Trials {
         if let Some(mut stdout) = child.stdout.take() {
             let _ = stdout.read_to_string(&mut said);
         }
-        match serde_json::from_str(&said) {
-            Ok(Said::Milliseconds(times)) if status.success() => Ok(times),
-            Ok(Said::Refused(why)) => Err(why),
+        // Some drivers write to standard output too.
+        match said.lines().rev().find_map(|line| serde_json::from_str(line).ok()) {
+            Some(Said::Milliseconds(times)) if status.success() => Ok(times),
+            Some(Said::Refused(why)) => Err(why),
             _ => Err(format!("its process ended without a result ({status})")),
         }
     }
@@ -237,6 +238,7 @@ mod tests {
     fn whatever_becomes_of_its_process_is_an_answer() {
         let asked = "[ \"$1 $2\" = 'tune --candidate' ] && echo '{\"milliseconds\":[1.0,2.0,3.5]}'";
         assert_eq!(run_by("good", asked), Ok([1.0, 2.0, 3.5]));
+        assert_eq!(run_by("talks", "echo hello; echo '{\"milliseconds\":[1,2,3]}'; echo bye"), Ok([1.0, 2.0, 3.0]));
         assert_eq!(run_by("bad", "echo '{\"refused\":\"wrong\"}'"), Err("wrong".to_string()));
         assert!(
             run_by("crash", "kill -SEGV $$").unwrap_err().starts_with("its process ended without a result (signal")
