@@ -52,7 +52,7 @@ impl Console {
         self.say(&format!("info string {}", text.replace(['\n', '\r'], " ")));
     }
 
-    /// Keeps a copy of everything in a file, or writes it to standard error if it is [`STDERR`], from now on; `None`
+    /// Keeps a copy of everything in a file, or writes it to standard error if it is `<stderr>`, from now on; `None`
     /// ends it.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use oncilla_nets::{HeadChoice, Network};
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::device::{self, DeviceChoice};
 use oncilla_opencl::graph::Role;
-use oncilla_opencl::kernels::Variant;
+use oncilla_opencl::kernels::{Tuning, Variant};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -124,7 +124,7 @@ fn check_network(path: &Path, heads: &HeadChoice, rows: &[Json], planes: &HashMa
     let format = u64::from(network.input_format.number());
     let policy_len = network.graph.output_len(Role::Policy).expect("a policy");
     for variant in [Variant::Cpu, Variant::Gpu] {
-        let options = Options { max_batch: BATCH, variant: Some(variant), ..Options::default() };
+        let options = Options { max_batch: BATCH, tuning: Some(Tuning::start(variant, 8)), ..Options::default() };
         let mut backend = OpenCl::new(network.graph.clone(), &options).expect("the device runs the network");
         // The kernels for a GPU are slow on the cores of a host: every seventh row is enough to see that they are right.
         let rows: Vec<&Json> = rows.iter().step_by(if variant == Variant::Gpu { 7 } else { 1 }).collect();
