@@ -1,7 +1,8 @@
 //! What a search loses by having too little memory: moves, and time.
 //!
-//! The evaluator counts material and mobility: cheap, but of an opinion. The long runs are ignored here; ci/nightly has
-//! them.
+//! The evaluator counts material and mobility: cheap, but of an opinion. A playout that only restores what was folded is
+//! a playout here: the small tree gets no more evaluations than the large one. The long runs are ignored here; ci/nightly
+//! has them.
 
 use oncilla_chess::cozy_chess::{
     Board, get_bishop_moves, get_king_moves, get_knight_moves, get_pawn_attacks, get_rook_moves,
@@ -161,7 +162,7 @@ impl Player {
             }
             done += 1;
         }
-        assert_eq!(u64::from(search.nodes()), playouts, "no visit is lost");
+        assert_eq!(u64::from(search.nodes()) + u64::from(search.restored()), playouts, "no visit is lost");
     }
 
     fn answer<R: Repository>(&mut self, search: &Search<R>) {
@@ -270,7 +271,6 @@ fn compare(fens: &[String]) {
 
 /// Every tenth position.
 #[test]
-#[ignore = "the goal is not reached: 17 of 20, and 95% are asked for"]
 fn a_small_tree_chooses_as_a_large_one() {
     compare(&positions().into_iter().step_by(10).collect::<Vec<_>>());
 }

@@ -30,6 +30,8 @@ pub struct Record {
     expanded: bool,
     pending: bool,
     regrown: bool,
+    restoring: bool,
+    idle: u32,
     pinned: bool,
     /// Parents' edges (and the root's handle) that lead here.
     links: usize,
@@ -52,6 +54,8 @@ impl Record {
             expanded: false,
             pending: false,
             regrown: false,
+            restoring: false,
+            idle: 0,
             pinned: false,
             links: 1,
             position: None,
@@ -325,6 +329,7 @@ impl Node for Held<'_> {
     }
 
     fn add(&mut self, n: i32, sums: Sums) {
+        self.idle = 0;
         self.n = self.n.wrapping_add_signed(n);
         self.sums = self.sums.plus(sums);
     }
@@ -374,6 +379,22 @@ impl Node for Held<'_> {
 
     fn set_regrown(&mut self) {
         self.regrown = true;
+    }
+
+    fn is_restoring(&self) -> bool {
+        self.restoring
+    }
+
+    fn set_restoring(&mut self, on: bool) {
+        self.restoring = on;
+    }
+
+    fn idle(&self) -> u32 {
+        self.idle
+    }
+
+    fn set_idle(&mut self, idle: u32) {
+        self.idle = idle;
     }
 
     fn is_pinned(&self) -> bool {

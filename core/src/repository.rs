@@ -258,6 +258,9 @@ pub trait Repository: Sync {
     fn live_nodes(&self) -> usize;
 }
 
+/// What [`Node::idle`] counts to.
+pub const MOST_IDLE: u32 = 3;
+
 /// A node that is locked: nobody else reads or changes it.
 pub trait Node {
     /// Completed visits.
@@ -281,7 +284,7 @@ pub trait Node {
     /// All visits, `n` of them, are worth `value`.
     fn settle(&mut self, n: u32, value: Value);
 
-    /// Begins with `n` visits worth `value` that are kept nowhere below; `false` if there is no room.
+    /// Counts `n` visits worth `value` that are kept nowhere below; `false` if there is no room.
     fn regrow(&mut self, n: u32, value: Value) -> bool;
 
     /// How the node's game ended, if it did.
@@ -305,12 +308,24 @@ pub trait Node {
     /// Says whether somebody evaluates the node.
     fn set_pending(&mut self, on: bool);
 
-    /// True if some visits of this node are kept nowhere below it: it was folded and grew again, or a line ended at it
-    /// because the path could not get longer.
+    /// True if some visits of this node are kept nowhere below it: it was folded and not restored, a line ended at it
+    /// because the path could not get longer, or there was no room for a leaf.
     fn is_regrown(&self) -> bool;
 
     /// Says that some visits are kept nowhere below.
     fn set_regrown(&mut self);
+
+    /// True for a folded node that grew again: its parent's edge may have visits that it has not.
+    fn is_restoring(&self) -> bool;
+
+    /// Says whether the parent's edge may have visits that the node has not.
+    fn set_restoring(&mut self, on: bool);
+
+    /// How often recycling looked at the node since it was last visited, at most [`MOST_IDLE`].
+    fn idle(&self) -> u32;
+
+    /// Says how often that was. [`Node::add`] sets it to 0.
+    fn set_idle(&mut self, idle: u32);
 
     /// True for a node that must not be folded.
     fn is_pinned(&self) -> bool;

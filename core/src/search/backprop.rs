@@ -4,6 +4,7 @@ use super::Search;
 use super::event::{Event, Stage, Step};
 use crate::evaluate::{Answer, Ending, Value, Verdict};
 use crate::repository::{Bound, Bounds, EdgeValue, Key, Naming, Node, Repository, Visit};
+use crate::sync::set;
 use crate::tree::{MAX_EDGES, Sums, prior};
 use core::borrow::BorrowMut;
 use core::cmp::Ordering;
@@ -30,6 +31,8 @@ struct Lifted {
     sums: Sums,
     /// Moves left of a result below that may prove something here.
     proving: Option<f32>,
+    /// How many visits that were: the others made up for visits below an edge that has counted them.
+    counted: u32,
 }
 
 /// What is rare among events that are brought back together: only where there is some is each of them looked at.
@@ -161,17 +164,18 @@ impl<R: Repository> Search<R> {
         parent.set_child(at, None);
         drop(parent);
         self.repository.discard(leaf);
+        set(&self.short_of_room, 1);
         Some(answered(answer.verdict, Some(answer.verdict.value())))
     }
 
-    /// Links an edge to the node that its position has already. What the edge kept of a folded child is not lost where
-    /// it is more than the other node knows.
+    /// Links an edge to the node that its position has already. What the edge kept of a folded child stays where it is
+    /// more than the other node knows.
     fn link(&self, parent: &mut R::Node<'_>, at: usize, visit: Visit, known: Key) {
         parent.set_child(at, Some(known));
-        if let Some(value) = visit.value {
+        if visit.value.is_some() {
             let mut node = self.repository.lock(known);
-            if node.ending().is_none() && node.n() < visit.completed() {
-                node.regrow(visit.completed(), value.at_child());
+            if node.n() < visit.completed() {
+                node.set_restoring(true);
             }
         }
     }
@@ -188,7 +192,7 @@ impl<R: Repository> Search<R> {
                 node.add(1, Sums::of(value, 1));
             }
             Verdict::Terminal(value, ending) => {
-                // What was known of a folded node before it grew again is less than what is known now.
+                // A leaf that there was no room for may have left visits behind.
                 let n = node.n() + 1;
                 node.set_ending(Some(ending));
                 node.settle(n, value);
@@ -239,13 +243,14 @@ impl<R: Repository> Search<R> {
                 // If the game has not ended there, the path could not get longer.
                 let mut node = self.repository.lock(leaf);
                 let mean = node.mean();
-                count_visit(&mut node, mean);
+                self.count_visit(&mut node, mean);
             }
             Stage::Answered { .. }
             | Stage::Known { counts_there: false }
             | Stage::Idle
             | Stage::Descending
             | Stage::Leaf
+            | Stage::Restored
             | Stage::Collided => {}
         }
     }
@@ -279,18 +284,21 @@ impl<R: Repository> Search<R> {
         rare: &mut Rare,
     ) {
         let mut here = self.repository.lock(node);
-        let (all, mut sums, mut proving) = (group.len() as u32, Sums::default(), None);
+        let (mut all, mut sums, mut proving) = (0, Sums::default(), None);
         let mut rest = &mut *group;
         while let Some(first) = rest.first() {
             let at = first.borrow().path[plies].at;
             let count = rest.iter().take_while(|event| event.borrow().path[plies].at == at).count();
             let (same_edge, others) = rest.split_at_mut(count);
             let lifted = self.lift_edge(&mut here, same_edge, at.into(), plies, *rare);
+            all += lifted.counted;
             sums = sums.plus(lifted.sums);
             proving = lifted.proving.or(proving);
             rest = others;
         }
-        if here.ending().is_some() {
+        if all == 0 {
+            proving = None;
+        } else if here.ending().is_some() {
             // Proven meanwhile by another playout: all its visits are worth the same.
             let mean = here.mean();
             here.add(all as i32, Sums::of(mean, all));
@@ -300,9 +308,22 @@ impl<R: Repository> Search<R> {
             proving = proving.filter(|_| plies > 0).and_then(|m| self.prove(&mut here, m));
         }
         drop(here);
+        let restored = group.len() as u32 - all;
+        if restored > 0 {
+            self.leave_restored(group, plies);
+            self.count_restored(restored);
+        }
         rare.proving |= proving.is_some();
         if rare.proving {
             group.iter_mut().for_each(|event| event.borrow_mut().proving = proving);
+        }
+    }
+
+    /// Events that made up for visits which the nodes from `plies` plies below the root upwards have counted end here.
+    fn leave_restored<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, group: &mut [E], plies: usize) {
+        for event in group.iter_mut().map(BorrowMut::borrow_mut).filter(|event| event.stage == Stage::Restored) {
+            self.undo_steps(&event.path[..plies]);
+            event.path.clear();
         }
     }
 
@@ -322,10 +343,15 @@ impl<R: Repository> Search<R> {
             && let Some(child) = &mut child
         {
             // There was no room for a leaf, but for another one since.
-            unkept(events, plies).for_each(|value| count_visit(child, value));
+            unkept(events, plies).for_each(|value| self.count_visit(child, value));
         }
         match child.filter(|child| child.n() > 0) {
-            Some(child) => {
+            Some(mut child) => {
+                let counted = if child.is_restoring() { self.restore(here, &mut child, at, visits) } else { visits };
+                events[counted.into()..].iter_mut().for_each(|event| event.borrow_mut().stage = Stage::Restored);
+                if counted == 0 {
+                    return Lifted { sums: Sums::default(), proving: None, counted: 0 };
+                }
                 let mean = child.mean();
                 let value = EdgeValue::of_child(mean);
                 if child.ending().is_some() && child.bounds().closed() {
@@ -338,7 +364,7 @@ impl<R: Repository> Search<R> {
                         proving = proving.or(Some(mean.m));
                     }
                 }
-                Lifted { sums: here.arrive(at, visits, value), proving }
+                Lifted { sums: here.arrive(at, counted, value), proving, counted: counted.into() }
             }
             None => {
                 let before = here.visit(at);
@@ -347,9 +373,46 @@ impl<R: Repository> Search<R> {
                     after.value = Some(mixed(after.value, n, value));
                 }
                 here.set_visit(at, after);
-                Lifted { sums: after.contribution().minus(before.contribution()), proving }
+                Lifted { sums: after.contribution().minus(before.contribution()), proving, counted: visits.into() }
             }
         }
+    }
+
+    /// Counts a visit that is kept nowhere below the node. Without room for that the node is one visit short.
+    fn count_visit(&self, node: &mut R::Node<'_>, value: Value) {
+        if node.ending().is_some() {
+            let mean = node.mean();
+            node.add(1, Sums::of(mean, 1));
+        } else if !node.regrow(1, value) {
+            set(&self.short_of_room, 1);
+        }
+    }
+
+    /// Of the visits that come back through an edge to a node that was folded and grew again, gives back how many are new
+    /// to the edge. The others made up for some that it has counted before: they are taken back from it, and it keeps its
+    /// value, which the child will have once it has as many visits again. Where too many playouts did that already, the
+    /// child takes the visits that it has not from the edge.
+    fn restore(&self, here: &mut R::Node<'_>, child: &mut R::Node<'_>, at: usize, visits: u16) -> u16 {
+        let before = here.visit(at);
+        let all = before.completed() + u32::from(visits);
+        let missing = all.saturating_sub(child.n());
+        if missing > 0 && child.ending().is_some() {
+            // All its visits are worth the same.
+            let mean = child.mean();
+            child.settle(all, mean);
+        } else if missing > 0
+            && !self.may_restore()
+            && let Some(kept) = before.value
+        {
+            child.regrow(missing, kept.at_child());
+        }
+        let back = all.saturating_sub(child.n()).min(visits.into()) as u16;
+        if back == 0 {
+            child.set_restoring(false);
+        } else {
+            here.set_visit(at, Visit { n: before.n - u32::from(back), in_flight: before.in_flight - back, ..before });
+        }
+        visits - back
     }
 
     /// Writes into a node what its children prove. Gives back the moves left that its parents hear of, if anything
@@ -440,16 +503,6 @@ fn unkept<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(events: &[E], plies: u
             _ => None,
         }
     })
-}
-
-/// Counts a visit that is kept nowhere below the node. Without room for that the node is one visit short.
-fn count_visit(node: &mut impl Node, value: Value) {
-    if node.ending().is_some() {
-        let mean = node.mean();
-        node.add(1, Sums::of(mean, 1));
-    } else {
-        node.regrow(1, value);
-    }
 }
 
 fn bound_of(value: Value) -> Bound {

@@ -41,33 +41,52 @@ fn shorter<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>) -> Ordering 
     b.m().unwrap_or(0.0).total_cmp(&a.m().unwrap_or(0.0))
 }
 
+/// What open moves are compared by.
+struct Rule {
+    draw_score: f32,
+    /// The level that edges are raised to, and the exploration that goes with it, see [`puct::level`].
+    due: Option<(f32, f32)>,
+}
+
+impl Rule {
+    fn plain(draw_score: f32) -> Self {
+        Self { draw_score, due: None }
+    }
+
+    /// Visits of an edge, those included that are due to it.
+    fn visits<R: Repository>(&self, edge: &EdgeView<'_, R>) -> u32 {
+        let n = edge.completed();
+        match (self.due, edge.q(self.draw_score)) {
+            (Some((level, exploration)), Some(q)) => puct::Arm { n, q, p: edge.p }.raised(level, exploration),
+            _ => n,
+        }
+    }
+}
+
 /// `Greater` if `a` is the better move to play: certain wins first, then visits, Q and prior, certain losses last.
-fn better<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, draw_score: f32) -> Ordering {
+fn better<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &Rule) -> Ordering {
     let (certain_a, certain_b) = (certainty(a), certainty(b));
     let by_length = || match certain_a {
         Certainty::Mates | Certainty::TablebaseWin => shorter(a, b),
         Certainty::Mated | Certainty::TablebaseLoss => shorter(b, a),
-        Certainty::Open => between_open(a, b, draw_score),
+        Certainty::Open => between_open(a, b, rule),
     };
     certain_a.cmp(&certain_b).then_with(by_length)
 }
 
-fn between_open<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, draw_score: f32) -> Ordering {
+fn between_open<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &Rule) -> Ordering {
     let drawn = |e: &EdgeView<'_, R>| e.ending().filter(|_| e.completed() > 0);
     if let (Some(a_by), Some(b_by)) = (drawn(a), drawn(b)) {
         let by_rule = |by| by != Ending::Tablebase;
         return by_rule(a_by).cmp(&by_rule(b_by)).then_with(|| shorter(a, b));
     }
-    let q = |e: &EdgeView<'_, R>| e.q(draw_score).unwrap_or(f32::NEG_INFINITY);
-    a.completed().cmp(&b.completed()).then_with(|| q(a).total_cmp(&q(b))).then_with(|| a.p.total_cmp(&b.p))
+    let q = |e: &EdgeView<'_, R>| e.q(rule.draw_score).unwrap_or(f32::NEG_INFINITY);
+    rule.visits(a).cmp(&rule.visits(b)).then_with(|| q(a).total_cmp(&q(b))).then_with(|| a.p.total_cmp(&b.p))
 }
 
 /// The best edge; of equals the first.
-fn best_of<'a, R: Repository>(
-    edges: impl Iterator<Item = EdgeView<'a, R>>,
-    draw_score: f32,
-) -> Option<EdgeView<'a, R>> {
-    edges.reduce(|best, edge| if better(&edge, &best, draw_score) == Ordering::Greater { edge } else { best })
+fn best_of<'a, R: Repository>(edges: impl Iterator<Item = EdgeView<'a, R>>, rule: &Rule) -> Option<EdgeView<'a, R>> {
+    edges.reduce(|best, edge| if better(&edge, &best, rule) == Ordering::Greater { edge } else { best })
 }
 
 impl<R: Repository> Search<R> {
@@ -79,7 +98,7 @@ impl<R: Repository> Search<R> {
     /// The edge of the move to play: `None` before the first playout and where the game has ended. An edge that nobody
     /// visited has no move, only its place in the game's list.
     pub fn best_edge(&self) -> Option<EdgeView<'_, R>> {
-        best_of(self.root_edges()?, self.params().draw_score)
+        best_of(self.root_edges()?, &self.root_rule())
     }
 
     /// The edge to play after `ply` half moves of the game: [`Search::best_edge`], or another one where
@@ -128,11 +147,12 @@ impl<R: Repository> Search<R> {
     pub fn rank_root<'a>(&'a self, ranked: &mut VecView<EdgeView<'a, R>>) {
         ranked.clear();
         let Some(edges) = self.root_edges() else { return };
+        let rule = self.root_rule();
         let mut sorted: Vec<EdgeView<'_, R>, MAX_ROOT_MOVES> = edges.take(MAX_ROOT_MOVES).collect();
         // Insertion sort: stable, and the list is nearly in order already.
         for i in 1..sorted.len() {
             let mut at = i;
-            while at > 0 && better(&sorted[at], &sorted[at - 1], self.params().draw_score) == Ordering::Greater {
+            while at > 0 && better(&sorted[at], &sorted[at - 1], &rule) == Ordering::Greater {
                 sorted.swap(at, at - 1);
                 at -= 1;
             }
@@ -153,9 +173,31 @@ impl<R: Repository> Search<R> {
         {
             draw_score = -draw_score;
             let Some(child) = edge.child().filter(|child| child.n() > 0) else { return };
-            let Some(next) = best_of(child.edges(), draw_score).filter(|next| next.completed() > 0) else { return };
+            let Some(next) = best_of(child.edges(), &Rule::plain(draw_score)).filter(|next| next.completed() > 0)
+            else {
+                return;
+            };
             edge = next;
         }
+    }
+
+    /// By visits, as they would be if playouts that only restored had been visits.
+    fn root_rule(&self) -> Rule {
+        let plain = Rule::plain(self.params().draw_score);
+        let (restored, Some(root)) = (self.restored(), self.root()) else { return plain };
+        if restored == 0 {
+            return plain;
+        }
+        let n = root.n().saturating_add(restored);
+        let exploration = puct::exploration(&self.params().cpuct_at_root, n);
+        let edges: Vec<puct::Arm, MAX_ROOT_MOVES> = self
+            .root_edges()
+            .into_iter()
+            .flatten()
+            .filter_map(|e| Some(puct::Arm { n: e.completed(), q: e.q(plain.draw_score)?, p: e.p }))
+            .take(MAX_ROOT_MOVES)
+            .collect();
+        Rule { due: puct::level(&edges, exploration, restored).map(|level| (level, exploration)), ..plain }
     }
 
     fn root_edges(&self) -> Option<impl Iterator<Item = EdgeView<'_, R>>> {

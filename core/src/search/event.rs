@@ -36,6 +36,8 @@ pub(super) enum Stage {
     Collided,
     /// Backprop: the leaf has its answer. `value` stands for a leaf that the tree has no room for.
     Answered { value: Option<Value>, proven: bool },
+    /// It made up for a visit that the nodes above have counted: in them, it is no longer on its way.
+    Restored,
 }
 
 /// A playout under way: the path from the root to a leaf. Reused from playout to playout.

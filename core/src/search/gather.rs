@@ -5,6 +5,7 @@ use super::select::Choice;
 use super::{MAX_VISITS, Search};
 use crate::evaluate::{Ending, Move, Value};
 use crate::repository::{EdgeValue, Key, Naming, Node, Repository, Visit};
+use crate::sync::get;
 use core::borrow::BorrowMut;
 
 /// What a playout met on its way down.
@@ -42,8 +43,10 @@ impl<R: Repository> Search<R> {
     /// gathered after the one before. While some choose their edges, memory, which is slow to answer but answers many at
     /// a time, is asked for what the others are going to read.
     pub fn gather_together<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
+        // A leaf without room is no leaf that grows: playouts would come to it again and again.
+        let root = self.root.filter(|_| get(&self.short_of_room) == 0);
         for event in events.iter_mut().map(BorrowMut::borrow_mut) {
-            event.begin(self.epoch, self.root);
+            event.begin(self.epoch, root);
         }
         let (count, mut under_way) = (events.len(), events.len());
         while under_way > 0 {
@@ -108,7 +111,7 @@ impl<R: Repository> Search<R> {
         if event.path.is_full() {
             return Some(stop(event, true));
         }
-        if event.kept.is_some_and(|edge| is_stale(edge, here.mean())) {
+        if event.kept.is_some_and(|edge| is_stale(edge, here.mean())) && !here.is_restoring() {
             return Some(stop(event, false));
         }
         if event.path.is_empty() && here.n() >= MAX_VISITS {
@@ -143,7 +146,7 @@ impl<R: Repository> Search<R> {
     /// way. `None` if somebody found no room for the child since the step was taken, or there is no root.
     fn arrive_at<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Option<(Key, R::Node<'_>)> {
         let Some(step) = event.path.last() else {
-            return self.root.map(|root| (root, self.repository.lock(root)));
+            return event.leaf.map(|root| (root, self.repository.lock(root)));
         };
         let at = usize::from(step.at);
         let parent = self.repository.lock(step.node);
@@ -176,21 +179,22 @@ impl<R: Repository> Search<R> {
         if here.depart(at) { Ok((at, child)) } else { Err(Gathered::Collision) }
     }
 
-    /// Makes a child. A folded one begins with what its edge kept: N, value and moves left.
+    /// Makes a child. A folded one begins anew: its edge keeps N and value until it has as many visits again.
     fn grow(&self, parent: Key, at: usize, kept: &Visit) -> Option<Key> {
         let child = self.repository.create(Some((parent, at as u16)))?;
-        if let Some(value) = kept.value
-            && !self.repository.lock(child).regrow(kept.completed(), value.at_child())
-        {
-            self.repository.discard(child);
-            return None;
+        if kept.value.is_some() {
+            self.repository.lock(child).set_restoring(true);
         }
         Some(child)
     }
 
     /// Takes the visits in flight back from the edges of a path.
     pub(super) fn undo<const PLIES: usize>(&self, event: &Event<PLIES>) {
-        for step in &event.path {
+        self.undo_steps(&event.path);
+    }
+
+    pub(super) fn undo_steps(&self, steps: &[Step]) {
+        for step in steps {
             let mut node = self.repository.lock(step.node);
             let visit = node.visit(step.at.into());
             node.set_visit(step.at.into(), Visit { n: visit.n - 1, in_flight: visit.in_flight - 1, ..visit });

@@ -52,6 +52,14 @@ pub struct Search<R> {
     remaining_playouts: AtomicU32,
     /// Visits that were taken back because a cycle was opened.
     taken_back: AtomicU32,
+    /// Playouts that made up for visits below a node that was folded.
+    restored: AtomicU32,
+    /// How many of them may do that.
+    restorable: u32,
+    /// Visits of the root when the move began.
+    visits_before: u32,
+    /// Not 0 once a leaf found no room for its edges.
+    short_of_room: AtomicU32,
     epoch: u32,
     /// Where recycling goes on.
     clock_hand: u64,
@@ -79,6 +87,10 @@ impl<R: Repository> Search<R> {
             allowed: Vec::new(),
             remaining_playouts: AtomicU32::new(UNLIMITED),
             taken_back: AtomicU32::new(0),
+            restored: AtomicU32::new(0),
+            restorable: 0,
+            visits_before: 0,
+            short_of_room: AtomicU32::new(0),
             epoch: 0,
             clock_hand: 0,
             counts: Counts::default(),
@@ -93,12 +105,15 @@ impl<R: Repository> Search<R> {
         self.root = self.repository.create(None);
         self.epoch = self.epoch.wrapping_add(1);
         self.clock_hand = 0;
+        set(&self.short_of_room, 0);
+        self.start_restoring();
     }
 
     /// Begins to count anew, for the next move of the game.
     pub fn start_move(&mut self) {
         self.counts = Counts::default();
         set(&self.taken_back, 0);
+        self.start_restoring();
     }
 
     /// The parameters.
@@ -161,6 +176,16 @@ impl<R: Repository> Search<R> {
         self.taken_back.fetch_add(n, core::sync::atomic::Ordering::Relaxed);
     }
 
+    /// Playouts since [`Search::start_move`] that are no visits of the root: they made up for visits below a node that
+    /// was folded, which are counted already.
+    pub fn restored(&self) -> u32 {
+        get(&self.restored)
+    }
+
+    fn count_restored(&self, n: u32) {
+        self.restored.fetch_add(n, core::sync::atomic::Ordering::Relaxed);
+    }
+
     /// The moves left that the parent of an event's leaf expects, in plies; 0 for the root.
     pub fn moves_left_above<const PLIES: usize>(&self, event: &Event<PLIES>) -> f32 {
         event.path.last().map_or(0.0, |step| self.repository.lock(step.node).mean().m)
@@ -176,7 +201,7 @@ impl<R: Repository> Search<R> {
 
     /// Does `playouts` playouts, one after the other, on one stack; fewer where the game has ended at the root. Nothing
     /// else may be in flight. `EDGES` is the most legal moves of a position, `PLIES` the longest path. When the memory
-    /// is full, the least visited subtrees are folded and the search goes on.
+    /// is full, subtrees are folded and the search goes on; playouts that restore them count too.
     ///
     /// `EDGES` must not be less than the most legal moves that the evaluator may push. A root that is proven is searched
     /// on all the same. For a limit in time call this in small portions, and ask [`stop::Limits`](crate::stop::Limits)

@@ -24,6 +24,47 @@ pub fn u(p: f32, exploration: f32, n_started: u32) -> f32 {
     p * exploration / (1 + n_started) as f32
 }
 
+/// An edge with a value.
+#[derive(Clone, Copy, Debug)]
+pub struct Arm {
+    /// Completed visits.
+    pub n: u32,
+    /// Value for the side to move at the parent.
+    pub q: f32,
+    /// Prior.
+    pub p: f32,
+}
+
+impl Arm {
+    /// The visits with which Q + U comes down to `level`, and no fewer than there are.
+    pub fn raised(&self, level: f32, exploration: f32) -> u32 {
+        // `as` takes what is negative or no number for 0.
+        self.n.max((self.p * exploration / (level - self.q) - 1.0) as u32)
+    }
+}
+
+/// The level of Q + U that PUCT comes to with `more` visits if every Q stays as it is: where all edges above it have been
+/// brought down to it, they are spent. (The limit that PUCT's visits tend to: Grill et al., Monte-Carlo tree search as
+/// regularized policy optimization, 2020.) `None` without an edge that has a prior.
+pub fn level(arms: &[Arm], exploration: f32, more: u32) -> Option<f32> {
+    let open = || arms.iter().filter(|arm| arm.p > 0.0);
+    let mut low = open().map(|arm| arm.q).reduce(f32::max)?;
+    let mut high = open().map(|arm| arm.q + u(arm.p, exploration, arm.n)).fold(low, f32::max);
+    let spent = |level| arms.iter().map(|arm| (arm.raised(level, exploration) - arm.n) as f32).sum::<f32>();
+    for _ in 0..LEVEL_STEPS {
+        let middle = (low + high) / 2.0;
+        if spent(middle) > more as f32 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Some(high)
+}
+
+/// Halvings of an interval of Q + U: as many as single precision tells apart.
+const LEVEL_STEPS: u32 = 24;
+
 /// What an unvisited edge is worth to the side to move at a parent worth `parent_q`.
 pub fn fpu(strategy: Fpu, parent_q: f32, visited_policy: f32) -> f32 {
     match strategy {
@@ -78,6 +119,28 @@ mod tests {
             // The values are those of an exact logarithm; ours may be 0.0053 off, times the factor.
             assert!((cpuct(&Cpuct::default(), n) - c).abs() < 0.0053 * 3.894, "N = {n}");
         }
+    }
+
+    /// Playout by playout, PUCT comes to the same visits as by the level.
+    #[test]
+    fn the_level_is_where_puct_goes() {
+        let start = [(400, 0.10, 0.3), (900, 0.05, 0.2), (50, 0.12, 0.01), (20, -0.3, 0.4), (7, 0.9, 0.0)];
+        let arms = start.map(|(n, q, p)| Arm { n, q, p });
+        for more in [1, 100, 3000, 50_000] {
+            let e = exploration(&Cpuct::default(), arms.iter().map(|arm| arm.n).sum::<u32>() + more);
+            let mut played = arms;
+            for _ in 0..more {
+                let score = |arm: &Arm| if arm.p > 0.0 { arm.q + u(arm.p, e, arm.n) } else { f32::NEG_INFINITY };
+                let best = (0..played.len()).max_by(|&a, &b| score(&played[a]).total_cmp(&score(&played[b]))).unwrap();
+                played[best].n += 1;
+            }
+            let level = level(&arms, e, more).unwrap();
+            for (arm, played) in arms.iter().zip(played) {
+                let (n, tolerance) = (arm.raised(level, e), 2 + played.n / 1000);
+                assert!(n.abs_diff(played.n) <= tolerance, "{more} more: {n}, played {}", played.n);
+            }
+        }
+        assert_eq!(level(&[Arm { n: 3, q: 0.5, p: 0.0 }], 10.0, 5), None);
     }
 
     #[test]

@@ -1,22 +1,47 @@
 //! Going on when the memory is full.
+//!
+//! A folded subtree leaves its N and value in its parent's edge. When a playout comes there again, the subtree grows anew:
+//! the same evaluations, chosen by the same statistics, in the same order. Until it has as many visits as the edge says,
+//! such a playout brings nothing new to the nodes above, so they do not count it; as nothing has changed there, the next
+//! one comes the same way. With one thread and a tree the search goes where it would go without a limit to its memory (but
+//! for what was proven of a node that is gone), and takes more playouts for it.
+//!
+//! The more visits there are for a node's room, the more playouts only restore. So that the search does not come to a
+//! stand, they may be [`MOST_RESTORED`] for each visit of the root. From there on, a subtree that grows again takes over
+//! what its edge has kept, and what it finds anew is added to that.
 
 use super::Search;
-use crate::repository::{Key, Node, Repository};
+use crate::repository::{Key, MOST_IDLE, Node, Repository};
+use crate::sync::{get, set};
 
 /// Nodes that are looked at in one go: so many that the search does not wait for long.
 const WINDOW: usize = 1 << 14;
-/// Share of them that is freed at least, if it can be: one in so many.
-const RECYCLED_SHARE: usize = 8;
+/// Share of them that is freed at least, if it can be: one in so many. Of smaller shares the heap's pieces stay small.
+const RECYCLED_SHARE: usize = 4;
+/// Doublings of N that a node is worth more for each time that recycling has not yet found it without a new visit.
+const RECENCY: u32 = 2;
+/// Playouts that may restore for each visit of the root.
+const MOST_RESTORED: u32 = 2;
+/// Largest rank: log₂ of N, and recency.
+const RANKS: usize = 32 + (RECENCY * MOST_IDLE) as usize;
+
+/// What decides who is folded first: a subtree that costs few playouts to restore, and that nobody has come to for long.
+fn rank(n: u32, idle: u32) -> usize {
+    (n.max(1).ilog2() + RECENCY * (MOST_IDLE - idle)) as usize
+}
 
 impl<R: Repository> Search<R> {
-    /// Makes room by folding the least visited subtrees into their parents' edges, which keep N and value. Nodes of the
-    /// line that would be played stay, and so do those on the path of an event in flight, and the root's children whose
-    /// result is certain: without it another move might seem to be the best. Gives back the number of nodes freed: 0 if
-    /// there is nothing to fold.
+    /// Makes room by folding subtrees of few visits that were not visited lately into their parents' edges, which keep N
+    /// and value. Nodes of the line that would be played stay, and so do those on the path of an event in flight, and the
+    /// root's children whose result is certain: without it another move might seem to be the best. Gives back how many
+    /// nodes were freed: 0 if the search can't go on. (1 if there was nothing to fold, and it can, as it was a leaf that
+    /// found no room for its edges: its parent's edge keeps its value.)
     ///
     /// Looks at a part of the tree only, so that it ends soon, and goes on with another part the next time.
     pub fn recycle(&mut self) -> usize {
         let Some(root) = self.root else { return 0 };
+        let can_go_on = get(&self.short_of_room) as usize;
+        set(&self.short_of_room, 0);
         self.pin_line(root, true);
         let windows = self.repository.live_nodes() / WINDOW + 2;
         let mut freed = 0;
@@ -27,7 +52,25 @@ impl<R: Repository> Search<R> {
             }
         }
         self.pin_line(root, false);
-        freed
+        self.set_restorable();
+        freed.max(can_go_on)
+    }
+
+    /// Begins to count what is restored.
+    pub(super) fn start_restoring(&mut self) {
+        set(&self.restored, 0);
+        self.visits_before = self.nodes();
+        self.set_restorable();
+    }
+
+    /// A tree may be restored as a whole, and then as long as there are visits for it.
+    fn set_restorable(&mut self) {
+        let visits = self.nodes().saturating_sub(self.visits_before);
+        self.restorable = MOST_RESTORED.saturating_mul(visits).max(self.repository.live_nodes() as u32);
+    }
+
+    pub(super) fn may_restore(&self) -> bool {
+        self.restored() < self.restorable
     }
 
     /// The nodes from the clock hand on, and after the last one those from the first on: a few nodes at the end would not
@@ -56,31 +99,36 @@ impl<R: Repository> Search<R> {
         freed
     }
 
-    /// The number of visits up to which nodes are folded so that a share of the window's nodes goes (a power of two), and
-    /// how many nodes that share is.
-    fn fold_limit(&self) -> (u32, usize) {
-        let mut by_size = [0usize; 32];
+    /// The rank up to which nodes are folded so that a share of the window's nodes goes, and how many nodes that share
+    /// is. Every node looked at gets idler.
+    fn fold_limit(&self) -> (usize, usize) {
+        let mut by_rank = [0usize; RANKS];
         let mut all = 0;
         for key in self.window() {
             let node = self.repository.lock(key);
             all += 1;
-            if !node.is_pinned() {
-                by_size[node.n().max(1).ilog2() as usize] += 1;
+            for at in 0..node.visited_count() {
+                let Some(mut child) = node.child(at).map(|child| self.repository.lock(child)) else { continue };
+                if !child.is_pinned() {
+                    let idle = (child.idle() + 1).min(MOST_IDLE);
+                    child.set_idle(idle);
+                    by_rank[rank(node.visit(at).completed(), idle)] += 1;
+                }
             }
         }
         let target = (all / RECYCLED_SHARE).max(1);
         let mut sum = 0;
-        for (log, count) in by_size.iter().enumerate() {
+        for (rank, count) in by_rank.iter().enumerate() {
             sum += count;
             if sum > 2 * target {
-                return ((2u64 << log).saturating_sub(1).min(u32::MAX.into()) as u32, target);
+                return (rank, target);
             }
         }
-        (u32::MAX, target)
+        (RANKS, target)
     }
 
-    /// Folds children with at most `limit` visits. Of a node whose result is certain only the result is of use.
-    fn fold_children(&mut self, parent: Key, limit: u32, below_root: bool) -> usize {
+    /// Folds children with at most the rank `limit`. Of a node whose result is certain only the result is of use.
+    fn fold_children(&mut self, parent: Key, limit: usize, below_root: bool) -> usize {
         let node = self.repository.lock(parent);
         let (count, certain) = (node.visited_count(), node.ending().is_some() && !node.is_pinned());
         drop(node);
@@ -96,12 +144,14 @@ impl<R: Repository> Search<R> {
         freed
     }
 
-    fn may_fold(&self, parent: Key, at: usize, limit: u32, certain_too: bool) -> bool {
+    fn may_fold(&self, parent: Key, at: usize, limit: usize, certain_too: bool) -> bool {
         let node = self.repository.lock(parent);
-        let flying = node.visit(at).in_flight > 0;
-        let Some(child) = node.child(at).filter(|_| !flying) else { return false };
+        let visit = node.visit(at);
+        let Some(child) = node.child(at).filter(|_| visit.in_flight == 0) else { return false };
         let child = self.repository.lock(child);
-        !child.is_pinned() && child.n() <= limit && (certain_too || child.ending().is_none())
+        !child.is_pinned()
+            && rank(visit.completed(), child.idle()) <= limit
+            && (certain_too || child.ending().is_none())
     }
 
     /// Marks the nodes of the line that begins with the move to play and goes on with the most visits.

@@ -77,8 +77,8 @@ impl<'a, R: Repository> NodeView<'a, R> {
         self.read(Node::bounds)
     }
 
-    /// True if some visits of this node are kept nowhere below it: it was folded and grew again, or a line ended at it
-    /// because the path could not get longer.
+    /// True if some visits of this node are kept nowhere below it: it was folded and not restored, a line ended at it
+    /// because the path could not get longer, or there was no room for a leaf.
     pub fn is_regrown(&self) -> bool {
         self.read(Node::is_regrown)
     }

@@ -6,7 +6,7 @@ use super::prior;
 use super::record::{self, RECORD};
 use super::sums::Sums;
 use crate::evaluate::{Ending, Value};
-use crate::repository::{Bound, Bounds, EdgeValue, Key, Naming, Node, Seen, Visit};
+use crate::repository::{Bound, Bounds, EdgeValue, Key, MOST_IDLE, Naming, Node, Seen, Visit};
 use crate::sync::{AtomicU32, get, release, set};
 
 // The words of a node.
@@ -29,9 +29,12 @@ const PENDING: u32 = 1 << 3;
 const REGROWN: u32 = 1 << 4;
 const PINNED: u32 = 1 << 5;
 const BRANCH: u32 = 1 << 6;
+const RESTORING: u32 = 1 << 7;
 const ENDING_SHIFT: u32 = 8;
 const LOWER_SHIFT: u32 = 10;
 const UPPER_SHIFT: u32 = 12;
+/// [`MOST_IDLE`] less how often recycling has looked since the last visit.
+const RECENT_SHIFT: u32 = 14;
 const TWO_BITS: u32 = 3;
 const COUNT_SHIFT: u32 = 16;
 /// The state of a node without visits.
@@ -47,11 +50,6 @@ const FIRST_RECORD: usize = SUMS + Sums::WORDS;
 
 /// A prior's code in an array of priors: 0 for an edge that has a record. No prior packs to the largest number.
 const HAS_RECORD: u16 = 0;
-
-/// Records that there is room for after so many are full: half as many again.
-fn grown(records: usize) -> usize {
-    records + records / 2 + 1
-}
 
 /// A node of a [`Tree`] under its lock.
 pub struct Locked<'t, 'm> {
@@ -202,13 +200,19 @@ impl<'t, 'm> Locked<'t, 'm> {
         self.tree.heap.take(self.tree.words, (FIRST_RECORD + records * RECORD) as u32)
     }
 
+    /// Records that there is room for after so many are full: half as many again, and fewer where memory is short.
+    fn grown(&self, records: usize) -> usize {
+        let short = self.tree.heap.live() as usize > self.tree.words.len() / 4 * 3;
+        records + records / if short { 8 } else { 2 } + 1
+    }
+
     /// Room for one record more.
     fn make_room(&mut self) -> bool {
         let records = self.records();
         if records < (get(&self.words[RECORDS]) >> 16) as usize {
             return true;
         }
-        let Some(array) = self.take_branch(grown(records)) else { return false };
+        let Some(array) = self.take_branch(self.grown(records)) else { return false };
         let old = get(&self.words[BRANCH_ARRAY]);
         let room = (self.tree.heap.len(self.tree.words, array) as usize - FIRST_RECORD) / RECORD;
         let used = FIRST_RECORD + records * RECORD;
@@ -310,6 +314,7 @@ impl Node for Locked<'_, '_> {
 
     #[inline]
     fn add(&mut self, n: i32, sums: Sums) {
+        self.state |= MOST_IDLE << RECENT_SHIFT;
         if self.flag(BRANCH) {
             self.set_branch_sums(self.n().wrapping_add_signed(n), self.branch_sums().plus(sums));
         } else if self.two_bits(ENDING_SHIFT) != 0 {
@@ -395,6 +400,22 @@ impl Node for Locked<'_, '_> {
 
     fn set_regrown(&mut self) {
         self.set_flag(REGROWN, true);
+    }
+
+    fn is_restoring(&self) -> bool {
+        self.flag(RESTORING)
+    }
+
+    fn set_restoring(&mut self, on: bool) {
+        self.set_flag(RESTORING, on);
+    }
+
+    fn idle(&self) -> u32 {
+        MOST_IDLE - self.two_bits(RECENT_SHIFT)
+    }
+
+    fn set_idle(&mut self, idle: u32) {
+        self.set_two_bits(RECENT_SHIFT, MOST_IDLE - idle);
     }
 
     fn is_pinned(&self) -> bool {
