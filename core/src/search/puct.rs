@@ -62,8 +62,8 @@ pub fn level(arms: &[Arm], exploration: f32, more: u32) -> Option<f32> {
     Some(high)
 }
 
-/// Halvings of an interval of Q + U: as many as single precision tells apart.
-const LEVEL_STEPS: u32 = 24;
+/// Halvings of the interval that the level lies in: it can be much longer than what U comes down to.
+const LEVEL_STEPS: u32 = 40;
 
 /// What an unvisited edge is worth to the side to move at a parent worth `parent_q`.
 pub fn fpu(strategy: Fpu, parent_q: f32, visited_policy: f32) -> f32 {

@@ -160,6 +160,49 @@ fn a_regrown_node_does_not_count_until_its_edge_has_been_made_up_for() {
     });
 }
 
+/// However small the tree, the search does not come to a stand.
+#[test]
+fn a_third_of_the_playouts_are_visits() {
+    for seed in 0..5 {
+        let mut game = RandomGame { seed, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
+        on_both!(300, 9000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 4, 30_000);
+            let (nodes, restored) = (search.nodes(), search.restored());
+            assert!(restored > nodes, "{restored} restored, {nodes} visits");
+            assert!(restored <= 2 * nodes + 4, "{restored} restored, {nodes} visits");
+            audit(search, &Audit { short_of_room: true, ..Audit::drained(game) });
+        });
+    }
+}
+
+/// Playouts that only restored are given out at the root as PUCT would, were the values to stay as they are.
+#[test]
+fn the_move_to_play_is_the_one_that_visits_are_due_to() {
+    let mut others = 0;
+    for seed in 0..20 {
+        let mut game = RandomGame { seed, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
+        on_tree!(300, 9000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 1, 3000);
+            let most = search.root_node().visited().max_by_key(|edge| edge.n()).unwrap().mv;
+            let exploration = puct::exploration(&search.params().cpuct_at_root, search.nodes() + search.restored());
+            let mut played: List<_> =
+                search.root_node().visited().map(|edge| (edge.mv, edge.n(), edge.q(0.0).unwrap(), edge.p)).collect();
+            for _ in 0..search.restored() {
+                let score = |&(_, n, q, p): &(Option<Move>, u32, f32, f32)| q + puct::u(p, exploration, n);
+                played.iter_mut().max_by(|a, b| score(a).total_cmp(&score(b))).unwrap().1 += 1;
+            }
+            played.sort_by_key(|edge| core::cmp::Reverse(edge.1));
+            if let [first, second, ..] = played[..]
+                && first.1 > second.1 + 2
+            {
+                assert_eq!(search.best_move(), first.0, "seed {seed}");
+                others += u32::from(first.0 != most);
+            }
+        });
+    }
+    assert!(others > 0, "the most visited move is always the one to play");
+}
+
 /// Words for edges run out first: a leaf that finds no room is not visited again and again for the value of one look.
 #[test]
 fn a_search_short_of_words_folds() {
