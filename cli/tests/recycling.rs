@@ -147,7 +147,7 @@ impl Player {
         }
     }
 
-    /// Searches until the root has so many visits.
+    /// Plays so many playouts, those that restore included.
     fn play<R: Repository>(&mut self, search: &mut Search<R>, playouts: u64) {
         let mut done = u64::from(search.nodes());
         while done < playouts {
@@ -288,7 +288,11 @@ fn ten_million_playouts_in_ten_thousand_nodes() {
     let mut search = room.search();
     let mut player = Player::new(&positions()[0]);
     player.play(&mut search, 10_000_000);
-    say(&format!("10,000,000 playouts in {SMALL} nodes: {} pauses", player.pauses.count));
+    say(&format!(
+        "10,000,000 playouts in {SMALL} nodes: {} visits, {} pauses",
+        search.nodes(),
+        player.pauses.count
+    ));
     assert!(search.repository().live_nodes() <= SMALL);
     assert!(search.best_move().is_some());
 }

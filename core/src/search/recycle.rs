@@ -7,8 +7,8 @@
 //! for what was proven of a node that is gone), and takes more playouts for it.
 //!
 //! The more visits there are for a node's room, the more playouts only restore. So that the search does not come to a
-//! stand, they may be [`MOST_RESTORED`] for each visit of the root. From there on, a subtree that grows again takes over
-//! what its edge has kept, and what it finds anew is added to that.
+//! stand, they may be [`MOST_RESTORED`] for each visit of the root. Beyond that a folded node takes over what its edge has
+//! kept, and what it finds anew is added to that.
 
 use super::Search;
 use crate::repository::{Key, MOST_IDLE, Node, Repository};
