@@ -288,11 +288,7 @@ fn ten_million_playouts_in_ten_thousand_nodes() {
     let mut search = room.search();
     let mut player = Player::new(&positions()[0]);
     player.play(&mut search, 10_000_000);
-    say(&format!(
-        "10,000,000 playouts in {SMALL} nodes: {} visits, {} pauses",
-        search.nodes(),
-        player.pauses.count
-    ));
+    say(&format!("10,000,000 playouts in {SMALL} nodes: {} visits, {} pauses", search.nodes(), player.pauses.count));
     assert!(search.repository().live_nodes() <= SMALL);
     assert!(search.best_move().is_some());
 }
