@@ -1,5 +1,6 @@
 //! The program as a library: `main.rs` only reads the arguments.
 
+pub mod analysis;
 pub mod bench;
 pub mod describe;
 pub mod engine;

@@ -9,7 +9,7 @@ use oncilla::engine::{self, Weights};
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, print};
 use oncilla::uci::console::{Console, aside};
-use oncilla::{bench, describe, eval, generate, selftest, time, tune, uci};
+use oncilla::{analysis, bench, describe, eval, generate, selftest, time, tune, uci};
 
 /// A chess engine for small GPUs. Without a command it speaks UCI.
 #[derive(FromArgs, ArgsInfo)]
@@ -22,6 +22,7 @@ struct CommandLine {
 #[argh(subcommand)]
 enum Command {
     Uci(Uci),
+    Analysis(Analysis),
     Eval(Eval),
     Bench(Bench),
     BackendBench(BackendBench),
@@ -36,6 +37,19 @@ enum Command {
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "uci")]
 struct Uci {}
+
+/// Analyse many positions at once: KataGo's analysis protocol for chess. JSON lines in, JSON lines out. KataGo's -config,
+/// -model, -override-config and -quit-without-waiting are understood.
+#[derive(FromArgs, ArgsInfo)]
+#[argh(subcommand, name = "analysis")]
+struct Analysis {
+    /// at the end of the input, exit at once
+    #[argh(switch)]
+    quit_without_waiting: bool,
+    /// options that count for more than all others: NAME=VALUE,…
+    #[argh(option)]
+    override_config: Option<String>,
+}
 
 /// Say what the network says of positions. JSON lines in: fen, moves. JSON lines out: q, d, m, policy.
 #[derive(FromArgs, ArgsInfo)]
@@ -182,7 +196,7 @@ fn start() -> Result<ExitCode, String> {
     let args = std::env::args_os().skip(1).map(|arg| {
         arg.into_string().map_err(|arg| format!("expected arguments in UTF-8, got {}", arg.to_string_lossy()))
     });
-    let args = Args::read(&args.collect::<Result<Vec<_>, _>>()?)?;
+    let args = Args::read(&analysis::with_two_dashes(args.collect::<Result<Vec<_>, _>>()?))?;
     let console = Arc::new(Console::stdout());
     let meaning = args.typed.meaning()?;
     if let Some(text) = about_the_program(&args.rest, &meaning)? {
@@ -209,6 +223,9 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
     let settings = meaning.settings;
     match command {
         Command::Uci(Uci {}) => return Ok(uci::run(stdin(), console, typed)),
+        Command::Analysis(Analysis { quit_without_waiting, override_config: overrides }) => {
+            analysis::run(stdin(), console, typed, &analysis::Switches { quit_without_waiting, overrides })?;
+        }
         Command::Eval(Eval {}) => eval::run(&settings.evaluator, stdin(), &console)?,
         Command::Bench(Bench { fen, nodes, json }) => bench::print(&console, settings, fen.as_deref(), nodes, json)?,
         Command::BackendBench(BackendBench { batch, json }) => {

@@ -4,7 +4,7 @@ use super::backends;
 use super::cache::Cache;
 use super::random;
 use oncilla_chess::planes::{self, HistoryFill, InputFormat, PLANES, Planes, encode};
-use oncilla_chess::{History, MoveList, pack, policy};
+use oncilla_chess::{History, Move, pack, policy};
 use oncilla_core::evaluate::Value;
 use oncilla_opencl::backend::{Backend, Outputs};
 use std::ops::Range;
@@ -126,11 +126,16 @@ impl Batch {
 
     /// Asks the cache for the last position of `history`, whose legal moves are `moves`. If there is none, or it does not
     /// know, the position comes into the batch.
-    pub fn push(&mut self, history: &History, moves: &MoveList) -> Pushed<'_> {
+    pub fn push(&mut self, history: &History, moves: &[Move]) -> Pushed<'_> {
+        self.push_part(history, moves, 0)
+    }
+
+    /// The same with a part of the legal moves, and another `salt` for each such part: it makes another key for the cache.
+    pub fn push_part(&mut self, history: &History, moves: &[Move], salt: u64) -> Pushed<'_> {
         let start = self.next_start();
         self.logits.truncate(start);
         self.logits.resize(start + moves.len(), 0.0);
-        let key = self.cache.is_some().then(|| self.needs.cache_key(history));
+        let key = self.cache.is_some().then(|| self.needs.cache_key(history) ^ salt);
         let known = self.cache.as_ref().zip(key).and_then(|(cache, key)| cache.get(key, &mut self.logits[start..]));
         if let Some(value) = known {
             // Its logits stand behind those of the batch until the next one comes.
@@ -161,7 +166,7 @@ impl Batch {
     }
 
     /// Makes the position ready for the evaluation.
-    fn push_row(&mut self, history: &History, moves: &MoveList) {
+    fn push_row(&mut self, history: &History, moves: &[Move]) {
         match self.needs {
             Needs::Planes(format, fill) => {
                 let transform = encode(history, format, fill, &mut self.planes);

@@ -12,7 +12,9 @@ use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
 use oncilla_chess::planes::InputFormat;
 use oncilla_opencl::graph::Role;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 /// An evaluator without a network answers at once; a few playouts together keep the memory busy instead.
 const BATCH_WITHOUT_NETWORK: usize = 16;
@@ -27,6 +29,31 @@ pub struct Evaluator {
     /// Another network, backend or history fill is another evaluator, so that an entry is always of this one.
     cache: Option<Arc<Cache>>,
     cache_size: CacheSize,
+    work: Work,
+}
+
+/// Counts what is evaluated.
+struct Work {
+    since: Instant,
+    evaluations: AtomicU64,
+    batches: AtomicU64,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self { since: Instant::now(), evaluations: AtomicU64::new(0), batches: AtomicU64::new(0) }
+    }
+}
+
+/// What an evaluator has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EvaluatorCounts {
+    /// Positions that were evaluated: not those that the cache knew.
+    pub evaluations: u64,
+    /// Batches that they came in.
+    pub batches: u64,
+    /// Seconds since it was made.
+    pub seconds: f64,
 }
 
 /// Whatever answers.
@@ -54,7 +81,7 @@ impl Evaluator {
             }
         };
         let (settings, cache_size) = (settings.clone(), CacheSize::default());
-        Ok((Self { source, settings, cache: None, cache_size }, notes))
+        Ok((Self { source, settings, cache: None, cache_size, work: Work::default() }, notes))
     }
 
     /// What it was made from.
@@ -95,6 +122,13 @@ impl Evaluator {
         self.cache.as_ref().map(|cache| cache.counts()).unwrap_or_default()
     }
 
+    /// What it did so far.
+    pub fn counts(&self) -> EvaluatorCounts {
+        let [evaluations, batches] =
+            [&self.work.evaluations, &self.work.batches].map(|count| count.load(Ordering::Relaxed));
+        EvaluatorCounts { evaluations, batches, seconds: self.work.since.elapsed().as_secs_f64() }
+    }
+
     fn network(&self) -> Option<&Running> {
         match &self.source {
             Source::Network(running) => Some(running),
@@ -121,6 +155,11 @@ impl Evaluator {
         self.network().is_some_and(|network| network.has_head(Role::Wdl))
     }
 
+    /// Whether the network estimates how far its values are off.
+    pub fn has_value_error(&self) -> bool {
+        self.network().is_some_and(|network| network.has_head(Role::ValueError))
+    }
+
     /// Floating-point operations of one evaluation; 0 without a network.
     pub fn flops(&self) -> u64 {
         self.network().map_or(0, |network| network.graph.flops())
@@ -138,13 +177,22 @@ impl Evaluator {
 
     /// An empty batch, for one thread. It goes with this evaluator only.
     pub fn batch(&self) -> Batch {
+        self.batch_with(self.cache.clone())
+    }
+
+    /// An empty batch that the cache answers nothing of.
+    pub fn batch_without_cache(&self) -> Batch {
+        self.batch_with(None)
+    }
+
+    fn batch_with(&self, cache: Option<Arc<Cache>>) -> Batch {
         let fill = self.settings.history_fill;
         let needs = match &self.source {
             Source::Network(network) => Needs::Planes(network.input_format, fill),
             Source::Random => Needs::Key(InputFormat::Classical112, fill),
             Source::Constant => Needs::Nothing,
         };
-        Batch::new(needs, self.cache.clone())
+        Batch::new(needs, cache)
     }
 
     /// Evaluates the batch. Where a device fails to, the host does, and in the end takes over; a line that says so comes back
@@ -161,6 +209,10 @@ impl Evaluator {
             }
             Source::Constant => None,
         };
+        if batch.evaluations() > 0 {
+            self.work.evaluations.fetch_add(batch.evaluations() as u64, Ordering::Relaxed);
+            self.work.batches.fetch_add(1, Ordering::Relaxed);
+        }
         batch.share_answers();
         Ok(note)
     }

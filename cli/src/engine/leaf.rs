@@ -1,7 +1,8 @@
 //! What the rules, and the tablebases, say of a leaf: the part of an evaluation that needs no network.
 
 use super::Search;
-use oncilla_chess::{History, MoveList, Terminal, pack};
+use super::restrict::Restrictions;
+use oncilla_chess::{History, Move as ChessMove, MoveList, Terminal, pack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
 use oncilla_core::repository::Repository;
@@ -18,6 +19,10 @@ pub struct Rules {
     pub tablebases: Option<Arc<Tablebases>>,
     /// Keys are those of a graph.
     pub graph: bool,
+    /// Moves that are left out below the root.
+    pub restrictions: Option<Arc<Restrictions>>,
+    /// Divides the root's logits, before `PolicyTemperature` divides them all.
+    pub root_temperature: Option<f32>,
 }
 
 /// Replays the moves to leaves, one after the other.
@@ -28,6 +33,10 @@ pub struct LeafReader {
     /// The root's game and the moves to the last leaf.
     history: Box<History>,
     moves: MoveList,
+    /// Those of them that may be searched, where some may not.
+    kept: Vec<ChessMove>,
+    /// What the restrictions add to the keys of the leaf; 0 where all moves may be searched.
+    salt: u64,
     logits: Vec<f32>,
 }
 
@@ -43,7 +52,16 @@ impl LeafReader {
     /// For leaves below `root`.
     pub fn new(rules: Rules, root: &History) -> Self {
         let root = Box::new(root.clone());
-        Self { rules, root_len: root.len(), history: root.clone(), root, moves: MoveList::new(), logits: Vec::new() }
+        Self {
+            rules,
+            root_len: root.len(),
+            history: root.clone(),
+            root,
+            moves: MoveList::new(),
+            kept: Vec::new(),
+            salt: 0,
+            logits: Vec::new(),
+        }
     }
 
     /// Goes to the leaf of an event, names its last move if nobody has, and looks whether the game goes on there.
@@ -52,12 +70,13 @@ impl LeafReader {
             self.start_over();
             self.history.replay(self.root_len, event.moves().map(|mv| mv.0));
         }
-        if let Some(mv) = event.unnamed().and_then(|index| self.history.nth_legal_move(index)) {
+        if let Some(mv) = event.unnamed().and_then(|index| self.nth_move(index)) {
             event.name(Move(pack(mv)));
             self.history.push(mv);
         }
         self.history.legal_moves(&mut self.moves);
-        let key = if self.rules.graph { self.history.graph_key() } else { 0 };
+        self.salt = self.restrict();
+        let key = if self.rules.graph { self.history.graph_key() ^ self.salt } else { 0 };
         let plies = event.plies();
         let ended = self.history.terminal_given_moves(!self.moves.is_empty(), plies, self.rules.two_fold_draws);
         let verdict = match ended {
@@ -70,6 +89,25 @@ impl LeafReader {
         match verdict {
             Some(verdict) => Leaf::Ended(Answer { key, verdict }),
             None => Leaf::Open(key),
+        }
+    }
+
+    /// The move at this place of the list that the last position was answered with.
+    fn nth_move(&mut self, index: usize) -> Option<ChessMove> {
+        if self.rules.restrictions.is_none() {
+            return self.history.nth_legal_move(index);
+        }
+        self.history.legal_moves(&mut self.moves);
+        self.salt = self.restrict();
+        self.moves().get(index).copied()
+    }
+
+    /// Leaves out what may not be searched in the last position, below the root.
+    fn restrict(&mut self) -> u64 {
+        let Some(rules) = &self.rules.restrictions else { return 0 };
+        match self.history.len() - self.root_len {
+            0 => 0,
+            ply => rules.filter(self.history.board(), ply, &self.moves, &mut self.kept),
         }
     }
 
@@ -90,7 +128,7 @@ impl LeafReader {
 
     /// Whether the graph has the leaf's position already: then it needs no evaluation, but only [`LeafReader::met`].
     pub fn is_met(&self, search: &Search<'_>, key: u64) -> bool {
-        self.rules.graph && search.repository().has(key, self.moves.len())
+        self.rules.graph && search.repository().has(key, self.moves().len())
     }
 
     /// What to answer about such a leaf. Its value and its logits are not looked at.
@@ -101,7 +139,7 @@ impl LeafReader {
     /// Logits of no meaning, one for each move of the leaf.
     pub fn even_logits(&mut self) -> &mut [f32] {
         self.logits.clear();
-        self.logits.resize(self.moves.len(), 0.0);
+        self.logits.resize(self.moves().len(), 0.0);
         &mut self.logits
     }
 
@@ -110,9 +148,21 @@ impl LeafReader {
         &self.history
     }
 
-    /// The leaf's legal moves.
-    pub fn moves(&self) -> &MoveList {
-        &self.moves
+    /// The leaf's moves: the legal ones that may be searched.
+    pub fn moves(&self) -> &[ChessMove] {
+        if self.salt == 0 { &self.moves } else { &self.kept }
+    }
+
+    /// What the leaf's evaluation is kept under, beside the position: 0, but where not all moves are searched.
+    pub fn salt(&self) -> u64 {
+        self.salt
+    }
+
+    /// Divides the logits by the root's own temperature, if the event's leaf is the root and has one.
+    pub fn temper(&self, event: &Event, logits: &mut [f32]) {
+        if let Some(temperature) = self.rules.root_temperature.filter(|_| event.plies() == 0) {
+            logits.iter_mut().for_each(|logit| *logit /= temperature);
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What ends a search.
 
+use super::restrict::Restrictions;
 use cozy_chess::Move;
+use std::sync::Arc;
 
 /// The clock of the side to move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +16,7 @@ pub struct Clock {
 }
 
 /// The arguments of `go`; a search ends at the first limit that it reaches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Go {
     /// `wtime`… of the side to move.
     pub clock: Option<Clock>,
@@ -28,6 +30,10 @@ pub struct Go {
     pub mate: Option<u32>,
     /// `searchmoves`; empty for all.
     pub search_moves: Vec<Move>,
+    /// Moves that are left out in the positions near the root, but not at the root itself.
+    pub restrictions: Option<Arc<Restrictions>>,
+    /// Divides the root's logits, before `PolicyTemperature` divides them all.
+    pub root_temperature: Option<f32>,
     /// Until `stop`.
     pub infinite: bool,
     /// Until `ponderhit` or `stop`.

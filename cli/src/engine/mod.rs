@@ -20,6 +20,7 @@ mod pipeline;
 mod playouts;
 mod random;
 mod report;
+mod restrict;
 mod searcher;
 mod settings;
 mod shared;
@@ -29,12 +30,15 @@ pub mod tuning;
 
 pub use backends::{device_choice, read_network};
 pub use cache::CacheCounts;
-pub use evaluator::{Batch, Evaluator, Pushed};
+pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Pushed};
 pub use limits::{Clock, Go};
+pub use memory::resident_bytes;
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
+pub use restrict::{Restriction, Restrictions};
 pub use settings::{
     BackendKind, CacheSize, EvaluatorSettings, KldGainSettings, SearchGraph, Settings, Syzygy, Weights, Workers,
 };
+pub use snapshot::{EdgeView, mate};
 
 use control::Control;
 use oncilla_chess::History;
@@ -59,9 +63,19 @@ pub struct Engine {
 impl Engine {
     /// An engine without a network yet: it is loaded by [`Engine::prepare`] or the first search.
     pub fn new(settings: Settings) -> Self {
+        Self::start(settings, None)
+    }
+
+    /// An engine with an evaluator that others use too, and its cache. It never makes one of its own, whatever the settings
+    /// say.
+    pub fn sharing(settings: Settings, evaluator: Arc<Evaluator>) -> Self {
+        Self::start(settings, Some(evaluator))
+    }
+
+    fn start(settings: Settings, lent: Option<Arc<Evaluator>>) -> Self {
         let control = Arc::new(Control::default());
         let (commands, inbox) = channel();
-        let searcher = Searcher::new(settings, Arc::clone(&control));
+        let searcher = Searcher::new(settings, Arc::clone(&control), lent);
         let end = Arc::clone(&control).end_on_drop();
         let thread = std::thread::Builder::new().name("search".to_string()).spawn(move || {
             let _end = end;
@@ -94,6 +108,17 @@ impl Engine {
     pub fn new_game(&mut self) {
         self.abort();
         self.tell(Command::NewGame);
+    }
+
+    /// Forgets the tree, and nothing else.
+    pub fn forget(&mut self) {
+        self.abort();
+        self.tell(Command::Forget);
+    }
+
+    /// Something that can end the search from another thread.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(Arc::clone(&self.control))
     }
 
     /// The position that the next search thinks about. A running search is stopped without a best move. The tree is
@@ -151,6 +176,17 @@ impl Engine {
     fn tell(&self, command: Command) {
         // If the thread is gone, `prepare` and `go` say so.
         let _ = self.commands.send(command);
+    }
+}
+
+/// Ends the searches of an [`Engine`].
+#[derive(Clone)]
+pub struct Stopper(Arc<Control>);
+
+impl Stopper {
+    /// As [`Engine::stop`]. Does nothing where no search runs.
+    pub fn stop(&self) {
+        self.0.stop(false);
     }
 }
 

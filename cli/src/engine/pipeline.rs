@@ -253,18 +253,21 @@ impl Evaluating {
                 let _ = search.settle(&mut *event, &LeafReader::met(key), self.reader.even_logits());
                 let _ = queues.returning.0.send(event);
             }
-            Leaf::Open(key) => match self.batch.push(self.reader.history(), self.reader.moves()) {
-                Pushed::Waits => {
-                    self.keys.push(key);
-                    self.events.push(event);
+            Leaf::Open(key) => {
+                match self.batch.push_part(self.reader.history(), self.reader.moves(), self.reader.salt()) {
+                    Pushed::Waits => {
+                        self.keys.push(key);
+                        self.events.push(event);
+                    }
+                    Pushed::Known(value, logits) => {
+                        self.counts.cache_hits += 1;
+                        let answer = Answer { key, verdict: Verdict::Position(value) };
+                        self.reader.temper(&event, logits);
+                        let _ = search.settle(&mut *event, &answer, logits);
+                        let _ = queues.returning.0.send(event);
+                    }
                 }
-                Pushed::Known(value, logits) => {
-                    self.counts.cache_hits += 1;
-                    let answer = Answer { key, verdict: Verdict::Position(value) };
-                    let _ = search.settle(&mut *event, &answer, logits);
-                    let _ = queues.returning.0.send(event);
-                }
-            },
+            }
             Leaf::Ended(answer) => {
                 let _ = search.settle(&mut *event, &answer, &mut []); // it was gathered from this very tree
                 let _ = queues.returning.0.send(event);
@@ -281,6 +284,7 @@ impl Evaluating {
             if ran.is_ok() {
                 let verdict = Verdict::Position(self.batch.value(at));
                 let answer = Answer { key: self.keys[at], verdict };
+                self.reader.temper(&event, self.batch.logits(at));
                 if let Err(why) = search.settle(&mut *event, &answer, self.batch.logits(at)) {
                     refused = Err(refusal(why));
                 }

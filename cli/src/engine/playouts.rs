@@ -185,18 +185,21 @@ impl Playouts {
                 let _ = search.answer(event, &LeafReader::met(key), self.reader.even_logits());
                 Looked::Ended
             }
-            Leaf::Open(key) => match self.positions.push(self.reader.history(), self.reader.moves()) {
-                Pushed::Waits => {
-                    self.keys.push(key);
-                    Looked::Waits
+            Leaf::Open(key) => {
+                match self.positions.push_part(self.reader.history(), self.reader.moves(), self.reader.salt()) {
+                    Pushed::Waits => {
+                        self.keys.push(key);
+                        Looked::Waits
+                    }
+                    Pushed::Known(value, logits) => {
+                        self.counts.cache_hits += 1;
+                        let answer = Answer { key, verdict: Verdict::Position(value) };
+                        self.reader.temper(event, logits);
+                        let _ = search.answer(event, &answer, logits);
+                        Looked::Ended
+                    }
                 }
-                Pushed::Known(value, logits) => {
-                    self.counts.cache_hits += 1;
-                    let answer = Answer { key, verdict: Verdict::Position(value) };
-                    let _ = search.answer(event, &answer, logits);
-                    Looked::Ended
-                }
-            },
+            }
         }
     }
 
@@ -205,6 +208,7 @@ impl Playouts {
         let mut refused = None;
         for (at, (event, &key)) in self.events.iter_mut().zip(&self.keys).enumerate() {
             let answer = Answer { key, verdict: Verdict::Position(self.positions.value(at)) };
+            self.reader.temper(event, self.positions.logits(at));
             match search.settle(event, &answer, self.positions.logits(at)) {
                 Ok(()) => {}
                 Err(why) => {

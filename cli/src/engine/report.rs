@@ -1,5 +1,6 @@
 //! What a search says: numbers, not text.
 
+use super::Search;
 use cozy_chess::Move;
 use oncilla_core::evaluate::{Ending, Value};
 use oncilla_core::repository::Bounds;
@@ -13,6 +14,9 @@ pub trait Observer: Send {
     fn done(&mut self, done: &Done);
     /// Something that a person should know, in one line.
     fn note(&mut self, text: &str);
+    /// The tree itself, for whoever wants more than an [`Info`]: after every batch, while the search may go on, and once
+    /// at the end, right before the last [`Observer::info`].
+    fn look(&mut self, _search: &Search<'_>, _is_last: bool) {}
 }
 
 /// How a search stands.

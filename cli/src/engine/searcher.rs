@@ -36,6 +36,32 @@ const LEAST_TREE: usize = 1 << 20;
 /// The cache gets at most one part in so many of what tree and cache may take together.
 const CACHE_SHARE: usize = 4;
 
+/// The evaluator of a searcher.
+enum Held {
+    Nothing,
+    /// Made for this one, from its settings.
+    Own(Box<Evaluator>),
+    /// Another's, that several use at once: the settings say nothing about it.
+    Lent(Arc<Evaluator>),
+}
+
+impl Held {
+    fn get(&self) -> Option<&Evaluator> {
+        match self {
+            Self::Nothing => None,
+            Self::Own(evaluator) => Some(evaluator),
+            Self::Lent(evaluator) => Some(evaluator),
+        }
+    }
+
+    fn own(&mut self) -> Option<&mut Evaluator> {
+        match self {
+            Self::Own(evaluator) => Some(evaluator),
+            Self::Nothing | Self::Lent(_) => None,
+        }
+    }
+}
+
 /// What the tree's memory is made from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct TreeSize {
@@ -48,6 +74,7 @@ pub enum Command {
     Configure(Box<Settings>),
     Prepare(Sender<Result<(), String>>),
     NewGame,
+    Forget,
     Position(Box<History>),
     Go(Go, Box<dyn Observer>, Instant),
     Quit,
@@ -57,7 +84,7 @@ pub enum Command {
 pub struct Searcher {
     settings: Settings,
     control: Arc<Control>,
-    evaluator: Option<Evaluator>,
+    evaluator: Held,
     position: Box<History>,
     /// The position at the root of the tree.
     root: Option<Box<History>>,
@@ -79,13 +106,14 @@ pub struct Searcher {
 }
 
 impl Searcher {
-    pub fn new(settings: Settings, control: Arc<Control>) -> Self {
+    /// With the evaluator that is `lent`, or one of its own that the settings describe.
+    pub fn new(settings: Settings, control: Arc<Control>, lent: Option<Arc<Evaluator>>) -> Self {
         let time = TimeManager::new(&settings);
         let position = Box::new(History::startpos());
         Self {
             settings,
             control,
-            evaluator: None,
+            evaluator: lent.map_or(Held::Nothing, Held::Lent),
             position,
             root: None,
             time,
@@ -160,10 +188,14 @@ impl Searcher {
             }
             Command::NewGame => {
                 search.clear();
-                self.evaluator.iter().for_each(Evaluator::clear_cache);
+                self.evaluator.get().into_iter().for_each(Evaluator::clear_cache);
                 self.stats.start_game(milliseconds(self.started));
                 self.root = None;
                 self.time = TimeManager::new(&self.settings);
+            }
+            Command::Forget => {
+                search.clear();
+                self.root = None;
             }
             Command::Position(position) => self.position = position,
             Command::Go(go, observer, since) => {
@@ -196,13 +228,16 @@ impl Searcher {
 
     fn load(&mut self, search: &mut Search<'_>) -> Result<(), String> {
         let cache = self.cache_size();
-        if let Some(evaluator) = self.evaluator.as_mut().filter(|e| *e.settings() == self.settings.evaluator) {
+        if let Held::Lent(_) = self.evaluator {
+            return Ok(());
+        }
+        if let Some(evaluator) = self.evaluator.own().filter(|e| *e.settings() == self.settings.evaluator) {
             // Without a cache there is a search all the same.
             self.notes.extend(evaluator.set_cache(cache).err());
             return Ok(());
         }
         // The old one goes first: a small device has no room for two.
-        self.evaluator = None;
+        self.evaluator = Held::Nothing;
         search.clear();
         self.root = None;
         let (mut evaluator, notes) = Evaluator::new(&self.settings.evaluator)?;
@@ -210,7 +245,7 @@ impl Searcher {
         let said = self.weigh(&evaluator);
         self.notes.extend(said);
         self.notes.extend(evaluator.set_cache(self.cache_size()).err());
-        self.evaluator = Some(evaluator);
+        self.evaluator = Held::Own(Box::new(evaluator));
         Ok(())
     }
 
@@ -322,7 +357,7 @@ impl Searcher {
     }
 
     /// The root's moves that keep its result, if the tables know it, and the rules for all leaves.
-    fn ask_tablebases(&mut self) -> (Option<RootRanks>, Rules) {
+    fn ask_tablebases(&mut self, go: &Go) -> (Option<RootRanks>, Rules) {
         let tables = self.tablebases.as_ref();
         // What can't be looked up (castling rights, too many pieces, a table that is not there) is searched.
         let ranks = tables.and_then(|tables| tables.root_moves(&self.position, self.settings.syzygy.fast_play).ok());
@@ -332,6 +367,8 @@ impl Searcher {
             // The moves that are left make progress: no need to ask at each leaf, and no use, as all are won.
             tablebases: tables.filter(|_| !safe).cloned(),
             graph: self.settings.is_graph(),
+            restrictions: go.restrictions.clone(),
+            root_temperature: go.root_temperature,
         };
         (ranks, rules)
     }
@@ -356,13 +393,13 @@ impl Searcher {
         if go.infinite && self.settings.contempt.is_idle_in_analysis() {
             observer.note("contempt has no effect on go infinite in ContemptMode play");
         }
-        let (ranks, rules) = self.ask_tablebases();
-        let has_moves_left = self.evaluator.as_ref().is_some_and(Evaluator::has_moves_left);
+        let (ranks, rules) = self.ask_tablebases(go);
+        let has_moves_left = self.evaluator.get().is_some_and(Evaluator::has_moves_left);
         let params = params_for(&self.settings, has_moves_left, &self.position, go);
         if !self.reroot(search, params.wdl_rescale) {
             self.time = TimeManager::new(&self.settings);
         }
-        let Some(evaluator) = &self.evaluator else { return Done::default() };
+        let Some(evaluator) = self.evaluator.get() else { return Done::default() };
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
         search.set_params(params);
@@ -402,6 +439,7 @@ impl Searcher {
         let search = shared.into_search();
         time.end(&mut self.time, search, &counts);
         let info = snapshot.info(search, &counts);
+        observer.look(search, true);
         if !self.control.is_silent() {
             observer.info(&info);
         }
@@ -490,6 +528,7 @@ impl Watch<'_, '_, '_> {
             let counts = self.shared.counts();
             let search = self.shared.search();
             snapshot.after_batch(&search, &counts, observer);
+            observer.look(&search, false);
             if time.is_pointless(&search, self.go) {
                 self.shared.halt(None);
             }

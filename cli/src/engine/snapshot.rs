@@ -23,7 +23,8 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(5);
 /// Tablebase results count as mates beyond this many moves.
 const TABLEBASE_MATE: f32 = 101.0;
 
-type EdgeView<'a> = oncilla_core::search::EdgeView<'a, Tree<'a>>;
+/// An edge of the tree that this program uses.
+pub type EdgeView<'a> = oncilla_core::search::EdgeView<'a, Tree<'a>>;
 
 /// Looks at a search from time to time.
 pub struct Snapshot {
@@ -220,7 +221,7 @@ fn mean_depth(counts: &Counts) -> u32 {
 }
 
 /// Moves until mate with this edge, negative if the side to move is mated.
-fn mate(edge: &EdgeView<'_>) -> Option<i32> {
+pub fn mate(edge: &EdgeView<'_>) -> Option<i32> {
     let ending = edge.ending().filter(|_| edge.completed() > 0)?;
     let sign = match edge.bounds() {
         Bounds { lower: Bound::Win, .. } => 1,

@@ -1,9 +1,11 @@
-//! The configuration file: one long flag a line, its `--` left out or not, `#` for comments.
+//! The configuration file: one long flag a line, its `--` left out or not, `#` for comments. Instead of the flag there may
+//! stand the option's name in UCI or KataGo's name for it, and there may be spaces around `=`.
 
 use std::path::Path;
 
 use super::args::find_named;
 use super::kind::{Kind, OptionError};
+use super::table;
 use super::typed::Typed;
 
 /// Reads a file.
@@ -32,7 +34,13 @@ pub fn parse(text: &str) -> Result<Typed, (usize, String)> {
 
 fn set(typed: &mut Typed, line: &str) -> Result<(), String> {
     let unknown = || format!("expected a long flag, got {}", crate::text::quoted(line));
-    let (opt, value) = find_named(line.strip_prefix("--").unwrap_or(line)).ok_or_else(unknown)?;
+    let by_name = || {
+        let (name, value) = line.split_once('=')?;
+        // KataGo's files have comments behind values.
+        let value = value.split_once(" #").map_or(value, |(value, _)| value).trim();
+        Some((table::by_any_name(name.trim())?, Some(value.to_string())))
+    };
+    let (opt, value) = find_named(line.strip_prefix("--").unwrap_or(line)).or_else(by_name).ok_or_else(unknown)?;
     if opt.name == "ConfigFile" {
         return Err("expected no other configuration file within this one".to_string());
     }

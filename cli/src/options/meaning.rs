@@ -34,6 +34,41 @@ pub struct Output {
     pub show_statistics: bool,
 }
 
+/// Who the numbers of an analysis are good for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Perspective {
+    /// The side to move in the position that is analysed.
+    #[default]
+    SideToMove,
+    /// White.
+    White,
+    /// Black.
+    Black,
+}
+
+/// What `oncilla analysis` is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Analysis {
+    /// `--parallel`: positions that are searched at the same time; 0: as many as suit the backend.
+    pub parallel: usize,
+    /// `--max-visits`: visits of a position, where the query does not say.
+    pub max_visits: u64,
+    /// `--max-time`: seconds, likewise; 0: no limit.
+    pub max_time: f64,
+    /// `--analysis-pv-len`: moves of a line after its first.
+    pub pv_len: usize,
+    /// `--root-policy-temperature`: divides the root's logits.
+    pub root_policy_temperature: f32,
+    /// `--report-analysis-winrates-as`.
+    pub perspective: Perspective,
+    /// `--warn-unused-fields`: a warning for each field of a query that means nothing.
+    pub warns: bool,
+    /// `--queue-mb`: MiB of queries that wait; beyond that nothing more is read.
+    pub queue_mb: usize,
+    /// `--line-mb`: longest line of input in MiB.
+    pub line_mb: usize,
+}
+
 /// All options together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning {
@@ -41,6 +76,8 @@ pub struct Meaning {
     pub settings: Settings,
     /// How it is written.
     pub output: Output,
+    /// What `oncilla analysis` is told.
+    pub analysis: Analysis,
     /// `LogFile`: a copy of the UCI traffic goes to the end of this file.
     pub log_file: Option<PathBuf>,
     /// `--preload`: the network is loaded at once, not at the first `isready` or `go`.
@@ -142,8 +179,14 @@ impl Draft {
             move_overhead_ms: 0,
             time: ManagerParams::default(),
         };
-        let meaning =
-            Meaning { settings, output: Output::default(), log_file: None, preload: false, show_hidden: false };
+        let meaning = Meaning {
+            settings,
+            output: Output::default(),
+            analysis: Analysis::default(),
+            log_file: None,
+            preload: false,
+            show_hidden: false,
+        };
         Self {
             meaning,
             fpu: FpuStrategy::Reduction,

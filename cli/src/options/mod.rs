@@ -16,6 +16,6 @@ pub mod time_manager;
 mod typed;
 
 pub use kind::{Kind, OptionError, Value};
-pub use meaning::{Meaning, Output};
+pub use meaning::{Analysis, Meaning, Output, Perspective};
 pub use table::{OPTIONS, Opt};
 pub use typed::{Change, Typed, UnknownOption};

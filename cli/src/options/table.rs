@@ -10,7 +10,7 @@ use oncilla_opencl::kernels::Precision;
 
 use super::kind::Effect::{AtStart, Sets, Without};
 use super::kind::{Kind, SetBool, SetFloat, SetInt, SetText};
-use super::meaning::{Draft, FpuStrategy, RootFpu};
+use super::meaning::{Draft, FpuStrategy, Perspective, RootFpu};
 use super::{backend, time_manager};
 use crate::engine::SearchGraph;
 use crate::score::ScoreType;
@@ -50,6 +50,22 @@ pub static OPTIONS: &[Group] = &[
     Group { title: "Limits and time", options: TIME },
     Group { title: "Output", options: OUTPUT },
     Group { title: "Network", options: NETWORK },
+    Group { title: "Analysis (oncilla analysis)", options: ANALYSIS },
+];
+
+/// KataGo's names for what is here under another one, and our flag for it. Configuration files, `-override-config` and
+/// `overrideSettings` know them.
+const KATAGO_NAMES: &[(&str, &str)] = &[
+    ("analysisPVLen", "analysis-pv-len"),
+    ("logFile", "logfile"),
+    ("maxTime", "max-time"),
+    ("maxVisits", "max-visits"),
+    ("numAnalysisThreads", "parallel"),
+    ("numSearchThreads", "threads"),
+    ("numSearchThreadsPerAnalysisThread", "threads"),
+    ("reportAnalysisWinratesAs", "report-analysis-winrates-as"),
+    ("rootPolicyTemperature", "root-policy-temperature"),
+    ("warnUnusedFields", "warn-unused-fields"),
 ];
 
 /// All rows, in order.
@@ -66,6 +82,12 @@ pub fn by_name(name: &str) -> Option<&'static Opt> {
 /// The row of that long flag.
 pub fn by_flag(flag: &str) -> Option<&'static Opt> {
     all().find(|opt| !flag.is_empty() && opt.flag == flag)
+}
+
+/// The row of that long flag, of that UCI name, or of that name of KataGo's.
+pub fn by_any_name(name: &str) -> Option<&'static Opt> {
+    let katago = || KATAGO_NAMES.iter().find(|(theirs, _)| *theirs == name).and_then(|(_, flag)| by_flag(flag));
+    by_flag(name).or_else(|| by_name(name)).or_else(katago)
 }
 
 /// The row of that short flag.
@@ -1107,6 +1129,87 @@ const NETWORK: &[Opt] = &[
         (0, 1 << 20),
         "Most MiB of memory for the cache; 0: no cache.",
         Sets(|d, mib| d.meaning.settings.cache.mb = mib as usize),
+    ),
+];
+
+const ANALYSIS: &[Opt] = &[
+    Opt::int(
+        "",
+        "parallel",
+        0,
+        (0, 1024),
+        "Positions that are searched at the same time, each by --threads; 0: as many as suit the backend.",
+        Sets(|d, n| d.meaning.analysis.parallel = n as usize),
+    ),
+    Opt::int(
+        "",
+        "max-visits",
+        500,
+        (1, 1 << 50),
+        "Visits of a position, where the query does not say.",
+        Sets(|d, n| d.meaning.analysis.max_visits = n as u64),
+    ),
+    Opt::float(
+        "",
+        "max-time",
+        0.0,
+        (0.0, 1e6),
+        "Seconds for a position, where the query does not say; 0: no limit.",
+        Sets(|d, x| d.meaning.analysis.max_time = x),
+    ),
+    Opt::int(
+        "",
+        "analysis-pv-len",
+        15,
+        (1, 1000),
+        "Moves of a line after its first.",
+        Sets(|d, n| d.meaning.analysis.pv_len = n as usize),
+    ),
+    Opt::float(
+        "",
+        "root-policy-temperature",
+        1.0,
+        (0.01, 100.0),
+        "Divides the logits at the root, before PolicyTemperature divides them all.",
+        Sets(|d, x| d.meaning.analysis.root_policy_temperature = x as f32),
+    ),
+    Opt::choice(
+        "",
+        "report-analysis-winrates-as",
+        "SIDETOMOVE",
+        &["SIDETOMOVE", "WHITE", "BLACK"],
+        "Whose view values are given in.",
+        Sets(|d, name| {
+            d.meaning.analysis.perspective = match name {
+                "WHITE" => Perspective::White,
+                "BLACK" => Perspective::Black,
+                _ => Perspective::SideToMove,
+            };
+            Ok(())
+        }),
+    ),
+    Opt::switch(
+        "",
+        "warn-unused-fields",
+        true,
+        "Warn of each field of a query that means nothing.",
+        Sets(|d, on| d.meaning.analysis.warns = on),
+    ),
+    Opt::int(
+        "",
+        "queue-mb",
+        64,
+        (1, 1 << 20),
+        "MiB of queries that wait; beyond that nothing more is read from standard input.",
+        Sets(|d, mib| d.meaning.analysis.queue_mb = mib as usize),
+    ),
+    Opt::int(
+        "",
+        "line-mb",
+        16,
+        (1, 1024),
+        "Longest line of input in MiB.",
+        Sets(|d, mib| d.meaning.analysis.line_mb = mib as usize),
     ),
 ];
 

@@ -340,6 +340,7 @@ impl<'l> GoWords<'l> {
             search_moves: self.moves(position, &mut notes),
             infinite: self.infinite,
             ponder: self.ponder,
+            ..Go::default()
         };
         (go, notes)
     }

@@ -192,7 +192,13 @@ pub fn on_failing_device(backend: BackendKind, quick: bool, plan: Plan) -> Evalu
         Contexts::new(Box::new(Failing { host, canned: quick.then(Outputs::default), calls: 0, plan }), true);
     let input_format = InputFormat::from_number(network.input_format.number().into()).unwrap();
     let source = Source::Network(Running { graph, contexts, stand_in: Mutex::new(None), input_format });
-    Evaluator { source, settings: settings(backend), cache: None, cache_size: CacheSize::default() }
+    Evaluator {
+        source,
+        settings: settings(backend),
+        cache: None,
+        cache_size: CacheSize::default(),
+        work: Work::default(),
+    }
 }
 
 /// What `fault` is called where a person reads of it.

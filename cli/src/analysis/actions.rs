@@ -1,0 +1,129 @@
+//! What a client can ask for beside analysis. An answer is the request itself and what the action adds.
+
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+use super::answer;
+use super::fields::Fields;
+use super::output::Output;
+use super::queue::{Queue, Turn};
+use super::request::{Object, Refusal};
+use crate::engine::{Evaluator, Weights, resident_bytes};
+
+/// What actions act on.
+pub struct Actions<'a> {
+    /// What waits and what is being searched.
+    pub queue: &'a Queue,
+    /// Where answers go.
+    pub output: &'a Output,
+    /// The network and its cache.
+    pub evaluator: &'a Evaluator,
+    /// Positions that are searched at the same time.
+    pub parallel: usize,
+}
+
+const UNKNOWN: &str = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or 'terminate' or \
+                       'terminate_all' or 'stats'";
+
+impl Actions<'_> {
+    /// Does what is asked, and answers.
+    pub fn obey(&self, id: &str, action: &str, request: Object) {
+        let refused = match action {
+            "query_version" => self.echo(request, version()),
+            "query_models" => self.echo(request, json!({ "models": [self.model()] })),
+            "clear_cache" => {
+                self.evaluator.clear_cache();
+                self.echo(request, Value::Null)
+            }
+            "terminate" => self.terminate_one(request),
+            "terminate_all" => self.terminate(request, None),
+            "stats" => self.echo(request, self.stats()),
+            _ => Err(("action", UNKNOWN)),
+        };
+        if let Err((field, error)) = refused {
+            let refusal =
+                Refusal { error: error.to_string(), field: Some(field.to_string()), id: Some(id.to_string()) };
+            self.output.say(&refusal.line());
+        }
+    }
+
+    fn echo(&self, mut request: Object, added: Value) -> Result<(), (&'static str, &'static str)> {
+        if let Value::Object(added) = added {
+            request.extend(added);
+        }
+        self.output.say(&Value::Object(request).to_string());
+        Ok(())
+    }
+
+    fn model(&self) -> Value {
+        let settings = self.evaluator.settings();
+        let name = match &settings.weights {
+            Weights::Embedded => "small".to_string(),
+            Weights::File(file) => file.display().to_string(),
+        };
+        json!({
+            "internalName": self.evaluator.describe(),
+            "maxBatchSize": self.evaluator.max_batch(),
+            "name": name,
+            "usesHumanSLProfile": false,
+            "usingFP16": "auto",
+            "hasWdl": self.evaluator.has_wdl(),
+            "hasMovesLeft": self.evaluator.has_moves_left(),
+            "hasValueError": self.evaluator.has_value_error(),
+        })
+    }
+
+    fn stats(&self) -> Value {
+        let cache = self.evaluator.cache_counts();
+        let counts = self.evaluator.counts();
+        let (waiting, running) = self.queue.len();
+        let rate = |n: u64| if counts.seconds > 0.0 { (n as f64 / counts.seconds).round() } else { 0.0 };
+        json!({
+            "queue": { "waiting": waiting, "running": running, "parallel": self.parallel, "bytes": self.queue.bytes() },
+            "evaluator": {
+                "evaluations": counts.evaluations,
+                "batches": counts.batches,
+                "seconds": counts.seconds,
+                "evaluationsPerSecond": rate(counts.evaluations),
+            },
+            "cache": {
+                "hits": cache.hits,
+                "misses": cache.misses,
+                "evictions": cache.evictions,
+                "entries": cache.entries,
+                "bytes": cache.bytes,
+            },
+            "memory": { "residentBytes": resident_bytes() },
+        })
+    }
+
+    fn terminate_one(&self, request: Object) -> Result<(), (&'static str, &'static str)> {
+        match request.get("terminateId").and_then(Value::as_str).map(str::to_string) {
+            Some(id) => self.terminate(request, Some(id)),
+            None => Err(("terminateId", "Requests for a terminate action must have a string \"terminateId\" field")),
+        }
+    }
+
+    /// Ends the turns of one id, or of all: first the answers of those that wait, then the echo; those that are being
+    /// searched answer when they have ended.
+    fn terminate(&self, request: Object, id: Option<String>) -> Result<(), (&'static str, &'static str)> {
+        let expected = "If provided, must be an array of integers indicating turns to terminate";
+        let numbers = Fields(&request).integers("turnNumbers", expected).map_err(|_| ("turnNumbers", expected))?;
+        let numbers: Option<BTreeSet<i128>> = numbers.map(BTreeSet::from_iter);
+        let is_meant = |turn: &Turn| {
+            id.as_ref().is_none_or(|id| *id == turn.query.id)
+                && numbers.as_ref().is_none_or(|numbers| numbers.contains(&(turn.number as i128)))
+        };
+        let found = self.queue.find(is_meant);
+        let mut lines: Vec<String> =
+            found.waiting.iter().map(|turn| answer::nothing(&turn.query, turn.number)).collect();
+        lines.push(Value::Object(request).to_string());
+        self.output.say_all(&lines);
+        self.queue.end(&found);
+        Ok(())
+    }
+}
+
+fn version() -> Value {
+    json!({ "version": env!("CARGO_PKG_VERSION"), "git_hash": option_env!("ONCILLA_GIT_HASH").unwrap_or("<omitted>") })
+}

@@ -1,0 +1,332 @@
+//! What a search found, as the line of an answer.
+
+use oncilla_chess::{Board, Color, History, Move, MoveList, notation, unpack};
+use oncilla_core::evaluate::Value;
+use oncilla_core::formula::lcb::{FinalChoice, Lcb, Visited};
+use oncilla_core::heapless::Vec as FixedVec;
+use oncilla_core::search::MAX_ROOT_MOVES;
+use serde_json::{Value as Json, json};
+
+use super::hash;
+use super::query::{Query, TreeBounds, Wanted};
+use super::request::Object;
+use crate::engine::{EdgeView, Evaluator, Search, Settings, mate};
+use crate::options::Perspective;
+
+/// Longest line: the first move and as many more as a query may ask for.
+const LONGEST_PV: usize = 1001;
+
+/// Most nodes of a tree that is reported.
+const MOST_TREE_NODES: usize = 50_000;
+
+/// What the network says of the position itself.
+#[derive(Clone, Debug, Default)]
+pub struct Raw {
+    /// Its value to the side to move.
+    pub value: Option<Value>,
+    /// The squared error that it expects of W − L, if it has a head for that.
+    pub error: Option<f32>,
+    /// The probabilities of the legal moves, in their order.
+    pub policy: Vec<f64>,
+}
+
+/// The line of a turn that was ended before anything was known.
+pub fn nothing(query: &Query, turn: usize) -> String {
+    json!({ "id": query.id, "isDuringSearch": false, "noResults": true, "turnNumber": turn }).to_string()
+}
+
+/// Makes the answers about one position.
+pub struct Reporter<'r> {
+    query: &'r Query,
+    turn: usize,
+    settings: &'r Settings,
+    board: &'r Board,
+    has_moves_left: bool,
+    has_wdl: bool,
+    raw: &'r Raw,
+    hashes: [String; 2],
+    legal: MoveList,
+}
+
+impl<'r> Reporter<'r> {
+    /// For the position after `turn` moves.
+    pub fn new(query: &'r Query, turn: usize, evaluator: &Evaluator, position: &'r History, raw: &'r Raw) -> Self {
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        Self {
+            query,
+            turn,
+            settings: &query.plan.settings,
+            board: position.board(),
+            has_moves_left: evaluator.has_moves_left(),
+            has_wdl: evaluator.has_wdl(),
+            raw,
+            hashes: hash::of(position),
+            legal,
+        }
+    }
+
+    /// The line, or `None` while nothing is known.
+    pub fn line(&self, search: &Search<'_>, is_during_search: bool) -> Option<String> {
+        let root = search.root().filter(|root| root.n() > 0)?;
+        let mut answer = Object::new();
+        answer.insert("id".into(), json!(self.query.id));
+        answer.insert("isDuringSearch".into(), json!(is_during_search));
+        answer.insert("turnNumber".into(), json!(self.turn));
+        answer.insert("rootInfo".into(), self.root_info(search, root.value(), root.n()));
+        answer.insert("moveInfos".into(), Json::Array(self.move_infos(search)));
+        if self.query.wanted.policy {
+            let texts = self.legal.iter().map(|&mv| self.text(self.board, mv));
+            let policy: Object = texts.zip(self.raw.policy.iter().map(|&p| number(p))).collect();
+            answer.insert("policy".into(), Json::Object(policy));
+        }
+        if let Some(bounds) = self.query.wanted.tree {
+            let mut left = MOST_TREE_NODES;
+            let at_root = At { board: self.board, mover: 1.0, side: self.side() };
+            answer.insert("tree".into(), json!(self.children(search, root.visited(), at_root, bounds, &mut left)));
+            if left == 0 {
+                answer.insert("treeIsCut".into(), json!(true));
+            }
+        }
+        Some(Json::Object(answer).to_string())
+    }
+
+    /// 1 where numbers are seen from the side to move at the root, −1 where from the other.
+    fn side(&self) -> f64 {
+        let Wanted { perspective, .. } = self.query.wanted;
+        let seen_by = match perspective {
+            Perspective::SideToMove => return 1.0,
+            Perspective::White => Color::White,
+            Perspective::Black => Color::Black,
+        };
+        if seen_by == self.board.side_to_move() { 1.0 } else { -1.0 }
+    }
+
+    fn text(&self, board: &Board, mv: Move) -> String {
+        notation::format_move(board, mv, self.query.chess960).to_string()
+    }
+
+    fn root_info(&self, search: &Search<'_>, value: Value, n: u32) -> Json {
+        let mut info = Object::new();
+        let white = self.board.side_to_move() == Color::White;
+        info.insert("currentPlayer".into(), json!(if white { "W" } else { "B" }));
+        info.insert("visits".into(), json!(n));
+        info.insert("weight".into(), json!(f64::from(n)));
+        let of = Valued { value: self.shown(search, value), n, draw_score: search.params().draw_score };
+        self.put_value(&mut info, of, self.side());
+        let [this, sym] = &self.hashes;
+        info.insert("thisHash".into(), json!(this));
+        info.insert("symHash".into(), json!(sym));
+        if let Some(raw) = self.raw.value {
+            let wdl = wdl(raw, self.side());
+            info.insert("rawWinrate".into(), number(wdl[0] + 0.5 * wdl[1]));
+            info.insert("rawWdl".into(), json!(wdl.map(number)));
+            if self.has_moves_left {
+                info.insert("rawMovesLeft".into(), number(raw.m.into()));
+            }
+        }
+        if let Some(error) = self.raw.error {
+            // W − L has twice the range of a win rate.
+            info.insert("rawStWrError".into(), number(f64::from(error).max(0.0).sqrt() / 2.0));
+        }
+        Json::Object(info)
+    }
+
+    /// All moves that were visited, the one to play first.
+    fn move_infos(&self, search: &Search<'_>) -> Vec<Json> {
+        let mut ranked = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
+        search.rank_root(ranked.as_mut_view());
+        ranked.retain(|edge| edge.completed() > 0);
+        // By its lower bound, another one than the most visited may be the one to play.
+        let by_bound = matches!(search.params().final_choice, FinalChoice::Lcb(_));
+        let to_play = search.edge_to_play(0).and_then(|edge| edge.mv).filter(|_| by_bound);
+        if let Some(at) = ranked.iter().position(|edge| edge.mv == to_play) {
+            ranked[..=at].rotate_right(1);
+        }
+        let at_root = At { board: self.board, mover: 1.0, side: self.side() };
+        let infos = ranked.iter().enumerate().filter_map(|(order, edge)| {
+            let mut info = self.edge_info(search, edge, at_root)?;
+            info.insert("order".into(), json!(order));
+            self.put_line(&mut info, search, edge);
+            Some(Json::Object(info))
+        });
+        infos.collect()
+    }
+
+    /// What is known of an edge, but for its line.
+    fn edge_info(&self, search: &Search<'_>, edge: &EdgeView<'_>, at: At<'_>) -> Option<Object> {
+        let (mv, value) = edge.mv.zip(edge.value())?;
+        let n = edge.completed();
+        let mut info = Object::new();
+        info.insert("move".into(), json!(self.text(at.board, unpack(mv.0))));
+        info.insert("visits".into(), json!(edge.child().map_or(n, |child| child.n().max(n))));
+        info.insert("edgeVisits".into(), json!(n));
+        info.insert("weight".into(), json!(f64::from(n)));
+        info.insert("playSelectionValue".into(), json!(f64::from(n)));
+        info.insert("prior".into(), number(edge.p.into()));
+        let sign = at.mover;
+        let draw_score = search.params().draw_score * sign as f32;
+        // Seen from the root the contempt of the other side is the same with the other sign.
+        let seen = Value { wl: value.wl * sign as f32, ..value };
+        let shown = self.shown(search, seen);
+        // Moves left count from the position that the move is made in.
+        let value = Value { wl: shown.wl * sign as f32, m: shown.m + 1.0, ..shown };
+        self.put_value(&mut info, Valued { value, n, draw_score }, at.side * sign);
+        if let Some(moves) = mate(edge) {
+            info.insert("mate".into(), json!(moves * (at.side * sign) as i32));
+        }
+        Some(info)
+    }
+
+    /// A value of the side to move at the root without the contempt that the search has put into it.
+    fn shown(&self, search: &Search<'_>, value: Value) -> Value {
+        search.params().wdl_rescale.undo(value, self.settings.contempt.objectivity)
+    }
+
+    /// `side` is 1 where the side that the value is for is the one that the numbers are seen by.
+    fn put_value(&self, info: &mut Object, of: Valued, side: f64) {
+        let Valued { value, n, draw_score } = of;
+        let q = f64::from(value.q(draw_score));
+        let lcb = match self.settings.params.final_choice {
+            FinalChoice::Lcb(lcb) => lcb,
+            FinalChoice::Visits => Lcb::default(),
+        };
+        let bound = f64::from(lcb.bound(Visited { n, q: q as f32, d: value.d }, draw_score));
+        let wdl = wdl(value, side);
+        let winrate = wdl[0] + 0.5 * wdl[1];
+        let score = self.query.wanted.score_type.score(value, draw_score, self.has_wdl);
+        info.insert("winrate".into(), number(winrate));
+        info.insert("drawrate".into(), number(wdl[1]));
+        info.insert("wdl".into(), json!(wdl.map(number)));
+        info.insert("scoreCp".into(), json!(score * side as i32));
+        info.insert("utility".into(), number(side * q));
+        info.insert("utilityLcb".into(), number(side * bound));
+        info.insert("lcb".into(), number(winrate - side * (q - bound) / 2.0));
+        if self.has_moves_left {
+            info.insert("movesLeft".into(), number(value.m.into()));
+        }
+    }
+
+    fn put_line(&self, info: &mut Object, search: &Search<'_>, first: &EdgeView<'_>) {
+        let mut line = FixedVec::<_, LONGEST_PV>::new();
+        search.pv(first, line.as_mut_view());
+        line.truncate(self.query.wanted.pv_len + 1);
+        let mut board = self.board.clone();
+        let mut texts = Vec::with_capacity(line.len());
+        let (mut visits, mut edge_visits) = (Vec::new(), Vec::new());
+        let mut edge = Some(*first);
+        for (ply, &mv) in line.iter().enumerate() {
+            texts.push(self.text(&board, unpack(mv.0)));
+            board.play_unchecked(unpack(mv.0));
+            if ply > 0 {
+                let child = edge.and_then(|edge| edge.child());
+                edge = child.and_then(|child| child.visited().find(|edge| edge.mv == Some(mv)));
+            }
+            let own = edge.map_or(0, |edge| edge.completed());
+            edge_visits.push(own);
+            visits.push(edge.and_then(|edge| edge.child()).map_or(own, |child| child.n().max(own)));
+        }
+        info.insert("pv".into(), json!(texts));
+        if self.query.wanted.pv_visits {
+            info.insert("pvVisits".into(), json!(visits));
+            info.insert("pvEdgeVisits".into(), json!(edge_visits));
+        }
+    }
+
+    /// The moves of a node and, within the bounds, what follows them; the most visited first.
+    fn children<'a>(
+        &self,
+        search: &Search<'_>,
+        edges: impl Iterator<Item = EdgeView<'a>>,
+        at: At<'_>,
+        bounds: TreeBounds,
+        left: &mut usize,
+    ) -> Vec<Json> {
+        let mut edges: Vec<EdgeView<'_>> = edges.filter(|edge| edge.completed() >= bounds.min_visits).collect();
+        edges.sort_by_key(|edge| std::cmp::Reverse(edge.completed()));
+        let mut all = Vec::new();
+        for edge in edges {
+            if *left == 0 {
+                break;
+            }
+            let Some(mut info) = self.edge_info(search, &edge, at) else { continue };
+            *left -= 1;
+            if let Some((child, mv)) = edge.child().zip(edge.mv).filter(|_| bounds.depth > 1) {
+                let mut board = at.board.clone();
+                board.play_unchecked(unpack(mv.0));
+                let below = At { board: &board, mover: -at.mover, side: at.side };
+                let bounds = TreeBounds { depth: bounds.depth - 1, ..bounds };
+                let children = self.children(search, child.visited(), below, bounds, left);
+                if !children.is_empty() {
+                    info.insert("children".into(), json!(children));
+                }
+            }
+            all.push(Json::Object(info));
+        }
+        all
+    }
+}
+
+/// Where an edge begins.
+#[derive(Clone, Copy)]
+struct At<'b> {
+    board: &'b Board,
+    /// 1 where the side to move is the one to move at the root, −1 where it is the other.
+    mover: f64,
+    /// 1 where numbers are seen from the side to move at the root, −1 where from the other.
+    side: f64,
+}
+
+/// A value of the side to move and what it rests on.
+#[derive(Clone, Copy)]
+struct Valued {
+    value: Value,
+    n: u32,
+    /// What a draw is worth to that side.
+    draw_score: f32,
+}
+
+/// Probabilities of win, draw and loss; of the other side where `side` is −1.
+fn wdl(value: Value, side: f64) -> [f64; 3] {
+    let d = f64::from(value.d).clamp(0.0, 1.0);
+    let wl = side * f64::from(value.wl);
+    [((1.0 + wl - d) / 2.0).max(0.0), d, ((1.0 - wl - d) / 2.0).max(0.0)]
+}
+
+/// A number in nine significant digits, as in KataGo. What is no number becomes 0: JSON knows none.
+fn number(x: f64) -> Json {
+    if x == 0.0 || !x.is_finite() {
+        return json!(0.0);
+    }
+    // What was written can be read.
+    json!(format!("{x:.8e}").parse().unwrap_or(x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_nine_digits() {
+        for (x, text) in [
+            (1.0, "1.0"),
+            (0.1234567891, "0.123456789"),
+            (-123456.7891234, "-123456.789"),
+            (f64::from(0.1f32), "0.100000001"),
+            (0.0, "0.0"),
+            (f64::NAN, "0.0"),
+            (f64::INFINITY, "0.0"),
+            (1e-300, "1e-300"),
+            (5e-324, "5e-324"),
+        ] {
+            assert_eq!(number(x).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_other_side_sees_the_same_game() {
+        let value = Value { wl: 0.25, d: 0.5, m: 10.0 };
+        assert_eq!(wdl(value, 1.0), [0.375, 0.5, 0.125]);
+        assert_eq!(wdl(value, -1.0), [0.125, 0.5, 0.375]);
+    }
+}

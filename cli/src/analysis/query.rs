@@ -1,0 +1,368 @@
+//! A query: which positions to analyse, how, and what to say of them. Everything that is of chess stands here and in
+//! `moves`.
+
+use oncilla_chess::History;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::fields::{BadField, Fields, integer};
+use super::moves::{self, Game};
+use super::request::Object;
+use crate::engine::{Restrictions, Settings};
+use crate::options::{Analysis, Kind, Meaning, Perspective, Typed, table};
+use crate::score::ScoreType;
+
+/// Every field that a query may have.
+const FIELDS: [&str; 22] = [
+    "action",
+    "allowMoves",
+    "analysisPVLen",
+    "analyzeTurns",
+    "avoidMoves",
+    "fen",
+    "firstReportDuringSearchAfter",
+    "id",
+    "includePVVisits",
+    "includePolicy",
+    "includeTree",
+    "initialFen",
+    "maxTime",
+    "maxVisits",
+    "moves",
+    "overrideSettings",
+    "priorities",
+    "priority",
+    "reportDuringSearchEvery",
+    "rootFpuReductionMax",
+    "rootPolicyTemperature",
+    "rules",
+];
+
+const UNUSED: &str = "Unexpected or unused field, do you have a typo? (set warnUnusedFields=false in the config to disable this warning)";
+
+/// Priorities are smaller than this.
+const PRIORITIES: i64 = 1 << 62;
+
+/// A query, understood.
+#[derive(Debug)]
+pub struct Query {
+    /// Not necessarily unique.
+    pub id: String,
+    /// The moves that were played.
+    pub game: Game,
+    /// Castling is written as king takes rook.
+    pub chess960: bool,
+    /// How to search.
+    pub plan: Plan,
+    /// What to say.
+    pub wanted: Wanted,
+    /// When to speak before the end.
+    pub reports: Reports,
+}
+
+/// How to search a position.
+#[derive(Debug)]
+pub struct Plan {
+    /// Shared by all queries that override nothing.
+    pub settings: Arc<Settings>,
+    /// Visits at most.
+    pub max_visits: u64,
+    /// Seconds at most.
+    pub max_time: Option<f64>,
+    /// Divides the root's logits.
+    pub root_temperature: Option<f32>,
+    /// Moves to leave out.
+    pub restrictions: Option<Arc<Restrictions>>,
+    /// Unvisited moves of the root are worth the parent's value less this much, times a root of the priors visited.
+    pub root_fpu_reduction: Option<f32>,
+}
+
+/// What an answer contains.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// Whose view.
+    pub perspective: Perspective,
+    /// Unit of `scoreCp`.
+    pub score_type: ScoreType,
+    /// Moves of a line after its first.
+    pub pv_len: usize,
+    /// `policy`.
+    pub policy: bool,
+    /// `pvVisits`, `pvEdgeVisits`.
+    pub pv_visits: bool,
+    /// `tree`.
+    pub tree: Option<TreeBounds>,
+}
+
+/// How much of the tree is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeBounds {
+    /// Plies below the root.
+    pub depth: usize,
+    /// Visits of a node that is shown.
+    pub min_visits: u32,
+}
+
+/// When to report a search that goes on, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reports {
+    /// The first one.
+    pub first: Option<f64>,
+    /// And then each time after.
+    pub every: Option<f64>,
+}
+
+/// What came of reading a query.
+#[derive(Debug)]
+pub struct Read {
+    /// The query, or what is wrong with it.
+    pub query: Result<Accepted, BadField>,
+    /// What may be wrong, said before anything else.
+    pub warnings: Vec<BadField>,
+}
+
+/// A query and which of its positions are asked for.
+#[derive(Debug)]
+pub struct Accepted {
+    /// Shared by its turns.
+    pub query: Query,
+    /// The number of each turn and its priority, by number.
+    pub turns: BTreeMap<usize, i64>,
+}
+
+/// What counts where a query does not say otherwise.
+pub struct Defaults {
+    typed: Typed,
+    settings: Arc<Settings>,
+    analysis: Analysis,
+    score_type: ScoreType,
+}
+
+impl Defaults {
+    /// The program's options, and the `settings` that they mean for a search here.
+    pub fn new(typed: Typed, meaning: &Meaning, settings: Arc<Settings>) -> Self {
+        Self { typed, settings, analysis: meaning.analysis, score_type: meaning.output.score_type }
+    }
+
+    /// Reads a query. The fields are looked at in KataGo's order, so that of several bad ones the same is named.
+    pub fn read(&self, id: &str, object: &Object) -> Read {
+        let mut warnings = Vec::new();
+        let query = self.try_read(id, Fields(object), &mut warnings);
+        Read { query, warnings }
+    }
+
+    fn try_read(&self, id: &str, fields: Fields<'_>, warnings: &mut Vec<BadField>) -> Result<Accepted, BadField> {
+        let (fen, start) = start(fields)?;
+        let played = moves::played(fields)?;
+        let turns = turns(fields, played.len())?;
+        let chess960 = rules(fields)?;
+        let (own, unknown) = self.overridden(fields)?;
+        let mut analysis = own.as_ref().map_or(self.analysis, |meaning| meaning.analysis);
+        let score_type = own.as_ref().map_or(self.score_type, |meaning| meaning.output.score_type);
+        let expected = "Must be an integer from 1 to 2^50";
+        if let Some(visits) = fields.read("maxVisits", expected, |value| integer(value, 1..=1 << 50))? {
+            analysis.max_visits = visits as u64;
+        }
+        if let Some(seconds) = fields.seconds("maxTime")? {
+            analysis.max_time = seconds;
+        }
+        let expected = "Must be an integer from 1 to 1000";
+        if let Some(len) = fields.read("analysisPVLen", expected, |value| integer(value, 1..=1000))? {
+            analysis.pv_len = len as usize;
+        }
+        let root_fpu_reduction =
+            fields.number("rootFpuReductionMax", "Must be a number from 0.0 to 2.0", 0.0, 2.0)?.map(|x| x as f32);
+        let expected = "Must be a number from 0.01 to 100.0";
+        if let Some(temperature) = fields.number("rootPolicyTemperature", expected, 0.01, 100.0)? {
+            analysis.root_policy_temperature = temperature as f32;
+        }
+        let wanted = Wanted {
+            perspective: analysis.perspective,
+            score_type,
+            pv_len: analysis.pv_len,
+            policy: fields.switch("includePolicy")?,
+            pv_visits: fields.switch("includePVVisits")?,
+            tree: tree_bounds(fields)?,
+        };
+        let every = fields.seconds("reportDuringSearchEvery")?;
+        let reports = Reports { first: fields.seconds("firstReportDuringSearchAfter")?.or(every), every };
+        let turns = prioritized(fields, turns)?;
+        let restrictions = moves::restrictions(fields)?;
+        self.warn(fields, unknown, warnings);
+        let game = moves::replay(fen, start, &played)?;
+        let plan = Plan {
+            settings: own.map_or_else(|| Arc::clone(&self.settings), |own| self.settings_of(own)),
+            max_visits: analysis.max_visits,
+            max_time: Some(analysis.max_time).filter(|seconds| *seconds > 0.0),
+            root_temperature: Some(analysis.root_policy_temperature).filter(|temperature| *temperature != 1.0),
+            restrictions,
+            root_fpu_reduction,
+        };
+        Ok(Accepted { query: Query { id: id.to_string(), game, chess960, plan, wanted, reports }, turns })
+    }
+
+    /// What the options mean with those of `overrideSettings`, if there are any, and the names that mean nothing.
+    fn overridden<'o>(&self, fields: Fields<'o>) -> Result<(Option<Meaning>, Vec<&'o str>), BadField> {
+        let object = fields.read("overrideSettings", "Must be an object", Value::as_object)?;
+        let Some(object) = object.filter(|object| !object.is_empty()) else { return Ok((None, Vec::new())) };
+        let mut typed = self.typed.clone();
+        let mut unknown = Vec::new();
+        let bad = |reason: String| BadField::new("overrideSettings", format!("Could not set settings: {reason}"));
+        for (name, value) in object {
+            let Some(opt) = table::by_any_name(name).filter(|opt| !matches!(opt.kind, Kind::Button)) else {
+                unknown.push(name.as_str());
+                continue;
+            };
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+            typed.set(opt, name, &text).map_err(|error| bad(error.to_string()))?;
+        }
+        Ok((Some(typed.meaning().map_err(bad)?), unknown))
+    }
+
+    /// The settings of a query with its own options. What can't change between two positions stays.
+    fn settings_of(&self, own: Meaning) -> Arc<Settings> {
+        let ours = &*self.settings;
+        let own = for_analysis(&own.settings);
+        Arc::new(Settings {
+            evaluator: ours.evaluator.clone(),
+            workers: ours.workers,
+            syzygy: ours.syzygy.clone(),
+            cache: ours.cache,
+            hash_mb: ours.hash_mb,
+            ram_limit_mb: ours.ram_limit_mb,
+            search_graph: ours.search_graph,
+            minibatch: ours.minibatch,
+            ..own
+        })
+    }
+
+    fn warn(&self, fields: Fields<'_>, unknown: Vec<&str>, warnings: &mut Vec<BadField>) {
+        if !unknown.is_empty() {
+            let text = format!("Unknown config params: {}", unknown.join(","));
+            warnings.push(BadField::new("overrideSettings", text));
+        }
+        if self.analysis.warns {
+            let unused = fields.0.keys().filter(|key| !FIELDS.contains(&key.as_str()));
+            warnings.extend(unused.map(|key| BadField::new(key, UNUSED)));
+        }
+    }
+}
+
+/// The settings of a search that answers to nobody's clock: it does the visits that were asked for.
+pub fn for_analysis(settings: &Settings) -> Settings {
+    let workers = crate::engine::Workers { all: settings.workers.all.max(1), ..Default::default() };
+    Settings {
+        workers,
+        smart_pruning_factor: 0.0,
+        move_overhead_ms: 0,
+        multi_pv: 1,
+        nodes_as_playouts: false,
+        minibatch: settings.minibatch.max(1),
+        ..settings.clone()
+    }
+}
+
+/// `initialFen`, or `fen`.
+fn start(fields: Fields<'_>) -> Result<(Option<&str>, History), BadField> {
+    let expected = "Must be a string: a position in Forsyth-Edwards notation";
+    let initial = fields.read("initialFen", expected, Value::as_str)?;
+    let short = fields.read("fen", expected, Value::as_str)?;
+    let (field, fen) = match (initial, short) {
+        (Some(_), Some(_)) => return Err(BadField::new("fen", "Cannot specify both initialFen and fen")),
+        (Some(fen), None) => ("initialFen", fen),
+        (None, Some(fen)) => ("fen", fen),
+        (None, None) => return Ok((None, History::startpos())),
+    };
+    if fen == "startpos" {
+        return Ok((None, History::startpos()));
+    }
+    let start = History::from_fen(fen);
+    let start = start.map_err(|error| BadField::new(field, format!("Could not parse position: {error}")))?;
+    Ok((Some(fen), start))
+}
+
+/// `rules`: true for Chess960.
+fn rules(fields: Fields<'_>) -> Result<bool, BadField> {
+    let expected = "Must specify rules string, \"chess\" or \"chess960\"";
+    let rules = fields.read("rules", expected, Value::as_str)?.unwrap_or("chess");
+    match rules.trim().to_ascii_lowercase().as_str() {
+        "chess" => Ok(false),
+        "chess960" => Ok(true),
+        _ => Err(BadField::new("rules", format!("Could not parse rules: {rules}"))),
+    }
+}
+
+/// `analyzeTurns` and the `priorities` that go with them, if there are any. Without them the last position is asked for.
+fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, Option<i64>)>, BadField> {
+    let expected = "Must specify an array of integers indicating turns to analyze";
+    let numbers = fields.integers("analyzeTurns", expected)?;
+    let expected = "Must specify an array of integers indicating priorities";
+    let priorities = fields.integers("priorities", expected)?;
+    let bad = |error: &str| BadField::new("priorities", error);
+    let Some(numbers) = numbers else {
+        return match priorities {
+            Some(_) => Err(bad("Can only specify when also specifying analyzeTurns")),
+            None => Ok(vec![(last, None)]),
+        };
+    };
+    if numbers.is_empty() {
+        return Err(BadField::new("analyzeTurns", "Must not be empty"));
+    }
+    let mut turns = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let turn = usize::try_from(number).ok().filter(|turn| *turn <= last);
+        let turn = turn.ok_or_else(|| BadField::new("analyzeTurns", format!("Invalid turn number: {number}")))?;
+        turns.push((turn, None));
+    }
+    let Some(priorities) = priorities else { return Ok(turns) };
+    if priorities.len() != turns.len() {
+        return Err(bad("Must be of matching length to analyzeTurns"));
+    }
+    for ((_, own), number) in turns.iter_mut().zip(priorities) {
+        let priority = i64::try_from(number).ok().filter(|priority| priority.abs() < PRIORITIES);
+        *own = Some(priority.ok_or_else(|| bad(&format!("Invalid priority: {number}")))?);
+    }
+    Ok(turns)
+}
+
+/// The turns with their priorities, in their order, each once: of several priorities the highest.
+fn prioritized(fields: Fields<'_>, turns: Vec<(usize, Option<i64>)>) -> Result<BTreeMap<usize, i64>, BadField> {
+    let range = 1 - PRIORITIES..=PRIORITIES - 1;
+    let expected = "Must be a number between -2^62 and 2^62";
+    let priority = fields.read("priority", expected, |value| integer(value, range))?;
+    if priority.is_some() && turns.iter().any(|(_, own)| own.is_some()) {
+        return Err(BadField::new("priority", "Cannot specify both priority and priorities"));
+    }
+    let mut once = BTreeMap::new();
+    for (turn, own) in turns {
+        let priority = own.or(priority).unwrap_or(0);
+        once.entry(turn).and_modify(|known: &mut i64| *known = priority.max(*known)).or_insert(priority);
+    }
+    Ok(once)
+}
+
+/// `includeTree`: true, false, or `{"depth", "minVisits"}`.
+fn tree_bounds(fields: Fields<'_>) -> Result<Option<TreeBounds>, BadField> {
+    let usual = TreeBounds { depth: 2, min_visits: 1 };
+    let bad = |error: &str| BadField::new("includeTree", error);
+    let bounds = match fields.get("includeTree") {
+        None | Some(Value::Bool(false)) => return Ok(None),
+        Some(Value::Bool(true)) => return Ok(Some(usual)),
+        Some(Value::Object(bounds)) => Fields(bounds),
+        Some(_) => return Err(bad("Must be a boolean or an object with subfields 'depth', 'minVisits'")),
+    };
+    if bounds.0.keys().any(|key| key != "depth" && key != "minVisits") {
+        return Err(bad("Must be a boolean or an object with subfields 'depth', 'minVisits'"));
+    }
+    let integer_in = |field: &str, most: i64, expected: &str| {
+        let value = bounds.read(field, expected, |value| integer(value, 1..=most));
+        value.map_err(|BadField { error, .. }| bad(&format!("{field}: {error}")))
+    };
+    let depth = integer_in("depth", 1000, "Must be an integer from 1 to 1000")?;
+    let min_visits = integer_in("minVisits", u32::MAX.into(), "Must be an integer from 1 to 2^32 - 1")?;
+    Ok(Some(TreeBounds {
+        depth: depth.map_or(usual.depth, |depth| depth as usize),
+        min_visits: min_visits.map_or(usual.min_visits, |visits| visits as u32),
+    }))
+}

@@ -1,0 +1,178 @@
+//! The turns that wait, and those that are being searched.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::query::{Accepted, Query};
+use crate::engine::{Settings, Stopper};
+
+/// A position to search.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// Shared with the query's other turns.
+    pub query: Arc<Query>,
+    /// Moves that were played before it.
+    pub number: usize,
+    /// Its part of what the query takes, in bytes.
+    bytes: usize,
+}
+
+/// Highest priority first; among equals the first that came.
+type Place = (Reverse<i64>, u64);
+
+/// A turn that is being searched.
+#[derive(Default)]
+pub struct Running {
+    ended: AtomicBool,
+    stopper: OnceLock<Stopper>,
+}
+
+impl Running {
+    /// Says how the search can be stopped. To be called before it starts.
+    pub fn stop_with(&self, stopper: Stopper) {
+        let _ = self.stopper.set(stopper);
+    }
+
+    /// True once the search should end. To be asked before it starts, and once more when it has.
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
+    }
+
+    fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        if let Some(stopper) = self.stopper.get() {
+            stopper.stop();
+        }
+    }
+}
+
+/// Turns by priority. What waits takes no more than a number of bytes: whoever brings more has to wait.
+pub struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+    most_bytes: usize,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: BTreeMap<Place, Turn>,
+    bytes: usize,
+    running: HashMap<u64, (Turn, Arc<Running>)>,
+    next: u64,
+    closed: bool,
+}
+
+/// A turn that a worker has taken.
+pub struct Taken {
+    /// The turn.
+    pub turn: Turn,
+    /// How it is told to end.
+    pub running: Arc<Running>,
+    number: u64,
+}
+
+/// What a terminate found.
+pub struct Ended {
+    /// Turns that will not be searched, in the order in which they came.
+    pub waiting: Vec<Turn>,
+    /// Turns that are being searched: to be given to [`Queue::end`].
+    running: Vec<u64>,
+}
+
+impl Queue {
+    /// An empty queue for `most_bytes`, and one query more.
+    pub fn new(most_bytes: usize) -> Self {
+        Self { state: Mutex::default(), changed: Condvar::new(), most_bytes }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing panics between two steps that belong together.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds all turns of a query; waits until there is room for them.
+    pub fn push(&self, accepted: Accepted) {
+        let Accepted { query, turns } = accepted;
+        let own = size_of::<Query>() + query.id.len() + query.game.bytes() + size_of::<Settings>();
+        let bytes = own / turns.len().max(1) + size_of::<(Place, Turn)>();
+        let query = Arc::new(query);
+        let mut state = self.lock();
+        while state.bytes >= self.most_bytes {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        for (number, priority) in turns {
+            state.bytes += bytes;
+            let place = (Reverse(priority), state.next);
+            state.next += 1;
+            state.waiting.insert(place, Turn { query: Arc::clone(&query), number, bytes });
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// The next turn to search; waits for one. `None` once the queue is closed and empty.
+    pub fn take(&self) -> Option<Taken> {
+        let mut state = self.lock();
+        loop {
+            if let Some(((_, number), turn)) = state.waiting.pop_first() {
+                state.bytes -= turn.bytes;
+                let running = Arc::new(Running::default());
+                state.running.insert(number, (turn.clone(), Arc::clone(&running)));
+                drop(state);
+                self.changed.notify_all();
+                return Some(Taken { turn, running, number });
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A turn has got its last answer.
+    pub fn done(&self, taken: &Taken) {
+        self.lock().running.remove(&taken.number);
+    }
+
+    /// Takes away what waits and `is_meant`, and finds what is being searched and is.
+    pub fn find(&self, is_meant: impl Fn(&Turn) -> bool) -> Ended {
+        let mut state = self.lock();
+        let places = state.waiting.iter().filter(|(_, turn)| is_meant(turn)).map(|(place, _)| *place);
+        let mut places: Vec<Place> = places.collect();
+        places.sort_unstable_by_key(|(_, number)| *number);
+        let waiting: Vec<Turn> = places.iter().filter_map(|place| state.waiting.remove(place)).collect();
+        state.bytes -= waiting.iter().map(|turn| turn.bytes).sum::<usize>();
+        let running = state.running.iter().filter(|(_, (turn, _))| is_meant(turn)).map(|(number, _)| *number);
+        let running = running.collect();
+        drop(state);
+        self.changed.notify_all();
+        Ended { waiting, running }
+    }
+
+    /// Ends the searches that were found and still go on.
+    pub fn end(&self, found: &Ended) {
+        // Under the lock: a worker that is through with one of them can't have begun another meanwhile.
+        let state = self.lock();
+        let running = found.running.iter().filter_map(|number| state.running.get(number));
+        running.for_each(|(_, running)| running.end());
+    }
+
+    /// Turns that wait, and those that are being searched.
+    pub fn len(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.waiting.len(), state.running.len())
+    }
+
+    /// Bytes of the queries that wait.
+    pub fn bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
+    /// Nothing more will come.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+}

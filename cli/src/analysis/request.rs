@@ -1,0 +1,196 @@
+//! A line to a request: JSON, an object, an id. What comes in may be anything; every line that is no request gets one
+//! answer, with the id if there is one to be read.
+
+use serde_json::{Map, Value, json};
+
+use super::lines::Line;
+
+/// A JSON object.
+pub type Object = Map<String, Value>;
+
+/// Longest part of a bad line that its error repeats, in bytes.
+const LONGEST_QUOTE: usize = 200;
+
+/// What a line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// `action` and the whole object.
+    Action(String, Object),
+    /// Positions to analyse.
+    Query(Object),
+}
+
+/// Why a line is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is wrong.
+    pub error: String,
+    /// With which field.
+    pub field: Option<String>,
+    /// Of the request, if it has a readable one.
+    pub id: Option<String>,
+}
+
+impl Refusal {
+    /// The line of the answer.
+    pub fn line(&self) -> String {
+        let mut answer = Object::new();
+        answer.insert("error".into(), json!(self.error));
+        let rest = [("field", &self.field), ("id", &self.id)];
+        answer.extend(rest.into_iter().filter_map(|(key, value)| Some((key.to_string(), json!(value.as_ref()?)))));
+        Value::Object(answer).to_string()
+    }
+}
+
+/// Reads a line. `None` for a blank one: it gets no answer.
+///
+/// # Errors
+/// The line is too long, no UTF-8, no JSON, no object, or has no id.
+pub fn read(line: &Line) -> Result<Option<(String, Request)>, Refusal> {
+    let refuse = |error: String, id| Refusal { error, field: None, id };
+    let text = match line {
+        Line::Text(text) if text.is_empty() => return Ok(None),
+        Line::Text(text) => text,
+        Line::NotUtf8(text) => {
+            let error = format!("Input line was not valid UTF-8, ignoring: {}", beginning(text));
+            return Err(refuse(error, id_in(text).filter(|id| !id.contains('\u{fffd}'))));
+        }
+        Line::TooLong => return Err(refuse("Input line was too long, ignoring (see --line-mb)".to_string(), None)),
+    };
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        let error = format!("{error} - could not parse input line as json request: {}", beginning(text));
+        refuse(error, id_in(text))
+    })?;
+    let Value::Object(object) = value else {
+        let error =
+            format!("Request line was valid json but was not an object, ignoring: {}", beginning(&value.to_string()));
+        return Err(refuse(error, None));
+    };
+    let Some(Value::String(id)) = object.get("id") else {
+        return Err(refuse("Request must have a string \"id\" field".to_string(), None));
+    };
+    let id = id.clone();
+    Ok(Some(match object.get("action") {
+        Some(Value::String(action)) => (id, Request::Action(action.clone(), object)),
+        _ => (id, Request::Query(object)),
+    }))
+}
+
+/// The first bytes of a text, cut between characters.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LONGEST_QUOTE)]
+}
+
+/// The id of what should have been a JSON object: the first string behind `"id":` that stands directly in the outermost
+/// braces.
+fn id_in(text: &str) -> Option<String> {
+    let mut depth = 0;
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '{', '[', '}', ']']) {
+        let (token, after) = if rest[at..].starts_with('"') { string(&rest[at..])? } else { rest[at..].split_at(1) };
+        match token {
+            "{" | "[" => depth += 1,
+            "}" | "]" => depth -= 1,
+            "\"id\"" if depth == 1 => {
+                if let Some(value) = after.trim_start().strip_prefix(':') {
+                    let (id, _) = string(value.trim_start())?;
+                    return serde_json::from_str(id).ok();
+                }
+            }
+            _ => {}
+        }
+        rest = after;
+    }
+    None
+}
+
+/// The JSON string that a text begins with, quotes included, and what follows it.
+fn string(text: &str) -> Option<(&str, &str)> {
+    let mut escaped = false;
+    let inside = text.strip_prefix('"')?;
+    let end = inside.find(|c| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    })?;
+    Some(text.split_at(end + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    fn refusal(text: &str) -> Refusal {
+        read(&Line::Text(text.to_string())).unwrap_err()
+    }
+
+    #[test]
+    fn requests() {
+        let read = |text: &str| read(&Line::Text(text.to_string()));
+        assert_eq!(read(""), Ok(None));
+        let (id, request) = read(r#"{"id":"a","moves":[],"moves":[1]}"#).unwrap().unwrap();
+        assert_eq!(id, "a");
+        assert!(matches!(request, Request::Query(object) if object["moves"] == json!([1])), "the last key counts");
+        let (_, request) = read(r#"{"id":"","action":"stats"}"#).unwrap().unwrap();
+        assert!(matches!(request, Request::Action(action, _) if action == "stats"));
+        // As in KataGo, an action that is no text is none.
+        assert!(matches!(read(r#"{"id":"a","action":5}"#).unwrap().unwrap().1, Request::Query(_)));
+    }
+
+    #[test]
+    fn refusals_carry_the_id_that_can_be_read() {
+        for (text, id) in [
+            (r#"{"id":"a","moves":[}"#, Some("a")),
+            (r#"{"x":{"id":"inner"}, "id" : "ou\"ter", oops"#, Some("ou\"ter")),
+            (r#"{"x":"\"id\":\"no\"","#, None),
+            (r#"{"id":5,"#, None),
+            (r#"{"id":"a"#, None),
+            ("quit", None),
+            (r#"{'id':'a'}"#, None),
+            (r#"{"id":"a","x":1e999}"#, Some("a")),
+            (r#"{"id":"a"} x"#, Some("a")),
+        ] {
+            assert_eq!(refusal(text).id.as_deref(), id, "{text}");
+            assert!(refusal(text).error.contains(" - could not parse input line as json request: "), "{text}");
+        }
+        let not_utf8 = Line::NotUtf8("{\"id\":\"a\",\"moves\":[\"\u{fffd}\"]}".to_string());
+        assert_eq!(read(&not_utf8).unwrap_err().id.as_deref(), Some("a"));
+        let not_utf8 = Line::NotUtf8("{\"id\":\"\u{fffd}\"}".to_string());
+        assert_eq!(read(&not_utf8).unwrap_err().id, None);
+    }
+
+    #[test]
+    fn other_json_is_refused() {
+        let object = "Request line was valid json but was not an object, ignoring: ";
+        assert_eq!(refusal("[1, 2]").line(), format!("{{\"error\":\"{object}[1,2]\"}}"));
+        for text in ["{}", r#"{"id":5}"#, r#"{"id":null}"#] {
+            assert_eq!(refusal(text).error, "Request must have a string \"id\" field");
+        }
+        assert!(read(&Line::TooLong).unwrap_err().error.contains("too long"));
+    }
+
+    #[test]
+    fn deep_nesting_and_long_lines_are_answered() {
+        let deep = format!(r#"{{"id":"deep","x":{}"#, "[".repeat(100_000));
+        assert_eq!(refusal(&deep).id.as_deref(), Some("deep"));
+        assert!(refusal(&deep).line().len() < 500);
+        assert!(refusal(&"é".repeat(1_000_000)).line().len() < 500);
+    }
+
+    quickcheck! {
+        fn anything_is_answered(text: String) -> bool {
+            match read(&Line::Text(text.clone())) {
+                Ok(_) => true,
+                Err(refusal) => serde_json::from_str::<Value>(&refusal.line()).is_ok_and(|line| line["error"].is_string()),
+            }
+        }
+
+        fn a_cut_request_keeps_its_id(id: String, cut: usize) -> bool {
+            let whole = json!({ "id": id, "moves": ["e2e4", "e7e5"], "x": { "id": "no" } }).to_string();
+            let head = format!("{{\"id\":{}", json!(id)).len();
+            let text = &whole[..whole.floor_char_boundary(head + cut % (whole.len() - head))];
+            refusal(text).id == Some(id)
+        }
+    }
+}

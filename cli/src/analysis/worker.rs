@@ -1,0 +1,235 @@
+//! A worker searches one position after the other, in a tree of its own, with the evaluator that all share.
+
+use oncilla_chess::{History, Move, MoveList};
+use oncilla_core::search::{Fpu, MAX_VISITS};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
+
+use super::answer::{self, Raw, Reporter};
+use super::output::Output;
+use super::query::{Plan, Query, Reports};
+use super::queue::{Queue, Taken};
+use crate::engine::{Batch, Done, Engine, Evaluator, Go, Info, Observer, Pushed, Restrictions, Search, Settings};
+
+/// What a worker needs.
+pub struct Worker {
+    queue: Arc<Queue>,
+    output: Arc<Output>,
+    evaluator: Arc<Evaluator>,
+    engine: Engine,
+    /// What the engine was told last.
+    settings: Arc<Settings>,
+    batch: Batch,
+    /// The last position, of which query, and after how many moves: the next one is often of the same game.
+    last: Option<(Arc<Query>, usize, Box<History>)>,
+}
+
+impl Worker {
+    /// One that has a tree as `settings` say.
+    pub fn new(queue: Arc<Queue>, output: Arc<Output>, evaluator: Arc<Evaluator>, settings: Arc<Settings>) -> Self {
+        let engine = Engine::sharing((*settings).clone(), Arc::clone(&evaluator));
+        let batch = evaluator.batch();
+        Self { queue, output, evaluator, engine, settings, batch, last: None }
+    }
+
+    /// Until the queue is closed and empty.
+    pub fn run(mut self) {
+        while let Some(taken) = self.queue.take() {
+            self.search(&taken);
+            self.queue.done(&taken);
+        }
+    }
+
+    /// Searches a position. However that ends, the turn gets its last line.
+    fn search(&mut self, taken: &Taken) {
+        let (query, turn) = (&taken.turn.query, taken.turn.number);
+        let searched = match taken.running.is_ended() {
+            true => Ok(None),
+            false => self.try_search(taken),
+        };
+        let line = searched.unwrap_or_else(|fault| {
+            self.output.aside(&fault);
+            None
+        });
+        self.output.say(&line.unwrap_or_else(|| answer::nothing(query, turn)));
+    }
+
+    fn try_search(&mut self, taken: &Taken) -> Result<Option<String>, String> {
+        let (query, turn) = (Arc::clone(&taken.turn.query), taken.turn.number);
+        let position = self.position(&query, turn);
+        let raw = self.evaluate(&position)?;
+        let mut go = go(&query.plan);
+        let is_shut = !restrict(&mut go, query.plan.restrictions.as_ref(), &position);
+        if is_shut {
+            // No move may be searched: the network's word is all there is.
+            go.nodes = Some(1);
+            go.restrictions = None;
+        }
+        self.configure(&query.plan);
+        self.engine.forget();
+        self.engine.position((*position).clone());
+        let (last, found) = channel();
+        let observer = Listener {
+            due: Due::new(query.reports),
+            query,
+            turn,
+            position,
+            raw,
+            evaluator: Arc::clone(&self.evaluator),
+            output: Arc::clone(&self.output),
+            last,
+        };
+        taken.running.stop_with(self.engine.stopper());
+        self.engine.go(go, Box::new(observer))?;
+        if taken.running.is_ended() {
+            // It was ended before it began.
+            self.engine.stop();
+        }
+        self.engine.wait();
+        Ok(found.try_iter().last())
+    }
+
+    fn configure(&mut self, plan: &Plan) {
+        let mut settings = Arc::clone(&plan.settings);
+        if let Some(reduction) = plan.root_fpu_reduction {
+            Arc::make_mut(&mut settings).params.fpu_at_root = Fpu::Reduction(reduction);
+        }
+        if !Arc::ptr_eq(&settings, &self.settings) {
+            self.engine.configure((*settings).clone());
+            self.settings = settings;
+        }
+    }
+
+    /// The position of a turn, from that of an earlier turn of the same query where there is one.
+    fn position(&mut self, query: &Arc<Query>, turn: usize) -> Box<History> {
+        let known = self.last.take().filter(|(last, played, _)| Arc::ptr_eq(last, query) && *played <= turn);
+        let (played, mut history) = match known {
+            Some((_, played, history)) => (played, history),
+            None => (0, Box::new(query.game.start())),
+        };
+        query.game.play(&mut history, played, turn);
+        self.last = Some((Arc::clone(query), turn, history.clone()));
+        history
+    }
+
+    /// The network's own word. It comes into the cache, where the search finds it.
+    fn evaluate(&mut self, position: &History) -> Result<Raw, String> {
+        let mut legal = MoveList::new();
+        position.legal_moves(&mut legal);
+        let mut own = None;
+        self.batch.clear();
+        let is_known = matches!(self.batch.push(position, &legal), Pushed::Known(..));
+        if is_known && self.evaluator.has_value_error() {
+            // The cache does not keep the error.
+            let mut fresh = self.evaluator.batch_without_cache();
+            fresh.push(position, &legal);
+            own = Some(fresh);
+        }
+        let batch = own.as_mut().unwrap_or(&mut self.batch);
+        if batch.is_empty() {
+            return Ok(match batch.push(position, &legal) {
+                Pushed::Known(value, logits) => Raw { value: Some(value), error: None, policy: softmax(logits) },
+                // Forgotten since.
+                Pushed::Waits => Raw::default(),
+            });
+        }
+        if let Some(note) = self.evaluator.run(batch)? {
+            self.output.aside(&note);
+        }
+        Ok(Raw { value: Some(batch.value(0)), error: batch.value_error(0), policy: softmax(batch.logits(0)) })
+    }
+}
+
+/// The limits of a search.
+fn go(plan: &Plan) -> Go {
+    Go {
+        nodes: Some(plan.max_visits.min(MAX_VISITS.into())),
+        move_time_ms: plan.max_time.map(|seconds| ((seconds * 1000.0).ceil() as i64).max(1)),
+        root_temperature: plan.root_temperature,
+        ..Go::default()
+    }
+}
+
+/// Leaves out what the rules say. False if they leave nothing at the root.
+fn restrict(go: &mut Go, rules: Option<&Arc<Restrictions>>, position: &History) -> bool {
+    let Some(rules) = rules else { return true };
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    let kept: Vec<Move> = legal.iter().copied().filter(|&mv| rules.allow(position.board(), 0, mv)).collect();
+    go.restrictions = Some(Arc::clone(rules));
+    let is_open = !kept.is_empty() || legal.is_empty();
+    if kept.len() < legal.len() {
+        go.search_moves = kept;
+    }
+    is_open
+}
+
+/// Probabilities of moves from their logits.
+fn softmax(logits: &[f32]) -> Vec<f64> {
+    let largest = logits.iter().copied().map(f64::from).fold(f64::NEG_INFINITY, f64::max);
+    let powers: Vec<f64> = logits.iter().map(|&logit| (f64::from(logit) - largest).exp()).collect();
+    let sum: f64 = powers.iter().sum();
+    powers.iter().map(|power| power / sum).collect()
+}
+
+/// Hears of one search.
+struct Listener {
+    query: Arc<Query>,
+    turn: usize,
+    position: Box<History>,
+    raw: Raw,
+    evaluator: Arc<Evaluator>,
+    output: Arc<Output>,
+    due: Due,
+    /// The last line goes to the worker, which says it when the search is over.
+    last: Sender<String>,
+}
+
+impl Listener {
+    fn line(&self, search: &Search<'_>, is_during_search: bool) -> Option<String> {
+        Reporter::new(&self.query, self.turn, &self.evaluator, &self.position, &self.raw).line(search, is_during_search)
+    }
+}
+
+impl Observer for Listener {
+    fn info(&mut self, _: &Info) {}
+
+    fn done(&mut self, _: &Done) {}
+
+    fn note(&mut self, text: &str) {
+        self.output.aside(text);
+    }
+
+    fn look(&mut self, search: &Search<'_>, is_last: bool) {
+        if is_last {
+            self.line(search, false).into_iter().for_each(|line| drop(self.last.send(line)));
+        } else if self.due.is_now()
+            && let Some(line) = self.line(search, true)
+        {
+            self.output.say(&line);
+            self.due.said();
+        }
+    }
+}
+
+/// When a report is due.
+struct Due {
+    next: Option<Instant>,
+    every: Option<Duration>,
+}
+
+impl Due {
+    fn new(reports: Reports) -> Self {
+        let next = reports.first.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
+        Self { next, every: reports.every.map(Duration::from_secs_f64) }
+    }
+
+    fn is_now(&self) -> bool {
+        self.next.is_some_and(|next| Instant::now() >= next)
+    }
+
+    fn said(&mut self) {
+        self.next = self.every.map(|every| Instant::now() + every);
+    }
+}

@@ -1,0 +1,135 @@
+//! Moves that a search leaves out near its root: `avoidMoves` and `allowMoves` of the analysis protocol.
+//!
+//! At the root itself the core knows how to leave out moves ([`Go::search_moves`](super::Go::search_moves)): there the
+//! others keep their priors. Below it, an edge that may not be taken must not exist, so the leaf is answered with fewer
+//! moves, and the priors of those that are left add up to one.
+
+use oncilla_chess::{Board, Color, File, Move, Rank, Square};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// One rule: which moves a player may, or may not, make near the root.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Restriction {
+    /// Whose moves.
+    pub player: Color,
+    /// The moves, castling in either notation.
+    pub moves: Vec<Move>,
+    /// True: only these moves; false: all but these.
+    pub only: bool,
+}
+
+/// All rules of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restrictions {
+    /// Each with the ply from which on it does not count any more; 1 is the root alone.
+    rules: Vec<(Restriction, usize)>,
+    /// What each rule adds to the key of a position that it takes moves from.
+    salts: Vec<u64>,
+}
+
+impl Restrictions {
+    /// Adds a rule that counts in positions less than `until_depth` plies below the root.
+    pub fn add(&mut self, rule: Restriction, until_depth: usize) {
+        let mut hasher = DefaultHasher::new();
+        rule.hash(&mut hasher);
+        self.salts.push(hasher.finish());
+        self.rules.push((rule, until_depth));
+    }
+
+    /// True without a rule.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    fn that_count(&self, board: &Board, ply: usize) -> impl Iterator<Item = (&Restriction, u64)> {
+        let player = board.side_to_move();
+        let rules = self.rules.iter().zip(&self.salts);
+        rules.filter_map(move |((rule, until), &salt)| (rule.player == player && ply < *until).then_some((rule, salt)))
+    }
+
+    /// Whether the move, a legal one of `board`, may be searched `ply` plies below the root.
+    pub fn allow(&self, board: &Board, ply: usize, mv: Move) -> bool {
+        self.that_count(board, ply).all(|(rule, _)| rule.moves.iter().any(|&named| is(board, mv, named)) == rule.only)
+    }
+
+    /// Puts the moves that may be searched `ply` plies below the root into `kept`. What comes back changes the
+    /// position's keys: the same number for the same rules, 0 where no rule counts. Where the rules leave nothing they
+    /// don't count: a position without moves would be the end of the game.
+    pub fn filter(&self, board: &Board, ply: usize, moves: &[Move], kept: &mut Vec<Move>) -> u64 {
+        kept.clear();
+        let salt = self.that_count(board, ply).fold(0, |sum: u64, (_, salt)| sum.wrapping_add(salt));
+        if salt == 0 {
+            return 0;
+        }
+        kept.extend(moves.iter().filter(|&&mv| self.allow(board, ply, mv)));
+        if kept.is_empty() || kept.len() == moves.len() { 0 } else { salt }
+    }
+}
+
+/// Whether `named` means `mv`, a legal move of `board`. A castling is king takes rook, or the king's own two squares.
+fn is(board: &Board, mv: Move, named: Move) -> bool {
+    let castles = || board.colors(board.side_to_move()).has(mv.to) && mv.from.file() == File::E;
+    let rank = Rank::First.relative_to(board.side_to_move());
+    let by_king = |file| named == Move { from: mv.from, to: Square::new(file, rank), promotion: None };
+    let to_side = if mv.to.file() > mv.from.file() { File::G } else { File::C };
+    mv == named || (castles() && by_king(to_side))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oncilla_chess::{History, MoveList};
+
+    fn rule(player: Color, moves: &[&str], only: bool) -> Restriction {
+        Restriction { player, moves: moves.iter().map(|mv| mv.parse().unwrap()).collect(), only }
+    }
+
+    fn kept(rules: &Restrictions, fen: &str, ply: usize) -> (Vec<String>, u64) {
+        let position: History = History::from_fen(fen).unwrap();
+        let (mut moves, mut kept) = (MoveList::new(), Vec::new());
+        position.legal_moves(&mut moves);
+        let salt = rules.filter(position.board(), ply, &moves, &mut kept);
+        let mut kept: Vec<String> = kept.iter().map(Move::to_string).collect();
+        kept.sort_unstable();
+        (kept, salt)
+    }
+
+    const CASTLES: &str = "4k3/8/8/8/8/8/7P/4K2R w K - 0 1";
+
+    #[test]
+    fn rules_count_for_their_player_and_to_their_depth() {
+        let mut rules = Restrictions::default();
+        rules.add(rule(Color::White, &["h2h3", "e1h1"], true), 3);
+        assert_eq!(kept(&rules, CASTLES, 2).0, ["e1h1", "h2h3"]);
+        assert_ne!(kept(&rules, CASTLES, 2).1, 0);
+        assert_eq!(kept(&rules, CASTLES, 3), (vec![], 0));
+        assert_eq!(kept(&rules, &CASTLES.replace(" w ", " b "), 1), (vec![], 0), "Black may do anything");
+        let mut others = Restrictions::default();
+        others.add(rule(Color::White, &["h2h3"], true), 3);
+        assert_ne!(kept(&rules, CASTLES, 2).1, kept(&others, CASTLES, 2).1);
+    }
+
+    #[test]
+    fn castling_has_two_names() {
+        for name in ["e1g1", "e1h1"] {
+            let mut rules = Restrictions::default();
+            rules.add(rule(Color::White, &[name], false), 1);
+            let (moves, _) = kept(&rules, CASTLES, 0);
+            assert!(!moves.is_empty() && !moves.contains(&"e1h1".to_string()), "{name}");
+            let mut only = Restrictions::default();
+            only.add(rule(Color::White, &[name], true), 1);
+            assert_eq!(kept(&only, CASTLES, 0).0, ["e1h1"], "{name}");
+        }
+        // No castling: the rook may not be taken for one.
+        let mut rules = Restrictions::default();
+        rules.add(rule(Color::White, &["e1c1"], true), 1);
+        assert_eq!(kept(&rules, CASTLES, 0).1, 0);
+    }
+
+    #[test]
+    fn rules_that_leave_nothing_do_not_count() {
+        let mut rules = Restrictions::default();
+        rules.add(rule(Color::White, &["a2a3"], true), 9);
+        assert_eq!(kept(&rules, CASTLES, 4), (vec![], 0));
+    }
+}

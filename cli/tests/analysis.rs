@@ -1,0 +1,485 @@
+//! `oncilla analysis`, through the real binary: what the protocol promises.
+
+mod driver;
+
+use driver::{Engine, run, stderr, stdout};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// The answers to lines that are all there at once.
+fn answers(args: &[&str], input: &str) -> Vec<Value> {
+    let all = [&["analysis", "--backend=random", "--parallel=2"], args].concat();
+    let output = run(&all, input);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Started, ready to begin handling requests"));
+    stdout(&output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn of<'a>(answers: &'a [Value], id: &str) -> Vec<&'a Value> {
+    answers.iter().filter(|answer| answer["id"] == id).collect()
+}
+
+/// The only answer to a query.
+fn one(query: Value) -> Value {
+    let all = answers(&[], &format!("{query}\n"));
+    assert_eq!(all.len(), 1, "{all:#?}");
+    all[0].clone()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+#[test]
+fn an_answer_has_its_fields() {
+    let answer = one(json!({
+        "id": "a", "moves": ["e2e4", ["b", "e7e5"]], "maxVisits": 40, "includePolicy": true, "includePVVisits": true,
+        "includeTree": { "depth": 3, "minVisits": 2 },
+    }));
+    assert_eq!(keys(&answer), ["id", "isDuringSearch", "moveInfos", "policy", "rootInfo", "tree", "turnNumber"]);
+    assert_eq!((answer["turnNumber"].as_u64(), answer["isDuringSearch"].as_bool()), (Some(2), Some(false)));
+    let root = &answer["rootInfo"];
+    assert_eq!((root["visits"].as_u64(), root["currentPlayer"].as_str()), (Some(40), Some("W")));
+    for key in ["winrate", "drawrate", "wdl", "scoreCp", "utility", "lcb", "weight", "rawWinrate", "rawWdl"] {
+        assert!(!root[key].is_null(), "{key}");
+    }
+    for key in ["thisHash", "symHash"] {
+        assert_eq!(root[key].as_str().unwrap().len(), 32);
+    }
+    let infos = answer["moveInfos"].as_array().unwrap();
+    let sum = |key: &str| infos.iter().map(|info| info[key].as_u64().unwrap()).sum::<u64>();
+    // The root's own evaluation is one of its visits.
+    assert_eq!((sum("visits"), sum("edgeVisits")), (39, 39));
+    for (order, info) in infos.iter().enumerate() {
+        assert_eq!(info["order"], order);
+        let pv = info["pv"].as_array().unwrap();
+        assert_eq!(pv[0], info["move"]);
+        assert_eq!(info["pvVisits"].as_array().unwrap().len(), pv.len());
+        assert_eq!(info["pvEdgeVisits"][0], info["edgeVisits"]);
+        let wdl: Vec<f64> = info["wdl"].as_array().unwrap().iter().map(|p| p.as_f64().unwrap()).collect();
+        assert!((wdl.iter().sum::<f64>() - 1.0).abs() < 1e-6);
+        assert!((info["winrate"].as_f64().unwrap() - wdl[0] - wdl[1] / 2.0).abs() < 1e-6);
+        assert!(info["lcb"].as_f64() < info["winrate"].as_f64());
+    }
+    let policy = answer["policy"].as_object().unwrap();
+    assert_eq!(policy.len(), 29);
+    assert!((policy.values().map(|p| p.as_f64().unwrap()).sum::<f64>() - 1.0).abs() < 1e-6);
+    let tree = answer["tree"].as_array().unwrap();
+    assert_eq!(tree.len(), infos.iter().filter(|info| info["edgeVisits"].as_u64() >= Some(2)).count());
+    assert!(tree[0]["children"].as_array().unwrap().iter().all(|child| child["edgeVisits"].as_u64() >= Some(2)));
+}
+
+#[test]
+fn every_turn_gets_one_line_and_the_input_may_end_before() {
+    let game = ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6"];
+    let query = json!({ "id": "game", "moves": game, "analyzeTurns": [6, 0, 3, 3], "maxVisits": 5 });
+    let all = answers(&[], &query.to_string());
+    let mut turns: Vec<u64> = all.iter().map(|answer| answer["turnNumber"].as_u64().unwrap()).collect();
+    turns.sort_unstable();
+    assert_eq!(turns, [0, 3, 6]);
+    assert_eq!(answers(&[], ""), Vec::<Value>::new());
+    assert_eq!(answers(&[], " \r\n\n\t\n"), Vec::<Value>::new());
+    assert_eq!(answers(&["--quit-without-waiting", "--max-visits=100000000"], &query.to_string()).len(), 0);
+}
+
+#[test]
+fn one_visit_is_the_networks_word() {
+    let answer = one(json!({ "id": "", "moves": [], "maxVisits": 1 }));
+    let root = &answer["rootInfo"];
+    assert_eq!((answer["moveInfos"].as_array().unwrap().len(), root["visits"].as_u64()), (0, Some(1)));
+    assert_eq!((&root["winrate"], &root["wdl"]), (&root["rawWinrate"], &root["rawWdl"]));
+}
+
+#[test]
+fn warnings_go_on_and_errors_do_not() {
+    let input = [
+        json!({ "id": "w", "moves": [], "maxVisits": 2, "komi": 7, "Moves": 1, "overrideSettings": { "y": 1, "a": 2 } }),
+        json!({ "id": "both", "moves": ["e2e5"], "komi": 7, "analyzeTurns": [0] }),
+        json!({ "id": "bad", "moves": ["e2e4"], "komi": 7, "analyzeTurns": [2] }),
+        json!({ "id": "off", "moves": [], "maxVisits": 2, "komi": 7 }),
+    ];
+    let text: String = input[..3].iter().map(|line| format!("{line}\n")).collect();
+    let all = answers(&[], &text);
+    let said: Vec<(&str, bool)> =
+        of(&all, "w").iter().map(|a| (a["field"].as_str().unwrap_or(""), a["warning"].is_string())).collect();
+    assert_eq!(said, [("overrideSettings", true), ("Moves", true), ("komi", true), ("", false)]);
+    assert_eq!(of(&all, "w")[0]["warning"], "Unknown config params: a,y");
+    let both = of(&all, "both");
+    assert_eq!((both.len(), &both[0]["field"], &both[1]["error"]), (2, &json!("komi"), &json!("Illegal move 0: e2e5")));
+    let bad = of(&all, "bad");
+    assert_eq!((bad.len(), &bad[0]["error"]), (1, &json!("Invalid turn number: 2")));
+    for switch in ["--no-warn-unused-fields", "-override-config=warnUnusedFields=false"] {
+        assert_eq!(answers(&[switch], &format!("{}\n", input[3])).len(), 1, "{switch}");
+    }
+}
+
+/// What is wrong, and with which field.
+#[test]
+fn bad_fields_are_named() {
+    let cases = [
+        (json!({}), "moves"),
+        (json!({ "moves": null }), "moves"),
+        (json!({ "moves": "e2e4" }), "moves"),
+        (json!({ "moves": [["W"]] }), "moves"),
+        (json!({ "moves": [["X", "e2e4"]] }), "moves"),
+        (json!({ "moves": ["e2"] }), "moves"),
+        (json!({ "moves": ["e2e4qq"] }), "moves"),
+        (json!({ "moves": [["b", "e2e4"]] }), "moves"),
+        (json!({ "moves": [], "fen": "8/8 w" }), "fen"),
+        (json!({ "moves": [], "initialFen": 5 }), "initialFen"),
+        (json!({ "moves": [], "fen": "startpos", "initialFen": "startpos" }), "fen"),
+        (json!({ "moves": [], "rules": "chinese" }), "rules"),
+        (json!({ "moves": [], "rules": {} }), "rules"),
+        (json!({ "moves": [], "analyzeTurns": [] }), "analyzeTurns"),
+        (json!({ "moves": [], "analyzeTurns": [0.0] }), "analyzeTurns"),
+        (json!({ "moves": [], "analyzeTurns": [true] }), "analyzeTurns"),
+        (json!({ "moves": [], "analyzeTurns": [-1] }), "analyzeTurns"),
+        (json!({ "moves": [], "analyzeTurns": [4294967296u64] }), "analyzeTurns"),
+        (json!({ "moves": [], "analyzeTurns": [18446744073709551615u64] }), "analyzeTurns"),
+        (json!({ "moves": [], "priorities": [1] }), "priorities"),
+        (json!({ "moves": [], "analyzeTurns": [0], "priorities": [1, 2] }), "priorities"),
+        (json!({ "moves": [], "analyzeTurns": [0], "priorities": [1u64 << 62] }), "priorities"),
+        (json!({ "moves": [], "analyzeTurns": [0], "priorities": [1], "priority": 1 }), "priority"),
+        (json!({ "moves": [], "priority": 1.5 }), "priority"),
+        (json!({ "moves": [], "overrideSettings": [] }), "overrideSettings"),
+        (json!({ "moves": [], "overrideSettings": { "CPuct": "x" } }), "overrideSettings"),
+        (json!({ "moves": [], "maxVisits": 0 }), "maxVisits"),
+        (json!({ "moves": [], "maxVisits": 1.0 }), "maxVisits"),
+        (json!({ "moves": [], "maxVisits": (1u64 << 50) + 1 }), "maxVisits"),
+        (json!({ "moves": [], "maxTime": 0 }), "maxTime"),
+        (json!({ "moves": [], "analysisPVLen": 0 }), "analysisPVLen"),
+        (json!({ "moves": [], "analysisPVLen": 1001 }), "analysisPVLen"),
+        (json!({ "moves": [], "rootFpuReductionMax": 2.5 }), "rootFpuReductionMax"),
+        (json!({ "moves": [], "rootPolicyTemperature": 0 }), "rootPolicyTemperature"),
+        (json!({ "moves": [], "includePolicy": 1 }), "includePolicy"),
+        (json!({ "moves": [], "includePVVisits": null }), "includePVVisits"),
+        (json!({ "moves": [], "includeTree": 3 }), "includeTree"),
+        (json!({ "moves": [], "includeTree": { "depth": 0 } }), "includeTree"),
+        (json!({ "moves": [], "includeTree": { "x": 0 } }), "includeTree"),
+        (json!({ "moves": [], "reportDuringSearchEvery": 0 }), "reportDuringSearchEvery"),
+        (json!({ "moves": [], "firstReportDuringSearchAfter": "1" }), "firstReportDuringSearchAfter"),
+        (json!({ "moves": [], "avoidMoves": [], "allowMoves": [] }), "allowMoves"),
+        (json!({ "moves": [], "avoidMoves": {} }), "avoidMoves"),
+        (json!({ "moves": [], "avoidMoves": [{ "player": "W", "moves": [] }] }), "avoidMoves"),
+        (json!({ "moves": [], "avoidMoves": [{ "player": "X", "moves": [], "untilDepth": 1 }] }), "player"),
+        (json!({ "moves": [], "avoidMoves": [{ "player": "W", "moves": ["x"], "untilDepth": 1 }] }), "moves"),
+        (json!({ "moves": [], "avoidMoves": [{ "player": "W", "moves": [], "untilDepth": 0 }] }), "untilDepth"),
+    ];
+    let mut input = String::new();
+    for (number, (query, _)) in cases.iter().enumerate() {
+        let mut query = query.clone();
+        query["id"] = json!(number.to_string());
+        input += &format!("{query}\n");
+    }
+    let all = answers(&[], &input);
+    assert_eq!(all.len(), cases.len());
+    for (number, (query, field)) in cases.iter().enumerate() {
+        let said = of(&all, &number.to_string());
+        assert!(said[0]["error"].is_string(), "{query}");
+        assert_eq!(said[0]["field"], *field, "{query}: {}", said[0]);
+    }
+}
+
+#[test]
+fn lines_that_are_no_requests_are_answered() {
+    let deep = format!("{{\"id\":\"deep\",\"x\":{}", "[".repeat(100_000));
+    let long = format!("{{\"id\":\"long\",\"moves\":[],\"maxVisits\":1}}{}", " ".repeat(2 << 20));
+    let input = format!(
+        "quit\n[1]\n5\n{{}}\n{{\"id\":5}}\n{{\"id\":\"cut\",\n{deep}\n\u{feff}{{\"id\":\"bom\",\"moves\":[],\"maxVisits\":1}}\r\n{long}\n{}\n",
+        "x".repeat(17 << 20)
+    );
+    let all = answers(&[], &input);
+    let errors: Vec<&Value> = all.iter().filter(|answer| answer["error"].is_string()).collect();
+    assert_eq!(errors.len(), 8, "{errors:?}");
+    assert!(errors.iter().all(|error| error.to_string().len() < 600 && error["field"].is_null()));
+    for id in ["cut", "deep"] {
+        assert_eq!(of(&all, id).len(), 1, "{id}");
+    }
+    for id in ["bom", "long"] {
+        assert_eq!(of(&all, id)[0]["rootInfo"]["visits"], 1, "{id}");
+    }
+}
+
+#[test]
+fn actions_answer_with_themselves() {
+    let all = answers(
+        &[],
+        r#"{"id":"v","action":"query_version","extra":[1,{"b":null}]}
+{"id":"m","action":"query_models"}
+{"id":"c","action":"clear_cache","moves":5}
+{"id":"s","action":"stats"}
+{"id":"t","action":"terminate","terminateId":"nobody","turnNumbers":[]}
+{"id":"t1","action":"terminate"}
+{"id":"t2","action":"terminate","terminateId":"x","turnNumbers":[1.5]}
+{"id":"a","action":"terminate_all"}
+{"id":"u","action":"Query_version"}
+{"id":"n","action":5}
+"#,
+    );
+    assert_eq!(all.len(), 10);
+    assert_eq!(all[0]["extra"].to_string(), r#"[1,{"b":null}]"#);
+    assert_eq!((&all[0]["version"], &all[0]["action"]), (&json!(env!("CARGO_PKG_VERSION")), &json!("query_version")));
+    assert_eq!(all[1]["models"][0]["name"], "small");
+    assert_eq!(all[2], json!({ "id": "c", "action": "clear_cache", "moves": 5 }));
+    assert_eq!(all[3]["queue"]["waiting"], 0);
+    assert_eq!(all[4], json!({ "id": "t", "action": "terminate", "terminateId": "nobody", "turnNumbers": [] }));
+    assert_eq!((&all[5]["field"], &all[6]["field"]), (&json!("terminateId"), &json!("turnNumbers")));
+    assert_eq!(all[7], json!({ "id": "a", "action": "terminate_all" }));
+    assert!(all[8]["error"].as_str().unwrap().contains("'terminate_all'") && all[8]["id"] == "u");
+    assert_eq!((&all[9]["field"], &all[9]["id"]), (&json!("moves"), &json!("n")), "no action: a query");
+}
+
+/// A running analysis engine.
+struct Client(Engine);
+
+impl Client {
+    fn start(args: &[&str]) -> Self {
+        Self(Engine::with(&[&["analysis", "--backend=random"], args].concat()))
+    }
+
+    fn say(&mut self, request: &Value) {
+        self.0.say(&request.to_string());
+    }
+
+    fn next(&mut self) -> Value {
+        serde_json::from_str(&self.0.until("{")[0]).unwrap()
+    }
+
+    fn finish(self) -> Vec<Value> {
+        let (status, lines) = self.0.finish();
+        assert!(status.success());
+        lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+const ENDLESS: u64 = 1 << 50;
+
+#[test]
+fn terminate_ends_what_waits_and_what_is_searched() {
+    let mut client = Client::start(&["--parallel=1"]);
+    let report = json!({ "id": "A", "moves": [], "maxVisits": ENDLESS, "firstReportDuringSearchAfter": 0.001 });
+    client.say(&report);
+    assert_eq!(client.next()["isDuringSearch"], true, "it is being searched");
+    client.say(&json!({ "id": "B", "moves": ["e2e4", "e7e5"], "analyzeTurns": [0, 1, 2], "maxVisits": ENDLESS }));
+    client.say(&json!({ "id": "t", "action": "terminate", "terminateId": "B", "turnNumbers": [0, 2] }));
+    let empty = |turn| json!({ "id": "B", "isDuringSearch": false, "noResults": true, "turnNumber": turn });
+    assert_eq!([client.next(), client.next()], [empty(0), empty(2)]);
+    assert_eq!(client.next()["id"], "t");
+    client.say(&json!({ "id": "t", "action": "terminate", "terminateId": "A" }));
+    assert_eq!(client.next()["action"], "terminate");
+    let partial = client.next();
+    assert_eq!((&partial["id"], &partial["isDuringSearch"]), (&json!("A"), &json!(false)));
+    assert!(partial["rootInfo"]["visits"].as_u64() > Some(0));
+    client.say(&json!({ "id": "all", "action": "terminate_all" }));
+    // B's last turn may have been begun, or not.
+    let rest = client.finish();
+    let last: Vec<&Value> = rest.iter().filter(|answer| answer["id"] == "B").collect();
+    assert_eq!((last.len(), &last[0]["turnNumber"]), (1, &json!(1)));
+    assert_eq!(rest.len(), 2);
+}
+
+#[test]
+fn a_search_ended_at_once_answers_once() {
+    let mut client = Client::start(&["--parallel=2"]);
+    for number in 0..200 {
+        let id = number.to_string();
+        client.say(&json!({ "id": id, "moves": [], "maxVisits": ENDLESS }));
+        client.say(&json!({ "id": "t", "action": "terminate", "terminateId": id }));
+    }
+    let mut finals = HashMap::new();
+    for answer in client.finish().iter().filter(|answer| answer["action"].is_null()) {
+        *finals.entry(answer["id"].as_str().unwrap().to_string()).or_insert(0) += 1;
+    }
+    assert_eq!((finals.len(), finals.values().max()), (200, Some(&1)));
+}
+
+#[test]
+fn higher_priorities_come_first() {
+    let mut client = Client::start(&["--parallel=1"]);
+    client.say(&json!({ "id": "busy", "moves": [], "maxVisits": ENDLESS, "firstReportDuringSearchAfter": 0.001 }));
+    client.next();
+    let moves = ["e2e4", "e7e5", "g1f3"];
+    let priorities =
+        json!({ "id": "p", "moves": moves, "analyzeTurns": [3, 1, 0], "priorities": [5, -1, 7], "maxVisits": 1 });
+    client.say(&json!({ "id": "zero", "moves": [], "maxVisits": 1 }));
+    client.say(&priorities);
+    client.say(&json!({ "id": "five", "moves": [], "maxVisits": 1, "priority": 5 }));
+    client.say(&json!({ "id": "end", "action": "terminate", "terminateId": "busy" }));
+    let order: Vec<(String, u64)> = client
+        .finish()
+        .iter()
+        .filter(|answer| answer["action"].is_null() && answer["id"] != "busy")
+        .map(|answer| (answer["id"].as_str().unwrap().to_string(), answer["turnNumber"].as_u64().unwrap()))
+        .collect();
+    let expected = [("p", 0), ("p", 3), ("five", 0), ("zero", 0), ("p", 1)];
+    assert_eq!(order, expected.map(|(id, turn)| (id.to_string(), turn)));
+}
+
+#[test]
+fn perspectives_are_the_same_numbers() {
+    let ask = |whose: &str| {
+        one(json!({
+            "id": "a", "moves": ["e2e4"], "maxVisits": 30, "overrideSettings": { "reportAnalysisWinratesAs": whose }
+        }))
+    };
+    let (black, white, mover) = (ask("BLACK"), ask("WHITE"), ask("SIDETOMOVE"));
+    assert_eq!(black, mover, "Black is to move");
+    for (own, other) in [
+        (&black["rootInfo"], &white["rootInfo"]),
+        (&black["moveInfos"][0], &white["moveInfos"][0]),
+        (&black["moveInfos"][5], &white["moveInfos"][5]),
+    ] {
+        let number = |value: &Value, key: &str| value[key].as_f64().unwrap();
+        for key in ["winrate", "lcb"] {
+            assert!((number(own, key) + number(other, key) - 1.0).abs() < 1e-6, "{key}");
+        }
+        for key in ["utility", "utilityLcb", "scoreCp"] {
+            assert!((number(own, key) + number(other, key)).abs() < 1e-6, "{key}");
+        }
+        assert_eq!(own["drawrate"], other["drawrate"]);
+        assert_eq!((&own["wdl"][0], &own["wdl"][2]), (&other["wdl"][2], &other["wdl"][0]));
+        assert_eq!((&own["prior"], &own["visits"]), (&other["prior"], &other["visits"]));
+    }
+}
+
+fn moves_of(answer: &Value) -> Vec<&str> {
+    answer["moveInfos"].as_array().unwrap().iter().map(|info| info["move"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn moves_are_avoided_to_their_depth() {
+    let plain = one(json!({ "id": "a", "moves": [], "maxVisits": 300 }));
+    let best = moves_of(&plain)[0].to_string();
+    let rule =
+        |moves: Value, player: &str, depth: u64| json!([{ "player": player, "moves": moves, "untilDepth": depth }]);
+    let ask = |field: &str, rules: Value| {
+        let mut query =
+            json!({ "id": "a", "moves": [], "maxVisits": 300, "includeTree": { "depth": 3 }, "includePolicy": true });
+        query[field] = rules;
+        one(query)
+    };
+    let without = ask("avoidMoves", rule(json!([best]), "W", 1));
+    assert!(!moves_of(&without).contains(&best.as_str()));
+    assert!(without["policy"][&best].is_number(), "the policy is the network's");
+    assert_eq!(moves_of(&ask("avoidMoves", rule(json!([best]), "B", 1))), moves_of(&plain));
+    assert_eq!(moves_of(&ask("allowMoves", rule(json!(["a2a3", "h2h4"]), "W", 1))).len(), 2);
+    // Below the root.
+    let replies = |answer: &Value| -> Vec<String> {
+        let children = answer["tree"].as_array().unwrap().iter().filter_map(|child| child["children"].as_array());
+        children.flatten().map(|reply| reply["move"].as_str().unwrap().to_string()).collect()
+    };
+    let only = ask("allowMoves", rule(json!(["e7e5", "c7c5"]), "B", 2));
+    assert!(!replies(&only).is_empty() && replies(&only).iter().all(|mv| mv == "e7e5" || mv == "c7c5"));
+    assert!(replies(&ask("allowMoves", rule(json!(["e7e5", "c7c5"]), "B", 1))).len() > 20);
+    let none = ask("allowMoves", rule(json!([]), "W", 1));
+    assert_eq!(moves_of(&none), Vec::<&str>::new());
+    assert_eq!(none["rootInfo"]["wdl"], none["rootInfo"]["rawWdl"]);
+}
+
+#[test]
+fn settings_of_a_query_are_its_own() {
+    let ask = |fields: Value| {
+        let mut query = json!({ "id": "a", "moves": [], "maxVisits": 200 });
+        query.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        one(query)
+    };
+    let plain = ask(json!({}));
+    assert_eq!(ask(json!({})), plain, "the same question, the same answer");
+    for fields in [
+        json!({ "overrideSettings": { "CPuct": 4 } }),
+        json!({ "overrideSettings": { "cpuct": "4" } }),
+        json!({ "rootPolicyTemperature": 3.0 }),
+        json!({ "rootFpuReductionMax": 1.5 }),
+    ] {
+        assert_ne!(ask(fields.clone())["moveInfos"], plain["moveInfos"], "{fields}");
+    }
+    // What can't change for one query stays, and nothing is said.
+    assert_eq!(ask(json!({ "overrideSettings": { "Threads": 3, "Hash": 1, "numAnalysisThreads": 2 } })), plain);
+    let visits = ask(json!({ "overrideSettings": { "maxVisits": 7 } }))["rootInfo"]["visits"].clone();
+    assert_eq!(visits, 200, "the query's own word counts for more");
+    assert_eq!(one(json!({ "id": "a", "moves": [], "overrideSettings": { "maxVisits": 7 } }))["rootInfo"]["visits"], 7);
+    let priors = |answer: &Value| answer["moveInfos"][0]["prior"].as_f64().unwrap();
+    assert!(priors(&ask(json!({ "rootPolicyTemperature": 10.0 }))) < priors(&plain));
+    let short = ask(json!({ "analysisPVLen": 1 }));
+    assert!(short["moveInfos"].as_array().unwrap().iter().all(|info| info["pv"].as_array().unwrap().len() <= 2));
+}
+
+#[test]
+fn the_end_of_a_game_is_analysed() {
+    let mated = one(json!({ "id": "a", "fen": "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "moves": [] }));
+    assert_eq!((mated["moveInfos"].as_array().unwrap().len(), &mated["rootInfo"]["winrate"]), (0, &json!(0.0)));
+    let mates = one(json!({ "id": "a", "fen": "7k/Q7/6K1/8/8/8/8/8 w - - 0 1", "moves": [], "maxVisits": 100 }));
+    assert_eq!((&mates["moveInfos"][0]["mate"], &mates["rootInfo"]["visits"]), (&json!(1), &json!(100)));
+}
+
+#[test]
+fn castling_is_written_as_the_rules_say() {
+    let castles = |rules: &str| {
+        let fen = "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 1";
+        let only = json!([{ "player": "W", "moves": ["e1g1"], "untilDepth": 1 }]);
+        let query =
+            json!({ "id": "a", "initialFen": fen, "moves": [], "rules": rules, "allowMoves": only, "maxVisits": 3 });
+        moves_of(&one(query))[0].to_string()
+    };
+    assert_eq!((castles("chess").as_str(), castles("Chess960").as_str()), ("e1g1", "e1h1"));
+}
+
+#[test]
+fn katagos_arguments_are_understood() {
+    let file = std::env::temp_dir().join(format!("oncilla-analysis-{}", std::process::id()));
+    std::fs::write(&file, "# a comment\nmaxVisits = 9 # nine\nnumAnalysisThreads=1\nbackend=random\n").unwrap();
+    let config = file.display().to_string();
+    let ask = |args: &[&str]| {
+        let output = run(args, "{\"id\":\"a\",\"moves\":[]}\n");
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_str::<Value>(&stdout(&output)).unwrap()["rootInfo"]["visits"].as_u64()
+    };
+    assert_eq!(ask(&["analysis", "-config", &config, "-model", "small"]), Some(9));
+    assert_eq!(ask(&["analysis", "-config", &config, "-override-config", "maxVisits=4,cpuct=2"]), Some(4));
+    assert_eq!(ask(&["analysis", "--config", &config, "--max-visits=6"]), Some(6));
+    let _ = std::fs::remove_file(&file);
+    let refused = run(&["analysis", "--backend=random", "-override-config", "nonsense=1"], "");
+    assert_eq!((refused.status.code(), stdout(&refused).as_str()), (Some(2), ""));
+}
+
+#[test]
+fn a_whole_game_is_the_same_in_any_company() {
+    let game = ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6", "b5a4", "g8f6", "e1g1", "f8e7"];
+    let all_turns: Vec<usize> = (0..=game.len()).collect();
+    let query = json!({ "id": "game", "moves": game, "analyzeTurns": all_turns, "maxVisits": 60 });
+    let host = |args: &[&str], input: &str| -> HashMap<u64, Value> {
+        let output = run(&[&["analysis", "--backend=host"], args].concat(), input);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let lines = stdout(&output);
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.map(|line| (line["turnNumber"].as_u64().unwrap(), line)).collect()
+    };
+    let together = host(&["--parallel=4", "--threads=1"], &query.to_string());
+    let mut alone = HashMap::new();
+    for turn in [0, 5, 10] {
+        let query = json!({ "id": "game", "moves": game, "analyzeTurns": [turn], "maxVisits": 60 });
+        alone.extend(host(&["--parallel=1", "--threads=1", "--nncache=0"], &query.to_string()));
+    }
+    assert_eq!(together.len(), 11);
+    for (turn, answer) in alone {
+        assert_eq!(together[&turn], answer, "turn {turn}");
+    }
+}
+
+#[test]
+fn thousands_wait_in_little_memory() {
+    let game: Vec<&str> = ["g1f3", "g8f6", "f3g1", "f6g8"].into_iter().cycle().take(100).collect();
+    let mut input = String::new();
+    for number in 0..5000 {
+        let query = match number % 10 {
+            9 => json!({ "id": format!("{number}"), "moves": ["e2e5"] }),
+            _ => json!({ "id": format!("{number}"), "moves": game, "maxVisits": 1, "priority": number % 3 }),
+        };
+        input += &format!("{query}\n");
+    }
+    let all = answers(&["--queue-mb=1"], &input);
+    let mut ids: Vec<usize> = all.iter().map(|answer| answer["id"].as_str().unwrap().parse().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (0..5000).collect::<Vec<_>>(), "nothing lost, nothing doubled");
+    assert_eq!(all.iter().filter(|answer| answer["error"].is_string()).count(), 500);
+}
