@@ -483,3 +483,17 @@ fn thousands_wait_in_little_memory() {
     assert_eq!(ids, (0..5000).collect::<Vec<_>>(), "nothing lost, nothing doubled");
     assert_eq!(all.iter().filter(|answer| answer["error"].is_string()).count(), 500);
 }
+
+/// A client in Python that was written from the protocol alone: see there what it checks.
+#[test]
+fn a_client_analyses_a_whole_game() {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        driver::say("skipped: python3 is not here");
+        return;
+    }
+    let client = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/analysis/client.py");
+    let command = [env!("CARGO_BIN_EXE_oncilla"), "analysis", "--backend=random", "--parallel=3"];
+    let output = std::process::Command::new("python3").args([client, "--"]).args(command).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).ends_with("every promise kept\n"), "{}", stdout(&output));
+}

@@ -13,8 +13,8 @@ use crate::engine::{Restrictions, Settings};
 use crate::options::{Analysis, Kind, Meaning, Perspective, Typed, table};
 use crate::score::ScoreType;
 
-/// Every field that a query may have.
-const FIELDS: [&str; 22] = [
+/// Every field that a query may have. (Those of actions are ignored, as `action` itself is where it is no text.)
+const FIELDS: [&str; 24] = [
     "action",
     "allowMoves",
     "analysisPVLen",
@@ -37,6 +37,8 @@ const FIELDS: [&str; 22] = [
     "rootFpuReductionMax",
     "rootPolicyTemperature",
     "rules",
+    "terminateId",
+    "turnNumbers",
 ];
 
 const UNUSED: &str = "Unexpected or unused field, do you have a typo? (set warnUnusedFields=false in the config to disable this warning)";
