@@ -10,9 +10,10 @@ milliseconds. Exit status 1 if the worst is above --isready-limit or --stop-limi
 
 import argparse
 import random
-import subprocess
 import sys
 import time
+
+from uci import Engine
 
 POSITIONS = [
     "startpos",
@@ -22,22 +23,12 @@ POSITIONS = [
 ]
 
 
-class Engine:
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-
-    def say(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-
-    def ask(self, line, answer):
-        """Milliseconds until a line begins with the answer."""
-        begun = time.perf_counter()
-        self.say(line)
-        for said in self.process.stdout:
-            if said.startswith(answer):
-                return 1000 * (time.perf_counter() - begun)
-        raise EOFError(f"the engine ended before {answer}")
+def ask(engine, line, answer):
+    """Milliseconds until a line begins with the answer."""
+    begun = time.perf_counter()
+    engine.say(line)
+    engine.lines_until(answer)
+    return 1000 * (time.perf_counter() - begun)
 
 
 def measure(engine, samples, longest, rng):
@@ -47,9 +38,9 @@ def measure(engine, samples, longest, rng):
         engine.say("go infinite")
         time.sleep(rng.uniform(0, longest))
         if at % 2 == 0:
-            ready.append(engine.ask("isready", "readyok"))
+            ready.append(ask(engine, "isready", "readyok"))
             time.sleep(rng.uniform(0, longest))
-        stop.append(engine.ask("stop", "bestmove"))
+        stop.append(ask(engine, "stop", "bestmove"))
     return sorted(ready), sorted(stop)
 
 
@@ -73,9 +64,9 @@ def main():
         parser.error("--samples: expected at least 1")
     engine = Engine(arguments.command)
     # The network is loaded, and the first batches are run, before anything is measured.
-    engine.ask("uci", "uciok")
-    engine.ask("isready", "readyok")
-    engine.ask("go nodes 100", "bestmove")
+    ask(engine, "uci", "uciok")
+    ask(engine, "isready", "readyok")
+    ask(engine, "go nodes 100", "bestmove")
     ready, stop = measure(engine, arguments.samples, arguments.longest, random.Random(arguments.seed))
     engine.say("quit")
     engine.process.wait(10)

@@ -11,33 +11,15 @@ of them took longer than `--limit` milliseconds (0: no limit).
 import argparse
 import multiprocessing
 import random
-import subprocess
 import sys
 import time
+
+from uci import Engine
 
 
 def busy():
     while True:
         pass
-
-
-class Engine:
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-
-    def say(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-
-    def until(self, word):
-        """Reads up to the line that begins with this word; gives back the last info line before it."""
-        info = ""
-        for line in self.process.stdout:
-            if line.startswith(word):
-                return info
-            if " hashfull " in line:
-                info = line
-        sys.exit(f"stops.py: the engine ended without {word}")
 
 
 def measure(engine, stops, rng):
@@ -48,8 +30,9 @@ def measure(engine, stops, rng):
         time.sleep(rng.uniform(0.02, 0.2))
         begun = time.perf_counter()
         engine.say("stop")
-        info = engine.until("bestmove").split()
+        lines = engine.lines_until("bestmove")
         took.append(1000 * (time.perf_counter() - begun))
+        info = next((line for line in reversed(lines) if " hashfull " in line), "").split()
         if "hashfull" in info:
             fullest = max(fullest, int(info[info.index("hashfull") + 1]))
     return sorted(took), fullest
@@ -68,7 +51,7 @@ def main():
         name, _, value = option.partition("=")
         engine.say(f"setoption name {name} value {value}")
     engine.say("isready")
-    engine.until("readyok")
+    engine.lines_until("readyok")
     load = [multiprocessing.Process(target=busy, daemon=True) for _ in range(args.load)]
     for process in load:
         process.start()
