@@ -65,6 +65,12 @@ pub enum Activation {
     Softmax,
 }
 
+impl Activation {
+    /// Those that go element by element: all but [`Activation::Softmax`].
+    pub const ELEMENTWISE: [Self; 8] =
+        [Self::None, Self::Relu, Self::Mish, Self::Tanh, Self::Relu2, Self::Swish, Self::Selu, Self::Sigmoid];
+}
+
 /// λ and α of [`Activation::Selu`].
 pub const SELU: (f32, f32) = (1.050_701, 1.673_263_2);
 

@@ -15,16 +15,6 @@ use oncilla_opencl::opencl::selftest::error;
 use oncilla_opencl::opencl::{MAX_BATCH, OpenCl, Options};
 use quickcheck::{Arbitrary, Gen, QuickCheck, TestResult};
 
-const ACTIVATIONS: [Activation; 8] = [
-    Activation::None,
-    Activation::Relu,
-    Activation::Mish,
-    Activation::Tanh,
-    Activation::Relu2,
-    Activation::Swish,
-    Activation::Selu,
-    Activation::Sigmoid,
-];
 /// Of a number, relative to numbers above one: what sums in another order differ by.
 const TOLERANCE: f32 = 2e-5;
 
@@ -106,7 +96,7 @@ impl Arbitrary for Case {
             kernel: random.pick(&[1, 3, 3, 3]),
             hidden: random.pick(&[None, None, Some(1), Some(5)]),
             residual: random.pick(&[false, true]),
-            activation: random.pick(&ACTIVATIONS),
+            activation: random.pick(&Activation::ELEMENTWISE),
             batch: random.pick(&[1, 3]),
             tuning: Tuning { winograd_from: random.pick(&[1, 2]), ..tuning },
             precision: random.pick(&[Precision::Fp32, Precision::Fp16]),
@@ -162,7 +152,7 @@ fn convolutions_of_odd_shapes_agree() {
         let mut graph = Graph::new(Shape { channels: 1 + random.below(20), squares: side * side });
         // The first reads planes, the second what the first made, with a residual.
         let channels = 1 + random.below(40);
-        let (first, second) = (random.pick(&ACTIVATIONS), random.pick(&ACTIVATIONS));
+        let (first, second) = (random.pick(&Activation::ELEMENTWISE), random.pick(&Activation::ELEMENTWISE));
         let x = conv(&mut graph, random, (INPUT, channels, kernel), None, None, first);
         let residual = random.pick(&[None, Some(x)]);
         let y = conv(&mut graph, random, (x, channels, 4 - kernel), None, residual, second);
@@ -207,7 +197,7 @@ fn squeeze_and_excitation_agrees() {
         let side = random.pick(&[8, 8, 5]);
         let channels = 1 + random.below(70);
         let hidden = 1 + random.below(20);
-        let activation = random.pick(&ACTIVATIONS);
+        let activation = random.pick(&Activation::ELEMENTWISE);
         let mut graph = Graph::new(Shape { channels: 6, squares: side * side });
         let x = conv(&mut graph, random, (INPUT, channels, 1), None, None, Activation::Relu);
         let residual = random.pick(&[None, Some(x)]);
@@ -229,7 +219,7 @@ fn dense_layers_agree() {
         let x = conv(&mut graph, random, (INPUT, channels, 1), None, None, Activation::Tanh);
         let from = random.pick(&[INPUT, x]);
         let (hidden, last) = (1 + random.below(50), 1 + random.below(30));
-        let activation = random.pick(&ACTIVATIONS);
+        let activation = random.pick(&Activation::ELEMENTWISE);
         let y = dense(&mut graph, random, from, hidden, activation);
         let y = dense(&mut graph, random, y, last, Activation::Softmax);
         agree(&output(graph, y), &[1, 2, 3, 4, 5, 9], random, &format!("case {case}"));

@@ -27,18 +27,6 @@ fn below(g: &mut Gen, n: usize) -> usize {
     usize::arbitrary(g) % n
 }
 
-/// All that go element by element.
-const ACTIVATIONS: [Activation; 8] = [
-    Activation::None,
-    Activation::Relu,
-    Activation::Mish,
-    Activation::Tanh,
-    Activation::Relu2,
-    Activation::Swish,
-    Activation::Selu,
-    Activation::Sigmoid,
-];
-
 fn squeeze(g: &mut Gen, channels: usize) -> SqueezeExcite {
     let hidden = 1 + below(g, 9);
     SqueezeExcite {
@@ -58,7 +46,7 @@ fn conv(g: &mut Gen, graph: &mut Graph, kernels: &[usize]) -> ValueId {
     let shape = Shape { channels, squares: graph.input().squares };
     let equals: Vec<ValueId> = boards.into_iter().filter(|&v| graph.shape(v) == shape).collect();
     let residual = g.choose(&equals).copied().filter(|_| bool::arbitrary(g));
-    let activation = *g.choose(&ACTIVATIONS).expect("some");
+    let activation = *g.choose(&Activation::ELEMENTWISE).expect("some");
     let fan_in = graph.shape(input).channels * kernel * kernel;
     let weights = numbers(g, channels * fan_in, fan_in);
     let bias = numbers(g, channels, 4);
@@ -158,7 +146,7 @@ impl Arbitrary for Case {
         for _ in 0..1 + below(g, 6) {
             match below(g, 10) {
                 0 => {
-                    let activation = *g.choose(&ACTIVATIONS).expect("some");
+                    let activation = *g.choose(&Activation::ELEMENTWISE).expect("some");
                     let channels = *g.choose(&[1, 15, 16, 17, 70]).expect("some");
                     dense(g, &mut graph, channels, activation);
                 }

@@ -2,18 +2,6 @@
 
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ShapeError, SqueezeExcite, ValueId};
 
-/// All that go element by element.
-const ACTIVATIONS: [Activation; 8] = [
-    Activation::None,
-    Activation::Relu,
-    Activation::Mish,
-    Activation::Tanh,
-    Activation::Relu2,
-    Activation::Swish,
-    Activation::Selu,
-    Activation::Sigmoid,
-];
-
 /// Graphs with made-up weights, by what they are of. Sizes are no multiples of anything.
 pub fn kit() -> Vec<(&'static str, Graph)> {
     let parts: [(&str, Part); 4] =
@@ -105,7 +93,7 @@ const PLAIN: Fused = Fused { hidden: None, residual: None, activation: Activatio
 fn convolutions() -> Result<Graph, ShapeError> {
     let mut builder = Builder::new(11, 64);
     let mut x = builder.conv(INPUT, 19, 3, PLAIN)?;
-    for (at, activation) in ACTIVATIONS.into_iter().enumerate() {
+    for (at, activation) in Activation::ELEMENTWISE.into_iter().enumerate() {
         let hidden = (at % 2 == 1).then_some(5);
         let y = builder.conv(x, 19, 1, Fused { activation, ..PLAIN })?;
         x = builder.conv(y, 19, 3, Fused { hidden, residual: Some(x), activation })?;
@@ -126,7 +114,7 @@ fn odd_board() -> Result<Graph, ShapeError> {
 fn vectors() -> Result<Graph, ShapeError> {
     let mut builder = Builder::new(5, 64);
     let mut x = builder.dense(INPUT, 33, Activation::None)?;
-    for activation in ACTIVATIONS {
+    for activation in Activation::ELEMENTWISE {
         x = builder.dense(x, 33, activation)?;
     }
     let y = builder.norm(x)?;
