@@ -484,6 +484,83 @@ fn thousands_wait_in_little_memory() {
     assert_eq!(all.iter().filter(|answer| answer["error"].is_string()).count(), 500);
 }
 
+/// Visits of root moves by their names.
+fn visits_of(answer: &Value) -> HashMap<String, u64> {
+    let infos = answer["moveInfos"].as_array().unwrap().iter();
+    infos.map(|info| (info["move"].as_str().unwrap().to_string(), info["edgeVisits"].as_u64().unwrap())).collect()
+}
+
+#[test]
+fn a_session_goes_on_where_it_was() {
+    let mut client = Client::start(&["--parallel=3"]);
+    let mut ask = |fields: Value| {
+        let mut query = json!({ "id": "q", "session": "s", "moves": [] });
+        query.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        client.say(&query);
+        client.next()
+    };
+    let first = ask(json!({ "maxVisits": 300 }));
+    let (before, best) = (visits_of(&first), moves_of(&first)[0].to_string());
+    // More visits for one move, and for no other.
+    let seldom = moves_of(&first).last().unwrap().to_string();
+    let only = json!([{ "player": "W", "moves": [seldom], "untilDepth": 1 }]);
+    let steered = ask(json!({ "maxVisits": 400, "allowMoves": only }));
+    assert_eq!(steered["rootInfo"]["visits"], 400);
+    assert_eq!(moves_of(&steered), [seldom.as_str()]);
+    let all = visits_of(&ask(json!({ "maxVisits": 400 })));
+    for (mv, visits) in &before {
+        assert_eq!(all[mv] - visits, if *mv == seldom { 100 } else { 0 }, "{mv}");
+    }
+    // The next turn of the game begins with what is known of it.
+    let next = ask(json!({ "moves": [best], "maxVisits": 1 }));
+    assert_eq!(next["rootInfo"]["visits"], before[&best]);
+    // Another game, and rules below the root, begin anew.
+    assert_eq!(ask(json!({ "moves": ["a2a3"], "maxVisits": 1 }))["rootInfo"]["visits"], 1);
+    let deep = json!([{ "player": "B", "moves": ["e7e5"], "untilDepth": 2 }]);
+    assert_eq!(ask(json!({ "maxVisits": 50, "avoidMoves": deep }))["rootInfo"]["visits"], 50);
+    assert_eq!(ask(json!({ "maxVisits": 2 }))["rootInfo"]["visits"], 2);
+    client.say(&json!({ "id": "a", "action": "session", "session": "s", "close": true }));
+    let closed = client.next();
+    assert_eq!((&closed["sessions"][0]["lastId"], &closed["sessions"][0]["visits"]), (&json!("q"), &json!(2)));
+    client.say(&json!({ "id": "a", "action": "session" }));
+    assert_eq!(client.next()["sessions"], json!([]));
+    // One that is being searched is forgotten when that has ended.
+    client.say(
+        &json!({ "id": "e", "session": "e", "moves": [], "maxVisits": ENDLESS, "firstReportDuringSearchAfter": 0.001 }),
+    );
+    assert_eq!(client.next()["isDuringSearch"], true);
+    client.say(&json!({ "id": "a", "action": "session", "session": "e", "close": true }));
+    client.say(&json!({ "id": "a", "action": "terminate_all" }));
+    assert_eq!([client.next(), client.next(), client.next()].map(|a| a["id"].clone()), ["a", "a", "e"]);
+    client.say(&json!({ "id": "e", "session": "e", "moves": [], "maxVisits": 1 }));
+    assert_eq!(client.next()["rootInfo"]["visits"], 1);
+    for wrong in [json!({ "session": 5 }), json!({ "close": 1 }), json!({ "close": true })] {
+        let mut request = json!({ "id": "a", "action": "session" });
+        request.as_object_mut().unwrap().extend(wrong.as_object().unwrap().clone());
+        client.say(&request);
+        assert!(client.next()["error"].is_string(), "{wrong}");
+    }
+    assert!(client.finish().is_empty());
+}
+
+#[test]
+fn queries_of_a_session_wait_for_each_other() {
+    let turns: Vec<Value> = (0..60)
+        .map(|n| {
+            let session = format!("s{}", n % 6);
+            json!({ "id": format!("{n}"), "session": session, "moves": [], "maxVisits": 20 * (n / 6 + 1) })
+        })
+        .collect();
+    let input: String = turns.iter().map(|turn| format!("{turn}\n")).collect();
+    let all = answers(&["--parallel=4", "--sessions=2"], &input);
+    assert_eq!(all.len(), 60);
+    for session in 0..6 {
+        let ids = all.iter().map(|answer| answer["id"].as_str().unwrap().parse::<usize>().unwrap());
+        let order: Vec<usize> = ids.filter(|id| id % 6 == session).collect();
+        assert!(order.is_sorted(), "{order:?}");
+    }
+}
+
 /// A client in Python that was written from the protocol alone: see there what it checks.
 #[test]
 fn a_client_analyses_a_whole_game() {

@@ -10,9 +10,10 @@ use std::path::Path;
 const MUTATIONS: u64 = 20_000;
 
 /// What texts are made of: words of all three languages, and what breaks words.
-const WORDS: [&[u8]; 24] = [
+const WORDS: [&[u8]; 32] = [
     b" ", b"\t", b"\0", b"\xff", b"\xc3", b"-", b"/", b"=", b"(", b")", b",", b"'", b"9", b"1e99", b"value", b"name",
-    b"moves", b"fen", b"go", b"wtime", b"e2e4", b"KQkq", b"smooth", b"\n",
+    b"moves", b"fen", b"go", b"wtime", b"e2e4", b"KQkq", b"smooth", b"\n", b"\"", b"{", b"}", b"[", b"]", b":",
+    b"null", b"\"id\":",
 ];
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
@@ -87,4 +88,9 @@ fn fens() {
 #[test]
 fn options() {
     run("options", targets::options);
+}
+
+#[test]
+fn lines_of_analysis() {
+    run("analysis_line", targets::analysis_line);
 }

@@ -8,6 +8,7 @@ use super::fields::Fields;
 use super::output::Output;
 use super::queue::{Queue, Turn};
 use super::request::{Object, Refusal};
+use super::sessions::Sessions;
 use crate::engine::{Evaluator, Weights, resident_bytes};
 
 /// What actions act on.
@@ -18,12 +19,14 @@ pub struct Actions<'a> {
     pub output: &'a Output,
     /// The network and its cache.
     pub evaluator: &'a Evaluator,
+    /// Trees that live on.
+    pub sessions: &'a Sessions,
     /// Positions that are searched at the same time.
     pub parallel: usize,
 }
 
 const UNKNOWN: &str = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or 'terminate' or \
-                       'terminate_all' or 'stats'";
+                       'terminate_all' or 'session' or 'stats'";
 
 impl Actions<'_> {
     /// Does what is asked, and answers.
@@ -37,6 +40,7 @@ impl Actions<'_> {
             }
             "terminate" => self.terminate_one(request),
             "terminate_all" => self.terminate(request, None),
+            "session" => self.session(request),
             "stats" => self.echo(request, self.stats()),
             _ => Err(("action", UNKNOWN)),
         };
@@ -95,6 +99,19 @@ impl Actions<'_> {
             },
             "memory": { "residentBytes": resident_bytes() },
         })
+    }
+
+    /// Says what a session has, or all, and perhaps ends it.
+    fn session(&self, request: Object) -> Result<(), (&'static str, &'static str)> {
+        let fields = Fields(&request);
+        let name = fields.read("session", "", Value::as_str).map_err(|_| ("session", "Must be a string"))?;
+        let close = fields.switch("close").map_err(|_| ("close", "Must be a boolean"))?;
+        let sessions = self.sessions.describe(name);
+        if close {
+            let name = name.ok_or(("session", "Requests to close a session must have a string \"session\" field"))?;
+            self.sessions.close(name, || self.queue.is_busy(name));
+        }
+        self.echo(request, json!({ "sessions": sessions }))
     }
 
     fn terminate_one(&self, request: Object) -> Result<(), (&'static str, &'static str)> {

@@ -21,17 +21,20 @@ mod output;
 mod query;
 mod queue;
 mod request;
+mod sessions;
 mod worker;
 
 use std::io::BufRead;
 use std::sync::Arc;
 
 use actions::Actions;
+use fields::BadField;
 use output::Output;
 use query::{Defaults, Read};
 use queue::Queue;
 use request::{Object, Refusal, Request};
 use serde_json::json;
+use sessions::Sessions;
 use worker::Worker;
 
 use crate::engine::{BackendKind, CacheSize, Evaluator, Settings, resident_bytes};
@@ -78,6 +81,41 @@ pub fn with_two_dashes(args: Vec<String>) -> Vec<String> {
     args.into_iter().map(respell).collect()
 }
 
+/// What a line of input comes to before anything is searched: lines of answers, and how many positions it asks for. For the
+/// fuzzer; `bytes` are the line.
+pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
+    let typed = Typed::default();
+    let Ok(meaning) = typed.meaning() else { return (Vec::new(), 0) };
+    let settings = Arc::new(query::for_analysis(&meaning.settings));
+    let defaults = Defaults::new(typed, &meaning, settings);
+    let mut rest = bytes;
+    let Ok(Some(line)) = lines::next(&mut rest, meaning.analysis.line_mb << 20) else { return (Vec::new(), 0) };
+    match request::read(&line) {
+        Ok(None) => (Vec::new(), 0),
+        Ok(Some((_, Request::Action(_, request)))) => (vec![serde_json::Value::Object(request).to_string()], 0),
+        Ok(Some((id, Request::Query(request)))) => {
+            let Read { query, warnings } = defaults.read(&id, &request);
+            let mut lines: Vec<String> = warnings.iter().map(|warning| warning_line(&id, warning)).collect();
+            match query {
+                Ok(accepted) => (lines, accepted.turns.len()),
+                Err(bad) => {
+                    lines.push(refusal(&id, bad).line());
+                    (lines, 0)
+                }
+            }
+        }
+        Err(refusal) => (vec![refusal.line()], 0),
+    }
+}
+
+fn warning_line(id: &str, warning: &BadField) -> String {
+    json!({ "field": warning.field, "id": id, "warning": warning.error }).to_string()
+}
+
+fn refusal(id: &str, bad: BadField) -> Refusal {
+    Refusal { error: bad.error, field: Some(bad.field), id: Some(id.to_string()) }
+}
+
 /// Serves until the end of the input.
 ///
 /// # Errors
@@ -94,10 +132,16 @@ pub fn run(
     let (evaluator, parallel, settings) = prepare(&meaning)?;
     let output = Arc::new(Output::new(Arc::clone(&console)));
     let queue = Arc::new(Queue::new(meaning.analysis.queue_mb << 20));
+    let sessions = Arc::new(Sessions::new(meaning.analysis.sessions));
     let mut workers = Vec::new();
     for index in 0..parallel {
-        let worker =
-            Worker::new(Arc::clone(&queue), Arc::clone(&output), Arc::clone(&evaluator), Arc::clone(&settings));
+        let worker = Worker::new(
+            Arc::clone(&queue),
+            Arc::clone(&output),
+            Arc::clone(&evaluator),
+            Arc::clone(&sessions),
+            Arc::clone(&settings),
+        );
         let thread = std::thread::Builder::new().name(format!("analysis {index}"));
         match thread.spawn(move || worker.run()) {
             Ok(thread) => workers.push(thread),
@@ -107,7 +151,13 @@ pub fn run(
     }
     let service = Service {
         defaults: Defaults::new(typed, &meaning, settings),
-        actions: Actions { queue: &queue, output: &output, evaluator: &evaluator, parallel: workers.len() },
+        actions: Actions {
+            queue: &queue,
+            output: &output,
+            evaluator: &evaluator,
+            sessions: &sessions,
+            parallel: workers.len(),
+        },
     };
     aside(&format!("oncilla: {}, {} positions at a time", evaluator.describe(), workers.len()));
     aside(READY);
@@ -146,6 +196,10 @@ fn apply(overrides: &str, typed: &mut Typed) -> Result<(), String> {
 /// than `RamLimitMb` leaves.
 fn prepare(meaning: &Meaning) -> Result<(Arc<Evaluator>, usize, Arc<Settings>), String> {
     let mut settings = query::for_analysis(&meaning.settings);
+    if settings.evaluator.threads == meaning.settings.workers.all {
+        // `Threads` are those of one position; the host backend computes for all of them.
+        settings.evaluator.threads *= meaning.analysis.parallel;
+    }
     let (mut evaluator, notes) = Evaluator::new(&settings.evaluator)?;
     notes.iter().for_each(|note| aside(note));
     let parallel = match meaning.analysis.parallel {
@@ -164,7 +218,7 @@ fn prepare(meaning: &Meaning) -> Result<(Arc<Evaluator>, usize, Arc<Settings>), 
         aside(&note);
     }
     let trees = settings.hash_mb.min(left.saturating_sub(cache.mb));
-    settings.hash_mb = (trees / parallel).max(LEAST_TREE_MB);
+    settings.hash_mb = (trees / (parallel + meaning.analysis.sessions)).max(LEAST_TREE_MB);
     settings.ram_limit_mb = 0;
     Ok((Arc::new(evaluator), parallel, Arc::new(settings)))
 }
@@ -196,17 +250,11 @@ impl Service<'_> {
 
     fn enqueue(&self, id: &str, request: &Object) {
         let Read { query, warnings } = self.defaults.read(id, request);
-        let warnings: Vec<String> = warnings
-            .into_iter()
-            .map(|warning| json!({ "field": warning.field, "id": id, "warning": warning.error }).to_string())
-            .collect();
+        let warnings: Vec<String> = warnings.iter().map(|warning| warning_line(id, warning)).collect();
         self.actions.output.say_all(&warnings);
         match query {
             Ok(accepted) => self.actions.queue.push(accepted),
-            Err(bad) => {
-                let refusal = Refusal { error: bad.error, field: Some(bad.field), id: Some(id.to_string()) };
-                self.actions.output.say(&refusal.line());
-            }
+            Err(bad) => self.actions.output.say(&refusal(id, bad).line()),
         }
     }
 }

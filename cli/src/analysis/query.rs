@@ -14,7 +14,7 @@ use crate::options::{Analysis, Kind, Meaning, Perspective, Typed, table};
 use crate::score::ScoreType;
 
 /// Every field that a query may have. (Those of actions are ignored, as `action` itself is where it is no text.)
-const FIELDS: [&str; 24] = [
+const FIELDS: [&str; 25] = [
     "action",
     "allowMoves",
     "analysisPVLen",
@@ -37,6 +37,7 @@ const FIELDS: [&str; 24] = [
     "rootFpuReductionMax",
     "rootPolicyTemperature",
     "rules",
+    "session",
     "terminateId",
     "turnNumbers",
 ];
@@ -55,6 +56,8 @@ pub struct Query {
     pub game: Game,
     /// Castling is written as king takes rook.
     pub chess960: bool,
+    /// Whose tree it goes on with.
+    pub session: Option<String>,
     /// How to search.
     pub plan: Plan,
     /// What to say.
@@ -191,6 +194,7 @@ impl Defaults {
         let reports = Reports { first: fields.seconds("firstReportDuringSearchAfter")?.or(every), every };
         let turns = prioritized(fields, turns)?;
         let restrictions = moves::restrictions(fields)?;
+        let session = fields.read("session", "Must be a string", Value::as_str)?.map(str::to_string);
         self.warn(fields, unknown, warnings);
         let game = moves::replay(fen, start, &played)?;
         let plan = Plan {
@@ -201,7 +205,7 @@ impl Defaults {
             restrictions,
             root_fpu_reduction,
         };
-        Ok(Accepted { query: Query { id: id.to_string(), game, chess960, plan, wanted, reports }, turns })
+        Ok(Accepted { query: Query { id: id.to_string(), game, chess960, session, plan, wanted, reports }, turns })
     }
 
     /// What the options mean with those of `overrideSettings`, if there are any, and the names that mean nothing.

@@ -1,7 +1,7 @@
 //! The turns that wait, and those that are being searched.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -61,7 +61,17 @@ struct State {
     bytes: usize,
     running: HashMap<u64, (Turn, Arc<Running>)>,
     next: u64,
+    /// Sessions that are being searched.
+    busy: HashSet<String>,
     closed: bool,
+}
+
+impl State {
+    /// The first turn whose session is free, or that has none.
+    fn first(&self) -> Option<Place> {
+        let is_free = |turn: &Turn| turn.query.session.as_ref().is_none_or(|session| !self.busy.contains(session));
+        self.waiting.iter().find(|(_, turn)| is_free(turn)).map(|(place, _)| *place)
+    }
 }
 
 /// A turn that a worker has taken.
@@ -116,15 +126,18 @@ impl Queue {
     pub fn take(&self) -> Option<Taken> {
         let mut state = self.lock();
         loop {
-            if let Some(((_, number), turn)) = state.waiting.pop_first() {
+            let place = state.first();
+            if let Some((turn, (_, number))) = place.and_then(|place| Some((state.waiting.remove(&place)?, place))) {
                 state.bytes -= turn.bytes;
+                state.busy.extend(turn.query.session.clone());
                 let running = Arc::new(Running::default());
                 state.running.insert(number, (turn.clone(), Arc::clone(&running)));
                 drop(state);
                 self.changed.notify_all();
                 return Some(Taken { turn, running, number });
             }
-            if state.closed {
+            // What waits for its session is taken when that is free.
+            if state.closed && state.waiting.is_empty() {
                 return None;
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -133,7 +146,13 @@ impl Queue {
 
     /// A turn has got its last answer.
     pub fn done(&self, taken: &Taken) {
-        self.lock().running.remove(&taken.number);
+        let mut state = self.lock();
+        state.running.remove(&taken.number);
+        if let Some(session) = &taken.turn.query.session {
+            state.busy.remove(session);
+            drop(state);
+            self.changed.notify_all();
+        }
     }
 
     /// Takes away what waits and `is_meant`, and finds what is being searched and is.
@@ -157,6 +176,11 @@ impl Queue {
         let state = self.lock();
         let running = found.running.iter().filter_map(|number| state.running.get(number));
         running.for_each(|(_, running)| running.end());
+    }
+
+    /// Whether the session is being searched.
+    pub fn is_busy(&self, session: &str) -> bool {
+        self.lock().busy.contains(session)
     }
 
     /// Turns that wait, and those that are being searched.

@@ -10,16 +10,18 @@ use super::answer::{self, Raw, Reporter};
 use super::output::Output;
 use super::query::{Plan, Query, Reports};
 use super::queue::{Queue, Taken};
-use crate::engine::{Batch, Done, Engine, Evaluator, Go, Info, Observer, Pushed, Restrictions, Search, Settings};
+use super::sessions::{Held, Seat, Sessions};
+use crate::engine::{Batch, Done, Evaluator, Go, Info, Observer, Pushed, Restrictions, Search, Settings, guarded};
 
 /// What a worker needs.
 pub struct Worker {
     queue: Arc<Queue>,
     output: Arc<Output>,
     evaluator: Arc<Evaluator>,
-    engine: Engine,
-    /// What the engine was told last.
+    sessions: Arc<Sessions>,
     settings: Arc<Settings>,
+    /// For queries without a session.
+    own: Option<Seat>,
     batch: Batch,
     /// The last position, of which query, and after how many moves: the next one is often of the same game.
     last: Option<(Arc<Query>, usize, Box<History>)>,
@@ -27,10 +29,15 @@ pub struct Worker {
 
 impl Worker {
     /// One that has a tree as `settings` say.
-    pub fn new(queue: Arc<Queue>, output: Arc<Output>, evaluator: Arc<Evaluator>, settings: Arc<Settings>) -> Self {
-        let engine = Engine::sharing((*settings).clone(), Arc::clone(&evaluator));
+    pub fn new(
+        queue: Arc<Queue>,
+        output: Arc<Output>,
+        evaluator: Arc<Evaluator>,
+        sessions: Arc<Sessions>,
+        settings: Arc<Settings>,
+    ) -> Self {
         let batch = evaluator.batch();
-        Self { queue, output, evaluator, engine, settings, batch, last: None }
+        Self { queue, output, evaluator, sessions, settings, own: None, batch, last: None }
     }
 
     /// Until the queue is closed and empty.
@@ -46,7 +53,7 @@ impl Worker {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
         let searched = match taken.running.is_ended() {
             true => Ok(None),
-            false => self.try_search(taken),
+            false => guarded(|| self.try_search(taken)).and_then(|searched| searched),
         };
         let line = searched.unwrap_or_else(|fault| {
             self.output.aside(&fault);
@@ -56,6 +63,21 @@ impl Worker {
     }
 
     fn try_search(&mut self, taken: &Taken) -> Result<Option<String>, String> {
+        let session = taken.turn.query.session.as_deref();
+        let kept = match session {
+            Some(session) => self.sessions.take(session),
+            None => self.own.take(),
+        };
+        let mut seat = kept.unwrap_or_else(|| Seat::new(&self.settings, &self.evaluator));
+        let found = self.search_at(&mut seat, taken);
+        match session {
+            Some(session) => self.sessions.keep(session, seat),
+            None => self.own = Some(seat),
+        }
+        found
+    }
+
+    fn search_at(&mut self, seat: &mut Seat, taken: &Taken) -> Result<Option<String>, String> {
         let (query, turn) = (Arc::clone(&taken.turn.query), taken.turn.number);
         let position = self.position(&query, turn);
         let raw = self.evaluate(&position)?;
@@ -66,9 +88,13 @@ impl Worker {
             go.nodes = Some(1);
             go.restrictions = None;
         }
-        self.configure(&query.plan);
-        self.engine.forget();
-        self.engine.position((*position).clone());
+        configure(seat, &query.plan);
+        let restricts = is_shut || go.restrictions.as_ref().is_some_and(|rules| rules.reach_below_the_root());
+        if query.session.is_none() || restricts || seat.was_restricted {
+            seat.engine.forget();
+        }
+        seat.was_restricted = restricts;
+        seat.engine.position((*position).clone());
         let (last, found) = channel();
         let observer = Listener {
             due: Due::new(query.reports),
@@ -80,25 +106,16 @@ impl Worker {
             output: Arc::clone(&self.output),
             last,
         };
-        taken.running.stop_with(self.engine.stopper());
-        self.engine.go(go, Box::new(observer))?;
+        taken.running.stop_with(seat.engine.stopper());
+        seat.engine.go(go, Box::new(observer))?;
         if taken.running.is_ended() {
             // It was ended before it began.
-            self.engine.stop();
+            seat.engine.stop();
         }
-        self.engine.wait();
-        Ok(found.try_iter().last())
-    }
-
-    fn configure(&mut self, plan: &Plan) {
-        let mut settings = Arc::clone(&plan.settings);
-        if let Some(reduction) = plan.root_fpu_reduction {
-            Arc::make_mut(&mut settings).params.fpu_at_root = Fpu::Reduction(reduction);
-        }
-        if !Arc::ptr_eq(&settings, &self.settings) {
-            self.engine.configure((*settings).clone());
-            self.settings = settings;
-        }
+        seat.engine.wait();
+        let Some((line, held)) = found.try_iter().last() else { return Ok(None) };
+        seat.held = held;
+        Ok(line)
     }
 
     /// The position of a turn, from that of an earlier turn of the same query where there is one.
@@ -138,6 +155,18 @@ impl Worker {
             self.output.aside(&note);
         }
         Ok(Raw { value: Some(batch.value(0)), error: batch.value_error(0), policy: softmax(batch.logits(0)) })
+    }
+}
+
+/// Tells an engine the settings of a query, if it knows others.
+fn configure(seat: &mut Seat, plan: &Plan) {
+    let mut settings = Arc::clone(&plan.settings);
+    if let Some(reduction) = plan.root_fpu_reduction {
+        Arc::make_mut(&mut settings).params.fpu_at_root = Fpu::Reduction(reduction);
+    }
+    if !Arc::ptr_eq(&settings, &seat.settings) {
+        seat.engine.configure((*settings).clone());
+        seat.settings = settings;
     }
 }
 
@@ -183,7 +212,7 @@ struct Listener {
     output: Arc<Output>,
     due: Due,
     /// The last line goes to the worker, which says it when the search is over.
-    last: Sender<String>,
+    last: Sender<(Option<String>, Held)>,
 }
 
 impl Listener {
@@ -203,7 +232,10 @@ impl Observer for Listener {
 
     fn look(&mut self, search: &Search<'_>, is_last: bool) {
         if is_last {
-            self.line(search, false).into_iter().for_each(|line| drop(self.last.send(line)));
+            let (visits, tree_bytes) = (search.nodes(), search.repository().live_bytes());
+            let held = Held { id: self.query.id.clone(), turn: self.turn, visits, tree_bytes };
+            // The worker waits for it.
+            let _ = self.last.send((self.line(search, false), held));
         } else if self.due.is_now()
             && let Some(line) = self.line(search, true)
         {

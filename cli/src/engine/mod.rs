@@ -31,6 +31,7 @@ pub mod tuning;
 pub use backends::{device_choice, read_network};
 pub use cache::CacheCounts;
 pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Pushed};
+pub(crate) use fault::guarded;
 pub use limits::{Clock, Go};
 pub use memory::resident_bytes;
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};

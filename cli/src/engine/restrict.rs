@@ -41,6 +41,11 @@ impl Restrictions {
         self.rules.is_empty()
     }
 
+    /// True if a rule counts below the root.
+    pub fn reach_below_the_root(&self) -> bool {
+        self.rules.iter().any(|(_, until_depth)| *until_depth > 1)
+    }
+
     fn that_count(&self, board: &Board, ply: usize) -> impl Iterator<Item = (&Restriction, u64)> {
         let player = board.side_to_move();
         let rules = self.rules.iter().zip(&self.salts);

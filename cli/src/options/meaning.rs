@@ -63,6 +63,8 @@ pub struct Analysis {
     pub perspective: Perspective,
     /// `--warn-unused-fields`: a warning for each field of a query that means nothing.
     pub warns: bool,
+    /// `--sessions`: trees that live on from query to query.
+    pub sessions: usize,
     /// `--queue-mb`: MiB of queries that wait; beyond that nothing more is read.
     pub queue_mb: usize,
     /// `--line-mb`: longest line of input in MiB.

@@ -1197,6 +1197,14 @@ const ANALYSIS: &[Opt] = &[
     ),
     Opt::int(
         "",
+        "sessions",
+        4,
+        (1, 1024),
+        "Trees of sessions that are kept; they share Hash with those of the other positions.",
+        Sets(|d, n| d.meaning.analysis.sessions = n as usize),
+    ),
+    Opt::int(
+        "",
         "queue-mb",
         64,
         (1, 1 << 20),
