@@ -96,13 +96,12 @@ impl Engine {
     /// Closes the input and waits for the end: the exit status and all lines that were still to come.
     pub fn finish(mut self) -> (ExitStatus, Vec<String>) {
         drop(self.process.stdin.take());
-        let deadline = Instant::now() + PATIENCE;
         let mut rest = Vec::new();
         loop {
-            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => rest.push(line),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("the engine does not end; heard {:#?}", self.heard),
+                Err(RecvTimeoutError::Timeout) => panic!("the engine does not end; heard {:#?}, {rest:#?}", self.heard),
             }
         }
         (self.process.wait().expect("an exit status"), rest)
