@@ -38,7 +38,7 @@ const MAX_WORKSPACE: usize = 1 << 30;
 /// After the first batch of a size no evaluation allocates; only the queues of several threads take a block now and then.
 pub struct Host {
     graph: Arc<Graph>,
-    plan: Plan,
+    plan: Arc<Plan>,
     isa: Isa,
     threads: usize,
     /// None for a single thread, which is the caller's own.
@@ -77,7 +77,14 @@ impl Host {
             ),
         };
         let workspaces = (0..threads).map(|_| Workspace::new(&plan, threads > 1)).collect();
-        Ok(Self { graph, plan, isa: Isa::detect(), threads, pool, workspaces })
+        Ok(Self { graph, plan: Arc::new(plan), isa: Isa::detect(), threads, pool, workspaces })
+    }
+
+    /// Another one for a single thread, with the same weights: several of them evaluate at once and none waits for another.
+    pub fn single(&self) -> Self {
+        let (graph, plan) = (Arc::clone(&self.graph), Arc::clone(&self.plan));
+        let workspaces = vec![Workspace::new(&plan, false)];
+        Self { graph, plan, isa: self.isa, threads: 1, pool: None, workspaces }
     }
 }
 
@@ -103,7 +110,7 @@ impl Backend for Host {
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
         let batch = batch_of(&self.graph, MAX_BATCH, input)?;
         let jobs = Jobs::new(&self.graph, batch, self.threads, input, outputs);
-        let (plan, isa) = (&self.plan, self.isa);
+        let (plan, isa) = (&*self.plan, self.isa);
         // With fewer jobs than threads, the threads left over help inside each layer.
         let share_layers = jobs.len() < self.threads;
         match &self.pool {

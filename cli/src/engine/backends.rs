@@ -1,7 +1,7 @@
 //! Networks on backends: which one runs, and why not another.
 
-use super::contexts::Contexts;
 use super::drivers;
+use super::service::{MakeHost, Service, Unit};
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
 use super::tuning;
 use oncilla_chess::planes::InputFormat;
@@ -12,7 +12,7 @@ use oncilla_opencl::device::{self, DeviceChoice, Kind};
 use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::host::Host;
 use oncilla_opencl::opencl::{OpenCl, Options};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The network that plays where the user names none.
 static EMBEDDED: &[u8] = include_bytes!("../../../fixtures/nets/default.pb.gz");
@@ -22,9 +22,7 @@ pub struct Running {
     /// The network, for another backend.
     pub graph: Arc<Graph>,
     /// What runs it.
-    pub contexts: Contexts,
-    /// The host's backend, for batches that a device fails to answer; made for the first of them.
-    pub stand_in: Mutex<Option<Box<dyn Backend>>>,
+    pub service: Service,
     /// How it wants its planes.
     pub input_format: InputFormat,
 }
@@ -44,10 +42,10 @@ pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), Stri
         InputFormat::from_number(number.into()).ok_or_else(|| format!("input format {number} is not known"))?;
     let mut notes = Vec::new();
     let graph = Arc::new(network.graph);
-    let (backend, device) = open_backend(settings, &graph, &mut notes)?;
-    notes.push(format!("network on {}", backend.describe()));
-    let contexts = Contexts::new(backend, device);
-    Ok((Running { graph, contexts, stand_in: Mutex::new(None), input_format }, notes))
+    let units = open_units(settings, &graph, &mut notes)?;
+    let service = Service::new(&graph, units, host_maker(&graph, settings));
+    notes.push(format!("network on {}", service.facts().describe));
+    Ok((Running { graph, service, input_format }, notes))
 }
 
 /// Reads the network that `weights` name, with the heads of this choice.
@@ -63,27 +61,37 @@ pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, St
     }
 }
 
-fn open_backend(
+fn open_units(
     settings: &EvaluatorSettings,
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
-) -> Result<(Box<dyn Backend>, bool), String> {
+) -> Result<Vec<Unit>, String> {
+    let device = |notes: &mut Vec<String>| Ok(vec![Unit::device(vec![open_device(settings, graph, notes)?])]);
     match settings.backend {
-        BackendKind::OpenCl => return Ok((open_device(settings, graph, notes)?, true)),
-        BackendKind::Auto => match worthwhile_device(settings).and_then(|()| open_device(settings, graph, notes)) {
-            Ok(device) => return Ok((device, true)),
+        BackendKind::OpenCl => return device(notes),
+        BackendKind::Auto => match worthwhile_device(settings).and_then(|()| device(notes)) {
+            Ok(units) => return Ok(units),
             Err(fault) => notes.push(format!("{fault}; the host runs the network")),
         },
         BackendKind::Host | BackendKind::Random | BackendKind::Constant => {}
     }
-    Ok((open_host(graph, settings)?, false))
+    Ok(vec![open_host(graph, settings)?])
 }
 
-/// The host backend.
-pub fn open_host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Box<dyn Backend>, String> {
+/// Makes the host's unit when it is needed.
+pub fn host_maker(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> MakeHost {
+    let (graph, settings) = (Arc::clone(graph), settings.clone());
+    Box::new(move || open_host(&graph, &settings))
+}
+
+/// The host: one backend with all threads, and one for each thread.
+pub fn open_host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Unit, String> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if settings.threads == 0 { cores() } else { settings.threads };
-    Ok(Box::new(Host::new(Arc::clone(graph), threads).map_err(|e| e.to_string())?))
+    let wide = Host::new(Arc::clone(graph), threads).map_err(|e| e.to_string())?;
+    let lanes = if threads > 1 { threads } else { 0 };
+    let narrow = (0..lanes).map(|_| Box::new(wide.single()) as Box<dyn Backend>).collect();
+    Ok(Unit::host(Box::new(wide), narrow))
 }
 
 /// The device that the settings name.

@@ -3,10 +3,10 @@
 use super::backends;
 use super::cache::Cache;
 use super::random;
+use super::service::Request;
 use oncilla_chess::planes::{self, HistoryFill, InputFormat, PLANES, Planes, encode};
 use oncilla_chess::{History, Move, pack, policy};
 use oncilla_core::evaluate::Value;
-use oncilla_opencl::backend::{Backend, Outputs};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -73,7 +73,8 @@ pub struct Batch {
     /// By row: the position's key, where answers are random.
     keys: Vec<u64>,
     planes: Box<Planes>,
-    outputs: Outputs,
+    /// What goes to the service and back.
+    request: Arc<Request>,
 }
 
 impl Batch {
@@ -92,7 +93,7 @@ impl Batch {
             input: Vec::new(),
             keys: Vec::new(),
             planes: Box::default(),
-            outputs: Outputs::default(),
+            request: Arc::default(),
         }
     }
 
@@ -238,36 +239,37 @@ impl Batch {
         }
     }
 
-    /// Evaluates some of the rows.
-    pub(super) fn run_on(&mut self, backend: &mut dyn Backend, part: &Range<usize>) -> Result<(), String> {
-        let input = &self.input[part.start * INPUT_LEN..part.end * INPUT_LEN];
-        backend.evaluate(input, &mut self.outputs).map_err(|error| error.to_string())
+    /// Lends the rows to the service, and reads the answers.
+    pub(super) fn run_on(
+        &mut self,
+        run: impl FnOnce(&Arc<Request>, usize) -> Result<Option<String>, String>,
+    ) -> Result<Option<String>, String> {
+        self.request.content().input = std::mem::take(&mut self.input);
+        let ran = run(&self.request, self.rows.len());
+        self.input = std::mem::take(&mut self.request.content().input);
+        if ran.is_ok() {
+            self.read();
+        }
+        ran
     }
 
-    /// Reads the answers to some of the rows from the outputs.
-    ///
-    /// # Errors
-    /// An output is no finite number: the backend has failed, whatever it says.
-    pub(super) fn read(&mut self, part: &Range<usize>) -> Result<(), String> {
-        let mut finite = true;
-        if !self.outputs.value_error.is_empty() {
+    /// Reads the answers from the outputs.
+    fn read(&mut self) {
+        let content = self.request.content();
+        let outputs = &content.outputs;
+        if !outputs.value_error.is_empty() {
             self.value_errors.resize(self.values.len(), 0.0);
         }
-        let rows = self.rows[part.clone()].iter().enumerate();
-        for ((n, &at), policy) in rows.zip(self.outputs.policy.chunks_exact(policy::SIZE)) {
-            let value = backends::value(&self.outputs, n);
-            finite &= value.wl.is_finite() && value.d.is_finite() && value.m.is_finite();
-            self.values[at] = value;
-            if let Some(&error) = self.outputs.value_error.get(n) {
-                finite &= error.is_finite();
+        let rows = self.rows.iter().enumerate();
+        for ((n, &at), policy) in rows.zip(outputs.policy.chunks_exact(policy::SIZE)) {
+            self.values[at] = backends::value(outputs, n);
+            if let Some(&error) = outputs.value_error.get(n) {
                 self.value_errors[at] = error;
             }
             let moves = self.starts[at]..self.starts[at + 1];
             for (logit, &index) in self.logits[moves.clone()].iter_mut().zip(&self.lookups[moves]) {
                 *logit = policy[usize::from(index)];
-                finite &= logit.is_finite();
             }
         }
-        if finite { Ok(()) } else { Err("an output of the network is no finite number".to_string()) }
     }
 }

@@ -1,19 +1,18 @@
 //! Positions to values and logits: planes in, the backend's heads out.
 //!
-//! An [`Evaluator`] is shared by all threads of a search. Each thread has a [`Batch`] of its own: it pushes positions, runs
-//! the batch, and reads the answers. Threads meet only where they wait for a backend, and in the cache, if there is one.
+//! An [`Evaluator`] is shared by all threads of all searches. Each thread has a [`Batch`] of its own: it pushes positions, runs
+//! the batch, and reads the answers. Threads meet in the cache, if there is one, and in the service, which makes batches for
+//! the devices out of what all of them push.
 
 use super::backends::{self, Running};
 use super::batch::Needs;
 pub use super::batch::{Batch, Pushed};
 use super::cache::{Cache, CacheCounts};
-use super::contexts::{Failure, Generation, Replaced};
 use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
 use oncilla_chess::planes::InputFormat;
 use oncilla_opencl::graph::Role;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// An evaluator without a network answers at once; a few playouts together keep the memory busy instead.
@@ -126,6 +125,8 @@ impl Evaluator {
     pub fn counts(&self) -> EvaluatorCounts {
         let [evaluations, batches] =
             [&self.work.evaluations, &self.work.batches].map(|count| count.load(Ordering::Relaxed));
+        // Batches of several threads are one for a device.
+        let batches = self.network().map_or(batches, |network| network.service.batches());
         EvaluatorCounts { evaluations, batches, seconds: self.work.since.elapsed().as_secs_f64() }
     }
 
@@ -139,7 +140,7 @@ impl Evaluator {
     /// One line for a person.
     pub fn describe(&self) -> String {
         match &self.source {
-            Source::Network(running) => running.contexts.facts().describe,
+            Source::Network(running) => running.service.facts().describe,
             Source::Random => "random answers".to_string(),
             Source::Constant => "constant answers".to_string(),
         }
@@ -167,12 +168,18 @@ impl Evaluator {
 
     /// Batch size that is worth waiting for.
     pub fn preferred_batch(&self) -> usize {
-        self.network().map_or(BATCH_WITHOUT_NETWORK, |network| network.contexts.facts().preferred_batch)
+        self.network().map_or(BATCH_WITHOUT_NETWORK, |network| network.service.facts().preferred_batch)
+    }
+
+    /// Searches of one position at a time that keep it busy, each with a thread of its own.
+    pub fn searches(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.network().map_or_else(cores, |network| network.service.facts().searches)
     }
 
     /// Largest batch that runs in one piece. A larger one runs in several.
     pub fn max_batch(&self) -> usize {
-        self.network().map_or(MAX_BATCH_WITHOUT_NETWORK, |network| network.contexts.facts().max_batch)
+        self.network().map_or(MAX_BATCH_WITHOUT_NETWORK, |network| network.service.facts().max_batch)
     }
 
     /// An empty batch, for one thread. It goes with this evaluator only.
@@ -202,7 +209,7 @@ impl Evaluator {
     /// The host's line, if that fails too. The answers are then worth nothing.
     pub fn run(&self, batch: &mut Batch) -> Result<Option<String>, String> {
         let note = match &self.source {
-            Source::Network(network) => self.run_network(network, batch)?,
+            Source::Network(network) => batch.run_on(|request, rows| network.service.run(request, rows))?,
             Source::Random => {
                 batch.answer_at_random();
                 None
@@ -215,64 +222,6 @@ impl Evaluator {
         }
         batch.share_answers();
         Ok(note)
-    }
-
-    fn run_network(&self, network: &Running, batch: &mut Batch) -> Result<Option<String>, String> {
-        let mut note = None;
-        let mut done = 0;
-        while done < batch.evaluations() {
-            let mut context = network.contexts.take();
-            let generation = context.generation();
-            let part = done..batch.evaluations().min(done + context.max_batch());
-            let result = batch.run_on(&mut *context, &part);
-            // The next thread's batch runs while this one's answers are read.
-            drop(context);
-            match result.and_then(|()| batch.read(&part)) {
-                Ok(()) => {
-                    network.contexts.succeeded(generation);
-                    done = part.end;
-                }
-                Err(fault) => match network.contexts.failed(generation) {
-                    Failure::Passing { first } => {
-                        self.stand_in(network, batch, &part)?;
-                        done = part.end;
-                        note = first.then(|| format!("{fault}; the host evaluates the batch")).or(note);
-                    }
-                    Failure::Last => note = self.replace(network, generation, fault)?.or(note),
-                    Failure::Earlier => {}
-                    Failure::OfHost => return Err(fault),
-                },
-            }
-        }
-        Ok(note)
-    }
-
-    /// Evaluates rows of a batch on the host.
-    fn stand_in(&self, network: &Running, batch: &mut Batch, rows: &Range<usize>) -> Result<(), String> {
-        let mut stand_in = network.stand_in.lock().unwrap_or_else(PoisonError::into_inner);
-        let host = match &mut *stand_in {
-            Some(host) => host,
-            none => none.insert(backends::open_host(&network.graph, &self.settings)?),
-        };
-        let mut done = rows.start;
-        while done < rows.end {
-            let part = done..rows.end.min(done + host.max_batch());
-            batch.run_on(&mut **host, &part)?;
-            batch.read(&part)?;
-            done = part.end;
-        }
-        Ok(())
-    }
-
-    /// Lets the host take over from a device that failed. What it failed to evaluate is then to be run again.
-    fn replace(&self, network: &Running, failed: Generation, fault: String) -> Result<Option<String>, String> {
-        let mut stand_in = network.stand_in.lock().unwrap_or_else(PoisonError::into_inner);
-        let host = || stand_in.take().map_or_else(|| backends::open_host(&network.graph, &self.settings), Ok);
-        match network.contexts.replace(failed, host)? {
-            Replaced::Now => Ok(Some(format!("{fault}; the host takes over"))),
-            Replaced::Earlier => Ok(None),
-            Replaced::Never => Err(fault),
-        }
     }
 }
 

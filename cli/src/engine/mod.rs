@@ -7,7 +7,6 @@
 mod backends;
 mod batch;
 mod cache;
-mod contexts;
 mod control;
 mod crew;
 pub mod drivers;
@@ -22,6 +21,7 @@ mod random;
 mod report;
 mod restrict;
 mod searcher;
+mod service;
 mod settings;
 mod shared;
 mod snapshot;

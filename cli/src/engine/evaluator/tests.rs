@@ -1,5 +1,5 @@
 use super::super::batch::INPUT_LEN;
-use super::super::contexts::Contexts;
+use super::super::service::{Service, Unit};
 use super::super::settings::Weights;
 use super::*;
 use oncilla_chess::planes::HistoryFill;
@@ -11,7 +11,7 @@ use oncilla_core::tree::TreeMemory;
 use oncilla_opencl::backend::BackendError;
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::graph::Graph;
-use std::sync::Mutex;
+use oncilla_opencl::host::Host;
 use std::thread;
 use std::time::Duration;
 
@@ -187,11 +187,11 @@ impl Backend for Failing {
 pub fn on_failing_device(backend: BackendKind, quick: bool, plan: Plan) -> Evaluator {
     let network = backends::read_network(&Weights::Embedded, &Default::default()).unwrap();
     let graph = Arc::new(network.graph);
-    let host = backends::open_host(&graph, &settings(backend)).unwrap();
-    let contexts =
-        Contexts::new(Box::new(Failing { host, canned: quick.then(Outputs::default), calls: 0, plan }), true);
+    let host = Box::new(Host::new(Arc::clone(&graph), 1).unwrap());
+    let device = Unit::device(vec![Box::new(Failing { host, canned: quick.then(Outputs::default), calls: 0, plan })]);
+    let service = Service::new(&graph, vec![device], backends::host_maker(&graph, &settings(backend)));
     let input_format = InputFormat::from_number(network.input_format.number().into()).unwrap();
-    let source = Source::Network(Running { graph, contexts, stand_in: Mutex::new(None), input_format });
+    let source = Source::Network(Running { graph, service, input_format });
     Evaluator {
         source,
         settings: settings(backend),

@@ -1,0 +1,353 @@
+use super::*;
+use oncilla_opencl::backend::{Backend, BackendError, Outputs};
+use oncilla_opencl::graph::{Activation, Layer, Shape};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// A network whose value is its input, and whose policy is its input twice.
+fn graph() -> Graph {
+    let shape = Shape { channels: 1, squares: 1 };
+    let mut graph = Graph::new(shape);
+    let layer = |channels: usize| Layer::Dense {
+        input: oncilla_opencl::graph::INPUT,
+        channels,
+        weights: vec![1.0; channels],
+        bias: vec![0.0; channels],
+        activation: Activation::None,
+    };
+    let value = graph.push(layer(1)).unwrap();
+    let policy = graph.push(layer(2)).unwrap();
+    graph.output(Role::Value, value).unwrap();
+    graph.output(Role::Policy, policy).unwrap();
+    graph
+}
+
+use oncilla_opencl::graph::Role;
+
+/// What the devices of a test have seen.
+#[derive(Default)]
+struct Seen {
+    batches: Mutex<Vec<usize>>,
+    at_work: AtomicUsize,
+    most_at_work: AtomicUsize,
+    /// Nobody gets an answer while this is set.
+    held: AtomicBool,
+}
+
+impl Seen {
+    fn batches(&self) -> Vec<usize> {
+        self.batches.lock().unwrap().clone()
+    }
+
+    fn rows(&self) -> usize {
+        self.batches().iter().sum()
+    }
+}
+
+struct Device {
+    graph: Graph,
+    seen: Arc<Seen>,
+    max_batch: usize,
+    /// Milliseconds for each batch, and for each row.
+    times: [f64; 2],
+    /// What happens in a call; its number is told.
+    fault: fn(usize) -> Option<&'static str>,
+    calls: usize,
+}
+
+impl Backend for Device {
+    fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    fn describe(&self) -> String {
+        format!("device of {}", self.max_batch)
+    }
+
+    fn max_batch(&self) -> usize {
+        self.max_batch
+    }
+
+    fn preferred_batch(&self) -> usize {
+        4.min(self.max_batch)
+    }
+
+    fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
+        assert!((1..=self.max_batch).contains(&input.len()), "{}", input.len());
+        let now = self.seen.at_work.fetch_add(1, Ordering::SeqCst) + 1;
+        self.seen.most_at_work.fetch_max(now, Ordering::SeqCst);
+        self.seen.batches.lock().unwrap().push(input.len());
+        let [each, row] = self.times;
+        thread::sleep(Duration::from_secs_f64((each + row * input.len() as f64) / 1000.0));
+        while self.seen.held.load(Ordering::SeqCst) {
+            thread::yield_now();
+        }
+        self.seen.at_work.fetch_sub(1, Ordering::SeqCst);
+        outputs.value = input.to_vec();
+        outputs.policy = input.iter().flat_map(|&x| [x, x]).collect();
+        self.calls += 1;
+        match (self.fault)(self.calls) {
+            None => Ok(()),
+            Some("nonsense") => {
+                outputs.policy[0] = f32::NAN;
+                Ok(())
+            }
+            Some("short") => {
+                outputs.value.clear();
+                Ok(())
+            }
+            Some("panic") => panic!("as a test"),
+            Some(fault) => Err(BackendError(fault.to_string())),
+        }
+    }
+}
+
+/// A device that never fails, without and with lanes.
+fn device(seen: &Arc<Seen>, max_batch: usize, times: [f64; 2]) -> Device {
+    Device { graph: graph(), seen: Arc::clone(seen), max_batch, times, fault: |_| None, calls: 0 }
+}
+
+fn unit(lanes: Vec<Device>) -> Unit {
+    Unit::device(lanes.into_iter().map(|lane| Box::new(lane) as Box<dyn Backend>).collect())
+}
+
+fn no_host() -> MakeHost {
+    Box::new(|| Err("there is no host".to_string()))
+}
+
+fn host(seen: &Arc<Seen>) -> MakeHost {
+    let seen = Arc::clone(seen);
+    Box::new(move || Ok(Unit::host(Box::new(device(&seen, 8, [0.0; 2])), Vec::new())))
+}
+
+fn service(units: Vec<Unit>, host: MakeHost) -> Service {
+    Service::new(&graph(), units, host)
+}
+
+/// Has `rows` evaluated, and checks that each answer is that of its row.
+fn ask(service: &Service, request: &Arc<Request>, rows: &[f32]) -> Option<String> {
+    request.content().input = rows.to_vec();
+    let note = service.run(request, rows.len()).unwrap();
+    let content = request.content();
+    assert_eq!(content.outputs.value[..rows.len()], *rows);
+    let twice: Vec<f32> = rows.iter().flat_map(|&x| [x, x]).collect();
+    assert_eq!(content.outputs.policy[..twice.len()], *twice);
+    note
+}
+
+/// Threads that each ask so often for so many rows at once. The notes come back.
+fn ask_all(service: &Service, threads: usize, times: usize, rows: usize) -> Vec<String> {
+    thread::scope(|scope| {
+        let asking: Vec<_> = (0..threads)
+            .map(|thread| {
+                scope.spawn(move || {
+                    let request = Arc::default();
+                    let own = |time: usize| (0..rows).map(move |row| (thread * 10_000 + time * 100 + row) as f32);
+                    (0..times).filter_map(|time| ask(service, &request, &own(time).collect::<Vec<_>>())).collect()
+                })
+            })
+            .collect();
+        asking.into_iter().flat_map(|thread| -> Vec<String> { thread.join().unwrap() }).collect()
+    })
+}
+
+#[test]
+fn who_is_alone_is_answered_in_one_batch() {
+    let seen = Arc::default();
+    let service = service(vec![unit(vec![device(&seen, 8, [0.0; 2])])], no_host());
+    assert_eq!(ask_all(&service, 1, 5, 3), [""; 0]);
+    assert_eq!(seen.batches(), [3; 5]);
+    assert_eq!(service.run(&Arc::default(), 0), Ok(None), "nothing needs no device");
+}
+
+#[test]
+fn what_came_while_a_batch_was_on_its_way_is_the_next_one() {
+    let seen: Arc<Seen> = Arc::default();
+    let service = service(vec![unit(vec![device(&seen, 64, [0.0; 2])])], no_host());
+    seen.held.store(true, Ordering::SeqCst);
+    thread::scope(|scope| {
+        let service = &service;
+        let one = move |row: f32| move || ask(service, &Arc::default(), &[row]);
+        scope.spawn(one(0.0));
+        while seen.batches().is_empty() {
+            thread::yield_now();
+        }
+        (1..10).for_each(|row| drop(scope.spawn(one(row as f32))));
+        while service.shared.lock().queue.len() < 9 {
+            thread::yield_now();
+        }
+        seen.held.store(false, Ordering::SeqCst);
+    });
+    assert_eq!(seen.batches(), [1, 9]);
+    assert_eq!(service.batches(), 2);
+}
+
+#[test]
+fn a_second_batch_goes_behind_the_first_when_it_is_as_large() {
+    let seen: Arc<Seen> = Arc::default();
+    let lanes = vec![device(&seen, 64, [0.0; 2]), device(&seen, 64, [0.0; 2])];
+    let service = service(vec![unit(lanes)], no_host());
+    seen.held.store(true, Ordering::SeqCst);
+    thread::scope(|scope| {
+        let service = &service;
+        let ask_rows = move |rows: usize| move || ask(service, &Arc::default(), &vec![1.0; rows]);
+        scope.spawn(ask_rows(3));
+        while seen.batches().len() < 1 {
+            thread::yield_now();
+        }
+        scope.spawn(ask_rows(2));
+        while service.shared.lock().queue.is_empty() {
+            thread::yield_now();
+        }
+        assert_eq!(seen.batches(), [3], "two rows are too few to go behind three");
+        scope.spawn(ask_rows(1));
+        while seen.batches().len() < 2 {
+            thread::yield_now();
+        }
+        assert_eq!(seen.batches(), [3, 3]);
+        seen.held.store(false, Ordering::SeqCst);
+    });
+    assert_eq!(seen.most_at_work.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn everybody_is_answered_whatever_the_sizes() {
+    for (lanes, max_batch, threads, rows) in [(1, 1, 4, 1), (1, 3, 4, 7), (2, 3, 1, 16), (2, 5, 6, 2), (3, 2, 3, 9)] {
+        let seen = Arc::default();
+        let unit = unit((0..lanes).map(|_| device(&seen, max_batch, [0.05, 0.01])).collect());
+        let service = service(vec![unit], no_host());
+        assert_eq!(ask_all(&service, threads, 40, rows), [""; 0]);
+        assert_eq!(seen.rows(), threads * 40 * rows);
+        assert!(seen.most_at_work.load(Ordering::SeqCst) <= lanes);
+        assert_eq!(service.batches(), seen.batches().len() as u64);
+        let state = service.shared.lock();
+        assert!(state.queue.is_empty() && state.helpers.len() < lanes.max(1));
+    }
+}
+
+#[test]
+fn the_faster_of_two_devices_gets_more() {
+    let [fast, slow]: [Arc<Seen>; 2] = Default::default();
+    let units = vec![unit(vec![device(&slow, 64, [0.1, 0.8])]), unit(vec![device(&fast, 64, [0.1, 0.2])])];
+    let service = service(units, no_host());
+    let measured = [&slow, &fast].map(|seen| seen.rows());
+    ask_all(&service, 1, 20, 20);
+    ask_all(&service, 8, 20, 3);
+    let [slow, fast] = [slow.rows() - measured[0], fast.rows() - measured[1]];
+    assert_eq!(slow + fast, 20 * 20 + 8 * 20 * 3);
+    // Four times as fast; the sleep of a system is longer than it was told.
+    assert!(slow > 60 && fast > 2 * slow, "{slow} and {fast}");
+    assert_eq!(service.facts().describe, "device of 64; device of 64");
+    assert_eq!((service.facts().max_batch, service.facts().preferred_batch), (128, 8));
+}
+
+#[test]
+fn a_device_that_is_much_too_slow_gets_nothing() {
+    let [fast, slow]: [Arc<Seen>; 2] = Default::default();
+    let units = vec![unit(vec![device(&fast, 64, [0.1, 0.0])]), unit(vec![device(&slow, 64, [200.0, 0.0])])];
+    let service = service(units, no_host());
+    let measured = slow.rows();
+    ask_all(&service, 1, 20, 4);
+    assert_eq!(slow.rows(), measured);
+}
+
+#[test]
+fn on_the_host_requests_that_meet_have_a_core_each() {
+    let [wide, narrow]: [Arc<Seen>; 2] = Default::default();
+    let lane = |seen| Box::new(device(seen, 64, [0.1, 0.1])) as Box<dyn Backend>;
+    let service = service(vec![Unit::host(lane(&wide), vec![lane(&narrow), lane(&narrow)])], no_host());
+    assert_eq!(service.facts().searches, 2);
+    ask_all(&service, 1, 10, 2);
+    assert_eq!((wide.batches(), narrow.rows()), (vec![2; 10], 0), "one that is alone has all cores");
+    ask_all(&service, 4, 100, 2);
+    assert_eq!(wide.rows() + narrow.rows(), 20 + 4 * 100 * 2);
+    assert!(narrow.rows() > 500 && narrow.batches().iter().all(|&rows| rows == 2), "{:?}", narrow.batches());
+    assert_eq!(narrow.most_at_work.load(Ordering::SeqCst), 2);
+    let before = wide.batches().len();
+    ask_all(&service, 1, 20, 1);
+    assert!(wide.batches().len() >= before + 10, "and again when the others have gone");
+}
+
+#[test]
+fn every_failure_is_made_good_by_the_host_and_said_once() {
+    let faults: [fn(usize) -> Option<&'static str>; 3] = [
+        |call| (call % 3 == 0).then_some("out of order"),
+        |call| (call % 2 == 0).then_some("nonsense"),
+        |call| (call % 3 == 0).then_some("short"),
+    ];
+    for fault in faults {
+        for lanes in [1, 2] {
+            let [seen, spare]: [Arc<Seen>; 2] = Default::default();
+            let lanes = (0..lanes).map(|_| Device { fault, ..device(&seen, 3, [0.05, 0.0]) }).collect();
+            let service = service(vec![unit(lanes)], host(&spare));
+            let notes = ask_all(&service, 4, 40, 5);
+            // Two lanes may fail three times in a row together.
+            assert!((1..=2).contains(&notes.len()), "{notes:?}");
+            assert!(notes.iter().any(|note| note.ends_with("; the host evaluates the batch")), "{notes:?}");
+            assert!(spare.rows() > 0);
+        }
+    }
+}
+
+#[test]
+fn a_lost_device_gives_way_to_the_others_and_in_the_end_to_the_host() {
+    let [first, second, spare]: [Arc<Seen>; 3] = Default::default();
+    let lost: fn(usize) -> Option<&'static str> = |call| (call > 4).then_some("lost");
+    let lost_later: fn(usize) -> Option<&'static str> = |call| (call > 40).then_some("lost too");
+    let units = vec![
+        unit(vec![Device { fault: lost, ..device(&first, 3, [0.1, 0.1]) }]),
+        unit(vec![Device { fault: lost_later, ..device(&second, 3, [0.1, 0.1]) }]),
+    ];
+    let service = service(units, host(&spare));
+    let notes = ask_all(&service, 3, 100, 4);
+    let ends: Vec<&str> = notes.iter().filter_map(|note| note.split_once("; ")).map(|(_, end)| end).collect();
+    assert_eq!(ends.iter().filter(|end| **end == "the host takes over").count(), 1, "{notes:?}");
+    assert!(ends.contains(&"the other devices go on") && ends.len() <= 3, "{notes:?}");
+    assert_eq!(service.facts().describe, "device of 8");
+}
+
+#[test]
+fn without_a_host_a_failure_is_an_error_for_each_who_waits() {
+    let seen = Arc::default();
+    let broken = Device { fault: |_| Some("broken"), ..device(&seen, 8, [0.1, 0.0]) };
+    let service = service(vec![unit(vec![broken])], no_host());
+    let failed = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let request: Arc<Request> = Arc::default();
+                request.content().input = vec![1.0; 2];
+                let error = service.run(&request, 2).unwrap_err();
+                assert_eq!(error, "there is no host");
+                failed.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+    });
+    assert_eq!(failed.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn a_panic_ends_who_carried_and_nobody_else() {
+    for lanes in [1, 2] {
+        let seen = Arc::default();
+        let lanes = (0..lanes)
+            .map(|_| Device { fault: |call| (call == 7).then_some("panic"), ..device(&seen, 4, [0.1, 0.0]) })
+            .collect();
+        let service = service(vec![unit(lanes)], no_host());
+        let ended = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let request = Arc::default();
+                    for _ in 0..30 {
+                        let asked = catch_unwind(AssertUnwindSafe(|| ask(&service, &request, &[1.0, 2.0])));
+                        ended.fetch_add(usize::from(asked.is_err()), Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert!((1..=2).contains(&ended.load(Ordering::SeqCst)));
+        assert!(service.shared.lock().queue.is_empty());
+    }
+}

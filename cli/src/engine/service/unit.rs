@@ -1,0 +1,230 @@
+//! A device, or the host: what runs batches, how many at once, and when one departs.
+
+use super::pace::Pace;
+use oncilla_opencl::backend::{Backend, Outputs};
+use std::time::{Duration, Instant};
+
+/// Batches in a row that a device may fail to answer before it is given up.
+pub const FAILURES: u32 = 3;
+
+/// Requests that meet no other one on the host before one gets all of its cores again.
+const ALONE: u32 = 8;
+
+/// Something that runs one batch at a time, and room for that batch.
+pub struct Lane {
+    pub backend: Box<dyn Backend>,
+    /// It has all of the host's cores; others have one.
+    is_wide: bool,
+    /// Rows of several requests, side by side.
+    pub input: Vec<f32>,
+    pub outputs: Outputs,
+}
+
+impl Lane {
+    fn new(backend: Box<dyn Backend>, is_wide: bool) -> Self {
+        Self { backend, is_wide, input: Vec::new(), outputs: Outputs::default() }
+    }
+}
+
+/// Where lanes come from that share what they run on.
+pub struct Unit {
+    /// One line for a person.
+    pub describe: String,
+    /// Largest batch.
+    pub max_batch: usize,
+    /// Batch that a search should gather for it.
+    pub preferred_batch: usize,
+    rule: Rule,
+    idle: Vec<Lane>,
+    flights: Vec<Flight>,
+    pace: Pace,
+    /// How many of the last batches failed.
+    failures: u32,
+    /// It is of no use any more: lanes that come back are dropped.
+    is_lost: bool,
+}
+
+/// When a batch departs, and with what.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// Several positions take a device hardly longer than one. The first batch goes at once, with all that is there. Another goes
+    /// behind it when it is full or as large: sooner it would only wait there, and be smaller than it need be.
+    Device,
+    /// Each core takes a position. Where requests meet, each is evaluated by one core, in the thread that asks, so that no
+    /// core waits for another; one that is alone has all of them. `alone` counts those that met none.
+    Host { alone: u32 },
+}
+
+/// A batch on its way.
+struct Flight {
+    number: u64,
+    rows: usize,
+    due: Instant,
+}
+
+/// What a batch may be made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// At most so many rows.
+    pub rows: usize,
+    /// Of one request only.
+    pub single: bool,
+    is_wide: bool,
+}
+
+/// Rows that wait for an answer, and the requests that they belong to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    pub rows: usize,
+    pub requests: usize,
+}
+
+impl Unit {
+    /// A device, with one lane for each batch that may be on it.
+    pub fn device(lanes: Vec<Box<dyn Backend>>) -> Self {
+        Self::new(lanes.into_iter().map(|backend| Lane::new(backend, false)).collect(), Rule::Device)
+    }
+
+    /// The host: with all of its cores, and in lanes of one core each, if there are several.
+    pub fn host(wide: Box<dyn Backend>, narrow: Vec<Box<dyn Backend>>) -> Self {
+        let mut lanes: Vec<Lane> = narrow.into_iter().map(|backend| Lane::new(backend, false)).collect();
+        lanes.insert(0, Lane::new(wide, true));
+        Self::new(lanes, Rule::Host { alone: ALONE })
+    }
+
+    fn new(idle: Vec<Lane>, rule: Rule) -> Self {
+        let first = &idle[0].backend;
+        let (describe, max_batch) = (first.describe(), first.max_batch());
+        let preferred_batch = first.preferred_batch();
+        let pace = Pace::new(max_batch);
+        Self {
+            describe,
+            max_batch,
+            preferred_batch,
+            rule,
+            idle,
+            flights: Vec::new(),
+            pace,
+            failures: 0,
+            is_lost: false,
+        }
+    }
+
+    /// Whether it is a device, which can fail where the host can't.
+    pub fn is_device(&self) -> bool {
+        matches!(self.rule, Rule::Device)
+    }
+
+    /// Whether it can be used.
+    pub fn is_there(&self) -> bool {
+        !self.is_lost
+    }
+
+    /// Batches that it may have at once.
+    pub fn lanes(&self) -> usize {
+        match self.rule {
+            Rule::Device => self.idle.len() + self.flights.len(),
+            // Either the wide one or the others.
+            Rule::Host { .. } => (self.idle.len() + self.flights.len()).saturating_sub(1).max(1),
+        }
+    }
+
+    /// One-position searches that keep it busy.
+    pub fn searches(&self) -> usize {
+        match self.rule {
+            Rule::Device => self.preferred_batch * self.lanes(),
+            Rule::Host { .. } => self.lanes(),
+        }
+    }
+
+    /// The lane with most cores, where nobody else uses any.
+    pub fn widest(&mut self) -> &mut Lane {
+        let at = self.idle.iter().position(|lane| lane.is_wide).unwrap_or(0);
+        &mut self.idle[at]
+    }
+
+    /// Measures a few batch sizes, so that work can be shared out from the beginning.
+    pub fn measure(&mut self) {
+        let Some(lane) = self.idle.first_mut() else { return };
+        for rows in [1, self.preferred_batch.min(self.max_batch)] {
+            let input = vec![0.0; rows * lane.backend.graph().input().len()];
+            let begun = Instant::now();
+            // What fails here fails in the search too, which says so.
+            if lane.backend.evaluate(&input, &mut lane.outputs).is_ok() {
+                self.pace.add(rows, begun.elapsed().as_secs_f64());
+            }
+        }
+    }
+
+    /// What may depart now, where so much waits; `None`: it has to wait.
+    pub fn departure(&self, waiting: Waiting) -> Option<Departure> {
+        if self.is_lost || waiting.rows == 0 {
+            return None;
+        }
+        match self.rule {
+            Rule::Device => {
+                let full = self.pace.full();
+                let on_the_way: usize = self.flights.iter().map(|flight| flight.rows).sum();
+                let may = !self.idle.is_empty() && waiting.rows >= on_the_way.min(full);
+                may.then_some(Departure { rows: full, single: false, is_wide: false })
+            }
+            Rule::Host { alone } => {
+                let is_alone = self.flights.is_empty() && waiting.requests == 1 && alone >= ALONE;
+                let has_narrow = self.lanes() > 1;
+                let is_wide = is_alone || !has_narrow;
+                let there = self.idle.iter().any(|lane| lane.is_wide == is_wide);
+                there.then_some(Departure { rows: self.max_batch, single: true, is_wide })
+            }
+        }
+    }
+
+    /// Takes the lane for a batch of `rows` that departs now.
+    pub fn depart(&mut self, number: u64, departure: Departure, rows: usize, waiting: Waiting) -> Option<Lane> {
+        if let Rule::Host { alone } = &mut self.rule {
+            let met = !self.flights.is_empty() || waiting.requests > 1;
+            *alone = if met { 0 } else { alone.saturating_add(1) };
+        }
+        let at = self.idle.iter().position(|lane| lane.is_wide == departure.is_wide)?;
+        let due = Instant::now() + Duration::from_secs_f64(self.pace.expected(rows));
+        self.flights.push(Flight { number, rows, due });
+        Some(self.idle.swap_remove(at))
+    }
+
+    /// The lane comes back, after `seconds` if it has answered.
+    pub fn arrive(&mut self, number: u64, lane: Lane, rows: usize, seconds: Option<f64>) {
+        self.flights.retain(|flight| flight.number != number);
+        if let Some(seconds) = seconds {
+            self.failures = 0;
+            // What a single core takes says nothing of all of them.
+            if lane.is_wide || self.is_device() {
+                self.pace.add(rows, seconds);
+            }
+        }
+        if !self.is_lost {
+            self.idle.push(lane);
+        }
+    }
+
+    /// A batch has failed. True if there were too many in a row.
+    pub fn fail(&mut self) -> bool {
+        self.failures += 1;
+        self.failures >= FAILURES
+    }
+
+    /// Gives it up.
+    pub fn lose(&mut self) {
+        self.is_lost = true;
+        self.idle.clear();
+    }
+
+    /// Seconds until a batch of `rows` that is enqueued now would be done.
+    pub fn done_in(&self, rows: usize, now: Instant) -> f64 {
+        let busy = if self.idle.is_empty() {
+            let due = self.flights.iter().map(|flight| flight.due).min();
+            due.map_or(0.0, |due| due.saturating_duration_since(now).as_secs_f64())
+        } else {
+            0.0
+        };
+        busy + self.pace.expected(rows)
+    }
+}
