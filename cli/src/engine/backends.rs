@@ -61,11 +61,7 @@ pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, St
     }
 }
 
-fn open_units(
-    settings: &EvaluatorSettings,
-    graph: &Arc<Graph>,
-    notes: &mut Vec<String>,
-) -> Result<Vec<Unit>, String> {
+fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<String>) -> Result<Vec<Unit>, String> {
     let device = |notes: &mut Vec<String>| Ok(vec![Unit::device(vec![open_device(settings, graph, notes)?])]);
     match settings.backend {
         BackendKind::OpenCl => return device(notes),

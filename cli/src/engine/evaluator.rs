@@ -11,8 +11,8 @@ use super::cache::{Cache, CacheCounts};
 use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
 use oncilla_chess::planes::InputFormat;
 use oncilla_opencl::graph::Role;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// An evaluator without a network answers at once; a few playouts together keep the memory busy instead.

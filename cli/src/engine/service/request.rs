@@ -70,10 +70,7 @@ pub struct Sizes {
 
 impl Sizes {
     pub fn new(graph: &Graph) -> Self {
-        Self {
-            input: graph.input().len(),
-            heads: Role::ALL.map(|role| (role, graph.output_len(role).unwrap_or(0))),
-        }
+        Self { input: graph.input().len(), heads: Role::ALL.map(|role| (role, graph.output_len(role).unwrap_or(0))) }
     }
 
     /// Whether there are outputs for so many rows, all of them numbers: a backend that fails may not know it.

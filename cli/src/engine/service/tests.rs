@@ -193,7 +193,7 @@ fn a_second_batch_goes_behind_the_first_when_it_is_as_large() {
         let service = &service;
         let ask_rows = move |rows: usize| move || ask(service, &Arc::default(), &vec![1.0; rows]);
         scope.spawn(ask_rows(3));
-        while seen.batches().len() < 1 {
+        while seen.batches().is_empty() {
             thread::yield_now();
         }
         scope.spawn(ask_rows(2));
