@@ -110,18 +110,9 @@ impl Service {
         if units.len() > 1 {
             units.iter_mut().for_each(Unit::measure);
         }
-        let state = State {
-            queue: VecDeque::new(),
-            units,
-            helpers: Vec::new(),
-            idle_helpers: 0,
-            departed: 0,
-            failed_before: false,
-            closed: false,
-        };
         let shared = Shared {
             sizes: Sizes::new(graph),
-            state: Mutex::new(state),
+            state: Mutex::new(State::new(units)),
             work: Condvar::new(),
             make_host,
             stand_in: Mutex::default(),
@@ -239,6 +230,18 @@ impl Drop for Gone<'_> {
 }
 
 impl State {
+    fn new(units: Vec<Unit>) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            units,
+            helpers: Vec::new(),
+            idle_helpers: 0,
+            departed: 0,
+            failed_before: false,
+            closed: false,
+        }
+    }
+
     fn waiting(&self) -> Waiting {
         Waiting { rows: self.queue.iter().map(|entry| entry.rows.len()).sum(), requests: self.queue.len() }
     }

@@ -1,6 +1,6 @@
 use super::*;
 use oncilla_opencl::backend::{Backend, BackendError, Outputs};
-use oncilla_opencl::graph::{Activation, Layer, Shape};
+use oncilla_opencl::graph::{Activation, Layer, Role, Shape};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -22,8 +22,6 @@ fn graph() -> Graph {
     graph.output(Role::Policy, policy).unwrap();
     graph
 }
-
-use oncilla_opencl::graph::Role;
 
 /// What the devices of a test have seen.
 #[derive(Default)]
@@ -227,46 +225,65 @@ fn everybody_is_answered_whatever_the_sizes() {
 }
 
 #[test]
-fn the_faster_of_two_devices_gets_more() {
-    let [fast, slow]: [Arc<Seen>; 2] = Default::default();
-    let units = vec![unit(vec![device(&slow, 64, [0.1, 0.8])]), unit(vec![device(&fast, 64, [0.1, 0.2])])];
-    let service = service(units, no_host());
-    let measured = [&slow, &fast].map(|seen| seen.rows());
-    ask_all(&service, 1, 20, 20);
-    ask_all(&service, 8, 20, 3);
-    let [slow, fast] = [slow.rows() - measured[0], fast.rows() - measured[1]];
-    assert_eq!(slow + fast, 20 * 20 + 8 * 20 * 3);
-    // Four times as fast; the sleep of a system is longer than it was told.
-    assert!(slow > 60 && fast > 2 * slow, "{slow} and {fast}");
-    assert_eq!(service.facts().describe, "device of 64; device of 64");
-    assert_eq!((service.facts().max_batch, service.facts().preferred_batch), (128, 8));
+fn of_several_devices_each_gets_what_it_can_do_in_the_time_of_the_others() {
+    let seen = Arc::default();
+    let learned = |each: f64, row: f64| {
+        let mut unit = unit(vec![device(&seen, 64, [0.0; 2])]);
+        [1, 8, 32].into_iter().for_each(|rows| unit.learn(rows, each + row * rows as f64));
+        unit
+    };
+    let shares = |paces: [(f64, f64); 2], rows: usize| {
+        let mut state = State::new(paces.map(|(each, row)| learned(each, row)).into());
+        let request: Arc<Request> = Arc::default();
+        request.begin(rows);
+        state.queue.push_back(Entry { request, rows: 0..rows, waits: false });
+        let mut got = [0; 2];
+        while let Some(load) = state.load(None) {
+            got[load.unit] = load.rows;
+        }
+        (got, state.waiting().rows)
+    };
+    assert_eq!(shares([(8.0, 1.0), (8.0, 4.0)], 22), ([18, 4], 0));
+    assert_eq!(shares([(8.0, 4.0), (8.0, 1.0)], 22), ([4, 18], 0));
+    assert_eq!(shares([(8.0, 2.0), (8.0, 2.0)], 6), ([3, 3], 0));
+    // One that would need longer for a single row than the other for all of them has to go without.
+    assert_eq!(shares([(8.0, 1.0), (50.0, 1.0)], 20), ([20, 0], 0));
 }
 
 #[test]
-fn a_device_that_is_much_too_slow_gets_nothing() {
-    let [fast, slow]: [Arc<Seen>; 2] = Default::default();
-    let units = vec![unit(vec![device(&fast, 64, [0.1, 0.0])]), unit(vec![device(&slow, 64, [200.0, 0.0])])];
+fn several_devices_work_at_once() {
+    let [first, second]: [Arc<Seen>; 2] = Default::default();
+    let units = vec![unit(vec![device(&first, 4, [0.1; 2])]), unit(vec![device(&second, 4, [0.1; 2])])];
     let service = service(units, no_host());
-    let measured = slow.rows();
-    ask_all(&service, 1, 20, 4);
-    assert_eq!(slow.rows(), measured);
+    ask_all(&service, 1, 20, 20);
+    ask_all(&service, 8, 20, 3);
+    assert!(first.rows() > 20 && second.rows() > 20, "{} and {}", first.rows(), second.rows());
+    assert_eq!(service.facts().describe, "device of 4; device of 4");
+    assert_eq!((service.facts().max_batch, service.facts().preferred_batch), (8, 8));
 }
 
 #[test]
 fn on_the_host_requests_that_meet_have_a_core_each() {
     let [wide, narrow]: [Arc<Seen>; 2] = Default::default();
-    let lane = |seen| Box::new(device(seen, 64, [0.1, 0.1])) as Box<dyn Backend>;
+    let lane = |seen| Box::new(device(seen, 64, [0.0; 2])) as Box<dyn Backend>;
     let service = service(vec![Unit::host(lane(&wide), vec![lane(&narrow), lane(&narrow)])], no_host());
     assert_eq!(service.facts().searches, 2);
     ask_all(&service, 1, 10, 2);
     assert_eq!((wide.batches(), narrow.rows()), (vec![2; 10], 0), "one that is alone has all cores");
-    ask_all(&service, 4, 100, 2);
-    assert_eq!(wide.rows() + narrow.rows(), 20 + 4 * 100 * 2);
-    assert!(narrow.rows() > 500 && narrow.batches().iter().all(|&rows| rows == 2), "{:?}", narrow.batches());
-    assert_eq!(narrow.most_at_work.load(Ordering::SeqCst), 2);
-    let before = wide.batches().len();
+    wide.held.store(true, Ordering::SeqCst);
+    thread::scope(|scope| {
+        scope.spawn(|| ask(&service, &Arc::default(), &[1.0]));
+        while wide.batches().len() < 11 {
+            thread::yield_now();
+        }
+        assert_eq!(ask(&service, &Arc::default(), &[1.0, 2.0]), None);
+        assert_eq!(narrow.batches(), [2], "it does not wait for the one that has all cores");
+        wide.held.store(false, Ordering::SeqCst);
+    });
     ask_all(&service, 1, 20, 1);
-    assert!(wide.batches().len() >= before + 10, "and again when the others have gone");
+    assert_eq!([narrow.batches().len(), wide.batches().len()], [1 + 8, 11 + 12], "and in the end it has them again");
+    ask_all(&service, 5, 50, 3);
+    assert!(narrow.most_at_work.load(Ordering::SeqCst) <= 2 && wide.most_at_work.load(Ordering::SeqCst) == 1);
 }
 
 #[test]
@@ -347,7 +364,8 @@ fn a_panic_ends_who_carried_and_nobody_else() {
                 });
             }
         });
-        assert!((1..=2).contains(&ended.load(Ordering::SeqCst)));
+        // A helper takes those along whose rows it carried.
+        assert!((1..=4).contains(&ended.load(Ordering::SeqCst)));
         assert!(service.shared.lock().queue.is_empty());
     }
 }

@@ -156,6 +156,12 @@ impl Unit {
         }
     }
 
+    /// As if a batch of `rows` had taken so long.
+    #[cfg(test)]
+    pub fn learn(&mut self, rows: usize, seconds: f64) {
+        self.pace.add(rows, seconds);
+    }
+
     /// What may depart now, where so much waits; `None`: it has to wait.
     pub fn departure(&self, waiting: Waiting) -> Option<Departure> {
         if self.is_lost || waiting.rows == 0 {
