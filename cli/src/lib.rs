@@ -8,6 +8,7 @@ pub mod eval;
 pub mod generate;
 pub mod options;
 pub mod progress;
+pub mod report;
 pub mod score;
 pub mod selftest;
 mod text;

@@ -9,7 +9,7 @@ use oncilla::engine::{self, Weights};
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, print};
 use oncilla::uci::console::{Console, aside};
-use oncilla::{analysis, bench, describe, eval, generate, selftest, time, tune, uci};
+use oncilla::{analysis, bench, describe, eval, generate, report, selftest, time, tune, uci};
 
 /// A chess engine for small GPUs. Without a command it speaks UCI.
 #[derive(FromArgs, ArgsInfo)]
@@ -23,6 +23,7 @@ struct CommandLine {
 enum Command {
     Uci(Uci),
     Analysis(Analysis),
+    Report(Report),
     Eval(Eval),
     Bench(Bench),
     BackendBench(BackendBench),
@@ -49,6 +50,19 @@ struct Analysis {
     /// options that count for more than all others: NAME=VALUE,…
     #[argh(option)]
     override_config: Option<String>,
+}
+
+/// Analyse every position of the games in a PGN file: annotated PGN, JSON lines and one HTML page. --max-visits and
+/// --parallel say how; the numbers are White's.
+#[derive(FromArgs, ArgsInfo)]
+#[argh(subcommand, name = "report")]
+struct Report {
+    /// the games; without it they come from standard input
+    #[argh(positional)]
+    file: Option<String>,
+    /// what the names of the files begin with: NAME.pgn, NAME.jsonl, NAME.html (the file's own name with .report)
+    #[argh(option)]
+    out: Option<String>,
 }
 
 /// Say what the network says of positions. JSON lines in: fen, moves. JSON lines out: q, d, m, policy.
@@ -226,6 +240,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         Command::Analysis(Analysis { quit_without_waiting, override_config: overrides }) => {
             analysis::run(stdin(), console, typed, &analysis::Switches { quit_without_waiting, overrides })?;
         }
+        Command::Report(Report { file, out }) => report::run(&report::Question { file, out }, typed, &console)?,
         Command::Eval(Eval {}) => eval::run(&settings.evaluator, stdin(), &console)?,
         Command::Bench(Bench { fen, nodes, json }) => bench::print(&console, settings, fen.as_deref(), nodes, json)?,
         Command::BackendBench(BackendBench { batch, json }) => {

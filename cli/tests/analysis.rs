@@ -1,6 +1,7 @@
 //! `oncilla analysis`, through the real binary: what the protocol promises.
 
 mod driver;
+mod requests;
 
 use driver::{Engine, run, stderr, stdout};
 use serde_json::{Value, json};
@@ -116,55 +117,7 @@ fn warnings_go_on_and_errors_do_not() {
 /// What is wrong, and with which field.
 #[test]
 fn bad_fields_are_named() {
-    let cases = [
-        (json!({}), "moves"),
-        (json!({ "moves": null }), "moves"),
-        (json!({ "moves": "e2e4" }), "moves"),
-        (json!({ "moves": [["W"]] }), "moves"),
-        (json!({ "moves": [["X", "e2e4"]] }), "moves"),
-        (json!({ "moves": ["e2"] }), "moves"),
-        (json!({ "moves": ["e2e4qq"] }), "moves"),
-        (json!({ "moves": [["b", "e2e4"]] }), "moves"),
-        (json!({ "moves": [], "fen": "8/8 w" }), "fen"),
-        (json!({ "moves": [], "initialFen": 5 }), "initialFen"),
-        (json!({ "moves": [], "fen": "startpos", "initialFen": "startpos" }), "fen"),
-        (json!({ "moves": [], "rules": "chinese" }), "rules"),
-        (json!({ "moves": [], "rules": {} }), "rules"),
-        (json!({ "moves": [], "analyzeTurns": [] }), "analyzeTurns"),
-        (json!({ "moves": [], "analyzeTurns": [0.0] }), "analyzeTurns"),
-        (json!({ "moves": [], "analyzeTurns": [true] }), "analyzeTurns"),
-        (json!({ "moves": [], "analyzeTurns": [-1] }), "analyzeTurns"),
-        (json!({ "moves": [], "analyzeTurns": [4294967296u64] }), "analyzeTurns"),
-        (json!({ "moves": [], "analyzeTurns": [18446744073709551615u64] }), "analyzeTurns"),
-        (json!({ "moves": [], "priorities": [1] }), "priorities"),
-        (json!({ "moves": [], "analyzeTurns": [0], "priorities": [1, 2] }), "priorities"),
-        (json!({ "moves": [], "analyzeTurns": [0], "priorities": [1u64 << 62] }), "priorities"),
-        (json!({ "moves": [], "analyzeTurns": [0], "priorities": [1], "priority": 1 }), "priority"),
-        (json!({ "moves": [], "priority": 1.5 }), "priority"),
-        (json!({ "moves": [], "overrideSettings": [] }), "overrideSettings"),
-        (json!({ "moves": [], "overrideSettings": { "CPuct": "x" } }), "overrideSettings"),
-        (json!({ "moves": [], "maxVisits": 0 }), "maxVisits"),
-        (json!({ "moves": [], "maxVisits": 1.0 }), "maxVisits"),
-        (json!({ "moves": [], "maxVisits": (1u64 << 50) + 1 }), "maxVisits"),
-        (json!({ "moves": [], "maxTime": 0 }), "maxTime"),
-        (json!({ "moves": [], "analysisPVLen": 0 }), "analysisPVLen"),
-        (json!({ "moves": [], "analysisPVLen": 1001 }), "analysisPVLen"),
-        (json!({ "moves": [], "rootFpuReductionMax": 2.5 }), "rootFpuReductionMax"),
-        (json!({ "moves": [], "rootPolicyTemperature": 0 }), "rootPolicyTemperature"),
-        (json!({ "moves": [], "includePolicy": 1 }), "includePolicy"),
-        (json!({ "moves": [], "includePVVisits": null }), "includePVVisits"),
-        (json!({ "moves": [], "includeTree": 3 }), "includeTree"),
-        (json!({ "moves": [], "includeTree": { "depth": 0 } }), "includeTree"),
-        (json!({ "moves": [], "includeTree": { "x": 0 } }), "includeTree"),
-        (json!({ "moves": [], "reportDuringSearchEvery": 0 }), "reportDuringSearchEvery"),
-        (json!({ "moves": [], "firstReportDuringSearchAfter": "1" }), "firstReportDuringSearchAfter"),
-        (json!({ "moves": [], "avoidMoves": [], "allowMoves": [] }), "allowMoves"),
-        (json!({ "moves": [], "avoidMoves": {} }), "avoidMoves"),
-        (json!({ "moves": [], "avoidMoves": [{ "player": "W", "moves": [] }] }), "avoidMoves"),
-        (json!({ "moves": [], "avoidMoves": [{ "player": "X", "moves": [], "untilDepth": 1 }] }), "player"),
-        (json!({ "moves": [], "avoidMoves": [{ "player": "W", "moves": ["x"], "untilDepth": 1 }] }), "moves"),
-        (json!({ "moves": [], "avoidMoves": [{ "player": "W", "moves": [], "untilDepth": 0 }] }), "untilDepth"),
-    ];
+    let cases = requests::bad_queries();
     let mut input = String::new();
     for (number, (query, _)) in cases.iter().enumerate() {
         let mut query = query.clone();

@@ -1,18 +1,22 @@
 //! `oncilla analysis` against recorded conversations with KataGo: the same requests, put into chess, get as many answers of
 //! the same kinds, about the same fields and turns. Texts and numbers are not compared, and partial reports are left out.
+//!
+//! Of each kind of request at least sixty are compared. Where the recordings have fewer, the recorded ones are asked again in
+//! other words, in which KataGo's answer must be the same: the keys in another order, blanks between the tokens, another
+//! id, other moves, the position as FEN ([`in_other_words`]).
 
 mod common;
 mod driver;
 
 use common::{json_lines, shared};
-use driver::{run, say, stdout};
+use driver::{run_bytes, say, stdout};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 type Object = Map<String, Value>;
 
 /// Conversations, and what each is about.
-const RECORDED: [&str; 19] = [
+const RECORDED: [&str; 24] = [
     "s01_normal",
     "s02_analyze_turns",
     "s03_visits_pv",
@@ -25,17 +29,25 @@ const RECORDED: [&str; 19] = [
     "s12_bad_json",
     "s13_bad_fields",
     "s14_warnings",
+    "s14b_warnings_off",
     "s15_duplicate_ids",
     "s17_eof",
     "s17b_eof_nonewline",
+    "s16_big_lines",
     "s17c_eof_immediately",
+    "s17e_quit_without_waiting_fast",
+    "s18_invalid_utf8_valid_otherwise",
+    "s18b_invalid_utf8_garbage",
     "s18c_nul_byte",
     "s20_big_board",
     "s22_concurrency",
 ];
 
+/// Requests of each kind that are compared, at least.
+const LEAST: usize = 60;
+
 /// Where we answer otherwise: what KataGo answers, what we answer, and why.
-const OTHERWISE: [(&str, &str, &[&str], &str); 8] = [
+const OTHERWISE: [(&str, &str, &[&str], &str); 15] = [
     ("s02_analyze_turns", "emptyturns", &["error analyzeTurns"], "a client that waits for the query must hear of it"),
     ("s02_analyze_turns", "floatturns", &["error analyzeTurns"], "1.7 is not cut off to 1"),
     ("s02_analyze_turns", "boolturns", &["error analyzeTurns"], "true is no turn"),
@@ -44,6 +56,13 @@ const OTHERWISE: [(&str, &str, &[&str], &str); 8] = [
     ("s08_priority", "prios_float", &["error priorities"], "1.9 is not cut off to 1"),
     ("s09_terminate", "t11", &["error turnNumbers"], "1.7 and true are no turns"),
     ("s13_bad_fields", "f005", &["final 0"], "rules are chess, where nothing is said"),
+    ("s16_big_lines", "", &["error ", "error ", "error "], "what nests deeply is an error, not the end of the program"),
+    ("s16_big_lines", "sync5", &["echo query_version"], "and what follows is answered"),
+    ("s16_big_lines", "sync6", &["echo query_version"], "likewise"),
+    ("s18_invalid_utf8_valid_otherwise", "", &["error "], "a line that is no UTF-8 is an error"),
+    ("s18_invalid_utf8_valid_otherwise", "sync1", &["echo query_version"], "and what follows is answered"),
+    ("s18b_invalid_utf8_garbage", "", &["error "], "likewise"),
+    ("s18b_invalid_utf8_garbage", "sync1", &["echo query_version"], "likewise"),
 ];
 
 /// Fields that only Go has. Here they get a warning each.
@@ -164,7 +183,7 @@ fn put_settings(request: &mut Object) -> Option<()> {
     {
         settings.remove(name);
     }
-    for name in ["rootNumSymmetriesToSample", "maxPlayouts", "nnRandomize", "conservativePass"] {
+    for name in ["rootNumSymmetriesToSample", "nnRandomize", "conservativePass"] {
         settings.remove(name);
     }
     *settings = std::mem::take(settings)
@@ -174,59 +193,206 @@ fn put_settings(request: &mut Object) -> Option<()> {
     Some(())
 }
 
+/// A request that was recorded, in chess, and the kinds of its answers.
+#[derive(Clone)]
+struct Asked {
+    id: Option<String>,
+    line: Vec<u8>,
+    answers: Vec<String>,
+}
+
+impl Asked {
+    /// What kind of request it is.
+    fn kind(&self) -> String {
+        let request = serde_json::from_slice::<Value>(&self.line).unwrap_or_default();
+        if self.id.is_none() {
+            return "no request".to_string();
+        }
+        if let Some(action) = request["action"].as_str() {
+            let is_refused = self.answers.iter().any(|answer| answer.starts_with("error"));
+            return if is_refused { "bad action".to_string() } else { action.to_string() };
+        }
+        let has = |word: &str| self.answers.iter().any(|answer| answer.starts_with(word));
+        let kind = if has("warning") {
+            "query with a warning"
+        } else if has("error") {
+            "bad query"
+        } else {
+            "query"
+        };
+        kind.to_string()
+    }
+}
+
+/// The bytes of a recorded line, in chess where they are about Go; `None` where they can't be.
+fn sent(row: &Value, refused: impl Fn(&str) -> Option<Value>) -> Option<(Option<String>, Vec<u8>)> {
+    let id = |line: &str| Some(serde_json::from_str::<Value>(line).ok()?["id"].as_str()?.to_string());
+    if let Some(hex) = row["hex"].as_str() {
+        let digits = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
+        return Some((None, digits.collect()));
+    }
+    if let Some(parts) = row["gen"].as_object() {
+        let repeated = |part: &Value| part["repeat"].as_str().unwrap().repeat(part["count"].as_u64().unwrap() as usize);
+        let mut line = parts["prefix"].as_str().unwrap().to_string() + &repeated(&row["gen"]);
+        match parts["suffix"].as_str() {
+            Some(suffix) => line += suffix,
+            None => line += &(repeated(&parts["suffix"]) + parts["suffix"]["then"].as_str().unwrap()),
+        }
+        return Some((id(&line), line.into_bytes()));
+    }
+    // One that was cut off in the recording is about Go.
+    let line = row["line"].as_str()?;
+    let id = id(line);
+    let error = id.as_deref().and_then(refused);
+    Some((id, in_chess(line, error.as_ref())?.into_bytes()))
+}
+
+/// An answer; of those that were cut off, what is left.
+fn answered(row: &Value) -> Option<Value> {
+    let Some(head) = row["cut"]["head"].as_str() else { return serde_json::from_str(row["line"].as_str()?).ok() };
+    Some(match head.starts_with("{\"error\"") {
+        true => json!({ "error": "cut" }),
+        false => json!({ "action": "query_version", "id": format!("longid_{}", "x".repeat(1_000_000)) }),
+    })
+}
+
+/// The answers to a conversation, by id.
+fn ask(input: &[u8], args: &[&str]) -> BTreeMap<String, Vec<String>> {
+    let args = [&["analysis", "--backend=random", "--parallel=2", "--max-visits=50", "--line-mb=32"], args].concat();
+    let output = run_bytes(&args, input);
+    assert!(output.status.success());
+    by_id(stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()))
+}
+
+fn compare(name: &str, ours: &BTreeMap<String, Vec<String>>, theirs: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+    let differences = ours.keys().chain(theirs.keys()).filter(|id| ours.get(*id) != theirs.get(*id));
+    let mut lines: Vec<String> = differences
+        .map(|id| format!("{name}, {id:.40?}: {:?} instead of {:?}", ours.get(id), theirs.get(id)))
+        .collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+/// Plays a recorded conversation: the requests in it, and where we answer otherwise than we should.
+fn replay(name: &str, rows: &[Value]) -> (Vec<Asked>, Vec<String>) {
+    let outputs = || rows.iter().filter(|row| row["dir"] == "out").filter_map(answered);
+    let mut theirs = by_id(outputs());
+    let refused = |id: &str| outputs().find(|answer| answer["id"] == id && answer["error"].is_string());
+    let mut input = Vec::new();
+    let mut all = Vec::new();
+    for row in rows.iter().filter(|row| row["dir"] == "in") {
+        match sent(row, refused) {
+            Some((id, line)) => {
+                input.extend_from_slice(&line);
+                input.push(b'\n');
+                all.push(Asked { id, line, answers: Vec::new() });
+            }
+            None => {
+                let id = row["line"].as_str().and_then(|line| serde_json::from_str::<Value>(line).ok());
+                theirs.remove(id.as_ref().and_then(|request| request["id"].as_str()).unwrap_or_default());
+            }
+        }
+    }
+    // Warnings about rules are Go's.
+    theirs.values_mut().for_each(|kinds| kinds.retain(|kind| kind != "warning rules"));
+    for (_, id, answers, _) in OTHERWISE.iter().filter(|(scenario, ..)| *scenario == name) {
+        theirs.insert(id.to_string(), answers.iter().map(|kind| kind.to_string()).collect());
+    }
+    let mut args = Vec::new();
+    if name.contains("quit_without_waiting") {
+        args.push("-quit-without-waiting");
+        // Whether a search has ended before the input is chance.
+        theirs.retain(|_, kinds| !kinds.iter().any(|kind| kind.starts_with("final")));
+    }
+    if name == "s14b_warnings_off" {
+        args.push("-override-config=warnUnusedFields=false");
+    }
+    let mut ours = ask(&input, &args);
+    if name.contains("quit_without_waiting") {
+        ours.retain(|_, kinds| !kinds.iter().any(|kind| kind.starts_with("final")));
+    }
+    for asked in &mut all {
+        let named = asked.id.as_ref().and_then(|id| theirs.get(id)).cloned();
+        asked.answers = named.unwrap_or_else(|| vec!["error ".to_string()]);
+    }
+    // Of two requests with one id nobody knows which answers are whose.
+    let is_alone = |asked: &Asked| {
+        asked.id.as_ref().is_some_and(|id| !id.is_empty())
+            && all.iter().filter(|other| other.id == asked.id).count() == 1
+    };
+    let singles = all.iter().filter(|asked| is_alone(asked) || asked.id.is_none()).cloned().collect();
+    (singles, compare(name, &ours, &theirs))
+}
+
+/// The same request in other words, of which there are many, with the id `id`. Lines that are no JSON get blanks around them.
+fn in_other_words(asked: &Asked, number: usize, id: &str) -> Vec<u8> {
+    let Ok(Value::Object(mut request)) = serde_json::from_slice::<Value>(&asked.line) else {
+        return [b" ".repeat(number % 7), asked.line.clone(), b"\t".repeat(number % 5)].concat();
+    };
+    if asked.id.is_some() {
+        request.insert("id".to_string(), json!(id));
+    }
+    let is_query = !request.get("action").is_some_and(Value::is_string);
+    let is_good = asked.answers.iter().all(|answer| !answer.starts_with("error"));
+    if is_query && is_good {
+        for (ply, pair) in request.get_mut("moves").and_then(Value::as_array_mut).into_iter().flatten().enumerate() {
+            let mv = GAME[(ply + 4 * (number % 2)) % GAME.len()];
+            *pair =
+                if number.is_multiple_of(3) { json!(mv) } else { json!([if ply % 2 == 0 { "w" } else { "B" }, mv]) };
+        }
+        if number.is_multiple_of(5) {
+            request.insert("fen".to_string(), json!("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"));
+        }
+    }
+    if !is_query {
+        request.insert(format!("note {number}"), json!({ "number": number, "of": [null, true, "é\u{1f600}"] }));
+    }
+    let mut fields: Vec<String> = request.iter().map(|(key, value)| format!("{} : {value}", json!(key))).collect();
+    let at = number % fields.len().max(1);
+    fields.rotate_left(at);
+    format!("{{ {} }}", fields.join(" , ")).into_bytes()
+}
+
 #[test]
 fn recorded_conversations() {
     let Some(shared) = shared() else { return };
-    let mut compared: BTreeMap<String, usize> = BTreeMap::new();
-    let mut requests = 0;
     let mut differences = Vec::new();
+    let mut by_kind: BTreeMap<String, Vec<Asked>> = BTreeMap::new();
     for name in RECORDED {
         let rows = json_lines(&shared.join("oracle/katago").join(format!("{name}.jsonl")));
-        let answer = |row: &Value| serde_json::from_str::<Value>(row["line"].as_str()?).ok();
-        let mut theirs = by_id(rows.iter().filter(|row| row["dir"] == "out").filter_map(answer));
-        let refused = |id: &str| {
-            let answers = rows.iter().filter(|row| row["dir"] == "out").filter_map(answer);
-            answers.into_iter().find(|answer| answer["id"] == id && answer["error"].is_string())
-        };
-        let mut input = String::new();
-        for row in rows.iter().filter(|row| row["dir"] == "in") {
-            let line = row["line"].as_str().unwrap_or_else(|| panic!("{name}: {row}"));
-            let id =
-                serde_json::from_str::<Value>(line).ok().and_then(|request| Some(request["id"].as_str()?.to_string()));
-            let error = id.as_deref().and_then(refused);
-            match in_chess(line, error.as_ref()) {
-                Some(line) => {
-                    requests += 1;
-                    input += &format!("{line}\n");
-                }
-                None => drop(theirs.remove(&id.unwrap_or_default())),
-            }
-        }
-        // Warnings about rules are Go's.
-        theirs.values_mut().for_each(|kinds| kinds.retain(|kind| kind != "warning rules"));
-        for (_, id, answers, _) in OTHERWISE.iter().filter(|(scenario, ..)| *scenario == name) {
-            if theirs.contains_key(*id) || input.contains(&format!("\"id\":\"{id}\"")) {
-                theirs.insert(id.to_string(), answers.iter().map(|kind| kind.to_string()).collect());
-            }
-        }
-        let output = run(&["analysis", "--backend=random", "--parallel=2", "--max-visits=50"], &input);
-        assert!(output.status.success());
-        let lines = stdout(&output);
-        let ours = by_id(lines.lines().map(|line| serde_json::from_str(line).unwrap()));
-        for id in theirs.keys().chain(ours.keys()) {
-            let [ours, theirs] = [&ours, &theirs].map(|answers| answers.get(id).cloned().unwrap_or_default());
-            if ours != theirs {
-                let line = lines.lines().find(|line| line.contains(&format!("\"{id}\""))).unwrap_or("");
-                differences.push(format!("{name}, {id:?}: {ours:?} instead of {theirs:?}: {line:.300}"));
-            }
-        }
-        for kind in ours.values().flatten() {
-            let word = kind.split(' ').next().unwrap_or("");
-            *compared.entry(word.to_string()).or_default() += 1;
+        let (asked, lines) = replay(name, &rows);
+        differences.extend(lines);
+        for asked in asked {
+            by_kind.entry(asked.kind()).or_default().push(asked);
         }
     }
-    differences.dedup();
+    let mut counts = Vec::new();
+    let (mut input, mut theirs) = (Vec::new(), BTreeMap::<String, Vec<String>>::new());
+    for (kind, recorded) in &mut by_kind {
+        let of_kind = recorded.len();
+        // One of the recorded lines is two, and blank ones have no answer.
+        let is_line = |line: &[u8]| !line.contains(&b'\n') && !line.trim_ascii().is_empty();
+        recorded.retain(|asked| asked.line.len() < 10_000 && is_line(&asked.line));
+        let missing = LEAST.saturating_sub(of_kind);
+        for number in 0..missing {
+            let asked = &recorded[number % recorded.len()];
+            let id = format!("{kind} {number} ✓");
+            input.extend(in_other_words(asked, number / recorded.len() + 1, &id));
+            input.push(b'\n');
+            let id = asked.id.as_ref().map_or(String::new(), |_| id);
+            let is_nameless = asked.answers.iter().all(|answer| answer == "error ");
+            theirs.entry(if is_nameless { String::new() } else { id }).or_default().extend(asked.answers.clone());
+        }
+        counts.push(format!("{kind}: {of_kind} + {missing}"));
+    }
+    differences.extend(compare("in other words", &ask(&input, &[]), &theirs));
     assert!(differences.is_empty(), "{differences:#?}");
-    say(&format!("{requests} requests; answers compared: {compared:?}"));
-    assert!(requests > 320, "{requests}");
+    say(&format!("compared, recorded and in other words: {}", counts.join(", ")));
+    for kind in ["query", "bad query", "query with a warning", "no request", "bad action"] {
+        assert!(by_kind.contains_key(kind), "{kind}");
+    }
+    for action in ["query_version", "query_models", "clear_cache", "terminate"] {
+        assert!(by_kind.contains_key(action), "{action}");
+    }
 }

@@ -94,3 +94,8 @@ fn options() {
 fn lines_of_analysis() {
     run("analysis_line", targets::analysis_line);
 }
+
+#[test]
+fn pgn() {
+    run("pgn", targets::pgn);
+}

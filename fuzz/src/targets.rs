@@ -115,6 +115,20 @@ pub fn options(data: &[u8]) {
     }
 }
 
+/// Games in PGN: whatever they are, reading ends, and what is wrong is said in a short line.
+pub fn pgn(data: &[u8]) {
+    let mut reader = oncilla::report::pgn::Reader::new(data);
+    let mut games = 0;
+    while let Some(game) = reader.next_game().expect("memory does not fail to be read") {
+        games += 1;
+        match game {
+            Ok(game) => assert_eq!(game.number, games),
+            Err(skipped) => assert_short(&skipped.reason),
+        }
+    }
+    assert_eq!(reader.bytes(), data.len() as u64);
+}
+
 /// Whoever sends a megabyte of nonsense does not get it back.
 fn assert_short(message: &str) {
     assert!(message.len() <= LONGEST_ANSWER, "{} bytes of message", message.len());

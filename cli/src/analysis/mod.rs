@@ -18,6 +18,7 @@ mod hash;
 mod lines;
 mod moves;
 mod output;
+mod pool;
 mod query;
 mod queue;
 mod request;
@@ -27,28 +28,18 @@ mod worker;
 use std::io::BufRead;
 use std::sync::Arc;
 
-use actions::Actions;
-use fields::BadField;
-use output::Output;
+pub use output::{Heard, Output};
+pub use pool::Pool;
+use pool::{refusal, warning_line};
 use query::{Defaults, Read};
-use queue::Queue;
-use request::{Object, Refusal, Request};
-use serde_json::json;
-use sessions::Sessions;
-use worker::Worker;
+pub use request::Object;
+use request::Request;
 
-use crate::engine::{BackendKind, CacheSize, Evaluator, Settings, resident_bytes};
-use crate::options::{Meaning, Typed, table};
+use crate::options::{Typed, table};
 use crate::uci::console::{Console, aside};
 
 /// What a client may wait for on standard error.
 const READY: &str = "Started, ready to begin handling requests";
-
-/// The cache gets at most one part in so many of what trees and cache may take together.
-const CACHE_SHARE: usize = 4;
-
-/// A tree of less is of no use, whatever the limit.
-const LEAST_TREE_MB: usize = 1;
 
 /// What the command is told beside the options.
 #[derive(Clone, Debug, Default)]
@@ -108,14 +99,6 @@ pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
     }
 }
 
-fn warning_line(id: &str, warning: &BadField) -> String {
-    json!({ "field": warning.field, "id": id, "warning": warning.error }).to_string()
-}
-
-fn refusal(id: &str, bad: BadField) -> Refusal {
-    Refusal { error: bad.error, field: Some(bad.field), id: Some(id.to_string()) }
-}
-
 /// Serves until the end of the input.
 ///
 /// # Errors
@@ -129,37 +112,8 @@ pub fn run(
     apply(switches.overrides.as_deref().unwrap_or_default(), &mut typed)?;
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
-    let (evaluator, parallel, settings) = prepare(&meaning)?;
-    let output = Arc::new(Output::new(Arc::clone(&console)));
-    let queue = Arc::new(Queue::new(meaning.analysis.queue_mb << 20));
-    let sessions = Arc::new(Sessions::new(meaning.analysis.sessions));
-    let mut workers = Vec::new();
-    for index in 0..parallel {
-        let worker = Worker::new(
-            Arc::clone(&queue),
-            Arc::clone(&output),
-            Arc::clone(&evaluator),
-            Arc::clone(&sessions),
-            Arc::clone(&settings),
-        );
-        let thread = std::thread::Builder::new().name(format!("analysis {index}"));
-        match thread.spawn(move || worker.run()) {
-            Ok(thread) => workers.push(thread),
-            Err(error) if workers.is_empty() => return Err(format!("no thread for the search: {error}")),
-            Err(_) => break,
-        }
-    }
-    let service = Service {
-        defaults: Defaults::new(typed, &meaning, settings),
-        actions: Actions {
-            queue: &queue,
-            output: &output,
-            evaluator: &evaluator,
-            sessions: &sessions,
-            parallel: workers.len(),
-        },
-    };
-    aside(&format!("oncilla: {}, {} positions at a time", evaluator.describe(), workers.len()));
+    let pool = Pool::start(typed, &meaning, Output::new(Arc::clone(&console)))?;
+    aside(&format!("oncilla: {}, {} positions at a time", pool.describe(), pool.parallel()));
     aside(READY);
     let longest = meaning.analysis.line_mb << 20;
     // An error while reading ends the input like its end.
@@ -167,16 +121,12 @@ pub fn run(
         if let lines::Line::Text(text) | lines::Line::NotUtf8(text) = &line {
             console.heard(text);
         }
-        service.hear(&line);
+        hear(&pool, &line);
     }
     if switches.quit_without_waiting {
-        output.close();
-        let found = queue.find(|_| true);
-        queue.end(&found);
+        pool.abandon();
     }
-    queue.close();
-    // A worker that panicked has said so.
-    workers.into_iter().for_each(|worker| drop(worker.join()));
+    pool.finish();
     Ok(())
 }
 
@@ -192,69 +142,12 @@ fn apply(overrides: &str, typed: &mut Typed) -> Result<(), String> {
     Ok(())
 }
 
-/// Loads the network, and shares the memory out: `Hash` is for all trees together, and with the cache they take no more
-/// than `RamLimitMb` leaves.
-fn prepare(meaning: &Meaning) -> Result<(Arc<Evaluator>, usize, Arc<Settings>), String> {
-    let mut settings = query::for_analysis(&meaning.settings);
-    if settings.evaluator.threads == meaning.settings.workers.all {
-        // `Threads` are those of one position; the host backend computes for all of them.
-        settings.evaluator.threads *= meaning.analysis.parallel;
-    }
-    let (mut evaluator, notes) = Evaluator::new(&settings.evaluator)?;
-    notes.iter().for_each(|note| aside(note));
-    let parallel = match meaning.analysis.parallel {
-        0 => suitable(&evaluator),
-        parallel => parallel,
-    };
-    let left = match settings.ram_limit_mb {
-        0 => usize::MAX,
-        limit => {
-            let beside = resident_bytes().unwrap_or(0) >> 20;
-            limit.saturating_sub(beside + meaning.analysis.queue_mb + meaning.analysis.line_mb)
-        }
-    };
-    let cache = CacheSize { mb: settings.cache.mb.min(left / CACHE_SHARE), ..settings.cache };
-    if let Err(note) = evaluator.set_cache(cache) {
-        aside(&note);
-    }
-    let trees = settings.hash_mb.min(left.saturating_sub(cache.mb));
-    settings.hash_mb = (trees / (parallel + meaning.analysis.sessions)).max(LEAST_TREE_MB);
-    settings.ram_limit_mb = 0;
-    Ok((Arc::new(evaluator), parallel, Arc::new(settings)))
-}
-
-/// Positions at a time that keep the evaluator busy.
-fn suitable(evaluator: &Evaluator) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    match evaluator.settings().backend {
-        BackendKind::Random | BackendKind::Constant | BackendKind::Host => cores,
-        BackendKind::Auto | BackendKind::OpenCl => evaluator.preferred_batch().clamp(cores, 64),
-    }
-}
-
-/// Answers requests, or sees to it that somebody does.
-struct Service<'s> {
-    defaults: Defaults,
-    actions: Actions<'s>,
-}
-
-impl Service<'_> {
-    fn hear(&self, line: &lines::Line) {
-        match request::read(line) {
-            Ok(None) => {}
-            Ok(Some((id, Request::Action(action, request)))) => self.actions.obey(&id, &action, request),
-            Ok(Some((id, Request::Query(request)))) => self.enqueue(&id, &request),
-            Err(refusal) => self.actions.output.say(&refusal.line()),
-        }
-    }
-
-    fn enqueue(&self, id: &str, request: &Object) {
-        let Read { query, warnings } = self.defaults.read(id, request);
-        let warnings: Vec<String> = warnings.iter().map(|warning| warning_line(id, warning)).collect();
-        self.actions.output.say_all(&warnings);
-        match query {
-            Ok(accepted) => self.actions.queue.push(accepted),
-            Err(bad) => self.actions.output.say(&refusal(id, bad).line()),
-        }
+/// Answers a line, or sees to it that somebody does.
+fn hear(pool: &Pool, line: &lines::Line) {
+    match request::read(line) {
+        Ok(None) => {}
+        Ok(Some((id, Request::Action(action, request)))) => pool.actions().obey(&id, &action, request),
+        Ok(Some((id, Request::Query(request)))) => pool.ask(&id, &request),
+        Err(refusal) => pool.output().say(&refusal.line()),
     }
 }

@@ -73,6 +73,8 @@ pub struct Plan {
     pub settings: Arc<Settings>,
     /// Visits at most.
     pub max_visits: u64,
+    /// Visits at most that are added to the tree.
+    pub max_playouts: Option<u64>,
     /// Seconds at most.
     pub max_time: Option<f64>,
     /// Divides the root's logits.
@@ -200,6 +202,7 @@ impl Defaults {
         let plan = Plan {
             settings: own.map_or_else(|| Arc::clone(&self.settings), |own| self.settings_of(own)),
             max_visits: analysis.max_visits,
+            max_playouts: Some(analysis.max_playouts).filter(|playouts| *playouts > 0),
             max_time: Some(analysis.max_time).filter(|seconds| *seconds > 0.0),
             root_temperature: Some(analysis.root_policy_temperature).filter(|temperature| *temperature != 1.0),
             restrictions,
@@ -371,4 +374,17 @@ fn tree_bounds(fields: Fields<'_>) -> Result<Option<TreeBounds>, BadField> {
         depth: depth.map_or(usual.depth, |depth| depth as usize),
         min_visits: min_visits.map_or(usual.min_visits, |visits| visits as u32),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is published says the same as this file.
+    #[test]
+    fn the_schema_has_every_field() {
+        let schema: Value = serde_json::from_str(include_str!("../../../fixtures/analysis/query.schema.json")).unwrap();
+        let fields = schema["$defs"]["query"]["properties"].as_object().unwrap();
+        assert_eq!(fields.keys().collect::<Vec<_>>(), FIELDS);
+    }
 }

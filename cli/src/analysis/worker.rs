@@ -174,6 +174,7 @@ fn configure(seat: &mut Seat, plan: &Plan) {
 fn go(plan: &Plan) -> Go {
     Go {
         nodes: Some(plan.max_visits.min(MAX_VISITS.into())),
+        playouts: plan.max_playouts,
         move_time_ms: plan.max_time.map(|seconds| ((seconds * 1000.0).ceil() as i64).max(1)),
         root_temperature: plan.root_temperature,
         ..Go::default()

@@ -24,6 +24,8 @@ pub struct Go {
     pub move_time_ms: Option<i64>,
     /// `nodes`.
     pub nodes: Option<u64>,
+    /// Playouts of this search, whatever the tree has already.
+    pub playouts: Option<u64>,
     /// `depth`: mean depth of the playouts.
     pub depth: Option<u32>,
     /// `mate`: a mate in so many moves was found.

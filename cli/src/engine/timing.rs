@@ -194,7 +194,7 @@ fn limits(settings: &Settings, go: &Go) -> Limits {
     Limits {
         time: go.move_time_ms.filter(|_| !go.infinite).map(|ms| TimeLimit::movetime(ms as f64, overhead_ms)),
         visits: go.nodes.filter(|_| !settings.nodes_as_playouts).map(VisitLimit),
-        playouts: go.nodes.filter(|_| settings.nodes_as_playouts).map(PlayoutLimit),
+        playouts: go.playouts.or(go.nodes.filter(|_| settings.nodes_as_playouts)).map(PlayoutLimit),
         nodes: None,
         depth: go.depth.map(DepthLimit),
         mate: go.mate.map(MateLimit),

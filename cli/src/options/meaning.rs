@@ -53,6 +53,8 @@ pub struct Analysis {
     pub parallel: usize,
     /// `--max-visits`: visits of a position, where the query does not say.
     pub max_visits: u64,
+    /// `--max-playouts`: visits that a search adds to what its tree has, likewise; 0: no limit.
+    pub max_playouts: u64,
     /// `--max-time`: seconds, likewise; 0: no limit.
     pub max_time: f64,
     /// `--analysis-pv-len`: moves of a line after its first.

@@ -58,6 +58,7 @@ pub static OPTIONS: &[Group] = &[
 const KATAGO_NAMES: &[(&str, &str)] = &[
     ("analysisPVLen", "analysis-pv-len"),
     ("logFile", "logfile"),
+    ("maxPlayouts", "max-playouts"),
     ("maxTime", "max-time"),
     ("maxVisits", "max-visits"),
     ("numAnalysisThreads", "parallel"),
@@ -1148,6 +1149,14 @@ const ANALYSIS: &[Opt] = &[
         (1, 1 << 50),
         "Visits of a position, where the query does not say.",
         Sets(|d, n| d.meaning.analysis.max_visits = n as u64),
+    ),
+    Opt::int(
+        "",
+        "max-playouts",
+        0,
+        (0, 1 << 50),
+        "Visits that a search adds to those of its session's tree; 0: no limit.",
+        Sets(|d, n| d.meaning.analysis.max_playouts = n as u64),
     ),
     Opt::float(
         "",

@@ -128,6 +128,11 @@ pub fn binary() -> Command {
 
 /// Runs the binary to its end.
 pub fn run(args: &[&str], input: &str) -> Output {
+    run_bytes(args, input.as_bytes())
+}
+
+/// The same with any bytes.
+pub fn run_bytes(args: &[&str], input: &[u8]) -> Output {
     let mut process = binary()
         .args(args)
         .stdin(Stdio::piped())
@@ -136,9 +141,9 @@ pub fn run(args: &[&str], input: &str) -> Output {
         .spawn()
         .expect("the binary starts");
     let mut stdin = process.stdin.take().expect("stdin is piped");
-    let input = input.to_string();
+    let input = input.to_vec();
     // In a thread of its own: the other pipe may fill up meanwhile. A command that reads nothing closes this one.
-    let writer = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = process.wait_with_output().expect("output");
     writer.join().expect("the writer ends");
     output

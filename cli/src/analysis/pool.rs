@@ -1,0 +1,165 @@
+//! What searches many positions at once: the queue, the workers, and what these share.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::actions::Actions;
+use super::fields::BadField;
+use super::output::Output;
+use super::query::{self, Defaults, Read};
+use super::queue::Queue;
+use super::request::{Object, Refusal};
+use super::sessions::Sessions;
+use super::worker::Worker;
+use crate::engine::{BackendKind, CacheSize, Evaluator, Settings, resident_bytes};
+use crate::options::{Meaning, Typed};
+use crate::uci::console::aside;
+use serde_json::json;
+
+/// The cache gets at most one part in so many of what trees and cache may take together.
+const CACHE_SHARE: usize = 4;
+
+/// A tree of less is of no use, whatever the limit.
+const LEAST_TREE_MB: usize = 1;
+
+/// Takes queries; what comes of them goes to its [`Output`].
+pub struct Pool {
+    defaults: Defaults,
+    queue: Arc<Queue>,
+    output: Arc<Output>,
+    evaluator: Arc<Evaluator>,
+    sessions: Arc<Sessions>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl Pool {
+    /// Loads the network and starts the workers.
+    ///
+    /// # Errors
+    /// One line: no network, no device, no thread.
+    pub fn start(typed: Typed, meaning: &Meaning, output: Output) -> Result<Self, String> {
+        let (evaluator, parallel, settings) = prepare(meaning)?;
+        let output = Arc::new(output);
+        let queue = Arc::new(Queue::new(meaning.analysis.queue_mb << 20));
+        let sessions = Arc::new(Sessions::new(meaning.analysis.sessions));
+        let mut workers = Vec::new();
+        for index in 0..parallel {
+            let worker = Worker::new(
+                Arc::clone(&queue),
+                Arc::clone(&output),
+                Arc::clone(&evaluator),
+                Arc::clone(&sessions),
+                Arc::clone(&settings),
+            );
+            let thread = std::thread::Builder::new().name(format!("analysis {index}"));
+            match thread.spawn(move || worker.run()) {
+                Ok(thread) => workers.push(thread),
+                Err(error) if workers.is_empty() => return Err(format!("no thread for the search: {error}")),
+                Err(_) => break,
+            }
+        }
+        let defaults = Defaults::new(typed, meaning, settings);
+        Ok(Self { defaults, queue, output, evaluator, sessions, workers })
+    }
+
+    /// What evaluates, in one line.
+    pub fn describe(&self) -> String {
+        self.evaluator.describe()
+    }
+
+    /// Positions that are searched at the same time.
+    pub fn parallel(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// Where answers go.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// What can be asked for beside analysis.
+    pub fn actions(&self) -> Actions<'_> {
+        Actions {
+            queue: &self.queue,
+            output: &self.output,
+            evaluator: &self.evaluator,
+            sessions: &self.sessions,
+            parallel: self.workers.len(),
+        }
+    }
+
+    /// Queues the positions of a query, or says what is wrong with it. Waits while the queue is full.
+    pub fn ask(&self, id: &str, request: &Object) {
+        let Read { query, warnings } = self.defaults.read(id, request);
+        let warnings: Vec<String> = warnings.iter().map(|warning| warning_line(id, warning)).collect();
+        self.output.say_all(&warnings);
+        match query {
+            Ok(accepted) => self.queue.push(accepted),
+            Err(bad) => self.output.say(&refusal(id, bad).line()),
+        }
+    }
+
+    /// Ends what waits and what is being searched, without an answer.
+    pub fn abandon(&self) {
+        self.output.close();
+        let found = self.queue.find(|_| true);
+        self.queue.end(&found);
+    }
+
+    /// Waits until everything that was asked for is answered.
+    pub fn finish(self) {
+        self.queue.close();
+        // A worker that panicked has said so.
+        self.workers.into_iter().for_each(|worker| drop(worker.join()));
+    }
+}
+
+/// The line of a warning.
+pub fn warning_line(id: &str, warning: &BadField) -> String {
+    json!({ "field": warning.field, "id": id, "warning": warning.error }).to_string()
+}
+
+/// A query with a bad field is refused so.
+pub fn refusal(id: &str, bad: BadField) -> Refusal {
+    Refusal { error: bad.error, field: Some(bad.field), id: Some(id.to_string()) }
+}
+
+/// Loads the network, and shares the memory out: `Hash` is for all trees together, and with the cache they take no more
+/// than `RamLimitMb` leaves.
+fn prepare(meaning: &Meaning) -> Result<(Arc<Evaluator>, usize, Arc<Settings>), String> {
+    let mut settings = query::for_analysis(&meaning.settings);
+    if settings.evaluator.threads == meaning.settings.workers.all {
+        // `Threads` are those of one position; the host backend computes for all of them.
+        settings.evaluator.threads *= meaning.analysis.parallel;
+    }
+    let (mut evaluator, notes) = Evaluator::new(&settings.evaluator)?;
+    notes.iter().for_each(|note| aside(note));
+    let parallel = match meaning.analysis.parallel {
+        0 => suitable(&evaluator),
+        parallel => parallel,
+    };
+    let left = match settings.ram_limit_mb {
+        0 => usize::MAX,
+        limit => {
+            let beside = resident_bytes().unwrap_or(0) >> 20;
+            limit.saturating_sub(beside + meaning.analysis.queue_mb + meaning.analysis.line_mb)
+        }
+    };
+    let cache = CacheSize { mb: settings.cache.mb.min(left / CACHE_SHARE), ..settings.cache };
+    if let Err(note) = evaluator.set_cache(cache) {
+        aside(&note);
+    }
+    let trees = settings.hash_mb.min(left.saturating_sub(cache.mb));
+    settings.hash_mb = (trees / (parallel + meaning.analysis.sessions)).max(LEAST_TREE_MB);
+    settings.ram_limit_mb = 0;
+    Ok((Arc::new(evaluator), parallel, Arc::new(settings)))
+}
+
+/// Positions at a time that keep the evaluator busy.
+fn suitable(evaluator: &Evaluator) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    match evaluator.settings().backend {
+        BackendKind::Random | BackendKind::Constant | BackendKind::Host => cores,
+        BackendKind::Auto | BackendKind::OpenCl => evaluator.preferred_batch().clamp(cores, 64),
+    }
+}

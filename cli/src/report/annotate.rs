@@ -1,0 +1,182 @@
+//! A game with the engine's comments, as PGN.
+
+use std::io::{self, Write};
+
+use super::judge::{Judgement, Position};
+use super::pgn::Game;
+
+/// Longest line, as PGN's export format has it.
+const WIDTH: usize = 80;
+
+/// Moves of a better line that are shown.
+const LINE: usize = 8;
+
+/// Writes the game: its own tags, comments, signs and variations, and behind each move the value of the position that it leads to.
+/// A bad move gets its sign and the better line.
+///
+/// # Errors
+/// As the output.
+pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io::Result<()> {
+    for (name, value) in game.tags.iter().filter(|(name, _)| name != "Annotator") {
+        writeln!(output, "[{name} \"{}\"]", escaped(value))?;
+    }
+    if game.tag("Result").is_none() {
+        writeln!(output, "[Result \"{}\"]", game.result)?;
+    }
+    writeln!(output, "[Annotator \"Oncilla {}\"]\n", env!("CARGO_PKG_VERSION"))?;
+    let mut text = Wrapped { output, column: 0 };
+    for comment in &game.comments {
+        text.comment(comment)?;
+    }
+    let first_ply = game.start().ply() as usize;
+    for (turn, (played, judged)) in game.moves.iter().zip(&judgement.moves).enumerate() {
+        let ply = first_ply + turn;
+        // Behind a comment Black's moves need their number too.
+        text.word(&number(ply))?;
+        text.word(&judged.san)?;
+        let own = judged.mark.map(|mark| mark.nag());
+        // Signs from 1 to 6 are verdicts on the move: one is enough.
+        let has_verdict = played.nags.iter().any(|nag| (1..=6).contains(nag));
+        for nag in own.filter(|_| !has_verdict).iter().chain(&played.nags) {
+            text.word(&format!("${nag}"))?;
+        }
+        let (before, after) = (&judgement.positions[turn], &judgement.positions[turn + 1]);
+        let mut says = vec![value(after)];
+        if let Some((mark, best)) = judged.mark.zip(before.line.first()) {
+            let percent = |position: &Position| (position.winrate * 100.0).round();
+            says.push(format!("{}, {}% → {}%: {best}", mark.name(), percent(before), percent(after)));
+        }
+        text.comment(&says.join(" "))?;
+        for comment in &played.comments {
+            text.comment(comment)?;
+        }
+        if judged.mark.is_some() && !before.line.is_empty() {
+            text.word(&format!("({})", variation(ply, &before.line)))?;
+        }
+        for variation in &played.variations {
+            text.word(&format!("({variation})"))?;
+        }
+    }
+    text.word(&game.result)?;
+    write!(text.output, "\n\n")
+}
+
+/// `12.` before White's moves, `12...` before Black's.
+fn number(ply: usize) -> String {
+    format!("{}{}", ply / 2 + 1, if ply.is_multiple_of(2) { "." } else { "..." })
+}
+
+/// The beginning of a line that could have been played at `ply`.
+fn variation(ply: usize, line: &[String]) -> String {
+    let mut words = Vec::new();
+    for (later, san) in line.iter().take(LINE).enumerate() {
+        if later == 0 || (ply + later).is_multiple_of(2) {
+            words.push(number(ply + later));
+        }
+        words.push(san.clone());
+    }
+    words.join(" ")
+}
+
+/// A position's value in the commands that other programs know: pawns or moves to mate, and WDL in thousandths, seen from White.
+fn value(position: &Position) -> String {
+    let eval = match position.mate {
+        Some(moves) => format!("#{moves}"),
+        None => format!("{:.2}", f64::from(position.cp) / 100.0),
+    };
+    let [w, d, l] = position.wdl.map(|p| (p * 1000.0).round());
+    format!("[%eval {eval}] [%wdl {w} {d} {l}]")
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// Words in lines of at most [`WIDTH`] characters, unless one is longer.
+struct Wrapped<'o, W> {
+    output: &'o mut W,
+    column: usize,
+}
+
+impl<W: Write> Wrapped<'_, W> {
+    fn word(&mut self, text: &str) -> io::Result<()> {
+        // A line must not begin with what means something there: an escape or a tag.
+        let is_bound = |word: &str| word.starts_with(['%', '[']);
+        let mut words = text.split_whitespace().peekable();
+        while let Some(word) = words.next() {
+            let mut unit = word.to_string();
+            while let Some(next) = words.next_if(|next| is_bound(next)) {
+                unit = format!("{unit} {next}");
+            }
+            self.unit(&unit)?;
+        }
+        Ok(())
+    }
+
+    /// What stays on one line.
+    fn unit(&mut self, text: &str) -> io::Result<()> {
+        let length = text.chars().count();
+        let space = match self.column {
+            0 => "",
+            column if column + 1 + length > WIDTH => "\n",
+            _ => " ",
+        };
+        self.column = length + if space == " " { self.column + 1 } else { 0 };
+        write!(self.output, "{space}{text}")
+    }
+
+    fn comment(&mut self, text: &str) -> io::Result<()> {
+        self.word(&format!("{{ {text} }}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::judge::tests::judged;
+    use crate::report::pgn::Reader;
+
+    fn written(game: &Game, judgement: &Judgement) -> String {
+        let mut bytes = Vec::new();
+        write(&mut bytes, game, judgement).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_mistake_gets_its_sign_and_the_better_line() {
+        let text = "[White \"a\\\\b\\\"\"]\n\n{before} 1. e4 $14 {own} (1. d4 d5) f6 $2 *";
+        let (game, judgement) = judged(text, &[(0.55, "e2e4"), (0.5, "e7e5 g1f3 b8c6"), (0.65, "d2d4")]);
+        let version = env!("CARGO_PKG_VERSION");
+        let expected = format!(
+            "[White \"a\\\\b\\\"\"]\n[Result \"*\"]\n[Annotator \"Oncilla {version}\"]\n\n\
+             {{ before }} 1. e4 $14 {{ [%eval 0.50] [%wdl 500 0 500] }} {{ own }} (1. d4 d5) 1...\n\
+             f6 $2 {{ [%eval 0.65] [%wdl 650 0 350] blunder, 50% → 65%: e5 }} (1... e5 2. Nf3\n\
+             Nc6) *\n\n"
+        );
+        assert_eq!(written(&game, &judgement), expected);
+    }
+
+    #[test]
+    fn no_line_begins_with_an_escape_or_a_tag() {
+        let words = "a % [x] ".repeat(200);
+        let (game, judgement) = judged(&format!("1. e4 {{{words}}} *"), &[(0.5, "e2e4"), (0.5, "")]);
+        let out = written(&game, &judgement);
+        let text: Vec<&str> = out.lines().skip(3).collect();
+        assert!(text.len() > 20 && text.iter().all(|line| !line.starts_with(['%', '['])), "{out}");
+        let again = Reader::new(out.as_bytes()).next_game().unwrap().unwrap().unwrap();
+        assert_eq!(again.moves[0].comments[1], words.trim());
+    }
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let text = "[FEN \"4k3/8/8/8/8/8/8/R3K3 b Q - 0 40\"]\n\n40... Ke7 {a} 41. O-O-O (41. Ra7+ {b (} Kd6 (41... Kf6)) Kf6 1/2-1/2";
+        let told = [(0.8, "e8d7"), (0.95, "a1a7 e7d6"), (0.7, "e7e6"), (0.72, "")];
+        let (game, judgement) = judged(text, &told);
+        let out = written(&game, &judgement);
+        assert!(out.lines().all(|line| line.chars().count() <= WIDTH), "{out}");
+        let again = Reader::new(out.as_bytes()).next_game().unwrap().unwrap().unwrap();
+        let moves = |game: &Game| game.moves.iter().map(|played| played.mv).collect::<Vec<_>>();
+        assert_eq!((moves(&again), again.result.as_str()), (moves(&game), "1/2-1/2"));
+        assert_eq!(again.moves[1].variations.len(), 2, "the engine's and the game's own");
+    }
+}

@@ -1,0 +1,166 @@
+//! The games that are under way: asked of the analysis engine, and not yet answered in full.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, channel};
+
+use oncilla_chess::{History, notation};
+use serde_json::json;
+
+use super::judge::Answer;
+use super::pgn::Game;
+use crate::analysis::{Heard, Object, Output, Pool};
+use crate::options::{Meaning, Typed};
+
+/// Games that are under way beside those that are being searched, so that reading and writing do not stop the search.
+const GAMES_AHEAD: usize = 4;
+
+/// The answers to all positions of a game in their order, and their lines.
+type Found = (Vec<Answer>, Vec<String>);
+
+/// A game that has left the desk.
+pub struct Done {
+    /// The game.
+    pub game: Game,
+    /// The answers, or why there are none.
+    pub found: Result<Found, String>,
+}
+
+/// The engine, and the games that it was asked for.
+pub struct Desk {
+    pool: Pool,
+    heard: Receiver<Heard>,
+    open: VecDeque<Open>,
+    most: usize,
+}
+
+struct Open {
+    game: Game,
+    answers: Vec<Option<(Answer, String)>>,
+    missing: usize,
+    fault: Option<String>,
+    /// Bytes of the file up to its beginning and up to its end.
+    bytes: (u64, u64),
+}
+
+impl Open {
+    fn is_done(&self) -> bool {
+        self.missing == 0 || self.fault.is_some()
+    }
+}
+
+impl Desk {
+    /// Loads the network and starts the search threads.
+    ///
+    /// # Errors
+    /// As [`Pool::start`].
+    pub fn open(typed: Typed, meaning: &Meaning) -> Result<Self, String> {
+        let (says, heard) = channel();
+        let pool = Pool::start(typed, meaning, Output::to(says))?;
+        let most = pool.parallel() + GAMES_AHEAD;
+        Ok(Self { pool, heard, open: VecDeque::new(), most })
+    }
+
+    /// What evaluates, in one line.
+    pub fn describe(&self) -> String {
+        self.pool.describe()
+    }
+
+    /// Positions that are searched at the same time.
+    pub fn parallel(&self) -> usize {
+        self.pool.parallel()
+    }
+
+    /// Another game may come.
+    pub fn has_room(&self) -> bool {
+        self.open.len() < self.most
+    }
+
+    /// No game is under way.
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Asks for all positions of a game that ends at byte `end` of the file.
+    pub fn ask(&mut self, game: Game, end: u64) {
+        let (id, query) = query(&game);
+        let positions = game.moves.len() + 1;
+        let begin = self.open.back().map_or(0, |last| last.bytes.1);
+        let answers = std::iter::repeat_with(|| None).take(positions).collect();
+        self.open.push_back(Open { game, answers, missing: positions, fault: None, bytes: (begin, end) });
+        self.pool.ask(&id, &query);
+    }
+
+    /// Waits for the next answer, or for a line that a person should know.
+    ///
+    /// # Errors
+    /// Nobody searches any more.
+    pub fn listen(&mut self) -> Result<Option<String>, String> {
+        match self.heard.recv() {
+            Ok(Heard::Line(line)) => self.put(line).map(|()| None),
+            Ok(Heard::Note(note)) => Ok(Some(note)),
+            Err(_) => Err("the search threads are gone".to_string()),
+        }
+    }
+
+    fn put(&mut self, line: String) -> Result<(), String> {
+        let answer: Answer =
+            serde_json::from_str(&line).map_err(|error| format!("an answer of the search: {error}"))?;
+        let Some(open) = self.open.iter_mut().find(|open| open.game.number.to_string() == answer.id) else {
+            return Ok(());
+        };
+        if let Some(error) = answer.error {
+            open.fault = Some(error);
+        } else if let Some(place) = answer.turn_number.and_then(|turn| open.answers.get_mut(turn)) {
+            open.missing -= usize::from(place.is_none());
+            *place = Some((answer, line));
+        }
+        Ok(())
+    }
+
+    /// Takes the first game away, if nothing is missing.
+    pub fn next_done(&mut self) -> Option<Done> {
+        let Open { game, answers, fault, .. } = self.open.pop_front_if(|open| open.is_done())?;
+        let found = match fault {
+            Some(fault) => Err(fault),
+            None => Ok(answers.into_iter().flatten().unzip()),
+        };
+        Some(Done { game, found })
+    }
+
+    /// Positions answered of the games that are under way, and how many bytes of the file they and all before amount to.
+    pub fn under_way(&self) -> (usize, u64) {
+        let done = |open: &Open| open.answers.len() - open.missing;
+        let Some(first) = self.open.front() else { return (0, 0) };
+        let part = |open: &Open| {
+            let (begin, end) = open.bytes;
+            ((end - begin) as f64 * done(open) as f64 / open.answers.len() as f64) as u64
+        };
+        (self.open.iter().map(done).sum(), first.bytes.0 + self.open.iter().map(part).sum::<u64>())
+    }
+
+    /// Ends the search threads.
+    pub fn close(self) {
+        self.pool.finish();
+    }
+}
+
+/// The game's number as an id, and a query for all its positions.
+fn query(game: &Game) -> (String, Object) {
+    let id = game.number.to_string();
+    let mut position: History = game.start();
+    let mut moves = Vec::with_capacity(game.moves.len());
+    for played in &game.moves {
+        moves.push(notation::format_move(position.board(), played.mv, game.chess960).to_string());
+        position.push(played.mv);
+    }
+    let turns: Vec<usize> = (0..=moves.len()).collect();
+    let mut query = Object::new();
+    query.insert("id".into(), json!(id));
+    query.insert("rules".into(), json!(if game.chess960 { "chess960" } else { "chess" }));
+    query.insert("moves".into(), json!(moves));
+    query.insert("analyzeTurns".into(), json!(turns));
+    if let Some(fen) = game.fen() {
+        query.insert("initialFen".into(), json!(fen));
+    }
+    (id, query)
+}

@@ -1,0 +1,274 @@
+//! What the engine says of a game: each position's value, and what each move gave away.
+//!
+//! A move's loss is the difference of two expected scores of its player (win 1, draw ½): that of the best move in the position
+//! before it, and that of the position after it. From a twentieth on it is called an inaccuracy, from a tenth a mistake, from
+//! three twentieths a blunder. (Those are Lichess's bounds, on a scale from 0 to 1.)
+
+use oncilla_chess::{Board, Color, History, Move, notation};
+use serde::Deserialize;
+
+use super::pgn::Game;
+use super::san;
+
+/// Loss from which a move gets a mark.
+const MARKS: [(f64, Mark); 3] = [(0.15, Mark::Blunder), (0.10, Mark::Mistake), (0.05, Mark::Inaccuracy)];
+
+/// An answer of `oncilla analysis`, as far as a report needs it. Numbers are seen from White.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// Which game.
+    pub id: String,
+    /// After how many moves; `None` for an error.
+    pub turn_number: Option<usize>,
+    /// What is wrong with the query.
+    pub error: Option<String>,
+    root_info: Option<Seen>,
+    #[serde(default)]
+    move_infos: Vec<MoveInfo>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Seen {
+    winrate: f64,
+    wdl: [f64; 3],
+    score_cp: i32,
+    moves_left: Option<f64>,
+    #[serde(default)]
+    visits: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MoveInfo {
+    #[serde(rename = "move")]
+    text: String,
+    winrate: f64,
+    wdl: [f64; 3],
+    score_cp: i32,
+    mate: Option<i32>,
+    pv: Vec<String>,
+}
+
+/// What a position is worth, seen from White.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Position {
+    /// The position.
+    pub fen: String,
+    /// Whose turn it is.
+    pub mover: Color,
+    /// Expected score: W + D/2.
+    pub winrate: f64,
+    /// Win, draw, loss.
+    pub wdl: [f64; 3],
+    /// In hundredths of a pawn, as `ScoreType` says.
+    pub cp: i32,
+    /// A mate in so many moves; negative if Black mates.
+    pub mate: Option<i32>,
+    /// Plies to the end of the game, if the network estimates them.
+    pub moves_left: Option<f64>,
+    /// Visits that this rests on.
+    pub visits: u64,
+    /// The line to play, in algebraic notation; empty where the game is over.
+    pub line: Vec<String>,
+    /// Its first move.
+    pub best: Option<Move>,
+}
+
+impl Position {
+    /// The position of `history`, of which `answer` speaks.
+    ///
+    /// # Errors
+    /// The answer says nothing, or its moves can't be played.
+    pub fn new(history: &History, answer: &Answer) -> Result<Self, String> {
+        let root = answer.root_info.as_ref().ok_or("the search found nothing")?;
+        // The best move's value is the position's; the root's mean has all that was tried in it.
+        let first = answer.move_infos.first();
+        let (winrate, wdl, cp) =
+            first.map_or((root.winrate, root.wdl, root.score_cp), |best| (best.winrate, best.wdl, best.score_cp));
+        let mut line = Vec::new();
+        let mut board = history.board().clone();
+        for text in first.map_or(&[][..], |best| &best.pv) {
+            let mv = played(&board, text)?;
+            line.push(san::write(&board, mv));
+            board.play_unchecked(mv);
+        }
+        Ok(Self {
+            fen: history.to_fen(false).to_string(),
+            mover: history.side_to_move(),
+            winrate,
+            wdl,
+            cp,
+            mate: first.and_then(|best| best.mate),
+            moves_left: root.moves_left,
+            visits: root.visits,
+            line,
+            best: first.map(|best| played(history.board(), &best.text)).transpose()?,
+        })
+    }
+
+    /// The expected score of `side`.
+    fn score_of(&self, side: Color) -> f64 {
+        if side == Color::White { self.winrate } else { 1.0 - self.winrate }
+    }
+}
+
+fn played(board: &Board, text: &str) -> Result<Move, String> {
+    notation::parse_move(board, text).map_err(|error| error.to_string())
+}
+
+/// How bad a move is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// `?!`
+    Inaccuracy,
+    /// `?`
+    Mistake,
+    /// `??`
+    Blunder,
+}
+
+impl Mark {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Inaccuracy => "inaccuracy",
+            Self::Mistake => "mistake",
+            Self::Blunder => "blunder",
+        }
+    }
+
+    /// As a numeric annotation glyph.
+    pub fn nag(self) -> u8 {
+        match self {
+            Self::Inaccuracy => 6,
+            Self::Mistake => 2,
+            Self::Blunder => 4,
+        }
+    }
+}
+
+/// What became of a move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// In algebraic notation.
+    pub san: String,
+    /// The move.
+    pub mv: Move,
+    /// Who played it.
+    pub mover: Color,
+    /// Expected score that it gave away.
+    pub loss: f64,
+    /// If that is much.
+    pub mark: Option<Mark>,
+}
+
+/// A game with all that was found.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// One more than there are moves.
+    pub positions: Vec<Position>,
+    /// The moves.
+    pub moves: Vec<Judged>,
+}
+
+impl Judgement {
+    /// Of a game, by the answers to all its positions in their order.
+    ///
+    /// # Errors
+    /// As [`Position::new`].
+    pub fn new(game: &Game, answers: &[Answer]) -> Result<Self, String> {
+        let mut history = game.start();
+        let mut positions = Vec::with_capacity(answers.len());
+        let mut texts = Vec::with_capacity(game.moves.len());
+        for (turn, answer) in answers.iter().enumerate() {
+            positions.push(Position::new(&history, answer)?);
+            if let Some(played) = game.moves.get(turn) {
+                texts.push(san::write(history.board(), played.mv));
+                history.push(played.mv);
+            }
+        }
+        let pairs = positions.windows(2).zip(&game.moves).zip(texts);
+        let moves = pairs.map(|((pair, played), san)| judge(&pair[0], &pair[1], played.mv, san)).collect();
+        Ok(Self { positions, moves })
+    }
+
+    /// The mean loss of a player's moves, and how many of them have each mark.
+    pub fn summary(&self, side: Color) -> Summary {
+        let own = || self.moves.iter().filter(|judged| judged.mover == side);
+        let count = |mark| own().filter(|judged| judged.mark == Some(mark)).count();
+        let moves = own().count();
+        Summary {
+            moves,
+            mean_loss: own().map(|judged| judged.loss).sum::<f64>() / moves.max(1) as f64,
+            marks: [Mark::Inaccuracy, Mark::Mistake, Mark::Blunder].map(count),
+        }
+    }
+}
+
+/// How a player did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// Moves played.
+    pub moves: usize,
+    /// Mean loss of a move.
+    pub mean_loss: f64,
+    /// Inaccuracies, mistakes, blunders.
+    pub marks: [usize; 3],
+}
+
+fn judge(before: &Position, after: &Position, mv: Move, san: String) -> Judged {
+    let mover = before.mover;
+    let is_best = before.best == Some(mv);
+    let loss = if is_best { 0.0 } else { (before.score_of(mover) - after.score_of(mover)).max(0.0) };
+    let mark = MARKS.iter().find(|(least, _)| loss >= *least).map(|(_, mark)| *mark);
+    Judged { san, mv, mover, loss, mark }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::report::pgn::Reader;
+    use serde_json::json;
+
+    /// A game of these moves, and answers in which `winrates` are those of the positions and `best` the moves to play.
+    pub fn judged(text: &str, told: &[(f64, &str)]) -> (Game, Judgement) {
+        let game = Reader::new(text.as_bytes()).next_game().unwrap().unwrap().unwrap();
+        let answers: Vec<Answer> = told
+            .iter()
+            .enumerate()
+            .map(|(turn, (winrate, best))| {
+                let value = json!({ "winrate": winrate, "wdl": [winrate, 0.0, 1.0 - winrate], "scoreCp": (winrate * 100.0) as i32 });
+                let mut info = value.clone();
+                info["move"] = json!(best.split(' ').next());
+                info["pv"] = json!(best.split(' ').collect::<Vec<_>>());
+                let infos = if best.is_empty() { json!([]) } else { json!([info]) };
+                serde_json::from_value(json!({ "id": "1", "turnNumber": turn, "rootInfo": value, "moveInfos": infos })).unwrap()
+            })
+            .collect();
+        let judgement = Judgement::new(&game, &answers).unwrap();
+        (game, judgement)
+    }
+
+    #[test]
+    fn losses_are_the_players_own() {
+        let told = [(0.55, "e2e4"), (0.5, "e7e5 e2e4"), (0.7, "d2d4"), (0.4, "e7e5"), (0.46, "")];
+        let (_, judgement) = judged("1. f3 a6 2. g4 e6 *", &told);
+        let losses: Vec<f64> = judgement.moves.iter().map(|judged| (judged.loss * 100.0).round()).collect();
+        assert_eq!(losses, [5.0, 20.0, 30.0, 6.0]);
+        let marks: Vec<_> = judgement.moves.iter().map(|judged| judged.mark).collect();
+        let (inaccuracy, blunder) = (Some(Mark::Inaccuracy), Some(Mark::Blunder));
+        assert_eq!(marks[1..], [blunder, blunder, inaccuracy]);
+        assert_eq!(judgement.positions[1].line, ["e5", "e4"]);
+        let black = judgement.summary(Color::Black);
+        assert_eq!((black.moves, black.marks), (2, [1, 0, 1]));
+        assert!((black.mean_loss - 0.13).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_best_move_loses_nothing() {
+        let (_, judgement) = judged("1. e4 *", &[(0.9, "e2e4"), (0.2, "")]);
+        assert_eq!((judgement.moves[0].loss, judgement.moves[0].mark), (0.0, None));
+    }
+}

@@ -1,0 +1,242 @@
+//! `oncilla report`: every position of every game of a PGN file through the analysis engine, and what was found as annotated PGN,
+//! as JSON lines and as a page of HTML.
+//!
+//! ```text
+//! PGN ──► pgn::Reader ──► desk: a query of all turns ──► analysis::Pool ──► answers, in any order
+//!                                                                             └─► desk: whole games, in their order
+//!                                                                                   └─► judge ──► annotate, page
+//! ```
+//!
+//! Some games are under way at the same time, so that there is always a position to search; no others are in memory.
+
+mod annotate;
+mod desk;
+mod files;
+mod judge;
+mod page;
+pub mod pgn;
+mod san;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::time::Instant;
+
+use crate::options::{Typed, table};
+use crate::progress::Progress;
+use crate::uci::console::{Console, aside};
+use desk::{Desk, Done};
+use files::Files;
+use judge::Judgement;
+use pgn::Reader;
+
+/// Characters of the progress bar.
+const BAR: usize = 24;
+
+/// What the command is asked for.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The file; `None` for standard input.
+    pub file: Option<String>,
+    /// What the names of the three files begin with; `None`: the name of the file with `.report`.
+    pub out: Option<String>,
+}
+
+impl Question {
+    /// The input, and how many bytes it has, if that is known.
+    fn open(&self) -> Result<(Box<dyn BufRead>, Option<u64>), String> {
+        let Some(name) = &self.file else { return Ok((Box::new(BufReader::new(io::stdin())), None)) };
+        let opened = File::open(name).and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (size, file) = opened.map_err(|error| format!("{name}: {error}"))?;
+        Ok((Box::new(BufReader::new(file)), Some(size)))
+    }
+
+    /// Its name without its folder.
+    fn title(&self) -> String {
+        let name = self.file.as_deref().and_then(|name| Path::new(name).file_name());
+        name.map_or_else(|| "standard input".to_string(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The annotated games do not go where the games come from.
+    fn spare_the_input(&self) -> Result<(), String> {
+        let Some(name) = &self.file else { return Ok(()) };
+        let real = |name: &str| Path::new(name).canonicalize().ok();
+        let target = format!("{}.pgn", self.out());
+        match real(name).is_some() && real(name) == real(&target) {
+            true => Err(format!("--out: expected another name, got that of the games: {target} would be written over")),
+            false => Ok(()),
+        }
+    }
+
+    fn out(&self) -> String {
+        let stem = self.file.as_deref().map_or("games", |name| name.strip_suffix(".pgn").unwrap_or(name));
+        self.out.clone().unwrap_or_else(|| format!("{stem}.report"))
+    }
+}
+
+/// Makes the report, and says on `console` which files it is in.
+///
+/// # Errors
+/// One line: a file can't be read or written, no network, no game in the file.
+pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(), String> {
+    see_from_white(&mut typed)?;
+    let meaning = typed.meaning()?;
+    let (input, size) = question.open()?;
+    question.spare_the_input()?;
+    let desk = Desk::open(typed, &meaning)?;
+    let visits = meaning.analysis.max_visits;
+    let engine = format!("Oncilla {}: {}, {visits} visits a position", env!("CARGO_PKG_VERSION"), desk.describe());
+    aside(&format!("oncilla: {}, {} positions at a time", desk.describe(), desk.parallel()));
+    let heading = page::Heading { title: question.title(), engine };
+    let files = Files::create(&question.out(), &heading)?;
+    let mut work =
+        Work { reader: Reader::new(input), size, desk, files, count: Count::new(), progress: Progress::on_stderr() };
+    work.run().map_err(|error| error.to_string())?;
+    let Work { desk, files, count, .. } = work;
+    desk.close();
+    files.finish()?.iter().for_each(|name| console.say(name));
+    aside(&format!(
+        "oncilla: {} games, {} positions; {} games passed over",
+        count.games, count.positions, count.skipped
+    ));
+    match count.games {
+        0 => Err(format!("{}: no game in it that can be read", question.title())),
+        _ => Ok(()),
+    }
+}
+
+/// A report has one view, whatever a client of the analysis wants.
+fn see_from_white(typed: &mut Typed) -> Result<(), String> {
+    let Some(opt) = table::by_flag("report-analysis-winrates-as") else { return Ok(()) };
+    typed.set(opt, opt.flag, "WHITE").map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// What has been done.
+struct Count {
+    since: Instant,
+    games: usize,
+    positions: usize,
+    skipped: usize,
+}
+
+impl Count {
+    fn new() -> Self {
+        Self { since: Instant::now(), games: 0, positions: 0, skipped: 0 }
+    }
+}
+
+/// A report in the making.
+struct Work {
+    reader: Reader<Box<dyn BufRead>>,
+    size: Option<u64>,
+    desk: Desk,
+    files: Files,
+    count: Count,
+    progress: Progress,
+}
+
+impl Work {
+    fn run(&mut self) -> Result<(), String> {
+        let mut is_over = false;
+        loop {
+            while !is_over && self.desk.has_room() {
+                match self.reader.next_game().map_err(|error| format!("reading the games: {error}"))? {
+                    None => is_over = true,
+                    Some(Ok(game)) => self.desk.ask(game, self.reader.bytes()),
+                    Some(Err(skipped)) => {
+                        self.pass_over(format!(
+                            "game {}, from line {}: {}",
+                            skipped.number, skipped.line, skipped.reason
+                        ));
+                    }
+                }
+            }
+            if self.desk.is_empty() {
+                return Ok(());
+            }
+            if let Some(note) = self.desk.listen()? {
+                self.say(&note);
+            }
+            while let Some(done) = self.desk.next_done() {
+                self.write(done)?;
+            }
+            self.progress.show(&self.state());
+        }
+    }
+
+    fn write(&mut self, done: Done) -> Result<(), String> {
+        let Done { game, found } = done;
+        let judged = found.and_then(|(answers, lines)| Ok((Judgement::new(&game, &answers)?, lines)));
+        match judged {
+            Ok((judgement, lines)) => {
+                self.count.games += 1;
+                self.count.positions += lines.len();
+                self.files.write(&game, &judgement, &lines)
+            }
+            Err(fault) => {
+                self.pass_over(format!("game {}: {fault}", game.number));
+                Ok(())
+            }
+        }
+    }
+
+    fn pass_over(&mut self, line: String) {
+        self.count.skipped += 1;
+        self.say(&format!("passed over: {line}"));
+        self.files.note(line);
+    }
+
+    fn say(&self, text: &str) {
+        self.progress.clear();
+        aside(&format!("oncilla: {text}"));
+    }
+
+    /// A bar by the bytes of the file, where that has an end, and how much is done.
+    fn state(&self) -> String {
+        let Count { since, games, positions, .. } = self.count;
+        let (under_way, bytes) = self.desk.under_way();
+        let positions = positions + under_way;
+        let seconds = since.elapsed().as_secs_f64();
+        let counts =
+            format!("{games} games, {positions} positions, {:.1} a second", positions as f64 / seconds.max(1e-3));
+        let Some(size) = self.size.filter(|size| *size > 0) else { return counts };
+        let part = (bytes as f64 / size as f64).clamp(0.0, 1.0);
+        let full = (part * BAR as f64) as usize;
+        let left = if part > 0.0 { format!(", {} to go", duration(seconds / part - seconds)) } else { String::new() };
+        format!("[{}{}] {:3.0} %  {counts}{left}", "#".repeat(full), "-".repeat(BAR - full), part * 100.0)
+    }
+}
+
+/// Hours, minutes, seconds.
+fn duration(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_after_the_input() {
+        let question = |file: Option<&str>, out: Option<&str>| Question {
+            file: file.map(str::to_string),
+            out: out.map(str::to_string),
+        };
+        assert_eq!(question(Some("a/b.pgn"), None).out(), "a/b.report");
+        assert_eq!(question(Some("a/b"), None).out(), "a/b.report");
+        assert_eq!(question(None, None).out(), "games.report");
+        assert_eq!(question(Some("a/b.pgn"), Some("c")).out(), "c");
+        assert_eq!(question(Some("a/b.pgn"), None).title(), "b.pgn");
+        assert_eq!(question(None, None).title(), "standard input");
+    }
+
+    #[test]
+    fn durations_are_short() {
+        assert_eq!([3.4, 61.0, 3700.0].map(duration), ["3 s", "1 min 1 s", "1 h 1 min"]);
+    }
+}

@@ -1,0 +1,554 @@
+//! Games in PGN, one after the other, from a file of any size.
+//!
+//! What people's files hold is read: comments of both kinds, variations, NAGs and their old signs, escape lines, text in UTF-8
+//! or Latin-1, games without tags or without a result, `SetUp` and `FEN`, Chess960. A game that can't be read is passed over,
+//! and why is said; the next one begins at the next result or tag section.
+
+use std::io::{self, BufRead, Read};
+
+use oncilla_chess::{History, Move};
+
+use super::san;
+
+/// Longest line, in bytes. No program writes a longer one into a game.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// Longest game, in bytes.
+const LONGEST_GAME: usize = 8 << 20;
+
+/// A game.
+#[derive(Clone, Debug)]
+pub struct Game {
+    /// Its place in the file, from 1.
+    pub number: usize,
+    /// Its tags, in their order.
+    pub tags: Vec<(String, String)>,
+    /// Before the first move.
+    pub comments: Vec<String>,
+    /// The main line.
+    pub moves: Vec<Played>,
+    /// `1-0`, `0-1`, `1/2-1/2` or `*`.
+    pub result: String,
+    /// By the rules of Chess960.
+    pub chess960: bool,
+}
+
+impl Game {
+    /// The value of a tag.
+    pub fn tag(&self, name: &str) -> Option<&str> {
+        self.tags.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The position that it begins with, if that is another one than usual.
+    pub fn fen(&self) -> Option<&str> {
+        self.tag("FEN").filter(|fen| !fen.trim().is_empty())
+    }
+
+    /// The position that it begins with.
+    pub fn start(&self) -> History {
+        // It was read once already.
+        self.fen().and_then(|fen| History::from_fen(fen).ok()).unwrap_or_else(History::startpos)
+    }
+}
+
+/// A move of the main line, and what stands behind it.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// Castling is king takes rook.
+    pub mv: Move,
+    /// Numeric annotation glyphs.
+    pub nags: Vec<u8>,
+    /// Without their braces.
+    pub comments: Vec<String>,
+    /// As they were written, without the outer parentheses.
+    pub variations: Vec<String>,
+}
+
+/// A game that was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its place in the file, from 1.
+    pub number: usize,
+    /// The line of the file that it begins in, from 1.
+    pub line: usize,
+    /// What was expected, and what stood there.
+    pub reason: String,
+}
+
+/// Reads one game after the other.
+pub struct Reader<R> {
+    input: R,
+    /// Lines read.
+    line: usize,
+    /// Bytes read.
+    bytes: u64,
+    games: usize,
+    /// The beginning of the next game, read too early.
+    pending: Option<String>,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads from `input`.
+    pub fn new(input: R) -> Self {
+        Self { input, line: 0, bytes: 0, games: 0, pending: None }
+    }
+
+    /// Bytes read so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The next game, or why it was passed over; `None` at the end.
+    ///
+    /// # Errors
+    /// As the input.
+    pub fn next_game(&mut self) -> io::Result<Option<Result<Game, Skipped>>> {
+        let mut raw = Raw::default();
+        let mut begins_in = self.line + 1;
+        let mut is_last = true;
+        while let Some(line) = self.next_line()? {
+            if raw.is_empty() {
+                begins_in = self.line;
+            }
+            match raw.take(&line) {
+                Taken::All => {}
+                Taken::Upto(at) => {
+                    self.pending = Some(line[at..].to_string()).filter(|rest| !rest.trim().is_empty());
+                    is_last = false;
+                    break;
+                }
+            }
+        }
+        if is_last {
+            raw.end();
+        }
+        if raw.is_empty() {
+            return Ok(None);
+        }
+        self.games += 1;
+        let number = self.games;
+        Ok(Some(raw.play(number).map_err(|reason| Skipped { number, line: begins_in, reason })))
+    }
+
+    /// A line without its end. One that is too long becomes one that no game has.
+    fn next_line(&mut self) -> io::Result<Option<String>> {
+        if let Some(line) = self.pending.take() {
+            return Ok(Some(line));
+        }
+        let mut bytes = Vec::new();
+        self.bytes += self.input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes)? as u64;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        self.line += 1;
+        if bytes.len() as u64 == LONGEST_LINE && bytes.last() != Some(&b'\n') {
+            self.bytes += self.input.skip_until(b'\n')? as u64;
+            return Ok(Some(TOO_LONG.to_string()));
+        }
+        while bytes.last().is_some_and(u8::is_ascii_control) {
+            bytes.pop();
+        }
+        if self.line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+        }
+        // PGN is Latin-1 by its standard.
+        let latin_1 = |bytes: &[u8]| bytes.iter().map(|&byte| char::from(byte)).collect();
+        Ok(Some(String::from_utf8(bytes).unwrap_or_else(|error| latin_1(error.as_bytes()))))
+    }
+}
+
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Stands for a line that was not kept. A NUL is in no PGN.
+const TOO_LONG: &str = "\0";
+
+/// How much of a line was of the game.
+enum Taken {
+    All,
+    /// What follows is of the next one.
+    Upto(usize),
+}
+
+/// A game before its moves are known to be any.
+#[derive(Default)]
+struct Raw {
+    tags: Vec<(String, String)>,
+    items: Vec<Item>,
+    result: Option<String>,
+    /// A comment that has begun.
+    comment: Option<String>,
+    /// Variations that have begun: the text, how many are open, and whether a comment in them is.
+    variation: Option<(String, usize, bool)>,
+    bytes: usize,
+    fault: Option<String>,
+}
+
+enum Item {
+    Move(String),
+    Nag(u8),
+    Comment(String),
+    Variation(String),
+}
+
+const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
+
+impl Raw {
+    fn is_empty(&self) -> bool {
+        self.tags.is_empty() && !self.has_begun()
+    }
+
+    /// There was something behind the tags.
+    fn has_begun(&self) -> bool {
+        let is_open = self.comment.is_some() || self.variation.is_some();
+        !self.items.is_empty() || is_open || self.fault.is_some() || self.result.is_some()
+    }
+
+    fn fail(&mut self, reason: impl Into<String>) {
+        self.fault.get_or_insert_with(|| reason.into());
+    }
+
+    fn take(&mut self, line: &str) -> Taken {
+        if line == TOO_LONG {
+            self.fail("a line of more than 1 MiB");
+            return Taken::All;
+        }
+        self.bytes += line.len() + 1;
+        if self.bytes > LONGEST_GAME {
+            self.fail("more than 8 MiB");
+            self.items.clear();
+        }
+        if line.starts_with('%') {
+            return Taken::All;
+        }
+        let is_inside = self.comment.is_some() || self.variation.is_some();
+        if is_inside && line.starts_with("[Event \"") {
+            self.end();
+            return Taken::Upto(0);
+        }
+        if !is_inside && line.trim_start().starts_with('[') {
+            if self.has_begun() {
+                return Taken::Upto(0);
+            }
+            match tag(line) {
+                Some(tag) => self.tags.push(tag),
+                None => self.fail(format!("expected a tag [Name \"value\"], got {}", crate::text::quoted(line.trim()))),
+            }
+            return Taken::All;
+        }
+        self.movetext(line)
+    }
+
+    /// Nothing more comes.
+    fn end(&mut self) {
+        if self.comment.take().is_some() {
+            self.fail("a comment has no end");
+        }
+        if self.variation.take().is_some() {
+            self.fail("a variation has no end");
+        }
+    }
+
+    fn movetext(&mut self, line: &str) -> Taken {
+        let mut at = 0;
+        while at < line.len() {
+            let rest = &line[at..];
+            if let Some(comment) = &mut self.comment {
+                let (inside, length, is_over) = until(rest, '}');
+                comment.push_str(inside);
+                at += length;
+                if is_over && let Some(comment) = self.comment.take() {
+                    self.push(Item::Comment(comment.trim().to_string()));
+                }
+                continue;
+            }
+            if self.variation.is_some() {
+                at += self.in_variation(rest);
+                continue;
+            }
+            let Some(first) = rest.chars().next() else { break };
+            let length = match first {
+                '{' => {
+                    self.comment = Some(String::new());
+                    1
+                }
+                ';' => {
+                    // A comment in braces can't hold one.
+                    self.push(Item::Comment(rest[1..].replace('}', ")").trim().to_string()));
+                    rest.len()
+                }
+                '(' => {
+                    self.variation = Some((String::new(), 1, false));
+                    1
+                }
+                ')' | '}' => {
+                    self.fail(format!("{first} without its beginning"));
+                    1
+                }
+                '<' => until(rest, '>').1,
+                '$' => self.nag(&rest[1..]) + 1,
+                c if c.is_whitespace() || c == '.' => c.len_utf8(),
+                _ => {
+                    let length = rest.find(|c: char| c.is_whitespace() || "{}();$<".contains(c)).unwrap_or(rest.len());
+                    if self.symbol(&rest[..length]) {
+                        return Taken::Upto(at + length);
+                    }
+                    length
+                }
+            };
+            at += length;
+        }
+        if let Some(comment) = &mut self.comment {
+            comment.push(' ');
+        }
+        if let Some((text, ..)) = &mut self.variation {
+            text.push(' ');
+        }
+        Taken::All
+    }
+
+    fn push(&mut self, item: Item) {
+        if self.fault.is_none() {
+            self.items.push(item);
+        }
+    }
+
+    /// Reads on in a variation: as much of `rest` as was used.
+    fn in_variation(&mut self, rest: &str) -> usize {
+        let Some((text, depth, in_comment)) = &mut self.variation else { return 0 };
+        if *in_comment {
+            let (inside, length, is_over) = until(rest, '}');
+            text.push_str(inside);
+            if is_over {
+                text.push('}');
+                *in_comment = false;
+            }
+            return length;
+        }
+        let Some(at) = rest.find(['{', '(', ')', ';']) else {
+            text.push_str(rest);
+            return rest.len();
+        };
+        text.push_str(&rest[..at]);
+        match &rest[at..=at] {
+            "{" => {
+                text.push('{');
+                *in_comment = true;
+            }
+            "(" => {
+                text.push('(');
+                *depth += 1;
+            }
+            ";" => {
+                text.push_str(&format!("{{{}}}", rest[at + 1..].replace('}', ")").trim()));
+                return rest.len();
+            }
+            _ => {
+                *depth -= 1;
+                if *depth > 0 {
+                    text.push(')');
+                } else if let Some((text, ..)) = self.variation.take() {
+                    self.push(Item::Variation(text.split_whitespace().collect::<Vec<_>>().join(" ")));
+                }
+            }
+        }
+        at + 1
+    }
+
+    /// Reads the number behind a `$`: its length.
+    fn nag(&mut self, rest: &str) -> usize {
+        let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        match rest[..length].parse() {
+            Ok(nag) => self.push(Item::Nag(nag)),
+            Err(_) => self.fail("expected a number from 0 to 255 behind $"),
+        }
+        length
+    }
+
+    /// A move, its number, or the result: true at the end of the game.
+    fn symbol(&mut self, text: &str) -> bool {
+        if RESULTS.contains(&text) {
+            self.result = Some(text.to_string());
+            return true;
+        }
+        let without_number = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        let text = match without_number.starts_with('.') || without_number.is_empty() {
+            true => without_number.trim_start_matches('.'),
+            // 0-0
+            false => text,
+        };
+        let bare = text.trim_end_matches(['!', '?']);
+        if !bare.is_empty() && bare != "e.p." {
+            self.push(Item::Move(bare.to_string()));
+        }
+        let sign = ["!", "?", "!!", "??", "!?", "?!"].iter().position(|sign| *sign == &text[bare.len()..]);
+        if let Some(sign) = sign {
+            self.push(Item::Nag(sign as u8 + 1));
+        }
+        false
+    }
+
+    /// Plays the moves.
+    fn play(self, number: usize) -> Result<Game, String> {
+        let Self { tags, items, result, fault, .. } = self;
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        let result = result.unwrap_or_else(|| "*".to_string());
+        let mut game = Game { number, tags, comments: Vec::new(), moves: Vec::new(), result, chess960: false };
+        game.chess960 = is_chess960(game.tag("Variant").unwrap_or(""))?;
+        let mut position = match game.fen() {
+            Some(fen) => History::from_fen(fen).map_err(|error| format!("the tag FEN: {error}"))?,
+            None => History::<{ oncilla_chess::DEFAULT_CAP }>::startpos(),
+        };
+        for item in items {
+            match item {
+                Item::Move(text) => {
+                    let mv = san::read(position.board(), &text);
+                    let expected = || format!("expected a legal move, got {}", crate::text::quoted(&text));
+                    let mv = mv.ok_or_else(|| format!("ply {}: {}", game.moves.len() + 1, expected()))?;
+                    position.push(mv);
+                    game.moves.push(Played { mv, nags: Vec::new(), comments: Vec::new(), variations: Vec::new() });
+                }
+                Item::Nag(nag) => game.moves.last_mut().into_iter().for_each(|last| last.nags.push(nag)),
+                Item::Comment(text) => match game.moves.last_mut() {
+                    Some(last) => last.comments.push(text),
+                    None => game.comments.push(text),
+                },
+                Item::Variation(text) => match game.moves.last_mut() {
+                    Some(last) => last.variations.push(text),
+                    None => return Err("a variation before the first move".to_string()),
+                },
+            }
+        }
+        Ok(game)
+    }
+}
+
+/// The text before `end`, how long it is with that, and whether it was there.
+fn until(text: &str, end: char) -> (&str, usize, bool) {
+    match text.find(end) {
+        Some(at) => (&text[..at], at + end.len_utf8(), true),
+        None => (text, text.len(), false),
+    }
+}
+
+/// A line `[Name "value"]`.
+fn tag(line: &str) -> Option<(String, String)> {
+    let inside = line.trim().strip_prefix('[')?.strip_suffix(']')?.trim();
+    let (name, value) = inside.split_once(|c: char| c.is_whitespace() || c == '"')?;
+    let value = inside[name.len()..].trim().strip_prefix('"')?.strip_suffix('"').or(value.strip_suffix('"'))?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_+#=:-".contains(c));
+    let mut text = String::with_capacity(value.len());
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        text.push(if c == '\\' { chars.next().unwrap_or('\\') } else { c });
+    }
+    is_name.then(|| (name.to_string(), text))
+}
+
+/// By the tag `Variant`.
+fn is_chess960(variant: &str) -> Result<bool, String> {
+    let name: String = variant.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+    match name.as_str() {
+        "" | "standard" | "chess" | "normal" | "fromposition" => Ok(false),
+        "chess960" | "fischerandom" | "fischerrandom" | "fischerrandomchess" | "960" | "freestyle" => Ok(true),
+        _ => Err(format!("the tag Variant: expected chess or Chess960, got {}", crate::text::quoted(variant))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &[u8]) -> Vec<Result<Game, Skipped>> {
+        let mut reader = Reader::new(text);
+        std::iter::from_fn(|| reader.next_game().unwrap()).collect()
+    }
+
+    fn moves(game: &Game) -> Vec<String> {
+        game.moves.iter().map(|played| played.mv.to_string()).collect()
+    }
+
+    fn one(text: &str) -> Game {
+        let mut games = read(text.as_bytes());
+        assert_eq!(games.len(), 1, "{games:?}");
+        games.remove(0).unwrap()
+    }
+
+    #[test]
+    fn what_stands_in_files_is_read() {
+        let game =
+            one("% escaped\n[Event \"a \\\"b\\\" \\\\\"]\n[ Result  \"1-0\" ]\n\n{first} 1. e4! $14 {good;(} e5 \
+             (1... c5 2. Nf3 (2. c3 {a ) b}) d6) 2.Nf3?! ; to the end } of line\n2... Nc6 3 Bb5 a6 4. Bxc6 dxc6\n\
+             5. 0-0 {two\nlines} <reserved> f6 1-0\n");
+        assert_eq!(game.tags, [("Event".into(), "a \"b\" \\".into()), ("Result".into(), "1-0".into())]);
+        assert_eq!(
+            moves(&game),
+            ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6", "b5c6", "d7c6", "e1h1", "f7f6"].map(str::to_string)
+        );
+        assert_eq!((game.comments.as_slice(), game.result.as_str()), (["first".to_string()].as_slice(), "1-0"));
+        assert_eq!(
+            (game.moves[0].nags.as_slice(), game.moves[2].nags.as_slice()),
+            ([1, 14].as_slice(), [6].as_slice())
+        );
+        assert_eq!(game.moves[0].comments, ["good;("]);
+        assert_eq!(game.moves[1].variations, ["1... c5 2. Nf3 (2. c3 {a ) b}) d6"]);
+        assert_eq!(game.moves[2].comments, ["to the end ) of line"]);
+        assert_eq!(game.moves[8].comments, ["two lines"]);
+    }
+
+    #[test]
+    fn games_follow_each_other_in_any_way() {
+        let text = "1. e4 * 1. d4 d5 1/2-1/2\n[Event \"x\"]\n1. c4\n[Event \"y\"]\n\n[Site \"z\"]\n*\n\n\n1. f4 0-1 ";
+        let games: Vec<Game> = read(text.as_bytes()).into_iter().map(Result::unwrap).collect();
+        let found: Vec<(usize, String, &str)> =
+            games.iter().map(|game| (game.number, moves(game).join(" "), game.result.as_str())).collect();
+        let expected =
+            [(1, "e2e4", "*"), (2, "d2d4 d7d5", "1/2-1/2"), (3, "c2c4", "*"), (4, "", "*"), (5, "f2f4", "0-1")];
+        assert_eq!(found, expected.map(|(number, moves, result)| (number, moves.to_string(), result)));
+        assert!(read(b"").is_empty() && read(b"\n \n\r\n").is_empty());
+    }
+
+    #[test]
+    fn other_positions_and_other_rules() {
+        let game = one("[FEN \"4k3/8/8/8/8/8/8/4K2R w K - 0 1\"]\n[SetUp \"1\"]\n\n1. O-O+ Kd7 *");
+        assert_eq!(moves(&game), ["e1h1", "e8d7"]);
+        let fen = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
+        let game = one(&format!("[Variant \"Chess960\"]\n[FEN \"{fen}\"]\n1. Nf3 e5 *"));
+        assert!(game.chess960);
+        assert_eq!(game.moves.len(), 2);
+    }
+
+    #[test]
+    fn a_broken_game_is_passed_over_and_the_next_is_read() {
+        let long = format!("1. e4 {} e5 *", "x".repeat(3 << 20));
+        let cases = [
+            ("1. e4 e6 2. Ke3 *", "ply 3: expected a legal move, got \"Ke3\""),
+            ("1. e4 -- 2. d4 *", "ply 2: expected a legal move, got \"--\""),
+            ("[Variant \"Atomic\"]\n1. e4 *", "the tag Variant: expected chess or Chess960, got \"Atomic\""),
+            ("[FEN \"8/8 w\"]\n*", "the tag FEN"),
+            ("[Event]\n1. e4 *", "expected a tag [Name \"value\"], got \"[Event]\""),
+            ("1. e4 ) e5 *", ") without its beginning"),
+            ("1. e4 $999 e5 *", "expected a number from 0 to 255 behind $"),
+            ("1. e4 {no end\n", "a comment has no end"),
+            ("1. e4 (1. d4\n", "a variation has no end"),
+            (&long, "a line of more than 1 MiB"),
+        ];
+        for (broken, reason) in cases {
+            let text = format!("1. e4 *\n\n{broken}\n\n[Event \"next\"]\n\n1. d4 *\n");
+            let games = read(text.as_bytes());
+            assert_eq!(games.len(), 3, "{broken:.80}: {games:?}");
+            assert!(games[0].is_ok() && games[2].is_ok());
+            let skipped = games[1].as_ref().unwrap_err();
+            assert_eq!((skipped.number, skipped.line), (2, 3), "{broken:.80}");
+            assert!(skipped.reason.starts_with(reason), "{broken:.80}: {}", skipped.reason);
+        }
+    }
+
+    #[test]
+    fn latin_1_and_byte_order_marks() {
+        let games = read(b"\xef\xbb\xbf[White \"M\xfcller\"]\r\n\r\n1. e4 *\r\n");
+        assert_eq!(games[0].as_ref().unwrap().tag("White"), Some("M\u{fc}ller"));
+    }
+}

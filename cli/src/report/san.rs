@@ -1,0 +1,78 @@
+//! Moves in algebraic notation.
+
+use oncilla_chess::cozy_chess::util::{display_san_move, parse_san_move};
+use oncilla_chess::{Board, Move, notation};
+
+/// Reads a legal move, as people and programs write it: `Nf3`, `Ngf3`, `Ng1-f3`, `exd6e.p.`, `e8Q`, `0-0`, or as in UCI.
+pub fn read(board: &Board, text: &str) -> Option<Move> {
+    let text = text.trim_end_matches(['+', '#', '!', '?']);
+    let text = text.strip_suffix("e.p.").unwrap_or(text).trim_end();
+    let castles = text.replace('0', "O");
+    if castles == "O-O" || castles == "O-O-O" {
+        return parse_san_move(board, &castles).ok();
+    }
+    let bare: String = text.chars().filter(|c| !"-:()".contains(*c)).collect();
+    let found = parse_san_move(board, &bare).ok();
+    found.or_else(|| notation::parse_move(board, &bare.to_ascii_lowercase()).ok())
+}
+
+/// Writes a legal move.
+pub fn write(board: &Board, mv: Move) -> String {
+    display_san_move(board, mv).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oncilla_chess::{DEFAULT_CAP, History, MoveList};
+
+    fn history(fen: &str) -> History {
+        History::<DEFAULT_CAP>::from_fen(fen).unwrap()
+    }
+
+    #[test]
+    fn every_spelling() {
+        let fen = "r3k2r/1P6/8/3pP3/8/8/8/R3K1NR w KQkq d6 0 1";
+        for (text, mv) in [
+            ("Nf3", "g1f3"),
+            ("Ng1-f3", "g1f3"),
+            ("Nh3!?", "g1h3"),
+            ("exd6", "e5d6"),
+            ("exd6e.p.", "e5d6"),
+            ("ed6", "e5d6"),
+            ("e5:d6", "e5d6"),
+            ("b8=Q+", "b7b8q"),
+            ("b8Q", "b7b8q"),
+            ("bxa8=N", "b7a8n"),
+            ("b7a8n", "b7a8n"),
+            ("O-O-O", "e1a1"),
+            ("0-0-0", "e1a1"),
+            ("e1c1", "e1a1"),
+            ("Ke2", "e1e2"),
+        ] {
+            assert_eq!(read(history(fen).board(), text).map(|mv| mv.to_string()).as_deref(), Some(mv), "{text}");
+        }
+        for text in ["", "O-O", "Nf4", "e9", "Ke1", "--", "é", "b8", "Rc8"] {
+            assert_eq!(read(history(fen).board(), text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for fen in [
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",
+            "1Q1Q4/8/8/3q4/8/8/1Q6/2K4k w - - 0 1",
+            "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9",
+        ] {
+            let history = history(fen);
+            let mut moves = MoveList::new();
+            history.legal_moves(&mut moves);
+            assert!(!moves.is_empty());
+            for &mv in &moves {
+                let text = write(history.board(), mv);
+                assert_eq!(read(history.board(), &text), Some(mv), "{text} in {fen}");
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! `oncilla report`, through the real binary, and its page in a real browser.
+
+mod driver;
+
+use driver::{run, say, stderr, stdout};
+use oncilla::report::pgn::{Game, Reader};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A game that ends in mate, one from another position, one of Chess960, a broken one, one without moves.
+const GAMES: &str = r#"[Event "A test"]
+[White "Anna </script>"]
+[Black "Bea"]
+[Result "0-1"]
+
+{It is short.} 1. f3 e5 (1... d5 2. e4) 2. g4 $4 Qh4# 0-1
+
+[White "King"]
+[Black "Pawn"]
+[SetUp "1"]
+[FEN "8/8/8/4k3/8/4K3/4P3/8 b - - 0 60"]
+[Result "1/2-1/2"]
+
+60... Kd5 61. Kd3 Ke5 62. Ke3 1/2-1/2
+
+[White "Broken"]
+
+1. e4 e5 2. Ke3 *
+
+[Variant "Chess960"]
+[FEN "rkr5/pppppppp/8/8/8/8/PPPPPPPP/RKR5 w CAca - 0 1"]
+
+1. O-O O-O *
+
+[White "Nobody"]
+
+*
+"#;
+
+/// A folder of its own, which goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("oncilla-report-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Makes the report of [`GAMES`] in the folder.
+fn report(folder: &Folder) -> std::process::Output {
+    std::fs::write(folder.0.join("games.pgn"), GAMES).unwrap();
+    let file = folder.file("games.pgn");
+    run(&["report", &file, "--backend=random", "--parallel=2", "--max-visits=30"], "")
+}
+
+fn games(text: &str) -> Vec<Game> {
+    let mut reader = Reader::new(text.as_bytes());
+    std::iter::from_fn(|| reader.next_game().unwrap()).filter_map(Result::ok).collect()
+}
+
+#[test]
+fn every_position_is_in_all_three_files() {
+    let folder = Folder::new("files");
+    let output = report(&folder);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let names: Vec<String> = stdout(&output).lines().map(str::to_string).collect();
+    assert_eq!(names, ["pgn", "jsonl", "html"].map(|ending| folder.file(&format!("games.report.{ending}"))));
+    let said = stderr(&output);
+    assert!(said.contains("passed over: game 3, from line 16: ply 3: expected a legal move, got \"Ke3\""), "{said}");
+    assert!(said.contains("4 games, 14 positions; 1 games passed over"), "{said}");
+
+    let (own, annotated) = (games(GAMES), games(&folder.text("games.report.pgn")));
+    assert_eq!((own.len(), annotated.len()), (4, 4));
+    for (own, annotated) in own.iter().zip(&annotated) {
+        let moves = |game: &Game| game.moves.iter().map(|played| played.mv).collect::<Vec<_>>();
+        assert_eq!(
+            (moves(own), &own.result, own.tag("White")),
+            (moves(annotated), &annotated.result, annotated.tag("White"))
+        );
+        assert!(annotated.moves.iter().all(|played| played.comments[0].starts_with("[%eval ")), "{annotated:?}");
+    }
+    assert_eq!(annotated[0].comments, ["It is short."]);
+    assert!(annotated[0].moves[1].variations.contains(&"1... d5 2. e4".to_string()));
+
+    let lines: Vec<Value> =
+        folder.text("games.report.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let turns = |id: &str| -> Vec<u64> {
+        lines.iter().filter(|line| line["id"] == id).filter_map(|line| line["turnNumber"].as_u64()).collect()
+    };
+    assert_eq!((turns("1"), turns("2"), turns("3")), ((0..=4).collect(), (0..=4).collect(), vec![]));
+    assert_eq!((turns("4"), turns("5"), lines.len()), ((0..=2).collect(), vec![0], 4 + 14));
+    // Numbers are White's: she is mated, whoever is to move.
+    let mated = lines.iter().find(|line| line["id"] == "1" && line["turnNumber"] == 4).unwrap();
+    assert_eq!(mated["rootInfo"]["winrate"], 0.0);
+}
+
+#[test]
+fn a_report_needs_games() {
+    let folder = Folder::new("none");
+    let out = folder.file("x");
+    let empty = run(&["report", "--out", &out, "--backend=random"], "\n");
+    assert_eq!(empty.status.code(), Some(2));
+    assert!(stderr(&empty).contains("standard input: no game in it that can be read"), "{}", stderr(&empty));
+    let missing = run(&["report", "/no such file.pgn", "--backend=random"], "");
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("/no such file.pgn: "), "{}", stderr(&missing));
+}
+
+#[test]
+fn many_games_need_the_memory_of_a_few() {
+    let folder = Folder::new("many");
+    let game = "[White \"W\"]\n\n1. e4 e5 2. Nf3 Nc6 *\n\n";
+    let out = folder.file("many");
+    let output = run(
+        &["report", "--out", &out, "--backend=constant", "--parallel=2", "--max-visits=1", "--queue-mb=1"],
+        &game.repeat(2000),
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let numbers: Vec<usize> = (folder.text("many.jsonl").lines())
+        .filter_map(|line| serde_json::from_str::<Value>(line).unwrap()["game"].as_u64().map(|number| number as usize))
+        .collect();
+    assert_eq!(numbers, (1..=2000).collect::<Vec<_>>(), "in their order");
+    assert_eq!(games(&folder.text("many.pgn")).len(), 2000);
+}
+
+#[test]
+fn the_games_are_not_written_over() {
+    let folder = Folder::new("same");
+    std::fs::write(folder.0.join("x.pgn"), "1. e4 *\n").unwrap();
+    let refused = run(&["report", &folder.file("x.pgn"), "--out", &folder.file("x"), "--backend=random"], "");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("--out: expected another name"), "{}", stderr(&refused));
+    assert_eq!(folder.text("x.pgn"), "1. e4 *\n");
+}
+
+/// A browser that shows itself to nobody.
+fn browser() -> Option<&'static str> {
+    let is_here =
+        |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
+    ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"].into_iter().find(is_here)
+}
+
+/// The page as the browser has it after its scripts, and what they said on the console.
+fn open(browser: &str, folder: &Folder, page: &Path) -> (String, String) {
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=5000"])
+        .args(["--window-size=1200,1600", &format!("--user-data-dir={}", folder.file("profile")), "--dump-dom"])
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let console = stderr(&output).lines().filter(|line| line.contains("CONSOLE")).collect::<Vec<_>>().join("\n");
+    (stdout(&output), console)
+}
+
+#[test]
+fn the_page_opens_in_a_browser() {
+    let Some(browser) = browser() else {
+        say("skipped: no chromium is here");
+        return;
+    };
+    let folder = Folder::new("page");
+    assert!(report(&folder).status.success());
+    let page = folder.0.join("games.report.html");
+    let (shown, console) = open(browser, &folder, &page);
+    assert_eq!(console, "", "the script says nothing, and nothing is refused");
+    assert!(shown.contains("data-games=\"4\""), "{shown}");
+    // The first game is open: two charts at most, a board, its moves, and the mistakes that it has.
+    let first = shown.split("<details").nth(1).unwrap();
+    assert!(first.contains("<polyline") && first.contains("class=\"score\""), "{first}");
+    let boards = first.matches("class=\"board\"").count();
+    let mistakes = first.matches("<figure").count();
+    assert!(mistakes >= 1 && boards == mistakes + 1, "{boards} boards, {mistakes} mistakes");
+    // Nobody takes anything in the first game.
+    assert_eq!(first.matches("class=\"piece\"").count(), 32 * boards);
+    for text in ["f3", "e5", "g4", "Qh4#", "Anna &lt;/script&gt;", "The biggest mistakes"] {
+        assert!(first.contains(text), "{text}");
+    }
+    assert_eq!(shown.matches("<summary>").count(), 4);
+    assert!(shown.contains("Passed over"));
+    // What the browser would say of a page with a fault.
+    let text = folder.text("games.report.html").replace("\"use strict\";", "\"use strict\"; nothing_of_the_kind();");
+    std::fs::write(&page, text).unwrap();
+    let (shown, console) = open(browser, &folder, &page);
+    assert!(console.contains("nothing_of_the_kind") && !shown.contains("data-games"), "{console}");
+}
+
+#[test]
+fn the_page_asks_nobody_for_anything() {
+    let folder = Folder::new("alone");
+    assert!(report(&folder).status.success());
+    let page = folder.text("games.report.html");
+    for word in ["src=", "href=", "@import", "url("] {
+        assert!(!page.contains(word), "{word}");
+    }
+    let addresses: BTreeSet<&str> =
+        page.match_indices("http").map(|(at, _)| page[at..].split(['"', '\'', ' ']).next().unwrap_or("")).collect();
+    assert!(
+        addresses.iter().all(|address| ["http://www.w3.org/2000/svg", "http-equiv="].contains(address)),
+        "{addresses:?}"
+    );
+}
