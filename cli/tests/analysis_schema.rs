@@ -6,6 +6,7 @@ mod requests;
 
 use driver::{run, say, stderr, stdout};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -117,9 +118,11 @@ fn ask(requests: &[Value], args: &[&str]) -> (Vec<String>, Vec<Value>) {
 fn queries_are_what_the_schema_says() {
     let (good, bad) = (good(), bad());
     let (lines, answers) = ask(&[good.clone(), bad.clone()].concat(), &["--backend=random"]);
-    for number in 0..lines.len() {
-        let is_refused = answers.iter().any(|answer| answer["id"] == number.to_string() && answer["error"].is_string());
-        assert_eq!(is_refused, number >= good.len(), "{}", lines[number]);
+    let refused =
+        answers.iter().filter(|answer| answer["error"].is_string()).filter_map(|answer| answer["id"].as_str());
+    let refused: HashSet<usize> = refused.map(|id| id.parse().unwrap()).collect();
+    for (number, line) in lines.iter().enumerate() {
+        assert_eq!(refused.contains(&number), number >= good.len(), "{line}");
     }
     let Some(found) = check("query", &lines) else { return };
     let (of_good, of_bad) = found.split_at(good.len());

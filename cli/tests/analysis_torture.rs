@@ -95,7 +95,7 @@ impl Conversation {
         let moves: Vec<&str> = GAME.into_iter().cycle().take(plies).collect();
         let query = json!({
             "id": id, "moves": moves, "analyzeTurns": turns, "maxVisits": visits, "priority": random.below(5) as i64 - 2,
-            "includePolicy": number % 7 == 0,
+            "includePolicy": number.is_multiple_of(7),
         });
         self.send(query.to_string().as_bytes());
         for turn in turns {
@@ -121,7 +121,7 @@ fn conversation() -> Conversation {
         if number % 25 == 24 {
             let whom = format!("q{}", number - random.below(20));
             let mut request = json!({ "id": format!("t{number}"), "action": "terminate", "terminateId": whom });
-            if number % 2 == 0 {
+            if number.is_multiple_of(2) {
                 request["turnNumbers"] = json!([random.below(10), random.below(40)]);
             }
             all.act(&request);

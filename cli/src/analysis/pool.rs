@@ -11,7 +11,7 @@ use super::queue::Queue;
 use super::request::{Object, Refusal};
 use super::sessions::Sessions;
 use super::worker::Worker;
-use crate::engine::{BackendKind, CacheSize, Evaluator, Settings, resident_bytes};
+use crate::engine::{CacheSize, Evaluator, Settings, resident_bytes};
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
 use serde_json::json;
@@ -21,6 +21,9 @@ const CACHE_SHARE: usize = 4;
 
 /// A tree of less is of no use, whatever the limit.
 const LEAST_TREE_MB: usize = 1;
+
+/// More trees at a time than this would be small ones.
+const MOST_AT_A_TIME: usize = 256;
 
 /// Takes queries; what comes of them goes to its [`Output`].
 pub struct Pool {
@@ -135,7 +138,7 @@ fn prepare(meaning: &Meaning) -> Result<(Arc<Evaluator>, usize, Arc<Settings>), 
     let (mut evaluator, notes) = Evaluator::new(&settings.evaluator)?;
     notes.iter().for_each(|note| aside(note));
     let parallel = match meaning.analysis.parallel {
-        0 => suitable(&evaluator),
+        0 => suitable(&evaluator, settings.workers.all),
         parallel => parallel,
     };
     let left = match settings.ram_limit_mb {
@@ -155,11 +158,7 @@ fn prepare(meaning: &Meaning) -> Result<(Arc<Evaluator>, usize, Arc<Settings>), 
     Ok((Arc::new(evaluator), parallel, Arc::new(settings)))
 }
 
-/// Positions at a time that keep the evaluator busy.
-fn suitable(evaluator: &Evaluator) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    match evaluator.settings().backend {
-        BackendKind::Random | BackendKind::Constant | BackendKind::Host => cores,
-        BackendKind::Auto | BackendKind::OpenCl => evaluator.preferred_batch().clamp(cores, 64),
-    }
+/// Positions at a time that keep the evaluator busy, if each is searched by so many threads.
+fn suitable(evaluator: &Evaluator, threads: usize) -> usize {
+    evaluator.searches().div_ceil(threads.max(1)).min(MOST_AT_A_TIME)
 }
