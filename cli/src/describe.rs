@@ -1,9 +1,9 @@
 //! `oncilla describenet` and `oncilla devices`.
 
-use crate::engine::{EvaluatorSettings, Weights, device_choice, drivers, read_network};
+use crate::engine::{EvaluatorSettings, Wanted, Weights, drivers, read_network, wanted};
 use crate::uci::console::Console;
 use oncilla_nets::HeadChoice;
-use oncilla_opencl::device::{self, DEVICE_ENV, DeviceChoice, Kind};
+use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 
 /// Says what a network file holds.
 ///
@@ -46,7 +46,7 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
     Ok(())
 }
 
-/// Lists the OpenCL devices, in the order of their numbers, and says which one would be used and why; `trusting`: without a
+/// Lists the OpenCL devices, in the order of their numbers, and says which would be used and why; `trusting`: without a
 /// look at the drivers from another process.
 ///
 /// # Errors
@@ -57,21 +57,30 @@ pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) 
     }
     let devices = device::list().map_err(|error| error.to_string())?;
     console.say_all(&devices.iter().map(ToString::to_string).collect::<Vec<_>>());
-    let choice = device_choice(settings);
-    let chosen = device::choose(&choice).map_err(|error| error.to_string())?;
-    console.say(&format!("used: {} {}, {}", chosen.index, chosen.name, why(&choice, chosen.kind)));
+    let (mut used, mut kinds) = (Vec::new(), Vec::new());
+    for wanted in wanted(settings) {
+        match wanted {
+            Wanted::Host => used.push("host".to_string()),
+            Wanted::Device(choice) => {
+                let chosen = device::choose(&choice).map_err(|error| error.to_string())?;
+                used.push(format!("{} {}", chosen.index, chosen.name));
+                kinds.push(chosen.kind);
+            }
+        }
+    }
+    console.say(&format!("used: {}, {}", used.join(" and "), why(settings, &kinds)));
     Ok(())
 }
 
-fn why(choice: &DeviceChoice, kind: Kind) -> String {
-    let by_environment = std::env::var(DEVICE_ENV).ok().filter(|name| DeviceChoice::from(name.as_str()) != *choice);
-    match (choice, by_environment) {
-        (DeviceChoice::Index(index), _) => format!("because the options name device {index}"),
-        (DeviceChoice::Name(name), _) => format!("because the options name {}", crate::text::quoted(name)),
-        (DeviceChoice::Auto, Some(name)) => format!("because {DEVICE_ENV} is {}", crate::text::quoted(&name)),
-        (DeviceChoice::Auto, None) if kind == Kind::Cpu => {
-            "with --backend=opencl only: a CPU does as much without OpenCL".to_string()
-        }
-        (DeviceChoice::Auto, None) => format!("the first {kind}"),
+/// Who has chosen.
+fn why(settings: &EvaluatorSettings, kinds: &[Kind]) -> String {
+    let by_environment = std::env::var(DEVICE_ENV).ok().filter(|name| !name.trim().is_empty());
+    match (&settings.devices[..], by_environment, kinds) {
+        ([name], ..) if name.parse::<usize>().is_ok() => format!("because the options name device {name}"),
+        (names @ [_, ..], ..) => format!("because the options name {}", crate::text::quoted(&names.join(", "))),
+        ([], Some(name), _) => format!("because {DEVICE_ENV} is {}", crate::text::quoted(&name)),
+        ([], None, [Kind::Cpu]) => "with --backend=opencl only: a CPU does as much without OpenCL".to_string(),
+        ([], None, [kind, ..]) => format!("the first {kind}"),
+        ([], None, []) => "as nothing else is named".to_string(),
     }
 }

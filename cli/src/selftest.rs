@@ -109,8 +109,14 @@ fn test(
     let (tuning, note) = tuning::known(settings, &device, graph);
     note.iter().for_each(|note| aside(note));
     let precision: Precision = settings.precision;
-    let options =
-        Options { device: device_choice(settings), max_batch: CANARIES.len(), tuning, precision, self_check: false };
+    let options = Options {
+        device: device_choice(settings),
+        max_batch: CANARIES.len(),
+        tuning,
+        precision,
+        self_check: false,
+        ..Options::default()
+    };
     let mut device = OpenCl::new(Arc::clone(graph), &options).map_err(|error| error.to_string())?;
     let layers = graph.layers().len();
     progress.show(&format!("{name}: the host computes what is expected"));

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use oncilla_opencl::device;
 use oncilla_opencl::kernels::Tuning;
+use oncilla_opencl::kernels::starts::Start;
 use oncilla_opencl::kernels::tuning::KNOBS;
 use oncilla_opencl::opencl::Options;
 use oncilla_opencl::tune::{BATCHES, Candidate, Key, Record, Trial, score, search};
@@ -78,6 +79,7 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
     let network = read_network(&settings.weights, &settings.heads)?;
     let device = device::choose(&device_choice(settings)).map_err(|error| error.to_string())?;
     let start = Tuning::of(&device);
+    console.say(&format!("starting point: {}", Start::of(&device)));
     let mut keeper = Keeper::open(settings, &Key::new(&device, &network.graph, settings.precision), ask.again)?;
     let trials = Trials::new(ask)?;
     let progress = Progress::on_stderr();

@@ -45,7 +45,7 @@ fn evaluator(
         weights: Weights::File(weights.to_owned()),
         heads,
         backend,
-        device: None,
+        devices: Vec::new(),
         precision,
         // Not the user's own: a tuning must not decide what is tested.
         cache_dir: Some("no such folder".into()),

@@ -65,3 +65,122 @@ fn without_opencl_there_is_nothing_to_test_or_tune() {
         assert!(stderr(&output).contains("no OpenCL platform was found"), "{}", stderr(&output));
     }
 }
+
+/// A folder that goes with the test.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("oncilla-{name}-{}", std::process::id())))
+    }
+
+    /// The files with compiled programs.
+    fn programs(&self) -> Vec<std::path::PathBuf> {
+        let entries = std::fs::read_dir(self.0.join("programs")).into_iter().flatten();
+        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a start says of itself that evaluates one position.
+fn start(args: &[&str]) -> String {
+    let mut command = binary();
+    let output = command.args(["bench", "--fen=startpos", "--nodes=4", "--backend=opencl"]).args(args).output();
+    let output = output.expect("the binary starts");
+    assert!(output.status.success(), "{}", stderr(&output));
+    stderr(&output)
+}
+
+/// FNV-1a, 64 bits.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[test]
+fn compiled_programs_are_kept_and_a_bad_file_is_compiled_again() {
+    if !device_is_there() {
+        return;
+    }
+    let folder = Folder::new("programs");
+    let cache = format!("--cache-dir={}", folder.0.display());
+    assert!(!start(&[&cache]).contains("compiled programs"));
+    let files = folder.programs();
+    if files.is_empty() {
+        // A driver need not give its binaries.
+        return;
+    }
+    let written = |at: usize| std::fs::metadata(&files[at]).and_then(|file| file.modified()).expect("a file");
+    let before = written(0);
+    assert!(!start(&[&cache]).contains("compiled programs"));
+    assert_eq!((written(0), folder.programs().len()), (before, files.len()), "nothing was compiled again");
+    // A file that was cut off.
+    let whole = std::fs::read(&files[0]).expect("a file");
+    std::fs::write(&files[0], &whole[..whole.len() / 2]).expect("a file");
+    let said = start(&[&cache]);
+    assert!(said.contains("compiled programs: ") && said.contains("it is damaged; compiled again"), "{said}");
+    // A whole file, of which the driver can make nothing.
+    let head = whole.windows(7).position(|window| window == b"\nbytes:").expect("a head") + 1;
+    let nonsense = [7; 100];
+    let mut file = whole[..head].to_vec();
+    file.extend(format!("bytes: 100 sum: {:016x}\n", fnv(&nonsense)).bytes().chain(nonsense));
+    std::fs::write(&files[0], file).expect("a file");
+    assert!(start(&[&cache]).contains("the driver refuses it; compiled again"));
+    assert!(!start(&[&cache]).contains("compiled programs"), "and what was compiled was kept");
+}
+
+#[test]
+fn a_cache_that_can_not_be_written_is_a_warning() {
+    if !device_is_there() {
+        return;
+    }
+    let folder = Folder::new("no-folder");
+    std::fs::write(&folder.0, "a file").expect("a file");
+    let said = start(&[&format!("--cache-dir={}", folder.0.display())]);
+    assert_eq!(said.matches("compiled programs: ").count(), 1, "{said}");
+    std::fs::remove_file(&folder.0).expect("a file");
+}
+
+#[test]
+fn several_devices_share_the_work() {
+    if !device_is_there() {
+        return;
+    }
+    let folder = Folder::new("several");
+    let cache = format!("--cache-dir={}", folder.0.display());
+    let said = start(&[&cache, "--backend-opts=gpu=0,device=host"]);
+    let line = said.lines().find(|line| line.contains("network on ")).unwrap_or_default();
+    assert!(line.contains("OpenCL device 0 ") && line.contains("; host, "), "{said}");
+    let said = start(&[&cache, "--backend-opts=gpu=0,device='no such device'"]);
+    assert!(
+        said.contains("device \"no such device\": expected an index") && said.contains("; the other devices run"),
+        "{said}"
+    );
+    let listed = run(&["devices", "--backend-opts=gpu=0,device=host"], "");
+    let last = stdout(&listed).lines().last().unwrap_or_default().to_string();
+    assert!(last.ends_with(" and host, because the options name \"0, host\""), "{last}");
+}
+
+#[test]
+fn of_two_devices_of_a_platform_both_are_used() {
+    // PoCL offers its processor twice when it is told to.
+    let listed = binary().arg("devices").env("POCL_DEVICES", "pthread basic").output().expect("the binary starts");
+    let text = stdout(&listed);
+    if text.lines().filter(|line| line.contains("Portable Computing Language")).count() < 2 {
+        return;
+    }
+    let folder = Folder::new("two");
+    let args = ["bench", "--fen=startpos", "--nodes=200", "--backend=opencl", "--backend-opts=gpu=0,gpu=1"];
+    let mut command = binary();
+    command.args(args).arg(format!("--cache-dir={}", folder.0.display())).env("POCL_DEVICES", "pthread basic");
+    let output = command.output().expect("the binary starts");
+    let said = stderr(&output);
+    assert!(
+        output.status.success() && said.contains("OpenCL device 0 ") && said.contains("OpenCL device 1 "),
+        "{said}"
+    );
+}

@@ -9,7 +9,7 @@ mod memory;
 pub mod selftest;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
-use crate::device::{self, Buffer, DeviceChoice, Error, Session};
+use crate::device::{self, Buffer, Copies, DeviceChoice, Error, Programs, Session};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{
     Kernels, Precision, Step, Tuning, Value, Variant, attention, conv, dense, elementwise, gather, layout::Layout,
@@ -33,11 +33,20 @@ pub struct Options {
     pub precision: Precision,
     /// Whether a few positions are compared with the host's results before the device is trusted.
     pub self_check: bool,
+    /// Where compiled programs are kept; `None`: nowhere.
+    pub programs: Option<Arc<Programs>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { device: DeviceChoice::Auto, max_batch: 128, tuning: None, precision: Precision::Fp32, self_check: true }
+        Self {
+            device: DeviceChoice::Auto,
+            max_batch: 128,
+            tuning: None,
+            precision: Precision::Fp32,
+            self_check: true,
+            programs: None,
+        }
     }
 }
 
@@ -52,8 +61,18 @@ pub struct OpenCl {
     heads: Vec<Head>,
     tuning: Tuning,
     max_batch: usize,
+    memory: Footprint,
     // The last field, so that it goes last: the other objects were made from it.
     session: Session,
+}
+
+/// Bytes of device memory, without what single kernels need for themselves.
+#[derive(Clone, Copy, Debug)]
+struct Footprint {
+    /// Weights, and everything that is written.
+    all: u64,
+    /// What is written: each batch on the device needs its own.
+    written: u64,
 }
 
 #[derive(Debug)]
@@ -105,10 +124,11 @@ impl OpenCl {
             return Err(BackendError(format!("largest batch: expected 1 to {MAX_BATCH} positions, got {max_batch}")));
         }
         let device = device::choose(&options.device)?;
-        let session = Session::open(&device)?;
+        let mut session = Session::open(&device)?;
+        options.programs.iter().for_each(|programs| session.keep_programs(Arc::clone(programs)));
         let tuning = options.tuning.unwrap_or(Tuning::of(&device));
         let mut kernels = Kernels::new(&session, tuning, options.precision, max_batch);
-        let values = allocate(&mut kernels, &graph)?;
+        let (values, memory) = allocate(&mut kernels, &graph)?;
         let (mut steps, mut shared) = (Vec::new(), Shared::default());
         for (at, layer) in graph.layers().iter().enumerate() {
             let mut own = Vec::new();
@@ -121,7 +141,38 @@ impl OpenCl {
             .map(|o| Head { role: o.role, value: values[o.value.0].clone(), stored: Vec::new() })
             .collect();
         session.finish()?;
-        Ok(Self { graph, values, steps, heads, tuning, max_batch, session })
+        Ok(Self { graph, values, steps, heads, tuning, max_batch, memory, session })
+    }
+
+    /// Another one for a second batch on the same device at the same time: with its own queue and its own room for values, and with
+    /// the same weights and programs.
+    ///
+    /// # Errors
+    /// If the device has no room for it, or the driver refuses.
+    pub fn another(&self) -> Result<Self, BackendError> {
+        let device = self.session.device();
+        let needed = self.memory.all + self.memory.written;
+        if needed > device.global_memory {
+            return Err(BackendError::from(Error::Memory {
+                device: device.name.clone(),
+                what: "a second batch at the same time".to_string(),
+                needed,
+                available: device.global_memory,
+            }));
+        }
+        let session = self.session.another()?;
+        let mut copies = Copies::new(&session);
+        let mut value = |value: &Value| -> Result<Value, Error> {
+            Ok(Value { layout: value.layout, buffer: copies.buffer(&value.buffer)? })
+        };
+        let values = self.values.iter().map(&mut value).collect::<Result<Vec<_>, _>>()?;
+        let head = |head: &Head| Ok(Head { role: head.role, value: value(&head.value)?, stored: Vec::new() });
+        let heads = self.heads.iter().map(head).collect::<Result<Vec<_>, Error>>()?;
+        let mut layer = |steps: &Vec<Step>| steps.iter().map(|step| step.copy(&mut copies)).collect();
+        let steps = self.steps.iter().map(&mut layer).collect::<Result<Vec<Vec<_>>, Error>>()?;
+        let (graph, tuning) = (Arc::clone(&self.graph), self.tuning);
+        let memory = Footprint { all: needed, ..self.memory };
+        Ok(Self { graph, values, steps, heads, tuning, max_batch: self.max_batch, memory, session })
     }
 
     /// The kernels that are run.
@@ -229,7 +280,7 @@ fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
 }
 
 /// Checks that the graph fits into the device's memory, then makes a buffer for every value.
-fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<Vec<Value>, Error> {
+fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<(Vec<Value>, Footprint), Error> {
     let layouts = layouts(kernels, graph);
     let strides: Vec<usize> = layouts.iter().map(|layout| layout.stride()).collect();
     let plan = memory::plan(graph, &strides);
@@ -238,6 +289,7 @@ fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<Vec<Value>, Erro
     let scratch = scratch_floats(kernels, graph, &layouts);
     let lent: u64 = scratch.iter().map(|&floats| floats as u64).sum();
     let (device, needed) = (kernels.session().device(), 4 * (weights + values + lent));
+    let memory = Footprint { all: needed, written: 4 * (values + lent) };
     if needed > device.global_memory {
         return Err(Error::Memory {
             device: device.name.clone(),
@@ -252,7 +304,8 @@ fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<Vec<Value>, Erro
         .iter()
         .map(|floats| kernels.session().buffer(floats * kernels.max_batch()))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(layouts.into_iter().zip(plan.slot_of).map(|(layout, s)| Value { layout, buffer: buffers[s].clone() }).collect())
+    let places = layouts.into_iter().zip(plan.slot_of);
+    Ok((places.map(|(layout, s)| Value { layout, buffer: buffers[s].clone() }).collect(), memory))
 }
 
 /// What the layer that needs most of it needs: layers run one after the other.

@@ -7,10 +7,11 @@ use super::tuning;
 use oncilla_chess::planes::InputFormat;
 use oncilla_core::evaluate::Value;
 use oncilla_nets::{HeadChoice, Network};
-use oncilla_opencl::backend::{Backend, Outputs};
-use oncilla_opencl::device::{self, DeviceChoice, Kind};
+use oncilla_opencl::backend::{Backend, BackendError, Outputs};
+use oncilla_opencl::device::{self, DeviceChoice, Kind, Programs};
 use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::host::Host;
+use oncilla_opencl::kernels::Tuning;
 use oncilla_opencl::opencl::{OpenCl, Options};
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, St
 }
 
 fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<String>) -> Result<Vec<Unit>, String> {
-    let device = |notes: &mut Vec<String>| Ok(vec![Unit::device(vec![open_device(settings, graph, notes)?])]);
+    let device = |notes: &mut Vec<String>| open_devices(settings, graph, notes);
     match settings.backend {
         BackendKind::OpenCl => return device(notes),
         BackendKind::Auto => match worthwhile_device(settings).and_then(|()| device(notes)) {
@@ -90,9 +91,36 @@ pub fn open_host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Uni
     Ok(Unit::host(Box::new(wide), narrow))
 }
 
-/// The device that the settings name.
+/// One of the things that the user wants to run the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// An OpenCL device.
+    Device(DeviceChoice),
+    /// The host's cores, beside devices.
+    Host,
+}
+
+/// What the settings name, or else [`device::DEVICE_ENV`], where commas part several.
+pub fn wanted(settings: &EvaluatorSettings) -> Vec<Wanted> {
+    let by_environment = || std::env::var(device::DEVICE_ENV).unwrap_or_default();
+    let names = match settings.devices.is_empty() {
+        true => by_environment().split(',').map(str::to_string).collect(),
+        false => settings.devices.clone(),
+    };
+    let wanted = |name: &String| match name.trim() {
+        name if name.eq_ignore_ascii_case("host") => Wanted::Host,
+        name => Wanted::Device(DeviceChoice::from(name)),
+    };
+    names.iter().map(wanted).collect()
+}
+
+/// The first device that the settings name.
 pub fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
-    settings.device.as_deref().map_or(DeviceChoice::Auto, DeviceChoice::from)
+    let device = |wanted| match wanted {
+        Wanted::Device(choice) => Some(choice),
+        Wanted::Host => None,
+    };
+    wanted(settings).into_iter().find_map(device).unwrap_or_default()
 }
 
 /// A device that nobody named must be more than the host's own cores, which the host backend has already.
@@ -107,36 +135,89 @@ fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
     }
 }
 
-fn open_device(
+/// All that the user names. One of several that can't be used is left out, with a line that says why.
+fn open_devices(
     settings: &EvaluatorSettings,
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
-) -> Result<Box<dyn Backend>, String> {
+) -> Result<Vec<Unit>, String> {
     drivers::scout()?;
-    let mut device = open_tuned(settings, graph, notes)?;
-    // The first launches of a kernel can take seconds on some drivers: not on a game's clock.
-    let preferred = device.preferred_batch();
-    for batch in [1, preferred] {
-        let input = vec![0.0; batch * graph.input().len()];
-        device.evaluate(&input, &mut Outputs::default()).map_err(|e| e.to_string())?;
+    let (mut units, mut faults) = (Vec::new(), Vec::new());
+    for wanted in wanted(settings) {
+        let opened = match wanted {
+            Wanted::Device(choice) => open_device(settings, &choice, graph, notes),
+            Wanted::Host => open_host(graph, settings),
+        };
+        match opened {
+            Ok(unit) => units.push(unit),
+            Err(fault) => faults.push(fault),
+        }
     }
-    Ok(Box::new(device))
+    if units.is_empty() {
+        return Err(faults.join("; "));
+    }
+    notes.extend(faults.into_iter().map(|fault| format!("{fault}; the other devices run the network")));
+    Ok(units)
+}
+
+/// A device with a second batch at the same time, if it has room for that.
+fn open_device(
+    settings: &EvaluatorSettings,
+    choice: &DeviceChoice,
+    graph: &Arc<Graph>,
+    notes: &mut Vec<String>,
+) -> Result<Unit, String> {
+    let mut device = open_tuned(settings, choice, graph, notes)?;
+    warm_up(&mut device).map_err(|error| error.to_string())?;
+    let second = device.another().ok().and_then(|mut second| warm_up(&mut second).ok().map(|()| second));
+    let lanes = [Some(device), second].into_iter().flatten();
+    Ok(Unit::device(lanes.map(|lane| Box::new(lane) as Box<dyn Backend>).collect()))
+}
+
+/// The first launches of a kernel can take seconds on some drivers: not on a game's clock.
+fn warm_up(device: &mut OpenCl) -> Result<(), BackendError> {
+    for batch in [1, device.preferred_batch()] {
+        let input = vec![0.0; batch * device.graph().input().len()];
+        device.evaluate(&input, &mut Outputs::default())?;
+    }
+    Ok(())
 }
 
 /// With what `oncilla tune` has found for this device, if it has, and if it works.
-fn open_tuned(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<String>) -> Result<OpenCl, String> {
-    let choice = device_choice(settings);
-    let device = device::choose(&choice).map_err(|e| e.to_string())?;
+fn open_tuned(
+    settings: &EvaluatorSettings,
+    choice: &DeviceChoice,
+    graph: &Arc<Graph>,
+    notes: &mut Vec<String>,
+) -> Result<OpenCl, String> {
+    let device = device::choose(choice).map_err(|e| e.to_string())?;
     let (tuning, note) = tuning::known(settings, &device, graph);
     notes.extend(note);
-    let options = Options { device: choice, precision: settings.precision, ..Options::default() };
+    let programs = tuning::cache_dir(settings).map(|cache| Arc::new(Programs::new(&cache)));
+    let options = Options {
+        device: choice.clone(),
+        precision: settings.precision,
+        programs: programs.clone(),
+        ..Options::default()
+    };
+    let opened = open_with(graph, tuning, &options, notes);
+    notes.extend(programs.and_then(|programs| programs.take_note()));
+    opened
+}
+
+fn open_with(
+    graph: &Arc<Graph>,
+    tuning: Option<Tuning>,
+    options: &Options,
+    notes: &mut Vec<String>,
+) -> Result<OpenCl, String> {
     if let Some(tuning) = tuning {
         match OpenCl::new(Arc::clone(graph), &Options { tuning: Some(tuning), ..options.clone() }) {
             Ok(device) => return Ok(device),
             Err(fault) => notes.push(format!("{fault}; the kernels run without their tuning")),
         }
     }
-    OpenCl::new(Arc::clone(graph), &options).map_err(|e| e.to_string())
+    OpenCl::new(Arc::clone(graph), options).map_err(|e| e.to_string())
 }
 
 /// The value of position `at`, from the heads that the network has.

@@ -28,7 +28,7 @@ mod snapshot;
 mod timing;
 pub mod tuning;
 
-pub use backends::{device_choice, read_network};
+pub use backends::{Wanted, device_choice, read_network, wanted};
 pub use cache::CacheCounts;
 pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Pushed};
 pub(crate) use fault::guarded;

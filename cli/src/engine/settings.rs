@@ -41,8 +41,9 @@ pub struct EvaluatorSettings {
     pub heads: HeadChoice,
     /// What runs it.
     pub backend: BackendKind,
-    /// Index or part of the name of an OpenCL device.
-    pub device: Option<String>,
+    /// Indices or parts of the names of OpenCL devices, or `host`; several share the work. None: the one that is chosen where
+    /// nobody says anything.
+    pub devices: Vec<String>,
     /// How the weights are stored on the device.
     pub precision: Precision,
     /// Where tunings are kept; `None`: where the system keeps such things.

@@ -35,19 +35,20 @@ pub fn weights(text: &str) -> Result<Weights, String> {
     }
 }
 
-/// Takes `gpu=1,threads=4,policy_head=soft` and the like into the settings. Whether a network has such a head is seen when
-/// it is read.
+/// Takes `gpu=1,threads=4,policy_head=soft` and the like into the settings. Several devices, as in `gpu=0,gpu=1,device=host`, share
+/// the work. Whether a network has such a head is seen when it is read.
 ///
 /// # Errors
 /// Where the text is wrong, or what it could have been.
 pub fn options(settings: &mut EvaluatorSettings, text: &str) -> Result<(), String> {
+    let mut devices = Vec::new();
     for item in parse(text).map_err(|error| error.to_string())?.items {
         match (item.name.as_str(), &item.content) {
             ("gpu", &Content::Number(index)) if index >= 0.0 && index.fract() == 0.0 => {
-                settings.device = Some(index.to_string());
+                devices.push(index.to_string());
             }
-            ("device", Content::Text(name)) => settings.device = Some(name.clone()),
-            ("device", Content::Number(index)) => settings.device = Some(index.to_string()),
+            ("device", Content::Text(name)) => devices.push(name.clone()),
+            ("device", Content::Number(index)) => devices.push(index.to_string()),
             ("threads", &Content::Number(threads)) if (0.0..=128.0).contains(&threads) && threads.fract() == 0.0 => {
                 settings.threads = threads as usize;
             }
@@ -57,6 +58,9 @@ pub fn options(settings: &mut EvaluatorSettings, text: &str) -> Result<(), Strin
             ("batch" | "batch_size" | "max_batch" | "min_batch", Content::Number(_)) => {}
             _ => return Err(refuse(&item)),
         }
+    }
+    if !devices.is_empty() {
+        settings.devices = devices;
     }
     Ok(())
 }
@@ -82,8 +86,9 @@ mod tests {
 
     #[test]
     fn devices_and_threads() {
-        assert_eq!(read("gpu=1").unwrap().device.as_deref(), Some("1"));
-        assert_eq!(read("device='GeForce RTX'").unwrap().device.as_deref(), Some("GeForce RTX"));
+        assert_eq!(read("gpu=1").unwrap().devices, ["1"]);
+        assert_eq!(read("device='GeForce RTX'").unwrap().devices, ["GeForce RTX"]);
+        assert_eq!(read("gpu=0,device=host,device=Mali").unwrap().devices, ["0", "host", "Mali"]);
         assert_eq!(read("threads=3,batch=16").unwrap().threads, 3);
         let heads = read("policy_head=soft,value_head=q").unwrap().heads;
         assert_eq!((heads.policy.as_str(), heads.value.as_str()), ("soft", "q"));

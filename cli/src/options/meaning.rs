@@ -152,7 +152,7 @@ impl Draft {
             weights: Weights::Embedded,
             heads: Default::default(),
             backend: BackendKind::Auto,
-            device: None,
+            devices: Vec::new(),
             precision: Precision::Fp32,
             cache_dir: None,
             threads: 0,

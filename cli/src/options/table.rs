@@ -1099,7 +1099,7 @@ const NETWORK: &[Opt] = &[
         "BackendOptions",
         "backend-opts",
         "",
-        "gpu=NUMBER, device=NAME, threads=NUMBER, policy_head=NAME, value_head=NAME.",
+        "gpu=NUMBER, device=NAME or host (several of them share the work), threads=NUMBER, policy_head=NAME, value_head=NAME.",
         Sets(|d, text| backend::options(&mut d.meaning.settings.evaluator, text)),
     )
     .short('o'),

@@ -9,10 +9,12 @@
 //! or a status is unknown.
 
 mod error;
+mod programs;
 mod session;
 
 pub use error::Error;
-pub use session::{Arg, Buffer, Kernel, Program, Session};
+pub use programs::{ProgramKey, Programs};
+pub use session::{Arg, Buffer, Copies, Kernel, Program, Session};
 
 use ocl::ffi::*;
 use std::fmt;
@@ -89,6 +91,32 @@ pub struct Device {
     id: Handle,
 }
 
+#[cfg(test)]
+impl Device {
+    /// One that does not exist.
+    pub fn named(name: &str, vendor: &str, kind: Kind) -> Self {
+        Self {
+            index: 0,
+            name: name.to_string(),
+            vendor: vendor.to_string(),
+            driver: String::new(),
+            version: String::new(),
+            platform: String::new(),
+            kind,
+            compute_units: 1,
+            clock_mhz: 0,
+            global_memory: 0,
+            max_allocation: 0,
+            max_work_group: 1,
+            local_memory: 0,
+            vector_width: 1,
+            fp16: false,
+            available: true,
+            id: Handle(std::ptr::null_mut()),
+        }
+    }
+}
+
 /// A device's id. Platforms own their root devices, so that it stays valid and needs no release.
 #[derive(Clone, Copy, Debug)]
 struct Handle(cl_device_id);
@@ -126,18 +154,22 @@ impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} {} ({}, {}, driver {}): {} compute units, {} MiB, largest buffer {} MiB, local {} KiB, work group {}, fp16 {}",
+            "{} {} ({}, {}, {}, driver {}): {} compute units at {} MHz, {} MiB, largest buffer {} MiB, local {} KiB, \
+             work group {}, fp16 {}{}",
             self.index,
             self.name,
             self.kind,
             self.platform,
+            self.version,
             self.driver,
             self.compute_units,
+            self.clock_mhz,
             self.global_memory >> 20,
             self.max_allocation >> 20,
             self.local_memory >> 10,
             self.max_work_group,
             if self.fp16 { "yes" } else { "no" },
+            if self.available { "" } else { ", not available" },
         )
     }
 }
@@ -349,25 +381,7 @@ mod tests {
     use super::*;
 
     fn device(index: usize, name: &str, kind: Kind) -> Device {
-        Device {
-            index,
-            name: name.to_string(),
-            vendor: String::new(),
-            driver: String::new(),
-            version: String::new(),
-            platform: "Platform P".to_string(),
-            kind,
-            compute_units: 1,
-            clock_mhz: 0,
-            global_memory: 0,
-            max_allocation: 0,
-            max_work_group: 1,
-            local_memory: 0,
-            vector_width: 1,
-            fp16: false,
-            available: true,
-            id: Handle(std::ptr::null_mut()),
-        }
+        Device { index, platform: "Platform P".to_string(), ..Device::named(name, "", kind) }
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! One device in use, and the objects on it.
 
-use super::{Device, Error, answer, driver_alone};
+use super::{Device, Error, ProgramKey, Programs, answer, driver_alone};
 use ocl::ffi::*;
 use std::ffi::CString;
 use std::mem::size_of_val;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
+
+/// Largest compiled program that is believed.
+const MAX_BINARY: usize = 256 << 20;
 
 /// A context and one in-order queue on one device.
 #[derive(Debug)]
@@ -13,6 +16,7 @@ pub struct Session {
     device: Device,
     context: cl_context,
     queue: cl_command_queue,
+    programs: Option<Arc<Programs>>,
 }
 
 // SAFETY: OpenCL objects may be used from any thread, one at a time; nothing here is tied to the thread that made it.
@@ -26,7 +30,11 @@ pub struct Buffer {
 }
 
 #[derive(Debug)]
-struct Mem(cl_mem);
+struct Mem {
+    handle: cl_mem,
+    /// It was filled when it was made and no kernel writes to it: weights and the like.
+    is_constant: bool,
+}
 
 // SAFETY: as for `Session`.
 unsafe impl Send for Mem {}
@@ -43,18 +51,37 @@ pub struct Program {
 // SAFETY: as for `Session`.
 unsafe impl Send for Program {}
 
-/// One kernel with its arguments. It keeps the buffers among them alive.
+/// One kernel with its arguments. It keeps the buffers among them alive, and remembers all of them for [`Copies`].
 ///
 /// It is not `Clone` and not `Sync`: `clSetKernelArg` is the one call that two threads may not make on one object.
 #[derive(Debug)]
 pub struct Kernel {
     kernel: cl_kernel,
     name: String,
-    held: Vec<(usize, Buffer)>,
+    args: Vec<Kept>,
 }
 
 // SAFETY: as for `Session`.
 unsafe impl Send for Kernel {}
+
+/// An argument that was set.
+#[derive(Clone, Debug)]
+enum Kept {
+    Nothing,
+    Buffer(Buffer),
+    Int(usize),
+    Local(usize),
+}
+
+impl From<Arg<'_>> for Kept {
+    fn from(arg: Arg<'_>) -> Self {
+        match arg {
+            Arg::Buffer(buffer) => Kept::Buffer(buffer.clone()),
+            Arg::Int(value) => Kept::Int(value),
+            Arg::Local(floats) => Kept::Local(floats),
+        }
+    }
+}
 
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +108,7 @@ impl Drop for Session {
 impl Drop for Mem {
     fn drop(&mut self) {
         // SAFETY: it is ours and alive; commands in the queue hold their own reference.
-        unsafe { clReleaseMemObject(self.0) };
+        unsafe { clReleaseMemObject(self.handle) };
     }
 }
 
@@ -123,14 +150,37 @@ impl Session {
         let context = unsafe { clCreateContext(null(), 1, &id, None, null_mut(), &mut status) };
         let made = Made { device: &device.name, status };
         made.check("clCreateContext", context.is_null())?;
+        Self::with_queue(device, context)
+    }
+
+    /// Another queue on the same device, in the same context: buffers and programs are those of both.
+    ///
+    /// # Errors
+    /// If the driver gives no queue.
+    pub fn another(&self) -> Result<Self, Error> {
+        // SAFETY: the context is alive; the other session releases it once more.
+        self.check("clRetainContext", unsafe { clRetainContext(self.context) })?;
+        let mut other = Self::with_queue(&self.device, self.context)?;
+        other.programs.clone_from(&self.programs);
+        Ok(other)
+    }
+
+    /// Takes the context over.
+    fn with_queue(device: &Device, context: cl_context) -> Result<Self, Error> {
+        let mut status = CL_SUCCESS;
         // SAFETY: the context is alive and has this device.
-        let queue = unsafe { clCreateCommandQueue(context, id, 0, &mut status) };
+        let queue = unsafe { clCreateCommandQueue(context, device.id.0, 0, &mut status) };
         if let Err(error) = (Made { device: &device.name, status }).check("clCreateCommandQueue", queue.is_null()) {
             // SAFETY: the context is ours and nothing uses it.
             unsafe { clReleaseContext(context) };
             return Err(error);
         }
-        Ok(Self { device: device.clone(), context, queue })
+        Ok(Self { device: device.clone(), context, queue, programs: None })
+    }
+
+    /// Looks for compiled programs there, and keeps those that it compiles.
+    pub fn keep_programs(&mut self, programs: Arc<Programs>) {
+        self.programs = Some(programs);
     }
 
     /// The device.
@@ -147,6 +197,10 @@ impl Session {
     /// # Errors
     /// If it is more than the device gives in one piece, or the driver has no room.
     pub fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        self.memory(len, false)
+    }
+
+    fn memory(&self, len: usize, is_constant: bool) -> Result<Buffer, Error> {
         let bytes = len.max(1).saturating_mul(4);
         if bytes as u64 > self.device.max_allocation {
             return Err(Error::Memory {
@@ -161,15 +215,15 @@ impl Session {
         let mem = unsafe { clCreateBuffer(self.context, CL_MEM_READ_WRITE, bytes, null_mut(), &mut status) };
         let made = Made { device: &self.device.name, status };
         made.check("clCreateBuffer", mem.is_null())?;
-        Ok(Buffer { mem: Arc::new(Mem(mem)), len })
+        Ok(Buffer { mem: Arc::new(Mem { handle: mem, is_constant }), len })
     }
 
-    /// Memory that holds `data`.
+    /// Memory that holds `data`, which nothing changes.
     ///
     /// # Errors
     /// As [`Session::buffer`], or if the transfer fails.
     pub fn upload<T: Element>(&self, data: &[T]) -> Result<Buffer, Error> {
-        let buffer = self.buffer(data.len())?;
+        let buffer = self.memory(data.len(), true)?;
         self.write(&buffer, data)?;
         Ok(buffer)
     }
@@ -182,8 +236,9 @@ impl Session {
         self.fits("write", buffer, data.len())?;
         let (bytes, from) = (size_of_val(data), data.as_ptr().cast());
         // SAFETY: the buffer has room for `data`, and the call blocks until `data` was read.
-        let status =
-            unsafe { clEnqueueWriteBuffer(self.queue, buffer.mem.0, CL_TRUE, 0, bytes, from, 0, null(), null_mut()) };
+        let status = unsafe {
+            clEnqueueWriteBuffer(self.queue, buffer.mem.handle, CL_TRUE, 0, bytes, from, 0, null(), null_mut())
+        };
         self.check("clEnqueueWriteBuffer", status)
     }
 
@@ -196,7 +251,7 @@ impl Session {
         let (bytes, to) = (size_of_val(output), output.as_mut_ptr().cast());
         // SAFETY: the buffer holds that many elements, and the call blocks until they were written.
         let status =
-            unsafe { clEnqueueReadBuffer(self.queue, buffer.mem.0, CL_TRUE, 0, bytes, to, 0, null(), null_mut()) };
+            unsafe { clEnqueueReadBuffer(self.queue, buffer.mem.handle, CL_TRUE, 0, bytes, to, 0, null(), null_mut()) };
         self.check("clEnqueueReadBuffer", status)
     }
 
@@ -226,15 +281,16 @@ impl Session {
         let (bytes, from) = (size_of_val(input), input.as_ptr().cast());
         // SAFETY: the buffer has room for `input`, which the caller of `batch` lends until the queue is empty.
         let status =
-            unsafe { clEnqueueWriteBuffer(self.queue, to.mem.0, CL_FALSE, 0, bytes, from, 0, null(), null_mut()) };
+            unsafe { clEnqueueWriteBuffer(self.queue, to.mem.handle, CL_FALSE, 0, bytes, from, 0, null(), null_mut()) };
         self.check("clEnqueueWriteBuffer", status)?;
         enqueue()?;
         for (from, output) in reads {
             self.fits("read", from, output.len())?;
             let (bytes, to) = (size_of_val(*output), output.as_mut_ptr().cast());
             // SAFETY: the buffer holds that many elements; `output` is lent until the queue is empty.
-            let status =
-                unsafe { clEnqueueReadBuffer(self.queue, from.mem.0, CL_FALSE, 0, bytes, to, 0, null(), null_mut()) };
+            let status = unsafe {
+                clEnqueueReadBuffer(self.queue, from.mem.handle, CL_FALSE, 0, bytes, to, 0, null(), null_mut())
+            };
             self.check("clEnqueueReadBuffer", status)?;
         }
         Ok(())
@@ -261,15 +317,49 @@ impl Session {
                 what: format!("{what} of {name}.cl: expected a text, got a zero byte in it"),
             })
         };
-        let (source, options) = (c_string("source", source)?, c_string("options", options)?);
+        let (c_source, c_options) = (c_string("source", source)?, c_string("options", options)?);
         let _alone = driver_alone();
+        let Some(programs) = &self.programs else { return self.compile(name, &c_source, &c_options) };
+        let key = ProgramKey::new(&self.device, source, options);
+        if let Some(binary) = programs.load(&key) {
+            match self.program_again(name, &binary, &c_options) {
+                Ok(program) => return Ok(program),
+                Err(_) => programs.refuse(&key),
+            }
+        }
+        let program = self.compile(name, &c_source, &c_options)?;
+        // A driver that gives no bytes compiles every time.
+        if let Some(binary) = self.binary(&program) {
+            programs.keep(&key, &binary);
+        }
+        Ok(program)
+    }
+
+    fn compile(&self, name: &str, source: &CString, options: &CString) -> Result<Program, Error> {
         let mut status = CL_SUCCESS;
         let text = source.as_ptr();
         // SAFETY: one C string that outlives the call, lengths null because it ends with a zero.
         let program = unsafe { clCreateProgramWithSource(self.context, 1, &text, null(), &mut status) };
         let made = Made { device: &self.device.name, status };
         made.check("clCreateProgramWithSource", program.is_null())?;
+        self.build(Program { program, name: name.to_string() }, options)
+    }
+
+    /// From bytes that this driver gave.
+    fn program_again(&self, name: &str, binary: &[u8], options: &CString) -> Result<Program, Error> {
+        let (id, len, bytes) = (self.device.id.0, binary.len(), binary.as_ptr());
+        let (mut status, mut of_binary) = (CL_SUCCESS, CL_SUCCESS);
+        // SAFETY: one device, whose binary is `len` bytes at `bytes`; both statuses are places for a status.
+        let program =
+            unsafe { clCreateProgramWithBinary(self.context, 1, &id, &len, &bytes, &mut of_binary, &mut status) };
+        let made = Made { device: &self.device.name, status };
+        made.check("clCreateProgramWithBinary", program.is_null())?;
         let program = Program { program, name: name.to_string() };
+        self.check("clCreateProgramWithBinary", of_binary)?;
+        self.build(program, options)
+    }
+
+    fn build(&self, program: Program, options: &CString) -> Result<Program, Error> {
         let id = self.device.id.0;
         // SAFETY: program and device are alive, `options` is a C string, no callback, so that the call blocks.
         let status = unsafe { clBuildProgram(program.program, 1, &id, options.as_ptr(), None, null_mut()) };
@@ -280,8 +370,26 @@ impl Session {
                 program: program.name.clone(),
                 log: self.build_log(&program),
             }),
-            status => self.check(&format!("clBuildProgram of {name}.cl"), status).map(|()| program),
+            status => self.check(&format!("clBuildProgram of {}.cl", program.name), status).map(|()| program),
         }
+    }
+
+    /// The driver's bytes of a program that was built for this device; `None` where it gives none.
+    fn binary(&self, program: &Program) -> Option<Vec<u8>> {
+        let program = program.program;
+        // SAFETY: the program is alive; `answer` passes null or as many bytes as it says.
+        let sizes = answer(|n, at, len| unsafe { clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, n, at, len) });
+        // One device, and so one size.
+        let size = usize::from_ne_bytes(sizes.try_into().ok()?);
+        if !(1..=MAX_BINARY).contains(&size) {
+            return None;
+        }
+        let mut bytes = vec![0u8; size];
+        let mut place: *mut u8 = bytes.as_mut_ptr();
+        let at: *mut c_void = (&raw mut place).cast();
+        // SAFETY: the program is alive; it has one binary, for which `place` points to as many bytes as it takes.
+        let status = unsafe { clGetProgramInfo(program, CL_PROGRAM_BINARIES, size_of::<*mut u8>(), at, null_mut()) };
+        (status == CL_SUCCESS).then_some(bytes)
     }
 
     fn build_log(&self, program: &Program) -> String {
@@ -302,11 +410,28 @@ impl Session {
         let kernel = unsafe { clCreateKernel(program.program, c_name.as_ptr(), &mut status) };
         let made = Made { device: &self.device.name, status };
         made.check(&format!("clCreateKernel {name} of {}.cl", program.name), kernel.is_null())?;
-        let mut kernel = Kernel { kernel, name: name.to_string(), held: Vec::new() };
+        let mut kernel = Kernel { kernel, name: name.to_string(), args: Vec::new() };
         for (index, arg) in args.iter().enumerate() {
             self.set_arg(&mut kernel, index, *arg)?;
         }
         Ok(kernel)
+    }
+
+    /// Another object of the same kernel.
+    fn kernel_again(&self, kernel: &Kernel) -> Result<Kernel, Error> {
+        let mut program: cl_program = null_mut();
+        let at = (&raw mut program).cast();
+        // SAFETY: the kernel is alive, and `program` is a place for a handle.
+        let status =
+            unsafe { clGetKernelInfo(kernel.kernel, CL_KERNEL_PROGRAM, size_of::<cl_program>(), at, null_mut()) };
+        self.check("clGetKernelInfo", status)?;
+        let c_name = CString::new(kernel.name.as_str()).unwrap_or_default();
+        let mut status = CL_SUCCESS;
+        // SAFETY: the kernel keeps its program alive, `c_name` is a C string.
+        let made = unsafe { clCreateKernel(program, c_name.as_ptr(), &mut status) };
+        let call = format!("clCreateKernel {}", kernel.name);
+        Made { device: &self.device.name, status }.check(&call, made.is_null())?;
+        Ok(Kernel { kernel: made, name: kernel.name.clone(), args: Vec::new() })
     }
 
     /// Sets one argument for the next run.
@@ -316,7 +441,7 @@ impl Session {
     pub fn set_arg(&self, kernel: &mut Kernel, index: usize, arg: Arg<'_>) -> Result<(), Error> {
         let int;
         let (bytes, value): (usize, *const c_void) = match &arg {
-            Arg::Buffer(buffer) => (size_of::<cl_mem>(), (&raw const buffer.mem.0).cast()),
+            Arg::Buffer(buffer) => (size_of::<cl_mem>(), (&raw const buffer.mem.handle).cast()),
             Arg::Int(value) => {
                 int = i32::try_from(*value).map_err(|_| Error::Unfit {
                     device: self.device.name.clone(),
@@ -331,10 +456,8 @@ impl Session {
         if status != CL_SUCCESS {
             return self.check(&format!("clSetKernelArg {index} of {}", kernel.name), status);
         }
-        if let Arg::Buffer(buffer) = arg {
-            kernel.held.retain(|(at, _)| *at != index);
-            kernel.held.push((index, buffer.clone()));
-        }
+        kernel.args.resize(kernel.args.len().max(index + 1), Kept::Nothing);
+        kernel.args[index] = arg.into();
         Ok(())
     }
 
@@ -374,6 +497,58 @@ impl Session {
     pub fn finish(&self) -> Result<(), Error> {
         // SAFETY: the queue is alive.
         self.check("clFinish", unsafe { clFinish(self.queue) })
+    }
+}
+
+/// Makes for a session what another one of the same context has: kernels and memory. Constant memory is that of both.
+#[derive(Debug)]
+pub struct Copies<'a> {
+    session: &'a Session,
+    /// Each buffer that is written, and its copy.
+    buffers: Vec<(Buffer, Buffer)>,
+}
+
+impl<'a> Copies<'a> {
+    /// For `session`.
+    pub fn new(session: &'a Session) -> Self {
+        Self { session, buffers: Vec::new() }
+    }
+
+    /// The same buffer if it is constant; else one of the same size, always the same for one buffer. Its content is not
+    /// copied.
+    ///
+    /// # Errors
+    /// As [`Session::buffer`].
+    pub fn buffer(&mut self, buffer: &Buffer) -> Result<Buffer, Error> {
+        if buffer.mem.is_constant {
+            return Ok(buffer.clone());
+        }
+        if let Some((_, copy)) = self.buffers.iter().find(|(known, _)| Arc::ptr_eq(&known.mem, &buffer.mem)) {
+            return Ok(copy.clone());
+        }
+        let copy = self.session.buffer(buffer.len)?;
+        self.buffers.push((buffer.clone(), copy.clone()));
+        Ok(copy)
+    }
+
+    /// The same kernel with the same arguments, but for buffers that are written.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn kernel(&mut self, kernel: &Kernel) -> Result<Kernel, Error> {
+        let mut copy = self.session.kernel_again(kernel)?;
+        for (index, kept) in kernel.args.iter().enumerate() {
+            match kept {
+                Kept::Nothing => {}
+                Kept::Buffer(buffer) => {
+                    let buffer = self.buffer(buffer)?;
+                    self.session.set_arg(&mut copy, index, Arg::Buffer(&buffer))?;
+                }
+                Kept::Int(value) => self.session.set_arg(&mut copy, index, Arg::Int(*value))?,
+                Kept::Local(floats) => self.session.set_arg(&mut copy, index, Arg::Local(*floats))?,
+            }
+        }
+        Ok(copy)
     }
 }
 

@@ -7,7 +7,8 @@
 
 #ifdef VARIANT_CPU
 // One work item makes VEC outputs for ROWS positions. Each position has SPLIT accumulators, so that the chain of
-// additions is short where there is one position; a batch reuses a panel of weights ROWS times.
+// additions is shorter; a batch reuses a panel of weights ROWS times. SPLIT is the same for single positions and for batches: the
+// sums are then the same to the bit.
 //
 //   range     [ceil(batch / ROWS)][panels of outputs], groups of one item
 //   input     [n][in_len], as stored: channels of padding meet weights of zero
@@ -65,7 +66,7 @@ INLINED void dense_rows(const int ROWS, const int SPLIT, global const float *inp
         dense_rows(ROWS, SPLIT, input, in_len, in_stride, weights, bias, output, out_len, out_stride, act, batch);      \
     }
 
-DENSE(dense_one, 1, 4)
+DENSE(dense_one, 1, 2)
 DENSE(dense_four, 4, 2)
 #endif
 

@@ -14,10 +14,11 @@ pub mod layout;
 pub mod norm;
 pub mod se;
 pub mod softmax;
+pub mod starts;
 pub mod tuning;
 pub mod winograd;
 
-use crate::device::{Arg, Buffer, Error, Kernel, Kind, Program, Session};
+use crate::device::{Arg, Buffer, Copies, Error, Kernel, Kind, Program, Session};
 use crate::graph::{Activation, Fnv};
 use half::f16;
 use layout::Layout;
@@ -392,6 +393,15 @@ impl Step {
         self.launches(batch).len()
     }
 
+    /// The same launches for another session, see [`Copies`].
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn copy(&self, copies: &mut Copies<'_>) -> Result<Self, Error> {
+        let mut all = |launches: &[Launch]| launches.iter().map(|launch| launch.copy(copies)).collect::<Result<_, _>>();
+        Ok(Self { small: all(&self.small)?, large: all(&self.large)?, large_from: self.large_from })
+    }
+
     /// See [`Launch::enqueue`].
     ///
     /// # Errors
@@ -419,6 +429,10 @@ struct Range {
 impl Launch {
     fn new(kernels: &Kernels<'_>, kernel: Kernel, range: Range, batch_arg: usize) -> Self {
         Self { kernel, range, max_batch: kernels.max_batch, batch_arg, batch: 0 }
+    }
+
+    fn copy(&self, copies: &mut Copies<'_>) -> Result<Self, Error> {
+        Ok(Self { kernel: copies.kernel(&self.kernel)?, batch: 0, ..*self })
     }
 
     /// Puts this run for `batch` positions behind all that was enqueued before.

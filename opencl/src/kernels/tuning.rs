@@ -1,6 +1,7 @@
 //! What a kernel's text leaves open: the results are the same, the speed is not.
 
 use super::Variant;
+use super::starts::Start;
 use crate::device::Device;
 use std::fmt;
 use std::str::FromStr;
@@ -52,7 +53,8 @@ pub const KNOBS: [Knob; 8] = [
     knob("squares", Some(Variant::Cpu), &[4, 8], |t| &mut t.squares),
     knob("columns", Some(Variant::Gpu), &[4, 8, 16, 32], |t| &mut t.columns),
     knob("lanes", Some(Variant::Gpu), &[32, 64, 128, 256], |t| &mut t.lanes),
-    knob("winograd_from", None, &[1, 2, 4, 8, 16], |t| &mut t.winograd_from).of_winograd(),
+    // No other value is looked for: the answer to a position would depend on the size of its batch.
+    knob("winograd_from", None, &[1], |t| &mut t.winograd_from).of_winograd(),
 ];
 
 const fn knob(
@@ -82,13 +84,12 @@ impl Knob {
 }
 
 impl Tuning {
-    /// What a device starts with: what was fastest on the devices of its kind that were tried, and for a GPU, of which
-    /// none was, the smallest step from the definitions.
+    /// What a device starts with, see [`Start`].
     pub fn of(device: &Device) -> Self {
-        Self::start(Variant::of(device.kind), device.vector_width)
+        Start::of(device).tuning(device.vector_width)
     }
 
-    /// The same for a device with registers of so many floats.
+    /// What a device of unknown make starts with that has registers of so many floats.
     pub fn start(variant: Variant, vector_width: u32) -> Self {
         Self {
             variant,

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn every_knob_is_turned_to_its_best() {
-        let wished = Tuning { winograd: 2, rows: 8, vectors: 1, squares: 4, winograd_from: 4, ..start() };
+        let wished = Tuning { winograd: 2, rows: 8, vectors: 1, squares: 4, ..start() };
         let mut tried = Vec::new();
         let try_out = |tuning| {
             tried.push(tuning);

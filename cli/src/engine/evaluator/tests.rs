@@ -20,7 +20,7 @@ fn settings(backend: BackendKind) -> EvaluatorSettings {
         weights: Weights::Embedded,
         heads: Default::default(),
         backend,
-        device: None,
+        devices: Vec::new(),
         precision: Default::default(),
         cache_dir: None,
         threads: 1,

@@ -12,6 +12,8 @@
 //! A row's answer does not depend on the batch that it is in, as far as the backends keep that promise; on which of several
 //! devices it runs it does.
 
+#[cfg(test)]
+mod faults;
 mod pace;
 mod request;
 #[cfg(test)]

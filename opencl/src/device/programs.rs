@@ -1,0 +1,214 @@
+//! Compiled programs in files, so that a start does not compile what an earlier one has compiled.
+//!
+//! ```text
+//! oncilla program 1
+//! device: Mali-G610 r0p0
+//! …
+//! options: -DLANES=64 …
+//! text: 54a1…
+//! bytes: 40312 sum: 97fe…
+//! <the driver's own bytes>
+//! ```
+//!
+//! A file holds for one device with one driver, one text and one set of compiler options; it is named after a hash of these and
+//! says them in full. What can't be read, is another's or is damaged is compiled again: a driver must not be given half a
+//! binary. A folder that can't be written costs the time of compiling and nothing else.
+
+use super::Device;
+use crate::graph::Fnv;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// A folder of compiled programs.
+#[derive(Debug)]
+pub struct Programs {
+    folder: PathBuf,
+    said: Mutex<Said>,
+}
+
+#[derive(Debug, Default)]
+struct Said {
+    note: Option<String>,
+    /// Nothing more is written.
+    is_unwritable: bool,
+}
+
+/// What a compiled program depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramKey {
+    head: String,
+}
+
+impl ProgramKey {
+    /// For a text, compiled with `options` for a device.
+    pub fn new(device: &Device, source: &str, options: &str) -> Self {
+        let Device { name, vendor, driver, platform, version, compute_units, .. } = device;
+        let text = hash(source.as_bytes());
+        Self {
+            head: format!(
+                "oncilla program 1\ndevice: {name}\nvendor: {vendor}\ndriver: {driver}\nplatform: {platform}\n\
+                 version: {version}\nunits: {compute_units}\noptions: {options}\ntext: {text:016x}\n"
+            ),
+        }
+    }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hash = Fnv::default();
+    hash.add(bytes);
+    hash.finish()
+}
+
+impl Programs {
+    /// In the folder `programs` of a cache folder. It is made when the first program is kept.
+    pub fn new(cache: &Path) -> Self {
+        Self { folder: cache.join("programs"), said: Mutex::default() }
+    }
+
+    /// The file of a program.
+    pub fn path(&self, key: &ProgramKey) -> PathBuf {
+        self.folder.join(format!("{:016x}.bin", hash(key.head.as_bytes())))
+    }
+
+    /// The driver's bytes, if there are any and they are whole.
+    pub fn load(&self, key: &ProgramKey) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let found = match fs::read(&path) {
+            Ok(bytes) => unpack(key, bytes).ok_or_else(|| "it is damaged".to_string()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => Err(error.to_string()),
+        };
+        found.map_err(|why| self.note(format!("compiled programs: {}: {why}; compiled again", path.display()))).ok()
+    }
+
+    /// Keeps the driver's bytes.
+    pub fn keep(&self, key: &ProgramKey, binary: &[u8]) {
+        if self.said().is_unwritable {
+            return;
+        }
+        let path = self.path(key);
+        if let Err(error) = write(&path, &pack(key, binary)) {
+            self.said().is_unwritable = true;
+            self.note(format!("compiled programs: {}: {error}; they are not kept", path.display()));
+        }
+    }
+
+    /// Says that the driver does not take what it once gave. The next [`Programs::keep`] puts another in its place.
+    pub fn refuse(&self, key: &ProgramKey) {
+        self.note(format!("compiled programs: {}: the driver refuses it; compiled again", self.path(key).display()));
+    }
+
+    /// What there is to say, once: the first thing that went wrong.
+    pub fn take_note(&self) -> Option<String> {
+        self.said().note.take()
+    }
+
+    fn note(&self, note: String) {
+        self.said().note.get_or_insert(note);
+    }
+
+    fn said(&self) -> std::sync::MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn pack(key: &ProgramKey, binary: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("{}bytes: {} sum: {:016x}\n", key.head, binary.len(), hash(binary)).into_bytes();
+    bytes.extend_from_slice(binary);
+    bytes
+}
+
+fn unpack(key: &ProgramKey, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let rest = bytes.strip_prefix(key.head.as_bytes())?;
+    let end = rest.iter().position(|&byte| byte == b'\n')?;
+    let binary = &rest[end + 1..];
+    let line = format!("bytes: {} sum: {:016x}", binary.len(), hash(binary));
+    let is_whole = !binary.is_empty() && rest[..end] == *line.as_bytes();
+    let start = bytes.len() - binary.len();
+    is_whole.then(|| bytes.split_off(start))
+}
+
+/// Whoever reads meanwhile sees the old file or the new one.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let draft = path.with_extension(format!("{}.draft", std::process::id()));
+    let written = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of its own, gone when the test is.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            Self(std::env::temp_dir().join(format!("oncilla-programs-{name}-{}", std::process::id())))
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn key(options: &str) -> ProgramKey {
+        ProgramKey { head: format!("oncilla program 1\noptions: {options}\n") }
+    }
+
+    #[test]
+    fn what_was_kept_is_there_the_next_time() {
+        let folder = Folder::new("kept");
+        let programs = Programs::new(&folder.0);
+        assert_eq!(programs.load(&key("-DA")), None);
+        programs.keep(&key("-DA"), b"one\nbinary\0");
+        programs.keep(&key("-DB"), b"another");
+        let again = Programs::new(&folder.0);
+        assert_eq!(again.load(&key("-DA")).as_deref(), Some(&b"one\nbinary\0"[..]));
+        again.keep(&key("-DA"), b"newer");
+        assert_eq!(again.load(&key("-DA")).as_deref(), Some(&b"newer"[..]));
+        assert_eq!([programs.take_note(), again.take_note()], [None, None]);
+        let files = fs::read_dir(folder.0.join("programs")).unwrap().count();
+        assert_eq!(files, 2, "no draft is left");
+    }
+
+    #[test]
+    fn a_damaged_file_is_said_once_and_given_to_nobody() {
+        let folder = Folder::new("damaged");
+        let programs = Programs::new(&folder.0);
+        programs.keep(&key("x"), b"0123456789");
+        let path = programs.path(&key("x"));
+        let whole = fs::read(&path).unwrap();
+        let mut flipped = whole.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        let other = String::from_utf8(whole.clone()).unwrap().replace("options: x", "options: y").into_bytes();
+        for bad in [&whole[..whole.len() - 1], &flipped, &other, b"", &whole[..20]] {
+            fs::write(&path, bad).unwrap();
+            assert_eq!(programs.load(&key("x")), None);
+            assert!(programs.take_note().is_some_and(|note| note.ends_with("it is damaged; compiled again")));
+        }
+        assert_eq!(programs.take_note(), None);
+    }
+
+    #[test]
+    fn a_folder_that_can_not_be_made_is_said_once() {
+        let folder = Folder::new("unwritable");
+        fs::write(&folder.0, "a file").unwrap();
+        let programs = Programs::new(&folder.0);
+        programs.keep(&key("x"), b"1");
+        programs.keep(&key("y"), b"1");
+        assert!(programs.take_note().is_some_and(|note| note.ends_with("; they are not kept")));
+        assert_eq!(programs.take_note(), None);
+        fs::remove_file(&folder.0).unwrap();
+    }
+}
