@@ -38,7 +38,12 @@ impl Observer for Ear {
 /// Searches that share an evaluator: the positions after no, one, … moves of a game. What was said comes back.
 fn search_all(evaluator: Evaluator, searches: usize) -> Vec<String> {
     let evaluator = Arc::new(evaluator);
-    let settings = Settings { minibatch: 1, hash_mb: 1, ..Typed::default().meaning().unwrap().settings };
+    let settings = Settings {
+        minibatch: 1,
+        hash_mb: 1,
+        smart_pruning_factor: 0.0,
+        ..Typed::default().meaning().unwrap().settings
+    };
     let mut position = History::startpos();
     let mut running = Vec::new();
     for _ in 0..searches {
