@@ -48,7 +48,7 @@ fn evaluator(
         devices: Vec::new(),
         precision,
         // Not the user's own: a tuning must not decide what is tested.
-        cache_dir: Some("no such folder".into()),
+        cache_dir: Some(std::env::temp_dir().join("oncilla-tests")),
         threads: 0,
         history_fill: HistoryFill::FenOnly,
     };
