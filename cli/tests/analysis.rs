@@ -351,6 +351,7 @@ fn settings_of_a_query_are_its_own() {
     let visits = ask(json!({ "overrideSettings": { "maxVisits": 7 } }))["rootInfo"]["visits"].clone();
     assert_eq!(visits, 200, "the query's own word counts for more");
     assert_eq!(one(json!({ "id": "a", "moves": [], "overrideSettings": { "maxVisits": 7 } }))["rootInfo"]["visits"], 7);
+    assert_eq!(ask(json!({ "overrideSettings": { "maxPlayouts": 9 } }))["rootInfo"]["visits"], 9);
     let priors = |answer: &Value| answer["moveInfos"][0]["prior"].as_f64().unwrap();
     assert!(priors(&ask(json!({ "rootPolicyTemperature": 10.0 }))) < priors(&plain));
     let short = ask(json!({ "analysisPVLen": 1 }));
@@ -419,6 +420,53 @@ fn a_whole_game_is_the_same_in_any_company() {
     }
 }
 
+/// With one thread a position, and nothing that ends a search early, the final line of a turn is what a search alone finds.
+#[test]
+fn a_turn_is_searched_as_uci_would_search_it() {
+    let games = [
+        &["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6", "b5c6", "d7c6", "e1g1", "f7f6"][..],
+        &["d2d4", "g8f6", "c2c4", "e7e6", "b1c3", "f8b4"],
+        &["f2f3", "e7e5", "g2g4", "d8h4"],
+    ];
+    let same = ["--backend=host", "--threads=1", "--smart-pruning-factor=0", "--minibatch-size=1"];
+    let mut input = String::new();
+    for (number, moves) in games.iter().enumerate() {
+        let turns: Vec<usize> = (0..=moves.len()).collect();
+        let id = number.to_string();
+        input += &format!("{}\n", json!({ "id": id, "moves": moves, "analyzeTurns": turns, "maxVisits": 40 }));
+    }
+    let output = run(&[&["analysis", "--parallel=5"], &same[..]].concat(), &input);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let all: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(all.len(), 11 + 7 + 5);
+    let mut uci = Engine::with(&[&same[..], &["--verbose-move-stats"]].concat());
+    for answer in &all {
+        let moves = games[answer["id"].as_str().unwrap().parse::<usize>().unwrap()];
+        let turn = answer["turnNumber"].as_u64().unwrap() as usize;
+        uci.say("ucinewgame");
+        uci.say(&format!("position startpos moves {}", moves[..turn].join(" ")));
+        let lines = uci.ask("go nodes 40", "bestmove");
+        let mut alone = HashMap::new();
+        for line in lines.iter().filter_map(|line| line.strip_prefix("info string ")) {
+            let Some((mv, rest)) = line.split_once(' ').filter(|_| line.contains(" N: ")) else { continue };
+            let n = rest.split_once(" N: ").and_then(|(_, rest)| rest.split_whitespace().next()).unwrap();
+            let q = rest.split_once("(Q: ").and_then(|(_, rest)| rest.split(')').next()).unwrap();
+            alone.insert(mv.to_string(), (n.parse::<u64>().unwrap(), q.trim().parse::<f64>().unwrap()));
+        }
+        let best = lines.last().and_then(|line| line.split(' ').nth(1)).unwrap();
+        let Some((nodes, q)) = alone.remove("node") else {
+            // The game is over.
+            assert_eq!((answer["moveInfos"].as_array().unwrap().len(), turn), (0, moves.len()), "{answer}");
+            continue;
+        };
+        alone.retain(|_, (n, _)| *n > 0);
+        let visits: HashMap<String, u64> = alone.into_iter().map(|(mv, (n, _))| (mv, n)).collect();
+        assert_eq!((visits_of(answer), answer["rootInfo"]["visits"].as_u64()), (visits, Some(nodes)), "turn {turn}");
+        assert_eq!(moves_of(answer)[0], best, "turn {turn}");
+        assert!((answer["rootInfo"]["utility"].as_f64().unwrap() - q).abs() < 1e-5, "turn {turn}");
+    }
+}
+
 #[test]
 fn thousands_wait_in_little_memory() {
     let game: Vec<&str> = ["g1f3", "g8f6", "f3g1", "f6g8"].into_iter().cycle().take(100).collect();
@@ -467,6 +515,9 @@ fn a_session_goes_on_where_it_was() {
     // The next turn of the game begins with what is known of it.
     let next = ask(json!({ "moves": [best], "maxVisits": 1 }));
     assert_eq!(next["rootInfo"]["visits"], before[&best]);
+    // Playouts are those that come in addition.
+    let playouts = json!({ "moves": [best], "maxVisits": 100_000, "overrideSettings": { "maxPlayouts": 11 } });
+    assert_eq!(ask(playouts)["rootInfo"]["visits"], before[&best] + 11);
     // Another game, and rules below the root, begin anew.
     assert_eq!(ask(json!({ "moves": ["a2a3"], "maxVisits": 1 }))["rootInfo"]["visits"], 1);
     let deep = json!([{ "player": "B", "moves": ["e7e5"], "untilDepth": 2 }]);

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Whole games through `oncilla analysis` against the same positions one after another through UCI, in the same run.
+
+    ci/analysis_speed.py --games 40 --visits 100 -- target/release/oncilla --backend=host
+
+The engine plays the games first, by its policy and a seed. Then, in rounds of some games, both search every position of them:
+UCI a position at a time, each as a new game (a tree of its own is what makes the searches the same), with --uci-threads; analysis all
+at once, with one thread a position. With one thread of UCI's every position is compared: the visits of each root move, and the value. Both run
+without smart pruning, which would end a search before its visits are done, and with batches of one position. Exit status 1:
+a position differs, or analysis is less than --least times as fast.
+"""
+
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+
+import uci
+
+STATS = re.compile(r"info string (\S+)\s+\(.*?\) N:\s+(\d+) \(.*\(Q:\s*(\S+?)\)")
+SAME = ["--smart-pruning-factor=0", "--minibatch-size=1"]
+
+
+class Analysis:
+    def __init__(self, command):
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        )
+        for line in self.process.stderr:
+            if "Started, ready" in line:
+                return
+        raise EOFError("the analysis engine did not start")
+
+    def ask(self, queries):
+        """The final answers to queries, by id and turn."""
+        expected = sum(len(query["analyzeTurns"]) for query in queries)
+        self.process.stdin.write("".join(json.dumps(query) + "\n" for query in queries))
+        self.process.stdin.flush()
+        answers = {}
+        while len(answers) < expected:
+            answer = json.loads(self.process.stdout.readline())
+            assert "error" not in answer, answer
+            answers[answer["id"], answer["turnNumber"]] = answer
+        return answers
+
+
+def play(analysis, games, plies, seed):
+    """Games by the network's policy."""
+    chance = random.Random(seed)
+    played = [[] for _ in range(games)]
+    going = set(range(games))
+    for ply in range(plies):
+        queries = [
+            {"id": str(game), "moves": played[game], "analyzeTurns": [ply], "maxVisits": 1, "includePolicy": True}
+            for game in sorted(going)
+        ]
+        if not queries:
+            break
+        for (game, _), answer in sorted(analysis.ask(queries).items(), key=lambda pair: int(pair[0][0])):
+            policy = answer["policy"]
+            if policy:
+                played[int(game)].append(chance.choices(list(policy), list(policy.values()))[0])
+            else:
+                going.remove(int(game))
+    return played
+
+
+def by_uci(engine, games, visits):
+    found = {}
+    for number, moves in games:
+        for turn in range(len(moves) + 1):
+            engine.say("ucinewgame")
+            engine.say(" ".join(["position startpos moves", *moves[:turn]]) if turn else "position startpos")
+            engine.say(f"go nodes {visits}")
+            edges = {}
+            for line in engine.lines_until("bestmove"):
+                match = STATS.match(line)
+                if match:
+                    edges[match[1]] = (int(match[2]), match[3])
+            found[str(number), turn] = edges
+    return found
+
+
+def differences(one, answer):
+    """What UCI and analysis say otherwise of a position."""
+    node = one.pop("node", None)
+    if node is None:
+        # UCI says nothing of a finished game.
+        return [] if not answer["moveInfos"] else ["moves in a finished game"]
+    found = []
+    visits = {move: n for move, (n, _) in one.items() if n > 0}
+    ours = {info["move"]: info["edgeVisits"] for info in answer["moveInfos"]}
+    if visits != ours:
+        found.append(f"visits {visits} {ours}")
+    if node[0] != answer["rootInfo"]["visits"]:
+        found.append(f"root visits {node[0]} {answer['rootInfo']['visits']}")
+    if abs(float(node[1]) - answer["rootInfo"]["utility"]) > 1.5e-5:
+        found.append(f"value {node[1]} {answer['rootInfo']['utility']}")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--games", type=int, default=40)
+    parser.add_argument("--plies", type=int, default=60, help="longest game")
+    parser.add_argument("--visits", type=int, default=100)
+    parser.add_argument("--round", type=int, default=4, help="games that are searched by one and then by the other")
+    parser.add_argument("--uci-threads", type=int, default=1)
+    parser.add_argument("--parallel", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--least", type=float, default=1.5)
+    parser.add_argument("command", nargs="+", help="the engine and its options, after --")
+    args = parser.parse_args()
+    analysis = Analysis([args.command[0], "analysis", *args.command[1:], *SAME, "--threads=1", f"--parallel={args.parallel}"])
+    engine = uci.Engine([*args.command, *SAME, f"--threads={args.uci_threads}", "--verbose-move-stats"])
+    engine.say("isready")
+    engine.lines_until("readyok")
+    games = list(enumerate(play(analysis, args.games, args.plies, args.seed)))
+    seconds = {"uci": 0.0, "analysis": 0.0}
+    positions, wrong, ratios = 0, [], []
+    for first in range(0, len(games), args.round):
+        some = games[first : first + args.round]
+        queries = [
+            {"id": str(number), "moves": moves, "analyzeTurns": list(range(len(moves) + 1)), "maxVisits": args.visits}
+            for number, moves in some
+        ]
+        took, found = {}, {}
+        work = {"uci": lambda: by_uci(engine, some, args.visits), "analysis": lambda: analysis.ask(queries)}
+        order = list(work) if (first // args.round) % 2 == 0 else list(work)[::-1]
+        for name in order:
+            begun = time.monotonic()
+            found[name] = work[name]()
+            took[name] = time.monotonic() - begun
+            seconds[name] += took[name]
+        assert found["uci"].keys() == found["analysis"].keys()
+        for key in found["uci"]:
+            positions += 1
+            if args.uci_threads > 1:
+                continue
+            wrong += [f"game {key[0]}, turn {key[1]}: {text}" for text in differences(found["uci"][key], found["analysis"][key])]
+        ratios.append(took["uci"] / took["analysis"])
+        print(f"games {first}-{first + len(some) - 1}: {took['uci']:.1f} s {took['analysis']:.1f} s {ratios[-1]:.2f}", flush=True)
+    ratio = seconds["uci"] / seconds["analysis"]
+    print(
+        f"{len(games)} games, {positions} positions, {args.visits} visits: UCI {seconds['uci']:.1f} s, analysis {seconds['analysis']:.1f} s, "
+        f"{ratio:.2f} times as fast (rounds from {min(ratios):.2f} to {max(ratios):.2f}); {len(wrong)} differences"
+    )
+    for line in wrong[:20]:
+        print(line)
+    return 1 if wrong or ratio < args.least else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
