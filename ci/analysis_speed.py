@@ -121,10 +121,12 @@ def main():
     games = list(enumerate(play(analysis, args.games, args.plies, args.seed)))
     seconds = {"uci": 0.0, "analysis": 0.0}
     positions, wrong, ratios = 0, [], []
+    # UCI's statistics write castling as king takes rook, so the rules are those of Chess960 here.
     for first in range(0, len(games), args.round):
         some = games[first : first + args.round]
         queries = [
-            {"id": str(number), "moves": moves, "analyzeTurns": list(range(len(moves) + 1)), "maxVisits": args.visits}
+            {"id": str(number), "moves": moves, "analyzeTurns": list(range(len(moves) + 1)), "maxVisits": args.visits,
+             "rules": "chess960"}
             for number, moves in some
         ]
         took, found = {}, {}

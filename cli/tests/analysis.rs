@@ -433,13 +433,17 @@ fn a_turn_is_searched_as_uci_would_search_it() {
     for (number, moves) in games.iter().enumerate() {
         let turns: Vec<usize> = (0..=moves.len()).collect();
         let id = number.to_string();
-        input += &format!("{}\n", json!({ "id": id, "moves": moves, "analyzeTurns": turns, "maxVisits": 40 }));
+        input += &format!(
+            "{}\n",
+            json!({ "id": id, "moves": moves, "analyzeTurns": turns, "maxVisits": 40, "rules": "chess960" })
+        );
     }
     let output = run(&[&["analysis", "--parallel=5"], &same[..]].concat(), &input);
     assert!(output.status.success(), "{}", stderr(&output));
     let all: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(all.len(), 11 + 7 + 5);
-    let mut uci = Engine::with(&[&same[..], &["--verbose-move-stats"]].concat());
+    // The statistics write castling as king takes rook, whatever the rules.
+    let mut uci = Engine::with(&[&same[..], &["--verbose-move-stats", "--chess960"]].concat());
     for answer in &all {
         let moves = games[answer["id"].as_str().unwrap().parse::<usize>().unwrap()];
         let turn = answer["turnNumber"].as_u64().unwrap() as usize;
