@@ -388,6 +388,15 @@ pub trait Node {
     /// Links the `at`th record to a child, or to none.
     fn set_child(&mut self, at: usize, child: Option<Key>);
 
+    /// True if the child of the `at`th record stays there as long as visits are in flight along the edge: it is not a leaf
+    /// that may turn out to be another node's position, or to have no room.
+    fn is_firm(&self, _at: usize) -> bool {
+        false
+    }
+
+    /// Says that it stays. A repository that forgets it is asked for the child once more.
+    fn set_firm(&mut self, _at: usize) {}
+
     /// The edge without a record that has the largest prior (of equals the first): its place in the list of legal
     /// moves, and its prior.
     fn next_unvisited(&self) -> Option<(u16, f32)>;

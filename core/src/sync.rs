@@ -44,17 +44,20 @@ pub fn touch(word: &AtomicU32) {
     let _ = word;
 }
 
-/// Sets `bit` of a word that has it clear, waiting until it is; gives back the other bits. What the last holder of the
-/// bit did happens before.
+/// Sets `bit` of a word that has it clear, waiting until it is; gives back the other bits, which the word has not until
+/// [`release`]. What the last holder of the bit did happens before.
 #[inline]
 pub fn acquire(word: &AtomicU32, bit: u32) -> u32 {
     let mut spins = 0;
     loop {
-        let free = word.load(Ordering::Relaxed) & !bit;
-        if word.compare_exchange_weak(free, free | bit, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-            return free;
+        // Read first, the line would come twice: to be read, and to be written.
+        let was = word.swap(bit, Ordering::Acquire);
+        if was & bit == 0 {
+            return was;
         }
-        wait(&mut spins);
+        while word.load(Ordering::Relaxed) & bit != 0 {
+            wait(&mut spins);
+        }
     }
 }
 

@@ -352,6 +352,9 @@ impl<R: Repository> Search<R> {
                 if counted == 0 {
                     return Lifted { sums: Sums::default(), proving: None, counted: 0 };
                 }
+                if !here.is_firm(at) && is_settled(&child) {
+                    here.set_firm(at);
+                }
                 let mean = child.mean();
                 let value = EdgeValue::of_child(mean);
                 if child.ending().is_some() && child.bounds().closed() {
@@ -408,7 +411,9 @@ impl<R: Repository> Search<R> {
         }
         let back = all.saturating_sub(child.n()).min(visits.into()) as u16;
         if back == 0 {
-            child.set_restoring(false);
+            // Others on their way may have been counted at the child, and not yet here.
+            let alone = before.in_flight == visits;
+            child.set_restoring(!alone);
         } else {
             here.set_visit(at, Visit { n: before.n - u32::from(back), in_flight: before.in_flight - back, ..before });
         }
@@ -503,6 +508,11 @@ fn unkept<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(events: &[E], plies: u
             _ => None,
         }
     })
+}
+
+/// True for a node that will not be a leaf to be answered again, as a repetition may be, or one that was folded.
+fn is_settled(node: &impl Node) -> bool {
+    node.is_expanded() || matches!(node.ending(), Some(Ending::Game | Ending::Tablebase))
 }
 
 fn bound_of(value: Value) -> Bound {

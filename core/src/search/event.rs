@@ -48,6 +48,8 @@ pub struct Event<const PLIES: usize = MAX_PLIES> {
     pub(super) stage: Stage,
     /// The last step's place among the legal moves, while nobody has said which move that is.
     pub(super) unnamed: Option<u16>,
+    /// Gathering: the last edge leads to `leaf` whatever other threads do meanwhile.
+    pub(super) firm: bool,
     /// Gathering in a graph: what the last edge keeps of its child's value.
     pub(super) kept: Option<EdgeValue>,
     /// Backprop: a result below may prove something above; its moves left.
@@ -65,6 +67,7 @@ impl<const PLIES: usize> Event<PLIES> {
             leaf: None,
             stage: Stage::Idle,
             unnamed: None,
+            firm: false,
             kept: None,
             proving: None,
             epoch: 0,

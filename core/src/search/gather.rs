@@ -137,16 +137,18 @@ impl<R: Repository> Search<R> {
             event.kept = here.visit(at).value;
         }
         event.leaf = Some(child);
+        event.firm = here.is_firm(at);
         None
     }
 
     /// The node that the last step leads to, under its lock; the root where there is no step yet.
     ///
-    /// The parent is locked until the child is: so a leaf that nobody evaluates, and whose parent is locked, is on nobody's
-    /// way. `None` if somebody found no room for the child since the step was taken, or there is no root.
+    /// Unless the child is firm the parent is locked until the child is: so a leaf that nobody evaluates, and whose parent is
+    /// locked, is on nobody's way. `None` if somebody found no room for the child since the step was taken, or there is no root.
     fn arrive_at<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Option<(Key, R::Node<'_>)> {
-        let Some(step) = event.path.last() else {
-            return event.leaf.map(|root| (root, self.repository.lock(root)));
+        let step = match event.path.last() {
+            Some(step) if !event.firm => step,
+            _ => return event.leaf.map(|node| (node, self.repository.lock(node))),
         };
         let at = usize::from(step.at);
         let parent = self.repository.lock(step.node);

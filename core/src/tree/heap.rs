@@ -49,6 +49,9 @@ fn round_up(size: u32) -> u32 {
 }
 
 impl Heap {
+    /// Words of the shortest array.
+    pub const LEAST_LEN: u32 = LEAST - 1;
+
     pub fn new() -> Self {
         Self {
             lock: Lock::new(),
@@ -68,19 +71,24 @@ impl Heap {
         }
     }
 
-    /// Words in use, headers included.
+    /// Words in use, headers and what was carved included.
     pub fn live(&self) -> u32 {
         get(&self.live)
     }
 
     /// An array of at least `len` words, whose content is arbitrary. `None` if there is no room.
     pub fn take(&self, words: &[AtomicU32], len: u32) -> Option<Array> {
-        let need = (len + 1).max(LEAST);
+        self.take_up_to(words, len, len)
+    }
+
+    /// The shortest free array of at least `least` words that is at hand, but not more than `most` of it.
+    pub fn take_up_to(&self, words: &[AtomicU32], least: u32, most: u32) -> Option<Array> {
+        let (least, most) = ((least + 1).max(LEAST), (most + 1).max(LEAST));
         let _held = self.lock.hold();
-        let at = self.find(round_up(need))?;
+        let at = self.find(round_up(least))?;
         let header = get(&words[at as usize]);
         let size = header >> SIZE_SHIFT;
-        let used = if size - need >= LEAST { need } else { size };
+        let used = if size >= most + LEAST { most } else { size };
         if used < size && class(size - used) == class(size) {
             self.move_front(words, at, used, size);
         } else {
@@ -102,12 +110,25 @@ impl Heap {
         (get(&words[array as usize - 1]) >> SIZE_SHIFT) - 1
     }
 
+    /// An array from `header` to `end`, which was the last part of a longer one: what remains of that goes back by
+    /// [`Heap::give_rest`]. Nobody else's words are read or written, so no lock is needed: the header of the longer array
+    /// is left as it is, for nobody asks how long a neighbour in use is.
+    pub fn carve(words: &[AtomicU32], header: u32, end: u32) -> Array {
+        set(&words[header as usize], (end - header) << SIZE_SHIFT);
+        header + 1
+    }
+
     /// Gives an array back.
     pub fn give(&self, words: &[AtomicU32], array: Array) {
+        self.give_rest(words, array, array + self.len(words, array));
+    }
+
+    /// Gives back what is left of an array, up to `end`, after others were carved off it.
+    pub fn give_rest(&self, words: &[AtomicU32], array: Array, end: u32) {
         let _held = self.lock.hold();
         let mut at = array - 1;
         let header = get(&words[at as usize]);
-        let mut size = header >> SIZE_SHIFT;
+        let mut size = end - at;
         set(&self.live, get(&self.live) - size);
         if header & AFTER_FREE != 0 {
             let before = get(&words[at as usize - 1]);

@@ -1,9 +1,10 @@
 //! The memory of a tree, and taking and freeing nodes in it.
 
+use super::arrays::Arrays;
 use super::graph::{Graph, GraphWords};
-use super::heap::{Heap, MOST_WORDS};
+use super::heap::MOST_WORDS;
 use super::node::{LIVE, Locked, NEW, STATE};
-use super::pool::Pool;
+use super::pool::{LINK, Pool};
 use super::record::MOST_CHILDREN;
 use crate::repository::{Key, Node, Repository, Visit};
 use crate::sync::{AtomicU32, acquire, get, set};
@@ -15,15 +16,12 @@ pub type NodeWords = [AtomicU32; 5];
 /// Bytes of a node without its edges.
 pub const NODE_BYTES: usize = size_of::<[u32; 5]>();
 
-/// A freed node keeps the list of free nodes in this word, and one that is about to be freed the list of those.
-const LINK: usize = 3;
-
 /// A tree (or a graph) in lent memory.
 pub struct Tree<'m> {
     pub(super) nodes: &'m [NodeWords],
     pub(super) words: &'m [AtomicU32],
     pub(super) pool: Pool,
-    pub(super) heap: Heap,
+    pub(super) arrays: Arrays,
     graph: Option<Graph<'m>>,
 }
 
@@ -34,7 +32,7 @@ impl<'m> Tree<'m> {
     pub fn new(nodes: &'m [NodeWords], words: &'m [AtomicU32]) -> Self {
         let nodes = &nodes[..nodes.len().min(MOST_CHILDREN)];
         let words = &words[..words.len().min(MOST_WORDS)];
-        let mut tree = Self { nodes, words, pool: Pool::new(), heap: Heap::new(), graph: None };
+        let mut tree = Self { nodes, words, pool: Pool::new(), arrays: Arrays::new(), graph: None };
         tree.clear();
         tree
     }
@@ -60,7 +58,7 @@ impl<'m> Tree<'m> {
 
     /// Words in use by edges.
     pub fn live_words(&self) -> usize {
-        self.heap.live() as usize
+        self.arrays.live() as usize
     }
 
     /// Bytes in use by nodes and their edges.
@@ -93,7 +91,8 @@ impl<'m> Tree<'m> {
         freed
     }
 
-    /// Takes a link from a node; puts the node before `first` in the list of those to be freed if it was the last.
+    /// Takes a link from a node; puts the node before `first` in the list of those to be freed if it was the last. That
+    /// list goes through the same word as the one of those that are free.
     fn unlink(&self, slot: u32, first: u32) -> u32 {
         if self.graph.as_ref().is_some_and(|graph| graph.unlink(slot) > 0) {
             return first;
@@ -127,7 +126,7 @@ impl<'m> Tree<'m> {
         node.give_arrays();
         node.die();
         drop(node);
-        self.pool.give(slot + 1, &self.node(slot)[LINK]);
+        self.pool.give(self.nodes, slot + 1);
     }
 }
 
@@ -170,12 +169,10 @@ impl<'m> Repository for Tree<'m> {
     }
 
     fn create(&self, _parent: Option<(Key, u16)>) -> Option<Key> {
-        let (link, used_before) = self.pool.take(self.nodes.len(), |slot| &self.nodes[slot as usize][LINK])?;
+        let link = self.pool.take(self.nodes)?;
         let words = self.node(link - 1);
-        if used_before {
-            // Whoever looks at the tree may have come to the leaf that was here, and write its state back.
-            acquire(&words[STATE], super::node::LOCKED);
-        }
+        // Whoever looks at the tree may have come to a leaf that was here before, and write its state back.
+        acquire(&words[STATE], super::node::LOCKED);
         set(&words[1], 0);
         crate::sync::release(&words[STATE], NEW);
         if let Some(graph) = &self.graph {
@@ -203,7 +200,7 @@ impl<'m> Repository for Tree<'m> {
 
     fn clear(&mut self) {
         self.pool = Pool::new();
-        self.heap.clear(self.words);
+        self.arrays.clear(self.words);
         if let Some(graph) = &mut self.graph {
             graph.clear();
         }

@@ -7,6 +7,7 @@
 //! All of it is 32-bit atomics, so threads share it by `&`, and no code here is `unsafe`. A bit in each node's first word
 //! is its lock.
 
+mod arrays;
 #[cfg(not(loom))]
 mod capacity;
 mod graph;
@@ -16,6 +17,7 @@ mod node;
 mod pool;
 pub mod prior;
 mod record;
+mod share;
 mod sums;
 
 #[cfg(not(loom))]

@@ -197,12 +197,12 @@ impl<'t, 'm> Locked<'t, 'm> {
     }
 
     fn take_branch(&self, records: usize) -> Option<Array> {
-        self.tree.heap.take(self.tree.words, (FIRST_RECORD + records * RECORD) as u32)
+        self.tree.arrays.take(self.tree.words, (FIRST_RECORD + records * RECORD) as u32)
     }
 
     /// Records that there is room for after so many are full: half as many again, and fewer where memory is short.
     fn grown(&self, records: usize) -> usize {
-        let short = self.tree.heap.live() as usize > self.tree.words.len() / 4 * 3;
+        let short = self.tree.arrays.is_short(self.tree.words);
         records + records / if short { 8 } else { 2 } + 1
     }
 
@@ -214,14 +214,14 @@ impl<'t, 'm> Locked<'t, 'm> {
         }
         let Some(array) = self.take_branch(self.grown(records)) else { return false };
         let old = get(&self.words[BRANCH_ARRAY]);
-        let room = (self.tree.heap.len(self.tree.words, array) as usize - FIRST_RECORD) / RECORD;
+        let room = (self.tree.arrays.len(self.tree.words, array) as usize - FIRST_RECORD) / RECORD;
         let used = FIRST_RECORD + records * RECORD;
         for (to, from) in self.tree.words[array as usize..][..used].iter().zip(self.branch) {
             set(to, get(from));
         }
         self.set_branch(array);
         self.set_records(records, room.min(MAX_EDGES));
-        self.tree.heap.give(self.tree.words, old);
+        self.tree.arrays.give(self.tree.words, old);
         true
     }
 
@@ -258,10 +258,10 @@ impl<'t, 'm> Locked<'t, 'm> {
     /// Gives back what lies outside the node's record.
     pub(super) fn give_arrays(&mut self) {
         if self.flag(EXPANDED) {
-            self.tree.heap.give(self.tree.words, get(&self.words[PRIORS]));
+            self.tree.arrays.give(self.tree.words, get(&self.words[PRIORS]));
         }
         if self.flag(BRANCH) {
-            self.tree.heap.give(self.tree.words, get(&self.words[BRANCH_ARRAY]));
+            self.tree.arrays.give(self.tree.words, get(&self.words[BRANCH_ARRAY]));
         }
         self.state &= !(EXPANDED | BRANCH);
         self.branch = &[];
@@ -428,7 +428,7 @@ impl Node for Locked<'_, '_> {
 
     fn expand(&mut self, priors: &[f32]) -> bool {
         let len = priors.len().div_ceil(2) as u32;
-        let Some(array) = self.tree.heap.take(self.tree.words, len) else { return false };
+        let Some(array) = self.tree.arrays.take(self.tree.words, len) else { return false };
         let code = |p: f32| u32::from(prior::pack(p)) + 1;
         for (word, pair) in self.tree.words[array as usize..][..len as usize].iter().zip(priors.chunks(2)) {
             set(word, code(pair[0]) | pair.get(1).map_or(HAS_RECORD.into(), |p| code(*p)) << 16);
@@ -493,6 +493,15 @@ impl Node for Locked<'_, '_> {
 
     fn set_child(&mut self, at: usize, child: Option<Key>) {
         record::set_child(self.record(at), child.map_or(0, |child| slot_of(child) + 1));
+    }
+
+    #[inline]
+    fn is_firm(&self, at: usize) -> bool {
+        record::is_firm(self.record(at))
+    }
+
+    fn set_firm(&mut self, at: usize) {
+        record::set_firm(self.record(at));
     }
 
     #[inline]

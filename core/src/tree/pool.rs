@@ -1,60 +1,208 @@
-//! Which of a slice of records are in use.
+//! Which slots of a slice of nodes are in use.
 
+use super::memory::NodeWords;
+use super::node::STATE;
+use super::share::{self, SHARES};
 use crate::sync::{AtomicU32, Lock, get, set};
 
-/// No record.
+/// No slot.
 pub const NONE: u32 = 0;
 
-/// Records that were never used lie above a mark; those given back hang in a list through their own first link word.
+/// Free nodes hang in lists through this word.
+pub const LINK: usize = 3;
+
+/// Slots that a thread takes to itself at once.
+const STRETCH: u32 = 64;
+/// Slices shorter than this are not shared out: what other threads hold would be a large part of them.
+const SHARED_FROM: usize = STRETCH as usize * SHARES * 4;
+
+/// Slots that were never used lie above a mark; those given back hang in a list.
+///
+/// A thread takes a stretch of slots at once, and nodes from its own stretch: neighbours in a stretch share lines of cache,
+/// and so no thread writes into a line that another one is filling. Slots are named by their number plus 1.
 pub struct Pool {
     lock: Lock,
-    /// The first record of the list, as its slot plus 1.
+    /// The first slot of the list.
     free: AtomicU32,
-    /// Slots that have been used so far.
+    /// Slots that have been handed out so far.
     fresh: AtomicU32,
-    live: AtomicU32,
+    /// Slots that are in use or in a share.
+    out: AtomicU32,
+    shares: [Share; SHARES],
+}
+
+/// Slots that one thread has to itself (or more of them, where there are more threads than shares).
+#[repr(align(128))]
+struct Share {
+    lock: Lock,
+    /// The first slot of a list, and the first of a stretch that goes up to `end`.
+    free: AtomicU32,
+    next: AtomicU32,
+    end: AtomicU32,
+    /// How many all of them are.
+    held: AtomicU32,
 }
 
 impl Pool {
     pub fn new() -> Self {
-        Self { lock: Lock::new(), free: AtomicU32::new(NONE), fresh: AtomicU32::new(0), live: AtomicU32::new(0) }
+        let share = |_| Share {
+            lock: Lock::new(),
+            free: AtomicU32::new(NONE),
+            next: AtomicU32::new(0),
+            end: AtomicU32::new(0),
+            held: AtomicU32::new(0),
+        };
+        Self {
+            lock: Lock::new(),
+            free: AtomicU32::new(NONE),
+            fresh: AtomicU32::new(0),
+            out: AtomicU32::new(0),
+            shares: core::array::from_fn(share),
+        }
     }
 
-    /// A slot plus 1, or `None` when all `len` are in use; and whether it was used before. `link` is the word of a slot
-    /// that the list goes through.
-    pub fn take<'w>(&self, len: usize, link: impl Fn(u32) -> &'w AtomicU32) -> Option<(u32, bool)> {
+    /// A slot, or `None` when all are in use. Nobody holds the node, whose other words are arbitrary.
+    pub fn take(&self, nodes: &[NodeWords]) -> Option<u32> {
+        let own = if nodes.len() >= SHARED_FROM { share::own(&self.shares) } else { None };
+        let Some(share) = own else { return self.take_one(nodes) };
+        let held = share.lock.hold();
+        if let Some(slot) = share.pop(nodes).or_else(|| self.refill(share, nodes)) {
+            return Some(slot);
+        }
+        drop(held);
+        self.shares.iter().find_map(|share| {
+            let _held = share.lock.hold();
+            share.pop(nodes)
+        })
+    }
+
+    fn take_one(&self, nodes: &[NodeWords]) -> Option<u32> {
+        let _held = self.lock.hold();
+        let slot = match get(&self.free) {
+            NONE => self.cut(nodes, 1)? + 1,
+            slot => {
+                set(&self.free, get(link(nodes, slot)));
+                slot
+            }
+        };
+        set(&self.out, get(&self.out) + 1);
+        Some(slot)
+    }
+
+    /// At most so many slots that were never used: the index of the first. From now on their nodes can be looked at.
+    fn cut(&self, nodes: &[NodeWords], wanted: u32) -> Option<u32> {
+        let first = get(&self.fresh);
+        let end = (first + wanted).min(nodes.len() as u32);
+        nodes[first as usize..end as usize].iter().for_each(|node| set(&node[STATE], 0));
+        set(&self.fresh, end);
+        (end > first).then_some(first)
+    }
+
+    /// Fills a share that is held and has nothing left, and takes a slot from it.
+    fn refill(&self, share: &Share, nodes: &[NodeWords]) -> Option<u32> {
         let _held = self.lock.hold();
         let first = get(&self.free);
-        let taken = if first != NONE {
-            set(&self.free, get(link(first - 1)));
-            (first, true)
-        } else {
-            let slot = get(&self.fresh);
-            if slot as usize >= len {
-                return None;
+        let mut count = 0;
+        if first != NONE {
+            let mut last = first;
+            count = 1;
+            while count < STRETCH && get(link(nodes, last)) != NONE {
+                last = get(link(nodes, last));
+                count += 1;
             }
-            set(&self.fresh, slot + 1);
-            (slot + 1, false)
-        };
-        set(&self.live, get(&self.live) + 1);
-        Some(taken)
+            set(&self.free, get(link(nodes, last)));
+            set(link(nodes, last), NONE);
+            set(&share.free, first);
+        } else if let Some(next) = self.cut(nodes, STRETCH) {
+            let end = get(&self.fresh);
+            set(&share.next, next);
+            set(&share.end, end);
+            count = end - next;
+        }
+        set(&share.held, count);
+        set(&self.out, get(&self.out) + count);
+        share.pop(nodes)
     }
 
-    /// Gives a record back.
-    pub fn give(&self, taken: u32, link: &AtomicU32) {
+    /// Gives a slot back.
+    pub fn give(&self, nodes: &[NodeWords], slot: u32) {
         let _held = self.lock.hold();
-        set(link, get(&self.free));
-        set(&self.free, taken);
-        set(&self.live, get(&self.live) - 1);
+        set(link(nodes, slot), get(&self.free));
+        set(&self.free, slot);
+        set(&self.out, get(&self.out) - 1);
     }
 
-    /// Records in use.
+    /// Slots in use.
     pub fn live(&self) -> usize {
-        get(&self.live) as usize
+        let held: u32 = self.shares.iter().map(|share| get(&share.held)).sum();
+        // While others take slots, the two numbers are not of one moment.
+        get(&self.out).saturating_sub(held) as usize
     }
 
     /// Slots that have been used so far lie below this one.
     pub fn high_water(&self) -> u32 {
         get(&self.fresh)
+    }
+}
+
+impl Share {
+    /// A slot of a share that is held.
+    fn pop(&self, nodes: &[NodeWords]) -> Option<u32> {
+        let (first, next) = (get(&self.free), get(&self.next));
+        let slot = if first != NONE {
+            set(&self.free, get(link(nodes, first)));
+            first
+        } else if next < get(&self.end) {
+            set(&self.next, next + 1);
+            next + 1
+        } else {
+            return None;
+        };
+        set(&self.held, get(&self.held) - 1);
+        Some(slot)
+    }
+}
+
+fn link(nodes: &[NodeWords], slot: u32) -> &AtomicU32 {
+    &nodes[slot as usize - 1][LINK]
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::vec::Vec;
+
+    fn nodes(len: usize) -> Vec<NodeWords> {
+        (0..len).map(|_| core::array::from_fn(|_| AtomicU32::new(0xdead_beef))).collect()
+    }
+
+    #[test]
+    fn every_slot_is_taken_once_whoever_takes_it() {
+        for len in [5, SHARED_FROM + 100] {
+            let nodes = nodes(len);
+            let pool = Pool::new();
+            for _ in 0..2 {
+                let take_all = || core::iter::from_fn(|| pool.take(&nodes)).collect::<Vec<_>>();
+                let taken: Vec<u32> = std::thread::scope(|scope| {
+                    let threads: Vec<_> = (0..3).map(|_| scope.spawn(take_all)).collect();
+                    threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+                });
+                assert_eq!(taken.len(), len);
+                assert_eq!(taken.iter().collect::<HashSet<_>>().len(), len);
+                assert_eq!((pool.live(), pool.high_water()), (len, len as u32));
+                taken.iter().for_each(|&slot| pool.give(&nodes, slot));
+                assert_eq!(pool.live(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_slot_that_nobody_has_used_can_be_looked_at() {
+        let nodes = nodes(SHARED_FROM);
+        let pool = Pool::new();
+        pool.take(&nodes).unwrap();
+        let seen = &nodes[..pool.high_water() as usize];
+        assert!(seen.iter().all(|node| get(&node[STATE]) == 0));
     }
 }

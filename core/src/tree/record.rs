@@ -3,7 +3,7 @@
 //! | word | bits |
 //! |---|---|
 //! | 0 | N |
-//! | 1 | child: 30; visits in flight, high part: 2 |
+//! | 1 | child: 29; whether it is firm: 1; visits in flight, high part: 2 |
 //! | 2 | W−L, 0 for no value: 24; visits in flight, low part: 8 |
 //! | 3 | prior: 16; move: 16 |
 //! | 4 | draws: 16; moves left: 16. Without a value: the place among the legal moves, and whether the move is known |
@@ -16,8 +16,12 @@ use crate::tree::Sums;
 /// Words of a record.
 pub const RECORD: usize = 5;
 
-const CHILD_BITS: u32 = 30;
+const CHILD_BITS: u32 = 29;
 const CHILD_MASK: u32 = (1 << CHILD_BITS) - 1;
+const FIRM: u32 = 1 << CHILD_BITS;
+/// Below the visits in flight.
+const LINK_BITS: u32 = CHILD_BITS + 1;
+const LINK_MASK: u32 = CHILD_MASK | FIRM;
 /// Most slots that a child's link can tell apart.
 pub const MOST_CHILDREN: usize = CHILD_MASK as usize;
 
@@ -34,7 +38,7 @@ const NAMED: u32 = 1 << 31;
 pub fn read(words: &[AtomicU32; RECORD]) -> Visit {
     let [n, child, wl, edge, rest] = words;
     let (n, child, wl, edge, rest) = (get(n), get(child), get(wl), get(edge), get(rest));
-    let in_flight = (child >> CHILD_BITS << LOW_BITS | wl >> WL_BITS) as u16;
+    let in_flight = (child >> LINK_BITS << LOW_BITS | wl >> WL_BITS) as u16;
     let code = (wl & WL_MASK) as i32;
     let value = (code != 0).then_some(EdgeValue { wl: code - WL_EVEN, d: rest as u16, m: (rest >> 16) as u16 });
     Visit { n, in_flight, value, prior: edge as u16, mv: naming(words) }
@@ -64,10 +68,10 @@ pub fn depart(words: &[AtomicU32; RECORD]) -> bool {
     let (child, wl) = (get(&words[1]), get(&words[2]));
     let (low, carry) = wl.overflowing_add(1 << WL_BITS);
     if carry {
-        if child >> CHILD_BITS == u32::MAX >> CHILD_BITS {
+        if child >> LINK_BITS == u32::MAX >> LINK_BITS {
             return false;
         }
-        set(&words[1], child + (1 << CHILD_BITS));
+        set(&words[1], child + (1 << LINK_BITS));
     }
     set(&words[2], low);
     set(&words[0], get(&words[0]) + 1);
@@ -82,7 +86,7 @@ pub fn arrive(words: &[AtomicU32; RECORD], visits: u16, value: EdgeValue) -> Sum
     debug_assert!(matches!(before.mv, Naming::Named(_)), "a move is named before its first visit comes back");
     let after = Visit { in_flight: before.in_flight - visits, value: Some(value), ..before };
     let in_flight = u32::from(after.in_flight);
-    set(&words[1], get(&words[1]) & CHILD_MASK | in_flight >> LOW_BITS << CHILD_BITS);
+    set(&words[1], get(&words[1]) & LINK_MASK | in_flight >> LOW_BITS << LINK_BITS);
     set(&words[2], code_of(value) | (in_flight & LOW_MASK) << WL_BITS);
     set(&words[4], u32::from(value.d) | u32::from(value.m) << 16);
     after.contribution().minus(before.contribution())
@@ -106,7 +110,7 @@ pub fn write(words: &[AtomicU32; RECORD], visit: Visit) {
         None => (0, unvalued),
     };
     set(&words[0], visit.n);
-    set(&words[1], get(&words[1]) & CHILD_MASK | in_flight >> LOW_BITS << CHILD_BITS);
+    set(&words[1], get(&words[1]) & LINK_MASK | in_flight >> LOW_BITS << LINK_BITS);
     set(&words[2], code | (in_flight & LOW_MASK) << WL_BITS);
     set(&words[3], u32::from(visit.prior) | u32::from(mv) << 16);
     set(&words[4], rest);
@@ -118,9 +122,20 @@ pub fn child(words: &[AtomicU32; RECORD]) -> u32 {
     get(&words[1]) & CHILD_MASK
 }
 
+/// Another child, which is not firm.
 #[inline]
 pub fn set_child(words: &[AtomicU32; RECORD], child: u32) {
-    set(&words[1], get(&words[1]) & !CHILD_MASK | child);
+    set(&words[1], get(&words[1]) & !LINK_MASK | child);
+}
+
+#[inline(always)]
+pub fn is_firm(words: &[AtomicU32; RECORD]) -> bool {
+    get(&words[1]) & FIRM != 0
+}
+
+#[inline]
+pub fn set_firm(words: &[AtomicU32; RECORD]) {
+    set(&words[1], get(&words[1]) | FIRM);
 }
 
 #[cfg(all(test, not(loom)))]
@@ -141,10 +156,14 @@ mod tests {
                 mv: if state % 3 == 1 { Naming::Index(mv % 1024) } else { Naming::Named(Move(mv)) },
             };
             set_child(&words, link & CHILD_MASK);
+            let firm = link & FIRM != 0;
+            if firm {
+                set_firm(&words);
+            }
             write(&words, visit);
-            let kept = read(&words) == visit && child(&words) == link & CHILD_MASK;
+            let kept = read(&words) == visit && child(&words) == link & CHILD_MASK && is_firm(&words) == firm;
             set_child(&words, 7);
-            kept && read(&words) == visit && child(&words) == 7
+            kept && read(&words) == visit && child(&words) == 7 && !is_firm(&words)
         }
     }
 }

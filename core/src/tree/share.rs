@@ -1,0 +1,39 @@
+//! A share for each thread of what all of them take from.
+//!
+//! Threads that take nodes and arrays from one place write to the same lines of cache, there and in what they have
+//! taken, which lies side by side. So each takes a larger piece at once, and its nodes and arrays from that.
+
+/// Shares that there are. Beyond so many threads, some have one together.
+#[cfg(all(feature = "std", not(loom)))]
+pub const SHARES: usize = 8;
+/// Without threads that can be told apart, all take from the whole.
+#[cfg(any(not(feature = "std"), loom))]
+pub const SHARES: usize = 0;
+
+/// The share of the thread that asks; `None` if there is none.
+pub fn own<S>(shares: &[S; SHARES]) -> Option<&S> {
+    shares.get(index())
+}
+
+/// Threads get their shares in turn.
+#[cfg(all(feature = "std", not(loom)))]
+fn index() -> usize {
+    use core::cell::Cell;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    std::thread_local! {
+        static INDEX: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+    INDEX.with(|index| {
+        index.get().unwrap_or_else(|| {
+            let next = THREADS.fetch_add(1, Ordering::Relaxed) % SHARES;
+            index.set(Some(next));
+            next
+        })
+    })
+}
+
+#[cfg(any(not(feature = "std"), loom))]
+fn index() -> usize {
+    0
+}
