@@ -7,7 +7,7 @@ use crate::sync::{AtomicU32, Lock, get, set};
 /// Words that a thread takes from the heap at once, at most.
 const PIECE: u32 = 1024;
 /// Memory of fewer words is not shared out: what other threads hold would be a large part of it.
-const SHARED_FROM: usize = PIECE as usize * SHARES * 8;
+const SHARED_FROM: usize = 1 << 16;
 
 /// Which arrays of a slice of words are in use.
 ///

@@ -14,7 +14,7 @@ pub const LINK: usize = 3;
 /// Slots that a thread takes to itself at once.
 const STRETCH: u32 = 64;
 /// Slices shorter than this are not shared out: what other threads hold would be a large part of them.
-const SHARED_FROM: usize = STRETCH as usize * SHARES * 4;
+const SHARED_FROM: usize = 1 << 11;
 
 /// Slots that were never used lie above a mark; those given back hang in a list.
 ///
