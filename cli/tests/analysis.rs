@@ -397,6 +397,46 @@ fn katagos_arguments_are_understood() {
 }
 
 #[test]
+fn whose_view_may_stand_in_the_configuration() {
+    let file = std::env::temp_dir().join(format!("oncilla-view-{}", std::process::id()));
+    let ask = |view: &str, over: &[&str]| {
+        std::fs::write(&file, format!("reportAnalysisWinratesAs = {view}\nmaxVisits = 20\n")).unwrap();
+        let config = file.display().to_string();
+        let args = [&["analysis", "--backend=random", "-config", &config], over].concat();
+        let output = run(&args, "{\"id\":\"a\",\"moves\":[]}\n");
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_str::<Value>(&stdout(&output)).unwrap()["rootInfo"]["winrate"].as_f64().unwrap()
+    };
+    let [white, black, mover] = ["WHITE", "BLACK", "SIDETOMOVE"].map(|view| ask(view, &[]));
+    assert_eq!(white, mover, "White is to move");
+    assert!((white + black - 1.0).abs() < 1e-6 && (white - black).abs() > 1e-3);
+    assert_eq!(ask("WHITE", &["-override-config", "reportAnalysisWinratesAs=BLACK"]), black);
+    let _ = std::fs::remove_file(&file);
+}
+
+/// With a network that says how far its values are off.
+#[test]
+fn the_error_that_a_network_expects_is_told() {
+    let net = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../fixtures/nets/synthetic/synthetic-f-bt4-pedense-multihead-mish-in5.pb.gz"
+    );
+    let evaluated = run(&["eval", "--backend=host", "--weights", net], "{\"fen\":\"startpos\"}\n");
+    let squared = serde_json::from_str::<Value>(&stdout(&evaluated)).unwrap()["e"].as_f64().unwrap();
+    // The second time the position is in the cache, which does not keep the error.
+    let queries = "{\"id\":\"a\",\"moves\":[],\"maxVisits\":2}\n".repeat(2);
+    let output = run(&["analysis", "--backend=host", "--parallel=1", "-model", net], &queries);
+    let told: Vec<f64> = (stdout(&output).lines())
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["rootInfo"]["rawStWrError"].as_f64().unwrap())
+        .collect();
+    assert_eq!(told.len(), 2, "{}", stderr(&output));
+    // A win rate has half the range of W − L, which the network speaks of.
+    assert!(told.iter().all(|error| (error - squared.sqrt() / 2.0).abs() < 1e-5), "{told:?}, {squared}");
+    let plain = run(&["analysis", "--backend=random"], "{\"id\":\"a\",\"moves\":[]}\n");
+    assert!(!stdout(&plain).contains("rawStWrError"));
+}
+
+#[test]
 fn a_whole_game_is_the_same_in_any_company() {
     let game = ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6", "b5a4", "g8f6", "e1g1", "f8e7"];
     let all_turns: Vec<usize> = (0..=game.len()).collect();
