@@ -1,7 +1,5 @@
 //! `oncilla selftest`: every kernel and the whole network against the host, layer by layer.
 
-use oncilla_chess::planes::{InputFormat, Planes, encode};
-use oncilla_chess::{History, planes};
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::kernels::Precision;
 use oncilla_opencl::opencl::selftest::{Findings, kit};
@@ -9,16 +7,12 @@ use oncilla_opencl::opencl::{OpenCl, Options};
 use serde::Serialize;
 use std::sync::Arc;
 
-use crate::engine::{EvaluatorSettings, device_choice, drivers, read_network, tuning};
+use crate::engine::{EvaluatorSettings, canaries, device_choice, drivers, input_format, prepare, tuning};
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 
 /// An opening, a middlegame and an endgame: more than one, so that the second one's places are checked too.
-const CANARIES: [&str; 3] = [
-    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-    "r1bq1rk1/ppp1npbp/3p1np1/3Pp3/2P1P3/2N2N2/PP2BPPP/R1BQ1RK1 b - - 1 9",
-    "8/8/4kpp1/3p1b2/p6P/2B5/6P1/6K1 b - - 2 47",
-];
+const CANARIES: usize = 3;
 
 /// One line of what was found. The JSON output is a list of these.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,36 +58,24 @@ fn line(row: &Row) -> String {
 
 fn run(settings: &EvaluatorSettings, bound: f32) -> Result<(Vec<Row>, String), String> {
     drivers::scout()?;
-    let network = read_network(&settings.weights, &settings.heads)?;
-    let number = network.input_format.number();
-    let format =
-        InputFormat::from_number(number.into()).ok_or_else(|| format!("input format {number} is not known"))?;
-    let input = canaries(settings, format)?;
+    let (network, notes) = prepare(settings)?;
+    notes.iter().for_each(|note| aside(note));
+    let input = canaries::planes(&canaries::POSITIONS[..CANARIES], input_format(&network)?, settings.history_fill)?;
     let graph = Arc::new(network.graph);
     let progress = Progress::on_stderr();
     let mut rows = Vec::new();
     let (findings, describe) = test(settings, &graph, &input, "network", &progress)?;
     rows.extend(to_rows("network", &findings, bound));
-    for (name, graph) in kit() {
-        let input = oncilla_opencl::opencl::selftest::planes(CANARIES.len() * graph.input().len());
+    for (name, mut graph) in kit() {
+        for layer in 0..graph.layers().len() {
+            let int8 = settings.precision == Precision::Int8 && graph.can_be_int8(layer);
+            graph.set_int8(layer, int8).map_err(|error| error.to_string())?;
+        }
+        let input = oncilla_opencl::opencl::selftest::planes(CANARIES * graph.input().len());
         let (findings, _) = test(settings, &Arc::new(graph), &input, name, &progress)?;
         rows.extend(to_rows(name, &findings, bound));
     }
     Ok((rows, describe))
-}
-
-/// The canaries' planes, one after the other.
-fn canaries(settings: &EvaluatorSettings, format: InputFormat) -> Result<Vec<f32>, String> {
-    let mut input = Vec::new();
-    let mut encoded = Box::new(Planes::default());
-    for fen in CANARIES {
-        let history: History = History::from_fen(fen).map_err(|error| error.to_string())?;
-        encode(&history, format, settings.history_fill, &mut encoded);
-        let mut numbers = [0.0; planes::PLANES * 64];
-        encoded.expand_into(&mut numbers);
-        input.extend_from_slice(&numbers);
-    }
-    Ok(input)
 }
 
 fn test(
@@ -111,7 +93,7 @@ fn test(
     let precision: Precision = settings.precision;
     let options = Options {
         device: device_choice(settings),
-        max_batch: CANARIES.len(),
+        max_batch: CANARIES,
         tuning,
         precision,
         self_check: false,

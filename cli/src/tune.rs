@@ -18,7 +18,7 @@ use oncilla_opencl::opencl::Options;
 use oncilla_opencl::tune::{BATCHES, Candidate, Key, Record, Trial, score, search};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{EvaluatorSettings, device_choice, drivers, read_network, tuning};
+use crate::engine::{EvaluatorSettings, device_choice, drivers, prepare, tuning};
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 
@@ -59,7 +59,7 @@ pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result
 
 fn run_candidate(console: &Console, settings: &EvaluatorSettings, text: &str) -> Result<(), String> {
     let tuning = text.parse().map_err(|why| format!("--candidate: {why}"))?;
-    let network = read_network(&settings.weights, &settings.heads)?;
+    let (network, _) = prepare(settings)?;
     let options = Options {
         device: device_choice(settings),
         tuning: Some(tuning),
@@ -76,7 +76,7 @@ fn run_candidate(console: &Console, settings: &EvaluatorSettings, text: &str) ->
 
 fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
     drivers::scout()?;
-    let network = read_network(&settings.weights, &settings.heads)?;
+    let (network, _) = prepare(settings)?;
     let device = device::choose(&device_choice(settings)).map_err(|error| error.to_string())?;
     let start = Tuning::of(&device);
     console.say(&format!("starting point: {}", Start::of(&device)));

@@ -10,7 +10,10 @@
 //!
 //! An attention network has no layers of its own for what is done to each square alone: a linear map of every token is a
 //! 1×1 convolution, its skip connection the convolution's residual.
+//!
+//! A convolution or a dense layer may be marked to multiply whole numbers of eight bits, see [`crate::int8`].
 
+use crate::int8;
 use std::fmt;
 use std::sync::Arc;
 
@@ -271,6 +274,8 @@ pub struct Output {
 pub struct Graph {
     input: Shape,
     layers: Vec<Layer>,
+    /// By layer, see [`Graph::set_int8`].
+    int8: Vec<bool>,
     shapes: Vec<Shape>,
     outputs: Vec<Output>,
 }
@@ -295,7 +300,7 @@ impl std::error::Error for ShapeError {}
 impl Graph {
     /// A graph without layers.
     pub fn new(input: Shape) -> Self {
-        Self { input, layers: Vec::new(), shapes: vec![input], outputs: Vec::new() }
+        Self { input, layers: Vec::new(), int8: Vec::new(), shapes: vec![input], outputs: Vec::new() }
     }
 
     /// Appends a layer after checking every length against its shapes; gives back the value it makes.
@@ -303,8 +308,40 @@ impl Graph {
         let at = self.layers.len();
         let shape = self.shape_of(&layer).map_err(|what| ShapeError { layer: at, what })?;
         self.layers.push(layer);
+        self.int8.push(false);
         self.shapes.push(shape);
         Ok(ValueId(at + 1))
+    }
+
+    /// Has a layer multiply in whole numbers of eight bits, or not, see [`crate::int8`]. Every backend follows it.
+    ///
+    /// # Errors
+    /// If there is no such layer, or [`Graph::can_be_int8`] says no.
+    pub fn set_int8(&mut self, layer: usize, int8: bool) -> Result<(), ShapeError> {
+        if int8 && !self.can_be_int8(layer) {
+            let what = format!("int8: expected a convolution or a dense layer of at most {} inputs", int8::MOST_INPUTS);
+            return Err(ShapeError { layer, what });
+        }
+        match self.int8.get_mut(layer) {
+            Some(mark) => *mark = int8,
+            None => return Err(ShapeError { layer, what: "there is no such layer".to_string() }),
+        }
+        Ok(())
+    }
+
+    /// Whether a layer multiplies in whole numbers of eight bits.
+    pub fn is_int8(&self, layer: usize) -> bool {
+        self.int8.get(layer).copied().unwrap_or(false)
+    }
+
+    /// Whether a layer can: a convolution or a dense layer whose sums fit into 32 bits.
+    pub fn can_be_int8(&self, layer: usize) -> bool {
+        match self.layers.get(layer) {
+            Some(Layer::Conv { weights, bias, .. } | Layer::Dense { weights, bias, .. }) => {
+                weights.len() / bias.len() <= int8::MOST_INPUTS
+            }
+            _ => false,
+        }
     }
 
     /// Names a value as an output.
@@ -378,7 +415,8 @@ impl Graph {
     pub fn shape_hash(&self) -> u64 {
         let mut hash = Fnv::default();
         let mut add = |n: usize| hash.add(&(n as u64).to_le_bytes());
-        for (layer, shape) in self.layers.iter().zip(&self.shapes) {
+        for ((layer, shape), int8) in self.layers.iter().zip(&self.shapes).zip(&self.int8) {
+            add((*int8).into());
             // The shape of the value before the layer's own; those of outputs follow at the end.
             [shape.channels, shape.squares].into_iter().for_each(&mut add);
             layer.name().bytes().for_each(|byte| add(byte.into()));

@@ -16,6 +16,7 @@ mod plan;
 mod run;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
 use crate::graph::Graph;

@@ -8,6 +8,7 @@ pub mod backend;
 pub mod device;
 pub mod graph;
 pub mod host;
+pub mod int8;
 #[cfg(feature = "opencl")]
 pub mod kernels;
 #[cfg(all(feature = "opencl", unix, not(target_os = "macos")))]

@@ -132,6 +132,7 @@ impl OpenCl {
         let (mut steps, mut shared) = (Vec::new(), Shared::default());
         for (at, layer) in graph.layers().iter().enumerate() {
             let mut own = Vec::new();
+            let layer = (layer, graph.is_int8(at));
             push(&mut own, &mut kernels, &mut shared, layer, (&values, &values[at + 1]))?;
             steps.push(own);
         }
@@ -253,7 +254,7 @@ fn canary_bound(tuning: Tuning, precision: Precision) -> f32 {
     match precision {
         Precision::Fp32 if tuning.winograd > 0 => precision.bound(),
         Precision::Fp32 => 1e-3,
-        Precision::Fp16 => 5e-2,
+        Precision::Fp16 | Precision::Int8 => 5e-2,
     }
 }
 
@@ -284,9 +285,11 @@ fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<(Vec<Value>, Foo
     let layouts = layouts(kernels, graph);
     let strides: Vec<usize> = layouts.iter().map(|layout| layout.stride()).collect();
     let plan = memory::plan(graph, &strides);
-    let weights: u64 = graph.layers().iter().map(|layer| weight_words(kernels, layer, &layouts) as u64).sum();
+    let layers = graph.layers().iter().enumerate();
+    let weights = layers.map(|(at, layer)| weight_words(kernels, (layer, graph.is_int8(at)), &layouts) as u64);
+    let weights: u64 = weights.sum();
     let values: u64 = plan.slots.iter().map(|&floats| floats as u64 * kernels.max_batch() as u64).sum();
-    let scratch = scratch_floats(kernels, graph, &layouts);
+    let scratch = scratch_words(kernels, graph, &layouts);
     let lent: u64 = scratch.iter().map(|&floats| floats as u64).sum();
     let (device, needed) = (kernels.session().device(), 4 * (weights + values + lent));
     let memory = Footprint { all: needed, written: 4 * (values + lent) };
@@ -309,24 +312,25 @@ fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<(Vec<Value>, Foo
 }
 
 /// What the layer that needs most of it needs: layers run one after the other.
-fn scratch_floats(kernels: &Kernels<'_>, graph: &Graph, layouts: &[Layout]) -> [usize; 2] {
-    let convolutions = graph.layers().iter().filter_map(|layer| match layer {
+fn scratch_words(kernels: &Kernels<'_>, graph: &Graph, layouts: &[Layout]) -> [usize; 2] {
+    let layers = graph.layers().iter().enumerate().map(|(at, layer)| match layer {
         Layer::Conv { input, channels, kernel, .. } => {
-            Some(conv::scratch_floats(kernels, layouts[input.0], *channels, *kernel))
+            conv::scratch_words(kernels, layouts[input.0], *channels, *kernel, graph.is_int8(at))
         }
-        _ => None,
+        Layer::Dense { input, .. } => dense::scratch_words(kernels, layouts[input.0], graph.is_int8(at)),
+        _ => [0; 2],
     });
-    convolutions.fold([0; 2], |[v, m], [a, b]| [v.max(a), m.max(b)])
+    layers.fold([0; 2], |[v, m], [a, b]| [v.max(a), m.max(b)])
 }
 
 /// Of smolgens with the same weights each counts its own, which is more than they take.
-fn weight_words(kernels: &Kernels<'_>, layer: &Layer, layouts: &[Layout]) -> usize {
+fn weight_words(kernels: &Kernels<'_>, (layer, int8): (&Layer, bool), layouts: &[Layout]) -> usize {
     match layer {
         Layer::Conv { input, channels, kernel, se, .. } => {
             let excite = se.as_ref().map_or(0, |se| se::weight_words(kernels, *channels, se.hidden));
-            conv::weight_words(kernels, layouts[input.0], *channels, *kernel) + excite
+            conv::weight_words(kernels, layouts[input.0], *channels, *kernel, int8) + excite
         }
-        Layer::Dense { input, channels, .. } => dense::weight_words(kernels, layouts[input.0], *channels),
+        Layer::Dense { input, channels, .. } => dense::weight_words(kernels, layouts[input.0], *channels, int8),
         Layer::Gather { indices, .. } => indices.len(),
         Layer::Constant { values, .. } => values.len(),
         Layer::Gate { scale, shift, .. } => scale.len() + shift.len(),
@@ -347,7 +351,7 @@ fn push(
     steps: &mut Vec<Step>,
     kernels: &mut Kernels<'_>,
     shared: &mut Shared,
-    layer: &Layer,
+    (layer, int8): (&Layer, bool),
     (values, output): (&[Value], &Value),
 ) -> Result<(), Error> {
     match layer {
@@ -364,6 +368,7 @@ fn push(
                 residual: conv_residual,
                 activation: conv_activation,
                 output,
+                int8,
             };
             steps.push(conv::step(kernels, &conv)?);
             if let Some(weights) = se {
@@ -372,7 +377,7 @@ fn push(
             }
         }
         Layer::Dense { input, weights, bias, activation, .. } => {
-            let dense = dense::Dense { input: &values[input.0], weights, bias, activation: *activation, output };
+            let dense = dense::Dense { input: &values[input.0], weights, bias, activation: *activation, output, int8 };
             steps.push(dense::step(kernels, &dense)?);
             if *activation == Activation::Softmax {
                 steps.push(softmax::launch(kernels, output)?.into());

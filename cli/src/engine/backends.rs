@@ -1,5 +1,6 @@
 //! Networks on backends: which one runs, and why not another.
 
+use super::canaries;
 use super::drivers;
 use super::service::{MakeHost, Service, Unit};
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
@@ -11,7 +12,8 @@ use oncilla_opencl::backend::{Backend, BackendError, Outputs};
 use oncilla_opencl::device::{self, DeviceChoice, Kind, Programs};
 use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::host::Host;
-use oncilla_opencl::kernels::Tuning;
+use oncilla_opencl::int8;
+use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use std::sync::Arc;
 
@@ -37,16 +39,37 @@ impl Running {
 
 /// Reads the network and makes the backend that `settings` name, with lines for a person.
 pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), String> {
-    let network = read_network(&settings.weights, &settings.heads)?;
-    let number = network.input_format.number();
-    let input_format =
-        InputFormat::from_number(number.into()).ok_or_else(|| format!("input format {number} is not known"))?;
-    let mut notes = Vec::new();
+    let (network, mut notes) = prepare(settings)?;
+    let input_format = input_format(&network)?;
     let graph = Arc::new(network.graph);
     let units = open_units(settings, &graph, &mut notes)?;
     let service = Service::new(&graph, units, host_maker(&graph, settings));
     notes.push(format!("network on {}", service.facts().describe));
     Ok((Running { graph, service, input_format }, notes))
+}
+
+/// Reads the network that `settings` name and gives its layers their precision, with lines for a person.
+///
+/// # Errors
+/// One line, with the file's name.
+pub fn prepare(settings: &EvaluatorSettings) -> Result<(Network, Vec<String>), String> {
+    let mut network = read_network(&settings.weights, &settings.heads)?;
+    let mut notes = Vec::new();
+    if settings.precision == Precision::Int8 {
+        let canaries = canaries::planes(&canaries::POSITIONS, input_format(&network)?, settings.history_fill)?;
+        let choice = int8::choose(&mut network.graph, &canaries).map_err(|error| error.to_string())?;
+        notes.push(choice.to_string());
+    }
+    Ok((network, notes))
+}
+
+/// How a network wants its planes.
+///
+/// # Errors
+/// If its format is not known here.
+pub fn input_format(network: &Network) -> Result<InputFormat, String> {
+    let number = network.input_format.number();
+    InputFormat::from_number(number.into()).ok_or_else(|| format!("input format {number} is not known"))
 }
 
 /// Reads the network that `weights` name, with the heads of this choice.

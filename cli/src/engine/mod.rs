@@ -7,6 +7,7 @@
 mod backends;
 mod batch;
 mod cache;
+pub mod canaries;
 mod control;
 mod crew;
 pub mod drivers;
@@ -28,7 +29,7 @@ mod snapshot;
 mod timing;
 pub mod tuning;
 
-pub use backends::{Wanted, device_choice, read_network, wanted};
+pub use backends::{Wanted, device_choice, input_format, prepare, read_network, wanted};
 pub use cache::CacheCounts;
 pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Pushed};
 pub(crate) use fault::guarded;

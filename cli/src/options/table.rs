@@ -1107,11 +1107,13 @@ const NETWORK: &[Opt] = &[
         "Precision",
         "precision",
         "fp32",
-        &["fp32", "fp16"],
-        "How an OpenCL device stores weights; fp16: half the memory, values within 0.005 of fp32's.",
+        &["fp32", "fp16", "int8"],
+        "fp16: weights in half precision on an OpenCL device, half the memory, values within 0.005 of fp32's. int8: layers that \
+         multiply whole numbers of eight bits, as many as leave policy and value within 0.01 on average, on every backend.",
         Sets(|d, name| {
-            let precision = if name == "fp16" { Precision::Fp16 } else { Precision::Fp32 };
-            d.meaning.settings.evaluator.precision = precision;
+            let precision = [Precision::Fp32, Precision::Fp16, Precision::Int8].into_iter();
+            let precision = precision.into_iter().find(|precision| precision.to_string() == name);
+            d.meaning.settings.evaluator.precision = precision.ok_or("no such precision")?;
             Ok(())
         }),
     ),

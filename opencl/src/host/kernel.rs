@@ -11,7 +11,7 @@
 //!
 //! Every function comes once for each instruction set, from one generic body that the compiler turns into vector code.
 
-use super::arith::{Arith, Fused, Unfused, activate, exp, sigmoid};
+use super::arith::{Arith, activate, exp, sigmoid};
 use super::board::{Board, LANES};
 use crate::graph::{Activation, Shape};
 
@@ -64,30 +64,32 @@ impl Isa {
 
 /// NEON has a fused multiply-add and 32 registers, SSE2 neither.
 #[cfg(target_arch = "aarch64")]
-type BaselineArith = Fused;
+pub(super) type BaselineArith = super::arith::Fused;
 #[cfg(not(target_arch = "aarch64"))]
-type BaselineArith = Unfused;
+pub(super) type BaselineArith = super::arith::Unfused;
 
 /// A public function that picks the instructions, over a generic body.
 macro_rules! versions {
     ($(#[$doc:meta])* $name:ident = $body:ident($($arg:ident: $type:ty),* $(,)?)) => {
         $(#[$doc])*
-        pub(super) fn $name(isa: Isa, $($arg: $type),*) {
+        pub(super) fn $name(isa: super::kernel::Isa, $($arg: $type),*) {
+            use super::kernel::Isa;
             match isa {
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx2(_) => {
                     #[target_feature(enable = "avx2,fma")]
                     fn avx2($($arg: $type),*) {
-                        $body::<Fused>($($arg),*);
+                        $body::<super::arith::Fused>($($arg),*);
                     }
                     // SAFETY: `Found` is made only after both features have been detected on this processor.
                     unsafe { avx2($($arg),*) }
                 }
-                Isa::Baseline => $body::<BaselineArith>($($arg),*),
+                Isa::Baseline => $body::<super::kernel::BaselineArith>($($arg),*),
             }
         }
     };
 }
+pub(super) use versions;
 
 /// One panel of a convolution: up to [`TILE`] output channels.
 #[derive(Clone, Copy)]
@@ -102,14 +104,10 @@ pub(super) struct ConvPanel<'a> {
     pub bias: &'a [f32; TILE],
     /// `[input channels][plane]`.
     pub input: &'a [f32],
-    /// The same planes of the value to add, none where the layer has none or squeezes first.
-    pub residual: Option<&'a [f32]>,
-    /// Applied last.
-    pub activation: Activation,
 }
 
 versions! {
-    /// Computes the planes of one panel into `output`, `[channels of the panel][plane]`.
+    /// Computes the planes of one panel into `output`, `[channels of the panel][plane]`: without residual and activation.
     conv = conv_body(panel: ConvPanel<'_>, output: &mut [f32])
 }
 
@@ -131,7 +129,6 @@ fn conv_on<A: Arith>(panel: ConvPanel<'_>, output: &mut [f32]) {
         (_, 1) => tiles::<A, 2, 1>(panel, output),
         (_, _) => tiles::<A, 2, 3>(panel, output),
     }
-    finish(panel, output);
 }
 
 /// Sums of all tiles of a panel.
@@ -151,7 +148,7 @@ fn tiles<A: Arith, const WIDTH: usize, const KERNEL: usize>(panel: ConvPanel<'_>
 
 /// Writes a vector of sums that begins `at` after the first square, but not over borders.
 #[inline(always)]
-fn store(board: Board, plane: &mut [f32], at: usize, sums: &[f32; LANES]) {
+pub(super) fn store(board: Board, plane: &mut [f32], at: usize, sums: &[f32; LANES]) {
     if board.files == LANES {
         plane[board.origin() + at..][..LANES].copy_from_slice(sums);
         return;
@@ -204,20 +201,34 @@ fn tile<A: Arith, const WIDTH: usize, const KERNEL: usize>(
     sums
 }
 
-/// Residual and activation. Borders stay zero: of the activations, only the sigmoid doesn't map 0 to 0.
+/// What is left of a convolution's panel after the sums.
+#[derive(Clone, Copy)]
+pub(super) struct Finish<'a> {
+    pub board: Board,
+    /// The same planes of the value to add.
+    pub residual: Option<&'a [f32]>,
+    /// Applied last.
+    pub activation: Activation,
+}
+
+versions! {
+    /// Adds the residual and activates. Borders stay zero: of the activations, only the sigmoid doesn't map 0 to 0.
+    finish = finish_body(end: Finish<'_>, output: &mut [f32])
+}
+
 #[inline(always)]
-fn finish(panel: ConvPanel<'_>, output: &mut [f32]) {
-    let board = panel.board;
-    if let Some(residual) = panel.residual {
+fn finish_body<A: Arith>(end: Finish<'_>, output: &mut [f32]) {
+    let board = end.board;
+    if let Some(residual) = end.residual {
         for (plane, residual) in output.chunks_exact_mut(board.plane).zip(residual.chunks_exact(board.plane)) {
             let pairs = plane[board.interior()].iter_mut().zip(&residual[board.interior()]);
             pairs.for_each(|(y, r)| *y += r);
         }
     }
-    if panel.activation != Activation::None {
+    if end.activation != Activation::None {
         for plane in output.chunks_exact_mut(board.plane) {
-            activate(panel.activation, &mut plane[board.interior()]);
-            if panel.activation == Activation::Sigmoid {
+            activate(end.activation, &mut plane[board.interior()]);
+            if end.activation == Activation::Sigmoid {
                 board.clear_border(plane);
             }
         }

@@ -4,6 +4,7 @@
 
 use crate::backend::{BackendError, Outputs, batch_of};
 use crate::graph::{Activation, Graph, Layer, SELU, Shape, SqueezeExcite};
+use crate::int8;
 
 /// Evaluates `input`, `[batch][channels][squares]`, a batch of any size from 1.
 ///
@@ -29,17 +30,24 @@ pub fn values(graph: &Graph, position: &[f32]) -> Result<Vec<Vec<f32>>, BackendE
     batch_of(graph, 1, position)?;
     let mut values = vec![position.to_vec()];
     for layer in graph.layers() {
-        values.push(run(graph, layer, &values)?);
+        let int8 = graph.is_int8(values.len() - 1);
+        values.push(run(graph, layer, int8, &values)?);
     }
     Ok(values)
 }
 
-fn run(graph: &Graph, layer: &Layer, values: &[Vec<f32>]) -> Result<Vec<f32>, BackendError> {
+fn run(graph: &Graph, layer: &Layer, int8: bool, values: &[Vec<f32>]) -> Result<Vec<f32>, BackendError> {
     Ok(match layer {
         Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation } => {
             let shape = graph.shape(*input);
             let side = side(shape, *kernel)?;
-            let mut y = convolve(&values[input.0], shape.channels, *channels, side, *kernel, weights, bias);
+            let inputs = shape.channels;
+            let mut y = match int8 {
+                false => convolve(&values[input.0], inputs, *channels, side, *kernel, weights, bias),
+                true => in_whole_numbers(&values[input.0], weights, bias, |x, weights| {
+                    convolve(x, inputs, *channels, side, *kernel, weights, &vec![0.0; *channels])
+                }),
+            };
             if let Some(se) = se {
                 squeeze_excite(se, &mut y, shape.squares, *activation);
             }
@@ -50,8 +58,13 @@ fn run(graph: &Graph, layer: &Layer, values: &[Vec<f32>]) -> Result<Vec<f32>, Ba
         }
         Layer::Dense { input, weights, bias, activation, .. } => {
             let x = &values[input.0];
-            let rows = weights.chunks_exact(x.len()).zip(bias);
-            activate(*activation, rows.map(|(w, b)| f64::from(*b) + dot(w, x)).collect())
+            let products =
+                |x: &[f32], weights: &[f32]| -> Vec<f64> { weights.chunks_exact(x.len()).map(|w| dot(w, x)).collect() };
+            let y: Vec<f64> = match int8 {
+                false => products(x, weights).iter().zip(bias).map(|(y, b)| y + f64::from(*b)).collect(),
+                true => in_whole_numbers(x, weights, bias, products),
+            };
+            activate(*activation, y)
         }
         Layer::Gather { input, indices, residual, .. } => {
             let mut y: Vec<f32> = indices.iter().map(|&i| values[input.0][i as usize]).collect();
@@ -191,6 +204,26 @@ fn convolve(
                 y.push(sum);
             }
         }
+    }
+    y
+}
+
+/// What `multiply` makes of input and weights, see [`crate::int8`]. In double precision a sum of whole numbers is exact.
+fn in_whole_numbers(
+    x: &[f32],
+    weights: &[f32],
+    bias: &[f32],
+    multiply: impl FnOnce(&[f32], &[f32]) -> Vec<f64>,
+) -> Vec<f64> {
+    let most = int8::most(x);
+    let weights = int8::Weights::new(weights, bias.len());
+    let whole = |x: &i8| f32::from(*x);
+    let numbers: Vec<f32> = x.iter().map(|&x| whole(&int8::round(x, int8::per_step(most)))).collect();
+    let mut y = multiply(&numbers, &weights.numbers.iter().map(whole).collect::<Vec<_>>());
+    let step = f64::from(most / int8::MOST);
+    let each = y.len() / bias.len();
+    for ((y, weight_step), bias) in y.chunks_exact_mut(each).zip(&weights.steps).zip(bias) {
+        y.iter_mut().for_each(|y| *y = *y * step * f64::from(*weight_step) + f64::from(*bias));
     }
     y
 }

@@ -2,8 +2,10 @@
 
 use super::board::Board;
 use super::kernel::{BLOCK, NEURONS, TILE};
+use super::whole::Pair;
 use crate::backend::BackendError;
 use crate::graph::{Activation, Graph, Layer, Role, Shape, SqueezeExcite, ValueId};
+use crate::int8;
 use std::sync::Arc;
 
 /// Positions that go through the layers together, so that a dense layer's weights are read once for all of them.
@@ -41,13 +43,20 @@ pub(super) struct Conv {
     /// Layout of input, output and residual.
     pub board: Board,
     pub kernel: usize,
-    /// `[panels]` of what [`super::kernel::ConvPanel::weights`] describes.
-    pub weights: Vec<f32>,
+    pub weights: ConvWeights,
     /// `[panels]`.
     pub bias: Vec<[f32; TILE]>,
     pub se: Option<Se>,
     pub residual: Option<Place>,
     pub activation: Activation,
+}
+
+/// How a convolution is computed, and its weights for that.
+pub(super) enum ConvWeights {
+    /// `[panels]` of what [`super::kernel::ConvPanel::weights`] describes.
+    Direct(Vec<f32>),
+    /// In eight bits: `[panels]` of what [`super::whole::ConvPanel::weights`] describes, and the steps of each.
+    Whole(Vec<Pair>, Vec<[f32; TILE]>),
 }
 
 /// Squeeze and excitation, weights transposed: see [`super::kernel::Se`].
@@ -65,11 +74,18 @@ pub(super) struct Dense {
     pub output: Place,
     /// Equal parts of the input that are multiplied one by one, each to a part of the output: 1 but for a smolgen.
     pub parts: usize,
-    /// `[panels][inputs of a part][NEURONS]`. Layers with the same weights share them.
-    pub weights: Arc<Vec<f32>>,
+    pub weights: DenseWeights,
     /// `[panels]`.
     pub bias: Vec<[f32; NEURONS]>,
     pub activation: Activation,
+}
+
+/// A dense layer's weights.
+pub(super) enum DenseWeights {
+    /// `[panels][inputs of a part][NEURONS]`. Layers with the same weights share them.
+    Single(Arc<Vec<f32>>),
+    /// In eight bits: `[panels][pairs of inputs][NEURONS]`, and the steps of each panel.
+    Whole(Vec<Pair>, Vec<[f32; NEURONS]>),
 }
 
 /// A gather with indices into the buffers of its input and of what is added.
@@ -175,6 +191,8 @@ pub(super) struct Plan {
     pub slots: Vec<usize>,
     /// Numbers of the largest input of a dense layer.
     pub largest_dense: usize,
+    /// Pairs of the largest input in eight bits of one position.
+    pub largest_whole: usize,
     /// Numbers that a step of one thread needs to work in at most.
     pub scratch: usize,
     /// The same where several threads work on the heads of an attention.
@@ -194,7 +212,7 @@ impl Plan {
             // What a layer writes side by side for a convolution is laid out in a step of its own.
             let spread = place.board.is_some() && !writes_board(layer, |v| places[v.0].board.is_some());
             let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
-            let step = step(layer, &places, output, &mut packed);
+            let step = step((layer, graph.is_int8(at)), &places, output, &mut packed);
             steps.push(step.map_err(|e| BackendError(format!("layer {at}: {e}")))?);
             if spread {
                 slots.push(output.len());
@@ -202,6 +220,14 @@ impl Plan {
             }
         }
         let dense = |s: &Step| if let Step::Dense(d) = s { d.input.shape.len() } else { 0 };
+        let whole = |s: &Step| match s {
+            Step::Conv(conv) if matches!(conv.weights, ConvWeights::Whole(..)) => {
+                let input = conv.input;
+                input.shape.channels.div_ceil(2) * input.len() / input.shape.channels
+            }
+            Step::Dense(Dense { input, weights: DenseWeights::Whole(..), .. }) => input.shape.len().div_ceil(2),
+            _ => 0,
+        };
         let scratch = |s: &Step| match s {
             Step::Conv(conv) => conv.se.as_ref().map_or(0, |se| se.hidden + se.b2.len() / 2 * 3),
             Step::Attention(attention) => attention.scratch(),
@@ -217,6 +243,7 @@ impl Plan {
             input: places[0],
             outputs: graph.outputs().iter().map(|o| (o.role, places[o.value.0])).collect(),
             slots,
+            largest_whole: steps.iter().map(whole).max().unwrap_or(0),
             largest_dense: steps.iter().map(dense).max().unwrap_or(0),
             scratch: steps.iter().map(scratch).max().unwrap_or(0),
             shared_scratch: steps.iter().map(shared).max().unwrap_or(0),
@@ -303,7 +330,7 @@ fn places(graph: &Graph) -> Vec<Place> {
     places
 }
 
-fn step(layer: &Layer, places: &[Place], output: Place, packed: &mut Packed) -> Result<Step, String> {
+fn step((layer, int8): (&Layer, bool), places: &[Place], output: Place, packed: &mut Packed) -> Result<Step, String> {
     Ok(match layer {
         Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
             let input = places[input.0];
@@ -316,7 +343,10 @@ fn step(layer: &Layer, places: &[Place], output: Place, packed: &mut Packed) -> 
                 output,
                 board: Board::of(input.shape),
                 kernel: *kernel,
-                weights: pack_conv(weights, bias.len(), kernel * kernel),
+                weights: match int8 {
+                    false => ConvWeights::Direct(pack_conv(weights, bias.len(), kernel * kernel)),
+                    true => pack_whole_conv(&int8::Weights::new(weights, bias.len()), kernel * kernel),
+                },
                 bias: pack_bias(bias),
                 se: se.as_ref().map(transpose_se),
                 residual: residual.map(|r| places[r.0]),
@@ -327,7 +357,10 @@ fn step(layer: &Layer, places: &[Place], output: Place, packed: &mut Packed) -> 
             input: places[input.0],
             output,
             parts: 1,
-            weights: Arc::new(pack::<NEURONS>(weights, bias.len())),
+            weights: match int8 {
+                false => DenseWeights::Single(Arc::new(pack::<NEURONS>(weights, bias.len()))),
+                true => pack_whole_dense(&int8::Weights::new(weights, bias.len())),
+            },
             bias: pack_bias(bias),
             activation: *activation,
         }),
@@ -335,7 +368,7 @@ fn step(layer: &Layer, places: &[Place], output: Place, packed: &mut Packed) -> 
             input: places[input.0],
             output,
             parts: *heads,
-            weights: packed.of(weights, output.shape.squares),
+            weights: DenseWeights::Single(packed.of(weights, output.shape.squares)),
             bias: pack_bias(&vec![0.0; output.shape.squares]),
             activation: Activation::None,
         }),
@@ -406,6 +439,38 @@ fn pack_conv(weights: &[f32], channels: usize, taps: usize) -> Vec<f32> {
         }
     }
     packed
+}
+
+/// As [`super::whole::ConvPanel::weights`] wants them.
+fn pack_whole_conv(weights: &int8::Weights, taps: usize) -> ConvWeights {
+    let channels = weights.steps.len();
+    let inputs = weights.numbers.len() / channels / taps;
+    let weight = |o: usize, input: usize, tap: usize| match o < channels && input < inputs {
+        true => i16::from(weights.numbers[(o * inputs + input) * taps + tap]),
+        false => 0,
+    };
+    let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs.div_ceil(2) * taps);
+    for first in (0..channels).step_by(TILE) {
+        for input in (0..inputs).step_by(2) {
+            for tap in 0..taps {
+                packed.extend((first..first + TILE).map(|o| [weight(o, input, tap), weight(o, input + 1, tap)]));
+            }
+        }
+    }
+    ConvWeights::Whole(packed, pack_bias(&weights.steps))
+}
+
+/// As [`super::whole::DensePanel::weights`] wants them.
+fn pack_whole_dense(weights: &int8::Weights) -> DenseWeights {
+    let channels = weights.steps.len();
+    let inputs = weights.numbers.len() / channels;
+    let pairs = inputs.div_ceil(2);
+    let mut packed = vec![[0; 2]; channels.next_multiple_of(NEURONS) * pairs];
+    for (at, &w) in weights.numbers.iter().enumerate() {
+        let (o, input) = (at / inputs, at % inputs);
+        packed[(o / NEURONS * pairs + input / 2) * NEURONS + o % NEURONS][input % 2] = w.into();
+    }
+    DenseWeights::Whole(packed, pack_bias(&weights.steps))
 }
 
 fn pack_bias<const N: usize>(bias: &[f32]) -> Vec<[f32; N]> {

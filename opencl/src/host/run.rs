@@ -2,10 +2,14 @@
 
 use super::arith::activate;
 use super::board::Board;
-use super::kernel::{self, ConvPanel, DensePanel, Isa, NEURONS, TILE};
-use super::plan::{Attention, Conv, Dense, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step};
+use super::kernel::{self, ConvPanel, DensePanel, Finish, Isa, NEURONS, TILE};
+use super::plan::{
+    Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
+};
+use super::whole::{self, Pair};
 use crate::backend::Outputs;
-use crate::graph::{Activation, Graph, Role};
+use crate::graph::{Graph, Role};
+use crate::int8;
 use rayon::prelude::*;
 
 /// A dense layer with fewer weights than this is done by one thread sooner than several are told of it.
@@ -110,6 +114,9 @@ pub(super) struct Workspace {
     slots: Vec<Vec<f32>>,
     /// Inputs of a dense layer side by side.
     flat: Vec<f32>,
+    /// Inputs in eight bits, and the largest absolute value of each position's.
+    whole: Vec<Pair>,
+    largest: [f32; GROUP],
     /// What a step needs besides, see [`Plan::scratch`].
     scratch: Vec<f32>,
 }
@@ -118,7 +125,8 @@ impl Workspace {
     /// Bytes that [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
         let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.largest_dense);
-        size_of::<f32>() * (numbers + if shared { plan.shared_scratch } else { plan.scratch })
+        GROUP * plan.largest_whole * size_of::<Pair>()
+            + size_of::<f32>() * (numbers + if shared { plan.shared_scratch } else { plan.scratch })
     }
 
     /// With `shared`, several threads may work on one job.
@@ -126,6 +134,8 @@ impl Workspace {
         Self {
             slots: plan.slots.iter().map(|len| vec![0.0; GROUP * len]).collect(),
             flat: vec![0.0; GROUP * plan.largest_dense],
+            whole: vec![[0; 2]; GROUP * plan.largest_whole],
+            largest: [0.0; GROUP],
             scratch: vec![0.0; if shared { plan.shared_scratch } else { plan.scratch }],
         }
     }
@@ -175,21 +185,38 @@ impl Workspace {
 
     fn conv(&mut self, conv: &Conv, isa: Isa, positions: usize, shared: bool, output: &mut [f32]) {
         let plane = conv.board.plane;
-        let weights = conv.weights.len() / conv.bias.len();
+        let panels = conv.bias.len();
+        let pairs = conv.input.shape.channels.div_ceil(2) * plane;
+        if matches!(conv.weights, ConvWeights::Whole(..)) {
+            let mut whole = std::mem::take(&mut self.whole);
+            for (position, whole) in whole.chunks_exact_mut(pairs).enumerate().take(positions) {
+                let mut largest = 0.0;
+                whole::round(isa, self.value(conv.input, position), plane, whole, &mut largest);
+                self.largest[position] = largest;
+            }
+            self.whole = whole;
+        }
         let panel = |number: usize, position: usize, output: &mut [f32]| {
-            let first = number * TILE * plane;
-            let residual = conv.residual.filter(|_| conv.se.is_none());
-            let panel = ConvPanel {
-                board: conv.board,
-                kernel: conv.kernel,
-                weights: &conv.weights[number * weights..][..weights],
-                bias: &conv.bias[number],
-                input: self.value(conv.input, position),
-                residual: residual.map(|r| &self.value(r, position)[first..][..output.len()]),
-                // A squeeze comes between the sums and the activation.
-                activation: if conv.se.is_none() { conv.activation } else { Activation::None },
-            };
-            kernel::conv(isa, panel, output);
+            let (board, kernel, bias) = (conv.board, conv.kernel, &conv.bias[number]);
+            match &conv.weights {
+                ConvWeights::Direct(weights) => {
+                    let weights = &weights[number * (weights.len() / panels)..][..weights.len() / panels];
+                    let input = self.value(conv.input, position);
+                    kernel::conv(isa, ConvPanel { board, kernel, weights, bias, input }, output);
+                }
+                ConvWeights::Whole(weights, steps) => {
+                    let weights = &weights[number * (weights.len() / panels)..][..weights.len() / panels];
+                    let input = &self.whole[position * pairs..][..pairs];
+                    let steps = &steps[number].map(|step| step * (self.largest[position] / int8::MOST));
+                    whole::conv(isa, whole::ConvPanel { board, kernel, weights, steps, bias, input }, output);
+                }
+            }
+            // A squeeze comes between the sums and the rest.
+            if conv.se.is_none() {
+                let first = number * TILE * plane;
+                let residual = conv.residual.map(|r| &self.value(r, position)[first..][..output.len()]);
+                kernel::finish(isa, Finish { board, residual, activation: conv.activation }, output);
+            }
         };
         let len = conv.output.len();
         if shared {
@@ -199,7 +226,7 @@ impl Workspace {
             }
         } else {
             // Panels outside, positions inside: the weights of a panel stay in the nearest cache for the group.
-            for number in 0..conv.bias.len() {
+            for number in 0..panels {
                 let range = number * TILE * plane..((number + 1) * TILE * plane).min(len);
                 for (position, output) in output.chunks_exact_mut(len).enumerate().take(positions) {
                     panel(number, position, &mut output[range.clone()]);
@@ -235,12 +262,59 @@ impl Workspace {
         for (position, flat) in flat.chunks_exact_mut(whole).enumerate().take(positions) {
             collect(dense.input, self.value(dense.input, position), flat);
         }
+        match &dense.weights {
+            DenseWeights::Single(weights) => {
+                self.dense_in_single(dense, weights, isa, &flat[..positions * whole], shared, output);
+            }
+            DenseWeights::Whole(weights, steps) => {
+                self.dense_in_whole(dense, (weights, steps), isa, &flat[..positions * whole], output);
+            }
+        }
+        output.chunks_exact_mut(dense.output.len()).take(positions).for_each(|y| activate(dense.activation, y));
+        self.flat = flat;
+    }
+
+    /// A position after the other, each by one thread: little is left of a network when it gets here.
+    fn dense_in_whole(
+        &mut self,
+        dense: &Dense,
+        (weights, steps): (&[Pair], &[[f32; NEURONS]]),
+        isa: Isa,
+        flat: &[f32],
+        output: &mut [f32],
+    ) {
+        let inputs = dense.input.shape.len();
+        let pairs = &mut self.whole[..inputs.div_ceil(2)];
+        for (flat, output) in flat.chunks_exact(inputs).zip(output.chunks_exact_mut(dense.output.len())) {
+            let mut largest = 0.0;
+            whole::round(isa, flat, 1, pairs, &mut largest);
+            let panels = weights.chunks_exact(pairs.len() * NEURONS).zip(steps).zip(&dense.bias);
+            for (((weights, steps), bias), output) in panels.zip(output.chunks_mut(NEURONS)) {
+                let steps = &steps.map(|step| step * (largest / int8::MOST));
+                let mut sums = [0.0; NEURONS];
+                whole::dense(isa, whole::DensePanel { weights, steps, bias, input: pairs }, &mut sums);
+                output.copy_from_slice(&sums[..output.len()]);
+            }
+        }
+    }
+
+    fn dense_in_single(
+        &self,
+        dense: &Dense,
+        weights: &[f32],
+        isa: Isa,
+        flat: &[f32],
+        shared: bool,
+        output: &mut [f32],
+    ) {
+        let whole = dense.input.shape.len();
+        let positions = flat.len() / whole;
         // From here on, a part of a position is a row of its own.
         let (inputs, outputs) = (whole / dense.parts, dense.output.len() / dense.parts);
         let rows = positions * dense.parts;
         let panels = dense.bias.len();
         let panel = |number: usize, input: &[f32], sums: &mut [[f32; NEURONS]]| {
-            let weights = &dense.weights[number * inputs * NEURONS..][..inputs * NEURONS];
+            let weights = &weights[number * inputs * NEURONS..][..inputs * NEURONS];
             kernel::dense(isa, DensePanel { weights, bias: &dense.bias[number], input }, sums);
         };
         // One panel of up to GROUP rows.
@@ -253,8 +327,8 @@ impl Workspace {
                 output[range.clone()].copy_from_slice(&sums[..range.len()]);
             }
         };
-        let (used, written) = (&flat[..rows * inputs], &mut output[..rows * outputs]);
-        if shared && dense.weights.len() >= WORTH_SHARING && dense.parts == 1 {
+        let (used, written) = (flat, &mut output[..rows * outputs]);
+        if shared && weights.len() >= WORTH_SHARING && dense.parts == 1 {
             for (flat, output) in used.chunks_exact(inputs).zip(written.chunks_exact_mut(outputs)) {
                 output.par_chunks_mut(NEURONS).enumerate().for_each(|(number, output)| {
                     let mut sums = [[0.0; NEURONS]];
@@ -271,8 +345,6 @@ impl Workspace {
                 blocks.for_each(|(flat, output)| block(number, flat, output));
             }
         }
-        output.chunks_exact_mut(dense.output.len()).take(positions).for_each(|y| activate(dense.activation, y));
-        self.flat = flat;
     }
 
     fn gather(&self, gather: &Gather, positions: usize, output: &mut [f32]) {

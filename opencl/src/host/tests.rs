@@ -165,6 +165,11 @@ impl Arbitrary for Case {
         if bool::arbitrary(g) {
             graph.output(Role::MovesLeft, plies).expect("one");
         }
+        // The first layer alone may be in eight bits: further on, a number between two whole ones falls to one side here and to
+        // the other there.
+        if bool::arbitrary(g) && graph.can_be_int8(0) {
+            graph.set_int8(0, true).expect("it can be");
+        }
         let batch = 1 + below(g, 20);
         let input = (0..batch * graph.input().len()).map(|_| number(g)).collect();
         Self { graph, input }
@@ -197,6 +202,7 @@ fn outline(case: &Case) -> String {
             Layer::Dense { input, activation, .. } => format!("dense of {}, {activation:?}", input.0),
             other => format!("{} of {:?}", other.name(), other.reads().map(|v| v.0).collect::<Vec<_>>()),
         };
+        let what = if graph.is_int8(value.0 - 1) { format!("int8 {what}") } else { what };
         format!("{}: {}x{} {what}", value.0, shape.channels, shape.squares)
     });
     let input = graph.input();

@@ -1,7 +1,8 @@
 // What every family shares. It stands before the family's own text in each program.
 //
 // Options: VARIANT_CPU or VARIANT_GPU; VEC, the floats of a vector, with VARIANT_CPU only; WEIGHTS_FP16 where the packed
-// weights are stored in half precision. Sums, biases and values between layers are single precision.
+// weights are stored in half precision; INT8 for a layer in eight bits. Biases and values between layers are single
+// precision, and so are sums but those of INT8.
 //
 // `restrict` stands on the arguments of kernels only: on an inlined function it says nothing more, and Oclgrind 21.10
 // does not know what the compiler makes of it.
@@ -40,7 +41,25 @@
 
 ACTIVATE(activate, float)
 
-// A packed weight: vload_half and its vectors need no cl_khr_fp16, which is for arithmetic.
+// What is summed up: an element of the input times one of the packed weights.
+//
+// With INT8 both are whole numbers of eight bits, which quantise.cl makes of an input, in the GPU variant four channels in
+// one element; sums are whole numbers of 32 bits. vload_half and its vectors need no cl_khr_fp16, which is for arithmetic.
+#ifdef INT8
+typedef int sum_t;
+#ifdef VARIANT_CPU
+typedef char element_t;
+#else
+typedef char4 element_t;
+#endif
+typedef element_t weight_t;
+#define weight_load(at, weights) ((weights)[at])
+// What one is worth: [n] of the input, [output channel] of the weights.
+#define STEPS_ARGS(Q) global const float *Q input_steps, global const float *Q weight_steps,
+#define STEPS input_steps, weight_steps,
+#else
+typedef float sum_t;
+typedef float element_t;
 #ifdef WEIGHTS_FP16
 typedef half weight_t;
 #define weight_load(at, weights) vload_half(at, weights)
@@ -48,6 +67,15 @@ typedef half weight_t;
 typedef float weight_t;
 #define weight_load(at, weights) ((weights)[at])
 #endif
+#define STEPS_ARGS(Q)
+#define STEPS
+#endif
+
+// What ends a convolution of any kind: a value to add, the activation, and where the result goes. Q is `restrict` or nothing.
+#define END_ARGS(Q)                                                                                                    \
+    global const float *Q residual, int has_residual, int residual_block, int residual_stride, global float *Q output, \
+        int out_block, int out_stride, int act, int batch
+#define END residual, has_residual, residual_block, residual_stride, output, out_block, out_stride, act, batch
 
 // Loops over constant arguments are unrolled; a copy of the function that stays out of line can't be, which PoCL's
 // compiler says on standard error.
@@ -59,12 +87,28 @@ typedef float weight_t;
 typedef CAT(float, VEC) vecf;
 #define vec_load CAT(vload, VEC)
 #define vec_store CAT(vstore, VEC)
+#ifdef INT8
+typedef CAT(int, VEC) sums_t;
+#define weight_vec(at, weights) CAT(convert_int, VEC)(CAT(vload, VEC)(at, weights))
+#else
+typedef vecf sums_t;
 #ifdef WEIGHTS_FP16
 #define weight_vec CAT(vload_half, VEC)
 #else
 #define weight_vec vec_load
 #endif
+#endif
 ACTIVATE(activate_vec, vecf)
+
+// The numbers that are meant by the sums of a panel.
+INLINED vecf in_floats(sums_t sums, int n, int panel, STEPS_ARGS() global const float *bias) {
+#ifdef INT8
+    const vecf steps = input_steps[n] * vec_load(panel, weight_steps);
+    return CAT(convert_float, VEC)(sums) * steps + vec_load(panel, bias);
+#else
+    return sums + vec_load(panel, bias);
+#endif
+}
 
 // VEC neighbours, zeros from the `left`th on.
 INLINED vecf load_left(global const float *x, int left) {
@@ -108,4 +152,65 @@ INLINED void store_channels(vecf v, global float *x, int panel, int square, int 
         if (at < stride) x[at] = lanes[k];
     }
 }
+
+// The end of a convolution for the channels of a panel on one square.
+INLINED void end_channels(vecf z, int n, int panel, int square, int squares, END_ARGS()) {
+    if (has_residual) {
+        global const float *from = residual + (size_t)n * residual_stride;
+        z += load_channels(from, panel, square, squares, residual_block, residual_stride);
+    }
+    global float *to = output + (size_t)n * out_stride;
+    store_channels(activate_vec(z, act), to, panel, square, squares, out_block, out_stride);
+}
+#endif
+
+#ifdef VARIANT_GPU
+INLINED sum_t add_product(sum_t sum, element_t a, element_t b) {
+#ifdef INT8
+    return sum + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+#else
+    return sum + a * b;
+#endif
+}
+
+// The number that is meant by the sum of a channel.
+INLINED float in_float(sum_t sum, int n, int channel, STEPS_ARGS() global const float *bias) {
+#ifdef INT8
+    return sum * (input_steps[n] * weight_steps[channel]) + bias[channel];
+#else
+    return sum + bias[channel];
+#endif
+}
+
+// The end of a convolution for one channel on one square; all values are plain.
+INLINED void end_channel(float z, int n, int channel, int square, int squares, END_ARGS()) {
+    const int at = channel * squares + square;
+    if (has_residual) z += residual[(size_t)n * residual_stride + at];
+    output[(size_t)n * out_stride + at] = activate(z, act);
+}
+
+// A product of matrices with tiles of both in local memory. A group of LX x 8 items makes 4 LX rows by 32 channels, an item 4
+// rows, LX apart so that neighbours write to neighbouring addresses, by 4 channels. The sum is taken DEPTH at a time.
+//
+// Option: LX, a power of two.
+#ifdef LX
+#define LY 8
+#define TILE_ROWS (4 * LX)
+#define TILE_CHANNELS 32
+#define DEPTH 8
+
+// sums[p][c] += rows[d][lx + p LX] channels[d][4 ly + c], summed over d
+INLINED void add_products(sum_t sums[4][4], local const element_t *rows, local const element_t *channels) {
+    const int lx = get_local_id(0);
+    const int ly = get_local_id(1);
+    for (int d = 0; d < DEPTH; d++) {
+        element_t b[4];
+        for (int c = 0; c < 4; c++) b[c] = channels[d * TILE_CHANNELS + ly * 4 + c];
+        for (int p = 0; p < 4; p++) {
+            const element_t a = rows[d * TILE_ROWS + lx + p * LX];
+            for (int c = 0; c < 4; c++) sums[p][c] = add_product(sums[p][c], a, b[c]);
+        }
+    }
+}
+#endif
 #endif

@@ -4,7 +4,7 @@
 //
 // with p = (kernel - 1) / 2 and zeros outside the board. `act` and `has_residual` are the same for all work items.
 //
-// Options besides those of common.cl: RANKS and FILES of the board. Strides count floats of one position.
+// Options besides those of common.cl: RANKS and FILES of the board. Strides count elements of one position.
 
 #define SQUARES (RANKS * FILES)
 
@@ -18,7 +18,7 @@
 //   input     [n][block of channels][square][IV], IV = 1 (planes) or VEC (blocked); channels of the last block that the
 //             layer doesn't have meet weights of zero
 //   weights   [panel][i][c][j][VEC], c counts in_blocks * IV channels
-//   bias      [panel][VEC]
+//   bias, weight_steps   [panel][VEC]
 //   residual  [n][block][square][residual_block], output [n][block][square][out_block]; a block is VEC or 1 (plain)
 //   local     none
 //
@@ -26,10 +26,8 @@
 
 #define TILES_X ((FILES + TW - 1) / TW)
 
-INLINED void conv_row(const int K, const int IV, global const float *input, int in_blocks, int in_stride,
-                      global const weight_t *weights, global const float *bias, global const float *residual,
-                      int has_residual, int residual_block, int residual_stride, global float *output, int out_block,
-                      int out_stride, int act, int batch) {
+INLINED void conv_row(const int K, const int IV, global const element_t *input, int in_blocks, int in_stride,
+                      global const weight_t *weights, STEPS_ARGS() global const float *bias, END_ARGS()) {
     const int item = get_global_id(0);
     const int panel = get_global_id(1);
     const int n = item / (RANKS * TILES_X);
@@ -37,19 +35,18 @@ INLINED void conv_row(const int K, const int IV, global const float *input, int 
     const int x0 = item % TILES_X * TW;
     if (n >= batch) return;
 
-    vecf acc[TW];
-    const vecf start = vec_load(panel, bias);
+    sums_t acc[TW];
 #pragma unroll
-    for (int t = 0; t < TW; t++) acc[t] = start;
+    for (int t = 0; t < TW; t++) acc[t] = 0;
 
     for (int i = 0; i < K; i++) {
         const int row = y + i - K / 2;
         if (row < 0 || row >= RANKS) continue;
         global const weight_t *w = weights + (size_t)(panel * K + i) * in_blocks * IV * K * VEC;
         for (int block = 0; block < in_blocks; block++) {
-            global const float *from = input + (size_t)n * in_stride + ((block * RANKS + row) * FILES + x0) * IV;
+            global const element_t *from = input + (size_t)n * in_stride + ((block * RANKS + row) * FILES + x0) * IV;
             for (int c = 0; c < IV; c++) {
-                vecf tap[3];
+                sums_t tap[3];
 #pragma unroll
                 for (int j = 0; j < K; j++) tap[j] = weight_vec(j, w);
                 w += K * VEC;
@@ -58,7 +55,7 @@ INLINED void conv_row(const int K, const int IV, global const float *input, int 
                     // A tile as wide as the board knows its borders when it is compiled.
                     if (TILES_X == 1 && (s < 0 || s >= FILES)) continue;
                     const int inside = TILES_X == 1 || (x0 + s >= 0 && x0 + s < FILES);
-                    const float a = inside ? from[s * IV + c] : 0.0f;
+                    const sum_t a = inside ? from[s * IV + c] : 0;
 #pragma unroll
                     for (int j = 0; j < K; j++) {
                         const int t = s - j + K / 2;
@@ -73,25 +70,16 @@ INLINED void conv_row(const int K, const int IV, global const float *input, int 
     for (int t = 0; t < TW; t++) {
         const int x = x0 + t;
         if (TILES_X > 1 && x >= FILES) continue;
-        const int square = y * FILES + x;
-        vecf z = acc[t];
-        if (has_residual) {
-            global const float *r = residual + (size_t)n * residual_stride;
-            z += load_channels(r, panel, square, SQUARES, residual_block, residual_stride);
-        }
-        global float *to = output + (size_t)n * out_stride;
-        store_channels(activate_vec(z, act), to, panel, square, SQUARES, out_block, out_stride);
+        const vecf z = in_floats(acc[t], n, panel, STEPS bias);
+        end_channels(z, n, panel, y * FILES + x, SQUARES, END);
     }
 }
 
 #define CONV(NAME, K, IV)                                                                                              \
-    kernel void NAME(global const float *restrict input, int in_blocks, int in_stride,                                 \
-                     global const weight_t *restrict weights, global const float *restrict bias,                          \
-                     global const float *restrict residual, int has_residual, int residual_block,                      \
-                     int residual_stride, global float *restrict output, int out_block, int out_stride, int act,       \
-                     int batch) {                                                                                      \
-        conv_row(K, IV, input, in_blocks, in_stride, weights, bias, residual, has_residual, residual_block,            \
-                 residual_stride, output, out_block, out_stride, act, batch);                                          \
+    kernel void NAME(global const element_t *restrict input, int in_blocks, int in_stride,                             \
+                     global const weight_t *restrict weights, STEPS_ARGS(restrict)                                     \
+                     global const float *restrict bias, END_ARGS(restrict)) {                                          \
+        conv_row(K, IV, input, in_blocks, in_stride, weights, STEPS bias, END);                                        \
     }
 
 CONV(conv3_planes, 3, 1)
@@ -101,104 +89,84 @@ CONV(conv1_blocked, 1, VEC)
 #endif
 
 #ifdef VARIANT_GPU
-// For a GPU: a matrix product of pixels (all squares of the batch) by output channels, tiles of both in local memory.
-// The matrix of the input is never written: each element of a tile is looked up on the board.
-//
-// A group of LX x 8 items makes 4 LX pixels by 32 channels; an item makes 4 pixels, LX apart so that neighbours write to
-// neighbouring addresses, by 4 channels. The sum over kk = c * kernel^2 + i * kernel + j is taken 8 at a time.
+// For a GPU: a matrix product of pixels (all squares of the batch) by output channels, see common.cl. The matrix of the input
+// is never written: each element of a tile is looked up on the board. The sum runs over kk = c * kernel^2 + i * kernel + j.
 //
 //   range     [ceil(batch * SQUARES / (4 LX)) * LX][ceil(channels / 32) * 8], groups of [LX][8]
-//   input     [n][channel][square]
-//   weights   [kk][channels rounded up to 32], zeros in the padding
-//   bias      [channels rounded up to 32]
+//   input     [n][channel][square]; with INT8 four channels count as one
+//   weights   [kk][output channels rounded up to 32], zeros in the padding
+//   bias, weight_steps   [output channels rounded up to 32]
 //   residual, output  [n][channel][square]
-//   local     8 * (4 LX + 32) floats
-//
-// Options: LX, a power of two.
+//   local     8 * (4 LX + 32) elements
 
-#define LY 8
-#define PIXELS (4 * LX)
-#define CHANNELS 32
-#define DEPTH 8
-
-static inline void conv_tile(const int K, global const float *input, int in_channels, int in_stride,
-                             global const weight_t *weights, global const float *bias, global const float *residual,
-                             int has_residual, int residual_stride, global float *output, int out_channels,
-                             int out_stride, int act, int batch, local float *pixels, local float *channels) {
+static inline void conv_tile(const int K, global const element_t *input, int in_channels, int in_stride,
+                             global const weight_t *weights, STEPS_ARGS() global const float *bias, int out_channels,
+                             local element_t *pixels, local element_t *channels, END_ARGS()) {
     const int lx = get_local_id(0);
     const int ly = get_local_id(1);
     const int lane = ly * LX + lx;
-    const int first_pixel = get_group_id(0) * PIXELS;
-    const int first_channel = get_group_id(1) * CHANNELS;
-    const int padded = get_num_groups(1) * CHANNELS;
+    const int first_pixel = get_group_id(0) * TILE_ROWS;
+    const int first_channel = get_group_id(1) * TILE_CHANNELS;
+    const int padded = get_num_groups(1) * TILE_CHANNELS;
     const int depth = in_channels * K * K;
 
-    // LX * LY items are two rows of PIXELS: an item loads the same pixel of every second row.
-    const int load_pixel = lane % PIXELS;
-    const int load_row = lane / PIXELS;
+    // LX * LY items are two rows of pixels: an item loads the same pixel of every second row.
+    const int load_pixel = lane % TILE_ROWS;
+    const int load_row = lane / TILE_ROWS;
     const int at = first_pixel + load_pixel;
     const int load_n = at / SQUARES;
     const int load_square = at % SQUARES;
     const int load_y = load_square / FILES;
     const int load_x = load_square % FILES;
-    global const float *from = input + (size_t)load_n * in_stride + load_square;
+    global const element_t *from = input + (size_t)load_n * in_stride + load_square;
 
-    float acc[4][4];
+    sum_t acc[4][4];
     for (int p = 0; p < 4; p++)
-        for (int c = 0; c < 4; c++) acc[p][c] = bias[first_channel + ly * 4 + c];
+        for (int c = 0; c < 4; c++) acc[p][c] = 0;
 
     for (int start = 0; start < depth; start += DEPTH) {
-        for (int row = load_row; row < DEPTH; row += LX * LY / PIXELS) {
+        for (int row = load_row; row < DEPTH; row += LX * LY / TILE_ROWS) {
             const int kk = start + row;
             const int c = kk / (K * K);
             const int dy = kk % (K * K) / K - K / 2;
             const int dx = kk % K - K / 2;
             const int inside = kk < depth && load_n < batch && load_y + dy >= 0 && load_y + dy < RANKS &&
                                load_x + dx >= 0 && load_x + dx < FILES;
-            pixels[row * PIXELS + load_pixel] = inside ? from[c * SQUARES + dy * FILES + dx] : 0.0f;
+            element_t pixel = 0;
+            if (inside) pixel = from[c * SQUARES + dy * FILES + dx];
+            pixels[row * TILE_ROWS + load_pixel] = pixel;
         }
-        for (int e = lane; e < DEPTH * CHANNELS; e += LX * LY) {
-            const int kk = start + e / CHANNELS;
-            channels[e] = kk < depth ? weight_load((size_t)kk * padded + first_channel + e % CHANNELS, weights) : 0.0f;
+        for (int e = lane; e < DEPTH * TILE_CHANNELS; e += LX * LY) {
+            const int kk = start + e / TILE_CHANNELS;
+            element_t weight = 0;
+            if (kk < depth) weight = weight_load((size_t)kk * padded + first_channel + e % TILE_CHANNELS, weights);
+            channels[e] = weight;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int row = 0; row < DEPTH; row++) {
-            const float4 b = vload4(0, channels + row * CHANNELS + ly * 4);
-            for (int p = 0; p < 4; p++) {
-                const float a = pixels[row * PIXELS + lx + p * LX];
-                acc[p][0] += a * b.x;
-                acc[p][1] += a * b.y;
-                acc[p][2] += a * b.z;
-                acc[p][3] += a * b.w;
-            }
-        }
+        add_products(acc, pixels, channels);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 
     for (int p = 0; p < 4; p++) {
         const int pixel = first_pixel + lx + p * LX;
         const int n = pixel / SQUARES;
-        const int square = pixel % SQUARES;
         if (n >= batch) continue;
         for (int c = 0; c < 4; c++) {
             const int channel = first_channel + ly * 4 + c;
             if (channel >= out_channels) continue;
-            float z = acc[p][c];
-            if (has_residual) z += residual[(size_t)n * residual_stride + channel * SQUARES + square];
-            output[(size_t)n * out_stride + channel * SQUARES + square] = activate(z, act);
+            const float z = in_float(acc[p][c], n, channel, STEPS bias);
+            end_channel(z, n, channel, pixel % SQUARES, SQUARES, END);
         }
     }
 }
 
 #define CONV(NAME, K)                                                                                                  \
-    kernel void NAME(global const float *restrict input, int in_channels, int in_stride,                               \
-                     global const weight_t *restrict weights, global const float *restrict bias,                          \
-                     global const float *restrict residual, int has_residual, int residual_stride,                     \
-                     global float *restrict output, int out_channels, int out_stride, int act, int batch) {            \
-        local float pixels[DEPTH * PIXELS];                                                                            \
-        local float channels[DEPTH * CHANNELS];                                                                        \
-        conv_tile(K, input, in_channels, in_stride, weights, bias, residual, has_residual, residual_stride, output,    \
-                  out_channels, out_stride, act, batch, pixels, channels);                                             \
+    kernel void NAME(global const element_t *restrict input, int in_channels, int in_stride,                           \
+                     global const weight_t *restrict weights, STEPS_ARGS(restrict)                                     \
+                     global const float *restrict bias, int out_channels, END_ARGS(restrict)) {                        \
+        local element_t pixels[DEPTH * TILE_ROWS];                                                                     \
+        local element_t channels[DEPTH * TILE_CHANNELS];                                                               \
+        conv_tile(K, input, in_channels, in_stride, weights, STEPS bias, out_channels, pixels, channels, END);         \
     }
 
 CONV(conv3, 3)

@@ -1,7 +1,7 @@
 //! Launches `conv.cl`.
 
 use super::layout::Layout;
-use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, winograd};
+use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, quantise, winograd};
 use crate::device::{Arg, Buffer, Error};
 use crate::graph::{Activation, Shape};
 
@@ -29,6 +29,30 @@ pub struct Conv<'a> {
     pub activation: Activation,
     /// Where the result goes, another buffer than the input's.
     pub output: &'a Value,
+    /// Whether it multiplies in eight bits, see [`crate::int8`].
+    pub int8: bool,
+}
+
+impl Conv<'_> {
+    /// What ends a convolution of any kind: `END_ARGS` in common.cl without the batch.
+    pub(super) fn end(&self) -> [Arg<'_>; 8] {
+        let (residual, to) = (self.residual.unwrap_or(self.input), self.output.layout);
+        [
+            Arg::Buffer(&residual.buffer),
+            Arg::Int(self.residual.is_some().into()),
+            Arg::Int(residual.layout.block),
+            Arg::Int(residual.layout.stride()),
+            Arg::Buffer(&self.output.buffer),
+            Arg::Int(to.block),
+            Arg::Int(to.stride()),
+            Arg::Int(activation_code(self.activation)),
+        ]
+    }
+
+    fn check(&self, kernels: &Kernels<'_>) -> Result<(), Error> {
+        kernels.check(&[self.input, self.output])?;
+        kernels.check(self.residual.as_slice())
+    }
 }
 
 /// Ranks and files of the board that a kernel runs over; a 1x1 convolution doesn't care how the squares lie.
@@ -51,27 +75,38 @@ pub fn output_layout(kernels: &Kernels<'_>, shape: Shape, plain: bool) -> Layout
 }
 
 /// Batches for which a convolution is direct, and those for which it is Winograd's, both if there are such.
-fn is_direct(kernels: &Kernels<'_>, kernel: usize) -> (bool, bool) {
+fn is_direct(kernels: &Kernels<'_>, kernel: usize, int8: bool) -> (bool, bool) {
     let tuning = kernels.tuning;
-    let winograd = kernel == 3 && tuning.winograd > 0 && tuning.winograd_from <= kernels.max_batch;
+    // Winograd's points have more bits than the squares that they are made of: not in eight bits.
+    let winograd = kernel == 3 && tuning.winograd > 0 && tuning.winograd_from <= kernels.max_batch && !int8;
     (!winograd || tuning.winograd_from > 1, winograd)
 }
 
 /// Words of four bytes that the packed weights take on the device.
-pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize) -> usize {
-    let padded = match kernels.variant() {
-        Variant::Cpu => channels.next_multiple_of(kernels.tuning.vector),
-        Variant::Gpu => channels.next_multiple_of(GPU_CHANNELS),
-    };
+pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize, int8: bool) -> usize {
+    let padded = padded(kernels, channels);
+    if int8 {
+        let whole = quantise::layout(kernels, input.shape);
+        return 2 * padded + (padded * whole.blocks() * whole.block * kernel * kernel).div_ceil(4);
+    }
     let direct = padded + kernels.stored(padded * input.blocks() * input.block * kernel * kernel);
-    let (is_direct, is_winograd) = is_direct(kernels, kernel);
+    let (is_direct, is_winograd) = is_direct(kernels, kernel, int8);
     let winograd = if is_winograd { winograd::needs(kernels, input, channels).weights } else { 0 };
     winograd + if is_direct { direct } else { 0 }
 }
 
-/// Floats of scratch memory that it takes, see [`winograd::Needs`].
-pub fn scratch_floats(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize) -> [usize; 2] {
-    match is_direct(kernels, kernel) {
+/// Output channels, filled up to whole panels.
+fn padded(kernels: &Kernels<'_>, channels: usize) -> usize {
+    channels.next_multiple_of(match kernels.variant() {
+        Variant::Cpu => kernels.tuning.vector,
+        Variant::Gpu => GPU_CHANNELS,
+    })
+}
+
+/// Words of scratch memory that it takes, see [`winograd::Needs`] and [`quantise`].
+pub fn scratch_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize, int8: bool) -> [usize; 2] {
+    match is_direct(kernels, kernel, int8) {
+        _ if int8 => quantise::scratch(kernels, input.shape),
         (_, true) => winograd::needs(kernels, input, channels).scratch,
         (_, false) => [0; 2],
     }
@@ -83,59 +118,89 @@ pub fn scratch_floats(kernels: &Kernels<'_>, input: Layout, channels: usize, ker
 /// # Errors
 /// If the board isn't square or the driver fails.
 pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
-    let (is_direct, is_winograd) = is_direct(kernels, conv.kernel);
+    conv.check(kernels)?;
+    let (is_direct, is_winograd) = is_direct(kernels, conv.kernel, conv.int8);
+    if conv.int8 {
+        return step_in_whole_numbers(kernels, conv);
+    }
     let direct = if is_direct { vec![launch(kernels, conv)?] } else { Vec::new() };
     let winograd = if is_winograd { winograd::launches(kernels, conv)? } else { Vec::new() };
     let from = if is_winograd { kernels.tuning.winograd_from } else { usize::MAX };
     Ok(Step::by_batch(direct, winograd, from))
 }
 
-/// The direct one.
-fn launch(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launch, Error> {
-    kernels.check(&[conv.input, conv.output])?;
-    kernels.check(conv.residual.as_slice())?;
-    let squares = conv.input.layout.shape.squares;
-    let Some(board) = board(squares, conv.kernel) else {
-        return Err(no_board(kernels, squares));
-    };
-    match kernels.variant() {
-        Variant::Cpu => launch_rows(kernels, conv, board),
-        Variant::Gpu => launch_tiles(kernels, conv, board),
-    }
+/// What a direct convolution reads.
+struct Operands<'a> {
+    input: &'a Buffer,
+    layout: Layout,
+    weights: &'a Buffer,
+    /// Of the input and of the weights, in eight bits.
+    steps: Option<[&'a Buffer; 2]>,
 }
 
-fn launch_rows(kernels: &mut Kernels<'_>, conv: &Conv<'_>, (ranks, files): (usize, usize)) -> Result<Launch, Error> {
-    let (from, to) = (conv.input.layout, conv.output.layout);
-    let name = match (conv.kernel, from.block) {
-        (3, 1) => "conv3_planes",
-        (3, _) => "conv3_blocked",
-        (_, 1) => "conv1_planes",
-        _ => "conv1_blocked",
+/// The direct one.
+fn launch(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launch, Error> {
+    let layout = conv.input.layout;
+    let weights = kernels.upload_weights(&pack(kernels, conv, conv.weights, layout))?;
+    let operands = Operands { input: &conv.input.buffer, layout, weights: &weights, steps: None };
+    launch_direct(kernels, conv, &operands)
+}
+
+/// The direct one in eight bits, behind what rounds its input.
+fn step_in_whole_numbers(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
+    let quantise::Rounded { launch, layout, numbers, steps } = quantise::launch(kernels, conv.input)?;
+    let channels = conv.bias.len();
+    let (whole, of_weights) = quantise::weights(kernels, conv.weights, channels, padded(kernels, channels))?;
+    let weights = quantise::upload(kernels, &pack(kernels, conv, &whole, layout))?;
+    let operands = Operands { input: &numbers, layout, weights: &weights, steps: Some([&steps, &of_weights]) };
+    Ok(Step::from(launch_direct(kernels, conv, &operands)?).behind(launch))
+}
+
+fn launch_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'_>) -> Result<Launch, Error> {
+    let (from, channels) = (operands.layout, conv.bias.len());
+    let squares = from.shape.squares;
+    let Some((ranks, files)) = board(squares, conv.kernel) else {
+        return Err(no_board(kernels, squares));
     };
-    let vec = kernels.tuning.vector;
-    let weights = kernels.upload_weights(&pack_rows(conv, vec))?;
-    let bias = upload_bias(kernels, conv.bias, to.shape.channels.next_multiple_of(vec))?;
-    let residual = conv.residual.unwrap_or(conv.input);
-    let args = [
-        Arg::Buffer(&conv.input.buffer),
-        Arg::Int(from.blocks()),
-        Arg::Int(from.stride()),
-        Arg::Buffer(&weights),
-        Arg::Buffer(&bias),
-        Arg::Buffer(&residual.buffer),
-        Arg::Int(conv.residual.is_some().into()),
-        Arg::Int(residual.layout.block),
-        Arg::Int(residual.layout.stride()),
-        Arg::Buffer(&conv.output.buffer),
-        Arg::Int(to.block),
-        Arg::Int(to.stride()),
-        Arg::Int(activation_code(conv.activation)),
-    ];
-    let tiles = files.div_ceil(kernels.tuning.squares);
-    let options = format!("-DRANKS={ranks} -DFILES={files} -DTW={}", files.div_ceil(tiles));
-    let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
-    let range = Range { each: ranks * tiles, whole: 1, across: to.shape.channels.div_ceil(vec), local: [1, 1] };
-    Ok(Launch::new(kernels, kernel, range, args.len()))
+    let padded = padded(kernels, channels);
+    let bias = upload_bias(kernels, conv.bias, padded)?;
+    let elements = quantise::element(kernels);
+    let (blocks, stride) = match operands.steps {
+        Some(_) => (from.blocks(), from.stride() / elements),
+        None => (from.blocks(), from.stride()),
+    };
+    let mut args = vec![Arg::Buffer(operands.input), Arg::Int(blocks), Arg::Int(stride), Arg::Buffer(operands.weights)];
+    args.extend(operands.steps.iter().flatten().map(|steps| Arg::Buffer(steps)));
+    args.push(Arg::Buffer(&bias));
+    let int8 = if operands.steps.is_some() { " -DINT8" } else { "" };
+    match kernels.variant() {
+        Variant::Cpu => {
+            args.extend(conv.end());
+            let name = match (conv.kernel, from.block) {
+                (3, 1) => "conv3_planes",
+                (3, _) => "conv3_blocked",
+                (_, 1) => "conv1_planes",
+                _ => "conv1_blocked",
+            };
+            let vec = kernels.tuning.vector;
+            let tiles = files.div_ceil(kernels.tuning.squares);
+            let options = format!("-DRANKS={ranks} -DFILES={files} -DTW={}{int8}", files.div_ceil(tiles));
+            let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
+            let range = Range { each: ranks * tiles, whole: 1, across: padded / vec, local: [1, 1] };
+            Ok(Launch::new(kernels, kernel, range, args.len()))
+        }
+        Variant::Gpu => {
+            args.push(Arg::Int(channels));
+            args.extend(conv.end());
+            let name = if conv.kernel == 3 { "conv3" } else { "conv1" };
+            let items = |lx| lx * GPU_LY;
+            let options = |lx| format!("-DRANKS={ranks} -DFILES={files} -DLX={lx}{int8}");
+            let (kernel, lx) = kernels.kernel_in_groups(FAMILY, &kernels.columns(), items, options, name, &args)?;
+            let across = padded / GPU_CHANNELS;
+            let range = Range { each: ranks * files, whole: 4 * lx, across, local: [lx, GPU_LY] };
+            Ok(Launch::new(kernels, kernel, range, args.len()))
+        }
+    }
 }
 
 /// `bias`, and zeros up to `padded` numbers.
@@ -145,54 +210,35 @@ pub(super) fn upload_bias(kernels: &Kernels<'_>, bias: &[f32], padded: usize) ->
     kernels.session.upload(&numbers)
 }
 
+/// Weights as conv.cl reads them, for an input in this layout.
+fn pack<T: Copy + Default>(kernels: &Kernels<'_>, conv: &Conv<'_>, weights: &[T], from: Layout) -> Vec<T> {
+    match kernels.variant() {
+        Variant::Cpu => pack_rows(conv, weights, from, kernels.tuning.vector),
+        Variant::Gpu => pack_tiles(conv, weights, from, padded(kernels, conv.bias.len())),
+    }
+}
+
 /// `[panel][i][input channel, padded][j][vec]`.
-fn pack_rows(conv: &Conv<'_>, vec: usize) -> Vec<f32> {
-    let (k, from) = (conv.kernel, conv.input.layout);
+fn pack_rows<T: Copy + Default>(conv: &Conv<'_>, weights: &[T], from: Layout, vec: usize) -> Vec<T> {
+    let k = conv.kernel;
     let (inputs, padded) = (from.shape.channels, from.blocks() * from.block);
     let channels = conv.bias.len();
-    let mut packed = vec![0.0; channels.next_multiple_of(vec) * k * padded * k];
-    for (at, &w) in conv.weights.iter().enumerate() {
+    let mut packed = vec![T::default(); channels.next_multiple_of(vec) * k * padded * k];
+    for (at, &w) in weights.iter().enumerate() {
         let (o, c, i, j) = (at / (inputs * k * k), at / (k * k) % inputs, at / k % k, at % k);
         packed[((((o / vec * k + i) * padded + c) * k) + j) * vec + o % vec] = w;
     }
     packed
 }
 
-fn launch_tiles(kernels: &mut Kernels<'_>, conv: &Conv<'_>, (ranks, files): (usize, usize)) -> Result<Launch, Error> {
-    let (from, to) = (conv.input.layout, conv.output.layout);
-    let channels = to.shape.channels;
-    let padded = channels.next_multiple_of(GPU_CHANNELS);
-    let weights = kernels.upload_weights(&pack_tiles(conv, padded))?;
-    let bias = upload_bias(kernels, conv.bias, padded)?;
-    let residual = conv.residual.unwrap_or(conv.input);
-    let args = [
-        Arg::Buffer(&conv.input.buffer),
-        Arg::Int(from.shape.channels),
-        Arg::Int(from.stride()),
-        Arg::Buffer(&weights),
-        Arg::Buffer(&bias),
-        Arg::Buffer(&residual.buffer),
-        Arg::Int(conv.residual.is_some().into()),
-        Arg::Int(residual.layout.stride()),
-        Arg::Buffer(&conv.output.buffer),
-        Arg::Int(channels),
-        Arg::Int(to.stride()),
-        Arg::Int(activation_code(conv.activation)),
-    ];
-    let name = if conv.kernel == 3 { "conv3" } else { "conv1" };
-    let items = |lx| lx * GPU_LY;
-    let options = |lx| format!("-DRANKS={ranks} -DFILES={files} -DLX={lx}");
-    let (kernel, lx) = kernels.kernel_in_groups(FAMILY, &kernels.columns(), items, options, name, &args)?;
-    let range = Range { each: ranks * files, whole: 4 * lx, across: padded / GPU_CHANNELS, local: [lx, GPU_LY] };
-    Ok(Launch::new(kernels, kernel, range, args.len()))
-}
-
-/// `[input channel][i][j][channels, padded]`.
-fn pack_tiles(conv: &Conv<'_>, padded: usize) -> Vec<f32> {
-    let depth = conv.input.layout.shape.channels * conv.kernel * conv.kernel;
-    let mut packed = vec![0.0; depth * padded];
-    for (at, &w) in conv.weights.iter().enumerate() {
-        packed[at % depth * padded + at / depth] = w;
+/// `[block of input channels][i][j][channels, padded][channel of the block]`.
+fn pack_tiles<T: Copy + Default>(conv: &Conv<'_>, weights: &[T], from: Layout, padded: usize) -> Vec<T> {
+    let taps = conv.kernel * conv.kernel;
+    let (inputs, block) = (from.shape.channels, from.block);
+    let mut packed = vec![T::default(); from.blocks() * taps * padded * block];
+    for (at, &w) in weights.iter().enumerate() {
+        let (o, c, tap) = (at / (inputs * taps), at / taps % inputs, at % taps);
+        packed[((c / block * taps + tap) * padded + o) * block + c % block] = w;
     }
     packed
 }

@@ -1,6 +1,7 @@
 //! Launches `dense.cl`.
 
-use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code};
+use super::layout::Layout;
+use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, quantise};
 use crate::device::{Arg, Buffer, Error};
 use crate::graph::Activation;
 
@@ -22,15 +23,36 @@ pub struct Dense<'a> {
     pub activation: Activation,
     /// Where the result goes, plain.
     pub output: &'a Value,
+    /// Whether it multiplies in eight bits, see [`crate::int8`].
+    pub int8: bool,
 }
 
 /// From this many positions on, the kernel that shares weights between four of them is used.
 const SHARE_FROM: usize = 3;
 
 /// Words of four bytes that the packed weights take on the device.
-pub fn weight_words(kernels: &Kernels<'_>, input: super::layout::Layout, outputs: usize) -> usize {
+pub fn weight_words(kernels: &Kernels<'_>, input: Layout, outputs: usize, int8: bool) -> usize {
     let padded = outputs.next_multiple_of(kernels.block());
-    padded + kernels.stored(padded * input.stride())
+    match int8 {
+        true => 2 * padded + (padded * quantise::layout(kernels, input.shape).stride()).div_ceil(4),
+        false => padded + kernels.stored(padded * input.stride()),
+    }
+}
+
+/// Words of scratch memory that it takes, see [`quantise`].
+pub fn scratch_words(kernels: &Kernels<'_>, input: Layout, int8: bool) -> [usize; 2] {
+    if int8 { quantise::scratch(kernels, input.shape) } else { [0; 2] }
+}
+
+/// What the kernels read.
+struct Operands<'a> {
+    input: &'a Buffer,
+    /// Elements of a position, as the kernels' text counts them.
+    len: usize,
+    weights: &'a Buffer,
+    /// Of the input and of the weights, in eight bits.
+    steps: Option<[&'a Buffer; 2]>,
+    bias: &'a Buffer,
 }
 
 /// Packs the weights, and makes the launches: a kernel for single positions, and one for batches.
@@ -40,26 +62,41 @@ pub fn weight_words(kernels: &Kernels<'_>, input: super::layout::Layout, outputs
 pub fn step(kernels: &mut Kernels<'_>, dense: &Dense<'_>) -> Result<Step, Error> {
     kernels.check(&[dense.input, dense.output])?;
     let block = kernels.block();
-    let weights = kernels.upload_weights(&pack(dense, block))?;
-    let mut padded = dense.bias.to_vec();
-    padded.resize(padded.len().next_multiple_of(block), 0.0);
-    let bias = kernels.session.upload(&padded)?;
+    let outputs = dense.bias.len();
+    let padded = outputs.next_multiple_of(block);
+    let mut bias = dense.bias.to_vec();
+    bias.resize(padded, 0.0);
+    let bias = &kernels.session.upload(&bias)?;
+    if !dense.int8 {
+        let layout = dense.input.layout;
+        let weights = &kernels.upload_weights(&pack(dense.weights, outputs, layout, block))?;
+        let operands = Operands { input: &dense.input.buffer, len: layout.stride(), weights, steps: None, bias };
+        return launches(kernels, dense, &operands);
+    }
+    let quantise::Rounded { launch, layout, numbers, steps } = quantise::launch(kernels, dense.input)?;
+    let (whole, of_weights) = quantise::weights(kernels, dense.weights, outputs, padded)?;
+    let weights = &quantise::upload(kernels, &pack(&whole, outputs, layout, block))?;
+    let len = layout.stride() / quantise::element(kernels);
+    let operands = Operands { input: &numbers, len, weights, steps: Some([&steps, &of_weights]), bias };
+    Ok(launches(kernels, dense, &operands)?.behind(launch))
+}
+
+fn launches(kernels: &mut Kernels<'_>, dense: &Dense<'_>, operands: &Operands<'_>) -> Result<Step, Error> {
     match kernels.variant() {
         Variant::Cpu => {
-            let single = launch_rows(kernels, dense, &weights, &bias, 1)?;
-            let shared = launch_rows(kernels, dense, &weights, &bias, 4)?;
+            let single = launch_rows(kernels, dense, operands, 1)?;
+            let shared = launch_rows(kernels, dense, operands, 4)?;
             Ok(Step::by_batch(vec![single], vec![shared], SHARE_FROM))
         }
-        Variant::Gpu => Ok(launch_groups(kernels, dense, &weights, &bias)?.into()),
+        Variant::Gpu => Ok(launch_groups(kernels, dense, operands)?.into()),
     }
 }
 
 /// `[panel][element of the input as stored][block]`; with blocks of one that is `[output][element]`.
-fn pack(dense: &Dense<'_>, block: usize) -> Vec<f32> {
-    let from = dense.input.layout;
+fn pack<T: Copy + Default>(weights: &[T], outputs: usize, from: Layout, block: usize) -> Vec<T> {
     let (elements, stride) = (from.shape.len(), from.stride());
-    let mut packed = vec![0.0; dense.bias.len().next_multiple_of(block) * stride];
-    for (o, row) in dense.weights.chunks_exact(elements).enumerate() {
+    let mut packed = vec![T::default(); outputs.next_multiple_of(block) * stride];
+    for (o, row) in weights.chunks_exact(elements).enumerate() {
         for (i, &w) in row.iter().enumerate() {
             packed[(o / block * stride + from.at_index(i)) * block + o % block] = w;
         }
@@ -67,49 +104,48 @@ fn pack(dense: &Dense<'_>, block: usize) -> Vec<f32> {
     packed
 }
 
+impl<'a> Operands<'a> {
+    /// The first arguments of every kernel.
+    fn args(&self) -> Vec<Arg<'a>> {
+        let mut args = vec![Arg::Buffer(self.input), Arg::Int(self.len), Arg::Int(self.len), Arg::Buffer(self.weights)];
+        args.extend(self.steps.iter().flatten().map(|steps| Arg::Buffer(steps)));
+        args.push(Arg::Buffer(self.bias));
+        args
+    }
+
+    fn options(&self) -> &'static str {
+        if self.steps.is_some() { "-DINT8" } else { "" }
+    }
+}
+
 fn launch_rows(
     kernels: &mut Kernels<'_>,
     dense: &Dense<'_>,
-    weights: &Buffer,
-    bias: &Buffer,
+    operands: &Operands<'_>,
     rows: usize,
 ) -> Result<Launch, Error> {
-    let (from, outputs) = (dense.input.layout, dense.bias.len());
-    let args = [
-        Arg::Buffer(&dense.input.buffer),
-        Arg::Int(from.stride()),
-        Arg::Int(from.stride()),
-        Arg::Buffer(weights),
-        Arg::Buffer(bias),
+    let outputs = dense.bias.len();
+    let mut args = operands.args();
+    args.extend([
         Arg::Buffer(&dense.output.buffer),
         Arg::Int(outputs),
         Arg::Int(dense.output.layout.stride()),
         Arg::Int(activation_code(dense.activation)),
-    ];
+    ]);
     let name = if rows == 1 { "dense_one" } else { "dense_four" };
-    let kernel = kernels.kernel(FAMILY, "", name, &args)?;
+    let kernel = kernels.kernel(FAMILY, operands.options(), name, &args)?;
     let range = Range { each: 1, whole: rows, across: outputs.div_ceil(kernels.tuning.vector), local: [1, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }
 
-fn launch_groups(
-    kernels: &mut Kernels<'_>,
-    dense: &Dense<'_>,
-    weights: &Buffer,
-    bias: &Buffer,
-) -> Result<Launch, Error> {
-    let from = dense.input.layout;
-    let args = [
-        Arg::Buffer(&dense.input.buffer),
-        Arg::Int(from.stride()),
-        Arg::Int(from.stride()),
-        Arg::Buffer(weights),
-        Arg::Buffer(bias),
+fn launch_groups(kernels: &mut Kernels<'_>, dense: &Dense<'_>, operands: &Operands<'_>) -> Result<Launch, Error> {
+    let mut args = operands.args();
+    args.extend([
         Arg::Buffer(&dense.output.buffer),
         Arg::Int(dense.output.layout.stride()),
         Arg::Int(activation_code(dense.activation)),
-    ];
-    let options = |lanes| format!("-DLANES={lanes}");
+    ]);
+    let options = |lanes| format!("-DLANES={lanes} {}", operands.options());
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &kernels.lanes(), |lanes| lanes, options, "dense", &args)?;
     let range = Range { each: 1, whole: GPU_ROWS, across: dense.bias.len(), local: [lanes, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))

@@ -12,6 +12,7 @@ pub mod elementwise;
 pub mod gather;
 pub mod layout;
 pub mod norm;
+mod quantise;
 pub mod se;
 pub mod softmax;
 pub mod starts;
@@ -53,6 +54,8 @@ pub enum Precision {
     Fp32,
     /// The weights of convolutions, dense layers and smolgens in half precision: half the memory, half of what is read.
     Fp16,
+    /// Single precision, but for the layers that the graph has in eight bits, see [`crate::int8`].
+    Int8,
 }
 
 impl Precision {
@@ -61,6 +64,8 @@ impl Precision {
         match self {
             Precision::Fp32 => 1e-4,
             Precision::Fp16 => 1e-2,
+            // A number half way between two whole ones falls to one side here and to the other there.
+            Precision::Int8 => 5e-2,
         }
     }
 }
@@ -70,6 +75,7 @@ impl fmt::Display for Precision {
         f.write_str(match self {
             Precision::Fp32 => "fp32",
             Precision::Fp16 => "fp16",
+            Precision::Int8 => "int8",
         })
     }
 }
@@ -180,7 +186,7 @@ impl<'a> Kernels<'a> {
 
     fn options(&self) -> String {
         let weights = match self.precision {
-            Precision::Fp32 => "",
+            Precision::Fp32 | Precision::Int8 => "",
             Precision::Fp16 => " -DWEIGHTS_FP16",
         };
         match self.tuning.variant {
@@ -192,7 +198,7 @@ impl<'a> Kernels<'a> {
     /// Words of four bytes that so many packed weights take.
     fn stored(&self, weights: usize) -> usize {
         match self.precision {
-            Precision::Fp32 => weights,
+            Precision::Fp32 | Precision::Int8 => weights,
             Precision::Fp16 => weights.div_ceil(2),
         }
     }
@@ -200,7 +206,7 @@ impl<'a> Kernels<'a> {
     /// Sends packed weights in the precision in which kernels read them.
     fn upload_weights(&self, packed: &[f32]) -> Result<Buffer, Error> {
         match self.precision {
-            Precision::Fp32 => self.session.upload(packed),
+            Precision::Fp32 | Precision::Int8 => self.session.upload(packed),
             Precision::Fp16 => {
                 if let Some(weight) = packed.iter().find(|w| !f16::from_f32(**w).is_finite()) {
                     return Err(self.unfit(format!("a weight of {weight:e} is too large for half precision")));
@@ -329,13 +335,14 @@ struct Family {
 }
 
 /// Every family, for [`version`].
-const FAMILIES: [Family; 9] = [
+const FAMILIES: [Family; 10] = [
     attention::FAMILY,
     conv::FAMILY,
     dense::FAMILY,
     elementwise::FAMILY,
     gather::FAMILY,
     norm::FAMILY,
+    quantise::FAMILY,
     se::FAMILY,
     softmax::FAMILY,
     winograd::FAMILY,
@@ -366,6 +373,8 @@ pub struct Launch {
 /// What a layer enqueues: other launches for large batches than for small ones, where that is faster.
 #[derive(Debug)]
 pub struct Step {
+    /// For every batch, before the others.
+    first: Vec<Launch>,
     small: Vec<Launch>,
     large: Vec<Launch>,
     /// The smallest of the large batches.
@@ -375,22 +384,29 @@ pub struct Step {
 impl Step {
     /// The same for every batch.
     pub fn new(launches: Vec<Launch>) -> Self {
-        Self { small: launches, large: Vec::new(), large_from: usize::MAX }
+        Self { first: launches, small: Vec::new(), large: Vec::new(), large_from: usize::MAX }
     }
 
     /// `large` for batches of `from` positions and more.
     pub fn by_batch(small: Vec<Launch>, large: Vec<Launch>, from: usize) -> Self {
-        Self { small, large, large_from: from }
+        Self { first: Vec::new(), small, large, large_from: from }
+    }
+
+    /// The same behind another launch.
+    fn behind(mut self, launch: Launch) -> Self {
+        self.first.insert(0, launch);
+        self
     }
 
     /// The launches for a batch.
-    fn launches(&mut self, batch: usize) -> &mut [Launch] {
-        if batch < self.large_from { &mut self.small } else { &mut self.large }
+    fn launches(&mut self, batch: usize) -> impl Iterator<Item = &mut Launch> {
+        let rest = if batch < self.large_from { &mut self.small } else { &mut self.large };
+        self.first.iter_mut().chain(rest)
     }
 
     /// How many launches a batch takes.
     pub fn count(&mut self, batch: usize) -> usize {
-        self.launches(batch).len()
+        self.launches(batch).count()
     }
 
     /// The same launches for another session, see [`Copies`].
@@ -407,7 +423,7 @@ impl Step {
     /// # Errors
     /// As there.
     pub fn enqueue(&mut self, session: &Session, batch: usize) -> Result<(), Error> {
-        self.launches(batch).iter_mut().try_for_each(|launch| launch.enqueue(session, batch))
+        self.launches(batch).try_for_each(|launch| launch.enqueue(session, batch))
     }
 }
 

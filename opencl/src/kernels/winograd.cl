@@ -131,9 +131,7 @@ WINOGRAD_INPUT(winograd_input_blocked, VEC)
 //
 //   range     [ceil(batch * TILES / ROWS)][panels of output channels]: dimension 0 runs fastest, reusing the panel
 kernel void winograd_output(global const float *restrict v, int padded, global const weight_t *restrict weights,
-                            global const float *restrict bias, global const float *restrict residual, int has_residual,
-                            int residual_block, int residual_stride, global float *restrict output, int out_block,
-                            int out_blocks, int out_stride, int act, int batch) {
+                            global const float *restrict bias, int out_blocks, END_ARGS(restrict)) {
     const int group = get_global_id(0);
     const int panel = get_global_id(1);
     vecf m[ROWS][VECTORS][POINTS];
@@ -171,8 +169,6 @@ kernel void winograd_output(global const float *restrict v, int padded, global c
         if (n >= batch) return;
         const int y0 = row % TILES / TILES_X * TILE;
         const int x0 = row % TILES_X * TILE;
-        global const float *skip = residual + (size_t)n * residual_stride;
-        global float *to = output + (size_t)n * out_stride;
         for (int k = 0; k < VECTORS; k++) {
             const int block = panel * VECTORS + k;
             if (block >= out_blocks) continue;
@@ -192,10 +188,7 @@ kernel void winograd_output(global const float *restrict v, int padded, global c
 #pragma unroll
                 for (int i = 0; i < TILE; i++) {
                     if (y0 + i >= RANKS || x0 + j >= FILES) continue;
-                    const int square = (y0 + i) * FILES + x0 + j;
-                    vecf z = y[i] + start;
-                    if (has_residual) z += load_channels(skip, block, square, SQUARES, residual_block, residual_stride);
-                    store_channels(activate_vec(z, act), to, block, square, SQUARES, out_block, out_stride);
+                    end_channels(y[i] + start, n, block, (y0 + i) * FILES + x0 + j, SQUARES, END);
                 }
             }
         }
@@ -245,30 +238,23 @@ kernel void winograd_input(global const float *restrict input, int channels, int
     }
 }
 
-// M = U V for every point. A group of LX x 8 items makes 4 LX rows by 32 channels, an item 4 by 4; the sum is taken 8
-// input channels at a time.
+// M = U V for every point, a matrix product as in common.cl.
 //
 //   range     [ceil(batch * TILES / (4 LX)) * LX][POINTS * panels * 8], groups of [LX][8]
 //   local     8 * (4 LX + 32) floats
-//
-// Options: LX, a power of two.
-#define LY 8
-#define WIDTH (4 * LX)
-#define CHANNELS 32
-#define DEPTH 8
-
+#ifdef LX
 kernel void winograd_multiply(global const float *restrict v, int channels, int rows,
                               global const weight_t *restrict weights, global float *restrict m, int batch) {
-    local float some_rows[DEPTH * WIDTH];
-    local float some_channels[DEPTH * CHANNELS];
+    local float some_rows[DEPTH * TILE_ROWS];
+    local float some_channels[DEPTH * TILE_CHANNELS];
     const int lx = get_local_id(0);
     const int ly = get_local_id(1);
     const int lane = ly * LX + lx;
     const int panels = get_num_groups(1) / POINTS;
     const int point = get_group_id(1) / panels;
-    const int first_channel = get_group_id(1) % panels * CHANNELS;
-    const int padded = panels * CHANNELS;
-    const int first_row = get_group_id(0) * WIDTH;
+    const int first_channel = get_group_id(1) % panels * TILE_CHANNELS;
+    const int padded = panels * TILE_CHANNELS;
+    const int first_row = get_group_id(0) * TILE_ROWS;
     v += (size_t)point * channels * rows + first_row;
     weights += (size_t)point * channels * padded + first_channel;
     m += ((size_t)point * padded + first_channel) * rows + first_row;
@@ -277,25 +263,16 @@ kernel void winograd_multiply(global const float *restrict v, int channels, int 
     for (int p = 0; p < 4; p++)
         for (int c = 0; c < 4; c++) acc[p][c] = 0.0f;
     for (int start = 0; start < channels; start += DEPTH) {
-        for (int e = lane; e < DEPTH * WIDTH; e += LX * LY) {
-            const int c = start + e / WIDTH;
-            some_rows[e] = c < channels ? v[(size_t)c * rows + e % WIDTH] : 0.0f;
+        for (int e = lane; e < DEPTH * TILE_ROWS; e += LX * LY) {
+            const int c = start + e / TILE_ROWS;
+            some_rows[e] = c < channels ? v[(size_t)c * rows + e % TILE_ROWS] : 0.0f;
         }
-        for (int e = lane; e < DEPTH * CHANNELS; e += LX * LY) {
-            const int c = start + e / CHANNELS;
-            some_channels[e] = c < channels ? weight_load((size_t)c * padded + e % CHANNELS, weights) : 0.0f;
+        for (int e = lane; e < DEPTH * TILE_CHANNELS; e += LX * LY) {
+            const int c = start + e / TILE_CHANNELS;
+            some_channels[e] = c < channels ? weight_load((size_t)c * padded + e % TILE_CHANNELS, weights) : 0.0f;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int d = 0; d < DEPTH; d++) {
-            const float4 b = vload4(0, some_channels + d * CHANNELS + ly * 4);
-            for (int p = 0; p < 4; p++) {
-                const float a = some_rows[d * WIDTH + lx + p * LX];
-                acc[p][0] += a * b.x;
-                acc[p][1] += a * b.y;
-                acc[p][2] += a * b.z;
-                acc[p][3] += a * b.w;
-            }
-        }
+        add_products(acc, some_rows, some_channels);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     for (int p = 0; p < 4; p++)
@@ -304,13 +281,13 @@ kernel void winograd_multiply(global const float *restrict v, int channels, int 
             if (first_row + row < batch * TILES) m[(size_t)(ly * 4 + c) * rows + row] = acc[p][c];
         }
 }
+#endif
 
 // One item makes the squares of one tile of one channel.
 //
 //   range     [ceil(batch * TILES / LANES) * LANES][output channels], groups of [LANES][1]
 kernel void winograd_output(global const float *restrict m, int padded, int rows, global const float *restrict bias,
-                            global const float *restrict residual, int has_residual, int residual_stride,
-                            global float *restrict output, int out_stride, int act, int batch) {
+                            END_ARGS(restrict)) {
     const int row = get_global_id(0);
     const int c = get_global_id(1);
     const int n = row / TILES;
@@ -329,10 +306,7 @@ kernel void winograd_output(global const float *restrict m, int padded, int rows
         to_squares(column[j], y);
         for (int i = 0; i < TILE; i++) {
             if (y0 + i >= RANKS || x0 + j >= FILES) continue;
-            const int square = c * SQUARES + (y0 + i) * FILES + x0 + j;
-            float z = y[i] + bias[c];
-            if (has_residual) z += residual[(size_t)n * residual_stride + square];
-            output[(size_t)n * out_stride + square] = activate(z, act);
+            end_channel(y[i] + bias[c], n, c, (y0 + i) * FILES + x0 + j, SQUARES, END);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::conv::{Conv, GPU_CHANNELS, GPU_LY, board, no_board, upload_bias};
 use super::layout::Layout;
-use super::{Family, Kernels, Launch, Range, Variant, activation_code};
+use super::{Family, Kernels, Launch, Range, Variant};
 use crate::device::{Arg, Buffer, Error};
 
 pub(super) const FAMILY: Family = Family { name: "winograd", source: include_str!("winograd.cl") };
@@ -85,8 +85,6 @@ fn padded_outputs(kernels: &Kernels<'_>, channels: usize) -> usize {
 /// # Errors
 /// If the board isn't square, the scratch memory is too small or the driver fails.
 pub fn launches(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Vec<Launch>, Error> {
-    kernels.check(&[conv.input, conv.output])?;
-    kernels.check(conv.residual.as_slice())?;
     let squares = conv.input.layout.shape.squares;
     let Some(cut) = Cut::of(kernels, squares) else { return Err(no_board(kernels, squares)) };
     let needed = needs(kernels, conv.input.layout, conv.bias.len()).scratch;
@@ -117,22 +115,14 @@ fn launches_in_registers(
     let outputs = padded_outputs(kernels, to.shape.channels);
     let weights = kernels.upload_weights(&pack_panels(conv, cut.tile, padded, panel(kernels)))?;
     let bias = upload_bias(kernels, conv.bias, outputs)?;
-    let residual = conv.residual.unwrap_or(conv.input);
-    let args = [
+    let mut args = vec![
         Arg::Buffer(v),
         Arg::Int(padded),
         Arg::Buffer(&weights),
         Arg::Buffer(&bias),
-        Arg::Buffer(&residual.buffer),
-        Arg::Int(conv.residual.is_some().into()),
-        Arg::Int(residual.layout.block),
-        Arg::Int(residual.layout.stride()),
-        Arg::Buffer(&conv.output.buffer),
-        Arg::Int(to.block),
         Arg::Int(to.shape.channels.div_ceil(vec)),
-        Arg::Int(to.stride()),
-        Arg::Int(activation_code(conv.activation)),
     ];
+    args.extend(conv.end());
     let kernel = kernels.kernel(FAMILY, &options, "winograd_output", &args)?;
     let range = Range { across: outputs / panel(kernels), ..range };
     Ok(vec![input, Launch::new(kernels, kernel, range, args.len())])
@@ -149,8 +139,7 @@ fn launches_in_groups(
     let length = rows(kernels, cut);
     let weights = kernels.upload_weights(&pack_panels(conv, cut.tile, inputs, outputs))?;
     let bias = kernels.session.upload(conv.bias)?;
-    let residual = conv.residual.unwrap_or(conv.input);
-    let lanes_first = |options: String| move |lanes: usize| format!("{options} -DLX=1 -DLANES={lanes}");
+    let lanes_first = |options: String| move |lanes: usize| format!("{options} -DLANES={lanes}");
     let whole = |lanes: usize, across: usize| Range { each: cut.tiles(), whole: lanes, across, local: [lanes, 1] };
 
     let args =
@@ -162,25 +151,15 @@ fn launches_in_groups(
 
     let args = [Arg::Buffer(v), Arg::Int(inputs), Arg::Int(length), Arg::Buffer(&weights), Arg::Buffer(m)];
     let sizes = kernels.columns();
-    let options = |lx| format!("{} -DLX={lx} -DLANES=1", cut.options());
+    let options = |lx| format!("{} -DLX={lx}", cut.options());
     let (kernel, lx) =
         kernels.kernel_in_groups(FAMILY, &sizes, |lx| lx * GPU_LY, options, "winograd_multiply", &args)?;
     let across = cut.points() * (outputs / GPU_CHANNELS);
     let range = Range { each: cut.tiles(), whole: 4 * lx, across, local: [lx, GPU_LY] };
     let multiply = Launch::new(kernels, kernel, range, args.len());
 
-    let args = [
-        Arg::Buffer(m),
-        Arg::Int(outputs),
-        Arg::Int(length),
-        Arg::Buffer(&bias),
-        Arg::Buffer(&residual.buffer),
-        Arg::Int(conv.residual.is_some().into()),
-        Arg::Int(residual.layout.stride()),
-        Arg::Buffer(&conv.output.buffer),
-        Arg::Int(to.stride()),
-        Arg::Int(activation_code(conv.activation)),
-    ];
+    let mut args = vec![Arg::Buffer(m), Arg::Int(outputs), Arg::Int(length), Arg::Buffer(&bias)];
+    args.extend(conv.end());
     let sizes = kernels.lanes();
     let options = lanes_first(cut.options());
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_output", &args)?;

@@ -2,8 +2,67 @@
 
 #![allow(dead_code, reason = "compiled into each test and the example, none of which uses all of it")]
 
+use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::device::{self, DeviceChoice};
-use oncilla_opencl::graph::{Activation, Graph, Layer, Shape, SqueezeExcite, ValueId};
+use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
+use oncilla_opencl::host::plain;
+use oncilla_opencl::kernels::{Precision, Tuning};
+use oncilla_opencl::opencl::selftest::error;
+use oncilla_opencl::opencl::{OpenCl, Options};
+
+/// Of a number, relative to numbers above one: what sums in another order differ by.
+pub const TOLERANCE: f32 = 2e-5;
+
+/// A way of running a graph, for batches of two sizes on one object.
+#[derive(Clone, Debug)]
+pub struct Way {
+    pub tuning: Tuning,
+    pub precision: Precision,
+    pub batches: [usize; 2],
+}
+
+/// The first difference between one way of running `graph` and the reference.
+///
+/// In eight bits, half of the time only what reads the input is so, which both have to the bit; else all that can be: then a
+/// number half way between two whole ones may fall to another side here than there.
+pub fn agrees(mut graph: Graph, way: &Way, random: &mut Random) -> Result<(), String> {
+    let Way { tuning, precision, batches } = *way;
+    let only_first = random.pick(&[true, false]);
+    for layer in 0..graph.layers().len() {
+        let is_first = graph.layers()[layer].reads().all(|value| value == INPUT);
+        let int8 = precision == Precision::Int8 && graph.can_be_int8(layer) && (is_first || !only_first);
+        graph.set_int8(layer, int8).expect("it can be");
+    }
+    let max_batch = batches[0].max(batches[1]);
+    let options = Options { max_batch, tuning: Some(tuning), precision, self_check: false, ..Options::default() };
+    let mut device = OpenCl::new(graph.clone(), &options).map_err(|e| format!("{tuning}: {e}"))?;
+    for batch in batches {
+        let input: Vec<f32> = (0..batch * graph.input().len()).map(|_| random.float()).collect();
+        let mut got = Outputs::default();
+        device.evaluate(&input, &mut got).map_err(|e| format!("{tuning}: {e}"))?;
+        let mut expected = plain::evaluate(&graph, &input).expect("the reference runs every graph");
+        for output in graph.outputs() {
+            let (expected, got) = (expected.head_mut(output.role), got.head_mut(output.role));
+            // Of rounded numbers an error is a share of what was added up, not of what came out.
+            let over = |bound| Some(error(expected, got)).filter(|e| *e > bound).map(|e| format!("error {e}"));
+            let difference = match precision {
+                Precision::Fp32 => first_difference(expected, got, TOLERANCE),
+                Precision::Int8 if only_first => over(TOLERANCE),
+                Precision::Fp16 | Precision::Int8 => over(precision.bound()),
+            };
+            if let Some(difference) = difference {
+                return Err(format!("{tuning}, {precision}, batch {batch}, {:?}: {difference}", output.role));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The graph with this value as its only output.
+pub fn output(mut graph: Graph, value: ValueId) -> Graph {
+    graph.output(Role::Policy, value).expect("a policy has any length");
+    graph
+}
 
 /// Small, seeded, the same everywhere (splitmix64).
 pub struct Random(pub u64);
@@ -78,7 +137,6 @@ pub fn dense(
 
 /// A network of the kind that maia-1500 is: an SE tower, a convolutional policy, WDL and moves left.
 pub fn tower(seed: u64, side: usize, filters: usize, blocks: usize, activation: Activation) -> Graph {
-    use oncilla_opencl::graph::{INPUT, Role};
     let random = &mut Random(seed);
     let mut graph = Graph::new(Shape { channels: 112, squares: side * side });
     let mut x = conv(&mut graph, random, (INPUT, filters, 3), None, None, activation);

@@ -1,0 +1,274 @@
+//! Layers that multiply whole numbers of eight bits, and which layers of a network can do that without harm.
+//!
+//! A layer that [`Graph::set_int8`] has marked computes, for each channel `o` of its output,
+//!
+//! ```text
+//!   y[o] = s[o] · t · Σ W[o][i] · X[i] + bias[o]
+//!   s[o] = max over i of |w[o][i]| / 127      W[o][i] = round(w[o][i] / s[o])
+//!   t    = max over i of |x[i]| / 127         X[i]    = round(x[i] / t)
+//! ```
+//!
+//! with the sum in 32 bits, exact. The weights have a step for each channel; the input has one for each position, taken from
+//! the values that are there, so that nothing has to be calibrated and a position's outputs do not depend on its batch. Bias,
+//! squeeze and excitation, residual and activation stay as they are. Jacob et al. 2017, arXiv:1712.05877, has the scheme.
+
+use crate::backend::{Backend, BackendError, Outputs};
+use crate::graph::{Graph, INPUT, Layer, Role};
+use crate::host::Host;
+use std::fmt;
+
+/// The largest whole number, and the smallest negated: a sign and seven bits.
+pub const MOST: f32 = 127.0;
+
+/// Products in a sum that 32 bits hold: 127² · 133,152 is just below 2³¹.
+pub const MOST_INPUTS: usize = 133_152;
+
+/// Weights as whole numbers, `[channel][input]` as they came, and the step of each channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights {
+    /// Between -127 and 127.
+    pub numbers: Vec<i8>,
+    /// What one is worth, 0 where all weights of a channel are.
+    pub steps: Vec<f32>,
+}
+
+impl Weights {
+    /// Rounds the weights of so many channels.
+    pub fn new(weights: &[f32], channels: usize) -> Self {
+        let (mut numbers, mut steps) = (Vec::with_capacity(weights.len()), Vec::with_capacity(channels));
+        for row in weights.chunks_exact(weights.len() / channels) {
+            let most = most(row);
+            steps.push(most / MOST);
+            numbers.extend(row.iter().map(|&w| round(w, per_step(most))));
+        }
+        Self { numbers, steps }
+    }
+}
+
+/// The largest absolute value; NaN if one is among them, so that it is not lost in a whole number.
+pub fn most(values: &[f32]) -> f32 {
+    values.iter().fold(0.0, |most, x| if x.abs() > most || x.is_nan() { x.abs() } else { most })
+}
+
+/// Steps in a unit, where `most` is the largest absolute value.
+pub fn per_step(most: f32) -> f32 {
+    if most > 0.0 { MOST / most } else { 0.0 }
+}
+
+/// The whole number for `x`: to the nearest, the even one of two.
+pub fn round(x: f32, per_step: f32) -> i8 {
+    // The cast goes to the nearer end beyond them, and takes a NaN to 0.
+    (x * per_step).round_ties_even() as i8
+}
+
+/// What int8 costs: means over positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Loss {
+    /// Kullback–Leibler divergence of the policy from that of single precision, in nats: of a softmax over all its entries.
+    pub policy: f64,
+    /// Difference of the value, win minus loss.
+    pub value: f64,
+}
+
+impl Loss {
+    /// The most that a network may lose.
+    pub const BOUND: Self = Self { policy: 0.01, value: 0.01 };
+
+    /// Whether neither is over its share of the bound; a NaN is.
+    pub fn within(self, share: f64) -> bool {
+        self.policy <= share * Self::BOUND.policy && self.value <= share * Self::BOUND.value
+    }
+
+    fn between(graph: &Graph, expected: &Outputs, got: &Outputs) -> Self {
+        let moves = graph.output_len(Role::Policy).unwrap_or(1);
+        let pairs = expected.policy.chunks_exact(moves).zip(got.policy.chunks_exact(moves));
+        let policy = mean(pairs.map(|(p, q)| divergence(p, q)));
+        let wl = |wdl: &[f32]| f64::from(wdl[0]) - f64::from(wdl[2]);
+        let of_wdl = expected.wdl.chunks_exact(3).zip(got.wdl.chunks_exact(3)).map(|(a, b)| (wl(a) - wl(b)).abs());
+        let of_value = expected.value.iter().zip(&got.value).map(|(a, b)| f64::from((a - b).abs()));
+        Self { policy, value: mean(of_wdl.chain(of_value)) }
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), x| (sum + x, count + 1));
+    if count == 0 { 0.0 } else { sum / f64::from(count) }
+}
+
+/// KL(softmax(p) ‖ softmax(q)) of logits, in nats.
+pub fn divergence(p: &[f32], q: &[f32]) -> f64 {
+    let log_sum = |logits: &[f32]| {
+        let most = logits.iter().fold(f32::NEG_INFINITY, |most, &x| most.max(x));
+        f64::from(most) + logits.iter().map(|&x| f64::from(x - most).exp()).sum::<f64>().ln()
+    };
+    let (all_p, all_q) = (log_sum(p), log_sum(q));
+    p.iter().zip(q).map(|(&a, &b)| (f64::from(a) - all_p, f64::from(b) - all_q)).map(|(a, b)| a.exp() * (a - b)).sum()
+}
+
+/// Which layers were taken, and what they cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Layers that multiply whole numbers.
+    pub taken: usize,
+    /// Layers that could, but whose error was too large.
+    pub refused: usize,
+    /// Of the network as it is now.
+    pub loss: Loss,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { taken, refused, loss } = self;
+        write!(f, "int8: {taken} layers")?;
+        if *refused > 0 {
+            write!(f, ", {refused} stay in single precision because the loss would be over the bound")?;
+        }
+        write!(f, "; mean policy divergence {:.5}, mean value difference {:.5}", loss.policy, loss.value)
+    }
+}
+
+/// How much of the bound the canaries may use: other positions may lose more than they do.
+const SHARE: f64 = 0.5;
+
+/// Marks the layers of `graph` that can multiply whole numbers: as many as stay within the bound over `canaries`, positions as
+/// in [`Backend::evaluate`]. The host runs them, in either precision.
+///
+/// Layers that read the input stay: its planes have scales of their own (a counter beside ones and zeros).
+///
+/// If all together lose too much, each is tried alone, and those that lose least are taken, as many as can be: half of
+/// them, then half of the rest or half of those, and so on.
+///
+/// # Errors
+/// If the host can't run the graph, or `canaries` is not a whole number of positions.
+pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, BackendError> {
+    let reads_input = |layer: &Layer| layer.reads().any(|value| value == INPUT);
+    let layers = graph.layers().iter().enumerate();
+    let mut candidates: Vec<usize> =
+        layers.filter(|&(at, layer)| graph.can_be_int8(at) && !reads_input(layer)).map(|(at, _)| at).collect();
+    let expected = evaluate(graph, &[], canaries)?;
+    let loss_of = |layers: &[usize]| -> Result<Loss, BackendError> {
+        Ok(Loss::between(graph, &expected, &evaluate(graph, layers, canaries)?))
+    };
+    let all = candidates.len();
+    let mut loss = loss_of(&candidates)?;
+    if !loss.within(SHARE) {
+        let mut alone = Vec::with_capacity(all);
+        for &layer in &candidates {
+            let Loss { policy, value } = loss_of(&[layer])?;
+            alone.push((layer, (policy / Loss::BOUND.policy).max(value / Loss::BOUND.value)));
+        }
+        alone.sort_by(|a, b| a.1.total_cmp(&b.1));
+        candidates = alone.into_iter().map(|(layer, _)| layer).collect();
+        // `good` of them are known to be within the bound, `bad` of them not to be.
+        let (mut good, mut bad) = (0, all);
+        loss = Loss::default();
+        while bad - good > 1 {
+            let middle = good + (bad - good) / 2;
+            let found = loss_of(&candidates[..middle])?;
+            if found.within(SHARE) {
+                (good, loss) = (middle, found);
+            } else {
+                bad = middle;
+            }
+        }
+        candidates.truncate(good);
+    }
+    mark(graph, &candidates)?;
+    Ok(Choice { taken: candidates.len(), refused: all - candidates.len(), loss })
+}
+
+/// Marks these layers.
+fn mark(graph: &mut Graph, layers: &[usize]) -> Result<(), BackendError> {
+    layers.iter().try_for_each(|&layer| graph.set_int8(layer, true)).map_err(|error| BackendError(error.to_string()))
+}
+
+fn evaluate(graph: &Graph, layers: &[usize], input: &[f32]) -> Result<Outputs, BackendError> {
+    let mut graph = graph.clone();
+    mark(&mut graph, layers)?;
+    let mut outputs = Outputs::default();
+    Host::new(graph, 1)?.evaluate(input, &mut outputs)?;
+    Ok(outputs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Activation, Shape};
+
+    #[test]
+    fn weights_are_within_half_a_step() {
+        let weights = [0.5, -1.27, 0.003, 0.0, 0.0, 0.0, 3.0, 2.0, -1.0];
+        let rounded = Weights::new(&weights, 3);
+        for (at, (w, n)) in weights.iter().zip(&rounded.numbers).enumerate() {
+            let step = rounded.steps[at / 3];
+            assert!((w - f32::from(*n) * step).abs() <= 0.5001 * step, "{at}");
+        }
+        assert_eq!(rounded.numbers[1], -127);
+        assert_eq!(rounded.steps[1], 0.0);
+    }
+
+    #[test]
+    fn a_number_that_is_not_finite_is_not_lost() {
+        assert!(most(&[1.0, f32::NAN, 2.0]).is_nan());
+        assert_eq!(most(&[1.0, f32::NEG_INFINITY]), f32::INFINITY);
+        assert_eq!(most(&[]), 0.0);
+    }
+
+    #[test]
+    fn a_divergence_is_that_of_the_definition() {
+        // 3/4 and 1/4 against even chances.
+        let expected = 0.75 * 1.5f64.ln() + 0.25 * 0.5f64.ln();
+        assert!((divergence(&[3f32.ln() + 5.0, 5.0], &[1.0, 1.0]) - expected).abs() < 1e-6);
+        assert_eq!(divergence(&[1.0, 2.0], &[2.0, 3.0]), 0.0);
+    }
+
+    /// Dense layers in a row; the weights of the last lose nothing or much, in eight bits.
+    fn graph(spoilt: bool) -> Graph {
+        let mut graph = Graph::new(Shape { channels: 4, squares: 1 });
+        let mut x = INPUT;
+        for layer in 0..4 {
+            // One large product hides the others, unless it is weighted with zero.
+            let row = if spoilt && layer == 2 { [3000.0, 1.0, 1.0, 1.0] } else { [1.0, -0.5, 0.25, 1.0] };
+            let weights = (0..4).flat_map(|o| (0..4).map(move |i| row[(i + o) % 4])).collect();
+            let activation = Activation::Tanh;
+            x = graph.push(Layer::Dense { input: x, channels: 4, weights, bias: vec![0.1; 4], activation }).unwrap();
+        }
+        graph.output(Role::Policy, x).unwrap();
+        graph
+    }
+
+    #[test]
+    fn a_layer_that_loses_too_much_stays() {
+        let canaries = [0.9, -0.2, 0.1, 0.4, 0.0, 0.3, -0.8, 0.2];
+        let mut good = graph(false);
+        let choice = choose(&mut good, &canaries).unwrap();
+        assert_eq!((choice.taken, choice.refused), (3, 0), "{choice}");
+        assert!(choice.loss.within(SHARE) && !good.is_int8(0) && good.is_int8(3));
+        // Sums of thousands, of which only the rest counts.
+        let mut bad = Graph::new(Shape { channels: 2, squares: 1 });
+        let dense = |input, weights: [f32; 4]| Layer::Dense {
+            input,
+            channels: 2,
+            weights: weights.to_vec(),
+            bias: vec![0.0; 2],
+            activation: Activation::None,
+        };
+        let x = bad.push(dense(INPUT, [1000.0, 0.0, 1000.0, 1.0])).unwrap();
+        let y = bad.push(dense(x, [1.0, 0.0, 0.0, 1.0])).unwrap();
+        let z = bad.push(dense(y, [-1.0, 1.0, 0.0, 0.0])).unwrap();
+        bad.output(Role::Policy, z).unwrap();
+        let choice = choose(&mut bad, &[1.0, 2.0, 0.7, -3.0]).unwrap();
+        assert!(choice.refused > 0 && choice.loss.within(SHARE), "{choice}");
+        assert!(choice.to_string().contains("stay in single precision"), "{choice}");
+    }
+
+    #[test]
+    fn only_sums_can_be_marked() {
+        let mut graph = graph(false);
+        assert!(graph.set_int8(1, true).is_ok() && graph.is_int8(1));
+        assert!(graph.set_int8(9, true).is_err() && graph.set_int8(9, false).is_err());
+        let gather = Layer::Gather { input: INPUT, indices: vec![0], squares: 1, residual: None };
+        graph.push(gather).unwrap();
+        assert!(graph.set_int8(4, true).is_err());
+    }
+}

@@ -1,0 +1,88 @@
+//! Launches `quantise.cl`, and what else the layers in eight bits need besides their own kernels.
+
+use super::layout::Layout;
+use super::{Family, Kernels, Launch, Range, Value, Variant};
+use crate::device::{Arg, Buffer, Error};
+use crate::graph::Shape;
+use crate::int8;
+
+pub(super) const FAMILY: Family = Family { name: "quantise", source: include_str!("quantise.cl") };
+
+/// Channels of an element of the GPU variant, `char4` in common.cl.
+const GPU_CHANNELS: usize = 4;
+
+/// Items of a group in the CPU variant: a loop over the elements of a position.
+const CPU_LANES: usize = 16;
+
+/// How the whole numbers of an input are stored.
+pub(super) fn layout(kernels: &Kernels<'_>, shape: Shape) -> Layout {
+    Layout::blocked(shape, element(kernels) * kernels.block())
+}
+
+/// Whole numbers of an element of the kernels' text.
+pub(super) fn element(kernels: &Kernels<'_>) -> usize {
+    match kernels.variant() {
+        Variant::Cpu => 1,
+        Variant::Gpu => GPU_CHANNELS,
+    }
+}
+
+/// Words of four bytes of scratch memory: for the numbers, and for their steps.
+pub(super) fn scratch(kernels: &Kernels<'_>, shape: Shape) -> [usize; 2] {
+    [(kernels.max_batch * layout(kernels, shape).stride()).div_ceil(4), kernels.max_batch]
+}
+
+/// An input that a launch has rounded.
+pub(super) struct Rounded {
+    pub launch: Launch,
+    pub layout: Layout,
+    pub numbers: Buffer,
+    /// By position.
+    pub steps: Buffer,
+}
+
+/// Rounds `input`, into memory that layers lend each other.
+pub(super) fn launch(kernels: &mut Kernels<'_>, input: &Value) -> Result<Rounded, Error> {
+    let shape = input.layout.shape;
+    let layout = layout(kernels, shape);
+    let [numbers, steps] = kernels.scratch(scratch(kernels, shape))?;
+    let args = [
+        Arg::Buffer(&input.buffer),
+        Arg::Int(shape.channels),
+        Arg::Int(shape.squares),
+        Arg::Int(input.layout.block),
+        Arg::Int(input.layout.stride()),
+        Arg::Buffer(&numbers),
+        Arg::Int(layout.block),
+        Arg::Int(layout.stride()),
+        Arg::Buffer(&steps),
+    ];
+    let sizes = match kernels.variant() {
+        Variant::Cpu => vec![CPU_LANES],
+        Variant::Gpu => kernels.lanes(),
+    };
+    let options = |lanes| format!("-DLANES={lanes}");
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "quantise", &args)?;
+    let range = Range { each: 1, whole: 1, across: 1, local: [1, lanes] };
+    Ok(Rounded { launch: Launch::new(kernels, kernel, range, args.len()), layout, numbers, steps })
+}
+
+/// Sends packed whole numbers.
+pub(super) fn upload(kernels: &Kernels<'_>, packed: &[i8]) -> Result<Buffer, Error> {
+    let word = |bytes: &[i8]| {
+        u32::from_ne_bytes(std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(0).to_ne_bytes()[0]))
+    };
+    kernels.session.upload(&packed.chunks(4).map(word).collect::<Vec<u32>>())
+}
+
+/// The weights of a layer, rounded, and their steps on the device: one for each of `padded` channels.
+pub(super) fn weights(
+    kernels: &Kernels<'_>,
+    weights: &[f32],
+    channels: usize,
+    padded: usize,
+) -> Result<(Vec<i8>, Buffer), Error> {
+    let int8::Weights { numbers, mut steps } = int8::Weights::new(weights, channels);
+    steps.resize(padded, 0.0);
+    Ok((numbers, kernels.session.upload(&steps)?))
+}
