@@ -2,6 +2,8 @@
 //! own text, `variant=cpu vector=8 …`.
 //!
 //!     cargo run --release -p oncilla-opencl --example evals -- [device] [tuning]
+//!
+//! A device `host:N` is the host with N threads.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -9,6 +11,7 @@ mod common;
 use oncilla_opencl::backend::{Backend, BackendError, Outputs};
 use oncilla_opencl::device::DeviceChoice;
 use oncilla_opencl::graph::Activation;
+use oncilla_opencl::host::Host;
 use oncilla_opencl::kernels::Tuning;
 use oncilla_opencl::opencl::{OpenCl, Options};
 use std::time::{Duration, Instant};
@@ -22,8 +25,12 @@ fn main() -> Result<(), BackendError> {
     let graph = common::tower(1, 8, 64, 6, Activation::Relu);
     let (each, flops) = (graph.input().len(), graph.flops() as f64);
     let start = Instant::now();
-    let mut backend = OpenCl::new(graph, &Options { device, tuning, ..Options::default() })?;
-    println!("{}, {}, ready after {:.1?}", backend.describe(), backend.tuning(), start.elapsed());
+    let host = args.first().and_then(|name| name.strip_prefix("host:"));
+    let mut backend: Box<dyn Backend> = match host.map(|threads| threads.parse()) {
+        Some(threads) => Box::new(Host::new(graph, threads.map_err(|_| BackendError("host:NUMBER".to_string()))?)?),
+        None => Box::new(OpenCl::new(graph, &Options { device, tuning, ..Options::default() })?),
+    };
+    println!("{}, ready after {:.1?}", backend.describe(), start.elapsed());
     let mut random = common::Random(2);
     for batch in [1, 2, 4, 8, 16, 32, 64] {
         let input: Vec<f32> = (0..batch * each).map(|_| random.float()).collect();

@@ -17,3 +17,4 @@ mod loader;
 pub mod opencl;
 #[cfg(feature = "opencl")]
 pub mod tune;
+mod winograd;

@@ -1,14 +1,28 @@
 //! Single numbers: the multiply-add of the processor at hand, and functions that compile to vector code.
 
+use super::board::LANES;
 use crate::graph::{Activation, SELU};
 
-/// How a product is added to a sum.
+/// Numbers side by side in a vector.
+pub(super) type Lanes = [f32; LANES];
+
+/// How a product is added to a sum, and what else the instructions at hand do in a way of their own.
 pub(super) trait Arith {
     /// Vectors of eight that a register tile is wide: as many as the registers hold beside the operands.
     const WIDTH: usize;
 
     /// `a · b + c`.
     fn mul_add(a: f32, b: f32, c: f32) -> f32;
+
+    /// Rows to columns.
+    #[inline(always)]
+    fn transpose(rows: &[Lanes; LANES]) -> [Lanes; LANES] {
+        let mut columns = [[0.0; LANES]; LANES];
+        for (j, row) in rows.iter().enumerate() {
+            columns.iter_mut().zip(row).for_each(|(column, x)| column[j] = *x);
+        }
+        columns
+    }
 }
 
 /// Rounded once. Only where the processor does it in one instruction, else it is a call of a hundred cycles.
@@ -20,6 +34,59 @@ impl Arith for Fused {
     #[inline(always)]
     fn mul_add(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn transpose(rows: &[Lanes; LANES]) -> [Lanes; LANES] {
+        // SAFETY: on x86-64 this type is named only in functions that are compiled for AVX2 and called where it was found.
+        unsafe { avx::transpose(rows) }
+    }
+}
+
+/// What the compiler does not find by itself.
+#[cfg(target_arch = "x86_64")]
+mod avx {
+    use super::{LANES, Lanes};
+    use std::arch::x86_64::{
+        _mm256_loadu_ps, _mm256_permute2f128_ps, _mm256_shuffle_ps, _mm256_storeu_ps, _mm256_unpackhi_ps,
+        _mm256_unpacklo_ps,
+    };
+
+    /// Pairs, then fours, then halves change places.
+    #[target_feature(enable = "avx")]
+    pub fn transpose(rows: &[Lanes; LANES]) -> [Lanes; LANES] {
+        // SAFETY: each row has eight numbers.
+        let load = |row: usize| unsafe { _mm256_loadu_ps(rows[row].as_ptr()) };
+        let (a, b, c, d) = (load(0), load(1), load(2), load(3));
+        let (e, f, g, h) = (load(4), load(5), load(6), load(7));
+        let (ab, ab_high) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+        let (cd, cd_high) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+        let (ef, ef_high) = (_mm256_unpacklo_ps(e, f), _mm256_unpackhi_ps(e, f));
+        let (gh, gh_high) = (_mm256_unpacklo_ps(g, h), _mm256_unpackhi_ps(g, h));
+        const LOW: i32 = 0b01_00_01_00;
+        const HIGH: i32 = 0b11_10_11_10;
+        let first = [
+            _mm256_shuffle_ps::<LOW>(ab, cd),
+            _mm256_shuffle_ps::<HIGH>(ab, cd),
+            _mm256_shuffle_ps::<LOW>(ab_high, cd_high),
+            _mm256_shuffle_ps::<HIGH>(ab_high, cd_high),
+        ];
+        let second = [
+            _mm256_shuffle_ps::<LOW>(ef, gh),
+            _mm256_shuffle_ps::<HIGH>(ef, gh),
+            _mm256_shuffle_ps::<LOW>(ef_high, gh_high),
+            _mm256_shuffle_ps::<HIGH>(ef_high, gh_high),
+        ];
+        let mut columns = [[0.0; LANES]; LANES];
+        for (at, (x, y)) in first.into_iter().zip(second).enumerate() {
+            // SAFETY: each column has room for eight numbers.
+            unsafe {
+                _mm256_storeu_ps(columns[at].as_mut_ptr(), _mm256_permute2f128_ps::<0x20>(x, y));
+                _mm256_storeu_ps(columns[at + 4].as_mut_ptr(), _mm256_permute2f128_ps::<0x31>(x, y));
+            }
+        }
+        columns
     }
 }
 

@@ -1,11 +1,13 @@
 //! A graph made ready: weights packed for the kernels, and a place for every value.
 
-use super::board::Board;
+use super::board::{Board, LANES};
 use super::kernel::{BLOCK, NEURONS, TILE};
 use super::whole::Pair;
+use super::winograd::{PANEL, POINTS, TILES};
 use crate::backend::BackendError;
 use crate::graph::{Activation, Graph, Layer, Role, Shape, SqueezeExcite, ValueId};
 use crate::int8;
+use crate::winograd::transform;
 use std::sync::Arc;
 
 /// Positions that go through the layers together, so that a dense layer's weights are read once for all of them.
@@ -51,10 +53,19 @@ pub(super) struct Conv {
     pub activation: Activation,
 }
 
+impl Conv {
+    /// Numbers of one position's points, if it is Winograd's.
+    pub fn points(&self) -> usize {
+        self.input.shape.channels.next_multiple_of(LANES) * POINTS * TILES
+    }
+}
+
 /// How a convolution is computed, and its weights for that.
 pub(super) enum ConvWeights {
     /// `[panels]` of what [`super::kernel::ConvPanel::weights`] describes.
     Direct(Vec<f32>),
+    /// `[panels][POINTS][blocks of input channels][LANES][PANEL]`, and the bias of each panel: see [`super::winograd`].
+    Winograd(Vec<f32>, Vec<[f32; PANEL]>),
     /// In eight bits: `[panels]` of what [`super::whole::ConvPanel::weights`] describes, and the steps of each.
     Whole(Vec<Pair>, Vec<[f32; TILE]>),
 }
@@ -183,6 +194,10 @@ impl Step {
 
 /// The layers of a graph, ready to run.
 pub(super) struct Plan {
+    /// Numbers of one position's points in a convolution of Winograd's.
+    pub points: usize,
+    /// Panels of its output.
+    pub panels: usize,
     pub input: Place,
     pub steps: Vec<Step>,
     /// In the order of [`Graph::outputs`].
@@ -200,7 +215,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub fn new(graph: &Graph) -> Result<Self, BackendError> {
+    /// With `winograd`, convolutions are computed by Winograd's where that takes less.
+    pub fn new(graph: &Graph, winograd: bool) -> Result<Self, BackendError> {
         let places = places(graph);
         let mut steps = Vec::with_capacity(graph.layers().len());
         let slot_count = places.iter().map(|p| p.slot + 1).max().unwrap_or(0);
@@ -212,7 +228,8 @@ impl Plan {
             // What a layer writes side by side for a convolution is laid out in a step of its own.
             let spread = place.board.is_some() && !writes_board(layer, |v| places[v.0].board.is_some());
             let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
-            let step = step((layer, graph.is_int8(at)), &places, output, &mut packed);
+            let form = Form { int8: graph.is_int8(at), winograd };
+            let step = step((layer, form), &places, output, &mut packed);
             steps.push(step.map_err(|e| BackendError(format!("layer {at}: {e}")))?);
             if spread {
                 slots.push(output.len());
@@ -227,6 +244,12 @@ impl Plan {
             }
             Step::Dense(Dense { input, weights: DenseWeights::Whole(..), .. }) => input.shape.len().div_ceil(2),
             _ => 0,
+        };
+        let winograd = |s: &Step| match s {
+            Step::Conv(conv) if matches!(conv.weights, ConvWeights::Winograd(..)) => {
+                (conv.points(), conv.output.shape.channels.div_ceil(PANEL))
+            }
+            _ => (0, 0),
         };
         let scratch = |s: &Step| match s {
             Step::Conv(conv) => conv.se.as_ref().map_or(0, |se| se.hidden + se.b2.len() / 2 * 3),
@@ -243,6 +266,8 @@ impl Plan {
             input: places[0],
             outputs: graph.outputs().iter().map(|o| (o.role, places[o.value.0])).collect(),
             slots,
+            points: steps.iter().map(|s| winograd(s).0).max().unwrap_or(0),
+            panels: steps.iter().map(|s| winograd(s).1).max().unwrap_or(0),
             largest_whole: steps.iter().map(whole).max().unwrap_or(0),
             largest_dense: steps.iter().map(dense).max().unwrap_or(0),
             scratch: steps.iter().map(scratch).max().unwrap_or(0),
@@ -330,7 +355,28 @@ fn places(graph: &Graph) -> Vec<Place> {
     places
 }
 
-fn step((layer, int8): (&Layer, bool), places: &[Place], output: Place, packed: &mut Packed) -> Result<Step, String> {
+/// How a layer's sums are made.
+#[derive(Clone, Copy)]
+struct Form {
+    int8: bool,
+    winograd: bool,
+}
+
+/// Fewest channels, in and out, for which Winograd's form is taken: a block.
+const WORTH_WINOGRAD: usize = LANES;
+
+fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, form: Form) -> ConvWeights {
+    let fewest = input.shape.channels.min(bias.len());
+    if form.int8 {
+        pack_whole_conv(&int8::Weights::new(weights, bias.len()), kernel * kernel)
+    } else if form.winograd && kernel == 3 && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {
+        ConvWeights::Winograd(pack_winograd(weights, bias.len()), pack_bias(bias))
+    } else {
+        ConvWeights::Direct(pack_conv(weights, bias.len(), kernel * kernel))
+    }
+}
+
+fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: &mut Packed) -> Result<Step, String> {
     Ok(match layer {
         Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
             let input = places[input.0];
@@ -343,10 +389,7 @@ fn step((layer, int8): (&Layer, bool), places: &[Place], output: Place, packed: 
                 output,
                 board: Board::of(input.shape),
                 kernel: *kernel,
-                weights: match int8 {
-                    false => ConvWeights::Direct(pack_conv(weights, bias.len(), kernel * kernel)),
-                    true => pack_whole_conv(&int8::Weights::new(weights, bias.len()), kernel * kernel),
-                },
+                weights: conv_weights((weights, bias), *kernel, input, form),
                 bias: pack_bias(bias),
                 se: se.as_ref().map(transpose_se),
                 residual: residual.map(|r| places[r.0]),
@@ -357,7 +400,7 @@ fn step((layer, int8): (&Layer, bool), places: &[Place], output: Place, packed: 
             input: places[input.0],
             output,
             parts: 1,
-            weights: match int8 {
+            weights: match form.int8 {
                 false => DenseWeights::Single(Arc::new(pack::<NEURONS>(weights, bias.len()))),
                 true => pack_whole_dense(&int8::Weights::new(weights, bias.len())),
             },
@@ -436,6 +479,20 @@ fn pack_conv(weights: &[f32], channels: usize, taps: usize) -> Vec<f32> {
                     packed.extend((first..first + TILE).map(weight));
                 }
             }
+        }
+    }
+    packed
+}
+
+/// As [`super::winograd::multiply`] wants them, panel by panel; what fills up blocks and panels is zero.
+fn pack_winograd(weights: &[f32], channels: usize) -> Vec<f32> {
+    let inputs = weights.len() / channels / 9;
+    let padded = inputs.next_multiple_of(LANES);
+    let mut packed = vec![0.0; channels.next_multiple_of(PANEL) * POINTS * padded];
+    for (at, weights) in weights.chunks_exact(9).enumerate() {
+        let (o, c) = (at / inputs, at % inputs);
+        for (point, u) in transform(4, weights).into_iter().enumerate() {
+            packed[((o / PANEL * POINTS + point) * padded + c) * PANEL + o % PANEL] = u as f32;
         }
     }
     packed

@@ -1,12 +1,13 @@
 //! Runs a plan over groups of positions.
 
 use super::arith::activate;
-use super::board::Board;
+use super::board::{Board, LANES};
 use super::kernel::{self, ConvPanel, DensePanel, Finish, Isa, NEURONS, TILE};
 use super::plan::{
     Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
 };
 use super::whole::{self, Pair};
+use super::winograd::{self, PANEL, POINTS, Rows, TILES};
 use crate::backend::Outputs;
 use crate::graph::{Graph, Role};
 use crate::int8;
@@ -114,6 +115,10 @@ pub(super) struct Workspace {
     slots: Vec<Vec<f32>>,
     /// Inputs of a dense layer side by side.
     flat: Vec<f32>,
+    /// Points of a convolution of Winograd's, for [`GROUP`] positions, and their products: of one panel, or of all where several
+    /// threads work on them.
+    points: Vec<f32>,
+    products: Vec<[f32; PANEL]>,
     /// Inputs in eight bits, and the largest absolute value of each position's.
     whole: Vec<Pair>,
     largest: [f32; GROUP],
@@ -124,9 +129,15 @@ pub(super) struct Workspace {
 impl Workspace {
     /// Bytes that [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
-        let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.largest_dense);
+        let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.largest_dense + plan.points)
+            + PANEL * Self::products(plan, shared);
         GROUP * plan.largest_whole * size_of::<Pair>()
             + size_of::<f32>() * (numbers + if shared { plan.shared_scratch } else { plan.scratch })
+    }
+
+    /// Rows of products that it keeps.
+    fn products(plan: &Plan, shared: bool) -> usize {
+        GROUP * TILES * POINTS * if shared { plan.panels } else { plan.panels.min(1) }
     }
 
     /// With `shared`, several threads may work on one job.
@@ -134,6 +145,8 @@ impl Workspace {
         Self {
             slots: plan.slots.iter().map(|len| vec![0.0; GROUP * len]).collect(),
             flat: vec![0.0; GROUP * plan.largest_dense],
+            points: vec![0.0; GROUP * plan.points],
+            products: vec![[0.0; PANEL]; Self::products(plan, shared)],
             whole: vec![[0; 2]; GROUP * plan.largest_whole],
             largest: [0.0; GROUP],
             scratch: vec![0.0; if shared { plan.shared_scratch } else { plan.scratch }],
@@ -184,39 +197,124 @@ impl Workspace {
     }
 
     fn conv(&mut self, conv: &Conv, isa: Isa, positions: usize, shared: bool, output: &mut [f32]) {
-        let plane = conv.board.plane;
-        let panels = conv.bias.len();
-        let pairs = conv.input.shape.channels.div_ceil(2) * plane;
-        if matches!(conv.weights, ConvWeights::Whole(..)) {
-            let mut whole = std::mem::take(&mut self.whole);
-            for (position, whole) in whole.chunks_exact_mut(pairs).enumerate().take(positions) {
-                let mut largest = 0.0;
-                whole::round(isa, self.value(conv.input, position), plane, whole, &mut largest);
-                self.largest[position] = largest;
+        match &conv.weights {
+            ConvWeights::Winograd(weights, bias) => {
+                self.winograd(conv, (weights, bias), isa, positions, shared, output);
             }
-            self.whole = whole;
-        }
-        let panel = |number: usize, position: usize, output: &mut [f32]| {
-            let (board, kernel, bias) = (conv.board, conv.kernel, &conv.bias[number]);
-            match &conv.weights {
-                ConvWeights::Direct(weights) => {
-                    let weights = &weights[number * (weights.len() / panels)..][..weights.len() / panels];
+            ConvWeights::Direct(weights) => {
+                let of_panel = weights.len() / conv.bias.len();
+                self.by_panels(conv, isa, positions, shared, output, |number, position, output| {
+                    let weights = &weights[number * of_panel..][..of_panel];
+                    let (board, kernel, bias) = (conv.board, conv.kernel, &conv.bias[number]);
                     let input = self.value(conv.input, position);
                     kernel::conv(isa, ConvPanel { board, kernel, weights, bias, input }, output);
-                }
-                ConvWeights::Whole(weights, steps) => {
-                    let weights = &weights[number * (weights.len() / panels)..][..weights.len() / panels];
-                    let input = &self.whole[position * pairs..][..pairs];
+                });
+            }
+            ConvWeights::Whole(weights, steps) => {
+                let pairs = self.round(conv, isa, positions);
+                let of_panel = weights.len() / conv.bias.len();
+                self.by_panels(conv, isa, positions, shared, output, |number, position, output| {
+                    let weights = &weights[number * of_panel..][..of_panel];
+                    let (board, kernel, bias) = (conv.board, conv.kernel, &conv.bias[number]);
                     let steps = &steps[number].map(|step| step * (self.largest[position] / int8::MOST));
+                    let input = &self.whole[position * pairs..][..pairs];
                     whole::conv(isa, whole::ConvPanel { board, kernel, weights, steps, bias, input }, output);
+                });
+            }
+        }
+        self.squeeze_excite(conv, isa, positions, output);
+    }
+
+    /// What is left of some planes of a convolution, from the `first` on, after their sums: but where a squeeze comes between
+    /// the sums and the rest.
+    fn finish(&self, conv: &Conv, isa: Isa, position: usize, first: usize, output: &mut [f32]) {
+        if conv.se.is_none() {
+            let residual = conv.residual.map(|r| &self.value(r, position)[first * conv.board.plane..][..output.len()]);
+            kernel::finish(isa, Finish { board: conv.board, residual, activation: conv.activation }, output);
+        }
+    }
+
+    fn winograd(
+        &mut self,
+        conv: &Conv,
+        (weights, bias): (&[f32], &[[f32; PANEL]]),
+        isa: Isa,
+        positions: usize,
+        shared: bool,
+        output: &mut [f32],
+    ) {
+        let (mut points, mut products) = (std::mem::take(&mut self.points), std::mem::take(&mut self.products));
+        let count = positions * TILES;
+        let rows = |position| Rows { count, first: position * TILES };
+        let used = &mut points[..positions * conv.points()];
+        let plane = conv.board.plane;
+        let block = |(number, points): (usize, &mut [f32])| {
+            for position in 0..positions {
+                let planes = &self.value(conv.input, position)[number * LANES * plane..];
+                winograd::points(isa, &planes[..planes.len().min(LANES * plane)], rows(position), points);
+            }
+        };
+        let of_block = POINTS * count * LANES;
+        match shared {
+            true => used.par_chunks_exact_mut(of_block).enumerate().for_each(block),
+            false => used.chunks_exact_mut(of_block).enumerate().for_each(block),
+        }
+        let (used, of_panel) = (&*used, weights.len() / bias.len());
+        let multiply = |number: usize, products: &mut [[f32; PANEL]]| {
+            winograd::multiply(isa, used, &weights[number * of_panel..][..of_panel], count, products);
+        };
+        let squares = |number: usize, position: usize, products: &[[f32; PANEL]], output: &mut [f32]| {
+            winograd::squares(isa, products, rows(position), &bias[number], output);
+            self.finish(conv, isa, position, number * PANEL, output);
+        };
+        let len = conv.output.len();
+        let each = POINTS * count;
+        if shared && positions == 1 {
+            let panels = products.par_chunks_exact_mut(each).zip(output[..len].par_chunks_mut(PANEL * plane));
+            panels.enumerate().for_each(|(number, (products, output))| {
+                multiply(number, products);
+                squares(number, 0, products, output);
+            });
+        } else {
+            for number in 0..bias.len() {
+                multiply(number, &mut products[..each]);
+                let range = number * PANEL * plane..((number + 1) * PANEL * plane).min(len);
+                for (position, output) in output.chunks_exact_mut(len).enumerate().take(positions) {
+                    squares(number, position, &products[..each], &mut output[range.clone()]);
                 }
             }
-            // A squeeze comes between the sums and the rest.
-            if conv.se.is_none() {
-                let first = number * TILE * plane;
-                let residual = conv.residual.map(|r| &self.value(r, position)[first..][..output.len()]);
-                kernel::finish(isa, Finish { board, residual, activation: conv.activation }, output);
-            }
+        }
+        (self.points, self.products) = (points, products);
+    }
+
+    /// Rounds the inputs of a convolution in eight bits; gives the pairs of a position.
+    fn round(&mut self, conv: &Conv, isa: Isa, positions: usize) -> usize {
+        let plane = conv.board.plane;
+        let pairs = conv.input.shape.channels.div_ceil(2) * plane;
+        let mut whole = std::mem::take(&mut self.whole);
+        for (position, whole) in whole.chunks_exact_mut(pairs).enumerate().take(positions) {
+            let mut largest = 0.0;
+            whole::round(isa, self.value(conv.input, position), plane, whole, &mut largest);
+            self.largest[position] = largest;
+        }
+        self.whole = whole;
+        pairs
+    }
+
+    /// Runs `sums` for each panel of [`TILE`] channels and each position, and what comes after the sums.
+    fn by_panels(
+        &self,
+        conv: &Conv,
+        isa: Isa,
+        positions: usize,
+        shared: bool,
+        output: &mut [f32],
+        sums: impl Fn(usize, usize, &mut [f32]) + Sync,
+    ) {
+        let (plane, panels) = (conv.board.plane, conv.bias.len());
+        let panel = |number: usize, position: usize, output: &mut [f32]| {
+            sums(number, position, output);
+            self.finish(conv, isa, position, number * TILE, output);
         };
         let len = conv.output.len();
         if shared {
@@ -233,7 +331,6 @@ impl Workspace {
                 }
             }
         }
-        self.squeeze_excite(conv, isa, positions, output);
     }
 
     fn squeeze_excite(&mut self, conv: &Conv, isa: Isa, positions: usize, output: &mut [f32]) {

@@ -4,6 +4,7 @@ use super::OpenCl;
 use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::{Graph, Role};
 use crate::host::Host;
+pub use crate::host::canary as planes;
 use std::sync::Arc;
 
 /// Positions of the canary batch: more than one, so that the second one's places are checked too.
@@ -40,16 +41,6 @@ fn compare(role: Role, expected: &[f32], got: &[f32], bound: f32) -> Result<(), 
             Err(format!("{role:?} disagrees with the host at {at}: expected {}, got {}", expected[at], got[at]))
         }
     }
-}
-
-/// Planes of ones and zeros, about a quarter ones, always the same.
-pub fn planes(len: usize) -> Vec<f32> {
-    let mut state = 1u32;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        if state >> 30 == 0 { 1.0 } else { 0.0 }
-    };
-    (0..len).map(|_| next()).collect()
 }
 
 #[cfg(test)]

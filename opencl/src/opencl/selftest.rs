@@ -9,6 +9,7 @@ pub use super::kit::kit;
 use crate::backend::{BackendError, Outputs, batch_of};
 use crate::device::Error;
 use crate::graph::{Role, Shape, ValueId};
+pub use crate::host::error;
 use crate::host::plain;
 
 /// One layer's kernels beside the host.
@@ -48,18 +49,6 @@ impl Findings {
         let all = self.layers.iter().map(|layer| layer.error).chain(self.heads.iter().map(|head| head.error));
         all.fold(0.0, |worst, error| if error > worst || error.is_nan() { error } else { worst })
     }
-}
-
-/// The largest difference, as a share of the largest number that is expected where that is above one; infinite where
-/// something is missing or not finite.
-///
-/// A share of the largest, not of each: what is nearly zero is the difference of large numbers, whose rounding it keeps.
-pub fn error(expected: &[f32], got: &[f32]) -> f32 {
-    if expected.len() != got.len() || got.iter().any(|x| !x.is_finite()) {
-        return f32::INFINITY;
-    }
-    let largest = expected.iter().fold(1.0f32, |most, x| most.max(x.abs()));
-    expected.iter().zip(got).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs())) / largest
 }
 
 impl OpenCl {

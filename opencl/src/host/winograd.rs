@@ -1,0 +1,225 @@
+//! A 3×3 convolution of a chessboard by Winograd's F(4×4, 3×3): `kernels/winograd.cl` has the definitions.
+//!
+//! The board has four tiles. Each is taken to 36 points; at each point the convolution is a product of a matrix of tiles by
+//! input channels with one of input by output channels. That takes a quarter of the products of the definition.
+//!
+//! Points are made of eight channels at a time, which lie side by side in a vector, squares of eight output channels likewise.
+//! Planes have their squares side by side, so that each block of eight channels is transposed on its way in and out.
+
+use super::arith::{Arith, Lanes};
+use super::board::{Board, LANES};
+use super::kernel::{NEURONS, versions};
+
+/// Squares of a side of a tile, of its input, and points.
+const TILE: usize = 4;
+const SIDE: usize = TILE + 2;
+pub(super) const POINTS: usize = SIDE * SIDE;
+
+/// Tiles of a board: rows of the matrices.
+pub(super) const TILES: usize = 4;
+
+/// Output channels of a panel.
+pub(super) const PANEL: usize = NEURONS;
+
+/// Squares of a side of the board with its border.
+const BORDERED: usize = 10;
+
+/// Roots of 1/2 and 2, the points besides 0 and infinity, and their negatives.
+const A: f32 = std::f32::consts::FRAC_1_SQRT_2;
+const B: f32 = std::f32::consts::SQRT_2;
+
+// No closures in what follows, and no `array::from_fn`: a function that stays out of line is compiled without AVX2.
+
+/// `a · x + y`.
+#[inline(always)]
+fn add<M: Arith>(a: f32, x: &Lanes, y: &Lanes) -> Lanes {
+    let mut z = [0.0; LANES];
+    z.iter_mut().zip(x).zip(y).for_each(|((z, x), y)| *z = M::mul_add(a, *x, *y));
+    z
+}
+
+#[inline(always)]
+fn times(a: f32, x: &Lanes) -> Lanes {
+    let mut z = *x;
+    z.iter_mut().for_each(|z| *z *= a);
+    z
+}
+
+#[inline(always)]
+fn plus(x: &Lanes, y: &Lanes) -> Lanes {
+    let mut z = *x;
+    z.iter_mut().zip(y).for_each(|(z, y)| *z += y);
+    z
+}
+
+#[inline(always)]
+fn minus(x: &Lanes, y: &Lanes) -> Lanes {
+    let mut z = *x;
+    z.iter_mut().zip(y).for_each(|(z, y)| *z -= y);
+    z
+}
+
+/// One dimension of a tile's points.
+#[inline(always)]
+fn to_points<M: Arith>(d: &[Lanes; SIDE]) -> [Lanes; SIDE] {
+    let even_a = add::<M>(-2.0, &d[2], &d[4]);
+    let even_b = add::<M>(-0.5, &d[2], &d[4]);
+    let odd_a = add::<M>(-2.0, &d[1], &d[3]);
+    let odd_b = add::<M>(-0.5, &d[1], &d[3]);
+    [
+        add::<M>(-2.5, &d[2], &plus(&d[0], &d[4])),
+        add::<M>(A, &odd_a, &even_a),
+        add::<M>(-A, &odd_a, &even_a),
+        add::<M>(B, &odd_b, &even_b),
+        add::<M>(-B, &odd_b, &even_b),
+        add::<M>(-2.5, &d[3], &plus(&d[1], &d[5])),
+    ]
+}
+
+/// One dimension of a tile's squares.
+#[inline(always)]
+fn to_squares<M: Arith>(m: &[Lanes; SIDE]) -> [Lanes; TILE] {
+    let (sum_a, sum_b) = (plus(&m[1], &m[2]), plus(&m[3], &m[4]));
+    let (odd_a, odd_b) = (times(A, &minus(&m[1], &m[2])), times(B, &minus(&m[3], &m[4])));
+    [
+        plus(&m[0], &plus(&sum_a, &sum_b)),
+        plus(&odd_a, &odd_b),
+        add::<M>(2.0, &sum_b, &times(0.5, &sum_a)),
+        add::<M>(2.0, &odd_b, &add::<M>(0.5, &odd_a, &m[5])),
+    ]
+}
+
+/// Where the points of a position go.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    /// Rows of the matrices: [`TILES`] for each position.
+    pub count: usize,
+    /// The position's first.
+    pub first: usize,
+}
+
+versions! {
+    /// Makes the points of up to eight channels of a position, `[channels][plane]`, in `v`, `[POINTS][rows][LANES]`; channels that are
+    /// not there are zero.
+    points = points_body(planes: &[f32], rows: Rows, v: &mut [f32])
+}
+
+#[inline(always)]
+fn points_body<M: Arith>(planes: &[f32], rows: Rows, v: &mut [f32]) {
+    let board = Board::CHESS;
+    let mut squares = [[[0.0; LANES]; BORDERED]; BORDERED];
+    for rank in 0..board.rows {
+        let mut files = [[0.0; LANES]; LANES];
+        for (files, plane) in files.iter_mut().zip(planes.chunks_exact(board.plane)) {
+            files.copy_from_slice(&plane[board.origin() + rank * board.stride..][..LANES]);
+        }
+        squares[rank + 1][1..=LANES].copy_from_slice(&M::transpose(&files));
+    }
+    for tile in 0..TILES {
+        let (y, x) = (tile / 2 * TILE, tile % 2 * TILE);
+        // By column, then by row.
+        let mut lines = [[[0.0; LANES]; SIDE]; SIDE];
+        for j in 0..SIDE {
+            let mut column = [[0.0; LANES]; SIDE];
+            column.iter_mut().zip(&squares[y..]).for_each(|(to, row)| *to = row[x + j]);
+            let points = to_points::<M>(&column);
+            lines.iter_mut().zip(points).for_each(|(line, point)| line[j] = point);
+        }
+        let of_point = rows.count * LANES;
+        for (line, v) in lines.iter().zip(v.chunks_exact_mut(SIDE * of_point)) {
+            for (point, v) in to_points::<M>(line).iter().zip(v.chunks_exact_mut(of_point)) {
+                v[(rows.first + tile) * LANES..][..LANES].copy_from_slice(point);
+            }
+        }
+    }
+}
+
+versions! {
+    /// The products of all points for one panel: `v` is `[blocks of input channels][POINTS][rows][LANES]`, `weights`
+    /// `[POINTS][blocks][LANES][PANEL]`, `m` `[POINTS][rows][PANEL]`.
+    multiply = multiply_body(v: &[f32], weights: &[f32], rows: usize, m: &mut [[f32; PANEL]])
+}
+
+#[inline(always)]
+fn multiply_body<M: Arith>(v: &[f32], weights: &[f32], rows: usize, m: &mut [[f32; PANEL]]) {
+    let block = POINTS * rows * LANES;
+    let weights = weights.chunks_exact(v.len() / block * LANES * PANEL);
+    for (point, (weights, m)) in weights.zip(m.chunks_exact_mut(rows)).enumerate() {
+        let mut at = point * rows * LANES;
+        // Tiles of six rows keep the multipliers busy; there is an even number of them, four for one position.
+        let (sixes, rest) = m.as_chunks_mut::<6>();
+        for tile in sixes {
+            *tile = multiply_rows::<M, 6>(v, block, at, weights);
+            at += 6 * LANES;
+        }
+        let (fours, rest) = rest.as_chunks_mut::<4>();
+        for tile in fours {
+            *tile = multiply_rows::<M, 4>(v, block, at, weights);
+            at += 4 * LANES;
+        }
+        for tile in rest.as_chunks_mut::<2>().0 {
+            *tile = multiply_rows::<M, 2>(v, block, at, weights);
+            at += 2 * LANES;
+        }
+    }
+}
+
+/// The sum of each row and channel is one chain over the input channels, whatever `ROWS` is.
+#[inline(always)]
+fn multiply_rows<M: Arith, const ROWS: usize>(
+    v: &[f32],
+    block: usize,
+    at: usize,
+    weights: &[f32],
+) -> [[f32; PANEL]; ROWS] {
+    let mut sums = [[0.0; PANEL]; ROWS];
+    for (block, weights) in v.chunks_exact(block).zip(weights.chunks_exact(LANES * PANEL)) {
+        let rows = &block[at..][..ROWS * LANES];
+        for (lane, weights) in weights.as_chunks::<PANEL>().0.iter().enumerate() {
+            for (row, sums) in sums.iter_mut().enumerate() {
+                let x = rows[row * LANES + lane];
+                sums.iter_mut().zip(weights).for_each(|(sum, &w)| *sum = M::mul_add(x, w, *sum));
+            }
+        }
+    }
+    sums
+}
+
+versions! {
+    /// Makes the planes of one panel of a position, `[channels of the panel][plane]`, of its products `[POINTS][rows][PANEL]`: without
+    /// residual and activation.
+    squares = squares_body(m: &[[f32; PANEL]], rows: Rows, bias: &[f32; PANEL], planes: &mut [f32])
+}
+
+#[inline(always)]
+fn squares_body<M: Arith>(m: &[[f32; PANEL]], rows: Rows, bias: &[f32; PANEL], planes: &mut [f32]) {
+    let board = Board::CHESS;
+    for (half, planes) in planes.chunks_mut(LANES * board.plane).enumerate() {
+        let bias = &bias.as_chunks::<LANES>().0[half];
+        let mut squares = [[[0.0; LANES]; LANES]; LANES];
+        for tile in 0..TILES {
+            let (y, x) = (tile / 2 * TILE, tile % 2 * TILE);
+            // By row of points, then by column of squares.
+            let mut columns = [[[0.0; LANES]; SIDE]; TILE];
+            for i in 0..SIDE {
+                let mut line = [[0.0; LANES]; SIDE];
+                for (j, product) in line.iter_mut().enumerate() {
+                    let row = &m[(i * SIDE + j) * rows.count + rows.first + tile];
+                    product.copy_from_slice(&row[half * LANES..][..LANES]);
+                }
+                let line = to_squares::<M>(&line);
+                columns.iter_mut().zip(line).for_each(|(column, square)| column[i] = square);
+            }
+            for (j, column) in columns.iter().enumerate() {
+                let column = to_squares::<M>(column);
+                squares[y..].iter_mut().zip(&column).for_each(|(row, square)| row[x + j] = plus(square, bias));
+            }
+        }
+        for (rank, files) in squares.iter().enumerate() {
+            let files = M::transpose(files);
+            for (plane, files) in planes.chunks_exact_mut(board.plane).zip(&files) {
+                plane[board.origin() + rank * board.stride..][..LANES].copy_from_slice(files);
+            }
+        }
+    }
+}
