@@ -273,7 +273,7 @@ impl<'a> Kernels<'a> {
     ) -> Result<Launch, Error> {
         // There is little to do for an item: on a CPU a group is a loop.
         let sizes = match self.tuning.variant {
-            Variant::Cpu => vec![64],
+            Variant::Cpu => halves(64),
             Variant::Gpu => self.lanes(),
         };
         let options = |lanes| format!("-DLANES={lanes} {options}");
@@ -415,7 +415,8 @@ impl Step {
     /// If the driver refuses.
     pub fn copy(&self, copies: &mut Copies<'_>) -> Result<Self, Error> {
         let mut all = |launches: &[Launch]| launches.iter().map(|launch| launch.copy(copies)).collect::<Result<_, _>>();
-        Ok(Self { small: all(&self.small)?, large: all(&self.large)?, large_from: self.large_from })
+        let (first, small, large) = (all(&self.first)?, all(&self.small)?, all(&self.large)?);
+        Ok(Self { first, small, large, large_from: self.large_from })
     }
 
     /// See [`Launch::enqueue`].

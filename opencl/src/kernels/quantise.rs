@@ -58,7 +58,7 @@ pub(super) fn launch(kernels: &mut Kernels<'_>, input: &Value) -> Result<Rounded
         Arg::Buffer(&steps),
     ];
     let sizes = match kernels.variant() {
-        Variant::Cpu => vec![CPU_LANES],
+        Variant::Cpu => super::halves(CPU_LANES),
         Variant::Gpu => kernels.lanes(),
     };
     let options = |lanes| format!("-DLANES={lanes}");

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Measures evaluations per second, alone and as a share of G, what a large product of matrices makes of the same cores.
+
+    ci/inference.py --weights maia-1500.pb.gz --weights other.pb.gz -- target/release/oncilla
+
+G is the better of the `gemm` crate (ci/gemm, built here) and OpenBLAS (libopenblas.so.0, if it is installed) at 512x512x512
+and 256x256x4096, in GFLOP/s, on as many cores as the run beside it. Evaluations are counted as plain convolutions. Each round
+measures G right before and after each run of `backendbench` and takes the share within the round: the speed of a shared
+machine changes from round to round. Printed is the median of all rounds, as a table in Markdown.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+SIZES = [(512, 512, 512), (256, 256, 4096)]
+RUNS = [
+    ("host, 1 thread", 1, ["--backend=host", "--backend-opts=threads=1"]),
+    ("host, 2 threads", 2, ["--backend=host", "--backend-opts=threads=2"]),
+    ("OpenCL", 2, ["--backend=opencl"]),
+]
+
+
+def build_gemm():
+    """The yardstick's program."""
+    target = os.path.abspath(os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "ci", "gemm"))
+    subprocess.run(
+        ["cargo", "build", "--release", "--locked", "--quiet", "--manifest-path", "ci/gemm/Cargo.toml", "--target-dir", target],
+        check=True,
+    )
+    return os.path.join(target, "release", "gemm-yardstick")
+
+
+class OpenBlas:
+    """sgemm of the system's OpenBLAS; rates are empty where there is none."""
+
+    def __init__(self):
+        try:
+            self.library = ctypes.CDLL("libopenblas.so.0")
+        except OSError:
+            self.library = None
+            print("OpenBLAS is not here: G is that of the gemm crate", file=sys.stderr)
+
+    def rates(self, threads, seconds):
+        return [self.rate(*size, threads, seconds) for size in SIZES] if self.library else []
+
+    def rate(self, m, k, n, threads, seconds):
+        self.library.openblas_set_num_threads(threads)
+        matrix = lambda length, value: (ctypes.c_float * length)(*([value] * length))
+        a, b, c = matrix(m * k, 0.5), matrix(k * n, 0.25), matrix(m * n, 0.0)
+        row_major, plain, one, zero = 101, 111, ctypes.c_float(1), ctypes.c_float(0)
+        runs, start = 0, None
+        while start is None or time.perf_counter() - start < seconds:
+            self.library.cblas_sgemm(row_major, plain, plain, m, n, k, one, a, k, b, n, zero, c, n)
+            # The first is not counted: it wakes the threads.
+            runs, start = (runs + 1, start) if start else (0, time.perf_counter())
+        return 2 * m * n * k * runs / (time.perf_counter() - start) / 1e9
+
+
+def g(gemm, blas, threads, seconds):
+    printed = subprocess.run([gemm, str(threads), str(seconds)], capture_output=True, text=True, check=True).stdout
+    return max([float(rate) for rate in printed.split()] + blas.rates(threads, seconds))
+
+
+def bench(program, weights, batches, options):
+    command = [program[0], "backendbench", f"--weights={weights}", "--batch", batches, "--json", *options, *program[1:]]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="rounds (5)")
+    parser.add_argument("--batch", default="1,8,32,128", help="batch sizes (1,8,32,128)")
+    parser.add_argument("--weights", action="append", required=True, help="a network; several times for several")
+    parser.add_argument("--seconds", type=float, default=0.2, help="how long each product is measured (0.2)")
+    parser.add_argument("--only", default="", help="runs whose name has this in it")
+    parser.add_argument("engine", nargs="+", help="after --: the engine and its options")
+    arguments = parser.parse_args()
+    gemm, blas = build_gemm(), OpenBlas()
+    found = {}
+    for number in range(arguments.rounds):
+        for weights in arguments.weights:
+            for name, threads, options in RUNS:
+                if arguments.only not in name:
+                    continue
+                for batch in arguments.batch.split(","):
+                    before = g(gemm, blas, threads, arguments.seconds)
+                    [row] = bench(arguments.engine, weights, batch, options)
+                    yardstick = (before + g(gemm, blas, threads, arguments.seconds)) / 2
+                    rate = row["evals_per_second"]
+                    found.setdefault((weights, name, int(batch)), []).append((rate, row["gflops"] / yardstick, yardstick))
+                    print(f"{number + 1}: {os.path.basename(weights)}, {name}, batch {batch}: {rate:.0f} evals/s, "
+                          f"G {yardstick:.0f}, share {row['gflops'] / yardstick:.2f}", file=sys.stderr, flush=True)
+    print("| network | backend | batch | evals/s | share of G | G |\n|---|---|---|---|---|---|")
+    for (weights, name, batch), rounds in found.items():
+        rate, share, yardstick = (statistics.median(column) for column in zip(*rounds))
+        print(f"| {os.path.basename(weights)} | {name} | {batch} | {rate:.0f} | {share:.2f} | {yardstick:.0f} |")
+
+
+if __name__ == "__main__":
+    main()
