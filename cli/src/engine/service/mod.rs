@@ -380,10 +380,9 @@ impl Shared {
     fn carry(&self, mut load: Load, owner: Option<&Arc<Request>>) -> Result<(), Panic> {
         let begun = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.evaluate(&mut load.lane, &load.parts)));
-        let seconds = begun.elapsed().as_secs_f64();
         let Load { unit, number, lane, parts, rows } = load;
         let mut state = self.lock();
-        let answered = matches!(outcome, Ok(Ok(()))).then_some(seconds);
+        let answered = matches!(outcome, Ok(Ok(()))).then_some(begun);
         state.units[unit].arrive(number, lane, rows, answered);
         match outcome {
             Ok(Ok(())) => {

@@ -1,4 +1,4 @@
-//! How long a batch takes, by its size: measured, never assumed.
+//! How long a unit is busy with a batch, by its size: measured, never assumed.
 
 /// Sizes are told apart by their power of two, up to 2¹⁶.
 const CLASSES: usize = 17;

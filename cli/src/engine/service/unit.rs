@@ -37,6 +37,8 @@ pub struct Unit {
     rule: Rule,
     idle: Vec<Lane>,
     flights: Vec<Flight>,
+    /// When the last batch came back.
+    last: Option<Instant>,
     pace: Pace,
     /// How many of the last batches failed.
     failures: u32,
@@ -104,6 +106,7 @@ impl Unit {
             rule,
             idle,
             flights: Vec::new(),
+            last: None,
             pace,
             failures: 0,
             is_lost: false,
@@ -191,19 +194,23 @@ impl Unit {
             *alone = if met { 0 } else { alone.saturating_add(1) };
         }
         let at = self.idle.iter().position(|lane| lane.is_wide == departure.is_wide)?;
-        let due = Instant::now() + Duration::from_secs_f64(self.pace.expected(rows));
+        let due = Instant::now() + Duration::from_secs_f64(self.done_in(rows, Instant::now()));
         self.flights.push(Flight { number, rows, due });
         Some(self.idle.swap_remove(at))
     }
 
-    /// The lane comes back, after `seconds` if it has answered.
-    pub fn arrive(&mut self, number: u64, lane: Lane, rows: usize, seconds: Option<f64>) {
+    /// The lane comes back; `begun`, if it has answered, is when it began.
+    pub fn arrive(&mut self, number: u64, lane: Lane, rows: usize, begun: Option<Instant>) {
         self.flights.retain(|flight| flight.number != number);
-        if let Some(seconds) = seconds {
+        let now = Instant::now();
+        // While another batch was before it on the device, it took nothing.
+        let last = self.last.replace(now);
+        if let Some(begun) = begun {
             self.failures = 0;
             // What a single core takes says nothing of all of them.
             if lane.is_wide || self.is_device() {
-                self.pace.add(rows, seconds);
+                let since = last.map_or(begun, |last| last.max(begun));
+                self.pace.add(rows, now.saturating_duration_since(since).as_secs_f64());
             }
         }
         if !self.is_lost {
@@ -225,12 +232,13 @@ impl Unit {
 
     /// Seconds until a batch of `rows` that is enqueued now would be done.
     pub fn done_in(&self, rows: usize, now: Instant) -> f64 {
-        let busy = if self.idle.is_empty() {
-            let due = self.flights.iter().map(|flight| flight.due).min();
-            due.map_or(0.0, |due| due.saturating_duration_since(now).as_secs_f64())
-        } else {
-            0.0
+        let dues = self.flights.iter().map(|flight| flight.due);
+        let free = match self.rule {
+            Rule::Device => dues.max(),
+            Rule::Host { .. } if self.idle.is_empty() => dues.min(),
+            Rule::Host { .. } => None,
         };
+        let busy = free.map_or(0.0, |due| due.saturating_duration_since(now).as_secs_f64());
         busy + self.pace.expected(rows)
     }
 }
