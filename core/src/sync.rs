@@ -50,15 +50,33 @@ pub fn touch(word: &AtomicU32) {
 pub fn acquire(word: &AtomicU32, bit: u32) -> u32 {
     let mut spins = 0;
     loop {
-        // Read first, the line would come twice: to be read, and to be written.
-        let was = word.swap(bit, Ordering::Acquire);
+        let was = try_acquire(word, bit);
         if was & bit == 0 {
             return was;
         }
+        wait(&mut spins);
+        // In loom's model a read may see the past for as long as it likes.
+        #[cfg(not(loom))]
         while word.load(Ordering::Relaxed) & bit != 0 {
             wait(&mut spins);
         }
     }
+}
+
+/// What the word was. If `bit` was clear, it is the caller's now.
+#[cfg(not(loom))]
+#[inline(always)]
+fn try_acquire(word: &AtomicU32, bit: u32) -> u32 {
+    // Read first, the line would come twice: to be read, and to be written.
+    word.swap(bit, Ordering::Acquire)
+}
+
+/// The same, without a write where the bit is set: loom takes each write for progress, and lets the waiting thread go on
+/// for ever.
+#[cfg(loom)]
+fn try_acquire(word: &AtomicU32, bit: u32) -> u32 {
+    let free = word.load(Ordering::Relaxed) & !bit;
+    word.compare_exchange(free, bit, Ordering::Acquire, Ordering::Relaxed).unwrap_or_else(|was| was | bit)
 }
 
 /// Writes a word whose lock bit its caller holds, with the bit clear: whoever sets it next sees all that was done.
