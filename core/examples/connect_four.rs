@@ -1,0 +1,142 @@
+//! Connect Four in a tree whose memory is a `static` of fixed size, kept from move to move:
+//!
+//!     cargo run --release -p oncilla-core --example connect_four
+//!
+//! plays a game against itself and prints each position.
+
+use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
+use oncilla_core::search::{Params, Search};
+use oncilla_core::tree::{Tree, TreeMemory};
+use oncilla_core::{Move, heapless::VecView};
+use std::fmt;
+use std::sync::Mutex;
+
+const COLUMNS: u16 = 7;
+const ROWS: u16 = 6;
+/// A column has one bit more than squares, so that no line goes on from the top of one to the foot of the next.
+const COLUMN_BITS: u16 = ROWS + 1;
+
+/// Nodes: a move that a game of Connect Four can take in a moment. Words for their edges: 4 for the priors of seven
+/// columns, 8 and 5 for each visited child.
+pub const NODES: usize = 4000;
+pub const WORDS: usize = 60_000;
+
+/// All of the search's memory: some 320 kB, known to the linker.
+static MEMORY: Mutex<TreeMemory<NODES, WORDS>> = Mutex::new(TreeMemory::new());
+
+/// The stones of the side to move and of the other one, a bit each, column by column from the left and up.
+#[derive(Clone, Copy, Default)]
+pub struct Board {
+    own: u64,
+    other: u64,
+}
+
+impl Board {
+    /// Drops a stone into a column, which is what a move says.
+    pub fn play(self, mv: Move) -> Self {
+        let stones = self.own | self.other;
+        let foot = 1 << (mv.0 * COLUMN_BITS);
+        let column = ((1 << ROWS) - 1) * foot;
+        // One more than what fills a column's lower squares is the next one above them.
+        Self { own: self.other, other: self.own | ((stones & column) + foot) }
+    }
+
+    /// The columns that are not full, from the middle outwards.
+    pub fn moves(self) -> impl Iterator<Item = Move> {
+        let top = |column: u16| 1 << (column * COLUMN_BITS + ROWS - 1);
+        let stones = self.own | self.other;
+        [3, 2, 4, 1, 5, 0, 6].into_iter().filter(move |&column| stones & top(column) == 0).map(Move)
+    }
+
+    /// True if the side that has just moved has four in a line.
+    pub fn is_lost(self) -> bool {
+        [1, COLUMN_BITS - 1, COLUMN_BITS, COLUMN_BITS + 1].into_iter().any(|step| {
+            let pairs = self.other & self.other >> step;
+            pairs & pairs >> (2 * step) != 0
+        })
+    }
+
+    /// Who has more stones near the middle, which are part of more lines.
+    fn estimate(self) -> f32 {
+        let weight = |stones: u64| {
+            let in_column = |column: u16| (stones >> (column * COLUMN_BITS) & 0x3f).count_ones();
+            (0..COLUMNS).map(|column| in_column(column) * u32::from(3 - column.abs_diff(3))).sum::<u32>() as f32
+        };
+        (weight(self.own) - weight(self.other)) / 40.0
+    }
+}
+
+impl fmt::Display for Board {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for row in (0..ROWS).rev() {
+            for column in 0..COLUMNS {
+                let square = 1 << (column * COLUMN_BITS + row);
+                let stone = if self.own & square != 0 { 'o' } else { 'x' };
+                write!(f, " {}", if (self.own | self.other) & square == 0 { '.' } else { stone })?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl Evaluator for Board {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend(line.fold(*self, Self::play).moves());
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let board = line.fold(*self, Self::play);
+        // The middle is looked at first.
+        policy.extend(board.moves().map(|mv| -0.3 * f32::from(mv.0.abs_diff(3))));
+        let verdict = match policy.len() {
+            _ if board.is_lost() => Verdict::lost(),
+            0 => Verdict::drawn(),
+            _ => Verdict::Position(Value { wl: board.estimate(), ..Value::EVEN }),
+        };
+        Ok(Answer { key: 0, verdict })
+    }
+}
+
+/// Plays from a position on; what the search knows is kept from move to move.
+pub struct Player<'m> {
+    board: Board,
+    search: Search<Tree<'m>>,
+}
+
+impl<'m> Player<'m> {
+    pub fn new(board: Board, memory: &'m mut TreeMemory<NODES, WORDS>) -> Self {
+        Self { board, search: Search::new(memory.lend(), Params::default()) }
+    }
+
+    /// The move after so many playouts; `None` if the game has ended.
+    pub fn best_move(&mut self, playouts: u64) -> Option<Move> {
+        self.search.start_move();
+        self.search
+            .run::<_, { COLUMNS as usize }, { (COLUMNS * ROWS) as usize }>(&mut self.board, playouts)
+            .expect("every leaf is answered, and the tree folds what it has no room for");
+        self.search.best_move()
+    }
+
+    /// Somebody has moved.
+    pub fn play(&mut self, mv: Move) {
+        self.board = self.board.play(mv);
+        self.search.advance(&[mv]);
+    }
+
+    pub fn board(&self) -> Board {
+        self.board
+    }
+}
+
+#[allow(dead_code, reason = "a test uses the rest")]
+fn main() {
+    let mut memory = MEMORY.lock().expect("nobody else plays");
+    let mut player = Player::new(Board::default(), &mut memory);
+    while let Some(mv) = player.best_move(5000) {
+        player.play(mv);
+        println!("column {}\n{}", mv.0 + 1, player.board());
+    }
+}

@@ -1,0 +1,73 @@
+//! The examples do what they say.
+
+#[path = "../examples/connect_four.rs"]
+mod connect_four;
+#[path = "../examples/tic_tac_toe.rs"]
+mod tic_tac_toe;
+
+use connect_four::{NODES, Player, WORDS};
+use oncilla_core::Move;
+use oncilla_core::tree::TreeMemory;
+use tic_tac_toe::best_move;
+
+/// The value of a position to the side to move, by looking at all that can follow.
+fn solved(board: tic_tac_toe::Board) -> i32 {
+    if board.is_lost() {
+        return -1;
+    }
+    board.moves().map(|mv| -solved(board.play(mv))).max().unwrap_or(0)
+}
+
+#[test]
+fn tic_tac_toe_keeps_what_a_position_is_worth() {
+    // Every position that a first player who plays by the search can meet in the first two moves of each side.
+    let mut todo = vec![(tic_tac_toe::Board::default(), 0)];
+    let mut seen = 0;
+    while let Some((board, plies)) = todo.pop() {
+        let Some(mv) = best_move(board) else { continue };
+        assert_eq!(-solved(board.play(mv)), solved(board), "move {} after {plies} plies", mv.0);
+        seen += 1;
+        let after = board.play(mv);
+        if plies < 4 && !after.is_lost() {
+            todo.extend(after.moves().map(|reply| (after.play(reply), plies + 2)).filter(|(next, _)| !next.is_lost()));
+        }
+    }
+    assert!(seen > 40, "{seen} positions");
+}
+
+#[test]
+fn the_tic_tac_toe_example_stays_short() {
+    let lines = include_str!("../examples/tic_tac_toe.rs").lines().count();
+    assert!(lines <= 60, "{lines} lines");
+}
+
+#[test]
+fn connect_four_takes_a_win_and_stops_one() {
+    use connect_four::Board;
+    let play = |columns: &[u16]| columns.iter().fold(Board::default(), |board, &column| board.play(Move(column)));
+    // Three in a column: a fourth wins for the side to move, and has to be stopped by the other one.
+    let mut memory = Box::new(TreeMemory::<NODES, WORDS>::new());
+    for played in [&[3, 0, 3, 1, 3, 6][..], &[3, 0, 3, 1, 3]] {
+        let mut player = Player::new(play(played), &mut memory);
+        assert_eq!(player.best_move(2000), Some(Move(3)), "after {played:?}");
+    }
+    // Three in a row, open at one end.
+    let mut player = Player::new(play(&[0, 0, 1, 1, 2, 6]), &mut memory);
+    let mv = player.best_move(2000).expect("the game goes on");
+    player.play(mv);
+    assert!(player.board().is_lost(), "{mv:?}");
+    assert_eq!(player.best_move(10), None, "a game that has ended");
+}
+
+#[test]
+fn connect_four_plays_a_game_to_its_end() {
+    let mut memory = Box::new(TreeMemory::<NODES, WORDS>::new());
+    let mut player = Player::new(connect_four::Board::default(), &mut memory);
+    let mut plies = 0;
+    while let Some(mv) = player.best_move(300) {
+        assert!(player.board().moves().any(|legal| legal == mv));
+        player.play(mv);
+        plies += 1;
+    }
+    assert!((7..=42).contains(&plies) && (player.board().is_lost() || plies == 42), "{plies} plies");
+}
