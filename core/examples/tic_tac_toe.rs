@@ -48,7 +48,7 @@ impl Evaluator for Board {
 pub fn best_move(mut board: Board) -> Option<Move> {
     let mut memory = Box::new(TreeMemory::<5000, 100_000>::new());
     let mut search = Search::new(memory.lend(), Params::default());
-    search.run::<_, 9, 9>(&mut board, 4000).expect("every leaf is answered, and the tree folds what it has no room for");
+    search.run::<_, 9, 9>(&mut board, 4000).expect("every leaf gets its answer");
     search.best_move()
 }
 
