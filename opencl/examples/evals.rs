@@ -1,5 +1,4 @@
-//! Evaluations per second of a network of maia-1500's size with random weights, by batch size: with one batch on the device, and
-//! with two at the same time. A tuning is given in its
+//! Evaluations per second of a network of maia-1500's size with random weights, by batch size. A tuning is given in its
 //! own text, `variant=cpu vector=8 …`.
 //!
 //!     cargo run --release -p oncilla-opencl --example evals -- [device] [tuning]
@@ -18,8 +17,6 @@ use oncilla_opencl::opencl::{OpenCl, Options};
 use std::time::{Duration, Instant};
 
 const AT_LEAST: Duration = Duration::from_secs(2);
-/// How long one of both is measured before it is the other's turn.
-const SLICE: Duration = Duration::from_millis(100);
 
 fn main() -> Result<(), BackendError> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -28,65 +25,32 @@ fn main() -> Result<(), BackendError> {
     let graph = common::tower(1, 8, 64, 6, Activation::Relu);
     let (each, flops) = (graph.input().len(), graph.flops() as f64);
     let start = Instant::now();
-<<<<<<< HEAD
     let host = args.first().and_then(|name| name.strip_prefix("host:"));
     let mut backend: Box<dyn Backend> = match host.map(|threads| threads.parse()) {
         Some(threads) => Box::new(Host::new(graph, threads.map_err(|_| BackendError("host:NUMBER".to_string()))?)?),
         None => Box::new(OpenCl::new(graph, &Options { device, tuning, ..Options::default() })?),
     };
     println!("{}, ready after {:.1?}", backend.describe(), start.elapsed());
-=======
-    let mut backend = OpenCl::new(graph, &Options { device, tuning, ..Options::default() })?;
-    println!("{}, {}, ready after {:.1?}", backend.describe(), backend.tuning(), start.elapsed());
-    let mut second = backend.another()?;
->>>>>>> c1488a6 (BENCHMARKS: two batches in flight, kept programs, one evaluator for all searches; what a batch takes is counted from when the device was free)
     let mut random = common::Random(2);
     for batch in [1, 2, 4, 8, 16, 32, 64] {
         let input: Vec<f32> = (0..batch * each).map(|_| random.float()).collect();
         let mut outputs = Outputs::default();
         backend.evaluate(&input, &mut outputs)?;
-        second.evaluate(&input, &mut outputs)?;
-        // In turn, so that what else the machine does meets both.
-        let (mut one, mut two) = (Rate::default(), Rate::default());
-        while one.seconds + two.seconds < AT_LEAST.as_secs_f64() {
-            one.add(run_for(&mut backend, &input)?);
-            let other = std::thread::scope(|scope| {
-                let other = scope.spawn(|| run_for(&mut second, &input));
-                two.add(run_for(&mut backend, &input)?);
-                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })?;
-            two.runs += other.runs;
+        let (start, mut runs, mut fastest) = (Instant::now(), 0, f64::INFINITY);
+        while start.elapsed() < AT_LEAST {
+            let one = Instant::now();
+            backend.evaluate(&input, &mut outputs)?;
+            fastest = fastest.min(one.elapsed().as_secs_f64());
+            runs += 1;
         }
-        let [one, two] = [one, two].map(|rate| f64::from(rate.runs) * batch as f64 / rate.seconds);
+        let mean = start.elapsed().as_secs_f64() / f64::from(runs);
         println!(
-            "batch {batch:2}: {one:7.0} evals/s, {:8.3} ms, {:6.1} GFLOP/s; two at a time {two:7.0} evals/s, ratio {:.2}",
-            batch as f64 / one * 1e3,
-            one * flops / 1e9,
-            two / one
+            "batch {batch:2}: {:7.0} evals/s, {:8.3} ms (fastest {:8.3}), {:6.1} GFLOP/s",
+            batch as f64 / mean,
+            mean * 1e3,
+            fastest * 1e3,
+            batch as f64 * flops / mean / 1e9
         );
     }
     Ok(())
-}
-
-/// Batches and the time that they took.
-#[derive(Clone, Copy, Default)]
-struct Rate {
-    runs: u32,
-    seconds: f64,
-}
-
-impl Rate {
-    fn add(&mut self, more: Self) {
-        self.runs += more.runs;
-        self.seconds += more.seconds;
-    }
-}
-
-fn run_for(backend: &mut OpenCl, input: &[f32]) -> Result<Rate, BackendError> {
-    let (start, mut runs, mut outputs) = (Instant::now(), 0, Outputs::default());
-    while start.elapsed() < SLICE {
-        backend.evaluate(input, &mut outputs)?;
-        runs += 1;
-    }
-    Ok(Rate { runs, seconds: start.elapsed().as_secs_f64() })
 }
