@@ -1,4 +1,5 @@
 //! Several batches at the same time on one device, and positions in batches of any size.
+#![cfg(feature = "opencl")]
 
 mod common;
 

@@ -103,7 +103,7 @@ fn padded(kernels: &Kernels<'_>, channels: usize) -> usize {
     })
 }
 
-/// Words of scratch memory that it takes, see [`winograd::Needs`] and [`quantise`].
+/// Words of scratch memory that it takes, see [`winograd::Needs`] and `quantise`.
 pub fn scratch_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize, int8: bool) -> [usize; 2] {
     match is_direct(kernels, kernel, int8) {
         _ if int8 => quantise::scratch(kernels, input.shape),

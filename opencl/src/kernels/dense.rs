@@ -39,7 +39,7 @@ pub fn weight_words(kernels: &Kernels<'_>, input: Layout, outputs: usize, int8: 
     }
 }
 
-/// Words of scratch memory that it takes, see [`quantise`].
+/// Words of scratch memory that it takes, see `quantise`.
 pub fn scratch_words(kernels: &Kernels<'_>, input: Layout, int8: bool) -> [usize; 2] {
     if int8 { quantise::scratch(kernels, input.shape) } else { [0; 2] }
 }
