@@ -6,28 +6,89 @@ use crate::graph::{Activation, SELU};
 /// Numbers side by side in a vector.
 pub(super) type Lanes = [f32; LANES];
 
-/// How a product is added to a sum, and what else the instructions at hand do in a way of their own.
+/// How a product is added to a sum, and vectors of eight numbers.
 pub(super) trait Arith {
     /// Vectors of eight that a register tile is wide: as many as the registers hold beside the operands.
     const WIDTH: usize;
 
+    /// Eight numbers that are worked on together. Written with arrays instead, what Winograd's transforms do becomes vectors of
+    /// the wrong numbers.
+    type Vector: Copy;
+
     /// `a · b + c`.
     fn mul_add(a: f32, b: f32, c: f32) -> f32;
 
+    fn load(from: &Lanes) -> Self::Vector;
+
+    fn store(x: Self::Vector, to: &mut Lanes);
+
+    /// The same number eight times.
+    fn splat(a: f32) -> Self::Vector;
+
+    fn plus(x: Self::Vector, y: Self::Vector) -> Self::Vector;
+
+    fn minus(x: Self::Vector, y: Self::Vector) -> Self::Vector;
+
+    /// `a · x + y`.
+    fn scale_add(a: f32, x: Self::Vector, y: Self::Vector) -> Self::Vector;
+
     /// Rows to columns.
-    #[inline(always)]
-    fn transpose(rows: &[Lanes; LANES]) -> [Lanes; LANES] {
-        let mut columns = [[0.0; LANES]; LANES];
-        for (j, row) in rows.iter().enumerate() {
-            columns.iter_mut().zip(row).for_each(|(column, x)| column[j] = *x);
+    fn transpose(rows: &[Self::Vector; LANES]) -> [Self::Vector; LANES];
+}
+
+/// Vectors as arrays, with the number's own `mul_add`.
+macro_rules! arrays {
+    () => {
+        type Vector = Lanes;
+
+        #[inline(always)]
+        fn load(from: &Lanes) -> Lanes {
+            *from
         }
-        columns
-    }
+
+        #[inline(always)]
+        fn store(x: Lanes, to: &mut Lanes) {
+            *to = x;
+        }
+
+        #[inline(always)]
+        fn splat(a: f32) -> Lanes {
+            [a; LANES]
+        }
+
+        #[inline(always)]
+        fn plus(mut x: Lanes, y: Lanes) -> Lanes {
+            x.iter_mut().zip(y).for_each(|(x, y)| *x += y);
+            x
+        }
+
+        #[inline(always)]
+        fn minus(mut x: Lanes, y: Lanes) -> Lanes {
+            x.iter_mut().zip(y).for_each(|(x, y)| *x -= y);
+            x
+        }
+
+        #[inline(always)]
+        fn scale_add(a: f32, mut x: Lanes, y: Lanes) -> Lanes {
+            x.iter_mut().zip(y).for_each(|(x, y)| *x = Self::mul_add(a, *x, y));
+            x
+        }
+
+        #[inline(always)]
+        fn transpose(rows: &[Lanes; LANES]) -> [Lanes; LANES] {
+            let mut columns = [[0.0; LANES]; LANES];
+            for (j, row) in rows.iter().enumerate() {
+                columns.iter_mut().zip(row).for_each(|(column, x)| column[j] = *x);
+            }
+            columns
+        }
+    };
 }
 
 /// Rounded once. Only where the processor does it in one instruction, else it is a call of a hundred cycles.
 pub(super) struct Fused;
 
+#[cfg(not(target_arch = "x86_64"))]
 impl Arith for Fused {
     const WIDTH: usize = 2;
 
@@ -36,30 +97,77 @@ impl Arith for Fused {
         a.mul_add(b, c)
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn transpose(rows: &[Lanes; LANES]) -> [Lanes; LANES] {
-        // SAFETY: on x86-64 this type is named only in functions that are compiled for AVX2 and called where it was found.
-        unsafe { avx::transpose(rows) }
-    }
+    arrays!();
 }
 
-/// What the compiler does not find by itself.
 #[cfg(target_arch = "x86_64")]
 mod avx {
-    use super::{LANES, Lanes};
+    use super::{Arith, Fused, LANES, Lanes};
     use std::arch::x86_64::{
-        _mm256_loadu_ps, _mm256_permute2f128_ps, _mm256_shuffle_ps, _mm256_storeu_ps, _mm256_unpackhi_ps,
-        _mm256_unpacklo_ps,
+        __m256, _mm256_add_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_permute2f128_ps, _mm256_set1_ps,
+        _mm256_shuffle_ps, _mm256_storeu_ps, _mm256_sub_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps,
     };
 
+    // SAFETY of all that follows: on x86-64 `Fused` is named only in functions that are compiled for AVX2 and FMA, and called
+    // where both were found; and `Lanes` are eight numbers.
+    impl Arith for Fused {
+        const WIDTH: usize = 2;
+
+        type Vector = __m256;
+
+        #[inline(always)]
+        fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+            a.mul_add(b, c)
+        }
+
+        #[inline(always)]
+        fn load(from: &Lanes) -> __m256 {
+            // SAFETY: see above.
+            unsafe { _mm256_loadu_ps(from.as_ptr()) }
+        }
+
+        #[inline(always)]
+        fn store(x: __m256, to: &mut Lanes) {
+            // SAFETY: see above.
+            unsafe { _mm256_storeu_ps(to.as_mut_ptr(), x) }
+        }
+
+        #[inline(always)]
+        fn splat(a: f32) -> __m256 {
+            // SAFETY: see above.
+            unsafe { _mm256_set1_ps(a) }
+        }
+
+        #[inline(always)]
+        fn plus(x: __m256, y: __m256) -> __m256 {
+            // SAFETY: see above.
+            unsafe { _mm256_add_ps(x, y) }
+        }
+
+        #[inline(always)]
+        fn minus(x: __m256, y: __m256) -> __m256 {
+            // SAFETY: see above.
+            unsafe { _mm256_sub_ps(x, y) }
+        }
+
+        #[inline(always)]
+        fn scale_add(a: f32, x: __m256, y: __m256) -> __m256 {
+            // SAFETY: see above.
+            unsafe { _mm256_fmadd_ps(_mm256_set1_ps(a), x, y) }
+        }
+
+        #[inline(always)]
+        fn transpose(rows: &[__m256; LANES]) -> [__m256; LANES] {
+            // SAFETY: see above.
+            unsafe { transpose(rows) }
+        }
+    }
+
     /// Pairs, then fours, then halves change places.
+    #[inline]
     #[target_feature(enable = "avx")]
-    pub fn transpose(rows: &[Lanes; LANES]) -> [Lanes; LANES] {
-        // SAFETY: each row has eight numbers.
-        let load = |row: usize| unsafe { _mm256_loadu_ps(rows[row].as_ptr()) };
-        let (a, b, c, d) = (load(0), load(1), load(2), load(3));
-        let (e, f, g, h) = (load(4), load(5), load(6), load(7));
+    fn transpose(rows: &[__m256; LANES]) -> [__m256; LANES] {
+        let [a, b, c, d, e, f, g, h] = *rows;
         let (ab, ab_high) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
         let (cd, cd_high) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
         let (ef, ef_high) = (_mm256_unpacklo_ps(e, f), _mm256_unpackhi_ps(e, f));
@@ -78,13 +186,10 @@ mod avx {
             _mm256_shuffle_ps::<LOW>(ef_high, gh_high),
             _mm256_shuffle_ps::<HIGH>(ef_high, gh_high),
         ];
-        let mut columns = [[0.0; LANES]; LANES];
+        let mut columns = [a; LANES];
         for (at, (x, y)) in first.into_iter().zip(second).enumerate() {
-            // SAFETY: each column has room for eight numbers.
-            unsafe {
-                _mm256_storeu_ps(columns[at].as_mut_ptr(), _mm256_permute2f128_ps::<0x20>(x, y));
-                _mm256_storeu_ps(columns[at + 4].as_mut_ptr(), _mm256_permute2f128_ps::<0x31>(x, y));
-            }
+            columns[at] = _mm256_permute2f128_ps::<0x20>(x, y);
+            columns[at + 4] = _mm256_permute2f128_ps::<0x31>(x, y);
         }
         columns
     }
@@ -101,6 +206,8 @@ impl Arith for Unfused {
     fn mul_add(a: f32, b: f32, c: f32) -> f32 {
         a * b + c
     }
+
+    arrays!();
 }
 
 /// `e^x` with a relative error below 2·10⁻⁷ for `|x| ≤ 87`; beyond, `x` is taken to the nearer end.

@@ -28,64 +28,35 @@ const BORDERED: usize = 10;
 const A: f32 = std::f32::consts::FRAC_1_SQRT_2;
 const B: f32 = std::f32::consts::SQRT_2;
 
-// No closures in what follows, and no `array::from_fn`: a function that stays out of line is compiled without AVX2.
-
-/// `a · x + y`.
-#[inline(always)]
-fn add<M: Arith>(a: f32, x: &Lanes, y: &Lanes) -> Lanes {
-    let mut z = [0.0; LANES];
-    z.iter_mut().zip(x).zip(y).for_each(|((z, x), y)| *z = M::mul_add(a, *x, *y));
-    z
-}
-
-#[inline(always)]
-fn times(a: f32, x: &Lanes) -> Lanes {
-    let mut z = *x;
-    z.iter_mut().for_each(|z| *z *= a);
-    z
-}
-
-#[inline(always)]
-fn plus(x: &Lanes, y: &Lanes) -> Lanes {
-    let mut z = *x;
-    z.iter_mut().zip(y).for_each(|(z, y)| *z += y);
-    z
-}
-
-#[inline(always)]
-fn minus(x: &Lanes, y: &Lanes) -> Lanes {
-    let mut z = *x;
-    z.iter_mut().zip(y).for_each(|(z, y)| *z -= y);
-    z
-}
-
 /// One dimension of a tile's points.
 #[inline(always)]
-fn to_points<M: Arith>(d: &[Lanes; SIDE]) -> [Lanes; SIDE] {
-    let even_a = add::<M>(-2.0, &d[2], &d[4]);
-    let even_b = add::<M>(-0.5, &d[2], &d[4]);
-    let odd_a = add::<M>(-2.0, &d[1], &d[3]);
-    let odd_b = add::<M>(-0.5, &d[1], &d[3]);
+fn to_points<M: Arith>(d: &[M::Vector; SIDE]) -> [M::Vector; SIDE] {
+    let even_a = M::scale_add(-2.0, d[2], d[4]);
+    let even_b = M::scale_add(-0.5, d[2], d[4]);
+    let odd_a = M::scale_add(-2.0, d[1], d[3]);
+    let odd_b = M::scale_add(-0.5, d[1], d[3]);
     [
-        add::<M>(-2.5, &d[2], &plus(&d[0], &d[4])),
-        add::<M>(A, &odd_a, &even_a),
-        add::<M>(-A, &odd_a, &even_a),
-        add::<M>(B, &odd_b, &even_b),
-        add::<M>(-B, &odd_b, &even_b),
-        add::<M>(-2.5, &d[3], &plus(&d[1], &d[5])),
+        M::scale_add(-2.5, d[2], M::plus(d[0], d[4])),
+        M::scale_add(A, odd_a, even_a),
+        M::scale_add(-A, odd_a, even_a),
+        M::scale_add(B, odd_b, even_b),
+        M::scale_add(-B, odd_b, even_b),
+        M::scale_add(-2.5, d[3], M::plus(d[1], d[5])),
     ]
 }
 
 /// One dimension of a tile's squares.
 #[inline(always)]
-fn to_squares<M: Arith>(m: &[Lanes; SIDE]) -> [Lanes; TILE] {
-    let (sum_a, sum_b) = (plus(&m[1], &m[2]), plus(&m[3], &m[4]));
-    let (odd_a, odd_b) = (times(A, &minus(&m[1], &m[2])), times(B, &minus(&m[3], &m[4])));
+fn to_squares<M: Arith>(m: &[M::Vector; SIDE]) -> [M::Vector; TILE] {
+    let zero = M::splat(0.0);
+    let times = |a, x| M::scale_add(a, x, zero);
+    let (sum_a, sum_b) = (M::plus(m[1], m[2]), M::plus(m[3], m[4]));
+    let (odd_a, odd_b) = (times(A, M::minus(m[1], m[2])), times(B, M::minus(m[3], m[4])));
     [
-        plus(&m[0], &plus(&sum_a, &sum_b)),
-        plus(&odd_a, &odd_b),
-        add::<M>(2.0, &sum_b, &times(0.5, &sum_a)),
-        add::<M>(2.0, &odd_b, &add::<M>(0.5, &odd_a, &m[5])),
+        M::plus(m[0], M::plus(sum_a, sum_b)),
+        M::plus(odd_a, odd_b),
+        M::scale_add(2.0, sum_b, times(0.5, sum_a)),
+        M::scale_add(2.0, odd_b, M::scale_add(0.5, odd_a, m[5])),
     ]
 }
 
@@ -107,31 +78,39 @@ versions! {
 #[inline(always)]
 fn points_body<M: Arith>(planes: &[f32], rows: Rows, v: &mut [f32]) {
     let board = Board::CHESS;
-    let mut squares = [[[0.0; LANES]; BORDERED]; BORDERED];
-    for rank in 0..board.rows {
-        let mut files = [[0.0; LANES]; LANES];
+    let mut squares = [[M::splat(0.0); BORDERED]; BORDERED];
+    for (rank, squares) in squares[1..=board.rows].iter_mut().enumerate() {
+        let mut files = [M::splat(0.0); LANES];
         for (files, plane) in files.iter_mut().zip(planes.chunks_exact(board.plane)) {
-            files.copy_from_slice(&plane[board.origin() + rank * board.stride..][..LANES]);
+            *files = M::load(eight(plane, board.origin() + rank * board.stride));
         }
-        squares[rank + 1][1..=LANES].copy_from_slice(&M::transpose(&files));
+        squares[1..=LANES].copy_from_slice(&M::transpose(&files));
     }
+    let of_point = rows.count * LANES;
     for tile in 0..TILES {
         let (y, x) = (tile / 2 * TILE, tile % 2 * TILE);
         // By column, then by row.
-        let mut lines = [[[0.0; LANES]; SIDE]; SIDE];
+        let mut lines = [[M::splat(0.0); SIDE]; SIDE];
         for j in 0..SIDE {
-            let mut column = [[0.0; LANES]; SIDE];
-            column.iter_mut().zip(&squares[y..]).for_each(|(to, row)| *to = row[x + j]);
-            let points = to_points::<M>(&column);
-            lines.iter_mut().zip(points).for_each(|(line, point)| line[j] = point);
+            let column = [0, 1, 2, 3, 4, 5].map(|i| squares[y + i][x + j]);
+            lines.iter_mut().zip(to_points::<M>(&column)).for_each(|(line, point)| line[j] = point);
         }
-        let of_point = rows.count * LANES;
         for (line, v) in lines.iter().zip(v.chunks_exact_mut(SIDE * of_point)) {
-            for (point, v) in to_points::<M>(line).iter().zip(v.chunks_exact_mut(of_point)) {
-                v[(rows.first + tile) * LANES..][..LANES].copy_from_slice(point);
+            for (point, v) in to_points::<M>(line).into_iter().zip(v.chunks_exact_mut(of_point)) {
+                M::store(point, eight_mut(v, (rows.first + tile) * LANES));
             }
         }
     }
+}
+
+#[inline(always)]
+fn eight(numbers: &[f32], at: usize) -> &Lanes {
+    numbers[at..].first_chunk().expect("eight numbers")
+}
+
+#[inline(always)]
+fn eight_mut(numbers: &mut [f32], at: usize) -> &mut Lanes {
+    numbers[at..].first_chunk_mut().expect("room for eight numbers")
 }
 
 versions! {
@@ -195,30 +174,25 @@ versions! {
 fn squares_body<M: Arith>(m: &[[f32; PANEL]], rows: Rows, bias: &[f32; PANEL], planes: &mut [f32]) {
     let board = Board::CHESS;
     for (half, planes) in planes.chunks_mut(LANES * board.plane).enumerate() {
-        let bias = &bias.as_chunks::<LANES>().0[half];
-        let mut squares = [[[0.0; LANES]; LANES]; LANES];
+        let bias = M::load(eight(bias, half * LANES));
+        let mut squares = [[M::splat(0.0); LANES]; LANES];
         for tile in 0..TILES {
             let (y, x) = (tile / 2 * TILE, tile % 2 * TILE);
             // By row of points, then by column of squares.
-            let mut columns = [[[0.0; LANES]; SIDE]; TILE];
+            let mut columns = [[M::splat(0.0); SIDE]; TILE];
             for i in 0..SIDE {
-                let mut line = [[0.0; LANES]; SIDE];
-                for (j, product) in line.iter_mut().enumerate() {
-                    let row = &m[(i * SIDE + j) * rows.count + rows.first + tile];
-                    product.copy_from_slice(&row[half * LANES..][..LANES]);
-                }
-                let line = to_squares::<M>(&line);
-                columns.iter_mut().zip(line).for_each(|(column, square)| column[i] = square);
+                let product = |j| &m[(i * SIDE + j) * rows.count + rows.first + tile];
+                let line = [0, 1, 2, 3, 4, 5].map(|j| M::load(eight(product(j), half * LANES)));
+                columns.iter_mut().zip(to_squares::<M>(&line)).for_each(|(column, square)| column[i] = square);
             }
             for (j, column) in columns.iter().enumerate() {
                 let column = to_squares::<M>(column);
-                squares[y..].iter_mut().zip(&column).for_each(|(row, square)| row[x + j] = plus(square, bias));
+                squares[y..].iter_mut().zip(column).for_each(|(row, square)| row[x + j] = M::plus(square, bias));
             }
         }
         for (rank, files) in squares.iter().enumerate() {
-            let files = M::transpose(files);
-            for (plane, files) in planes.chunks_exact_mut(board.plane).zip(&files) {
-                plane[board.origin() + rank * board.stride..][..LANES].copy_from_slice(files);
+            for (plane, files) in planes.chunks_exact_mut(board.plane).zip(M::transpose(files)) {
+                M::store(files, eight_mut(plane, board.origin() + rank * board.stride));
             }
         }
     }
