@@ -79,7 +79,7 @@ impl Loss {
         self.policy <= share * Self::BOUND.policy && self.value <= share * Self::BOUND.value
     }
 
-    fn between(graph: &Graph, expected: &Outputs, got: &Outputs) -> Self {
+    pub(crate) fn between(graph: &Graph, expected: &Outputs, got: &Outputs) -> Self {
         let moves = graph.output_len(Role::Policy).unwrap_or(1);
         let pairs = expected.policy.chunks_exact(moves).zip(got.policy.chunks_exact(moves));
         let policy = mean(pairs.map(|(p, q)| divergence(p, q)));

@@ -5,13 +5,16 @@ use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::{Graph, Role};
 use crate::host::Host;
 pub use crate::host::canary as planes;
+use crate::int8::Loss;
 use std::sync::Arc;
 
 /// Positions of the canary batch: more than one, so that the second one's places are checked too.
 const POSITIONS: usize = 3;
 
 /// Runs a small batch on the device and on the host. No number may be further from the host's than `bound`, relative to
-/// numbers above one.
+/// numbers above one. With layers in eight bits there is no such bound: an input that lies half way between two steps falls
+/// to one side here and to the other there, and what follows rounds otherwise too. There the device may differ from the host by what
+/// int8 may differ from single precision, [`Loss::BOUND`].
 ///
 /// # Errors
 /// If the device fails or disagrees, with the worst number.
@@ -21,6 +24,17 @@ pub fn check(device: &mut OpenCl, graph: &Arc<Graph>, bound: f32) -> Result<(), 
     let (mut got, mut expected) = (Outputs::default(), Outputs::default());
     Host::new(graph.clone(), 1)?.evaluate(&input, &mut expected)?;
     device.evaluate(&input, &mut got)?;
+    if (0..graph.layers().len()).any(|layer| graph.is_int8(layer)) {
+        let loss = Loss::between(graph, &expected, &got);
+        let (name, most) = (&device.session.device().name, Loss::BOUND);
+        return loss.within(1.0).then_some(()).ok_or_else(|| {
+            let expected = format!("a mean policy divergence of at most {} and a value within {}", most.policy, most.value);
+            BackendError(format!(
+                "device \"{name}\": int8 disagrees with the host: expected {expected}, got {} and {}",
+                loss.policy, loss.value
+            ))
+        });
+    }
     for role in graph.outputs().iter().map(|output| output.role) {
         compare(role, expected.head_mut(role), got.head_mut(role), bound)
             .map_err(|what| BackendError(format!("device \"{}\": {what}", device.session.device().name)))?;
@@ -91,5 +105,13 @@ mod tests {
         assert_eq!(check(&mut device, &graph(0.5), 1e-3), Ok(()));
         let error = check(&mut device, &graph(0.501), 1e-3).expect_err("the weights differ");
         assert!(error.0.contains("Policy disagrees with the host at "), "{error}");
+        let int8 = |weight| {
+            let mut graph = Graph::clone(&graph(weight));
+            graph.set_int8(0, true).expect("a convolution can be");
+            Arc::new(graph)
+        };
+        assert_eq!(check(&mut device, &int8(0.5), 1e-3), Ok(()), "within what eight bits lose");
+        let error = check(&mut device, &int8(-0.5), 1e-3).expect_err("the weights differ");
+        assert!(error.0.contains("int8 disagrees with the host"), "{error}");
     }
 }
