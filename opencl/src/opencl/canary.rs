@@ -28,7 +28,8 @@ pub fn check(device: &mut OpenCl, graph: &Arc<Graph>, bound: f32) -> Result<(), 
         let loss = Loss::between(graph, &expected, &got);
         let (name, most) = (&device.session.device().name, Loss::BOUND);
         return loss.within(1.0).then_some(()).ok_or_else(|| {
-            let expected = format!("a mean policy divergence of at most {} and a value within {}", most.policy, most.value);
+            let expected =
+                format!("a mean policy divergence of at most {} and a value within {}", most.policy, most.value);
             BackendError(format!(
                 "device \"{name}\": int8 disagrees with the host: expected {expected}, got {} and {}",
                 loss.policy, loss.value
