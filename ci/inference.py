@@ -41,22 +41,22 @@ class OpenBlas:
 
     def __init__(self):
         try:
-            self.library = ctypes.CDLL("libopenblas.so.0")
+            self.blas = ctypes.CDLL("libopenblas.so.0")
         except OSError:
-            self.library = None
+            self.blas = None
             print("OpenBLAS is not here: G is that of the gemm crate", file=sys.stderr)
 
     def rates(self, threads, seconds):
-        return [self.rate(*size, threads, seconds) for size in SIZES] if self.library else []
+        return [self.rate(*size, threads, seconds) for size in SIZES] if self.blas else []
 
     def rate(self, m, k, n, threads, seconds):
-        self.library.openblas_set_num_threads(threads)
+        self.blas.openblas_set_num_threads(threads)
         matrix = lambda length, value: (ctypes.c_float * length)(*([value] * length))
         a, b, c = matrix(m * k, 0.5), matrix(k * n, 0.25), matrix(m * n, 0.0)
         row_major, plain, one, zero = 101, 111, ctypes.c_float(1), ctypes.c_float(0)
         runs, start = 0, None
         while start is None or time.perf_counter() - start < seconds:
-            self.library.cblas_sgemm(row_major, plain, plain, m, n, k, one, a, k, b, n, zero, c, n)
+            self.blas.cblas_sgemm(row_major, plain, plain, m, n, k, one, a, k, b, n, zero, c, n)
             # The first is not counted: it wakes the threads.
             runs, start = (runs + 1, start) if start else (0, time.perf_counter())
         return 2 * m * n * k * runs / (time.perf_counter() - start) / 1e9
