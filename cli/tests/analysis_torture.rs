@@ -4,13 +4,16 @@
 #![cfg(unix)]
 
 mod driver;
+#[path = "orders/random.rs"]
+mod random;
 mod requests;
 
 use driver::{binary, say};
+use random::Random;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Requests that are sent.
 const REQUESTS: usize = 10_000;
@@ -29,19 +32,6 @@ const MANY: usize = 20_000;
 
 /// A game without an end.
 const GAME: [&str; 8] = ["g1f3", "g8f6", "f3g1", "f6g8", "b1c3", "b8c6", "c3b1", "c6b8"];
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % n as u64) as usize
-    }
-}
 
 /// What is sent, and what must come back.
 #[derive(Default)]
@@ -88,13 +78,13 @@ impl Conversation {
 
     fn query(&mut self, number: usize, random: &mut Random) {
         let id = format!("q{number}");
-        let plies = random.below(40);
-        let turns: std::collections::BTreeSet<usize> = (0..=random.below(3)).map(|_| random.below(plies + 1)).collect();
+        let plies = random.index(40);
+        let turns: std::collections::BTreeSet<usize> = (0..=random.index(3)).map(|_| random.index(plies + 1)).collect();
         let is_endless = number % ENDLESS == ENDLESS / 2;
-        let visits = if is_endless { 1 << 50 } else { 1 + random.below(20) as u64 };
+        let visits = if is_endless { 1 << 50 } else { 1 + random.index(20) as u64 };
         let moves: Vec<&str> = GAME.into_iter().cycle().take(plies).collect();
         let query = json!({
-            "id": id, "moves": moves, "analyzeTurns": turns, "maxVisits": visits, "priority": random.below(5) as i64 - 2,
+            "id": id, "moves": moves, "analyzeTurns": turns, "maxVisits": visits, "priority": random.index(5) as i64 - 2,
             "includePolicy": number.is_multiple_of(7),
         });
         self.send(query.to_string().as_bytes());
@@ -109,7 +99,7 @@ impl Conversation {
 
 fn conversation() -> Conversation {
     let mut all = Conversation::default();
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     let bad = requests::bad_queries();
     assert!(bad.len() + requests::NO_REQUESTS.len() >= 50, "ways to be broken");
     for number in 0..REQUESTS {
@@ -119,10 +109,10 @@ fn conversation() -> Conversation {
             all.query(number, &mut random);
         }
         if number % 25 == 24 {
-            let whom = format!("q{}", number - random.below(20));
+            let whom = format!("q{}", number - random.index(20));
             let mut request = json!({ "id": format!("t{number}"), "action": "terminate", "terminateId": whom });
             if number.is_multiple_of(2) {
-                request["turnNumbers"] = json!([random.below(10), random.below(40)]);
+                request["turnNumbers"] = json!([random.index(10), random.index(40)]);
             }
             all.act(&request);
         }
@@ -146,19 +136,24 @@ fn kind(answer: &Value) -> String {
     }
 }
 
-#[test]
-fn ten_thousand_queries_a_thousand_of_them_broken() {
-    let Conversation { input, expected } = conversation();
-    let args = ["analysis", "--backend=random", "--parallel=3", "--hash=32", "--nncache-mb=16"];
-    let mut process = Command::new("sh")
-        .args(["-c", &format!("ulimit -d {MEMORY_KIB} && exec \"$@\""), "sh"])
+/// The engine with so much writable memory at most.
+fn start_within(memory_kib: u64, args: &[&str]) -> Child {
+    Command::new("sh")
+        .args(["-c", &format!("ulimit -d {memory_kib} && exec \"$@\""), "sh"])
         .arg(binary().get_program())
         .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+#[test]
+fn ten_thousand_queries_a_thousand_of_them_broken() {
+    let Conversation { input, expected } = conversation();
+    let args = ["analysis", "--backend=random", "--parallel=3", "--hash=32", "--nncache-mb=16"];
+    let mut process = start_within(MEMORY_KIB, &args);
     let mut stdin = process.stdin.take().unwrap();
     let writer = std::thread::spawn(move || stdin.write_all(&input).is_ok());
     let output = process.wait_with_output().unwrap();
@@ -193,15 +188,7 @@ fn ten_thousand_queries_a_thousand_of_them_broken() {
 #[test]
 fn any_number_of_queries_needs_no_more_memory_than_the_queue_has() {
     let args = ["analysis", "--backend=constant", "--parallel=2", "--hash=8", "--queue-mb=4"];
-    let mut process = Command::new("sh")
-        .args(["-c", "ulimit -d 100000 && exec \"$@\"", "sh"])
-        .arg(binary().get_program())
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut process = start_within(100_000, &args);
     let mut stdin = process.stdin.take().unwrap();
     let moves: Vec<&str> = GAME.into_iter().cycle().take(100).collect();
     let query = json!({ "id": "q", "moves": moves, "analyzeTurns": [0], "maxVisits": 1 }).to_string() + "\n";

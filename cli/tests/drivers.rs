@@ -3,7 +3,7 @@
 
 mod driver;
 
-use driver::{binary, stderr};
+use driver::{Folder, binary, stderr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -12,23 +12,6 @@ const LIBRARY: &str = "ONCILLA_OPENCL_LIBRARY";
 /// A library that ends its process with the first call.
 const ABORTING: &str =
     "#[unsafe(no_mangle)]\npub extern \"C\" fn clGetPlatformIDs() -> i32 { std::process::abort() }\n";
-
-/// A folder that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("oncilla-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn aborting_library(folder: &Path) -> PathBuf {
     let (source, library) = (folder.join("aborting.rs"), folder.join("libOpenCL.so"));

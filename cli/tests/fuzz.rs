@@ -1,9 +1,12 @@
 //! The fuzz targets without the fuzzer: the kept corpus, and some thousand mutations of it, with every `cargo test`.
 //! `ci/fuzz` runs the real one.
 
+#[path = "orders/random.rs"]
+mod random;
 #[path = "../../fuzz/src/targets.rs"]
 mod targets;
 
+use random::Random;
 use std::path::Path;
 
 /// Mutations of a target.
@@ -24,39 +27,26 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     files.iter().map(|file| std::fs::read(file).expect("a file of the corpus")).collect()
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % n.max(1) as u64) as usize
-    }
-}
-
 /// One to four changes: a byte, a word, a part taken out, doubled, or from another text.
 fn mutate(random: &mut Random, corpus: &[Vec<u8>]) -> Vec<u8> {
-    let mut text = corpus[random.below(corpus.len())].clone();
-    for _ in 0..=random.below(4) {
-        let at = random.below(text.len() + 1);
-        let to = at + random.below(text.len() + 1 - at);
-        match random.below(6) {
-            0 if at < text.len() => text[at] = random.below(256) as u8,
+    let mut text = corpus[random.index(corpus.len())].clone();
+    for _ in 0..=random.index(4) {
+        let at = random.index(text.len() + 1);
+        let to = at + random.index(text.len() + 1 - at);
+        match random.index(6) {
+            0 if at < text.len() => text[at] = random.index(256) as u8,
             1 => drop(text.drain(at..to)),
             2 => {
                 let part = text[at..to].to_vec();
                 text.splice(at..at, part);
             }
             3 => {
-                let other = &corpus[random.below(corpus.len())];
-                let from = random.below(other.len() + 1);
+                let other = &corpus[random.index(corpus.len())];
+                let from = random.index(other.len() + 1);
                 text.splice(at..to, other[from..].iter().copied());
             }
             _ => {
-                text.splice(at..at, WORDS[random.below(WORDS.len())].iter().copied());
+                text.splice(at..at, WORDS[random.index(WORDS.len())].iter().copied());
             }
         }
     }
@@ -68,7 +58,7 @@ fn run(name: &str, target: fn(&[u8])) {
     assert!(corpus.len() >= 10, "{name}: {} files", corpus.len());
     corpus.iter().for_each(|text| target(text));
     for seed in 0..MUTATIONS {
-        let text = mutate(&mut Random(seed), &corpus);
+        let text = mutate(&mut Random::new(seed), &corpus);
         let judged = std::panic::catch_unwind(|| target(&text));
         // The text is what a person needs to look into it.
         assert!(judged.is_ok(), "{name}, seed {seed}: {:?}", String::from_utf8_lossy(&text));

@@ -2,7 +2,7 @@
 
 mod driver;
 
-use driver::{binary, run, stderr, stdout};
+use driver::{Folder, binary, run, stderr, stdout};
 use oncilla_opencl::device::{self, DeviceChoice};
 use oncilla_opencl::kernels::{Tuning, Variant};
 use serde_json::Value;
@@ -66,25 +66,10 @@ fn without_opencl_there_is_nothing_to_test_or_tune() {
     }
 }
 
-/// A folder that goes with the test.
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        Self(std::env::temp_dir().join(format!("oncilla-{name}-{}", std::process::id())))
-    }
-
-    /// The files with compiled programs.
-    fn programs(&self) -> Vec<std::path::PathBuf> {
-        let entries = std::fs::read_dir(self.0.join("programs")).into_iter().flatten();
-        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// The files with compiled programs.
+fn programs(folder: &Folder) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder.0.join("programs")).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
 /// What a start says of itself that evaluates one position.
@@ -106,10 +91,10 @@ fn compiled_programs_are_kept_and_a_bad_file_is_compiled_again() {
     if !device_is_there() {
         return;
     }
-    let folder = Folder::new("programs");
+    let folder = Folder::absent("programs");
     let cache = format!("--cache-dir={}", folder.0.display());
     assert!(!start(&[&cache]).contains("compiled programs"));
-    let files = folder.programs();
+    let files = programs(&folder);
     if files.is_empty() {
         // A driver need not give its binaries.
         return;
@@ -117,7 +102,7 @@ fn compiled_programs_are_kept_and_a_bad_file_is_compiled_again() {
     let written = |at: usize| std::fs::metadata(&files[at]).and_then(|file| file.modified()).expect("a file");
     let before = written(0);
     assert!(!start(&[&cache]).contains("compiled programs"));
-    assert_eq!((written(0), folder.programs().len()), (before, files.len()), "nothing was compiled again");
+    assert_eq!((written(0), programs(&folder).len()), (before, files.len()), "nothing was compiled again");
     // A file that was cut off.
     let whole = std::fs::read(&files[0]).expect("a file");
     std::fs::write(&files[0], &whole[..whole.len() / 2]).expect("a file");
@@ -138,7 +123,7 @@ fn a_cache_that_can_not_be_written_is_a_warning() {
     if !device_is_there() {
         return;
     }
-    let folder = Folder::new("no-folder");
+    let folder = Folder::absent("no-folder");
     std::fs::write(&folder.0, "a file").expect("a file");
     let said = start(&[&format!("--cache-dir={}", folder.0.display())]);
     assert_eq!(said.matches("compiled programs: ").count(), 1, "{said}");
@@ -150,7 +135,7 @@ fn several_devices_share_the_work() {
     if !device_is_there() {
         return;
     }
-    let folder = Folder::new("several");
+    let folder = Folder::absent("several");
     let cache = format!("--cache-dir={}", folder.0.display());
     let said = start(&[&cache, "--backend-opts=gpu=0,device=host"]);
     let line = said.lines().find(|line| line.contains("network on ")).unwrap_or_default();
@@ -173,7 +158,7 @@ fn of_two_devices_of_a_platform_both_are_used() {
     if text.lines().filter(|line| line.contains("Portable Computing Language")).count() < 2 {
         return;
     }
-    let folder = Folder::new("two");
+    let folder = Folder::absent("two");
     let args = ["bench", "--fen=startpos", "--nodes=200", "--backend=opencl", "--backend-opts=gpu=0,gpu=1"];
     let mut command = binary();
     command.args(args).arg(format!("--cache-dir={}", folder.0.display())).env("POCL_DEVICES", "pthread basic");

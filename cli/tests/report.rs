@@ -2,11 +2,11 @@
 
 mod driver;
 
-use driver::{run, say, stderr, stdout};
+use driver::{Folder, run, say, stderr, stdout};
 use oncilla::report::pgn::{Game, Reader};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// A game that ends in mate, one from another position, one of Chess960, a broken one, one without moves.
@@ -39,31 +39,6 @@ const GAMES: &str = r#"[Event "A test"]
 *
 "#;
 
-/// A folder of its own, which goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("oncilla-report-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn text(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Makes the report of [`GAMES`] in the folder.
 fn report(folder: &Folder) -> std::process::Output {
     std::fs::write(folder.0.join("games.pgn"), GAMES).unwrap();
@@ -78,7 +53,7 @@ fn games(text: &str) -> Vec<Game> {
 
 #[test]
 fn every_position_is_in_all_three_files() {
-    let folder = Folder::new("files");
+    let folder = Folder::new("report-files");
     let output = report(&folder);
     assert!(output.status.success(), "{}", stderr(&output));
     let names: Vec<String> = stdout(&output).lines().map(str::to_string).collect();
@@ -114,7 +89,7 @@ fn every_position_is_in_all_three_files() {
 
 #[test]
 fn a_report_needs_games() {
-    let folder = Folder::new("none");
+    let folder = Folder::new("report-none");
     let out = folder.file("x");
     let empty = run(&["report", "--out", &out, "--backend=random"], "\n");
     assert_eq!(empty.status.code(), Some(2));
@@ -126,7 +101,7 @@ fn a_report_needs_games() {
 
 #[test]
 fn many_games_need_the_memory_of_a_few() {
-    let folder = Folder::new("many");
+    let folder = Folder::new("report-many");
     let game = "[White \"W\"]\n\n1. e4 e5 2. Nf3 Nc6 *\n\n";
     let out = folder.file("many");
     let output = run(
@@ -143,7 +118,7 @@ fn many_games_need_the_memory_of_a_few() {
 
 #[test]
 fn the_games_are_not_written_over() {
-    let folder = Folder::new("same");
+    let folder = Folder::new("report-same");
     std::fs::write(folder.0.join("x.pgn"), "1. e4 *\n").unwrap();
     let refused = run(&["report", &folder.file("x.pgn"), "--out", &folder.file("x"), "--backend=random"], "");
     assert_eq!(refused.status.code(), Some(2));
@@ -177,7 +152,7 @@ fn the_page_opens_in_a_browser() {
         say("skipped: no chromium is here");
         return;
     };
-    let folder = Folder::new("page");
+    let folder = Folder::new("report-page");
     assert!(report(&folder).status.success());
     let page = folder.0.join("games.report.html");
     let (shown, console) = open(browser, &folder, &page);
@@ -205,7 +180,7 @@ fn the_page_opens_in_a_browser() {
 
 #[test]
 fn the_page_asks_nobody_for_anything() {
-    let folder = Folder::new("alone");
+    let folder = Folder::new("report-alone");
     assert!(report(&folder).status.success());
     let page = folder.text("games.report.html");
     for word in ["src=", "href=", "@import", "url("] {

@@ -15,6 +15,8 @@ pub mod kernels;
 mod loader;
 #[cfg(feature = "opencl")]
 pub mod opencl;
+#[cfg(all(test, feature = "opencl"))]
+mod test_folder;
 #[cfg(feature = "opencl")]
 pub mod tune;
 mod winograd;

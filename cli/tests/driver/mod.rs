@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -12,6 +13,39 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Long enough to notice an answer that should not come.
 pub const A_WHILE: Duration = Duration::from_millis(200);
+
+/// A folder of a test's own, which goes with it.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    /// One that is there.
+    pub fn new(name: &str) -> Self {
+        let folder = Self::absent(name);
+        std::fs::create_dir_all(&folder.0).expect("a folder");
+        folder
+    }
+
+    /// One that whoever writes into it has to make.
+    pub fn absent(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("oncilla-{name}-{}", std::process::id())))
+    }
+
+    /// The path of a file in it.
+    pub fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    /// The content of a file in it.
+    pub fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).expect("a file with text")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 /// A running engine. It is killed with the test.
 pub struct Engine {

@@ -1,5 +1,7 @@
 //! Chance that a seed repeats.
 
+#![allow(dead_code, reason = "each test uses its own part")]
+
 /// SplitMix64.
 pub struct Random(u64);
 
@@ -19,6 +21,11 @@ impl Random {
     /// From 0 to below `n`.
     pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n
+    }
+
+    /// A place in a list of `len`; 0 where there is none.
+    pub fn index(&mut self, len: usize) -> usize {
+        self.below(len.max(1) as u64) as usize
     }
 
     pub fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {

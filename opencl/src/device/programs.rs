@@ -146,21 +146,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A folder of its own, gone when the test is.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            Self(std::env::temp_dir().join(format!("oncilla-programs-{name}-{}", std::process::id())))
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
+    use crate::test_folder::Folder;
 
     fn key(options: &str) -> ProgramKey {
         ProgramKey { head: format!("oncilla program 1\noptions: {options}\n") }
@@ -168,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_was_kept_is_there_the_next_time() {
-        let folder = Folder::new("kept");
+        let folder = Folder::new("programs-kept");
         let programs = Programs::new(&folder.0);
         assert_eq!(programs.load(&key("-DA")), None);
         programs.keep(&key("-DA"), b"one\nbinary\0");
@@ -184,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_said_once_and_given_to_nobody() {
-        let folder = Folder::new("damaged");
+        let folder = Folder::new("programs-damaged");
         let programs = Programs::new(&folder.0);
         programs.keep(&key("x"), b"0123456789");
         let path = programs.path(&key("x"));
@@ -202,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_can_not_be_made_is_said_once() {
-        let folder = Folder::new("unwritable");
+        let folder = Folder::new("programs-unwritable");
         fs::write(&folder.0, "a file").unwrap();
         let programs = Programs::new(&folder.0);
         programs.keep(&key("x"), b"1");

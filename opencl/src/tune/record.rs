@@ -177,21 +177,7 @@ fn times(text: &str) -> Option<[f64; 3]> {
 mod tests {
     use super::*;
     use crate::kernels::Variant;
-
-    /// A folder of its own, gone when the test is.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            Self(std::env::temp_dir().join(format!("oncilla-record-{name}-{}", std::process::id())))
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
+    use crate::test_folder::Folder;
 
     fn key(device: &str) -> Key {
         Key { head: format!("oncilla tuning 1\ndevice: {device}\n") }
@@ -199,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_was_tried_is_there_the_next_time() {
-        let folder = Folder::new("kept");
+        let folder = Folder::new("record-kept");
         let (a, b) = (Tuning::start(Variant::Gpu, 1), Tuning::start(Variant::Cpu, 8));
         let mut record = Record::open(&folder.0, &key("x")).unwrap();
         assert_eq!((record.count(), record.best()), (0, None));
@@ -220,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_refused_and_half_a_line_is_not() {
-        let folder = Folder::new("damaged");
+        let folder = Folder::new("record-damaged");
         let tuning = Tuning::start(Variant::Gpu, 1);
         let mut record = Record::open(&folder.0, &key("x")).unwrap();
         record.add(tuning, &Ok([1.0; 3])).unwrap();
@@ -242,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_can_not_be_made_is_an_error_and_nothing_else() {
-        let folder = Folder::new("unwritable");
+        let folder = Folder::new("record-unwritable");
         fs::write(&folder.0, "a file").unwrap();
         // Reading below a file is "not a directory", which is no record.
         if let Ok(mut record) = Record::open(&folder.0, &key("x")) {
