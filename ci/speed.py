@@ -3,10 +3,11 @@
 
     ci/speed.py --rounds 15 -- target/release/oncilla --hash=200
 
-Each round runs the yardstick (perft 5 from the start position, every leaf made), the search with an evaluator that costs
-nothing, the same with two threads, the search with random answers and planes encoded, and the yardstick again. Of each
-ratio within a round it prints the median and the quartiles: the speed of a shared machine changes from round to round.
-The yardstick is P moves a second, and Lc0's search alone does some P/400 nodes a second.
+Each round runs the search with an evaluator that costs nothing, the same with two threads, and the search with random
+answers and planes encoded, three searches in each process, of which the median counts; before, between and behind them
+stands the yardstick (perft 5 from the start position, every leaf made; the median of five). A search is compared with the
+yardsticks beside it. Of each ratio within a round it prints the median and the quartiles: the speed of a shared machine
+changes from round to round. The yardstick is P moves a second, and Lc0's search alone does some P/400 nodes a second.
 """
 
 import argparse
@@ -24,6 +25,11 @@ def rate(command):
     return int(re.findall(r"(\d+) (?:nps|moves/s)", printed)[-1])
 
 
+def moves(perft):
+    """The yardstick. One run of it takes a fraction of a second, too little for a number."""
+    return statistics.median(rate([perft]) for _ in range(5))
+
+
 def spread(name, ratios):
     low, median, high = statistics.quantiles(ratios, n=4)
     print(f"{name:<32} median {median:.2f}, quartiles {low:.2f} and {high:.2f}")
@@ -37,15 +43,16 @@ def main():
     parser.add_argument("engine", nargs="+", help="after --: the engine and its options")
     arguments = parser.parse_args()
     program, *options = arguments.engine
-    search = [program, "bench", *POSITION, "--nodes", arguments.nodes, *options]
+    search = [program, "bench", *POSITION, "--nodes", arguments.nodes, "--rounds", "3", "--nncache=0", *options]
     rounds = []
     for _ in range(arguments.rounds):
-        before = rate([arguments.perft])
-        one, two = rate([*search, "--backend=constant"]), rate([*search, "--backend=constant", "--threads=2"])
-        planes = rate([*search, "--backend=random", "--nncache=0"])
-        yardstick = (before + rate([arguments.perft])) / 2
-        rounds.append((one / (yardstick / 400), planes / (yardstick / 400), two / one))
-        print(f"P {yardstick:.0f}  constant {one}  two threads {two}  random {planes}", file=sys.stderr, flush=True)
+        yardsticks, rates = [moves(arguments.perft)], []
+        for case in (["--backend=constant"], ["--backend=constant", "--threads=2"], ["--backend=random"]):
+            rates.append(rate([*search, *case]))
+            yardsticks.append(moves(arguments.perft))
+        one, two, planes = (r / (a + b) * 2 * 400 for r, a, b in zip(rates, yardsticks, yardsticks[1:]))
+        rounds.append((one, planes, rates[1] / rates[0]))
+        print("P", *yardsticks, "nodes/s", *rates, file=sys.stderr, flush=True)
     for name, ratios in zip(["constant, in P/400", "random, in P/400", "two threads, in one thread"], zip(*rounds)):
         spread(name, ratios)
 

@@ -80,6 +80,9 @@ struct Bench {
     /// nodes a position (400)
     #[argh(option, default = "bench::NODES")]
     nodes: u64,
+    /// how often each position is searched; the median of the times counts
+    #[argh(option, default = "1")]
+    rounds: u32,
     /// print a JSON object
     #[argh(switch)]
     json: bool,
@@ -242,7 +245,9 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         }
         Command::Report(Report { file, out }) => report::run(&report::Question { file, out }, typed, &console)?,
         Command::Eval(Eval {}) => eval::run(&settings.evaluator, stdin(), &console)?,
-        Command::Bench(Bench { fen, nodes, json }) => bench::print(&console, settings, fen.as_deref(), nodes, json)?,
+        Command::Bench(Bench { fen, nodes, rounds, json }) => {
+            bench::print(&console, settings, fen.as_deref(), bench::Size { nodes, rounds }, json)?;
+        }
         Command::BackendBench(BackendBench { batch, json }) => {
             bench::backend::print(&console, &settings.evaluator, &bench::backend::batches(&batch)?, json)?;
         }

@@ -24,12 +24,21 @@ pub const NODES: u64 = 400;
 /// Batch of a bench whose user asks for none. A backend's own choice would make the signature depend on the machine.
 const MINIBATCH: usize = 16;
 
+/// How much a bench does.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Nodes of each search.
+    pub nodes: u64,
+    /// Searches of each position, one at least.
+    pub rounds: u32,
+}
+
 /// What a bench found. The JSON output is this.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Nodes of all positions together.
     pub nodes: u64,
-    /// Time in the searches.
+    /// Time in the searches; of each position's rounds the median.
     pub seconds: f64,
     /// The one by the other.
     pub nps: u64,
@@ -42,13 +51,15 @@ pub struct Summary {
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// Searches each position for `nodes` nodes, from an empty tree, without smart pruning: nodes and signature depend on the
-/// network and the parameters alone, neither on the speed nor on the number of threads. `say` hears a line after each
-/// position.
+/// Searches each position, from an empty tree, without smart pruning: nodes and signature depend on the network and the
+/// parameters alone, neither on the speed nor on the number of threads. `say` hears a line after each position.
+///
+/// From the second round on the tree has its memory from the system already, as it has in a game from the second move on.
 ///
 /// # Errors
 /// One line: a FEN that is wrong, no network, a backend that fails.
-pub fn run(settings: Settings, fens: &[&str], nodes: u64, mut say: impl FnMut(String)) -> Result<Summary, String> {
+pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(String)) -> Result<Summary, String> {
+    let Size { nodes, rounds } = size;
     let minibatch = if settings.minibatch == 0 { MINIBATCH } else { settings.minibatch };
     let settings = Settings { minibatch, smart_pruning_factor: 0.0, ..settings };
     let mut engine = Engine::new(settings.clone());
@@ -60,9 +71,17 @@ pub fn run(settings: Settings, fens: &[&str], nodes: u64, mut say: impl FnMut(St
     for (index, fen) in fens.iter().enumerate() {
         let position = position(fen)?;
         let how_far = |done| progress.show(&format!("{}/{}: {done} of {nodes} nodes", index + 1, fens.len()));
-        let found = search(&mut engine, position.clone(), nodes, how_far);
-        progress.clear();
-        let (info, done, seconds) = found?;
+        let mut search = || {
+            let found = search(&mut engine, position.clone(), nodes, how_far);
+            progress.clear();
+            found
+        };
+        let (info, done, first) = search()?;
+        let mut times = vec![first];
+        for _ in 1..rounds {
+            times.push(search()?.2);
+        }
+        let seconds = median(&mut times);
         totals.add(&info, &done, seconds);
         let best = done.best.map(|mv| notation::format_move(position.board(), mv, false));
         let best = best.as_deref().unwrap_or("(none)");
@@ -215,6 +234,12 @@ fn per_second(nodes: u64, seconds: f64) -> u64 {
     if seconds > 0.0 { (nodes as f64 / seconds).round() as u64 } else { 0 }
 }
 
+/// The one in the middle, of an even number the faster.
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_unstable_by(f64::total_cmp);
+    times[(times.len() - 1) / 2]
+}
+
 /// The hash FNV-1a of 64 bits, over little-endian numbers.
 struct Fnv(u64);
 
@@ -248,9 +273,9 @@ fn peak_rss_bytes() -> Option<u64> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn print(console: &Console, settings: Settings, fen: Option<&str>, nodes: u64, json: bool) -> Result<(), String> {
+pub fn print(console: &Console, settings: Settings, fen: Option<&str>, size: Size, json: bool) -> Result<(), String> {
     let all: Vec<&str> = fen.map_or_else(|| POSITIONS.to_vec(), |fen| vec![fen]);
-    let summary = run(settings, &all, nodes, |line| {
+    let summary = run(settings, &all, size, |line| {
         if !json {
             console.say(&line);
         }
@@ -287,8 +312,12 @@ mod tests {
         settings
     }
 
+    fn once(nodes: u64) -> Size {
+        Size { nodes, rounds: 1 }
+    }
+
     fn signature(settings: Settings, nodes: u64) -> String {
-        run(settings, &POSITIONS, nodes, |_| {}).unwrap().signature.unwrap()
+        run(settings, &POSITIONS, once(nodes), |_| {}).unwrap().signature.unwrap()
     }
 
     #[test]
@@ -315,20 +344,28 @@ mod tests {
     fn several_threads_have_no_signature_of_their_own() {
         let mut settings = settings();
         settings.workers.all = 2;
-        assert_eq!(run(settings, &["startpos"], 100, |_| {}).unwrap().signature, None);
+        assert_eq!(run(settings, &["startpos"], once(100), |_| {}).unwrap().signature, None);
     }
 
     #[test]
     fn nodes_are_the_ones_asked_for() {
         let mut lines = 0;
-        let summary = run(settings(), &POSITIONS[..3], 100, |_| lines += 1).unwrap();
+        let summary = run(settings(), &POSITIONS[..3], once(100), |_| lines += 1).unwrap();
         assert_eq!((summary.nodes, lines), (300, 3));
         assert!(summary.bytes_per_node.unwrap() > 8.0);
     }
 
     #[test]
+    fn more_rounds_find_the_same_and_count_once() {
+        let bench = |rounds| run(settings(), &POSITIONS[..2], Size { nodes: 100, rounds }, |_| {}).unwrap();
+        let (one, three) = (bench(1), bench(3));
+        assert_eq!((one.nodes, &one.signature), (three.nodes, &three.signature));
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+    }
+
+    #[test]
     fn a_bad_fen_is_an_error() {
-        assert!(run(settings(), &["8/8 w"], 1, |_| {}).unwrap_err().starts_with("bad FEN"));
+        assert!(run(settings(), &["8/8 w"], once(1), |_| {}).unwrap_err().starts_with("bad FEN"));
     }
 
     #[test]
@@ -336,7 +373,7 @@ mod tests {
         let mut settings = settings();
         settings.evaluator.backend = BackendKind::Host;
         settings.evaluator.weights = crate::engine::Weights::File("no such file".into());
-        assert!(run(settings, &["startpos"], 1, |_| {}).unwrap_err().contains("no such file"));
+        assert!(run(settings, &["startpos"], once(1), |_| {}).unwrap_err().contains("no such file"));
     }
 
     #[test]

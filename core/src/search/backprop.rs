@@ -1,7 +1,7 @@
 //! Backprop: answers on their way from the leaves to the root.
 
 use super::Search;
-use super::event::{Event, Stage, Step};
+use super::event::{Below, Event, Stage, Step};
 use crate::evaluate::{Answer, Ending, Value, Verdict};
 use crate::repository::{Bound, Bounds, EdgeValue, Key, Naming, Node, Repository, Visit};
 use crate::sync::set;
@@ -104,7 +104,7 @@ impl<R: Repository> Search<R> {
             }
         }
         let settled = match event.path.last().copied() {
-            None => self.write_answer(leaf, answer.verdict, policy).then_some(None),
+            None => self.write_answer(event, leaf, answer.verdict, policy).then_some(None),
             Some(step) => Some(self.settle_below(event, step, leaf, answer, policy)),
         };
         match settled {
@@ -157,7 +157,7 @@ impl<R: Repository> Search<R> {
             event.leaf = Some(known);
             return Some(Stage::Known { counts_there: false });
         }
-        if self.write_answer(leaf, answer.verdict, policy) {
+        if self.write_answer(event, leaf, answer.verdict, policy) {
             return None;
         }
         // No room for its edges: the parent's edge keeps the value, as if the leaf had been folded.
@@ -181,7 +181,13 @@ impl<R: Repository> Search<R> {
     }
 
     /// `false` if there is no room for the edges; the node can be asked for once more.
-    fn write_answer(&self, leaf: Key, verdict: Verdict, policy: &[f32]) -> bool {
+    fn write_answer<const PLIES: usize>(
+        &self,
+        event: &mut Event<PLIES>,
+        leaf: Key,
+        verdict: Verdict,
+        policy: &[f32],
+    ) -> bool {
         let mut node = self.repository.lock(leaf);
         node.set_pending(false);
         match verdict {
@@ -190,6 +196,7 @@ impl<R: Repository> Search<R> {
                     return false;
                 }
                 node.add(1, Sums::of(value, 1));
+                event.below = below(leaf, &node);
             }
             Verdict::Terminal(value, ending) => {
                 // A leaf that there was no room for may have left visits behind.
@@ -307,8 +314,9 @@ impl<R: Repository> Search<R> {
             here.add(all as i32, sums);
             proving = proving.filter(|_| plies > 0).and_then(|m| self.prove(&mut here, m));
         }
-        drop(here);
         let restored = group.len() as u32 - all;
+        group[0].borrow_mut().below = (restored == 0).then(|| below(node, &here)).flatten();
+        drop(here);
         if restored > 0 {
             self.leave_restored(group, plies);
             self.count_restored(restored);
@@ -337,6 +345,12 @@ impl<R: Repository> Search<R> {
         rare: Rare,
     ) -> Lifted {
         let visits = events.len() as u16;
+        if let Some(value) = self.value_below(here, events, at, rare) {
+            if !here.is_firm(at) {
+                here.set_firm(at);
+            }
+            return Lifted { sums: here.arrive(at, visits, value), proving: None, counted: visits.into() };
+        }
         let mut proving = if rare.proving { events.iter().find_map(|event| event.borrow().proving) } else { None };
         let mut child = here.child(at).map(|child| self.repository.lock(child));
         if rare.unkept
@@ -379,6 +393,21 @@ impl<R: Repository> Search<R> {
                 Lifted { sums: after.contribution().minus(before.contribution()), proving, counted: visits.into() }
             }
         }
+    }
+
+    /// What the child of an edge is worth, if the visits of the child that the edge does not know yet are those that come
+    /// back now: whoever wrote the child last has left its value, and the child, which is settled, need not be locked again.
+    #[inline(always)]
+    fn value_below<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(
+        &self,
+        here: &R::Node<'_>,
+        events: &mut [E],
+        at: usize,
+        rare: Rare,
+    ) -> Option<EdgeValue> {
+        let below = events[0].borrow_mut().below.take()?;
+        let plain = here.child(at) == Some(below.node) && !rare.proving && !rare.unkept;
+        (plain && here.visit(at).completed() + events.len() as u32 == below.n).then_some(below.value)
     }
 
     /// Counts a visit that is kept nowhere below the node. Without room for that the node is one visit short.
@@ -497,6 +526,13 @@ impl Children {
 
 fn answered(verdict: Verdict, value: Option<Value>) -> Stage {
     Stage::Answered { value, proven: matches!(verdict, Verdict::Terminal(_, Ending::Game | Ending::Tablebase)) }
+}
+
+/// What the edge above a node needs to know of it; `None` where that is more than its value.
+#[inline(always)]
+fn below(key: Key, node: &impl Node) -> Option<Below> {
+    let plain = node.is_expanded() && node.ending().is_none() && !node.is_restoring();
+    plain.then(|| Below { node: key, n: node.n(), value: EdgeValue::of_child(node.mean()) })
 }
 
 /// What leaves below an edge were worth that there was no room for.

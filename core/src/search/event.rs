@@ -40,6 +40,14 @@ pub(super) enum Stage {
     Restored,
 }
 
+/// What an answer or backprop has just made of a node, for the edge above it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Below {
+    pub node: Key,
+    pub n: u32,
+    pub value: EdgeValue,
+}
+
 /// A playout under way: the path from the root to a leaf. Reused from playout to playout.
 #[derive(Clone, Debug)]
 pub struct Event<const PLIES: usize = MAX_PLIES> {
@@ -54,6 +62,8 @@ pub struct Event<const PLIES: usize = MAX_PLIES> {
     pub(super) kept: Option<EdgeValue>,
     /// Backprop: a result below may prove something above; its moves left.
     pub(super) proving: Option<f32>,
+    /// Backprop: the node one ply deeper, in the first of the events that came back through it.
+    pub(super) below: Option<Below>,
     /// Events of a tree that was cleared or re-rooted since they were gathered hit nobody.
     pub(super) epoch: u32,
     pub(super) met: Gathered,
@@ -70,6 +80,7 @@ impl<const PLIES: usize> Event<PLIES> {
             firm: false,
             kept: None,
             proving: None,
+            below: None,
             epoch: 0,
             met: Gathered::NoMoves,
         }
@@ -140,6 +151,7 @@ impl<const PLIES: usize> Event<PLIES> {
         self.stage = Stage::Idle;
         self.unnamed = None;
         self.proving = None;
+        self.below = None;
     }
 }
 
