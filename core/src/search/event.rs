@@ -116,6 +116,12 @@ impl<const PLIES: usize> Event<PLIES> {
         matches!(self.stage, Stage::Known { .. })
     }
 
+    /// True from gathering until the event is brought back or cancelled; in the end also where that never happens because
+    /// the tree was cleared meanwhile: see [`Search::is_in_flight`](super::Search::is_in_flight).
+    pub fn is_under_way(&self) -> bool {
+        self.stage != Stage::Idle
+    }
+
     /// What the playout met on its way down, when it was last gathered.
     pub fn met(&self) -> Gathered {
         self.met

@@ -186,6 +186,12 @@ impl<R: Repository> Search<R> {
         self.restored.fetch_add(n, core::sync::atomic::Ordering::Relaxed);
     }
 
+    /// True if visits of this tree are in flight along the event's path: it waits for [`Search::bring_back`] or
+    /// [`Search::cancel`].
+    pub fn is_in_flight<const PLIES: usize>(&self, event: &Event<PLIES>) -> bool {
+        event.epoch == self.epoch && event.is_under_way()
+    }
+
     /// The moves left that the parent of an event's leaf expects, in plies; 0 for the root.
     pub fn moves_left_above<const PLIES: usize>(&self, event: &Event<PLIES>) -> f32 {
         event.path.last().map_or(0.0, |step| self.repository.lock(step.node).mean().m)

@@ -19,7 +19,7 @@ pub struct Arrays {
 }
 
 /// The piece that one thread has to itself (or more of them, where there are more threads than shares).
-#[repr(align(128))]
+#[cfg_attr(all(feature = "std", not(loom)), repr(align(128)))]
 struct Share {
     lock: Lock,
     /// An array of the heap, 0 for none …

@@ -32,7 +32,7 @@ pub struct Pool {
 }
 
 /// Slots that one thread has to itself (or more of them, where there are more threads than shares).
-#[repr(align(128))]
+#[cfg_attr(all(feature = "std", not(loom)), repr(align(128)))]
 struct Share {
     lock: Lock,
     /// The first slot of a list, and the first of a stretch that goes up to `end`.

@@ -1,0 +1,395 @@
+//! Playouts under way: gather, answer, bring back.
+
+use crate::handle::{Handle, alone, changed, input, output, outputs, place, shared};
+use crate::search::OncillaSearch;
+use crate::status::{OncillaStatus, Outcome, attempt};
+use core::borrow::{Borrow, BorrowMut};
+use core::ffi::c_void;
+use core::ptr::NonNull;
+use oncilla_core::Move;
+use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
+use oncilla_core::search::{Event, Gathered};
+
+/// `OncillaAnswer.verdict`: the game goes on.
+pub const ONCILLA_POSITION: u32 = 0;
+/// `OncillaAnswer.verdict`: the game ends here by the rules.
+pub const ONCILLA_ENDED: u32 = 1;
+/// `OncillaAnswer.verdict`: the result is known by an endgame tablebase.
+pub const ONCILLA_TABLEBASE: u32 = 2;
+/// `OncillaAnswer.verdict`: the second occurrence of a position that first occurred in the tree, taken for a draw; `m` is
+/// the plies of the cycle.
+pub const ONCILLA_TWO_FOLD: u32 = 3;
+
+/// Plies that an event has room for, unless ONCILLA_PLIES in the environment of the library's build said otherwise.
+pub const ONCILLA_DEFAULT_PLIES: usize = 128;
+/// Bytes that an event takes beside its path, at most: for ONCILLA_EVENT_BYTES.
+pub const ONCILLA_EVENT_OVERHEAD: usize = 128;
+/// Bytes of each ply of a path.
+pub const ONCILLA_PLY_BYTES: usize = 16;
+
+const _: () = assert!(size_of::<OncillaEvent>() <= ONCILLA_EVENT_OVERHEAD + ONCILLA_PLY_BYTES * PLIES);
+
+pub(crate) const PLIES: usize = match option_env!("ONCILLA_PLIES") {
+    Some(text) => plies(text.as_bytes()),
+    None => ONCILLA_DEFAULT_PLIES,
+};
+
+const fn plies(text: &[u8]) -> usize {
+    let (mut sum, mut at) = (0, 0);
+    while at < text.len() {
+        assert!(text[at].is_ascii_digit(), "ONCILLA_PLIES is no number");
+        sum = sum * 10 + (text[at] - b'0') as usize;
+        at += 1;
+    }
+    assert!(sum >= 2 && sum <= 1000, "ONCILLA_PLIES is from 2 to 1000");
+    sum
+}
+
+/// A playout under way: the path from the root to a leaf. It lies in memory of the host's, and is used again from playout
+/// to playout.
+pub struct OncillaEvent {
+    mark: u32,
+    /// True while an array that it stands in is in use.
+    listed: bool,
+    /// The search that it was gathered from last.
+    search: Option<u32>,
+    event: Event<PLIES>,
+}
+
+impl Handle for OncillaEvent {
+    const MARK: u32 = u32::from_be_bytes(*b"evnt");
+
+    fn mark(&self) -> u32 {
+        self.mark
+    }
+}
+
+impl OncillaEvent {
+    fn must_be_of(&self, search: &OncillaSearch) -> Outcome {
+        match self.search {
+            None => Err(OncillaStatus::OncillaStale),
+            Some(number) if number != search.number => Err(OncillaStatus::OncillaOtherSearch),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn must_be_free_for(&self, search: &OncillaSearch) -> Outcome {
+        match self.search {
+            Some(number) if number != search.number && self.event.is_under_way() => Err(OncillaStatus::OncillaOtherSearch),
+            Some(number) if number == search.number && search.search.is_in_flight(&self.event) => {
+                Err(OncillaStatus::OncillaInFlight)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An element of an array of events, once it is known that they are events and that none stands there twice.
+#[repr(transparent)]
+struct Lent(NonNull<OncillaEvent>);
+
+impl Lent {
+    fn own(&mut self) -> &mut OncillaEvent {
+        // SAFETY: `with_events` has made a mutable reference of the pointer; no other element has the same one.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+impl Borrow<Event<PLIES>> for Lent {
+    fn borrow(&self) -> &Event<PLIES> {
+        // SAFETY: as in `own`.
+        unsafe { &self.0.as_ref().event }
+    }
+}
+
+impl BorrowMut<Event<PLIES>> for Lent {
+    fn borrow_mut(&mut self) -> &mut Event<PLIES> {
+        &mut self.own().event
+    }
+}
+
+/// Calls `run` with the host's events, if all of them are such, and no two are the same.
+///
+/// # Safety
+/// `events` is NULL, or leads to `count` pointers, each of which is NULL or leads to an event; nobody else uses either.
+unsafe fn with_events(
+    events: *mut *mut OncillaEvent,
+    count: usize,
+    mut may_be: impl FnMut(&mut OncillaEvent) -> Outcome,
+    run: impl FnOnce(&mut [Lent]),
+) -> Outcome {
+    // SAFETY: the caller's contract is this function's.
+    let pointers = unsafe { changed(events, count)? };
+    let mut outcome = Ok(());
+    let mut listed = 0;
+    for &pointer in pointers.iter() {
+        // SAFETY: the caller says what the pointers lead to. One that stands there twice is borrowed once at a time.
+        outcome = unsafe { alone(pointer) }.and_then(|event| {
+            if event.listed {
+                return Err(OncillaStatus::OncillaSameEvent);
+            }
+            may_be(event)?;
+            event.listed = true;
+            Ok(())
+        });
+        if outcome.is_err() {
+            break;
+        }
+        listed += 1;
+    }
+    if outcome.is_ok() {
+        // SAFETY: none is NULL, so each pointer is a `Lent`, which has the same layout; all are different events.
+        run(unsafe { core::slice::from_raw_parts_mut(pointers.as_mut_ptr().cast::<Lent>(), pointers.len()) });
+    }
+    for &pointer in pointers.iter().take(listed) {
+        // SAFETY: as above.
+        if let Ok(event) = unsafe { alone(pointer) } {
+            event.listed = false;
+        }
+    }
+    outcome
+}
+
+/// What a playout met on its way down.
+#[repr(i32)]
+#[allow(clippy::enum_variant_names, reason = "C has no other names than these")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OncillaMet {
+    /// A node that nobody has evaluated: oncilla_settle or oncilla_answer it.
+    OncillaLeaf = 0,
+    /// A node whose value is known already: oncilla_bring_back, there is nothing to answer.
+    OncillaKnown = 1,
+    /// A node that another playout is evaluating: oncilla_cancel it once that one's answer is in.
+    OncillaCollision = 2,
+    /// No room for another node: oncilla_recycle, then gather again.
+    OncillaFull = 3,
+    /// The game has ended at the root, or no move may be searched there.
+    OncillaNoMoves = 4,
+}
+
+impl From<Gathered> for OncillaMet {
+    fn from(met: Gathered) -> Self {
+        match met {
+            Gathered::Leaf => Self::OncillaLeaf,
+            Gathered::Known => Self::OncillaKnown,
+            Gathered::Collision => Self::OncillaCollision,
+            Gathered::Full => Self::OncillaFull,
+            Gathered::NoMoves => Self::OncillaNoMoves,
+        }
+    }
+}
+
+/// What is known of a leaf, besides its policy.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaAnswer {
+    /// The position's key. A tree does not need it; a graph joins positions by it.
+    pub key: u64,
+    /// ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
+    pub verdict: u32,
+    /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of a game that has ended -1, 0 or
+    /// 1.
+    pub wl: f32,
+    /// The probability of a draw, in [0, 1].
+    pub d: f32,
+    /// Plies until the end of the game, at least 0.
+    pub m: f32,
+}
+
+impl OncillaAnswer {
+    fn checked(&self) -> Result<Answer, OncillaStatus> {
+        let value = Value { wl: self.wl, d: self.d, m: self.m };
+        let verdict = match self.verdict {
+            ONCILLA_POSITION => Verdict::Position(value),
+            ONCILLA_ENDED => Verdict::Terminal(value, Ending::Game),
+            ONCILLA_TABLEBASE => Verdict::Terminal(value, Ending::Tablebase),
+            ONCILLA_TWO_FOLD => Verdict::Terminal(value, Ending::TwoFold),
+            _ => return Err(OncillaStatus::OncillaBadChoice),
+        };
+        Ok(Answer { key: self.key, verdict })
+    }
+}
+
+/// Bytes of memory that an event takes.
+#[unsafe(no_mangle)]
+pub extern "C" fn oncilla_event_size() -> usize {
+    size_of::<OncillaEvent>() + crate::handle::padding::<OncillaEvent>()
+}
+
+/// The longest path of an event. A playout that gets so deep ends there.
+#[unsafe(no_mangle)]
+pub extern "C" fn oncilla_max_plies() -> usize {
+    PLIES
+}
+
+/// Makes an event that no playout uses yet in `memory`. It may be used with any search.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_event_new(
+    memory: *mut c_void,
+    bytes: usize,
+    event: *mut *mut OncillaEvent,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let to = unsafe { output(event)? };
+        // SAFETY: the contract of the crate.
+        let handle = unsafe { place(memory, bytes, oncilla_event_size())? };
+        // SAFETY: `place` found aligned room.
+        unsafe {
+            handle.write(OncillaEvent { mark: OncillaEvent::MARK, listed: false, search: None, event: Event::new() })
+        };
+        to.set(handle.as_ptr());
+        Ok(())
+    })
+}
+
+/// Takes `count` playouts from the root to leaves, counting a visit in flight along their edges; oncilla_event_met says
+/// what each met. ONCILLA_IN_FLIGHT or ONCILLA_OTHER_SEARCH: one of them is under way already.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_gather(
+    search: *const OncillaSearch,
+    events: *mut *mut OncillaEvent,
+    count: usize,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let search = unsafe { shared(search)? };
+        let free = |event: &mut OncillaEvent| event.must_be_free_for(search);
+        let gather = |events: &mut [Lent]| {
+            search.search.gather_together(events);
+            events.iter_mut().for_each(|event| event.own().search = Some(search.number));
+        };
+        // SAFETY: the contract of the crate.
+        unsafe { with_events(events, count, free, gather) }
+    })
+}
+
+/// What the playout met when it was last gathered: ONCILLA_LEAF and so on. ONCILLA_STALE before that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_event_met(event: *const OncillaEvent, met: *mut OncillaMet) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (event, to) = unsafe { (shared(event)?, output(met)?) };
+        if event.search.is_none() {
+            return Err(OncillaStatus::OncillaStale);
+        }
+        to.set(event.event.met().into());
+        Ok(())
+    })
+}
+
+/// The moves from the root on: up to the leaf, or to its parent while the last one is not named. `count` gets how many that
+/// are, also with ONCILLA_BUFFER_TOO_SMALL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_event_moves(
+    event: *const OncillaEvent,
+    moves: *mut u16,
+    room: usize,
+    count: *mut usize,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (event, to, count) = unsafe { (shared(event)?, outputs(moves, room)?, output(count)?) };
+        let line = event.event.moves();
+        let fits = line.len() <= to.room();
+        count.set(line.len());
+        if !fits {
+            return Err(OncillaStatus::OncillaBufferTooSmall);
+        }
+        to.fill(line.map(|mv| mv.0));
+        Ok(())
+    })
+}
+
+/// `index` gets the last move's place among the legal moves of the position after oncilla_event_moves, if the tree does not
+/// know which move that is: say it by oncilla_event_name before the answer. Else -1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_event_unnamed(event: *const OncillaEvent, index: *mut i32) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (event, to) = unsafe { (shared(event)?, output(index)?) };
+        to.set(event.event.unnamed().map_or(-1, |index| index as i32));
+        Ok(())
+    })
+}
+
+/// Says which move is the last one. Of an event that knows it already this changes nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_event_name(event: *mut OncillaEvent, mv: u16) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        unsafe { alone(event)? }.event.name(Move(mv));
+        Ok(())
+    })
+}
+
+/// Gives a leaf its answer; oncilla_bring_back takes it to the root. `policy` has a logit for each of the `count` legal
+/// moves, in the order of the game's list, which must depend on the position alone; it is used up. A game that has
+/// ended needs none. Where an answer is refused, but for ONCILLA_STALE and what is found before (pointers, a verdict that
+/// chooses nothing), the event is cancelled.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_settle(
+    search: *const OncillaSearch,
+    event: *mut OncillaEvent,
+    answer: *const OncillaAnswer,
+    policy: *mut f32,
+    count: usize,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, event) = unsafe { (shared(search)?, alone(event)?) };
+        // SAFETY: the contract of the crate.
+        let (answer, policy) = unsafe { (input(answer)?, changed(policy, count)?) };
+        event.must_be_of(search)?;
+        Ok(search.search.settle(&mut event.event, &answer.checked()?, policy)?)
+    })
+}
+
+/// Brings events to the root that are settled, or met a node whose value was known. Where they share ancestors, each is
+/// written once. The pointers in the array are sorted; events that wait for something else are left as they are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_bring_back(
+    search: *const OncillaSearch,
+    events: *mut *mut OncillaEvent,
+    count: usize,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let search = unsafe { shared(search)? };
+        let own = |event: &mut OncillaEvent| event.must_be_of(search);
+        // SAFETY: the contract of the crate.
+        unsafe { with_events(events, count, own, |events| search.search.bring_back(events)) }
+    })
+}
+
+/// oncilla_settle and oncilla_bring_back of one event.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_answer(
+    search: *const OncillaSearch,
+    event: *mut OncillaEvent,
+    answer: *const OncillaAnswer,
+    policy: *mut f32,
+    count: usize,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, event) = unsafe { (shared(search)?, alone(event)?) };
+        // SAFETY: the contract of the crate.
+        let (answer, policy) = unsafe { (input(answer)?, changed(policy, count)?) };
+        event.must_be_of(search)?;
+        Ok(search.search.answer(&mut event.event, &answer.checked()?, policy)?)
+    })
+}
+
+/// Takes back a playout that collided, or whose leaf can't be answered. Of an event that is not under way this changes
+/// nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_cancel(search: *const OncillaSearch, event: *mut OncillaEvent) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, event) = unsafe { (shared(search)?, alone(event)?) };
+        event.must_be_of(search)?;
+        search.search.cancel(&mut event.event);
+        Ok(())
+    })
+}

@@ -1,0 +1,174 @@
+//! From the host's pointers to references. Everything here trusts the contract in the crate's documentation, and looks at
+//! what can be seen of a pointer first.
+
+use crate::status::{OncillaStatus, Outcome};
+use core::ffi::c_void;
+use core::ptr::NonNull;
+
+/// Alignment that lent memory must have, in bytes: malloc's is at least that.
+pub const ONCILLA_ALIGN: usize = 8;
+
+/// What lies at the start of lent memory.
+pub trait Handle {
+    /// The first word of every such handle, and of nothing else here.
+    const MARK: u32;
+
+    /// That word.
+    fn mark(&self) -> u32;
+}
+
+fn check<T>(pointer: *const T) -> Outcome {
+    if pointer.is_null() {
+        Err(OncillaStatus::OncillaNullPointer)
+    } else if !pointer.is_aligned() {
+        Err(OncillaStatus::OncillaMisaligned)
+    } else {
+        Ok(())
+    }
+}
+
+fn check_mark<H: Handle>(handle: &H) -> Outcome {
+    if handle.mark() == H::MARK { Ok(()) } else { Err(OncillaStatus::OncillaNotAHandle) }
+}
+
+/// A handle that is shared.
+///
+/// # Safety
+/// `pointer` is NULL, or leads to memory of at least `size_of::<H>()` initialised bytes, which was lent to the function
+/// that makes such handles and is used for nothing else, and during `'h` nobody has an exclusive reference to it.
+pub unsafe fn shared<'h, H: Handle>(pointer: *const H) -> Result<&'h H, OncillaStatus> {
+    check(pointer)?;
+    // SAFETY: not NULL, aligned, and the caller says the rest. The mark tells a handle from other memory that the host
+    // may have mistaken for one, as far as that is possible.
+    let handle = unsafe { &*pointer };
+    check_mark(handle)?;
+    Ok(handle)
+}
+
+/// A handle that nobody else uses.
+///
+/// # Safety
+/// As for [`shared`], and during `'h` nobody else has a reference to it.
+pub unsafe fn alone<'h, H: Handle>(pointer: *mut H) -> Result<&'h mut H, OncillaStatus> {
+    check(pointer)?;
+    // SAFETY: as above, and the caller says that nobody else has a reference.
+    let handle = unsafe { &mut *pointer };
+    check_mark(handle)?;
+    Ok(handle)
+}
+
+/// What a host gives in one object.
+///
+/// # Safety
+/// `pointer` is NULL, or leads to an initialised `T`, which nobody changes during `'p`.
+pub unsafe fn input<'p, T>(pointer: *const T) -> Result<&'p T, OncillaStatus> {
+    check(pointer)?;
+    // SAFETY: not NULL, aligned, and the caller says the rest.
+    Ok(unsafe { &*pointer })
+}
+
+/// What a host gives in `count` objects. Of none there may be no pointer.
+///
+/// # Safety
+/// `pointer` is NULL, or leads to `count` initialised objects, which nobody changes during `'p`.
+pub unsafe fn inputs<'p, T>(pointer: *const T, count: usize) -> Result<&'p [T], OncillaStatus> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    check_count::<T>(count)?;
+    check(pointer)?;
+    // SAFETY: not NULL, aligned, no longer than an object may be, and the caller says the rest.
+    Ok(unsafe { core::slice::from_raw_parts(pointer, count) })
+}
+
+/// As [`inputs`], for what is changed.
+///
+/// # Safety
+/// As for [`inputs`], and nobody reads it during `'p` either.
+pub unsafe fn changed<'p, T>(pointer: *mut T, count: usize) -> Result<&'p mut [T], OncillaStatus> {
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    check_count::<T>(count)?;
+    check(pointer)?;
+    // SAFETY: as above, and nobody else uses it.
+    Ok(unsafe { core::slice::from_raw_parts_mut(pointer, count) })
+}
+
+fn check_count<T>(count: usize) -> Outcome {
+    let fits = count.checked_mul(size_of::<T>()).is_some_and(|bytes| bytes <= isize::MAX as usize);
+    if fits { Ok(()) } else { Err(OncillaStatus::OncillaBadCount) }
+}
+
+/// Room for one object of output, or for `count` of them.
+pub struct Output<T> {
+    first: *mut T,
+    room: usize,
+}
+
+/// Room for one object.
+///
+/// # Safety
+/// `pointer` is NULL, or leads to room for a `T`, which nobody else uses as long as the [`Output`] lives.
+pub unsafe fn output<T>(pointer: *mut T) -> Result<Output<T>, OncillaStatus> {
+    check(pointer)?;
+    Ok(Output { first: pointer, room: 1 })
+}
+
+/// Room for `room` objects; for none, there may be no pointer.
+///
+/// # Safety
+/// As for [`output`], with room for so many.
+pub unsafe fn outputs<T>(pointer: *mut T, room: usize) -> Result<Output<T>, OncillaStatus> {
+    if room > 0 {
+        check_count::<T>(room)?;
+        check(pointer)?;
+    }
+    Ok(Output { first: pointer, room })
+}
+
+impl<T: Copy> Output<T> {
+    /// Writes the first object.
+    pub fn set(self, value: T) {
+        self.fill([value]);
+    }
+
+    /// Writes as many as there is room for, and says how many that are.
+    pub fn fill(self, values: impl IntoIterator<Item = T>) -> usize {
+        let mut written = 0;
+        for value in values.into_iter().take(self.room) {
+            // SAFETY: `written` is less than `room`, and for so many objects there is aligned room by the contract of
+            // `output` and `outputs`.
+            unsafe { self.first.add(written).write(value) };
+            written += 1;
+        }
+        written
+    }
+
+    /// How many objects there is room for.
+    pub fn room(&self) -> usize {
+        self.room
+    }
+}
+
+/// Where a handle lies in a block of lent memory: at the first place that its own alignment allows.
+///
+/// # Safety
+/// `memory` is NULL, or leads to `bytes` bytes that nobody else uses.
+pub unsafe fn place<H>(memory: *mut c_void, bytes: usize, needed: usize) -> Result<NonNull<H>, OncillaStatus> {
+    let memory = NonNull::new(memory).ok_or(OncillaStatus::OncillaNullPointer)?;
+    if !memory.addr().get().is_multiple_of(ONCILLA_ALIGN) {
+        return Err(OncillaStatus::OncillaMisaligned);
+    }
+    if bytes < needed || needed < size_of::<H>() + padding::<H>() {
+        return Err(OncillaStatus::OncillaMemoryTooSmall);
+    }
+    let offset = memory.addr().get().wrapping_neg() % align_of::<H>();
+    // SAFETY: `offset` is at most `padding`, and for that there is room.
+    Ok(unsafe { memory.byte_add(offset) }.cast())
+}
+
+/// Bytes that may lie before a handle whose alignment is larger than that of lent memory.
+pub const fn padding<H>() -> usize {
+    align_of::<H>().saturating_sub(ONCILLA_ALIGN)
+}

@@ -1,0 +1,305 @@
+//! The parameters of a search, as a C host sets them.
+
+use crate::handle::{input, output};
+use crate::status::{OncillaStatus, Outcome, attempt};
+use oncilla_core::formula::lcb::{FinalChoice, Lcb};
+use oncilla_core::formula::noise::Dirichlet;
+use oncilla_core::formula::temperature::Temperature;
+use oncilla_core::search::{Cpuct, Fpu, MovesLeft, Params};
+
+/// `OncillaFpu.kind`: an unvisited move is worth its parent's value minus value times the root of the visited priors' sum.
+pub const ONCILLA_FPU_REDUCTION: u32 = 0;
+/// `OncillaFpu.kind`: an unvisited move is worth this value.
+pub const ONCILLA_FPU_ABSOLUTE: u32 = 1;
+
+/// How fast exploration grows with N: init + factor * ln((N + base) / base).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaCpuct {
+    /// CPuct.
+    pub init: f32,
+    /// CPuctBase; above 0.
+    pub base: f32,
+    /// CPuctFactor.
+    pub factor: f32,
+}
+
+/// What an unvisited move is worth (first play urgency).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaFpu {
+    /// ONCILLA_FPU_REDUCTION or ONCILLA_FPU_ABSOLUTE.
+    pub kind: u32,
+    /// What it says.
+    pub value: f32,
+}
+
+/// How much a shorter win and a longer loss are worth (MovesLeft...).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaMovesLeftUtility {
+    /// Not 0 where the evaluator knows of moves left.
+    pub on: u32,
+    /// MovesLeftMaxEffect: bound of the bonus, in Q; not negative.
+    pub max_effect: f32,
+    /// MovesLeftThreshold: |Q| of the parent from which on it counts.
+    pub threshold: f32,
+    /// MovesLeftSlope: Q for each ply that the child is shorter or longer than the parent.
+    pub slope: f32,
+    /// MovesLeftConstantFactor.
+    pub constant: f32,
+    /// MovesLeftScaledFactor.
+    pub scaled: f32,
+    /// MovesLeftQuadraticFactor.
+    pub quadratic: f32,
+}
+
+/// Noise on the root's priors, when it is evaluated.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaDirichlet {
+    /// DirichletNoiseEpsilon: the noise's share of the new priors, in [0, 1]; 0 is no noise.
+    pub epsilon: f32,
+    /// DirichletNoiseAlpha: the smaller, the fewer moves get most of the noise. Above 0.
+    pub alpha: f32,
+}
+
+/// Playing by chance, for oncilla_move_to_play (Temperature and Temp...).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaTemperature {
+    /// Of the first move; 0 always plays the best one.
+    pub start: f32,
+    /// Moves in which it falls to 0; 0: it does not fall.
+    pub decay_moves: u32,
+    /// Moves before it begins to fall.
+    pub decay_delay_moves: u32,
+    /// The move, counted from 1, from which on `endgame` counts instead; 0: never.
+    pub cutoff_move: u32,
+    /// From the cutoff on, and the least to which another one falls.
+    pub endgame: f32,
+    /// Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths.
+    pub value_cutoff: f32,
+    /// Added to the visits.
+    pub visit_offset: f32,
+}
+
+/// The final choice by a lower confidence bound, for oncilla_move_to_play.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaLcb {
+    /// Not 0: the largest bound decides. 0: the most visits.
+    pub on: u32,
+    /// How many standard deviations below its mean a move is taken.
+    pub stdevs: f32,
+    /// The share of the most visits that a move must have.
+    pub min_visit_share: f32,
+}
+
+/// All parameters of a search; names, defaults and meaning are those of Lc0's options. Begin with
+/// oncilla_params_default.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaParams {
+    /// Exploration below the root.
+    pub cpuct: OncillaCpuct,
+    /// Exploration at the root.
+    pub cpuct_at_root: OncillaCpuct,
+    /// Unvisited moves below the root.
+    pub fpu: OncillaFpu,
+    /// Unvisited moves at the root.
+    pub fpu_at_root: OncillaFpu,
+    /// Divides the logits before the softmax; above 0. 1 where the priors should stay as they come.
+    pub policy_temperature: f32,
+    /// Noise on the root's priors.
+    pub noise: OncillaDirichlet,
+    /// What a draw is worth to the side to move at the root, in [-1, 1].
+    pub draw_score: f32,
+    /// Not 0: proven results are passed on to the parents.
+    pub sticky_endgames: u32,
+    /// The moves-left utility.
+    pub moves_left: OncillaMovesLeftUtility,
+    /// What makes a root move the one to play.
+    pub lcb: OncillaLcb,
+    /// How much chance there is in that.
+    pub temperature: OncillaTemperature,
+    /// Seed of the noise and of a choice by chance.
+    pub seed: u64,
+}
+
+impl From<&Params> for OncillaParams {
+    fn from(params: &Params) -> Self {
+        let moves_left = params.moves_left.unwrap_or_default();
+        let lcb = match params.final_choice {
+            FinalChoice::Lcb(lcb) => lcb,
+            FinalChoice::Visits => Lcb::default(),
+        };
+        Self {
+            cpuct: params.cpuct.into(),
+            cpuct_at_root: params.cpuct_at_root.into(),
+            fpu: params.fpu.into(),
+            fpu_at_root: params.fpu_at_root.into(),
+            policy_temperature: params.policy_temperature,
+            noise: OncillaDirichlet { epsilon: params.noise.epsilon, alpha: params.noise.alpha },
+            draw_score: params.draw_score,
+            sticky_endgames: params.sticky_endgames.into(),
+            moves_left: OncillaMovesLeftUtility {
+                on: params.moves_left.is_some().into(),
+                max_effect: moves_left.max_effect,
+                threshold: moves_left.threshold,
+                slope: moves_left.slope,
+                constant: moves_left.constant,
+                scaled: moves_left.scaled,
+                quadratic: moves_left.quadratic,
+            },
+            lcb: OncillaLcb {
+                on: (params.final_choice != FinalChoice::Visits).into(),
+                stdevs: lcb.stdevs,
+                min_visit_share: lcb.min_visit_share,
+            },
+            temperature: OncillaTemperature {
+                start: params.temperature.start,
+                decay_moves: params.temperature.decay_moves,
+                decay_delay_moves: params.temperature.decay_delay_moves,
+                cutoff_move: params.temperature.cutoff_move,
+                endgame: params.temperature.endgame,
+                value_cutoff: params.temperature.value_cutoff,
+                visit_offset: params.temperature.visit_offset,
+            },
+            seed: params.seed,
+        }
+    }
+}
+
+impl From<Cpuct> for OncillaCpuct {
+    fn from(Cpuct { init, base, factor }: Cpuct) -> Self {
+        Self { init, base, factor }
+    }
+}
+
+impl From<Fpu> for OncillaFpu {
+    fn from(fpu: Fpu) -> Self {
+        match fpu {
+            Fpu::Reduction(value) => Self { kind: ONCILLA_FPU_REDUCTION, value },
+            Fpu::Absolute(value) => Self { kind: ONCILLA_FPU_ABSOLUTE, value },
+        }
+    }
+}
+
+/// A number that a formula can take, whatever else is given.
+fn finite(numbers: &[f32]) -> Outcome {
+    require(numbers.iter().all(|x| x.is_finite()))
+}
+
+fn require(holds: bool) -> Outcome {
+    if holds { Ok(()) } else { Err(OncillaStatus::OncillaBadNumber) }
+}
+
+impl OncillaCpuct {
+    fn checked(self) -> Result<Cpuct, OncillaStatus> {
+        let Self { init, base, factor } = self;
+        finite(&[init, base, factor])?;
+        require(base > 0.0)?;
+        Ok(Cpuct { init, base, factor })
+    }
+}
+
+impl OncillaFpu {
+    fn checked(self) -> Result<Fpu, OncillaStatus> {
+        finite(&[self.value])?;
+        match self.kind {
+            ONCILLA_FPU_REDUCTION => Ok(Fpu::Reduction(self.value)),
+            ONCILLA_FPU_ABSOLUTE => Ok(Fpu::Absolute(self.value)),
+            _ => Err(OncillaStatus::OncillaBadChoice),
+        }
+    }
+}
+
+impl OncillaMovesLeftUtility {
+    fn checked(self) -> Result<Option<MovesLeft>, OncillaStatus> {
+        let Self { on, max_effect, threshold, slope, constant, scaled, quadratic } = self;
+        if on == 0 {
+            return Ok(None);
+        }
+        finite(&[max_effect, threshold, slope, constant, scaled, quadratic])?;
+        require(max_effect >= 0.0)?;
+        Ok(Some(MovesLeft { max_effect, threshold, slope, constant, scaled, quadratic }))
+    }
+}
+
+impl OncillaLcb {
+    fn checked(self) -> Result<FinalChoice, OncillaStatus> {
+        let Self { on, stdevs, min_visit_share } = self;
+        if on == 0 {
+            return Ok(FinalChoice::Visits);
+        }
+        finite(&[stdevs, min_visit_share])?;
+        Ok(FinalChoice::Lcb(Lcb { stdevs, min_visit_share }))
+    }
+}
+
+impl OncillaTemperature {
+    fn checked(self) -> Result<Temperature, OncillaStatus> {
+        let Self { start, decay_moves, decay_delay_moves, cutoff_move, endgame, value_cutoff, visit_offset } = self;
+        finite(&[start, endgame, value_cutoff, visit_offset])?;
+        require(start >= 0.0 && endgame >= 0.0)?;
+        Ok(Temperature { start, decay_moves, decay_delay_moves, cutoff_move, endgame, value_cutoff, visit_offset })
+    }
+}
+
+impl OncillaParams {
+    /// The parameters, if each is in its range.
+    pub fn checked(&self) -> Result<Params, OncillaStatus> {
+        let OncillaDirichlet { epsilon, alpha } = self.noise;
+        require((0.0..=1.0).contains(&epsilon) && alpha > 0.0 && alpha.is_finite())?;
+        require((-1.0..=1.0).contains(&self.draw_score))?;
+        require(self.policy_temperature > 0.0 && self.policy_temperature.is_finite())?;
+        Ok(Params {
+            cpuct: self.cpuct.checked()?,
+            cpuct_at_root: self.cpuct_at_root.checked()?,
+            fpu: self.fpu.checked()?,
+            fpu_at_root: self.fpu_at_root.checked()?,
+            policy_temperature: self.policy_temperature,
+            noise: Dirichlet { epsilon, alpha },
+            draw_score: self.draw_score,
+            sticky_endgames: self.sticky_endgames != 0,
+            moves_left: self.moves_left.checked()?,
+            final_choice: self.lcb.checked()?,
+            temperature: self.temperature.checked()?,
+            seed: self.seed,
+            ..Params::default()
+        })
+    }
+}
+
+/// The parameters that a NULL stands for.
+///
+/// # Safety
+/// As for [`input`].
+pub unsafe fn params_or_default(params: *const OncillaParams) -> Result<Params, OncillaStatus> {
+    if params.is_null() {
+        return Ok(Params::default());
+    }
+    // SAFETY: the caller's contract is this function's.
+    unsafe { input(params)? }.checked()
+}
+
+/// Lc0's defaults, but for the moves-left utility, which is off.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_params_default(params: *mut OncillaParams) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        unsafe { output(params)? }.set((&Params::default()).into());
+        Ok(())
+    })
+}
+
+/// ONCILLA_OK if every parameter can be used; ONCILLA_BAD_NUMBER or ONCILLA_BAD_CHOICE if one can't.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_params_check(params: *const OncillaParams) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        unsafe { input(params)? }.checked()?;
+        Ok(())
+    })
+}

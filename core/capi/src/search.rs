@@ -1,0 +1,450 @@
+//! A search in lent memory, and what it can be asked.
+
+use crate::event::PLIES;
+use crate::handle::{Handle, alone, input, inputs, output, outputs, padding, place, shared};
+use crate::params::{OncillaParams, params_or_default};
+use crate::status::{OncillaStatus, attempt};
+use core::ffi::c_void;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, Ordering};
+use oncilla_core::Move;
+use oncilla_core::heapless::Vec;
+use oncilla_core::repository::Bound;
+use oncilla_core::search::{EdgeView, Search};
+use oncilla_core::tree::{GraphWords, MAX_EDGES, NodeWords, Tree};
+
+/// Most legal moves of a position. (Go on a 19x19 board has 362.)
+pub const ONCILLA_MAX_EDGES: usize = 1023;
+/// oncilla_set_remaining_playouts: there is no limit.
+pub const ONCILLA_NO_LIMIT: u32 = 0xffff_ffff;
+
+/// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES.
+pub const ONCILLA_SEARCH_OVERHEAD: usize = 4096;
+
+const _: () = assert!(ONCILLA_MAX_EDGES == MAX_EDGES);
+// A program that links std gives each thread a share of the memory, and takes more: only the archive has a limit.
+#[cfg(feature = "panic-handler")]
+const _: () = assert!(size_of::<OncillaSearch>() + padding::<OncillaSearch>() <= ONCILLA_SEARCH_OVERHEAD);
+
+/// A search. It lies in memory of the host's.
+pub struct OncillaSearch {
+    mark: u32,
+    /// Tells the searches of a program apart, so that no event comes to another one than its own.
+    pub(crate) number: u32,
+    pub(crate) search: Search<Tree<'static>>,
+}
+
+impl Handle for OncillaSearch {
+    const MARK: u32 = u32::from_be_bytes(*b"srch");
+
+    fn mark(&self) -> u32 {
+        self.mark
+    }
+}
+
+static SEARCHES: AtomicU32 = AtomicU32::new(0);
+
+/// What a search has room for.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaCapacity {
+    /// Nodes, at least 1: 20 bytes each.
+    pub nodes: u32,
+    /// Words of 4 bytes for the edges of all nodes. A node with 30 legal moves takes 16 of them, 8 more once a child of it is
+    /// visited, and some 6 for each visited child: 22 to 25 a node are enough for chess, 15 for Connect Four.
+    pub edge_words: u32,
+    /// Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers. 20
+    /// bytes a node more.
+    pub graph: u32,
+}
+
+/// Bytes of each part of a search's memory, in the order in which they lie there.
+struct Layout {
+    before_nodes: usize,
+    nodes: usize,
+    words: usize,
+    graph: usize,
+}
+
+impl OncillaCapacity {
+    fn layout(&self) -> Result<Layout, OncillaStatus> {
+        let bytes = |count: u32, size: usize| (count as usize).checked_mul(size).ok_or(OncillaStatus::OncillaBadCount);
+        if self.nodes == 0 {
+            return Err(OncillaStatus::OncillaBadCount);
+        }
+        Ok(Layout {
+            before_nodes: padding::<OncillaSearch>() + size_of::<OncillaSearch>(),
+            nodes: bytes(self.nodes, size_of::<NodeWords>())?,
+            words: bytes(self.edge_words, size_of::<AtomicU32>())?,
+            graph: if self.graph == 0 { 0 } else { bytes(self.nodes, size_of::<GraphWords>())? },
+        })
+    }
+}
+
+impl Layout {
+    fn bytes(&self) -> Result<usize, OncillaStatus> {
+        let sum = [self.nodes, self.words, self.graph].iter().try_fold(self.before_nodes, |sum, &x| sum.checked_add(x));
+        sum.filter(|bytes| *bytes <= isize::MAX as usize).ok_or(OncillaStatus::OncillaBadCount)
+    }
+}
+
+/// An array of a search's memory, with every word 0.
+///
+/// # Safety
+/// `first` leads to `count` objects of only [`AtomicU32`]s, aligned for them, that nobody else uses from now on.
+unsafe fn zeroed<T>(first: NonNull<u8>, count: u32) -> &'static [T] {
+    let first = first.cast::<T>();
+    let count = count as usize;
+    // SAFETY: the caller says that there is room; a word of 0 is a valid `AtomicU32`. The memory is lent until the
+    // search is used no more, which is as long as the reference lives.
+    unsafe {
+        first.write_bytes(0, count);
+        core::slice::from_raw_parts(first.as_ptr(), count)
+    }
+}
+
+/// Bytes of memory that a search of this capacity takes. ONCILLA_BAD_COUNT: without a node, or more than there can be.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_search_size(capacity: *const OncillaCapacity, bytes: *mut usize) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (capacity, bytes) = unsafe { (input(capacity)?, output(bytes)?) };
+        bytes.set(capacity.layout()?.bytes()?);
+        Ok(())
+    })
+}
+
+/// Makes a search without a visit in `memory`, which is used until the search is used no more; what it held before does
+/// not matter. There is nothing to free. `params`: NULL for the defaults.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_search_new(
+    memory: *mut c_void,
+    bytes: usize,
+    capacity: *const OncillaCapacity,
+    params: *const OncillaParams,
+    search: *mut *mut OncillaSearch,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (capacity, params, to) = unsafe { (input(capacity)?, params_or_default(params)?, output(search)?) };
+        let layout = capacity.layout()?;
+        // SAFETY: the contract of the crate.
+        let handle: NonNull<OncillaSearch> = unsafe { place(memory, bytes, layout.bytes()?)? };
+        // SAFETY: `place` found `layout.bytes()` bytes behind `memory`, and put the handle at most `padding` after
+        // its beginning. Sizes of handle and nodes are multiples of 4, so words are aligned. No part overlaps another.
+        let (nodes, words, graph) = unsafe {
+            let nodes = handle.add(1).cast::<u8>();
+            let words = nodes.add(layout.nodes);
+            let graph = words.add(layout.words);
+            (
+                zeroed::<NodeWords>(nodes, capacity.nodes),
+                zeroed::<AtomicU32>(words, capacity.edge_words),
+                zeroed::<GraphWords>(graph, if capacity.graph == 0 { 0 } else { capacity.nodes }),
+            )
+        };
+        let tree = if graph.is_empty() { Tree::new(nodes, words) } else { Tree::new_graph(nodes, words, graph) };
+        let number = SEARCHES.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: `place` found aligned room.
+        unsafe { handle.write(OncillaSearch { mark: OncillaSearch::MARK, number, search: Search::new(tree, params) }) };
+        to.set(handle.as_ptr());
+        Ok(())
+    })
+}
+
+/// The search is used no more: from now on its handle is none, and its memory the host's again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_search_end(search: *mut OncillaSearch) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        unsafe { alone(search)? }.mark = 0;
+        Ok(())
+    })
+}
+
+/// Changes the parameters. Another policy temperature counts for new nodes only. `draw_score` is that of the side to
+/// move at the root: whoever advances the root by one ply changes its sign.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_set_params(search: *mut OncillaSearch, params: *const OncillaParams) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, params) = unsafe { (alone(search)?, params_or_default(params)?) };
+        search.search.set_params(params);
+        Ok(())
+    })
+}
+
+/// Forgets the tree. Events in flight are answered by ONCILLA_STALE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_clear(search: *mut OncillaSearch) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        unsafe { alone(search)? }.search.clear();
+        Ok(())
+    })
+}
+
+/// Begins to count anew, for the next move of the game.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_start_move(search: *mut OncillaSearch) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        unsafe { alone(search)? }.search.start_move();
+        Ok(())
+    })
+}
+
+/// The game went on by `count` moves from the root: the tree below them is kept, the rest is freed. `visits` (which may
+/// be NULL) gets the visits that the new root has already. Bring back or cancel what is in flight before: else the whole
+/// tree is forgotten.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_advance(
+    search: *mut OncillaSearch,
+    moves: *const u16,
+    count: usize,
+    visits: *mut u32,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, moves) = unsafe { (alone(search)?, inputs(moves, count)?) };
+        // SAFETY: the contract of the crate.
+        let visits = unsafe { outputs(visits, (!visits.is_null()).into())? };
+        let mut kept = search.search.nodes();
+        for &mv in moves {
+            kept = search.search.advance(&[Move(mv)]);
+        }
+        visits.fill([kept]);
+        Ok(())
+    })
+}
+
+/// Makes room by folding subtrees of few visits into their parents' edges, which keep N and value. `freed` (which may be
+/// NULL) gets the number of nodes freed: 0 if the search can't go on. For when a gathered event meets ONCILLA_FULL;
+/// other events may be in flight.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_recycle(search: *mut OncillaSearch, freed: *mut usize) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let search = unsafe { alone(search)? };
+        // SAFETY: the contract of the crate.
+        let to = unsafe { outputs(freed, (!freed.is_null()).into())? };
+        to.fill([search.search.recycle()]);
+        Ok(())
+    })
+}
+
+/// Restricts the search to some root moves (UCI's searchmoves): `moves[i]` stands at `indices[i]` among the legal moves.
+/// A count of 0: all moves. At most 362.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_set_root_moves(
+    search: *mut OncillaSearch,
+    moves: *const u16,
+    indices: *const u16,
+    count: usize,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let search = unsafe { alone(search)? };
+        // SAFETY: the contract of the crate.
+        let (moves, indices) = unsafe { (inputs(moves, count)?, inputs(indices, count)?) };
+        if count > oncilla_core::search::MAX_ROOT_MOVES {
+            return Err(OncillaStatus::OncillaBadCount);
+        }
+        search.search.set_root_moves(indices.iter().zip(moves).map(|(&index, &mv)| (index.into(), Move(mv))));
+        Ok(())
+    })
+}
+
+/// How many more playouts are expected at most: root moves that can't become the best one in so many are left out.
+/// ONCILLA_NO_LIMIT searches all.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_set_remaining_playouts(search: *const OncillaSearch, remaining: u32) -> OncillaStatus {
+    attempt(|| {
+        let remaining = Some(remaining).filter(|remaining| *remaining != ONCILLA_NO_LIMIT);
+        // SAFETY: the contract of the crate.
+        unsafe { shared(search)? }.search.set_remaining_playouts(remaining);
+        Ok(())
+    })
+}
+
+/// The move to play by visits, proven results first. ONCILLA_NO_MOVE before a move has been visited.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_best_move(search: *const OncillaSearch, mv: *mut u16) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, to) = unsafe { (shared(search)?, output(mv)?) };
+        to.set(search.search.best_move().ok_or(OncillaStatus::OncillaNoMove)?.0);
+        Ok(())
+    })
+}
+
+/// The move to play after `ply` half moves of the game: oncilla_best_move's, or another one where the temperature leaves it
+/// to chance, or the parameters ask for a lower bound.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_move_to_play(search: *const OncillaSearch, ply: u32, mv: *mut u16) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, to) = unsafe { (shared(search)?, output(mv)?) };
+        let edge = search.search.edge_to_play(ply);
+        to.set(edge.and_then(|edge| edge.mv).ok_or(OncillaStatus::OncillaNoMove)?.0);
+        Ok(())
+    })
+}
+
+/// The principal variation: the best move and what both sides would play after it, as far as nodes have visits and there
+/// is room for; at most oncilla_max_plies moves. `count` gets how many moves were written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_pv(
+    search: *const OncillaSearch,
+    moves: *mut u16,
+    room: usize,
+    count: *mut usize,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, moves, count) = unsafe { (shared(search)?, outputs(moves, room)?, output(count)?) };
+        let mut line = Vec::<Move, PLIES>::new();
+        if let Some(first) = search.search.best_edge() {
+            search.search.pv(&first, line.as_mut_view());
+        }
+        count.set(moves.fill(line.iter().map(|mv| mv.0)));
+        Ok(())
+    })
+}
+
+/// A move of the root.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaRootEdge {
+    /// The move, or -1 before anybody visited it.
+    pub mv: i32,
+    /// Its place among the legal moves, or -1 once the move is known.
+    pub index: i32,
+    /// Visits that have come back.
+    pub visits: u32,
+    /// Visits in flight.
+    pub in_flight: u32,
+    /// The prior, in [0, 1].
+    pub prior: f32,
+    /// Not 0 once a visit has come back: only then do wl, d and m say something.
+    pub has_value: u32,
+    /// From the side that makes the move.
+    pub wl: f32,
+    /// The probability of a draw.
+    pub d: f32,
+    /// Plies left after the move.
+    pub m: f32,
+    /// What is proven, from the side that makes the move: at least this (-1 a loss, 0 a draw, 1 a win) ...
+    pub lower: i32,
+    /// ... and at most this.
+    pub upper: i32,
+}
+
+impl OncillaRootEdge {
+    fn of(edge: &EdgeView<'_, Tree<'static>>) -> Self {
+        let value = edge.value();
+        let part = value.unwrap_or(oncilla_core::evaluate::Value::EVEN);
+        let bounds = edge.bounds();
+        Self {
+            mv: edge.mv.map_or(-1, |mv| mv.0.into()),
+            index: edge.index.map_or(-1, |index| index as i32),
+            visits: edge.completed(),
+            in_flight: edge.n() - edge.completed(),
+            prior: edge.p,
+            has_value: value.is_some().into(),
+            wl: part.wl,
+            d: part.d,
+            m: part.m,
+            lower: sign(bounds.lower),
+            upper: sign(bounds.upper),
+        }
+    }
+}
+
+fn sign(bound: Bound) -> i32 {
+    match bound {
+        Bound::Loss => -1,
+        Bound::Draw => 0,
+        Bound::Win => 1,
+    }
+}
+
+/// The moves of the root: those that were visited in the order of their first visits, then the others in the order of the
+/// game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_root_edges(
+    search: *const OncillaSearch,
+    edges: *mut OncillaRootEdge,
+    room: usize,
+    count: *mut usize,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, to) = unsafe { (shared(search)?, outputs(edges, room)?) };
+        // SAFETY: the contract of the crate.
+        let count = unsafe { outputs(count, (!count.is_null()).into())? };
+        let edges = search.search.root().into_iter().flat_map(|root| root.edges());
+        count.fill([to.fill(edges.map(|edge| OncillaRootEdge::of(&edge)))]);
+        Ok(())
+    })
+}
+
+/// What a search knows of itself.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaStats {
+    /// Visits of the root, those of earlier moves included.
+    pub visits: u32,
+    /// Visits in flight through the root.
+    pub in_flight: u32,
+    /// Nodes in use.
+    pub nodes: u32,
+    /// Words in use by edges.
+    pub edge_words: u32,
+    /// How full the fuller of the two memories is, per mille (UCI's hashfull).
+    pub permille_full: u32,
+    /// Visits of earlier moves that were taken back since oncilla_start_move: a draw by repetition that is none any more.
+    pub taken_back: u32,
+    /// Playouts since oncilla_start_move that are no visits of the root: they restored what was folded.
+    pub restored: u32,
+    /// The root's value.
+    pub wl: f32,
+    /// The probability of a draw.
+    pub d: f32,
+    /// Plies left.
+    pub m: f32,
+    /// What is proven: at least this (-1 a loss, 0 a draw, 1 a win) ...
+    pub lower: i32,
+    /// ... and at most this.
+    pub upper: i32,
+}
+
+/// Counts of the tree, and what the root is worth.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_stats(search: *const OncillaSearch, stats: *mut OncillaStats) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, to) = unsafe { (shared(search)?, output(stats)?) };
+        to.set(stats_of(&search.search).ok_or(OncillaStatus::OncillaNoRoom)?);
+        Ok(())
+    })
+}
+
+fn stats_of(search: &Search<Tree<'static>>) -> Option<OncillaStats> {
+    use oncilla_core::repository::Repository;
+    let (root, tree) = (search.root()?, search.repository());
+    let (value, bounds) = (root.value(), root.bounds());
+    Some(OncillaStats {
+        visits: root.n(),
+        in_flight: root.in_flight(),
+        nodes: tree.live_nodes() as u32,
+        edge_words: tree.live_words() as u32,
+        permille_full: tree.permille_full(),
+        taken_back: search.taken_back(),
+        restored: search.restored(),
+        wl: value.wl,
+        d: value.d,
+        m: value.m,
+        lower: sign(bounds.lower),
+        upper: sign(bounds.upper),
+    })
+}
