@@ -1,5 +1,6 @@
 /* Connect Four in a tree whose memory is static, kept from move to move: plays a game against itself and prints each
- * position. It is core/examples/connect_four.rs once more, and plays the same game.
+ * position. It is core/examples/connect_four.rs once more, and plays the same game. An argument is the number of playouts
+ * for each move.
  *
  *     core/capi/install ~/.local
  *     cc connect_four.c $(PKG_CONFIG_PATH=~/.local/lib/pkgconfig pkg-config --cflags --libs oncilla) && ./a.out
@@ -10,7 +11,7 @@
 #include "connect_four.h"
 
 /* Words for edges: 4 for the priors of seven columns, 8 and 5 for each visited child. */
-enum { NODES = 4000, WORDS = 60000, PLAYOUTS = 5000 };
+enum { NODES = 4000, WORDS = 60000 };
 
 /* All of the search's memory, known to the linker. The unions are there for the alignment. */
 static union {
@@ -64,20 +65,20 @@ static void answer(const OncillaSearch *search, OncillaEvent *event, Board board
 }
 
 /* The move after so many playouts, or -1 if the game has ended. */
-static int best_move(OncillaSearch *search, OncillaEvent *event, Board board) {
+static int best_move(OncillaSearch *search, OncillaEvent *event, Board board, int playouts) {
     must(oncilla_start_move(search));
-    for (int playouts = 0; playouts < PLAYOUTS;) {
+    while (playouts > 0) {
         OncillaMet met;
         must(oncilla_gather(search, &event, 1));
         must(oncilla_event_met(event, &met));
         switch (met) {
         case ONCILLA_LEAF:
             answer(search, event, board);
-            playouts++;
+            playouts--;
             break;
         case ONCILLA_KNOWN:
             must(oncilla_bring_back(search, &event, 1));
-            playouts++;
+            playouts--;
             break;
         case ONCILLA_FULL: {
             size_t freed;
@@ -108,7 +109,8 @@ static void print(Board board) {
     printf("\n");
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    int playouts = argc > 1 ? atoi(argv[1]) : 5000;
     OncillaCapacity capacity = {NODES, WORDS, 0};
     OncillaSearch *search;
     OncillaEvent *event;
@@ -116,7 +118,7 @@ int main(void) {
     must(oncilla_event_new(event_memory.bytes, sizeof event_memory.bytes, &event));
 
     Board board = {0, 0};
-    for (int column; (column = best_move(search, event, board)) >= 0;) {
+    for (int column; (column = best_move(search, event, board, playouts)) >= 0;) {
         uint16_t mv = (uint16_t)column;
         board = board_play(board, mv);
         must(oncilla_advance(search, &mv, 1, NULL));

@@ -47,6 +47,7 @@ const fn plies(text: &[u8]) -> usize {
 
 /// A playout under way: the path from the root to a leaf. It lies in memory of the host's, and is used again from playout
 /// to playout.
+#[repr(C, align(8))]
 pub struct OncillaEvent {
     mark: u32,
     /// True while an array that it stands in is in use.
@@ -75,7 +76,9 @@ impl OncillaEvent {
 
     fn must_be_free_for(&self, search: &OncillaSearch) -> Outcome {
         match self.search {
-            Some(number) if number != search.number && self.event.is_under_way() => Err(OncillaStatus::OncillaOtherSearch),
+            Some(number) if number != search.number && self.event.is_under_way() => {
+                Err(OncillaStatus::OncillaOtherSearch)
+            }
             Some(number) if number == search.number && search.search.is_in_flight(&self.event) => {
                 Err(OncillaStatus::OncillaInFlight)
             }

@@ -20,7 +20,9 @@
 #![allow(clippy::missing_safety_doc, reason = "one contract for all functions: see above")]
 
 #[cfg(all(feature = "panic-handler", panic = "unwind", not(any(test, doc, clippy))))]
-compile_error!("the feature `panic-handler` is for an archive that aborts: build it with `--profile capi`, as ci/capi does");
+compile_error!(
+    "the feature `panic-handler` is for an archive that aborts: build it with `--profile capi`, as ci/capi does"
+);
 
 mod event;
 mod handle;
@@ -30,14 +32,29 @@ mod search;
 mod status;
 mod time;
 
-pub use event::{OncillaAnswer, OncillaEvent, OncillaMet};
-pub use panic::OncillaPanicCallback;
-pub use params::{
-    OncillaCpuct, OncillaDirichlet, OncillaFpu, OncillaLcb, OncillaMovesLeftUtility, OncillaParams, OncillaTemperature,
+pub use event::{
+    ONCILLA_DEFAULT_PLIES, ONCILLA_ENDED, ONCILLA_EVENT_OVERHEAD, ONCILLA_PLY_BYTES, ONCILLA_POSITION,
+    ONCILLA_TABLEBASE, ONCILLA_TWO_FOLD, OncillaAnswer, OncillaEvent, OncillaMet, oncilla_answer, oncilla_bring_back,
+    oncilla_cancel, oncilla_event_met, oncilla_event_moves, oncilla_event_name, oncilla_event_new, oncilla_event_size,
+    oncilla_event_unnamed, oncilla_gather, oncilla_max_plies, oncilla_settle,
 };
-pub use search::{OncillaCapacity, OncillaRootEdge, OncillaSearch, OncillaStats};
-pub use status::OncillaStatus;
+pub use handle::{ONCILLA_ALIGN, Output};
+pub use panic::{OncillaPanicCallback, oncilla_on_panic};
+pub use params::{
+    ONCILLA_FPU_ABSOLUTE, ONCILLA_FPU_REDUCTION, OncillaCpuct, OncillaDirichlet, OncillaFpu, OncillaLcb,
+    OncillaMovesLeftUtility, OncillaParams, OncillaTemperature, oncilla_params_check, oncilla_params_default,
+};
+pub use search::{
+    ONCILLA_MAX_EDGES, ONCILLA_NO_LIMIT, ONCILLA_SEARCH_OVERHEAD, OncillaCapacity, OncillaRootEdge, OncillaSearch,
+    OncillaStats, oncilla_advance, oncilla_best_move, oncilla_clear, oncilla_move_to_play, oncilla_pv, oncilla_recycle,
+    oncilla_root_edges, oncilla_search_end, oncilla_search_new, oncilla_search_size, oncilla_set_params,
+    oncilla_set_remaining_playouts, oncilla_set_root_moves, oncilla_start_move, oncilla_stats,
+};
+pub use status::{OncillaStatus, Outcome, oncilla_status_text};
 pub use time::{
+    ONCILLA_TIME_ALPHAZERO, ONCILLA_TIME_BYTES, ONCILLA_TIME_LEGACY, ONCILLA_TIME_SIMPLE, ONCILLA_TIME_SMOOTH,
     OncillaBudget, OncillaClock, OncillaLeader, OncillaLegacy, OncillaMovesLeft, OncillaSimple, OncillaSmooth,
-    OncillaTime, OncillaTimeParams,
+    OncillaTime, OncillaTimeParams, oncilla_moves_left, oncilla_moves_left_default, oncilla_time_end,
+    oncilla_time_leader, oncilla_time_new, oncilla_time_params_default, oncilla_time_progress, oncilla_time_size,
+    oncilla_time_start,
 };

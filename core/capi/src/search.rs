@@ -27,6 +27,7 @@ const _: () = assert!(ONCILLA_MAX_EDGES == MAX_EDGES);
 const _: () = assert!(size_of::<OncillaSearch>() + padding::<OncillaSearch>() <= ONCILLA_SEARCH_OVERHEAD);
 
 /// A search. It lies in memory of the host's.
+#[repr(C, align(8))]
 pub struct OncillaSearch {
     mark: u32,
     /// Tells the searches of a program apart, so that no event comes to another one than its own.

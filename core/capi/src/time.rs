@@ -241,9 +241,7 @@ impl OncillaTimeParams {
                 first_move_bonus: self.legacy.first_move_bonus,
                 book_ply_bonus: self.legacy.book_ply_bonus,
             }),
-            ONCILLA_TIME_ALPHAZERO => {
-                ManagerParams::AlphaZero(AlphaZeroParams { time_pct: self.alphazero_time_pct })
-            }
+            ONCILLA_TIME_ALPHAZERO => ManagerParams::AlphaZero(AlphaZeroParams { time_pct: self.alphazero_time_pct }),
             ONCILLA_TIME_SIMPLE => ManagerParams::Simple(SimpleParams {
                 base_pct: self.simple.base_pct,
                 ply_pct: self.simple.ply_pct,
@@ -260,6 +258,7 @@ impl OncillaTimeParams {
 }
 
 /// The time manager of one game. It lies in memory of the host's.
+#[repr(C, align(8))]
 pub struct OncillaTime {
     mark: u32,
     /// True between oncilla_time_start and oncilla_time_end.
