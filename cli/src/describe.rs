@@ -15,7 +15,7 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
     let [major, minor, patch] = facts.min_version;
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_string();
     let name = match weights {
-        Weights::Embedded => "built in".to_string(),
+        Weights::BuiltIn(network) => format!("{}, built in", network.name()),
         Weights::File(path) => path.display().to_string(),
     };
     let mut rows = vec![

@@ -268,16 +268,13 @@ fn synthetic_on_opencl_in_half_precision() {
     }
 }
 
-/// The embedded network against the numbers that its own training program computed from the file.
+/// The networks in the program against the numbers that the pipeline which trained them computed from the files.
 #[test]
-fn default_network_on_the_host() {
+fn built_in_networks_on_the_host() {
     let nets = fixtures().join("nets");
-    let rows: Vec<Json> = json_lines(&nets.join("default.rows.jsonl"))
-        .into_iter()
-        .map(|mut row| {
-            row["net"] = "default".into();
-            row
-        })
-        .collect();
-    assert!(check(&rows, &nets, HOST) >= 40);
+    for name in ["default", "tiny"] {
+        let mut rows: Vec<Json> = json_lines(&nets.join(format!("{name}.rows.jsonl")));
+        rows.iter_mut().for_each(|row| row["net"] = name.into());
+        assert!(check(&rows, &nets, HOST) >= 40, "{name}");
+    }
 }

@@ -9,7 +9,7 @@ use super::output::Output;
 use super::queue::{Queue, Turn};
 use super::request::{Object, Refusal};
 use super::sessions::Sessions;
-use crate::engine::{Evaluator, Weights, resident_bytes};
+use crate::engine::{Evaluator, resident_bytes};
 
 /// What actions act on.
 pub struct Actions<'a> {
@@ -61,14 +61,10 @@ impl Actions<'_> {
 
     fn model(&self) -> Value {
         let settings = self.evaluator.settings();
-        let name = match &settings.weights {
-            Weights::Embedded => "small".to_string(),
-            Weights::File(file) => file.display().to_string(),
-        };
         json!({
             "internalName": self.evaluator.describe(),
             "maxBatchSize": self.evaluator.max_batch(),
-            "name": name,
+            "name": settings.weights.to_string(),
             "usesHumanSLProfile": false,
             "usingFP16": "auto",
             "hasWdl": self.evaluator.has_wdl(),

@@ -17,9 +17,6 @@ use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use std::sync::Arc;
 
-/// The network that plays where the user names none.
-static EMBEDDED: &[u8] = include_bytes!("../../../fixtures/nets/default.pb.gz");
-
 /// A network and what runs it.
 pub struct Running {
     /// The network, for another backend.
@@ -78,9 +75,8 @@ pub fn input_format(network: &Network) -> Result<InputFormat, String> {
 /// One line, with the file's name.
 pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, String> {
     match weights {
-        Weights::Embedded => {
-            Network::from_bytes_heads(EMBEDDED, heads).map_err(|e| format!("the embedded network: {e}"))
-        }
+        Weights::BuiltIn(network) => Network::from_bytes_heads(network.file(), heads)
+            .map_err(|e| format!("{}, which is built in: {e}", network.name())),
         Weights::File(path) => Network::read_heads(path, heads).map_err(|e| format!("{}: {e}", path.display())),
     }
 }

@@ -6,6 +6,7 @@
 
 mod backends;
 mod batch;
+mod builtin;
 mod cache;
 pub mod canaries;
 mod control;
@@ -30,6 +31,7 @@ mod timing;
 pub mod tuning;
 
 pub use backends::{Wanted, device_choice, input_format, prepare, read_network, wanted};
+pub use builtin::BuiltIn;
 pub use cache::CacheCounts;
 pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Pushed};
 pub(crate) use fault::guarded;

@@ -1,20 +1,32 @@
 //! What the engine is told: the meaning of options, not their spelling.
 
+use super::builtin::BuiltIn;
 use oncilla_chess::planes::HistoryFill;
 use oncilla_core::formula::collisions::Collisions;
 use oncilla_core::formula::contempt::Contempt;
 use oncilla_core::search::Params;
 use oncilla_nets::HeadChoice;
 use oncilla_opencl::kernels::Precision;
+use std::fmt;
 use std::path::PathBuf;
 
 /// Where the network comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// The one in the program.
-    Embedded,
+    /// The program.
+    BuiltIn(BuiltIn),
     /// A file.
     File(PathBuf),
+}
+
+impl fmt::Display for Weights {
+    /// As the user writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn(network) => f.write_str(network.name()),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
 }
 
 /// What runs the network.

@@ -1,6 +1,6 @@
 //! `WeightsFile`, `Backend` and `BackendOptions`.
 
-use crate::engine::{BackendKind, EvaluatorSettings, Weights};
+use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, Weights};
 
 use super::suboptions::{Content, Item, SubOptionError, parse};
 
@@ -20,18 +20,12 @@ pub fn kind(name: &str) -> Option<BackendKind> {
     })
 }
 
-/// Where the network comes from: a file, or the name of one in the program.
-///
-/// # Errors
-/// A name of a network that this program does not hold.
-pub fn weights(text: &str) -> Result<Weights, String> {
+/// Where the network comes from: the name of one in the program (a file of such a name is `./tiny`), or a file.
+pub fn weights(text: &str) -> Weights {
     match text {
         // Lc0 looks for a file beside the program; here a network is inside it.
-        "" | "small" | "<autodiscover>" => Ok(Weights::Embedded),
-        "tiny" => Err("expected a file or small, the only network in this program, got \"tiny\" \
-                       (a file of that name is ./tiny)"
-            .to_string()),
-        file => Ok(Weights::File(file.into())),
+        "" | "<autodiscover>" => Weights::BuiltIn(BuiltIn::Small),
+        text => BuiltIn::named(text).map_or_else(|| Weights::File(text.into()), Weights::BuiltIn),
     }
 }
 
@@ -108,8 +102,11 @@ mod tests {
 
     #[test]
     fn networks_by_name_and_by_file() {
-        assert_eq!(weights("small"), Ok(Weights::Embedded));
-        assert_eq!(weights("./tiny"), Ok(Weights::File("./tiny".into())));
-        assert!(weights("tiny").is_err());
+        assert_eq!(weights("small"), Weights::BuiltIn(BuiltIn::Small));
+        assert_eq!(weights("tiny"), Weights::BuiltIn(BuiltIn::Tiny));
+        assert_eq!(weights("./tiny"), Weights::File("./tiny".into()));
+        for text in ["small", "tiny", "./tiny", "/nets/a b.pb"] {
+            assert_eq!(weights(text).to_string(), text);
+        }
     }
 }

@@ -10,7 +10,7 @@ use oncilla_core::search::{Fpu, Params};
 use oncilla_core::time::ManagerParams;
 use oncilla_opencl::kernels::Precision;
 
-use crate::engine::{BackendKind, EvaluatorSettings, KldGainSettings, SearchGraph, Settings, Syzygy, Weights};
+use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, KldGainSettings, SearchGraph, Settings, Syzygy, Weights};
 use crate::score::ScoreType;
 
 /// How the UCI lines look.
@@ -149,7 +149,7 @@ impl Draft {
     /// Before any row has run. No value here survives: a test holds every row to setting its own.
     pub fn new() -> Self {
         let evaluator = EvaluatorSettings {
-            weights: Weights::Embedded,
+            weights: Weights::BuiltIn(BuiltIn::Small),
             heads: Default::default(),
             backend: BackendKind::Auto,
             devices: Vec::new(),

@@ -1076,9 +1076,9 @@ const NETWORK: &[Opt] = &[
         "WeightsFile",
         "weights",
         "small",
-        "The network: a file, or small, which is built in.",
+        "The network: a file, or small or tiny, which are built in.",
         Sets(|d, text| {
-            d.meaning.settings.evaluator.weights = backend::weights(text)?;
+            d.meaning.settings.evaluator.weights = backend::weights(text);
             Ok(())
         }),
     )

@@ -104,7 +104,7 @@ impl Typed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{BackendKind, Settings, Weights};
+    use crate::engine::{BackendKind, BuiltIn, Settings, Weights};
     use crate::options::meaning::Output;
     use crate::score::ScoreType;
     use oncilla_core::formula::collisions::Collisions;
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(meaning.settings.collisions, Collisions::default());
         assert_eq!(meaning.settings.contempt, Contempt::default());
         assert_eq!((meaning.settings.cache.entries, meaning.settings.cache.mb), (2_000_000, 64));
-        assert_eq!(meaning.settings.evaluator.weights, Weights::Embedded);
+        assert_eq!(meaning.settings.evaluator.weights, Weights::BuiltIn(BuiltIn::Small));
         assert_eq!(meaning.settings.evaluator.backend, BackendKind::Auto);
         assert_eq!((meaning.settings.hash_mb, meaning.settings.move_overhead_ms), (256, 200));
         assert_eq!(meaning.settings.smart_pruning_factor, 1.33);

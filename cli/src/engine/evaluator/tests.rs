@@ -1,4 +1,5 @@
 use super::super::batch::INPUT_LEN;
+use super::super::builtin::BuiltIn;
 use super::super::service::{Service, Unit};
 use super::super::settings::Weights;
 use super::*;
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 fn settings(backend: BackendKind) -> EvaluatorSettings {
     EvaluatorSettings {
-        weights: Weights::Embedded,
+        weights: Weights::BuiltIn(BuiltIn::Small),
         heads: Default::default(),
         backend,
         devices: Vec::new(),
@@ -185,7 +186,7 @@ impl Backend for Failing {
 /// An evaluator with the embedded network on a device that fails as `plan` says. A `quick` one gives the same answer to all
 /// positions.
 pub fn on_failing_device(backend: BackendKind, quick: bool, plan: Plan) -> Evaluator {
-    let network = backends::read_network(&Weights::Embedded, &Default::default()).unwrap();
+    let network = backends::read_network(&Weights::BuiltIn(BuiltIn::Small), &Default::default()).unwrap();
     let graph = Arc::new(network.graph);
     let host = Box::new(Host::new(Arc::clone(&graph), 1).unwrap());
     let device = Unit::device(vec![Box::new(Failing { host, canned: quick.then(Outputs::default), calls: 0, plan })]);
