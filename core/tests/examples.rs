@@ -1,14 +1,17 @@
 //! The examples do what they say.
 
-#[path = "../examples/connect_four.rs"]
+#[path = "../examples/connect_four/game.rs"]
 mod connect_four;
 #[path = "../examples/tic_tac_toe.rs"]
 mod tic_tac_toe;
 
-use connect_four::{NODES, Player, WORDS};
+use connect_four::{Board, Player};
 use oncilla_core::Move;
 use oncilla_core::tree::TreeMemory;
 use tic_tac_toe::best_move;
+
+/// Memory for a few moves of Connect Four.
+type Memory = TreeMemory<4000, 60_000>;
 
 /// The value of a position to the side to move, by looking at all that can follow.
 fn solved(board: tic_tac_toe::Board) -> i32 {
@@ -43,16 +46,15 @@ fn the_tic_tac_toe_example_stays_short() {
 
 #[test]
 fn connect_four_takes_a_win_and_stops_one() {
-    use connect_four::Board;
     let play = |columns: &[u16]| columns.iter().fold(Board::default(), |board, &column| board.play(Move(column)));
     // Three in a column: a fourth wins for the side to move, and has to be stopped by the other one.
-    let mut memory = Box::new(TreeMemory::<NODES, WORDS>::new());
+    let mut memory = Box::new(Memory::new());
     for played in [&[3, 0, 3, 1, 3, 6][..], &[3, 0, 3, 1, 3]] {
-        let mut player = Player::new(play(played), &mut memory);
+        let mut player = Player::new(play(played), memory.lend());
         assert_eq!(player.best_move(2000), Some(Move(3)), "after {played:?}");
     }
     // Three in a row, open at one end.
-    let mut player = Player::new(play(&[0, 0, 1, 1, 2, 6]), &mut memory);
+    let mut player = Player::new(play(&[0, 0, 1, 1, 2, 6]), memory.lend());
     let mv = player.best_move(2000).expect("the game goes on");
     player.play(mv);
     assert!(player.board().is_lost(), "{mv:?}");
@@ -61,8 +63,8 @@ fn connect_four_takes_a_win_and_stops_one() {
 
 #[test]
 fn connect_four_plays_a_game_to_its_end() {
-    let mut memory = Box::new(TreeMemory::<NODES, WORDS>::new());
-    let mut player = Player::new(connect_four::Board::default(), &mut memory);
+    let mut memory = Box::new(Memory::new());
+    let mut player = Player::new(Board::default(), memory.lend());
     let mut plies = 0;
     while let Some(mv) = player.best_move(300) {
         assert!(player.board().moves().any(|legal| legal == mv));

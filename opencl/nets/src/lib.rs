@@ -5,6 +5,8 @@
 //! value with an estimate of its error, moves left; files with several heads, of which [`HeadChoice`] names one of each kind.
 //! Whatever else a file holds is refused with an error that names the field; no file makes the reader panic, or allocate more
 //! than a small multiple of the bytes that it really has.
+//!
+//! [`micro::pack`] makes of a small network what `oncilla_micro` runs on a microcontroller.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -16,6 +18,7 @@ mod encoder;
 mod error;
 mod format;
 mod heads;
+pub mod micro;
 mod network;
 pub mod policy;
 mod proto;

@@ -1,28 +1,17 @@
-//! Connect Four in a tree whose memory is a `static` of fixed size, kept from move to move:
-//!
-//!     cargo run --release -p oncilla-core --example connect_four
-//!
-//! plays a game against itself and prints each position.
+//! The rules of Connect Four, an estimate of its positions, and a player. Neither needs `std`: the firmware in `fixtures/firmware`
+//! plays the same game.
+#![allow(dead_code, reason = "who plays a game needs other things than who tests one")]
 
+use core::fmt;
 use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
 use oncilla_core::search::{Params, Search};
-use oncilla_core::tree::{Tree, TreeMemory};
+use oncilla_core::tree::Tree;
 use oncilla_core::{Move, heapless::VecView};
-use std::fmt;
-use std::sync::Mutex;
 
 const COLUMNS: u16 = 7;
 const ROWS: u16 = 6;
 /// A column has one bit more than squares, so that no line goes on from the top of one to the foot of the next.
 const COLUMN_BITS: u16 = ROWS + 1;
-
-/// Nodes: a move that a game of Connect Four can take in a moment. Words for their edges: 4 for the priors of seven
-/// columns, 8 and 5 for each visited child.
-pub const NODES: usize = 4000;
-pub const WORDS: usize = 60_000;
-
-/// All of the search's memory: some 320 kB, known to the linker.
-static MEMORY: Mutex<TreeMemory<NODES, WORDS>> = Mutex::new(TreeMemory::new());
 
 /// The stones of the side to move and of the other one, a bit each, column by column from the left and up.
 #[derive(Clone, Copy, Default)]
@@ -107,8 +96,8 @@ pub struct Player<'m> {
 }
 
 impl<'m> Player<'m> {
-    pub fn new(board: Board, memory: &'m mut TreeMemory<NODES, WORDS>) -> Self {
-        Self { board, search: Search::new(memory.lend(), Params::default()) }
+    pub fn new(board: Board, tree: Tree<'m>) -> Self {
+        Self { board, search: Search::new(tree, Params::default()) }
     }
 
     /// The move after so many playouts; `None` if the game has ended.
@@ -129,14 +118,8 @@ impl<'m> Player<'m> {
     pub fn board(&self) -> Board {
         self.board
     }
-}
 
-#[allow(dead_code, reason = "a test uses the rest")]
-fn main() {
-    let mut memory = MEMORY.lock().expect("nobody else plays");
-    let mut player = Player::new(Board::default(), &mut memory);
-    while let Some(mv) = player.best_move(5000) {
-        player.play(mv);
-        println!("column {}\n{}", mv.0 + 1, player.board());
+    pub fn search(&self) -> &Search<Tree<'m>> {
+        &self.search
     }
 }

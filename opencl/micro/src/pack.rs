@@ -1,0 +1,287 @@
+//! The bytes of a network.
+//!
+//! All numbers are little-endian and nothing is aligned. First [`MAGIC`], then sixteen-bit numbers: [`VERSION`], filters,
+//! residual blocks, neurons of squeeze and excitation, planes that are read, channels and neurons of the value head, channels
+//! and neurons of the moves-left head. Then:
+//!
+//! | what | numbers |
+//! |---|---|
+//! | planes that are read, ascending | a byte each |
+//! | input convolution, single precision | `[plane][3][3][filter]`, then a bias for each filter |
+//! | for each block: two convolutions, in [`WHOLE`], then squeeze and excitation | a *layer* each, then `w1`, `b1`, `w2`, `b2` in single precision |
+//! | value head: 1×1 convolution, dense, dense | a layer each |
+//! | moves-left head: the same | a layer each |
+//! | policy head: 3×3 convolution, in [`WHOLE`], 3×3 convolution to [`POLICY_PLANES`] | a layer each |
+//!
+//! A layer is a byte, [`SINGLE`] or [`WHOLE`], its weights, with `WHOLE` a step for each output, and a bias for each output. Weights
+//! are `[output][3][3][input]` of a convolution, with the rows of the board first, and `[output][square][channel]` of the
+//! dense layer that reads a board: what is multiplied together lies together.
+
+use core::fmt;
+
+/// How a pack begins.
+pub const MAGIC: [u8; 4] = *b"ONCM";
+
+/// The version of the format.
+pub const VERSION: u16 = 1;
+
+/// A layer's weights are in single precision.
+pub const SINGLE: u8 = 0;
+
+/// A layer's weights are whole numbers of eight bits.
+pub const WHOLE: u8 = 1;
+
+/// Planes of the policy that moves use, of the 80 that files have.
+pub const POLICY_PLANES: usize = 73;
+
+/// Most neurons of a hidden layer.
+pub const MOST_HIDDEN: usize = 128;
+
+/// Squares of the board.
+pub(crate) const SQUARES: usize = 64;
+
+/// Squares that a 3×3 convolution reads for one of its outputs.
+pub(crate) const TAPS: usize = 9;
+
+/// Why bytes are not a network that can be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackError {
+    /// They do not begin as a pack of this version does.
+    NotAPack,
+    /// So many bytes were expected, at least, and there are fewer.
+    TooShort {
+        /// Bytes that there must be.
+        expected: usize,
+        /// Bytes that there are.
+        got: usize,
+    },
+    /// So many bytes are left over.
+    TooLong(usize),
+    /// A size in the head is 0 or too large.
+    Size {
+        /// Which one.
+        what: &'static str,
+        /// What it is.
+        got: usize,
+        /// What it may be.
+        most: usize,
+    },
+    /// The byte at this place says neither [`SINGLE`] nor [`WHOLE`], or the former in the tower.
+    Kind {
+        /// Where it is.
+        at: usize,
+    },
+    /// The room is for another number of filters.
+    Room {
+        /// The network's filters.
+        expected: usize,
+        /// The room's.
+        got: usize,
+    },
+}
+
+impl fmt::Display for PackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAPack => write!(f, "expected a packed network of version {VERSION}"),
+            Self::TooShort { expected, got } => write!(f, "expected {expected} bytes or more, got {got}"),
+            Self::TooLong(over) => write!(f, "{over} bytes are left over"),
+            Self::Size { what, got, most } => write!(f, "{what}: expected 1 to {most}, got {got}"),
+            Self::Kind { at } => {
+                write!(f, "byte {at}: expected a kind of weights, {SINGLE} or {WHOLE}, {WHOLE} in the tower")
+            }
+            Self::Room { expected, got } => write!(f, "expected room for {expected} filters, got room for {got}"),
+        }
+    }
+}
+
+impl core::error::Error for PackError {}
+
+/// Numbers in single precision.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Floats<'a>(pub &'a [[u8; 4]]);
+
+impl<'a> Floats<'a> {
+    pub fn iter(self) -> impl Iterator<Item = f32> + 'a {
+        self.0.iter().map(|bytes| f32::from_le_bytes(*bytes))
+    }
+
+    /// Rows of so many numbers.
+    pub fn rows(self, len: usize) -> impl Iterator<Item = Floats<'a>> {
+        self.0.chunks_exact(len).map(Floats)
+    }
+}
+
+/// Weights, `[output][input]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Weights<'a> {
+    Single(Floats<'a>),
+    /// Whole numbers, a sign and seven bits, and what one is worth in each output.
+    Whole(&'a [u8], Floats<'a>),
+}
+
+/// A convolution or a dense layer: sums of products.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layer<'a> {
+    pub weights: Weights<'a>,
+    pub bias: Floats<'a>,
+}
+
+/// Squeeze and excitation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SqueezeExcite<'a> {
+    /// `[hidden][filter]`.
+    pub w1: Floats<'a>,
+    pub b1: Floats<'a>,
+    /// `[2 · filter][hidden]`: first the scales, then the shifts.
+    pub w2: Floats<'a>,
+    pub b2: Floats<'a>,
+}
+
+/// A residual block.
+pub(crate) struct Block<'a> {
+    pub first: Layer<'a>,
+    pub second: Layer<'a>,
+    pub se: SqueezeExcite<'a>,
+}
+
+/// A few channels for each square, a hidden layer, and the last one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head<'a> {
+    pub channels: usize,
+    pub hidden: usize,
+    pub squeeze: Layer<'a>,
+    pub dense: Layer<'a>,
+    pub last: Layer<'a>,
+}
+
+/// A network in bytes that lie wherever they lie.
+#[derive(Clone, Copy, Debug)]
+pub struct Network<'a> {
+    pub(crate) filters: usize,
+    pub(crate) blocks: usize,
+    pub(crate) hidden: usize,
+    pub(crate) planes: &'a [u8],
+    /// `[plane][3][3][filter]`.
+    pub(crate) input: Floats<'a>,
+    pub(crate) input_bias: Floats<'a>,
+    tower: Reader<'a>,
+    pub(crate) value: Head<'a>,
+    pub(crate) moves_left: Head<'a>,
+    pub(crate) policy: [Layer<'a>; 2],
+}
+
+impl<'a> Network<'a> {
+    /// Reads a pack, which must be one from its first byte to its last.
+    ///
+    /// # Errors
+    /// If it is none, or a length in it does not fit; see [`PackError`].
+    pub fn new(pack: &'a [u8]) -> Result<Self, PackError> {
+        let mut reader = Reader { bytes: pack, at: 0 };
+        if reader.bytes(MAGIC.len()).ok() != Some(&MAGIC) || reader.number().ok() != Some(usize::from(VERSION)) {
+            return Err(PackError::NotAPack);
+        }
+        let filters = reader.size("filters", usize::from(u8::MAX))?;
+        let blocks = reader.size("blocks", usize::from(u8::MAX))?;
+        let hidden = reader.size("neurons of squeeze and excitation", MOST_HIDDEN)?;
+        let planes = reader.size("planes", usize::from(u8::MAX))?;
+        let mut head = || {
+            Ok::<_, PackError>((
+                reader.size("channels of a head", filters)?,
+                reader.size("neurons of a head", MOST_HIDDEN)?,
+            ))
+        };
+        let (value, moves_left) = (head()?, head()?);
+        let planes = reader.bytes(planes)?;
+        let input = reader.floats(planes.len() * TAPS * filters)?;
+        let input_bias = reader.floats(filters)?;
+        let tower = reader;
+        for _ in 0..blocks {
+            reader.block(filters, hidden)?;
+        }
+        let value = reader.head(filters, value, 3)?;
+        let moves_left = reader.head(filters, moves_left, 1)?;
+        let policy = [reader.conv(filters)?, reader.layer(TAPS * filters, POLICY_PLANES)?];
+        match pack.len() - reader.at {
+            0 => Ok(Self { filters, blocks, hidden, planes, input, input_bias, tower, value, moves_left, policy }),
+            over => Err(PackError::TooLong(over)),
+        }
+    }
+
+    /// Filters of the tower: what a [`Room`](crate::Room) must be made for.
+    pub fn filters(&self) -> usize {
+        self.filters
+    }
+
+    /// The input planes that the network looks at; the weights of all others are zero.
+    pub fn planes(&self) -> &'a [u8] {
+        self.planes
+    }
+
+    /// The residual blocks in their order.
+    pub(crate) fn tower(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
+        let (mut reader, filters, hidden) = (self.tower, self.filters, self.hidden);
+        // They could be read when the network was.
+        (0..self.blocks).map_while(move |_| reader.block(filters, hidden).ok())
+    }
+}
+
+/// What has not been read yet.
+#[derive(Clone, Copy, Debug)]
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, len: usize) -> Result<&'a [u8], PackError> {
+        // No length in a head is large enough for the sum to overflow.
+        let (from, to) = (self.at, self.at + len);
+        self.at = to;
+        self.bytes.get(from..to).ok_or(PackError::TooShort { expected: to, got: self.bytes.len() })
+    }
+
+    fn number(&mut self) -> Result<usize, PackError> {
+        self.bytes(2).map(|bytes| usize::from(bytes[0]) | usize::from(bytes[1]) << 8)
+    }
+
+    fn size(&mut self, what: &'static str, most: usize) -> Result<usize, PackError> {
+        let got = self.number()?;
+        if (1..=most).contains(&got) { Ok(got) } else { Err(PackError::Size { what, got, most }) }
+    }
+
+    fn floats(&mut self, len: usize) -> Result<Floats<'a>, PackError> {
+        self.bytes(4 * len).map(|bytes| Floats(bytes.as_chunks().0))
+    }
+
+    fn layer(&mut self, inputs: usize, outputs: usize) -> Result<Layer<'a>, PackError> {
+        let weights = match self.bytes(1)? {
+            [SINGLE] => Weights::Single(self.floats(inputs * outputs)?),
+            [WHOLE] => Weights::Whole(self.bytes(inputs * outputs)?, self.floats(outputs)?),
+            _ => return Err(PackError::Kind { at: self.at - 1 }),
+        };
+        Ok(Layer { weights, bias: self.floats(outputs)? })
+    }
+
+    /// A convolution of the tower, which must be in whole numbers: there is no room for another board.
+    fn conv(&mut self, filters: usize) -> Result<Layer<'a>, PackError> {
+        let at = self.at;
+        let layer = self.layer(TAPS * filters, filters)?;
+        if layer.is_whole() { Ok(layer) } else { Err(PackError::Kind { at }) }
+    }
+
+    fn block(&mut self, filters: usize, hidden: usize) -> Result<Block<'a>, PackError> {
+        let (first, second) = (self.conv(filters)?, self.conv(filters)?);
+        let (w1, b1) = (self.floats(hidden * filters)?, self.floats(hidden)?);
+        let (w2, b2) = (self.floats(2 * filters * hidden)?, self.floats(2 * filters)?);
+        Ok(Block { first, second, se: SqueezeExcite { w1, b1, w2, b2 } })
+    }
+
+    fn head(&mut self, filters: usize, sizes: (usize, usize), outputs: usize) -> Result<Head<'a>, PackError> {
+        let (channels, hidden) = sizes;
+        let squeeze = self.layer(filters, channels)?;
+        let dense = self.layer(SQUARES * channels, hidden)?;
+        let last = self.layer(hidden, outputs)?;
+        Ok(Head { channels, hidden, squeeze, dense, last })
+    }
+}

@@ -1,0 +1,213 @@
+//! Graph → the bytes that `oncilla_micro` runs on a microcontroller.
+
+use crate::error::NetError;
+use crate::policy::conv_map;
+use oncilla_micro::{MAGIC, POLICY_PLANES, SINGLE, VERSION, WHOLE};
+use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, SqueezeExcite, ValueId};
+use oncilla_opencl::int8;
+
+/// Squares that a 3×3 kernel covers.
+const TAPS: usize = 9;
+
+/// Packs a network. Layers that [`Graph::set_int8`] has marked (see [`int8::choose`]) become whole numbers of eight bits, the
+/// others stay in single precision; input planes whose weights are all zero are left out.
+///
+/// # Errors
+/// If the network is not of the one architecture that [`oncilla_micro`] runs, with all its 3×3 convolutions in eight bits but the
+/// one that reads the input and the policy's last one. The error names the layer.
+pub fn pack(graph: &Graph) -> Result<Vec<u8>, NetError> {
+    let mut walk = Walk { graph, at: 0 };
+    let first = walk.linear(INPUT, CONV)?;
+    let filters = first.bias.len();
+    let planes = planes(first.weights, filters);
+    let mut top = ValueId(1);
+    let (mut tower, mut blocks, mut hidden) = (Vec::new(), 0, 0);
+    while walk.has_block() {
+        let inner = walk.linear(top, CONV)?;
+        let outer = walk.linear(ValueId(walk.at), Kind { skip: Some(top), ..CONV })?;
+        let se = outer.se.ok_or_else(|| walk.refused("expected squeeze and excitation"))?;
+        put_layer(&mut tower, &inner);
+        put_layer(&mut tower, &outer);
+        [&se.w1, &se.b1, &se.w2, &se.b2].into_iter().for_each(|numbers| put_floats(&mut tower, numbers));
+        (top, blocks, hidden) = (ValueId(walk.at), blocks + 1, se.hidden);
+    }
+    let mut policy = Vec::new();
+    put_layer(&mut policy, &walk.linear(top, CONV)?);
+    let last = walk.linear(ValueId(walk.at), Kind { activation: Activation::None, ..CONV })?;
+    walk.policy(ValueId(walk.at))?;
+    put_layer(&mut policy, &last.first(POLICY_PLANES));
+    let value = walk.head(top, Activation::Softmax, Role::Wdl)?;
+    let moves_left = walk.head(top, Activation::Relu, Role::MovesLeft)?;
+    walk.end()?;
+
+    let mut bytes = MAGIC.to_vec();
+    let head = [VERSION.into(), filters, blocks, hidden, planes.len()];
+    for size in head.into_iter().chain(value.sizes).chain(moves_left.sizes) {
+        let size = u16::try_from(size)
+            .map_err(|_| NetError::unsupported("", format!("expected sizes below 65536, got {size}")))?;
+        bytes.extend(size.to_le_bytes());
+    }
+    bytes.extend(planes.iter().map(|&plane| plane as u8));
+    put_floats(&mut bytes, &by_plane(first.weights, filters, &planes));
+    put_floats(&mut bytes, first.bias);
+    [tower, value.bytes, moves_left.bytes, policy].into_iter().for_each(|part| bytes.extend(part));
+    // What reads it knows what it needs.
+    oncilla_micro::Network::new(&bytes).map_err(|error| NetError::unsupported("", error.to_string()))?;
+    Ok(bytes)
+}
+
+/// A convolution or a dense layer.
+struct Linear<'a> {
+    /// Of what it reads.
+    channels: usize,
+    /// `[output][channel][tap or square]`.
+    weights: &'a [f32],
+    bias: &'a [f32],
+    se: Option<&'a SqueezeExcite>,
+    whole: bool,
+}
+
+impl Linear<'_> {
+    /// The same with its first outputs only.
+    fn first(&self, outputs: usize) -> Self {
+        let outputs = outputs.min(self.bias.len());
+        let weights = &self.weights[..self.weights.len() / self.bias.len() * outputs];
+        Self { weights, bias: &self.bias[..outputs], ..*self }
+    }
+}
+
+/// What a layer must be.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// 1 or 3; 0 for a dense layer.
+    kernel: usize,
+    activation: Activation,
+    /// What a block's last layer adds.
+    skip: Option<ValueId>,
+}
+
+const CONV: Kind = Kind { kernel: 3, activation: Activation::Relu, skip: None };
+
+/// The layers of the graph, one after the other.
+struct Walk<'a> {
+    graph: &'a Graph,
+    /// The next layer, and the value that the last one has made.
+    at: usize,
+}
+
+/// A value or a moves-left head: its bytes, channels and neurons.
+struct Head {
+    bytes: Vec<u8>,
+    sizes: [usize; 2],
+}
+
+impl<'a> Walk<'a> {
+    fn refused(&self, what: &str) -> NetError {
+        let name = self.graph.layers().get(self.at).map_or("nothing", Layer::name);
+        NetError::unsupported(format!("layer {} ({name})", self.at), format!("{what}, to run on a microcontroller"))
+    }
+
+    /// Whether the layer after the next ends a block.
+    fn has_block(&self) -> bool {
+        matches!(self.graph.layers().get(self.at + 1), Some(Layer::Conv { residual: Some(_), .. }))
+    }
+
+    /// The next layer, which reads `from`.
+    fn linear(&mut self, from: ValueId, kind: Kind) -> Result<Linear<'a>, NetError> {
+        let (input, kernel, weights, bias, se, residual, activation) = match self.graph.layers().get(self.at) {
+            Some(Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. }) => {
+                (*input, *kernel, weights, bias, se.as_ref(), *residual, *activation)
+            }
+            Some(Layer::Dense { input, weights, bias, activation, .. }) => {
+                (*input, 0, weights, bias, None, None, *activation)
+            }
+            _ => return Err(self.refused("expected a convolution or a dense layer")),
+        };
+        if (input, kernel, residual, activation) != (from, kind.kernel, kind.skip, kind.activation) {
+            let what = match kind.kernel {
+                0 => "a dense layer".to_string(),
+                kernel => format!("a {kernel}x{kernel} convolution"),
+            };
+            return Err(self.refused(&format!("expected {what} of value {}, then {:?}", from.0, kind.activation)));
+        }
+        let whole = self.graph.is_int8(self.at);
+        self.at += 1;
+        Ok(Linear { channels: self.graph.shape(from).channels, weights, bias, se, whole })
+    }
+
+    /// The choice of the planes that are moves, and the output.
+    fn policy(&mut self, from: ValueId) -> Result<(), NetError> {
+        match self.graph.layers().get(self.at) {
+            Some(Layer::Gather { input, indices, residual: None, .. })
+                if *input == from && indices.iter().copied().eq(conv_map().map(u32::from)) => {}
+            _ => return Err(self.refused("expected a convolutional policy's moves")),
+        }
+        self.at += 1;
+        self.output(Role::Policy)
+    }
+
+    fn head(&mut self, body: ValueId, last: Activation, role: Role) -> Result<Head, NetError> {
+        let squeeze = self.linear(body, Kind { kernel: 1, ..CONV })?;
+        let dense = self.linear(ValueId(self.at), Kind { kernel: 0, ..CONV })?;
+        let sizes = [squeeze.bias.len(), dense.bias.len()];
+        let last = self.linear(ValueId(self.at), Kind { kernel: 0, activation: last, skip: None })?;
+        self.output(role)?;
+        let mut bytes = Vec::new();
+        put_layer(&mut bytes, &squeeze);
+        put_layer(&mut bytes, &dense);
+        put_layer(&mut bytes, &last);
+        Ok(Head { bytes, sizes })
+    }
+
+    /// The last layer makes this output.
+    fn output(&self, role: Role) -> Result<(), NetError> {
+        match self.graph.outputs().iter().any(|output| (output.role, output.value.0) == (role, self.at)) {
+            true => Ok(()),
+            false => Err(self.refused(&format!("expected the output {role:?} before this layer"))),
+        }
+    }
+
+    fn end(&self) -> Result<(), NetError> {
+        if self.at == self.graph.layers().len() && self.graph.outputs().len() == 3 {
+            return Ok(());
+        }
+        Err(self.refused("expected no other layer and no other output"))
+    }
+}
+
+/// The planes that have a weight that is not zero.
+fn planes(weights: &[f32], filters: usize) -> Vec<usize> {
+    let planes = weights.len() / filters / TAPS;
+    let is_read = |plane: &usize| weights.chunks_exact(TAPS).skip(*plane).step_by(planes).flatten().any(|w| *w != 0.0);
+    (0..planes).filter(is_read).collect()
+}
+
+/// `[filter][all planes][tap]` → `[plane][tap][filter]`.
+fn by_plane(weights: &[f32], filters: usize, planes: &[usize]) -> Vec<f32> {
+    let each = weights.len() / filters;
+    let taps = planes.iter().flat_map(|plane| (0..TAPS).map(move |tap| plane * TAPS + tap));
+    taps.flat_map(|at| weights.chunks_exact(each).map(move |filter| filter[at])).collect()
+}
+
+/// Puts a layer's weights, of each output `[channel][tap or square]` → `[tap or square][channel]`.
+fn put_layer(bytes: &mut Vec<u8>, linear: &Linear<'_>) {
+    let each = linear.weights.len() / linear.bias.len();
+    let covered = each / linear.channels;
+    let order: Vec<usize> =
+        (0..covered).flat_map(|tap| (0..linear.channels).map(move |channel| channel * covered + tap)).collect();
+    if linear.whole {
+        let int8::Weights { numbers, steps } = int8::Weights::new(linear.weights, linear.bias.len());
+        bytes.push(WHOLE);
+        bytes.extend(numbers.chunks_exact(each).flat_map(|row| order.iter().map(|&at| row[at] as u8)));
+        put_floats(bytes, &steps);
+    } else {
+        bytes.push(SINGLE);
+        let rows = linear.weights.chunks_exact(each);
+        put_floats(bytes, &rows.flat_map(|row| order.iter().map(|&at| row[at])).collect::<Vec<_>>());
+    }
+    put_floats(bytes, linear.bias);
+}
+
+fn put_floats(bytes: &mut Vec<u8>, numbers: &[f32]) {
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+}
