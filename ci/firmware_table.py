@@ -26,7 +26,7 @@ def main():
             numbers = [int(words[i]) for i in (4, 6, 8, 10)]
             costs[words[1]] = [a + b for a, b in zip(costs[words[1]], numbers)]
         elif words[:1] in (["memory"], ["stack"]):
-            words = words[1:] if words[0] == "memory" else words
+            words = words[1:] if words[0] == "memory" else words[:2]
             sizes.update(zip(words[::2], map(int, words[1::2])))
     kib = lambda n: f"{n / 1024:.1f} KiB"
     print("| what | |\n|---|---|")

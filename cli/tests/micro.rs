@@ -1,0 +1,80 @@
+//! The tiny network as a microcontroller runs it, against the host in eight bits, on positions of games.
+
+#[path = "../src/engine/canaries.rs"]
+mod canaries;
+mod common;
+
+use common::{fixtures, json_lines, text, words};
+use oncilla_chess::planes::{HistoryFill, InputFormat, PLANES, Planes, encode};
+use oncilla_chess::{History, MoveList, notation, policy};
+use oncilla_micro::{Network as Micro, Room};
+use oncilla_nets::{Network, micro};
+use oncilla_opencl::backend::{Backend, Outputs};
+use oncilla_opencl::host::Host;
+use oncilla_opencl::int8;
+use serde_json::Value as Json;
+
+/// What the firmware's flash has for it.
+const MOST_BYTES: usize = 128 << 10;
+
+/// Input planes that the network looks at: those of the present position.
+const PLANES_READ: usize = 19;
+
+/// Bounds on the mean divergence of the policy, in nats, and on the mean |ΔW − L|, over all rows. A number that rounds to another whole
+/// one here than there is off by a 127th of the largest beside it; nothing else differs by more than single precision does.
+const BOUND: f64 = 1e-3;
+
+fn position(row: &Json) -> History {
+    let mut history = History::from_fen(text(row, "fen")).expect("a FEN");
+    for word in words(row, "moves") {
+        history.push(notation::parse_move(history.board(), word).expect("a move"));
+    }
+    history
+}
+
+#[test]
+fn the_tiny_network_in_a_pack_is_the_hosts() {
+    let nets = fixtures().join("nets");
+    let mut network = Network::read(nets.join("tiny.pb.gz")).expect("the tiny network");
+    let format = InputFormat::from_number(network.input_format.number().into()).expect("a format");
+    let positions = canaries::planes(&canaries::POSITIONS, format, HistoryFill::FenOnly).expect("planes");
+    println!("{}", int8::choose(&mut network.graph, &positions).expect("a choice"));
+    let pack = micro::pack(&network.graph).expect("a pack");
+    assert!(pack.len() <= MOST_BYTES, "{} bytes", pack.len());
+    let micro = Micro::new(&pack).expect("a pack");
+    assert_eq!(micro.planes().len(), PLANES_READ);
+    let mut room = Room::<24>::new();
+    let mut host = Host::new(network.graph, 1).expect("a host");
+
+    let rows = json_lines(&nets.join("tiny.rows.jsonl"));
+    let (mut divergence, mut difference, mut same) = (0.0, 0.0, 0);
+    let (mut planes, mut moves, mut outputs) = (Planes::default(), MoveList::new(), Outputs::default());
+    for row in &rows {
+        let history = position(row);
+        let transform = encode(&history, format, HistoryFill::FenOnly, &mut planes);
+        let mut input = [0.0; PLANES * 64];
+        planes.expand_into(&mut input);
+        host.evaluate(&input, &mut outputs).expect("an evaluation");
+        let seen = planes.as_array();
+        let found = micro.evaluate(|plane| (seen[plane].mask, seen[plane].value), &mut room).expect("a room that fits");
+        history.legal_moves(&mut moves);
+        let logits = moves.iter().map(|&mv| {
+            let index = policy::index(mv, history.side_to_move(), transform);
+            let (plane, from) = policy::conv_plane_of(index);
+            (outputs.policy[usize::from(index)], found.logit(plane, from))
+        });
+        let (expected, got): (Vec<f32>, Vec<f32>) = logits.unzip();
+        let lost = int8::divergence(&expected, &got);
+        let of_value = f64::from((found.wdl[0] - found.wdl[2]) - (outputs.wdl[0] - outputs.wdl[2])).abs();
+        (divergence, difference) = (divergence + lost, difference + of_value);
+        same += usize::from(of_value < 1e-5 && expected.iter().zip(&got).all(|(a, b)| (a - b).abs() < 1e-4));
+    }
+    let count = rows.len() as f64;
+    let (divergence, difference) = (divergence / count, difference / count);
+    println!(
+        "{} rows, {same} the same; mean divergence {divergence:.7}, mean difference of W - L {difference:.7}",
+        rows.len()
+    );
+    assert!(rows.len() >= 40 && divergence <= BOUND && difference <= BOUND);
+    assert!(2 * same > rows.len(), "{same} of {}", rows.len());
+}
