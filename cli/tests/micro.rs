@@ -38,7 +38,7 @@ fn the_tiny_network_in_a_pack_is_the_hosts() {
     let mut network = Network::read(nets.join("tiny.pb.gz")).expect("the tiny network");
     let format = InputFormat::from_number(network.input_format.number().into()).expect("a format");
     let positions = canaries::planes(&canaries::POSITIONS, format, HistoryFill::FenOnly).expect("planes");
-    println!("{}", int8::choose(&mut network.graph, &positions).expect("a choice"));
+    println!("{}", int8::choose_within(&mut network.graph, &positions, 1.0).expect("a choice"));
     let pack = micro::pack(&network.graph).expect("a pack");
     assert!(pack.len() <= MOST_BYTES, "{} bytes", pack.len());
     let micro = Micro::new(&pack).expect("a pack");

@@ -141,6 +141,14 @@ const SHARE: f64 = 0.5;
 /// # Errors
 /// If the host can't run the graph, or `canaries` is not a whole number of positions.
 pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, BackendError> {
+    choose_within(graph, canaries, SHARE)
+}
+
+/// [`choose`] with another share of the bound than half of it: for who wants as many layers as can be, and looks at what that costs.
+///
+/// # Errors
+/// As [`choose`].
+pub fn choose_within(graph: &mut Graph, canaries: &[f32], share: f64) -> Result<Choice, BackendError> {
     let reads_input = |layer: &Layer| layer.reads().any(|value| value == INPUT);
     let layers = graph.layers().iter().enumerate();
     let mut candidates: Vec<usize> =
@@ -151,7 +159,7 @@ pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, BackendErro
     };
     let all = candidates.len();
     let mut loss = loss_of(&candidates)?;
-    if !loss.within(SHARE) {
+    if !loss.within(share) {
         let mut alone = Vec::with_capacity(all);
         for &layer in &candidates {
             let Loss { policy, value } = loss_of(&[layer])?;
@@ -165,7 +173,7 @@ pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, BackendErro
         while bad - good > 1 {
             let middle = good + (bad - good) / 2;
             let found = loss_of(&candidates[..middle])?;
-            if found.within(SHARE) {
+            if found.within(share) {
                 (good, loss) = (middle, found);
             } else {
                 bad = middle;
