@@ -13,6 +13,7 @@ mod board;
 mod kernel;
 pub mod plain;
 mod plan;
+mod product;
 mod run;
 #[cfg(test)]
 mod tests;

@@ -26,6 +26,8 @@ pub(super) struct Board {
     pub stride: usize,
     /// From a plane to the next.
     pub plane: usize,
+    /// Index of the first square. A kernel's corner lies so far before its centre.
+    pub origin: usize,
 }
 
 impl Board {
@@ -41,18 +43,18 @@ impl Board {
         }
     }
 
+    /// Squares side by side without a border: what is done to each square alone needs none.
+    pub const fn flat(squares: usize) -> Self {
+        Self { rows: 1, files: squares, stride: squares + 1, plane: squares, origin: 0 }
+    }
+
     const fn new(rows: usize, files: usize) -> Self {
         let stride = files + 1;
         let bordered = (rows + 2) * stride + 1;
         // On other boards vectors run on over the ends of rows: see `vectors`.
         let run_on = (rows * stride).next_multiple_of(2 * LANES) + 2 * stride + 2;
         let plane = if files == LANES || bordered > run_on { bordered } else { run_on };
-        Self { rows, files, stride, plane }
-    }
-
-    /// Index of the first square. A kernel's corner lies `origin` before its centre.
-    pub const fn origin(self) -> usize {
-        self.stride + 1
+        Self { rows, files, stride, plane, origin: stride + 1 }
     }
 
     /// The vectors of a plane: how many, and how far apart. With rows of eight, one for each row; else one after the
@@ -66,19 +68,19 @@ impl Board {
 
     /// The part of a plane from its first to its last square, borders between rows included.
     pub const fn interior(self) -> std::ops::Range<usize> {
-        self.origin()..self.origin() + self.rows * self.stride - 1
+        self.origin..self.origin + self.rows * self.stride - 1
     }
 
     /// Index of a square in its plane.
     pub fn index(self, square: usize) -> usize {
-        self.origin() + square / self.files * self.stride + square % self.files
+        self.origin + square / self.files * self.stride + square % self.files
     }
 
     /// Sets the border between rows to zero again.
     #[inline(always)]
     pub fn clear_border(self, plane: &mut [f32]) {
         for row in 1..self.rows {
-            plane[self.origin() + row * self.stride - 1] = 0.0;
+            plane[self.origin + row * self.stride - 1] = 0.0;
         }
     }
 }
@@ -101,10 +103,11 @@ mod tests {
                 }
             }
             for row in 0..board.rows {
-                assert!(!indices.contains(&(board.origin() + row * board.stride - 1)));
-                assert!(!indices.contains(&(board.origin() + row * board.stride + board.files)));
+                assert!(!indices.contains(&(board.origin + row * board.stride - 1)));
+                assert!(!indices.contains(&(board.origin + row * board.stride + board.files)));
             }
         }
         assert_eq!(Board::CHESS.plane, 91);
+        assert_eq!(Board::flat(12).interior(), 0..12);
     }
 }

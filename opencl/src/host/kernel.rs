@@ -1,19 +1,16 @@
-//! Register tiles: where the time of a network goes.
+//! 3×3 convolutions, and what is done to each channel or square.
 //!
 //! A convolution's tile is [`TILE`] channels of the output times one or two vectors of squares. Its sums stay in
 //! registers while it walks over input channels and kernel elements: one load of squares serves six channels, one weight
 //! serves a whole vector. There is no im2col; the border of [`Board`] makes a shifted row a shifted load.
 //!
-//! A dense layer's tile is one vector pair of neurons times up to [`TILE`] positions, so that a weight read from memory
-//! serves them all.
-//!
-//! A product of two values, of which attention is made, has the same tile: rows of the result times vectors of squares.
+//! What is a plain product of matrices stands in [`super::product`].
 //!
 //! Every function comes once for each instruction set, from one generic body that the compiler turns into vector code.
 
-use super::arith::{Arith, activate, exp, sigmoid};
+use super::arith::{self, Arith};
 use super::board::{Board, LANES};
-use crate::graph::{Activation, Shape};
+use crate::graph::Activation;
 
 /// Channels of a convolution's tile and positions of a dense layer's: 6 · 2 sums, 2 operands and 1 weight fill the
 /// sixteen vector registers of AVX2.
@@ -23,9 +20,6 @@ pub(super) const TILE: usize = 6;
 /// and short enough for the compiler to keep in registers, and what it reads is in the nearest cache the next eight
 /// times: 32 channels of a tile and their weights are 15 kB.
 pub(super) const BLOCK: usize = 32;
-
-/// Neurons in a panel of a dense layer.
-pub(super) const NEURONS: usize = 2 * LANES;
 
 /// The instructions to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,10 +89,8 @@ pub(super) use versions;
 #[derive(Clone, Copy)]
 pub(super) struct ConvPanel<'a> {
     pub board: Board,
-    /// 1 or 3.
-    pub kernel: usize,
-    /// `[input channels / BLOCK][kernel · kernel][BLOCK][TILE]`, zeros where there are fewer output channels; the last
-    /// block has only the channels that are left.
+    /// `[input channels / BLOCK][9][BLOCK][TILE]`, zeros where there are fewer output channels; the last block has only the
+    /// channels that are left.
     pub weights: &'a [f32],
     /// `[TILE]`.
     pub bias: &'a [f32; TILE],
@@ -123,21 +115,19 @@ fn conv_body<A: Arith>(panel: ConvPanel<'_>, output: &mut [f32]) {
 
 #[inline(always)]
 fn conv_on<A: Arith>(panel: ConvPanel<'_>, output: &mut [f32]) {
-    match (A::WIDTH, panel.kernel) {
-        (1, 1) => tiles::<A, 1, 1>(panel, output),
-        (1, _) => tiles::<A, 1, 3>(panel, output),
-        (_, 1) => tiles::<A, 2, 1>(panel, output),
-        (_, _) => tiles::<A, 2, 3>(panel, output),
+    match A::WIDTH {
+        1 => tiles::<A, 1>(panel, output),
+        _ => tiles::<A, 2>(panel, output),
     }
 }
 
 /// Sums of all tiles of a panel.
 #[inline(always)]
-fn tiles<A: Arith, const WIDTH: usize, const KERNEL: usize>(panel: ConvPanel<'_>, output: &mut [f32]) {
+fn tiles<A: Arith, const WIDTH: usize>(panel: ConvPanel<'_>, output: &mut [f32]) {
     let board = panel.board;
     let (vectors, step) = board.vectors();
     for first in (0..vectors).step_by(WIDTH) {
-        let sums = tile::<A, WIDTH, KERNEL>(&panel, first * step, step);
+        let sums = tile::<A, WIDTH>(&panel, first * step, step);
         for (plane, sums) in output.chunks_exact_mut(board.plane).zip(&sums) {
             for (v, sums) in sums.iter().enumerate().take(vectors - first) {
                 store(board, plane, (first + v) * step, sums);
@@ -150,25 +140,23 @@ fn tiles<A: Arith, const WIDTH: usize, const KERNEL: usize>(panel: ConvPanel<'_>
 #[inline(always)]
 pub(super) fn store(board: Board, plane: &mut [f32], at: usize, sums: &[f32; LANES]) {
     if board.files == LANES {
-        plane[board.origin() + at..][..LANES].copy_from_slice(sums);
+        plane[board.origin + at..][..LANES].copy_from_slice(sums);
         return;
     }
     for (i, &sum) in (at..).zip(sums) {
         if i % board.stride < board.files && i / board.stride < board.rows {
-            plane[board.origin() + i] = sum;
+            plane[board.origin + i] = sum;
         }
     }
 }
 
 #[inline(always)]
-fn tile<A: Arith, const WIDTH: usize, const KERNEL: usize>(
+fn tile<A: Arith, const WIDTH: usize>(
     panel: &ConvPanel<'_>,
     at: usize,
     step: usize,
 ) -> [[[f32; LANES]; WIDTH]; TILE] {
     let board = panel.board;
-    // A 3×3 kernel begins at the border's corner, a 1×1 kernel on the square itself.
-    let start = if KERNEL == 3 { at } else { at + board.origin() };
     let span = (WIDTH - 1) * step + LANES;
     let mut sums = [[[0.0; LANES]; WIDTH]; TILE];
     for (sums, &bias) in sums.iter_mut().zip(panel.bias) {
@@ -176,9 +164,10 @@ fn tile<A: Arith, const WIDTH: usize, const KERNEL: usize>(
     }
     let mut weights = panel.weights;
     for planes in panel.input.chunks(BLOCK * board.plane) {
-        for row in 0..KERNEL {
-            for file in 0..KERNEL {
-                let corner = start + row * board.stride + file;
+        for row in 0..3 {
+            for file in 0..3 {
+                // The kernel begins at the border's corner.
+                let corner = at + row * board.stride + file;
                 let (now, rest) = weights.split_at(planes.len() / board.plane * TILE);
                 weights = rest;
                 for (plane, weights) in planes.chunks_exact(board.plane).zip(now.chunks_exact(TILE)) {
@@ -199,6 +188,26 @@ fn tile<A: Arith, const WIDTH: usize, const KERNEL: usize>(
         }
     }
     sums
+}
+
+versions! {
+    /// `activation` of each element; a softmax is over all of them.
+    activate = activate_body(activation: Activation, y: &mut [f32])
+}
+
+#[inline(always)]
+fn activate_body<A: Arith>(activation: Activation, y: &mut [f32]) {
+    arith::activate::<A>(activation, y);
+}
+
+versions! {
+    /// `y = x · scale + shift`, element by element.
+    gate = gate_body(x: &[f32], scale: &[f32], shift: &[f32], y: &mut [f32])
+}
+
+#[inline(always)]
+fn gate_body<A: Arith>(x: &[f32], scale: &[f32], shift: &[f32], y: &mut [f32]) {
+    y.iter_mut().zip(x).zip(scale.iter().zip(shift)).for_each(|((y, x), (scale, shift))| *y = x * scale + shift);
 }
 
 /// What is left of a convolution's panel after the sums.
@@ -227,7 +236,7 @@ fn finish_body<A: Arith>(end: Finish<'_>, output: &mut [f32]) {
     }
     if end.activation != Activation::None {
         for plane in output.chunks_exact_mut(board.plane) {
-            activate(end.activation, &mut plane[board.interior()]);
+            arith::activate::<A>(end.activation, &mut plane[board.interior()]);
             if end.activation == Activation::Sigmoid {
                 board.clear_border(plane);
             }
@@ -279,10 +288,10 @@ fn se_on<A: Arith>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
         *pooled = sum(&plane[board.interior()]) / se.squares as f32;
     }
     matrix_vector::<A>(se.w1, se.b1, pooled, hidden);
-    activate(se.activation, hidden);
+    arith::activate::<A>(se.activation, hidden);
     matrix_vector::<A>(se.w2, se.b2, hidden, excited);
     let (scales, shifts) = excited.split_at_mut(channels);
-    scales.iter_mut().for_each(|v| *v = sigmoid(*v));
+    arith::activate::<A>(Activation::Sigmoid, scales);
     for (c, plane) in planes.chunks_exact_mut(board.plane).enumerate().take(channels) {
         let (scale, shift) = (scales[c], shifts[c]);
         let interior = &mut plane[board.interior()];
@@ -293,7 +302,7 @@ fn se_on<A: Arith>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
             }
             None => interior.iter_mut().for_each(|y| *y = scale * *y + shift),
         }
-        activate(se.activation, interior);
+        arith::activate::<A>(se.activation, interior);
         board.clear_border(plane);
     }
 }
@@ -317,56 +326,6 @@ fn matrix_vector<A: Arith>(w: &[f32], b: &[f32], x: &[f32], y: &mut [f32]) {
     for (row, &x) in w.chunks_exact(b.len()).zip(x) {
         y.iter_mut().zip(row).for_each(|(y, &w)| *y = A::mul_add(x, w, *y));
     }
-}
-
-/// One panel of a dense layer: [`NEURONS`] neurons, for up to [`TILE`] positions.
-#[derive(Clone, Copy)]
-pub(super) struct DensePanel<'a> {
-    /// `[inputs][NEURONS]`, zeros where there are fewer neurons.
-    pub weights: &'a [f32],
-    /// `[NEURONS]`.
-    pub bias: &'a [f32; NEURONS],
-    /// `[positions][inputs]`.
-    pub input: &'a [f32],
-}
-
-versions! {
-    /// Computes one panel into `output`, `[positions][NEURONS]`.
-    dense = dense_body(panel: DensePanel<'_>, output: &mut [[f32; NEURONS]])
-}
-
-#[inline(always)]
-fn dense_body<A: Arith>(panel: DensePanel<'_>, output: &mut [[f32; NEURONS]]) {
-    let inputs = panel.weights.len() / NEURONS;
-    // A tile of TILE positions keeps the multipliers busy; the positions that are left go one by one.
-    let (tiles, rest) = output.as_chunks_mut::<TILE>();
-    let (tile_inputs, rest_inputs) = panel.input.split_at(tiles.len() * TILE * inputs);
-    for (tile, input) in tiles.iter_mut().zip(tile_inputs.chunks_exact(TILE * inputs)) {
-        dense_tile::<A, TILE>(panel, input, tile);
-    }
-    let (rest, _) = rest.as_chunks_mut::<1>();
-    for (tile, input) in rest.iter_mut().zip(rest_inputs.chunks_exact(inputs)) {
-        dense_tile::<A, 1>(panel, input, tile);
-    }
-}
-
-/// The sum of each neuron and position is one chain over the inputs, whatever `POSITIONS` is.
-#[inline(always)]
-fn dense_tile<A: Arith, const POSITIONS: usize>(
-    panel: DensePanel<'_>,
-    input: &[f32],
-    output: &mut [[f32; NEURONS]; POSITIONS],
-) {
-    let inputs = panel.weights.len() / NEURONS;
-    let rows: [&[f32]; POSITIONS] = std::array::from_fn(|p| &input[p * inputs..][..inputs]);
-    let mut sums = [*panel.bias; POSITIONS];
-    for (i, weights) in panel.weights.chunks_exact(NEURONS).enumerate() {
-        for (sums, row) in sums.iter_mut().zip(&rows) {
-            let x = row[i];
-            sums.iter_mut().zip(weights).for_each(|(sum, &w)| *sum = A::mul_add(x, w, *sum));
-        }
-    }
-    *output = sums;
 }
 
 /// A layer norm of one position, in whatever layout the value has.
@@ -435,120 +394,4 @@ fn vector_norm(norm: LayerNorm<'_>, output: &mut [f32]) {
     let pairs = norm.gammas.iter().zip(norm.betas);
     let elements = output.iter_mut().zip(norm.input).zip(pairs);
     elements.for_each(|((y, x), (gamma, beta))| *y = gamma * ((x - first - mean) * scale) + beta);
-}
-
-/// One head of an attention.
-#[derive(Clone, Copy)]
-pub(super) struct Attention<'a> {
-    pub squares: usize,
-    /// `[channels][squares]`, scaled.
-    pub query: &'a [f32],
-    /// `[channels][squares]`.
-    pub key: &'a [f32],
-    /// `[channels of the output][squares]`.
-    pub value: &'a [f32],
-}
-
-versions! {
-    /// Weighs the values into `output`, `[channels][squares]`. `scores`, `[squares of the key][squares of the query]`, holds the
-    /// bias before, and the weights afterwards.
-    attention = attention_body(head: Attention<'_>, scores: &mut [f32], output: &mut [f32])
-}
-
-#[inline(always)]
-fn attention_body<A: Arith>(head: Attention<'_>, scores: &mut [f32], output: &mut [f32]) {
-    let squares = head.squares;
-    // Keys are rows and queries lie side by side: so a softmax is over rows, without a sum inside a vector.
-    multiply::<A>(Rows { data: head.key, step: squares, row: 1 }, head.query, squares, scores);
-    for first in (0..squares).step_by(2 * LANES) {
-        softmax_of_columns(scores, squares, first..squares.min(first + 2 * LANES));
-    }
-    output.fill(0.0);
-    multiply::<A>(Rows { data: head.value, step: 1, row: squares }, scores, squares, output);
-}
-
-/// For each of at most two vectors of columns: `e^x / Σ e^x` over the rows.
-#[inline(always)]
-fn softmax_of_columns(rows: &mut [f32], row: usize, columns: std::ops::Range<usize>) {
-    let mut largest = [f32::NEG_INFINITY; 2 * LANES];
-    for row in rows.chunks_exact(row) {
-        largest.iter_mut().zip(&row[columns.clone()]).for_each(|(m, &x)| *m = m.max(x));
-    }
-    let mut sums = [0.0; 2 * LANES];
-    for row in rows.chunks_exact_mut(row) {
-        for ((x, m), sum) in row[columns.clone()].iter_mut().zip(&largest).zip(&mut sums) {
-            *x = exp(*x - m);
-            *sum += *x;
-        }
-    }
-    let scales = sums.map(|sum| 1.0 / sum);
-    for row in rows.chunks_exact_mut(row) {
-        row[columns.clone()].iter_mut().zip(&scales).for_each(|(x, scale)| *x *= scale);
-    }
-}
-
-versions! {
-    /// Adds to `output`, of `shape`, the products of each square of `query` with each of `key`, both `[channels][squares]`.
-    scores = scores_body(query: &[f32], key: &[f32], shape: Shape, output: &mut [f32])
-}
-
-#[inline(always)]
-fn scores_body<A: Arith>(query: &[f32], key: &[f32], shape: Shape, output: &mut [f32]) {
-    multiply::<A>(Rows { data: query, step: shape.channels, row: 1 }, key, shape.squares, output);
-}
-
-/// The left side of a product: element `k` of row `m` is `data[k · step + m · row]`.
-#[derive(Clone, Copy)]
-struct Rows<'a> {
-    data: &'a [f32],
-    step: usize,
-    row: usize,
-}
-
-/// `output[m][n] += Σ left[m][k] · right[k][n]`, with `columns` elements in a row of `right` and of `output`.
-#[inline(always)]
-fn multiply<A: Arith>(left: Rows<'_>, right: &[f32], columns: usize, output: &mut [f32]) {
-    let rows = output.len() / columns;
-    for first in (0..rows).step_by(TILE) {
-        let output = &mut output[first * columns..(first + TILE).min(rows) * columns];
-        match A::WIDTH {
-            1 => multiply_rows::<A, LANES>(left, first, right, columns, output),
-            _ => multiply_rows::<A, { 2 * LANES }>(left, first, right, columns, output),
-        }
-    }
-}
-
-/// Up to [`TILE`] rows of a product, from row `first` on.
-#[inline(always)]
-fn multiply_rows<A: Arith, const WIDTH: usize>(
-    left: Rows<'_>,
-    first: usize,
-    right: &[f32],
-    columns: usize,
-    output: &mut [f32],
-) {
-    // Rows behind the last one repeat it and aren't written.
-    let last = output.len() / columns - 1;
-    let starts: [usize; TILE] = std::array::from_fn(|r| (first + r.min(last)) * left.row);
-    for at in (0..columns).step_by(WIDTH) {
-        let width = WIDTH.min(columns - at);
-        let mut sums = [[0.0; WIDTH]; TILE];
-        for (sums, row) in sums.iter_mut().zip(output.chunks_exact(columns)) {
-            sums[..width].copy_from_slice(&row[at..at + width]);
-        }
-        let mut x = [0.0; WIDTH];
-        for (k, row) in right.chunks_exact(columns).enumerate() {
-            match width == WIDTH {
-                true => x.copy_from_slice(&row[at..at + WIDTH]),
-                false => x[..width].copy_from_slice(&row[at..at + width]),
-            }
-            for (sums, start) in sums.iter_mut().zip(starts) {
-                let w = left.data[start + k * left.step];
-                sums.iter_mut().zip(&x).for_each(|(sum, &x)| *sum = A::mul_add(w, x, *sum));
-            }
-        }
-        for (sums, row) in sums.iter().zip(output.chunks_exact_mut(columns)) {
-            row[at..at + width].copy_from_slice(&sums[..width]);
-        }
-    }
 }

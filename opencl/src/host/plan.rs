@@ -1,7 +1,8 @@
 //! A graph made ready: weights packed for the kernels, and a place for every value.
 
 use super::board::{Board, LANES};
-use super::kernel::{BLOCK, NEURONS, TILE};
+use super::kernel::{BLOCK, TILE};
+use super::product::{Block, COLUMNS, attention_room};
 use super::whole::Pair;
 use super::winograd::{PANEL, POINTS, TILES};
 use crate::backend::BackendError;
@@ -19,7 +20,7 @@ pub(super) struct Place {
     /// Which buffer.
     pub slot: usize,
     pub shape: Shape,
-    /// The layout where the value is convolved or made by a convolution; else its elements lie side by side.
+    /// The layout where a [spatial](is_spatial) convolution reads or makes the value; else its elements lie side by side.
     pub board: Option<Board>,
 }
 
@@ -42,7 +43,7 @@ impl Place {
 pub(super) struct Conv {
     pub input: Place,
     pub output: Place,
-    /// Layout of input, output and residual.
+    /// Layout of input, output and residual where they are boards.
     pub board: Board,
     pub kernel: usize,
     pub weights: ConvWeights,
@@ -62,6 +63,8 @@ impl Conv {
 
 /// How a convolution is computed, and its weights for that.
 pub(super) enum ConvWeights {
+    /// 1×1, see [`super::product::Pointwise::weights`]; all values lie side by side.
+    Pointwise(Vec<f32>),
     /// `[panels]` of what [`super::kernel::ConvPanel::weights`] describes.
     Direct(Vec<f32>),
     /// `[panels][POINTS][blocks of input channels][LANES][PANEL]`, and the bias of each panel: see [`super::winograd`].
@@ -87,16 +90,16 @@ pub(super) struct Dense {
     pub parts: usize,
     pub weights: DenseWeights,
     /// `[panels]`.
-    pub bias: Vec<[f32; NEURONS]>,
+    pub bias: Vec<[f32; COLUMNS]>,
     pub activation: Activation,
 }
 
 /// A dense layer's weights.
 pub(super) enum DenseWeights {
-    /// `[panels][inputs of a part][NEURONS]`. Layers with the same weights share them.
-    Single(Arc<Vec<f32>>),
-    /// In eight bits: `[panels][pairs of inputs][NEURONS]`, and the steps of each panel.
-    Whole(Vec<Pair>, Vec<[f32; NEURONS]>),
+    /// `[panels][inputs of a part]`. Layers with the same weights share them.
+    Single(Arc<Vec<Block>>),
+    /// In eight bits: `[panels][pairs of inputs][COLUMNS]`, and the steps of each panel.
+    Whole(Vec<Pair>, Vec<[f32; COLUMNS]>),
 }
 
 /// A gather with indices into the buffers of its input and of what is added.
@@ -135,11 +138,9 @@ pub(super) struct Attention {
 }
 
 impl Attention {
-    /// Numbers that one head needs to work in.
-    pub fn scratch(&self) -> usize {
-        let squares = self.query.shape.squares;
-        let channels = 2 * self.query.shape.channels + 2 * self.value.shape.channels;
-        squares * (squares + channels / self.heads)
+    /// Blocks that one head needs to work in.
+    pub fn room(&self) -> usize {
+        attention_room(self.query.shape.squares, self.query.shape.channels / self.heads)
     }
 }
 
@@ -148,12 +149,6 @@ pub(super) struct Scores {
     pub query: Place,
     pub key: Place,
     pub output: Place,
-}
-
-impl Scores {
-    pub fn scratch(&self) -> usize {
-        self.query.shape.len() + self.key.shape.len()
-    }
 }
 
 /// One layer, ready to run.
@@ -170,8 +165,13 @@ pub(super) enum Step {
     LayerNorm(LayerNorm),
     Attention(Attention),
     Scores(Scores),
-    /// From elements side by side to the layout of a board: a vector that is convolved as a board of one square.
+    /// From elements side by side to the layout of a board.
     Spread {
+        input: Place,
+        output: Place,
+    },
+    /// The reverse.
+    Collect {
         input: Place,
         output: Place,
     },
@@ -187,7 +187,7 @@ impl Step {
             Self::LayerNorm(norm) => norm.output,
             Self::Attention(attention) => attention.output,
             Self::Scores(scores) => scores.output,
-            Self::Constant { output, .. } | Self::Spread { output, .. } => *output,
+            Self::Constant { output, .. } | Self::Spread { output, .. } | Self::Collect { output, .. } => *output,
         }
     }
 }
@@ -204,14 +204,14 @@ pub(super) struct Plan {
     pub outputs: Vec<(Role, Place)>,
     /// Numbers of each slot for one position.
     pub slots: Vec<usize>,
-    /// Numbers of the largest input of a dense layer.
-    pub largest_dense: usize,
     /// Pairs of the largest input in eight bits of one position.
     pub largest_whole: usize,
-    /// Numbers that a step of one thread needs to work in at most.
+    /// Numbers that a step needs to work in at most.
     pub scratch: usize,
+    /// Blocks that a step of one thread needs to work in at most.
+    pub room: usize,
     /// The same where several threads work on the heads of an attention.
-    pub shared_scratch: usize,
+    pub shared_room: usize,
 }
 
 impl Plan {
@@ -223,20 +223,33 @@ impl Plan {
         let mut slots = vec![0; slot_count];
         places.iter().for_each(|p| slots[p.slot] = p.len());
         let mut packed = Packed::default();
+        // Where a value lies with its elements side by side, once a layer has asked for it.
+        let mut flat = places.clone();
         for (at, layer) in graph.layers().iter().enumerate() {
+            let int8 = graph.is_int8(at);
             let place = places[at + 1];
+            let reads_board = is_spatial(layer, int8) || goes_by_element(layer);
+            for value in layer.reads() {
+                let input = flat[value.0];
+                if reads_board || input.board.is_none() {
+                    continue;
+                }
+                flat[value.0] = Place { slot: slots.len(), board: None, ..input };
+                slots.push(flat[value.0].len());
+                steps.push(Step::Collect { input, output: flat[value.0] });
+            }
+            let inputs = if reads_board { &places } else { &flat };
             // What a layer writes side by side for a convolution is laid out in a step of its own.
-            let spread = place.board.is_some() && !writes_board(layer, |v| places[v.0].board.is_some());
+            let spread = place.board.is_some() && !writes_board(layer, int8, |v| places[v.0].board.is_some());
             let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
-            let form = Form { int8: graph.is_int8(at), winograd };
-            let step = step((layer, form), &places, output, &mut packed);
+            let step = step((layer, Form { int8, winograd }), inputs, output, &mut packed);
             steps.push(step.map_err(|e| BackendError(format!("layer {at}: {e}")))?);
             if spread {
                 slots.push(output.len());
                 steps.push(Step::Spread { input: output, output: place });
+                flat[at + 1] = output;
             }
         }
-        let dense = |s: &Step| if let Step::Dense(d) = s { d.input.shape.len() } else { 0 };
         let whole = |s: &Step| match s {
             Step::Conv(conv) if matches!(conv.weights, ConvWeights::Whole(..)) => {
                 let input = conv.input;
@@ -253,14 +266,20 @@ impl Plan {
         };
         let scratch = |s: &Step| match s {
             Step::Conv(conv) => conv.se.as_ref().map_or(0, |se| se.hidden + se.b2.len() / 2 * 3),
-            Step::Attention(attention) => attention.scratch(),
-            Step::Scores(scores) => scores.scratch(),
             Step::LayerNorm(norm) => 2 * norm.input.len() / norm.input.shape.channels,
             _ => 0,
         };
+        let room = |s: &Step| match s {
+            Step::Conv(conv) if matches!(conv.weights, ConvWeights::Pointwise(..)) => {
+                conv.input.shape.squares.div_ceil(COLUMNS) * conv.input.shape.channels
+            }
+            Step::Attention(attention) => attention.room(),
+            Step::Scores(scores) => scores.query.shape.channels,
+            _ => 0,
+        };
         let shared = |s: &Step| match s {
-            Step::Attention(attention) => attention.heads * attention.scratch(),
-            other => scratch(other),
+            Step::Attention(attention) => attention.heads * attention.room(),
+            other => room(other),
         };
         Ok(Self {
             input: places[0],
@@ -269,9 +288,9 @@ impl Plan {
             points: steps.iter().map(|s| winograd(s).0).max().unwrap_or(0),
             panels: steps.iter().map(|s| winograd(s).1).max().unwrap_or(0),
             largest_whole: steps.iter().map(whole).max().unwrap_or(0),
-            largest_dense: steps.iter().map(dense).max().unwrap_or(0),
             scratch: steps.iter().map(scratch).max().unwrap_or(0),
-            shared_scratch: steps.iter().map(shared).max().unwrap_or(0),
+            room: steps.iter().map(room).max().unwrap_or(0),
+            shared_room: steps.iter().map(shared).max().unwrap_or(0),
             steps,
         })
     }
@@ -279,44 +298,58 @@ impl Plan {
 
 /// Packed weights by the address of those in the graph, so that what layers share stays one.
 #[derive(Default)]
-struct Packed(Vec<(*const Vec<f32>, Arc<Vec<f32>>)>);
+struct Packed(Vec<(*const Vec<f32>, Arc<Vec<Block>>)>);
 
 impl Packed {
-    fn of(&mut self, weights: &Arc<Vec<f32>>, rows: usize) -> Arc<Vec<f32>> {
+    fn of(&mut self, weights: &Arc<Vec<f32>>, rows: usize) -> Arc<Vec<Block>> {
         let address = Arc::as_ptr(weights);
         if let Some((_, packed)) = self.0.iter().find(|(a, _)| *a == address) {
             return Arc::clone(packed);
         }
-        let packed = Arc::new(pack::<NEURONS>(weights, rows));
+        let packed = Arc::new(pack(weights, rows));
         self.0.push((address, Arc::clone(&packed)));
         packed
     }
 }
 
-/// Whether a layer can write the layout of a board: a convolution must, an attention and a constant do where it is wanted,
-/// and what goes element by element writes as it reads.
-fn writes_board(layer: &Layer, is_board: impl Fn(ValueId) -> bool) -> bool {
+/// Whether a layer is a convolution that looks at neighbours, or one in eight bits: both read and write boards.
+fn is_spatial(layer: &Layer, int8: bool) -> bool {
+    matches!(layer, Layer::Conv { kernel, .. } if *kernel != 1 || int8)
+}
+
+/// Whether a layer goes element by element through its input, however that lies, and writes it alike; a gather looks
+/// elements up wherever they are.
+fn goes_by_element(layer: &Layer) -> bool {
+    matches!(layer, Layer::Gate { .. } | Layer::LayerNorm { .. } | Layer::Gather { .. })
+}
+
+/// Whether a layer can write the layout of a board.
+fn writes_board(layer: &Layer, int8: bool, is_board: impl Fn(ValueId) -> bool) -> bool {
     match layer {
-        Layer::Conv { .. } | Layer::Attention { .. } | Layer::Constant { .. } => true,
+        Layer::Conv { .. } => is_spatial(layer, int8),
+        Layer::Constant { .. } => true,
         Layer::Gate { input, .. } | Layer::LayerNorm { input, .. } => is_board(*input),
-        Layer::Dense { .. } | Layer::Gather { .. } | Layer::Smolgen { .. } | Layer::Scores { .. } => false,
+        Layer::Dense { .. }
+        | Layer::Gather { .. }
+        | Layer::Smolgen { .. }
+        | Layer::Attention { .. }
+        | Layer::Scores { .. } => false,
     }
 }
 
-/// For each value, whether it lies as a board: where a convolution makes or reads it, and where it is made from a board
-/// element by element.
+/// For each value, whether it lies as a board: where a spatial convolution makes or reads it, and where it is made from a
+/// board element by element.
 fn boards(graph: &Graph) -> Vec<bool> {
     let layers = graph.layers();
     let mut boards = vec![false; layers.len() + 1];
-    for layer in layers.iter().filter(|l| matches!(l, Layer::Conv { .. })) {
+    for (at, layer) in layers.iter().enumerate().filter(|&(at, layer)| is_spatial(layer, graph.is_int8(at))) {
         layer.reads().for_each(|value| boards[value.0] = true);
+        boards[at + 1] = true;
     }
     for (at, layer) in layers.iter().enumerate() {
-        boards[at + 1] |= match layer {
-            Layer::Conv { .. } => true,
-            Layer::Gate { input, .. } | Layer::LayerNorm { input, .. } => boards[input.0],
-            _ => false,
-        };
+        if let Layer::Gate { input, .. } | Layer::LayerNorm { input, .. } = layer {
+            boards[at + 1] |= boards[input.0];
+        }
     }
     boards
 }
@@ -369,10 +402,12 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
     let fewest = input.shape.channels.min(bias.len());
     if form.int8 {
         pack_whole_conv(&int8::Weights::new(weights, bias.len()), kernel * kernel)
-    } else if form.winograd && kernel == 3 && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {
+    } else if kernel == 1 {
+        ConvWeights::Pointwise(pack_pointwise(weights, bias.len()))
+    } else if form.winograd && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {
         ConvWeights::Winograd(pack_winograd(weights, bias.len()), pack_bias(bias))
     } else {
-        ConvWeights::Direct(pack_conv(weights, bias.len(), kernel * kernel))
+        ConvWeights::Direct(pack_conv(weights, bias.len()))
     }
 }
 
@@ -387,7 +422,7 @@ fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: 
             Step::Conv(Box::new(Conv {
                 input,
                 output,
-                board: Board::of(input.shape),
+                board: if input.board.is_some() { Board::of(input.shape) } else { Board::flat(squares) },
                 kernel: *kernel,
                 weights: conv_weights((weights, bias), *kernel, input, form),
                 bias: pack_bias(bias),
@@ -401,7 +436,7 @@ fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: 
             output,
             parts: 1,
             weights: match form.int8 {
-                false => DenseWeights::Single(Arc::new(pack::<NEURONS>(weights, bias.len()))),
+                false => DenseWeights::Single(Arc::new(pack(weights, bias.len()))),
                 true => pack_whole_dense(&int8::Weights::new(weights, bias.len())),
             },
             bias: pack_bias(bias),
@@ -455,27 +490,39 @@ fn lay_out(place: Place, values: &[f32]) -> Vec<f32> {
     laid
 }
 
-/// `[rows][columns]` → `[rows / N][columns][N]`, the last panel filled up with zeros.
-fn pack<const N: usize>(matrix: &[f32], rows: usize) -> Vec<f32> {
+/// `[rows][columns]` → `[rows / COLUMNS][columns]` blocks of rows, the last panel filled up with zeros.
+fn pack(matrix: &[f32], rows: usize) -> Vec<Block> {
     let columns = matrix.len() / rows;
-    let mut packed = vec![0.0; rows.div_ceil(N) * N * columns];
+    let mut packed = vec![Block::ZERO; rows.div_ceil(COLUMNS) * columns];
     for (row, values) in matrix.chunks_exact(columns).enumerate() {
-        let panel = &mut packed[row / N * N * columns..];
-        values.iter().enumerate().for_each(|(column, v)| panel[column * N + row % N] = *v);
+        let panel = &mut packed[row / COLUMNS * columns..];
+        values.iter().zip(panel).for_each(|(v, block)| block.0[row % COLUMNS] = *v);
     }
     packed
 }
 
-/// `[channels][inputs][taps]` → `[channels / TILE][inputs / BLOCK][taps][BLOCK][TILE]`, the last panel filled up with
-/// zeros, the last block shorter.
-fn pack_conv(weights: &[f32], channels: usize, taps: usize) -> Vec<f32> {
-    let inputs = weights.len() / channels / taps;
-    let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs * taps);
+/// `[channels][inputs]` → `[channels / TILE][inputs][TILE]`, the last panel filled up with zeros.
+fn pack_pointwise(weights: &[f32], channels: usize) -> Vec<f32> {
+    let inputs = weights.len() / channels;
+    let mut packed = vec![0.0; channels.next_multiple_of(TILE) * inputs];
+    for (o, weights) in weights.chunks_exact(inputs).enumerate() {
+        let panel = &mut packed[o / TILE * TILE * inputs..];
+        weights.iter().enumerate().for_each(|(input, w)| panel[input * TILE + o % TILE] = *w);
+    }
+    packed
+}
+
+/// `[channels][inputs][9]` → `[channels / TILE][inputs / BLOCK][9][BLOCK][TILE]`, the last panel filled up with zeros, the last
+/// block shorter.
+fn pack_conv(weights: &[f32], channels: usize) -> Vec<f32> {
+    const TAPS: usize = 9;
+    let inputs = weights.len() / channels / TAPS;
+    let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs * TAPS);
     for first in (0..channels).step_by(TILE) {
         for block in (0..inputs).step_by(BLOCK) {
-            for tap in 0..taps {
+            for tap in 0..TAPS {
                 for input in block..inputs.min(block + BLOCK) {
-                    let weight = |o: usize| if o < channels { weights[(o * inputs + input) * taps + tap] } else { 0.0 };
+                    let weight = |o: usize| if o < channels { weights[(o * inputs + input) * TAPS + tap] } else { 0.0 };
                     packed.extend((first..first + TILE).map(weight));
                 }
             }
@@ -522,10 +569,10 @@ fn pack_whole_dense(weights: &int8::Weights) -> DenseWeights {
     let channels = weights.steps.len();
     let inputs = weights.numbers.len() / channels;
     let pairs = inputs.div_ceil(2);
-    let mut packed = vec![[0; 2]; channels.next_multiple_of(NEURONS) * pairs];
+    let mut packed = vec![[0; 2]; channels.next_multiple_of(COLUMNS) * pairs];
     for (at, &w) in weights.numbers.iter().enumerate() {
         let (o, input) = (at / inputs, at % inputs);
-        packed[(o / NEURONS * pairs + input / 2) * NEURONS + o % NEURONS][input % 2] = w.into();
+        packed[(o / COLUMNS * pairs + input / 2) * COLUMNS + o % COLUMNS][input % 2] = w.into();
     }
     DenseWeights::Whole(packed, pack_bias(&weights.steps))
 }

@@ -1,20 +1,23 @@
 //! Runs a plan over groups of positions.
 
-use super::arith::activate;
 use super::board::{Board, LANES};
-use super::kernel::{self, ConvPanel, DensePanel, Finish, Isa, NEURONS, TILE};
+use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::plan::{
     Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
 };
+use super::product::{self, Block, COLUMNS, DensePanel, Pointwise};
 use super::whole::{self, Pair};
 use super::winograd::{self, PANEL, POINTS, Rows, TILES};
 use crate::backend::Outputs;
-use crate::graph::{Graph, Role};
+use crate::graph::{Activation, Graph, Role};
 use crate::int8;
 use rayon::prelude::*;
 
 /// A dense layer with fewer weights than this is done by one thread sooner than several are told of it.
 const WORTH_SHARING: usize = 1 << 16;
+
+/// Parts of a 1×1 convolution's channels, for several threads to take.
+const PARTS: usize = 8;
 
 /// A few positions that go through the layers together.
 pub(super) struct Job<'a> {
@@ -113,8 +116,6 @@ impl ExactSizeIterator for Jobs<'_> {}
 pub(super) struct Workspace {
     /// By slot, `[GROUP][elements]`. Borders are zero from the beginning and stay so.
     slots: Vec<Vec<f32>>,
-    /// Inputs of a dense layer side by side.
-    flat: Vec<f32>,
     /// Points of a convolution of Winograd's, for [`GROUP`] positions, and their products: of one panel, or of all where several
     /// threads work on them.
     points: Vec<f32>,
@@ -122,17 +123,24 @@ pub(super) struct Workspace {
     /// Inputs in eight bits, and the largest absolute value of each position's.
     whole: Vec<Pair>,
     largest: [f32; GROUP],
-    /// What a step needs besides, see [`Plan::scratch`].
+    /// What a step needs besides, see [`Plan::scratch`] and [`Plan::room`].
     scratch: Vec<f32>,
+    room: Vec<Block>,
 }
 
 impl Workspace {
     /// Bytes that [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
-        let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.largest_dense + plan.points)
-            + PANEL * Self::products(plan, shared);
+        let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.points)
+            + PANEL * Self::products(plan, shared)
+            + plan.scratch;
         GROUP * plan.largest_whole * size_of::<Pair>()
-            + size_of::<f32>() * (numbers + if shared { plan.shared_scratch } else { plan.scratch })
+            + size_of::<f32>() * numbers
+            + size_of::<Block>() * Self::room(plan, shared)
+    }
+
+    fn room(plan: &Plan, shared: bool) -> usize {
+        if shared { plan.shared_room } else { plan.room }
     }
 
     /// Rows of products that it keeps.
@@ -144,12 +152,12 @@ impl Workspace {
     pub fn new(plan: &Plan, shared: bool) -> Self {
         Self {
             slots: plan.slots.iter().map(|len| vec![0.0; GROUP * len]).collect(),
-            flat: vec![0.0; GROUP * plan.largest_dense],
             points: vec![0.0; GROUP * plan.points],
             products: vec![[0.0; PANEL]; Self::products(plan, shared)],
             whole: vec![[0; 2]; GROUP * plan.largest_whole],
             largest: [0.0; GROUP],
-            scratch: vec![0.0; if shared { plan.shared_scratch } else { plan.scratch }],
+            scratch: vec![0.0; plan.scratch],
+            room: vec![Block::ZERO; Self::room(plan, shared)],
         }
     }
 
@@ -172,13 +180,18 @@ impl Workspace {
                 Step::Constant { values, .. } => {
                     output.chunks_exact_mut(values.len()).take(job.positions).for_each(|y| y.copy_from_slice(values));
                 }
-                Step::Gate(gate) => self.gate(gate, job.positions, &mut output),
+                Step::Gate(gate) => self.gate(gate, isa, job.positions, &mut output),
                 Step::LayerNorm(norm) => self.layer_norm(norm, isa, job.positions, &mut output),
                 Step::Attention(attention) => self.attention(attention, isa, job.positions, shared, &mut output),
                 Step::Scores(scores) => self.scores(scores, isa, job.positions, &mut output),
                 Step::Spread { input, output: place } => {
                     for (position, output) in output.chunks_exact_mut(place.len()).enumerate().take(job.positions) {
                         spread(*place, self.value(*input, position), output);
+                    }
+                }
+                Step::Collect { input, output: place } => {
+                    for (position, output) in output.chunks_exact_mut(place.len()).enumerate().take(job.positions) {
+                        collect(*input, self.value(*input, position), output);
                     }
                 }
             }
@@ -201,13 +214,14 @@ impl Workspace {
             ConvWeights::Winograd(weights, bias) => {
                 self.winograd(conv, (weights, bias), isa, positions, shared, output);
             }
+            ConvWeights::Pointwise(weights) => self.pointwise(conv, weights, isa, positions, shared, output),
             ConvWeights::Direct(weights) => {
                 let of_panel = weights.len() / conv.bias.len();
                 self.by_panels(conv, isa, positions, shared, output, |number, position, output| {
                     let weights = &weights[number * of_panel..][..of_panel];
-                    let (board, kernel, bias) = (conv.board, conv.kernel, &conv.bias[number]);
                     let input = self.value(conv.input, position);
-                    kernel::conv(isa, ConvPanel { board, kernel, weights, bias, input }, output);
+                    let panel = ConvPanel { board: conv.board, weights, bias: &conv.bias[number], input };
+                    kernel::conv(isa, panel, output);
                 });
             }
             ConvWeights::Whole(weights, steps) => {
@@ -287,6 +301,44 @@ impl Workspace {
         (self.points, self.products) = (points, products);
     }
 
+    /// A 1×1 convolution, position by position.
+    fn pointwise(
+        &mut self,
+        conv: &Conv,
+        weights: &[f32],
+        isa: Isa,
+        positions: usize,
+        shared: bool,
+        output: &mut [f32],
+    ) {
+        let mut room = std::mem::take(&mut self.room);
+        let (inputs, squares) = (conv.input.shape.channels, conv.input.shape.squares);
+        let blocks = &mut room[..squares.div_ceil(COLUMNS) * inputs];
+        // Where a squeeze comes between the sums and the rest, it does the rest.
+        let (residual, activation) = match conv.se {
+            None => (conv.residual, conv.activation),
+            Some(_) => (None, Activation::None),
+        };
+        for (position, output) in output.chunks_exact_mut(conv.output.len()).enumerate().take(positions) {
+            product::pack(isa, self.value(conv.input, position), squares, blocks);
+            let residual = residual.map(|place| self.value(place, position));
+            let part = |(number, (output, bias)): (usize, (&mut [f32], &[[f32; TILE]])), panels: usize| {
+                let first = number * panels * TILE;
+                let weights = &weights[first * inputs..][..bias.len() * TILE * inputs];
+                let residual = residual.map(|r| &r[first * squares..][..output.len()]);
+                product::pointwise(isa, Pointwise { squares, weights, bias, input: blocks, residual, activation }, output);
+            };
+            if shared {
+                let panels = conv.bias.len().div_ceil(PARTS);
+                let parts = output.par_chunks_mut(panels * TILE * squares).zip(conv.bias.par_chunks(panels));
+                parts.enumerate().for_each(|of| part(of, panels));
+            } else {
+                part((0, (output, &conv.bias)), 0);
+            }
+        }
+        self.room = room;
+    }
+
     /// Rounds the inputs of a convolution in eight bits; gives the pairs of a position.
     fn round(&mut self, conv: &Conv, isa: Isa, positions: usize) -> usize {
         let plane = conv.board.plane;
@@ -354,41 +406,35 @@ impl Workspace {
     }
 
     fn dense(&mut self, dense: &Dense, isa: Isa, positions: usize, shared: bool, output: &mut [f32]) {
-        let whole = dense.input.shape.len();
-        let mut flat = std::mem::take(&mut self.flat);
-        for (position, flat) in flat.chunks_exact_mut(whole).enumerate().take(positions) {
-            collect(dense.input, self.value(dense.input, position), flat);
-        }
         match &dense.weights {
-            DenseWeights::Single(weights) => {
-                self.dense_in_single(dense, weights, isa, &flat[..positions * whole], shared, output);
-            }
+            DenseWeights::Single(weights) => self.dense_in_single(dense, weights, isa, positions, shared, output),
             DenseWeights::Whole(weights, steps) => {
-                self.dense_in_whole(dense, (weights, steps), isa, &flat[..positions * whole], output);
+                self.dense_in_whole(dense, (weights, steps), isa, positions, output);
             }
         }
-        output.chunks_exact_mut(dense.output.len()).take(positions).for_each(|y| activate(dense.activation, y));
-        self.flat = flat;
+        let outputs = output.chunks_exact_mut(dense.output.len()).take(positions);
+        outputs.for_each(|y| kernel::activate(isa, dense.activation, y));
     }
 
     /// A position after the other, each by one thread: little is left of a network when it gets here.
     fn dense_in_whole(
         &mut self,
         dense: &Dense,
-        (weights, steps): (&[Pair], &[[f32; NEURONS]]),
+        (weights, steps): (&[Pair], &[[f32; COLUMNS]]),
         isa: Isa,
-        flat: &[f32],
+        positions: usize,
         output: &mut [f32],
     ) {
-        let inputs = dense.input.shape.len();
+        let inputs = dense.input.len();
         let pairs = &mut self.whole[..inputs.div_ceil(2)];
-        for (flat, output) in flat.chunks_exact(inputs).zip(output.chunks_exact_mut(dense.output.len())) {
+        let input = self.slots[dense.input.slot].chunks_exact(inputs).take(positions);
+        for (input, output) in input.zip(output.chunks_exact_mut(dense.output.len())) {
             let mut largest = 0.0;
-            whole::round(isa, flat, 1, pairs, &mut largest);
-            let panels = weights.chunks_exact(pairs.len() * NEURONS).zip(steps).zip(&dense.bias);
-            for (((weights, steps), bias), output) in panels.zip(output.chunks_mut(NEURONS)) {
+            whole::round(isa, input, 1, pairs, &mut largest);
+            let panels = weights.chunks_exact(pairs.len() * COLUMNS).zip(steps).zip(&dense.bias);
+            for (((weights, steps), bias), output) in panels.zip(output.chunks_mut(COLUMNS)) {
                 let steps = &steps.map(|step| step * (largest / int8::MOST));
-                let mut sums = [0.0; NEURONS];
+                let mut sums = [0.0; COLUMNS];
                 whole::dense(isa, whole::DensePanel { weights, steps, bias, input: pairs }, &mut sums);
                 output.copy_from_slice(&sums[..output.len()]);
             }
@@ -398,48 +444,47 @@ impl Workspace {
     fn dense_in_single(
         &self,
         dense: &Dense,
-        weights: &[f32],
+        weights: &[Block],
         isa: Isa,
-        flat: &[f32],
+        positions: usize,
         shared: bool,
         output: &mut [f32],
     ) {
-        let whole = dense.input.shape.len();
-        let positions = flat.len() / whole;
-        // From here on, a part of a position is a row of its own.
-        let (inputs, outputs) = (whole / dense.parts, dense.output.len() / dense.parts);
+        // A part of a position is a row of its own.
+        let (inputs, outputs) = (dense.input.len() / dense.parts, dense.output.len() / dense.parts);
         let rows = positions * dense.parts;
+        let used = &self.slots[dense.input.slot][..rows * inputs];
         let panels = dense.bias.len();
-        let panel = |number: usize, input: &[f32], sums: &mut [[f32; NEURONS]]| {
-            let weights = &weights[number * inputs * NEURONS..][..inputs * NEURONS];
-            kernel::dense(isa, DensePanel { weights, bias: &dense.bias[number], input }, sums);
+        let panel = |number: usize, input: &[f32], sums: &mut [Block]| {
+            let weights = &weights[number * inputs..][..inputs];
+            product::dense(isa, DensePanel { weights, bias: &dense.bias[number], input }, sums);
         };
         // One panel of up to GROUP rows.
-        let block = |number: usize, flat: &[f32], output: &mut [f32]| {
-            let mut sums = [[0.0; NEURONS]; GROUP];
-            let rows = flat.len() / inputs;
-            panel(number, flat, &mut sums[..rows]);
-            let range = number * NEURONS..((number + 1) * NEURONS).min(outputs);
+        let block = |number: usize, input: &[f32], output: &mut [f32]| {
+            let mut sums = [Block::ZERO; GROUP];
+            let rows = input.len() / inputs;
+            panel(number, input, &mut sums[..rows]);
+            let range = number * COLUMNS..((number + 1) * COLUMNS).min(outputs);
             for (sums, output) in sums.iter().zip(output.chunks_exact_mut(outputs)) {
-                output[range.clone()].copy_from_slice(&sums[..range.len()]);
+                output[range.clone()].copy_from_slice(&sums.0[..range.len()]);
             }
         };
-        let (used, written) = (flat, &mut output[..rows * outputs]);
-        if shared && weights.len() >= WORTH_SHARING && dense.parts == 1 {
-            for (flat, output) in used.chunks_exact(inputs).zip(written.chunks_exact_mut(outputs)) {
-                output.par_chunks_mut(NEURONS).enumerate().for_each(|(number, output)| {
-                    let mut sums = [[0.0; NEURONS]];
-                    panel(number, flat, &mut sums);
-                    output.copy_from_slice(&sums[0][..output.len()]);
+        let written = &mut output[..rows * outputs];
+        if shared && weights.len() * COLUMNS >= WORTH_SHARING && dense.parts == 1 {
+            for (input, output) in used.chunks_exact(inputs).zip(written.chunks_exact_mut(outputs)) {
+                output.par_chunks_mut(COLUMNS).enumerate().for_each(|(number, output)| {
+                    let mut sums = [Block::ZERO];
+                    panel(number, input, &mut sums);
+                    output.copy_from_slice(&sums[0].0[..output.len()]);
                 });
             }
         } else if shared && dense.parts > 1 {
             let blocks = used.par_chunks(GROUP * inputs).zip(written.par_chunks_mut(GROUP * outputs));
-            blocks.for_each(|(flat, output)| (0..panels).for_each(|number| block(number, flat, output)));
+            blocks.for_each(|(input, output)| (0..panels).for_each(|number| block(number, input, output)));
         } else {
             for number in 0..panels {
                 let blocks = used.chunks(GROUP * inputs).zip(written.chunks_mut(GROUP * outputs));
-                blocks.for_each(|(flat, output)| block(number, flat, output));
+                blocks.for_each(|(input, output)| block(number, input, output));
             }
         }
     }
@@ -455,11 +500,9 @@ impl Workspace {
         }
     }
 
-    fn gate(&self, gate: &Gate, positions: usize, output: &mut [f32]) {
+    fn gate(&self, gate: &Gate, isa: Isa, positions: usize, output: &mut [f32]) {
         for (position, output) in output.chunks_exact_mut(gate.output.len()).enumerate().take(positions) {
-            let pairs = gate.scale.iter().zip(&gate.shift);
-            let elements = output.iter_mut().zip(self.value(gate.input, position)).zip(pairs);
-            elements.for_each(|((y, x), (scale, shift))| *y = x * scale + shift);
+            kernel::gate(isa, self.value(gate.input, position), &gate.scale, &gate.shift, output);
         }
     }
 
@@ -479,66 +522,42 @@ impl Workspace {
     }
 
     fn attention(&mut self, step: &Attention, isa: Isa, positions: usize, shared: bool, output: &mut [f32]) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let (each, room) = (step.output.len() / step.heads, step.scratch());
+        let mut room = std::mem::take(&mut self.room);
+        let (each, needed) = (step.output.len() / step.heads, step.room());
         for (position, output) in output.chunks_exact_mut(step.output.len()).enumerate().take(positions) {
-            let head = |number: usize, output: &mut [f32], scratch: &mut [f32]| {
-                self.head(step, isa, (position, number), output, scratch);
+            let head = |number: usize, output: &mut [f32], room: &mut [Block]| {
+                let part = |place: Place| {
+                    let len = place.len() / step.heads;
+                    &self.value(place, position)[number * len..][..len]
+                };
+                let head = product::Attention {
+                    squares: step.query.shape.squares,
+                    query: part(step.query),
+                    key: part(step.key),
+                    value: part(step.value),
+                    bias: step.bias.map(part),
+                };
+                product::attention(isa, head, room, output);
             };
             if shared {
-                let heads = output.par_chunks_mut(each).zip(scratch.par_chunks_mut(room)).enumerate();
-                heads.for_each(|(number, (output, scratch))| head(number, output, scratch));
+                let heads = output.par_chunks_mut(each).zip(room.par_chunks_mut(needed)).enumerate();
+                heads.for_each(|(number, (output, room))| head(number, output, room));
             } else {
                 let heads = output.chunks_exact_mut(each).enumerate();
-                heads.for_each(|(number, output)| head(number, output, &mut scratch[..room]));
+                heads.for_each(|(number, output)| head(number, output, &mut room[..needed]));
             }
         }
-        self.scratch = scratch;
-    }
-
-    /// One head of an attention.
-    fn head(
-        &self,
-        step: &Attention,
-        isa: Isa,
-        (position, number): (usize, usize),
-        output: &mut [f32],
-        scratch: &mut [f32],
-    ) {
-        let squares = step.query.shape.squares;
-        let (depth, width) = (step.query.shape.channels / step.heads, step.value.shape.channels / step.heads);
-        let (scores, rest) = scratch.split_at_mut(squares * squares);
-        let (query, rest) = rest.split_at_mut(depth * squares);
-        let (key, rest) = rest.split_at_mut(depth * squares);
-        let (value, rest) = rest.split_at_mut(width * squares);
-        let mixed = &mut rest[..width * squares];
-        let part = |place: Place| &self.value(place, position)[number * (place.len() / step.heads)..];
-        for (place, to) in [(step.query, &mut *query), (step.key, &mut *key), (step.value, &mut *value)] {
-            collect(place, &part(place)[..place.len() / step.heads], to);
-        }
-        let scale = 1.0 / (depth as f32).sqrt();
-        query.iter_mut().for_each(|x| *x *= scale);
-        match step.bias {
-            Some(place) => collect(place, &part(place)[..place.len() / step.heads], scores),
-            None => scores.fill(0.0),
-        }
-        kernel::attention(isa, kernel::Attention { squares, query, key, value }, scores, mixed);
-        spread(step.output, mixed, output);
+        self.room = room;
     }
 
     fn scores(&mut self, step: &Scores, isa: Isa, positions: usize, output: &mut [f32]) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let (query, rest) = scratch.split_at_mut(step.query.shape.len());
-        let key = &mut rest[..step.key.shape.len()];
-        let scale = 1.0 / (step.query.shape.channels as f32).sqrt();
+        let mut room = std::mem::take(&mut self.room);
         for (position, output) in output.chunks_exact_mut(step.output.len()).enumerate().take(positions) {
-            collect(step.query, self.value(step.query, position), query);
-            collect(step.key, self.value(step.key, position), key);
-            query.iter_mut().for_each(|x| *x *= scale);
-            output.fill(0.0);
-            kernel::scores(isa, query, key, step.output.shape, output);
+            let (query, key) = (self.value(step.query, position), self.value(step.key, position));
+            let channels = step.query.shape.channels;
+            product::scores(isa, product::Scores { channels, query, key }, &mut room, output);
         }
-        self.scratch = scratch;
+        self.room = room;
     }
 }
 
@@ -568,5 +587,5 @@ fn collect(place: Place, from: &[f32], to: &mut [f32]) {
 
 /// Index of the first square of a row, rows counted through all planes.
 fn row_at(board: Board, row: usize) -> usize {
-    row / board.rows * board.plane + board.origin() + row % board.rows * board.stride
+    row / board.rows * board.plane + board.origin + row % board.rows * board.stride
 }

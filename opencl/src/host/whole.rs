@@ -8,7 +8,8 @@
 
 use super::arith::Arith;
 use super::board::{Board, LANES};
-use super::kernel::{NEURONS, TILE, store, versions};
+use super::kernel::{TILE, store, versions};
+use super::product::COLUMNS;
 use crate::int8;
 
 /// Two inputs, or their weights.
@@ -77,7 +78,7 @@ fn tile<const WIDTH: usize, const KERNEL: usize>(
     step: usize,
 ) -> [[[i32; LANES]; WIDTH]; TILE] {
     let board = panel.board;
-    let start = if KERNEL == 3 { at } else { at + board.origin() };
+    let start = if KERNEL == 3 { at } else { at + board.origin };
     let span = (WIDTH - 1) * step + LANES;
     let mut sums = [[[0; LANES]; WIDTH]; TILE];
     let weights = panel.weights.chunks_exact(KERNEL * KERNEL * TILE);
@@ -103,28 +104,28 @@ fn product(a: Pair, b: Pair) -> i32 {
     i32::from(a[0]) * i32::from(b[0]) + i32::from(a[1]) * i32::from(b[1])
 }
 
-/// One panel of a dense layer: [`NEURONS`] neurons, for one position.
+/// One panel of a dense layer: [`COLUMNS`] neurons, for one position.
 #[derive(Clone, Copy)]
 pub(super) struct DensePanel<'a> {
-    /// `[pairs of inputs][NEURONS]`, zeros where there are fewer neurons.
+    /// `[pairs of inputs][COLUMNS]`, zeros where there are fewer neurons.
     pub weights: &'a [Pair],
-    /// What one is worth, `[NEURONS]`.
-    pub steps: &'a [f32; NEURONS],
-    /// `[NEURONS]`.
-    pub bias: &'a [f32; NEURONS],
+    /// What one is worth, `[COLUMNS]`.
+    pub steps: &'a [f32; COLUMNS],
+    /// `[COLUMNS]`.
+    pub bias: &'a [f32; COLUMNS],
     /// `[pairs of inputs]`.
     pub input: &'a [Pair],
 }
 
 versions! {
     /// Computes one panel.
-    dense = dense_body(panel: DensePanel<'_>, output: &mut [f32; NEURONS])
+    dense = dense_body(panel: DensePanel<'_>, output: &mut [f32; COLUMNS])
 }
 
 #[inline(always)]
-fn dense_body<A: Arith>(panel: DensePanel<'_>, output: &mut [f32; NEURONS]) {
-    let mut sums = [0; NEURONS];
-    for (weights, &x) in panel.weights.chunks_exact(NEURONS).zip(panel.input) {
+fn dense_body<A: Arith>(panel: DensePanel<'_>, output: &mut [f32; COLUMNS]) {
+    let mut sums = [0; COLUMNS];
+    for (weights, &x) in panel.weights.chunks_exact(COLUMNS).zip(panel.input) {
         sums.iter_mut().zip(weights).for_each(|(sum, &w)| *sum += product(w, x));
     }
     let ends = panel.steps.iter().zip(panel.bias);

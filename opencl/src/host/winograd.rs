@@ -8,7 +8,8 @@
 
 use super::arith::{Arith, Lanes};
 use super::board::{Board, LANES};
-use super::kernel::{NEURONS, versions};
+use super::kernel::versions;
+use super::product::COLUMNS;
 
 /// Squares of a side of a tile, of its input, and points.
 const TILE: usize = 4;
@@ -19,7 +20,7 @@ pub(super) const POINTS: usize = SIDE * SIDE;
 pub(super) const TILES: usize = 4;
 
 /// Output channels of a panel.
-pub(super) const PANEL: usize = NEURONS;
+pub(super) const PANEL: usize = COLUMNS;
 
 /// Squares of a side of the board with its border.
 const BORDERED: usize = 10;
@@ -82,7 +83,7 @@ fn points_body<M: Arith>(planes: &[f32], rows: Rows, v: &mut [f32]) {
     for (rank, squares) in squares[1..=board.rows].iter_mut().enumerate() {
         let mut files = [M::splat(0.0); LANES];
         for (files, plane) in files.iter_mut().zip(planes.chunks_exact(board.plane)) {
-            *files = M::load(eight(plane, board.origin() + rank * board.stride));
+            *files = M::load(eight(plane, board.origin + rank * board.stride));
         }
         squares[1..=LANES].copy_from_slice(&M::transpose(&files));
     }
@@ -192,7 +193,7 @@ fn squares_body<M: Arith>(m: &[[f32; PANEL]], rows: Rows, bias: &[f32; PANEL], p
         }
         for (rank, files) in squares.iter().enumerate() {
             for (plane, files) in planes.chunks_exact_mut(board.plane).zip(M::transpose(files)) {
-                M::store(files, eight_mut(plane, board.origin() + rank * board.stride));
+                M::store(files, eight_mut(plane, board.origin + rank * board.stride));
             }
         }
     }
