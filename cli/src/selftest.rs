@@ -1,6 +1,7 @@
 //! `oncilla selftest`: every kernel and the whole network against the host, layer by layer.
 
-use oncilla_opencl::graph::Graph;
+use oncilla_opencl::graph::{Graph, Role};
+use oncilla_opencl::int8::Loss;
 use oncilla_opencl::kernels::Precision;
 use oncilla_opencl::opencl::selftest::{Findings, kit};
 use oncilla_opencl::opencl::{OpenCl, Options};
@@ -19,11 +20,12 @@ const CANARIES: usize = 3;
 pub struct Row {
     /// The graph: `network`, or a part of the kit.
     pub graph: String,
-    /// The layer and its number, or the output.
+    /// The layer and its number, the output, or what int8 lost.
     pub what: String,
     /// Channels and squares that a layer makes; none for an output.
     pub shape: Option<[usize; 2]>,
-    /// The largest difference, as a share of the largest number where that is above one; `None`: not finite.
+    /// The largest difference, as a share of the largest number where that is above one, or what int8 lost; `None`: not
+    /// finite.
     pub error: Option<f32>,
     /// Whether that is within the bound.
     pub ok: bool,
@@ -44,8 +46,16 @@ pub fn print(console: &Console, settings: &EvaluatorSettings, json: bool) -> Res
     }
     rows.iter().for_each(|row| console.say(&line(row)));
     let worst = rows.iter().map(|row| row.error.unwrap_or(f32::INFINITY)).fold(0.0, f32::max);
+    let bounds = match rows.iter().any(|row| row.what.starts_with("int8 ")) {
+        true => format!(
+            "bounds: {bound:.0e}, with int8 for policy and value {} and {}",
+            Loss::BOUND.policy,
+            Loss::BOUND.value
+        ),
+        false => format!("bound of {bound:.0e}"),
+    };
     let verdict = if ok { "within" } else { "OVER" };
-    console.say(&format!("worst error {worst:.1e}, {verdict} the bound of {bound:.0e}"));
+    console.say(&format!("worst error {worst:.1e}, {verdict} the {bounds}"));
     Ok(ok)
 }
 
@@ -120,14 +130,25 @@ fn to_rows(graph: &str, findings: &Findings, bound: f32) -> Vec<Row> {
         let shape = Some([found.shape.channels, found.shape.squares]);
         row(format!("{} {}", found.layer, found.name), shape, found.error)
     });
-    let heads = findings.heads.iter().map(|head| row(format!("output {:?}", head.role), None, head.error));
-    layers.chain(heads).collect()
+    // In eight bits policy and value are held to what they lose as a whole, and have no bound for each number.
+    let held = |role: Role| findings.loss.is_none() || !matches!(role, Role::Policy | Role::Wdl | Role::Value);
+    let heads = findings.heads.iter().map(|head| Row {
+        ok: if held(head.role) { head.error <= bound } else { head.error.is_finite() },
+        ..row(format!("output {:?}", head.role), None, head.error)
+    });
+    let lost = findings.loss.into_iter().flat_map(|loss| {
+        let most = Loss::BOUND;
+        [("int8 policy divergence", loss.policy, most.policy), ("int8 value difference", loss.value, most.value)]
+    });
+    // Not "over the bound": a NaN is over every one.
+    let lost = lost.map(|(what, lost, most)| Row { ok: lost <= most, ..row(what.to_string(), None, lost as f32) });
+    layers.chain(heads).chain(lost).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oncilla_opencl::graph::{Role, Shape};
+    use oncilla_opencl::graph::Shape;
     use oncilla_opencl::opencl::selftest::{HeadError, LayerError};
 
     #[test]
@@ -135,10 +156,21 @@ mod tests {
         let layer = LayerError { layer: 3, name: "dense", shape: Shape { channels: 2, squares: 1 }, error: 2e-5 };
         let heads =
             vec![HeadError { role: Role::Wdl, error: 2e-4 }, HeadError { role: Role::Policy, error: f32::INFINITY }];
-        let rows = to_rows("network", &Findings { layers: vec![layer], heads }, 1e-4);
+        let rows = to_rows("network", &Findings { layers: vec![layer], heads, loss: None }, 1e-4);
         assert_eq!(rows.iter().map(|row| row.ok).collect::<Vec<_>>(), [true, false, false]);
         assert_eq!(line(&rows[0]), "network      3 dense                         2x1     2.0e-5");
         assert!(line(&rows[1]).ends_with("2.0e-4  OVER"));
         assert!(line(&rows[2]).ends_with("not finite  OVER"));
+    }
+    #[test]
+    fn int8_is_held_to_what_it_loses_as_a_whole() {
+        let head = |role, error| HeadError { role, error };
+        let heads = |policy| vec![head(Role::Policy, policy), head(Role::Wdl, 0.2), head(Role::MovesLeft, 0.2)];
+        let ok = |policy, loss| {
+            let findings = Findings { layers: Vec::new(), heads: heads(policy), loss: Some(loss) };
+            to_rows("network", &findings, 5e-2).iter().map(|row| row.ok).collect::<Vec<_>>()
+        };
+        assert_eq!(ok(0.3, Loss { policy: 0.009, value: 0.011 }), [true, true, false, true, false]);
+        assert_eq!(ok(f32::INFINITY, Loss { policy: f64::NAN, value: 0.0 }), [false, true, false, false, true]);
     }
 }

@@ -13,6 +13,8 @@
 
 mod actions;
 mod answer;
+#[cfg(test)]
+mod failing;
 mod fields;
 mod hash;
 mod lines;
@@ -115,19 +117,23 @@ pub fn run(
     let pool = Pool::start(typed, &meaning, Output::new(Arc::clone(&console)))?;
     aside(&format!("oncilla: {}, {} positions at a time", pool.describe(), pool.parallel()));
     aside(READY);
-    let longest = meaning.analysis.line_mb << 20;
-    // An error while reading ends the input like its end.
-    while let Ok(Some(line)) = lines::next(&mut input, longest) {
-        if let lines::Line::Text(text) | lines::Line::NotUtf8(text) = &line {
-            console.heard(text);
-        }
-        hear(&pool, &line);
-    }
+    serve(&mut input, &pool, meaning.analysis.line_mb << 20, |text| console.heard(text));
     if switches.quit_without_waiting {
         pool.abandon();
     }
     pool.finish();
     Ok(())
+}
+
+/// Hears all lines; each is told to `heard` first.
+fn serve(input: &mut impl BufRead, pool: &Pool, longest: usize, heard: impl Fn(&str)) {
+    // An error while reading ends the input like its end.
+    while let Ok(Some(line)) = lines::next(input, longest) {
+        if let lines::Line::Text(text) | lines::Line::NotUtf8(text) = &line {
+            heard(text);
+        }
+        hear(pool, &line);
+    }
 }
 
 /// Sets the options of `NAME=VALUE,…`.

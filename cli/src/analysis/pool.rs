@@ -41,7 +41,24 @@ impl Pool {
     /// # Errors
     /// One line: no network, no device, no thread.
     pub fn start(typed: Typed, meaning: &Meaning, output: Output) -> Result<Self, String> {
-        let (evaluator, parallel, settings) = prepare(meaning)?;
+        let settings = query::for_analysis(&meaning.settings);
+        let (evaluator, notes) = evaluator(&settings, meaning)?;
+        notes.iter().for_each(|note| aside(note));
+        Self::with(evaluator, settings, typed, meaning, output)
+    }
+
+    /// Starts the workers for an evaluator that is there.
+    ///
+    /// # Errors
+    /// One line: no thread.
+    pub(super) fn with(
+        evaluator: Evaluator,
+        settings: Settings,
+        typed: Typed,
+        meaning: &Meaning,
+        output: Output,
+    ) -> Result<Self, String> {
+        let (evaluator, parallel, settings) = share_out(evaluator, settings, meaning);
         let output = Arc::new(output);
         let queue = Arc::new(Queue::new(meaning.analysis.queue_mb << 20));
         let sessions = Arc::new(Sessions::new(meaning.analysis.sessions));
@@ -127,16 +144,22 @@ pub fn refusal(id: &str, bad: BadField) -> Refusal {
     Refusal { error: bad.error, field: Some(bad.field), id: Some(id.to_string()) }
 }
 
-/// Loads the network, and shares the memory out: `Hash` is for all trees together, and with the cache they take no more
-/// than `RamLimitMb` leaves.
-fn prepare(meaning: &Meaning) -> Result<(Arc<Evaluator>, usize, Arc<Settings>), String> {
-    let mut settings = query::for_analysis(&meaning.settings);
-    if settings.evaluator.threads == meaning.settings.workers.all {
+/// Loads the network; besides, lines for a person.
+fn evaluator(settings: &Settings, meaning: &Meaning) -> Result<(Evaluator, Vec<String>), String> {
+    let mut wanted = settings.evaluator.clone();
+    if wanted.threads == meaning.settings.workers.all {
         // `Threads` are those of one position; the host backend computes for all of them.
-        settings.evaluator.threads *= meaning.analysis.parallel;
+        wanted.threads *= meaning.analysis.parallel;
     }
-    let (mut evaluator, notes) = Evaluator::new(&settings.evaluator)?;
-    notes.iter().for_each(|note| aside(note));
+    Evaluator::new(&wanted)
+}
+
+/// Shares the memory out: `Hash` is for all trees together, and with the cache they take no more than `RamLimitMb` leaves.
+fn share_out(
+    mut evaluator: Evaluator,
+    mut settings: Settings,
+    meaning: &Meaning,
+) -> (Arc<Evaluator>, usize, Arc<Settings>) {
     let parallel = match meaning.analysis.parallel {
         0 => suitable(&evaluator, settings.workers.all),
         parallel => parallel,
@@ -155,7 +178,7 @@ fn prepare(meaning: &Meaning) -> Result<(Arc<Evaluator>, usize, Arc<Settings>), 
     let trees = settings.hash_mb.min(left.saturating_sub(cache.mb));
     settings.hash_mb = (trees / (parallel + meaning.analysis.sessions)).max(LEAST_TREE_MB);
     settings.ram_limit_mb = 0;
-    Ok((Arc::new(evaluator), parallel, Arc::new(settings)))
+    (Arc::new(evaluator), parallel, Arc::new(settings))
 }
 
 /// Positions at a time that keep the evaluator busy, if each is searched by so many threads.

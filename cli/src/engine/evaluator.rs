@@ -226,4 +226,4 @@ impl Evaluator {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

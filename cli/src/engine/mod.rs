@@ -33,6 +33,8 @@ pub mod tuning;
 pub use backends::{Wanted, device_choice, input_format, prepare, read_network, wanted};
 pub use builtin::BuiltIn;
 pub use cache::CacheCounts;
+#[cfg(test)]
+pub(crate) use evaluator::tests as failing;
 pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Pushed};
 pub(crate) use fault::guarded;
 pub use limits::{Clock, Go};

@@ -13,6 +13,9 @@
 //! A file holds for one device with one driver, one text and one set of compiler options; it is named after a hash of these and
 //! says them in full. What can't be read, is another's or is damaged is compiled again: a driver must not be given half a
 //! binary. A folder that can't be written costs the time of compiling and nothing else.
+//!
+//! New drivers and new versions of the kernels leave files behind that nobody will ask for again. So the folder keeps to
+//! [`MOST_BYTES`]: what was used least lately goes first.
 
 use super::Device;
 use crate::graph::Fnv;
@@ -20,11 +23,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// What a folder of compiled programs may hold. A network's programs take less than a hundredth of that on PoCL.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// A folder of compiled programs.
 #[derive(Debug)]
 pub struct Programs {
     folder: PathBuf,
+    most_bytes: u64,
     said: Mutex<Said>,
 }
 
@@ -64,7 +72,7 @@ fn hash(bytes: &[u8]) -> u64 {
 impl Programs {
     /// In the folder `programs` of a cache folder. It is made when the first program is kept.
     pub fn new(cache: &Path) -> Self {
-        Self { folder: cache.join("programs"), said: Mutex::default() }
+        Self { folder: cache.join("programs"), most_bytes: MOST_BYTES, said: Mutex::default() }
     }
 
     /// The file of a program.
@@ -75,7 +83,7 @@ impl Programs {
     /// The driver's bytes, if there are any and they are whole.
     pub fn load(&self, key: &ProgramKey) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let found = match fs::read(&path) {
+        let found = match read(&path) {
             Ok(bytes) => unpack(key, bytes).ok_or_else(|| "it is damaged".to_string()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => Err(error.to_string()),
@@ -83,7 +91,7 @@ impl Programs {
         found.map_err(|why| self.note(format!("compiled programs: {}: {why}; compiled again", path.display()))).ok()
     }
 
-    /// Keeps the driver's bytes.
+    /// Keeps the driver's bytes; others go where the folder would hold too much.
     pub fn keep(&self, key: &ProgramKey, binary: &[u8]) {
         if self.said().is_unwritable {
             return;
@@ -92,7 +100,33 @@ impl Programs {
         if let Err(error) = write(&path, &pack(key, binary)) {
             self.said().is_unwritable = true;
             self.note(format!("compiled programs: {}: {error}; they are not kept", path.display()));
+            return;
         }
+        // What can't be listed or removed stays: another time it may go.
+        let _ = self.prune(&path);
+    }
+
+    /// Removes files, the one that was used least lately first, until the rest is within the bound; `newest` stays.
+    fn prune(&self, newest: &Path) -> io::Result<()> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let facts = entry.metadata()?;
+            if facts.is_file() {
+                let used = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                files.push((entry.path() == newest, used, facts.len(), entry.path()));
+            }
+        }
+        files.sort();
+        let mut held: u64 = files.iter().map(|(.., len, _)| len).sum();
+        for (is_newest, _, len, path) in files {
+            if held <= self.most_bytes || is_newest {
+                break;
+            }
+            fs::remove_file(path)?;
+            held -= len;
+        }
+        Ok(())
     }
 
     /// Says that the driver does not take what it once gave. The next [`Programs::keep`] puts another in its place.
@@ -128,6 +162,14 @@ fn unpack(key: &ProgramKey, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let is_whole = !binary.is_empty() && rest[..end] == *line.as_bytes();
     let start = bytes.len() - binary.len();
     is_whole.then(|| bytes.split_off(start))
+}
+
+/// Reads a file, and marks it as used now.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let bytes = fs::read(path)?;
+    // A cache that can be read and not written is of use, too.
+    let _ = fs::File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
+    Ok(bytes)
 }
 
 /// Whoever reads meanwhile sees the old file or the new one.
@@ -183,6 +225,41 @@ mod tests {
             assert_eq!(programs.load(&key("x")), None);
             assert!(programs.take_note().is_some_and(|note| note.ends_with("it is damaged; compiled again")));
         }
+        assert_eq!(programs.take_note(), None);
+    }
+
+    #[test]
+    fn what_was_used_least_lately_goes_when_the_folder_is_full() {
+        let folder = Folder::new("full");
+        let mut programs = Programs::new(&folder.0);
+        let keys = ["a", "b", "c"].map(key);
+        keys.iter().for_each(|key| programs.keep(key, b"0123456789"));
+        // Used long ago, and "b" longest; the file of a crash is older than all.
+        let draft = programs.path(&keys[0]).with_extension("7.draft");
+        fs::write(&draft, "half a file").unwrap();
+        let set_age = |path: &Path, hours: u64| {
+            let then = SystemTime::now() - std::time::Duration::from_secs(3600 * hours);
+            fs::File::options().append(true).open(path).unwrap().set_modified(then).unwrap();
+        };
+        set_age(&draft, 9);
+        for (key, hours) in keys.iter().zip([5, 6, 4]) {
+            set_age(&programs.path(key), hours);
+        }
+        assert!(programs.load(&keys[0]).is_some(), "which makes it the newest");
+        // Room for three of them.
+        programs.most_bytes = 3 * fs::metadata(programs.path(&keys[0])).unwrap().len();
+        programs.keep(&key("d"), b"9876543210");
+        let is_there = |key: &ProgramKey| programs.path(key).exists();
+        assert_eq!(
+            [is_there(&keys[0]), is_there(&keys[1]), is_there(&keys[2]), is_there(&key("d"))],
+            [true, false, true, true]
+        );
+        assert!(!draft.exists());
+        // One that is too large alone is kept alone.
+        programs.most_bytes = 1;
+        programs.keep(&key("e"), b"9876543210");
+        assert_eq!(fs::read_dir(folder.0.join("programs")).unwrap().count(), 1);
+        assert!(programs.load(&key("e")).is_some());
         assert_eq!(programs.take_note(), None);
     }
 

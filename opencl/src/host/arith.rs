@@ -400,27 +400,23 @@ pub(super) fn activate<M: Arith>(activation: Activation, y: &mut [f32]) {
         Activation::None => {}
         Activation::Softmax => {
             let largest = y.iter().fold(f32::NEG_INFINITY, |m, &v| m.max(v));
-            y.iter_mut().for_each(|v| *v -= largest);
-            by_vector::<M>(y, |x| M::exp(x));
+            y.iter_mut().for_each(|v| *v = exp(*v - largest));
             let sum: f32 = y.iter().sum();
             y.iter_mut().for_each(|v| *v /= sum);
         }
-        other => by_vector::<M>(y, |x| activate_vector::<M>(other, x)),
-    }
-}
-
-/// `f` of each element, the last ones in a vector of their own.
-#[inline(always)]
-fn by_vector<M: Arith>(y: &mut [f32], f: impl Fn(M::Vector) -> M::Vector) {
-    let (whole, rest) = y.as_chunks_mut();
-    for y in whole {
-        M::store(f(M::load(y)), y);
-    }
-    if !rest.is_empty() {
-        let mut last = [0.0; LANES];
-        last[..rest.len()].copy_from_slice(rest);
-        M::store(f(M::load(&last)), &mut last);
-        rest.copy_from_slice(&last[..rest.len()]);
+        other => {
+            // No closure takes a vector: outside of the function it would be compiled for other instructions.
+            let (whole, rest) = y.as_chunks_mut();
+            for y in whole {
+                M::store(activate_vector::<M>(other, M::load(y)), y);
+            }
+            if !rest.is_empty() {
+                let mut last = [0.0; LANES];
+                last[..rest.len()].copy_from_slice(rest);
+                M::store(activate_vector::<M>(other, M::load(&last)), &mut last);
+                rest.copy_from_slice(&last[..rest.len()]);
+            }
+        }
     }
 }
 
@@ -447,10 +443,14 @@ mod tests {
         let errors = isas.into_iter().flat_map(|isa| {
             let mut got = numbers.clone();
             kernel::activate(isa, activation, &mut got);
-            numbers.iter().zip(got).map(|(&x, y)| {
-                let expected = expected(x.into());
-                (f64::from(y) - expected).abs() / expected.abs().max(floor)
-            }).collect::<Vec<_>>()
+            numbers
+                .iter()
+                .zip(got)
+                .map(|(&x, y)| {
+                    let expected = expected(x.into());
+                    (f64::from(y) - expected).abs() / expected.abs().max(floor)
+                })
+                .collect::<Vec<_>>()
         });
         errors.fold(0.0, f64::max)
     }

@@ -8,7 +8,7 @@
 //!
 //! Every function comes once for each instruction set, from one generic body that the compiler turns into vector code.
 
-use super::arith::{self, Arith};
+use super::arith::{self, Arith, Lanes, activate_vector};
 use super::board::{Board, LANES};
 use crate::graph::Activation;
 
@@ -151,11 +151,7 @@ pub(super) fn store(board: Board, plane: &mut [f32], at: usize, sums: &[f32; LAN
 }
 
 #[inline(always)]
-fn tile<A: Arith, const WIDTH: usize>(
-    panel: &ConvPanel<'_>,
-    at: usize,
-    step: usize,
-) -> [[[f32; LANES]; WIDTH]; TILE] {
+fn tile<A: Arith, const WIDTH: usize>(panel: &ConvPanel<'_>, at: usize, step: usize) -> [[[f32; LANES]; WIDTH]; TILE] {
     let board = panel.board;
     let span = (WIDTH - 1) * step + LANES;
     let mut sums = [[[0.0; LANES]; WIDTH]; TILE];
@@ -221,7 +217,7 @@ pub(super) struct Finish<'a> {
 }
 
 versions! {
-    /// Adds the residual and activates. Borders stay zero: of the activations, only the sigmoid doesn't map 0 to 0.
+    /// Adds the residual and activates. Borders stay zero.
     finish = finish_body(end: Finish<'_>, output: &mut [f32])
 }
 
@@ -236,12 +232,29 @@ fn finish_body<A: Arith>(end: Finish<'_>, output: &mut [f32]) {
     }
     if end.activation != Activation::None {
         for plane in output.chunks_exact_mut(board.plane) {
-            arith::activate::<A>(end.activation, &mut plane[board.interior()]);
-            if end.activation == Activation::Sigmoid {
-                board.clear_border(plane);
-            }
+            activate_plane::<A>(board, end.activation, plane);
         }
     }
+}
+
+/// `activation` of each square. Borders stay zero.
+#[inline(always)]
+fn activate_plane<A: Arith>(board: Board, activation: Activation, plane: &mut [f32]) {
+    if board.files == LANES {
+        for row in 0..board.rows {
+            let squares = row_of(plane, board, row);
+            A::store(activate_vector::<A>(activation, A::load(squares)), squares);
+        }
+    } else {
+        arith::activate::<A>(activation, &mut plane[board.interior()]);
+        board.clear_border(plane);
+    }
+}
+
+/// A row of eight squares.
+#[inline(always)]
+fn row_of(plane: &mut [f32], board: Board, row: usize) -> &mut Lanes {
+    plane[board.origin + row * board.stride..].first_chunk_mut().expect("eight squares")
 }
 
 /// Squeeze and excitation with its weights as the kernel reads them, inputs slowest.
@@ -294,13 +307,24 @@ fn se_on<A: Arith>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
     arith::activate::<A>(Activation::Sigmoid, scales);
     for (c, plane) in planes.chunks_exact_mut(board.plane).enumerate().take(channels) {
         let (scale, shift) = (scales[c], shifts[c]);
-        let interior = &mut plane[board.interior()];
-        match se.residual {
-            Some(residual) => {
-                let residual = &residual[c * board.plane..][..board.plane][board.interior()];
-                interior.iter_mut().zip(residual).for_each(|(y, r)| *y = scale * *y + shift + r);
+        let residual = se.residual.map(|r| &r[c * board.plane..][..board.plane]);
+        if board.files == LANES {
+            let shift = A::splat(shift);
+            for row in 0..board.rows {
+                let squares = row_of(plane, board, row);
+                let mut y = A::scale_add(scale, A::load(squares), shift);
+                if let Some(residual) = residual {
+                    let at = board.origin + row * board.stride;
+                    y = A::plus(y, A::load(residual[at..].first_chunk().expect("eight squares")));
+                }
+                A::store(activate_vector::<A>(se.activation, y), squares);
             }
-            None => interior.iter_mut().for_each(|y| *y = scale * *y + shift),
+            continue;
+        }
+        let interior = &mut plane[board.interior()];
+        interior.iter_mut().for_each(|y| *y = scale * *y + shift);
+        if let Some(residual) = residual {
+            interior.iter_mut().zip(&residual[board.interior()]).for_each(|(y, r)| *y += r);
         }
         arith::activate::<A>(se.activation, interior);
         board.clear_border(plane);

@@ -48,7 +48,7 @@ impl Block {
 
     /// The reverse: as many as the row has.
     #[inline(always)]
-    fn put_in_row(&self, row: &mut [f32], at: usize) {
+    pub fn put_in_row(&self, row: &mut [f32], at: usize) {
         match row[at..].first_chunk_mut() {
             Some(columns) => *columns = self.0,
             None => {

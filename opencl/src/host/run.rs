@@ -7,7 +7,7 @@ use super::plan::{
 };
 use super::product::{self, Block, COLUMNS, DensePanel, Pointwise};
 use super::whole::{self, Pair};
-use super::winograd::{self, PANEL, POINTS, Rows, TILES};
+use super::winograd::{self, End, PANEL, POINTS, Rows, TILES};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role};
 use crate::int8;
@@ -239,13 +239,11 @@ impl Workspace {
         self.squeeze_excite(conv, isa, positions, output);
     }
 
-    /// What is left of some planes of a convolution, from the `first` on, after their sums: but where a squeeze comes between
-    /// the sums and the rest.
+    /// What is left of some planes of a convolution, from the `first` on, after their sums.
     fn finish(&self, conv: &Conv, isa: Isa, position: usize, first: usize, output: &mut [f32]) {
-        if conv.se.is_none() {
-            let residual = conv.residual.map(|r| &self.value(r, position)[first * conv.board.plane..][..output.len()]);
-            kernel::finish(isa, Finish { board: conv.board, residual, activation: conv.activation }, output);
-        }
+        let (residual, activation) = end(conv);
+        let residual = residual.map(|r| &self.value(r, position)[first * conv.board.plane..][..output.len()]);
+        kernel::finish(isa, Finish { board: conv.board, residual, activation }, output);
     }
 
     fn winograd(
@@ -278,8 +276,9 @@ impl Workspace {
             winograd::multiply(isa, used, &weights[number * of_panel..][..of_panel], count, products);
         };
         let squares = |number: usize, position: usize, products: &[[f32; PANEL]], output: &mut [f32]| {
-            winograd::squares(isa, products, rows(position), &bias[number], output);
-            self.finish(conv, isa, position, number * PANEL, output);
+            let (residual, activation) = end(conv);
+            let residual = residual.map(|place| &self.value(place, position)[number * PANEL * plane..][..output.len()]);
+            winograd::squares(isa, products, rows(position), &bias[number], End { residual, activation }, output);
         };
         let len = conv.output.len();
         let each = POINTS * count;
@@ -314,11 +313,7 @@ impl Workspace {
         let mut room = std::mem::take(&mut self.room);
         let (inputs, squares) = (conv.input.shape.channels, conv.input.shape.squares);
         let blocks = &mut room[..squares.div_ceil(COLUMNS) * inputs];
-        // Where a squeeze comes between the sums and the rest, it does the rest.
-        let (residual, activation) = match conv.se {
-            None => (conv.residual, conv.activation),
-            Some(_) => (None, Activation::None),
-        };
+        let (residual, activation) = end(conv);
         for (position, output) in output.chunks_exact_mut(conv.output.len()).enumerate().take(positions) {
             product::pack(isa, self.value(conv.input, position), squares, blocks);
             let residual = residual.map(|place| self.value(place, position));
@@ -326,7 +321,11 @@ impl Workspace {
                 let first = number * panels * TILE;
                 let weights = &weights[first * inputs..][..bias.len() * TILE * inputs];
                 let residual = residual.map(|r| &r[first * squares..][..output.len()]);
-                product::pointwise(isa, Pointwise { squares, weights, bias, input: blocks, residual, activation }, output);
+                product::pointwise(
+                    isa,
+                    Pointwise { squares, weights, bias, input: blocks, residual, activation },
+                    output,
+                );
             };
             if shared {
                 let panels = conv.bias.len().div_ceil(PARTS);
@@ -464,9 +463,8 @@ impl Workspace {
             let mut sums = [Block::ZERO; GROUP];
             let rows = input.len() / inputs;
             panel(number, input, &mut sums[..rows]);
-            let range = number * COLUMNS..((number + 1) * COLUMNS).min(outputs);
             for (sums, output) in sums.iter().zip(output.chunks_exact_mut(outputs)) {
-                output[range.clone()].copy_from_slice(&sums.0[..range.len()]);
+                sums.put_in_row(output, number * COLUMNS);
             }
         };
         let written = &mut output[..rows * outputs];
@@ -558,6 +556,14 @@ impl Workspace {
             product::scores(isa, product::Scores { channels, query, key }, &mut room, output);
         }
         self.room = room;
+    }
+}
+
+/// Residual and activation that follow a convolution's sums: none where a squeeze comes first, which then does both.
+fn end(conv: &Conv) -> (Option<Place>, Activation) {
+    match conv.se {
+        None => (conv.residual, conv.activation),
+        Some(_) => (None, Activation::None),
     }
 }
 

@@ -6,10 +6,11 @@
 //! Points are made of eight channels at a time, which lie side by side in a vector, squares of eight output channels likewise.
 //! Planes have their squares side by side, so that each block of eight channels is transposed on its way in and out.
 
-use super::arith::{Arith, Lanes};
+use super::arith::{Arith, Lanes, activate_vector};
 use super::board::{Board, LANES};
 use super::kernel::versions;
 use super::product::COLUMNS;
+use crate::graph::Activation;
 
 /// Squares of a side of a tile, of its input, and points.
 const TILE: usize = 4;
@@ -166,13 +167,21 @@ fn multiply_rows<M: Arith, const ROWS: usize>(
 }
 
 versions! {
-    /// Makes the planes of one panel of a position, `[channels of the panel][plane]`, of its products `[POINTS][rows][PANEL]`: without
-    /// residual and activation.
-    squares = squares_body(m: &[[f32; PANEL]], rows: Rows, bias: &[f32; PANEL], planes: &mut [f32])
+    /// Makes the planes of one panel of a position, `[channels of the panel][plane]`, of its products `[POINTS][rows][PANEL]`.
+    squares = squares_body(m: &[[f32; PANEL]], rows: Rows, bias: &[f32; PANEL], end: End<'_>, planes: &mut [f32])
+}
+
+/// What comes after the sums.
+#[derive(Clone, Copy)]
+pub(super) struct End<'a> {
+    /// The same planes of the value to add.
+    pub residual: Option<&'a [f32]>,
+    /// Applied last.
+    pub activation: Activation,
 }
 
 #[inline(always)]
-fn squares_body<M: Arith>(m: &[[f32; PANEL]], rows: Rows, bias: &[f32; PANEL], planes: &mut [f32]) {
+fn squares_body<M: Arith>(m: &[[f32; PANEL]], rows: Rows, bias: &[f32; PANEL], end: End<'_>, planes: &mut [f32]) {
     let board = Board::CHESS;
     for (half, planes) in planes.chunks_mut(LANES * board.plane).enumerate() {
         let bias = M::load(eight(bias, half * LANES));
@@ -192,8 +201,16 @@ fn squares_body<M: Arith>(m: &[[f32; PANEL]], rows: Rows, bias: &[f32; PANEL], p
             }
         }
         for (rank, files) in squares.iter().enumerate() {
-            for (plane, files) in planes.chunks_exact_mut(board.plane).zip(M::transpose(files)) {
-                M::store(files, eight_mut(plane, board.origin + rank * board.stride));
+            let files = M::transpose(files);
+            for (number, (plane, files)) in planes.chunks_exact_mut(board.plane).zip(files).enumerate() {
+                let at = board.origin + rank * board.stride;
+                let y = match end.residual {
+                    Some(residual) => {
+                        M::plus(files, M::load(eight(residual, (half * LANES + number) * board.plane + at)))
+                    }
+                    None => files,
+                };
+                M::store(activate_vector::<M>(end.activation, y), eight_mut(plane, at));
             }
         }
     }

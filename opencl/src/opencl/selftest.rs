@@ -11,6 +11,7 @@ use crate::device::Error;
 use crate::graph::{Role, Shape, ValueId};
 pub use crate::host::error;
 use crate::host::plain;
+use crate::int8::Loss;
 
 /// One layer's kernels beside the host.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +42,9 @@ pub struct Findings {
     pub layers: Vec<LayerError>,
     /// In the graph's order.
     pub heads: Vec<HeadError>,
+    /// What the outputs differ by as a whole, if there are layers in eight bits. A single number of policy and value has no
+    /// bound then: an input that lies half way between two steps falls to one side here and to the other there.
+    pub loss: Option<Loss>,
 }
 
 impl Findings {
@@ -63,8 +67,8 @@ impl OpenCl {
         let expected: Vec<Vec<Vec<f32>>> =
             input.chunks_exact(each).map(|position| plain::values(&self.graph, position)).collect::<Result<_, _>>()?;
         let layers = self.test_layers(&expected, done)?;
-        let heads = self.test_heads(input, &expected)?;
-        Ok(Findings { layers, heads })
+        let (heads, loss) = self.test_heads(input, &expected)?;
+        Ok(Findings { layers, heads, loss })
     }
 
     fn test_layers(
@@ -89,15 +93,21 @@ impl OpenCl {
         Ok(found)
     }
 
-    fn test_heads(&mut self, input: &[f32], expected: &[Vec<Vec<f32>>]) -> Result<Vec<HeadError>, Error> {
-        let mut got = Outputs::default();
+    fn test_heads(
+        &mut self,
+        input: &[f32],
+        expected: &[Vec<Vec<f32>>],
+    ) -> Result<(Vec<HeadError>, Option<Loss>), Error> {
+        let (mut got, mut wanted) = (Outputs::default(), Outputs::default());
         self.run(expected.len(), input, &mut got)?;
-        let heads = self.graph.outputs().iter();
-        let head = |output: &crate::graph::Output| {
-            let wanted = side_by_side(output.value, expected);
-            HeadError { role: output.role, error: error(&wanted, got.head_mut(output.role)) }
-        };
-        Ok(heads.map(head).collect())
+        for output in self.graph.outputs() {
+            *wanted.head_mut(output.role) = side_by_side(output.value, expected);
+        }
+        let roles = self.graph.outputs().iter().map(|output| output.role);
+        let heads = roles.map(|role| HeadError { role, error: error(wanted.head_mut(role), got.head_mut(role)) });
+        let heads = heads.collect();
+        let has_int8 = (0..self.graph.layers().len()).any(|layer| self.graph.is_int8(layer));
+        Ok((heads, has_int8.then(|| Loss::between(&self.graph, &wanted, &got))))
     }
 
     /// Sends a value of every position to its place on the device.
@@ -142,7 +152,7 @@ mod tests {
     fn the_worst_of_all_is_the_worst() {
         let layer = |error| LayerError { layer: 0, name: "dense", shape: Shape { channels: 1, squares: 1 }, error };
         let head = |error| HeadError { role: Role::Value, error };
-        let findings = Findings { layers: vec![layer(0.5), layer(0.1)], heads: vec![head(0.2)] };
+        let findings = Findings { layers: vec![layer(0.5), layer(0.1)], heads: vec![head(0.2)], loss: None };
         assert_eq!(findings.worst(), 0.5);
         let findings = Findings { heads: vec![head(f32::INFINITY)], ..findings };
         assert_eq!(findings.worst(), f32::INFINITY);

@@ -1,0 +1,79 @@
+//! The whole command on a device that fails, at every call there is.
+
+use super::{Heard, Output, Pool, query, serve};
+use crate::engine::failing::{Fault, Plan, on_failing_device};
+use crate::engine::{BackendKind, CacheSize};
+use crate::options::{Typed, table};
+use serde_json::{Value, json};
+use std::sync::mpsc::channel;
+
+const VISITS: u64 = 12;
+
+/// Turns of a query: the positions after no, one, … of its moves.
+const TURNS: usize = 4;
+
+/// What `lines` are answered with, and what was said to a person.
+fn answers(lines: &str, plan: Plan) -> (Vec<Value>, Vec<String>) {
+    let mut typed = Typed::default();
+    for (name, value) in [("parallel", "3"), ("Hash", "4"), ("MinibatchSize", "1")] {
+        let opt = table::by_any_name(name).expect("an option");
+        typed.set(opt, name, value).expect("a value");
+    }
+    let meaning = typed.meaning().expect("settings");
+    let settings = query::for_analysis(&meaning.settings);
+    let mut settings = settings;
+    settings.cache = CacheSize { entries: 0, mb: 0 };
+    let (heard, said) = channel();
+    let evaluator = on_failing_device(BackendKind::OpenCl, true, plan);
+    let pool = Pool::with(evaluator, settings, typed, &meaning, Output::to(heard)).expect("a pool");
+    assert_eq!(pool.parallel(), 3);
+    serve(&mut lines.as_bytes(), &pool, 1 << 20, |_| {});
+    pool.finish();
+    let (mut found, mut notes) = (Vec::new(), Vec::new());
+    for heard in said {
+        match heard {
+            Heard::Line(line) => found.push(serde_json::from_str(&line).expect("JSON")),
+            Heard::Note(note) => notes.push(note),
+        }
+    }
+    (found, notes)
+}
+
+#[test]
+fn every_turn_is_answered_in_full_whatever_call_of_the_device_fails() {
+    let turns: Vec<usize> = (0..TURNS).collect();
+    let ids = ["a", "b"];
+    let queries = ids.map(|id| {
+        let query = json!({ "id": id, "moves": ["e2e4", "e7e5", "g1f3"], "maxVisits": VISITS, "analyzeTurns": turns });
+        format!("{query}\n")
+    });
+    for call in 0..60 {
+        let once = |fault| move |now: usize| (now == call).then_some(fault);
+        let plans: [Plan; 4] = [
+            Box::new(once(Fault::Loud)),
+            Box::new(once(Fault::Nonsense)),
+            Box::new(once(Fault::Slow)),
+            Box::new(move |now| (now >= call).then_some(Fault::Loud)),
+        ];
+        let number = call % plans.len();
+        let plan = plans.into_iter().nth(number).expect("one of them");
+        let (found, notes) = answers(&queries.concat(), plan);
+        let mut answered: Vec<(String, u64)> = Vec::new();
+        for answer in &found {
+            assert_eq!(answer["rootInfo"]["visits"], VISITS, "call {call}: {answer}");
+            let infos = answer["moveInfos"].as_array().expect("moves");
+            let visits: u64 = infos.iter().map(|info| info["edgeVisits"].as_u64().expect("a number")).sum();
+            assert_eq!(visits, VISITS - 1, "call {call}: {answer}");
+            answered
+                .push((answer["id"].as_str().expect("an id").into(), answer["turnNumber"].as_u64().expect("a turn")));
+        }
+        answered.sort();
+        let expected: Vec<(String, u64)> =
+            ids.iter().flat_map(|id| turns.iter().map(|&turn| (id.to_string(), turn as u64))).collect();
+        assert_eq!(answered, expected, "call {call}: {notes:?}");
+        // Whatever fails is said, and only once: that the host stands in, and that it takes over.
+        let most = [1, 1, 0, 2][number];
+        assert!(notes.len() <= most, "call {call}: {notes:?}");
+        assert!(notes.len() >= most.min(1) || call >= 20, "call {call}: {notes:?}");
+    }
+}
