@@ -6,7 +6,8 @@
 G is the better of the `gemm` crate (ci/gemm, built here) and OpenBLAS (libopenblas.so.0, if it is installed) at 512x512x512
 and 256x256x4096, in GFLOP/s, on as many cores as the run beside it. Evaluations are counted as plain convolutions. Each round
 measures G right before and after each run of `backendbench` and takes the share within the round: the speed of a shared
-machine changes from round to round. Printed is the median of all rounds, as a table in Markdown.
+machine changes from round to round. Printed is the median of all rounds, as a table in Markdown. With `--keep FILE` rounds are added
+to a file, and those that are there from earlier runs count, too: on a machine that is quiet for minutes only.
 """
 
 import argparse
@@ -78,11 +79,17 @@ def main():
     parser.add_argument("--batch", default="1,8,32,128", help="batch sizes (1,8,32,128)")
     parser.add_argument("--weights", action="append", required=True, help="a network; several times for several")
     parser.add_argument("--seconds", type=float, default=0.2, help="how long each product is measured (0.2)")
+    parser.add_argument("--keep", help="a file of JSON lines, one for each measurement")
     parser.add_argument("--only", default="", help="runs whose name has this in it")
     parser.add_argument("engine", nargs="+", help="after --: the engine and its options")
     arguments = parser.parse_args()
     gemm, blas = build_gemm(), OpenBlas()
-    found = {}
+    found, keep = {}, None
+    if arguments.keep:
+        keep = open(arguments.keep, "a+")
+        keep.seek(0)
+        for weights, name, batch, *row in map(json.loads, keep):
+            found.setdefault((weights, name, batch), []).append(tuple(row))
     for number in range(arguments.rounds):
         for weights in arguments.weights:
             for name, threads, options in RUNS:
@@ -93,13 +100,16 @@ def main():
                     [row] = bench(arguments.engine, weights, batch, options)
                     yardstick = (before + g(gemm, blas, threads, arguments.seconds)) / 2
                     rate = row["evals_per_second"]
-                    found.setdefault((weights, name, int(batch)), []).append((rate, row["gflops"] / yardstick, yardstick))
+                    key, measured = (os.path.basename(weights), name, int(batch)), (rate, row["gflops"] / yardstick, yardstick)
+                    found.setdefault(key, []).append(measured)
+                    if keep:
+                        print(json.dumps([*key, *measured]), file=keep, flush=True)
                     print(f"{number + 1}: {os.path.basename(weights)}, {name}, batch {batch}: {rate:.0f} evals/s, "
                           f"G {yardstick:.0f}, share {row['gflops'] / yardstick:.2f}", file=sys.stderr, flush=True)
-    print("| network | backend | batch | evals/s | share of G | G |\n|---|---|---|---|---|---|")
+    print("| network | backend | batch | evals/s | share of G | G | rounds |\n|---|---|---|---|---|---|---|")
     for (weights, name, batch), rounds in found.items():
         rate, share, yardstick = (statistics.median(column) for column in zip(*rounds))
-        print(f"| {os.path.basename(weights)} | {name} | {batch} | {rate:.0f} | {share:.2f} | {yardstick:.0f} |")
+        print(f"| {weights} | {name} | {batch} | {rate:.0f} | {share:.2f} | {yardstick:.0f} | {len(rounds)} |")
 
 
 if __name__ == "__main__":
