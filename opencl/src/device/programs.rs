@@ -15,7 +15,7 @@
 //! binary. A folder that can't be written costs the time of compiling and nothing else.
 //!
 //! New drivers and new versions of the kernels leave files behind that nobody will ask for again. So the folder keeps to
-//! [`MOST_BYTES`]: what was used least lately goes first.
+//! `MOST_BYTES`: what was used least lately goes first.
 
 use super::Device;
 use crate::graph::Fnv;

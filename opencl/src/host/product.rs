@@ -84,15 +84,15 @@ fn part_of_tile<M: Arith, const ROWS: usize, const WIDTH: usize>(
     sums: &mut [Block; ROWS],
 ) {
     let mut held = [[M::splat(0.0); WIDTH]; ROWS];
-    for row in 0..ROWS {
-        for number in 0..WIDTH {
-            held[row][number] = sums[row].vector::<M>(first + number);
+    for (held, sums) in held.iter_mut().zip(&*sums) {
+        for (number, held) in held.iter_mut().enumerate() {
+            *held = sums.vector::<M>(first + number);
         }
     }
     for (a, block) in left.zip(right) {
         let mut x = [M::splat(0.0); WIDTH];
-        for number in 0..WIDTH {
-            x[number] = block.vector::<M>(first + number);
+        for (number, x) in x.iter_mut().enumerate() {
+            *x = block.vector::<M>(first + number);
         }
         for row in 0..ROWS {
             for number in 0..WIDTH {
@@ -100,9 +100,9 @@ fn part_of_tile<M: Arith, const ROWS: usize, const WIDTH: usize>(
             }
         }
     }
-    for row in 0..ROWS {
-        for number in 0..WIDTH {
-            sums[row].set::<M>(first + number, held[row][number]);
+    for (held, sums) in held.iter().zip(sums) {
+        for (number, held) in held.iter().enumerate() {
+            sums.set::<M>(first + number, *held);
         }
     }
 }
