@@ -4,10 +4,12 @@ use heapless::VecView;
 
 /// A move of the game: a number that means something to the host only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Move(pub u16);
 
 /// What a position is worth to the side to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Value {
     /// Probability of a win minus that of a loss, in `[-1, 1]`.
     pub wl: f32,
@@ -40,6 +42,7 @@ impl Value {
 
 /// How a terminal node's value is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Ending {
     /// By the rules: mate, stalemate, material, 50 moves, threefold repetition; or proven by the children.
     Game,
@@ -52,6 +55,7 @@ pub enum Ending {
 
 /// Whether a leaf can be searched further.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Verdict {
     /// The game goes on: the estimate of its value; the moves stand in the policy.
     Position(Value),
@@ -80,6 +84,7 @@ impl Verdict {
 
 /// What is known of a leaf, besides its policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Answer {
     /// The position's key. A tree does not need it; a graph joins positions by it.
     pub key: u64,

@@ -14,7 +14,11 @@
 //! - [`time`], [`stop`]: how long to think about a move, and when to stop.
 //! - [`stats`]: counts by game, by move and by exponential time windows.
 //!
-//! A whole search on one stack:
+//! # From an evaluator to the best move
+//!
+//! An [`Evaluator`] says three things of a position, which it gets as the moves from the root: the legal moves, what the position
+//! is worth, and how promising each move looks. [`Search::run`](search::Search::run) asks it about one leaf after the
+//! other, on one stack:
 //!
 //! ```
 //! use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
@@ -50,10 +54,116 @@
 //! let mut search = Search::new(memory.lend(), Params::default());
 //! search.run::<_, 2, 32>(&mut Matches(7), 100).unwrap();
 //! assert_eq!(search.best_move(), Some(Move(1))); // leaves six, which are lost
+//!
+//! // The game goes on: what was searched below the moves played is kept.
+//! search.advance(&[Move(1), Move(2)]);
+//! assert!(search.nodes() > 0);
 //! ```
+//!
+//! What the tree knows is read from [`Search::root`](search::Search::root): the visits, value and proof of each node and edge;
+//! [`Search::best_edge`](search::Search::best_edge) and [`Search::pv`](search::Search::pv) give the line that would be played.
+//! Examples in the repository: `tic_tac_toe` in sixty lines, `connect_four` in a `static`.
+//!
+//! # Batches and threads: events
+//!
+//! An evaluator that wants many positions at once, or takes long, is not called by the search. Its host takes playouts
+//! apart. [`Search::gather_together`](search::Search::gather_together) takes some [`Event`](search::Event)s from the root to leaves;
+//! the host finds out what these are worth and gives each its answer
+//! ([`Search::settle`](search::Search::settle)); [`Search::bring_back`](search::Search::bring_back) takes all of them to
+//! the root. All three take the search by `&`, so threads may share it, each with events of its own.
+//!
+//! ```
+//! use oncilla_core::Move;
+//! use oncilla_core::evaluate::{Answer, Value, Verdict};
+//! use oncilla_core::search::{Event, Gathered, Params, Search};
+//! use oncilla_core::tree::TreeMemory;
+//!
+//! let mut memory = TreeMemory::<200, 5000>::new();
+//! let mut search = Search::new(memory.lend(), Params::default());
+//! let mut events: [Event<32>; 4] = core::array::from_fn(|_| Event::new());
+//! while search.nodes() < 100 {
+//!     search.gather_together(&mut events);
+//!     // Here the leaves would become a batch.
+//!     for event in events.iter_mut().filter(|event| event.met() == Gathered::Leaf) {
+//!         if let Some(index) = event.unnamed() {
+//!             event.name(Move(1 + index as u16)); // the move with that place among the legal ones
+//!         }
+//!         let left = event.moves().fold(7, |left, taken| left - taken.0);
+//!         let verdict = if left == 0 { Verdict::lost() } else { Verdict::Position(Value::EVEN) };
+//!         let mut policy = [0.0; 2];
+//!         search.settle(event, &Answer { key: 0, verdict }, &mut policy[..left.min(2).into()]).unwrap();
+//!     }
+//!     search.bring_back(&mut events);
+//!     // What met another event's leaf is taken back once that one's answer is in.
+//!     events.iter_mut().for_each(|event| search.cancel(event));
+//! }
+//! assert_eq!(search.best_move(), Some(Move(1)));
+//! ```
+//!
+//! An event that met [`Gathered::Full`](search::Gathered::Full) found no room: [`Search::recycle`](search::Search::recycle) makes some, alone
+//! with the search.
+//!
+//! # How long to think
+//!
+//! A [`time::Manager`] gives each move of a game a budget; [`stop::Limits`] says when to stop, by time and by whatever else is
+//! limited. A [`time::MovesLeft`] estimates the length of the game alone.
+//!
+//! ```
+//! use oncilla_core::stop::{Limits, Progress, TimeLimit};
+//! use oncilla_core::time::{Clock, Manager, MovesLeft};
+//!
+//! let mut manager = Manager::default();
+//! let clock = Clock { base_ms: 60_000.0, increment_ms: 600.0, ply: 20, overhead_ms: 50.0, ..Clock::default() };
+//! let budget = manager.on_move_start(&clock, 0);
+//! let mut limits = Limits { time: Some(TimeLimit::of(&budget)), ..Limits::default() };
+//! // While it searches, the host asks now and then, with its own clock:
+//! let progress = Progress { elapsed_ms: 10.0, visits: 100, playouts: 100, nodes: 100, ..Progress::default() };
+//! manager.on_progress(progress.elapsed_ms, progress.playouts);
+//! assert_eq!(limits.check(&progress, manager.nps()).stop, None);
+//! manager.on_move_end(budget.limit_ms, 20_000);
+//!
+//! assert!((MovesLeft::default().estimate(&clock) - 43.6).abs() < 0.1); // moves, by the ply alone
+//! ```
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! - `std`: threads that wait for a lock let others run, each thread takes memory from a share of its own, and there is a
+//!   second repository, in a hash map. For programs with threads.
+//! - `defmt`: what a search says of itself implements `defmt::Format`.
+//!
+//! The C interface is a crate of its own, `oncilla-capi`: its `unsafe` and its panic handler are not here.
+//!
+//! # What can fail, and what panics
+//!
+//! A function that can fail says so by its type. Numbers from outside (an evaluator's values, a GUI's clock) may be any: those that are
+//! none count as 0 or as the end of their range. A full memory is [`Gathered::Full`](search::Gathered::Full) or
+//! [`Refused::NoRoom`](search::Refused::NoRoom).
+//!
+//! Without `std` no panic can be reached from what the C interface exports (gathering, answers, bringing back, recycling, advancing, all questions
+//! about the tree, time managers and estimators): the linker finds none, and the repository's `ci/no-panic` looks. An index that a node's own words
+//! name is in range, unless this crate has a fault or somebody writes to the tree's memory; it then leads to words
+//! that nobody uses. With `std`, where a panic can be caught, it is one.
+//!
+//! Panics that remain are the caller's to avoid: [`NodeView`](search::NodeView)s and keys belong to the repository that they
+//! came from, and `VecView`s that an [`Evaluator`] gets panic in their own methods when they overflow.
+//!
+//! # Rust version
+//!
+//! Rust 1.95 or later; a later minimum is a new minor version.
 #![no_std]
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
+
+#[cfg(not(any(target_pointer_width = "32", target_pointer_width = "64")))]
+compile_error!("oncilla-core names nodes and edges by 32 bits: it takes a target whose pointers have as many");
+#[cfg(not(target_has_atomic = "32"))]
+compile_error!(
+    "oncilla-core locks nodes by swapping a word: it takes a target with 32-bit atomics (a Cortex-M0 has none)"
+);
+#[cfg(all(feature = "std", target_os = "none"))]
+compile_error!("the feature `std` of oncilla-core is for targets with an operating system");
 
 #[cfg(any(test, feature = "std"))]
 extern crate std;
@@ -66,10 +176,13 @@ pub use heapless;
 mod approx;
 pub mod evaluate;
 pub mod formula;
+mod list;
 #[cfg(any(test, feature = "std"))]
 pub mod map;
+mod place;
 pub mod repository;
 pub mod search;
+mod sort;
 pub mod stats;
 pub mod stop;
 mod sync;

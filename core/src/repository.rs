@@ -15,10 +15,12 @@ use core::num::NonZeroU64;
 
 /// What a node is found by. Its meaning is the repository's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Key(pub NonZeroU64);
 
 /// A result that is certain, seen from the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Bound {
     /// The side to move loses.
     Loss,
@@ -50,6 +52,7 @@ impl Bound {
 
 /// What is proven of a node, from its side to move: the result lies between the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Bounds {
     /// The side to move gets at least this.
     pub lower: Bound,
@@ -74,6 +77,7 @@ impl Bounds {
 
 /// What an edge keeps of its child's value, for the side that makes the move, in the precision that it is kept in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct EdgeValue {
     pub(crate) wl: i32,
     pub(crate) d: u16,
@@ -139,6 +143,7 @@ fn rounded(x: f32) -> i32 {
 
 /// The record of an edge that was visited.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Visit {
     /// Visits along this edge, those in flight included.
     pub n: u32,
@@ -154,6 +159,7 @@ pub struct Visit {
 
 /// What selection needs of a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Seen {
     /// Visits along this edge, those in flight included.
     pub n: u32,
@@ -173,6 +179,7 @@ impl Seen {
 
 /// Whether the move of an edge is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Naming {
     /// The place of the move among the legal ones.
     Index(u16),

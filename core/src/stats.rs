@@ -14,6 +14,7 @@ pub const BATCH_SIZES: usize = 12;
 
 /// Stages of a playout that a thread may have to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Stage {
     /// Gathering waits: as much is in flight as is allowed.
     Gather,
@@ -30,6 +31,7 @@ impl Stage {
 
 /// Waits for a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Waits {
     /// How many.
     pub times: u64,
@@ -41,6 +43,7 @@ pub struct Waits {
 ///
 /// Counts of different threads, or of times that follow each other, are joined by [`Counts::plus`] in any order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Counts {
     /// Playouts that reached backprop.
     pub playouts: u64,
@@ -162,6 +165,7 @@ impl AddAssign for Counts {
 
 /// What was counted in a span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Span {
     /// Its length in milliseconds.
     pub ms: u64,

@@ -28,6 +28,8 @@ mod event;
 mod handle;
 mod panic;
 mod params;
+#[cfg(feature = "rust-paths")]
+mod rust_paths;
 mod search;
 mod status;
 mod time;

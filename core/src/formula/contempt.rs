@@ -48,6 +48,7 @@ impl Logistic {
 
 /// How values change, seen from one side.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Rescale {
     /// The scale s is multiplied by this: below 1 there are more draws than the network thinks.
     pub ratio: f64,

@@ -16,6 +16,7 @@
 
 /// `FinalChoice`: what makes a root move the one to play. Proven results come before either.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FinalChoice {
     /// The most visits.
     #[default]
@@ -26,6 +27,7 @@ pub enum FinalChoice {
 
 /// How the lower confidence bound is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Lcb {
     /// `LcbStdevs`: how many standard deviations below its mean a move is taken.
     pub stdevs: f32,

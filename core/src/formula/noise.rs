@@ -8,6 +8,7 @@ use super::random::Random;
 
 /// How much noise, and of what shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Dirichlet {
     /// `DirichletNoiseEpsilon`: the noise's share of the new priors, in `[0, 1]`; 0 is no noise.
     pub epsilon: f32,

@@ -5,6 +5,7 @@
 
 /// The options `Temperature` and `Temp…`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Temperature {
     /// `Temperature` of the first move; 0 always plays the best move.
     pub start: f32,

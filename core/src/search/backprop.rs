@@ -4,6 +4,7 @@ use super::Search;
 use super::event::{Below, Event, Stage, Step};
 use crate::evaluate::{Answer, Ending, Value, Verdict};
 use crate::repository::{Bound, Bounds, EdgeValue, Key, Naming, Node, Repository, Visit};
+use crate::sort;
 use crate::sync::set;
 use crate::tree::{MAX_EDGES, Sums, prior};
 use core::borrow::BorrowMut;
@@ -11,6 +12,7 @@ use core::cmp::Ordering;
 
 /// Why an answer did not enter the tree. But for [`Refused::Stale`], its visits are undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Refused {
     /// Nothing changed: the tree was cleared or re-rooted since the event was gathered, or the event has no leaf of its
     /// own, or its leaf asks for the other one of [`Search::answer`] and [`Search::backprop`].
@@ -222,10 +224,10 @@ impl<R: Repository> Search<R> {
             }
         }
         if events.len() > 1 {
-            events.sort_unstable_by(|a, b| in_order(a.borrow(), b.borrow()));
+            sort::by(events, |a, b| in_order(a.borrow(), b.borrow()));
         }
         let climbing = events.partition_point(|event| event.borrow().is_climbing());
-        let climbing = &mut events[..climbing];
+        let Some(climbing) = events.get_mut(..climbing) else { return };
         let (mut deepest, mut rare) = (0, Rare::default());
         for event in climbing.iter_mut().map(BorrowMut::borrow_mut) {
             self.count_at_leaf(event);
@@ -272,11 +274,11 @@ impl<R: Repository> Search<R> {
         let mut rest = events;
         while let Some(first) = rest.first() {
             let Some(node) = first.borrow().node_at(plies) else {
-                rest = &mut rest[1..];
+                rest = rest.split_first_mut().map_or(Default::default(), |(_, others)| others);
                 continue;
             };
             let count = rest.iter().take_while(|event| event.borrow().node_at(plies) == Some(node)).count();
-            let (group, others) = rest.split_at_mut(count);
+            let Some((group, others)) = rest.split_at_mut_checked(count) else { return };
             self.lift_node(group, node, plies, rare);
             rest = others;
         }
@@ -294,9 +296,9 @@ impl<R: Repository> Search<R> {
         let (mut all, mut sums, mut proving) = (0, Sums::default(), None);
         let mut rest = &mut *group;
         while let Some(first) = rest.first() {
-            let at = first.borrow().path[plies].at;
-            let count = rest.iter().take_while(|event| event.borrow().path[plies].at == at).count();
-            let (same_edge, others) = rest.split_at_mut(count);
+            let at = first.borrow().edge_at(plies);
+            let count = rest.iter().take_while(|event| event.borrow().edge_at(plies) == at).count();
+            let Some((same_edge, others)) = rest.split_at_mut_checked(count) else { break };
             let lifted = self.lift_edge(&mut here, same_edge, at.into(), plies, *rare);
             all += lifted.counted;
             sums = sums.plus(lifted.sums);
@@ -315,7 +317,9 @@ impl<R: Repository> Search<R> {
             proving = proving.filter(|_| plies > 0).and_then(|m| self.prove(&mut here, m));
         }
         let restored = group.len() as u32 - all;
-        group[0].borrow_mut().below = (restored == 0).then(|| below(node, &here)).flatten();
+        if let Some(first) = group.first_mut() {
+            first.borrow_mut().below = (restored == 0).then(|| below(node, &here)).flatten();
+        }
         drop(here);
         if restored > 0 {
             self.leave_restored(group, plies);
@@ -330,7 +334,7 @@ impl<R: Repository> Search<R> {
     /// Events that made up for visits which the nodes from `plies` plies below the root upwards have counted end here.
     fn leave_restored<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, group: &mut [E], plies: usize) {
         for event in group.iter_mut().map(BorrowMut::borrow_mut).filter(|event| event.stage == Stage::Restored) {
-            self.undo_steps(&event.path[..plies]);
+            self.undo_steps(event.path.get(..plies).unwrap_or_default());
             event.path.clear();
         }
     }
@@ -362,7 +366,7 @@ impl<R: Repository> Search<R> {
         match child.filter(|child| child.n() > 0) {
             Some(mut child) => {
                 let counted = if child.is_restoring() { self.restore(here, &mut child, at, visits) } else { visits };
-                events[counted.into()..].iter_mut().for_each(|event| event.borrow_mut().stage = Stage::Restored);
+                events.iter_mut().skip(counted.into()).for_each(|event| event.borrow_mut().stage = Stage::Restored);
                 if counted == 0 {
                     return Lifted { sums: Sums::default(), proving: None, counted: 0 };
                 }
@@ -405,12 +409,13 @@ impl<R: Repository> Search<R> {
         at: usize,
         rare: Rare,
     ) -> Option<EdgeValue> {
-        let below = events[0].borrow_mut().below.take()?;
+        let below = events.first_mut()?.borrow_mut().below.take()?;
         let plain = here.child(at) == Some(below.node) && !rare.proving && !rare.unkept;
         (plain && here.visit(at).completed() + events.len() as u32 == below.n).then_some(below.value)
     }
 
     /// Counts a visit that is kept nowhere below the node. Without room for that the node is one visit short.
+    #[inline]
     fn count_visit(&self, node: &mut R::Node<'_>, value: Value) {
         if node.ending().is_some() {
             let mean = node.mean();

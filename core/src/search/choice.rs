@@ -6,7 +6,9 @@ use crate::evaluate::{Ending, Move};
 use crate::formula::lcb::{FinalChoice, Lcb, Visited};
 use crate::formula::random::Random;
 use crate::formula::temperature::Candidate;
+use crate::list;
 use crate::repository::{Bound, Repository};
+use crate::sort;
 use core::cmp::Ordering;
 use heapless::{Vec, VecView};
 
@@ -111,10 +113,11 @@ impl<R: Repository> Search<R> {
             let uniform = Random::stream(params.seed, CHOICE_STREAM).uniform();
             let fpu = self.root_fpu();
             let moves = || self.root_edges().into_iter().flatten();
-            let candidates: Vec<Candidate, MAX_ROOT_MOVES> = moves()
-                .map(|e| Candidate { n: e.completed(), q: e.q(params.draw_score).unwrap_or(fpu), p: e.p })
-                .take(MAX_ROOT_MOVES)
-                .collect();
+            let candidate = |e: EdgeView<'_, R>| {
+                let q = e.q(params.draw_score).unwrap_or(fpu);
+                Candidate { n: e.completed(), q, p: e.p }
+            };
+            let candidates: Vec<Candidate, MAX_ROOT_MOVES> = list::up_to(moves().map(candidate));
             let chosen = params.temperature.choose(temperature, candidates.iter().copied(), uniform)?;
             return moves().nth(chosen);
         }
@@ -130,10 +133,11 @@ impl<R: Repository> Search<R> {
     fn best_by_bound(&self, lcb: &Lcb) -> Option<EdgeView<'_, R>> {
         let draw_score = self.params().draw_score;
         let open = || self.root_edges().into_iter().flatten().filter(|edge| certainty(edge) == Certainty::Open);
-        let seen: Vec<Visited, MAX_ROOT_MOVES> = open()
-            .map(|e| Visited { n: e.completed(), q: e.q(draw_score).unwrap_or(0.0), d: e.value().map_or(0.0, |v| v.d) })
-            .take(MAX_ROOT_MOVES)
-            .collect();
+        let visited = |e: EdgeView<'_, R>| {
+            let (q, d) = (e.q(draw_score).unwrap_or(0.0), e.value().map_or(0.0, |v| v.d));
+            Visited { n: e.completed(), q, d }
+        };
+        let seen: Vec<Visited, MAX_ROOT_MOVES> = list::up_to(open().map(visited));
         open().nth(lcb.choose(seen.iter().copied(), draw_score)?)
     }
 
@@ -148,15 +152,8 @@ impl<R: Repository> Search<R> {
         ranked.clear();
         let Some(edges) = self.root_edges() else { return };
         let rule = self.root_rule();
-        let mut sorted: Vec<EdgeView<'_, R>, MAX_ROOT_MOVES> = edges.take(MAX_ROOT_MOVES).collect();
-        // Insertion sort: stable, and the list is nearly in order already.
-        for i in 1..sorted.len() {
-            let mut at = i;
-            while at > 0 && better(&sorted[at], &sorted[at - 1], &rule) == Ordering::Greater {
-                sorted.swap(at, at - 1);
-                at -= 1;
-            }
-        }
+        let mut sorted: Vec<EdgeView<'_, R>, MAX_ROOT_MOVES> = list::up_to(edges);
+        sort::insert_by(&mut sorted, |a, b| better(b, a, &rule));
         for edge in sorted.iter().take(ranked.capacity()) {
             let _ = ranked.push(*edge);
         }
@@ -190,13 +187,9 @@ impl<R: Repository> Search<R> {
         }
         let n = root.n().saturating_add(restored);
         let exploration = puct::exploration(&self.params().cpuct_at_root, n);
-        let edges: Vec<puct::Arm, MAX_ROOT_MOVES> = self
-            .root_edges()
-            .into_iter()
-            .flatten()
-            .filter_map(|e| Some(puct::Arm { n: e.completed(), q: e.q(plain.draw_score)?, p: e.p }))
-            .take(MAX_ROOT_MOVES)
-            .collect();
+        let arm = |e: EdgeView<'_, R>| Some(puct::Arm { n: e.completed(), q: e.q(plain.draw_score)?, p: e.p });
+        let arms = self.root_edges().into_iter().flatten().filter_map(arm);
+        let edges: Vec<puct::Arm, MAX_ROOT_MOVES> = list::up_to(arms);
         Rule { due: puct::level(&edges, exploration, restored).map(|level| (level, exploration)), ..plain }
     }
 

@@ -2,6 +2,7 @@
 
 use super::gather::Gathered;
 use crate::evaluate::{Move, Moves, Value};
+use crate::place;
 use crate::repository::{EdgeValue, Key};
 use heapless::Vec;
 
@@ -88,7 +89,7 @@ impl<const PLIES: usize> Event<PLIES> {
 
     /// The moves from the root on: up to the leaf, or to its parent while the last one is [`Event::unnamed`].
     pub fn moves(&self) -> Moves<'_> {
-        self.path[..self.path.len() - usize::from(self.unnamed.is_some())].iter().map(|step| step.mv)
+        place::span(&self.path, 0, self.path.len() - usize::from(self.unnamed.is_some())).iter().map(|step| step.mv)
     }
 
     /// The last move's place among the legal moves of the position after [`Event::moves`], if the tree does not know
@@ -141,6 +142,12 @@ impl<const PLIES: usize> Event<PLIES> {
     #[inline(always)]
     pub(super) fn node_at(&self, plies: usize) -> Option<Key> {
         self.path.get(plies).map(|step| step.node)
+    }
+
+    /// The edge of that node, by its record.
+    #[inline(always)]
+    pub(super) fn edge_at(&self, plies: usize) -> u16 {
+        place::read(&self.path, plies, |step| step.at)
     }
 
     pub(super) fn begin(&mut self, epoch: u32, root: Option<Key>) {

@@ -10,6 +10,7 @@ use core::borrow::BorrowMut;
 
 /// What a playout met on its way down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Gathered {
     /// A node that nobody has evaluated: [`Search::answer`] it.
     Leaf,
@@ -62,7 +63,9 @@ impl<R: Repository> Search<R> {
                     }
                 }
                 let opposite = if at < count / 2 { at + count - count / 2 } else { at - count / 2 };
-                self.look_ahead(events[opposite].borrow());
+                if let Some(event) = events.get(opposite) {
+                    self.look_ahead(event.borrow());
+                }
             }
         }
     }

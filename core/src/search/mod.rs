@@ -27,6 +27,7 @@ pub use params::{Cpuct, Fpu, MovesLeft, Params};
 pub use view::{EdgeView, NodeView};
 
 use crate::evaluate::{Evaluator, Move};
+use crate::list;
 use crate::repository::{Key, Naming, Node, Repository};
 use crate::stats::Counts;
 use crate::sync::{AtomicU32, get, set};
@@ -68,6 +69,7 @@ pub struct Search<R> {
 
 /// Why [`Search::run`] ended before its last playout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum RunError<E> {
     /// The evaluator failed.
     Evaluator(E),
@@ -131,9 +133,7 @@ impl<R: Repository> Search<R> {
     /// Restricts the search to some root moves (UCI's `searchmoves`), each with its place among the legal ones; none
     /// named means all. Moves beyond [`MAX_ROOT_MOVES`] are not taken.
     pub fn set_root_moves(&mut self, moves: impl IntoIterator<Item = (usize, Move)>) {
-        self.allowed.clear();
-        let allowed = moves.into_iter().map(|(index, mv)| Allowed { index: index as u16, mv });
-        self.allowed.extend(allowed.take(MAX_ROOT_MOVES));
+        self.allowed = list::up_to(moves.into_iter().map(|(index, mv)| Allowed { index: index as u16, mv }));
     }
 
     /// How many more playouts are expected at most: root moves that can't become the best one in so many are left out.

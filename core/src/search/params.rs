@@ -11,6 +11,7 @@ use crate::formula::temperature::Temperature;
 
 /// What an unvisited move is worth (first play urgency).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Fpu {
     /// The parent's value minus `value · √(sum of the priors visited)`.
     Reduction(f32),
@@ -20,6 +21,7 @@ pub enum Fpu {
 
 /// How fast exploration grows: `init + factor · ln((N + base) / base)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Cpuct {
     /// `CPuct`.
     pub init: f32,
@@ -31,6 +33,7 @@ pub struct Cpuct {
 
 /// How much a shorter win and a longer loss are worth (`MovesLeft…`).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MovesLeft {
     /// `MovesLeftMaxEffect`: bound of the bonus, in Q.
     pub max_effect: f32,
@@ -48,6 +51,7 @@ pub struct MovesLeft {
 
 /// All parameters of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Params {
     /// Exploration below the root.
     pub cpuct: Cpuct,

@@ -112,7 +112,9 @@ impl<R: Repository> Search<R> {
                 if !child.is_pinned() {
                     let idle = (child.idle() + 1).min(MOST_IDLE);
                     child.set_idle(idle);
-                    by_rank[rank(node.visit(at).completed(), idle)] += 1;
+                    if let Some(count) = by_rank.get_mut(rank(node.visit(at).completed(), idle)) {
+                        *count += 1;
+                    }
                 }
             }
         }

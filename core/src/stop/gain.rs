@@ -1,6 +1,7 @@
 //! KLD gain: stop when more nodes no longer change where the visits go.
 
 use super::{Hints, Progress, Reason, Stopper};
+use crate::list;
 use crate::search::MAX_ROOT_MOVES;
 use heapless::Vec;
 
@@ -50,7 +51,7 @@ impl Stopper for KldGain {
         }
         let is_first = self.last.is_empty();
         let per_node = self.gain(progress.root_visits, total) / new as f64;
-        self.last = progress.root_visits.iter().copied().take(MAX_ROOT_MOVES).collect();
+        self.last = list::up_to(progress.root_visits.iter().copied());
         self.last_total = total;
         (!is_first && per_node < self.least_per_node).then_some(Reason::KldGain)
     }

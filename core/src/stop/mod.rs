@@ -52,6 +52,7 @@ pub struct Progress<'a> {
 
 /// Why a search stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Reason {
     /// The time is used.
     Time,
@@ -144,6 +145,7 @@ pub struct Limits {
 
 /// What the limits say.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Verdict {
     /// Why to stop now; `None`: go on.
     pub stop: Option<Reason>,

@@ -4,6 +4,7 @@ use crate::time::Leader;
 
 /// What is proven about a move at the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Outcome {
     /// It wins.
     Win,

@@ -77,6 +77,7 @@ struct Running {
 
 /// What a move is given, in milliseconds from its start.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Budget {
     /// What the manager's formulas say. May be negative for the managers of Lc0 whose formulas are.
     pub budget_ms: f64,

@@ -38,6 +38,7 @@ use latency::STALL_MS;
 
 /// The clock and the board as they stand when the engine begins to think. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Clock {
     /// Time left. Some GUIs send a negative one: it counts as 0.
     pub base_ms: f64,

@@ -7,6 +7,7 @@ const MOST: usize = 48;
 
 /// Named numbers in the order of their computation. Times end in `_ms`, counts of nodes in `_nodes`.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Numbers {
     rows: Vec<(&'static str, f64), MOST>,
 }

@@ -2,6 +2,7 @@
 
 /// A parameter of a time manager that is out of its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct OutOfRange {
     /// The parameter's name as the user writes it.
     pub name: &'static str,

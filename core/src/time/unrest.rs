@@ -2,6 +2,7 @@
 
 /// The most visited move at the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Leader {
     /// Any number that stays with the move during a search.
     pub mv: u32,

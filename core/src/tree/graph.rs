@@ -2,6 +2,7 @@
 //!
 //! A hash table with chains beside the nodes: each entry belongs to the node in the same slot.
 
+use crate::place;
 use crate::sync::{AtomicU32, Lock, get, set};
 
 /// What a graph keeps of a node: its position's key, its links, and the head of a chain of the table.
@@ -32,7 +33,7 @@ impl<'m> Graph<'m> {
     }
 
     fn word(&self, slot: u32, word: usize) -> &AtomicU32 {
-        &self.entries[slot as usize][word]
+        &place::at(self.entries, slot as usize)[word]
     }
 
     /// A new node with one link, whose position is not known yet.

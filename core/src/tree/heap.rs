@@ -4,6 +4,7 @@
 //! one block. So taking and giving back cost the same however full the memory is, and what was taken apart grows
 //! together again.
 
+use crate::place;
 use crate::sync::{AtomicU32, Lock, get, set};
 
 /// Lists for each doubling of the size.
@@ -86,7 +87,7 @@ impl Heap {
         let (least, most) = ((least + 1).max(LEAST), (most + 1).max(LEAST));
         let _held = self.lock.hold();
         let at = self.find(round_up(least))?;
-        let header = get(&words[at as usize]);
+        let header = get(place::at(words, at as usize));
         let size = header >> SIZE_SHIFT;
         let used = if size >= most + LEAST { most } else { size };
         if used < size && class(size - used) == class(size) {
@@ -99,7 +100,7 @@ impl Heap {
                 self.tell_next(words, at + size, 0);
             }
         }
-        set(&words[at as usize], used << SIZE_SHIFT | header & AFTER_FREE);
+        set(place::at(words, at as usize), used << SIZE_SHIFT | header & AFTER_FREE);
         set(&self.live, get(&self.live) + used);
         Some(at + 1)
     }
@@ -107,14 +108,14 @@ impl Heap {
     /// Words of an array.
     pub fn len(&self, words: &[AtomicU32], array: Array) -> u32 {
         // The header's size is its holder's; a neighbour only changes the bit that says what lies before.
-        (get(&words[array as usize - 1]) >> SIZE_SHIFT) - 1
+        (get(place::at(words, array as usize - 1)) >> SIZE_SHIFT) - 1
     }
 
     /// An array from `header` to `end`, which was the last part of a longer one: what remains of that goes back by
     /// [`Heap::give_rest`]. Nobody else's words are read or written, so no lock is needed: the header of the longer array
     /// is left as it is, for nobody asks how long a neighbour in use is.
     pub fn carve(words: &[AtomicU32], header: u32, end: u32) -> Array {
-        set(&words[header as usize], (end - header) << SIZE_SHIFT);
+        set(place::at(words, header as usize), (end - header) << SIZE_SHIFT);
         header + 1
     }
 
@@ -127,11 +128,11 @@ impl Heap {
     pub fn give_rest(&self, words: &[AtomicU32], array: Array, end: u32) {
         let _held = self.lock.hold();
         let mut at = array - 1;
-        let header = get(&words[at as usize]);
+        let header = get(place::at(words, at as usize));
         let mut size = end - at;
         set(&self.live, get(&self.live) - size);
         if header & AFTER_FREE != 0 {
-            let before = get(&words[at as usize - 1]);
+            let before = get(place::at(words, at as usize - 1));
             at -= before;
             self.unlink(words, at, before);
             size += before;
@@ -141,7 +142,7 @@ impl Heap {
             self.unlink(words, at + size, next_size);
             size += next_size;
         }
-        self.insert(words, at, size, get(&words[at as usize]) & AFTER_FREE);
+        self.insert(words, at, size, get(place::at(words, at as usize)) & AFTER_FREE);
     }
 
     /// Says in the header of the block at `at`, if there is one, whether the one before is free.
@@ -161,27 +162,27 @@ impl Heap {
                 return None;
             }
             doubling = larger.trailing_zeros() as usize;
-            lists = get(&self.lists[doubling]);
+            lists = get(place::at(&self.lists, doubling));
         }
         let list = lists.trailing_zeros();
-        Some(get(&self.heads[doubling * LISTS as usize + list as usize]) - 1)
+        Some(get(place::at(&self.heads, doubling * LISTS as usize + list as usize)) - 1)
     }
 
     /// Makes `size` words at `at` a free block.
     fn insert(&self, words: &[AtomicU32], at: u32, size: u32, after_free: u32) {
         let (doubling, list) = class(size);
-        let head = &self.heads[doubling * LISTS as usize + list as usize];
+        let head = place::at(&self.heads, doubling * LISTS as usize + list as usize);
         let next = get(head);
         let here = at as usize;
-        set(&words[here], size << SIZE_SHIFT | FREE | after_free);
-        set(&words[here + 1], next);
-        set(&words[here + 2], 0);
-        set(&words[here + size as usize - 1], size);
+        set(place::at(words, here), size << SIZE_SHIFT | FREE | after_free);
+        set(place::at(words, here + 1), next);
+        set(place::at(words, here + 2), 0);
+        set(place::at(words, here + size as usize - 1), size);
         if next != 0 {
-            set(&words[next as usize - 1 + 2], at + 1);
+            set(place::at(words, next as usize - 1 + 2), at + 1);
         }
         set(head, at + 1);
-        set(&self.lists[doubling], get(&self.lists[doubling]) | 1 << list);
+        set(place::at(&self.lists, doubling), get(place::at(&self.lists, doubling)) | 1 << list);
         set(&self.doublings, get(&self.doublings) | 1 << doubling);
         self.tell_next(words, at + size, AFTER_FREE);
     }
@@ -189,12 +190,12 @@ impl Heap {
     /// The free block at `at` gives up its first `used` words, and keeps its place in its list: what most arrays are
     /// taken from is one large block.
     fn move_front(&self, words: &[AtomicU32], at: u32, used: u32, size: u32) {
-        let (next, before) = (get(&words[at as usize + 1]), get(&words[at as usize + 2]));
+        let (next, before) = (get(place::at(words, at as usize + 1)), get(place::at(words, at as usize + 2)));
         let here = (at + used) as usize;
-        set(&words[here], (size - used) << SIZE_SHIFT | FREE);
-        set(&words[here + 1], next);
-        set(&words[here + 2], before);
-        set(&words[(at + size) as usize - 1], size - used);
+        set(place::at(words, here), (size - used) << SIZE_SHIFT | FREE);
+        set(place::at(words, here + 1), next);
+        set(place::at(words, here + 2), before);
+        set(place::at(words, (at + size) as usize - 1), size - used);
         self.link(words, next, before, at + used + 1, class(size));
     }
 
@@ -202,28 +203,28 @@ impl Heap {
     /// head where nothing is before.
     fn link(&self, words: &[AtomicU32], next: u32, before: u32, link: u32, (doubling, list): (usize, u32)) {
         if next != 0 {
-            set(&words[next as usize - 1 + 2], link);
+            set(place::at(words, next as usize - 1 + 2), link);
         }
         match before {
-            0 => set(&self.heads[doubling * LISTS as usize + list as usize], link),
-            _ => set(&words[before as usize - 1 + 1], link),
+            0 => set(place::at(&self.heads, doubling * LISTS as usize + list as usize), link),
+            _ => set(place::at(words, before as usize - 1 + 1), link),
         }
     }
 
     fn unlink(&self, words: &[AtomicU32], at: u32, size: u32) {
-        let (next, before) = (get(&words[at as usize + 1]), get(&words[at as usize + 2]));
+        let (next, before) = (get(place::at(words, at as usize + 1)), get(place::at(words, at as usize + 2)));
         if next != 0 {
-            set(&words[next as usize - 1 + 2], before);
+            set(place::at(words, next as usize - 1 + 2), before);
         }
         if before != 0 {
-            set(&words[before as usize - 1 + 1], next);
+            set(place::at(words, before as usize - 1 + 1), next);
             return;
         }
         let (doubling, list) = class(size);
-        set(&self.heads[doubling * LISTS as usize + list as usize], next);
+        set(place::at(&self.heads, doubling * LISTS as usize + list as usize), next);
         if next == 0 {
-            let lists = get(&self.lists[doubling]) & !(1 << list);
-            set(&self.lists[doubling], lists);
+            let lists = get(place::at(&self.lists, doubling)) & !(1 << list);
+            set(place::at(&self.lists, doubling), lists);
             if lists == 0 {
                 set(&self.doublings, get(&self.doublings) & !(1 << doubling));
             }

@@ -6,6 +6,7 @@ use super::heap::MOST_WORDS;
 use super::node::{LIVE, Locked, NEW, STATE};
 use super::pool::{LINK, Pool};
 use super::record::MOST_CHILDREN;
+use crate::place;
 use crate::repository::{Key, Node, Repository, Visit};
 use crate::sync::{AtomicU32, acquire, get, set};
 use core::num::NonZeroU64;
@@ -74,7 +75,7 @@ impl<'m> Tree<'m> {
     }
 
     pub(super) fn node(&self, slot: u32) -> &'m NodeWords {
-        &self.nodes[slot as usize]
+        place::at(self.nodes, slot as usize)
     }
 
     /// One link to the node less. When it was the last one the node, and all that hangs on it alone, is freed.

@@ -6,6 +6,7 @@ use super::prior;
 use super::record::{self, RECORD};
 use super::sums::Sums;
 use crate::evaluate::{Ending, Value};
+use crate::place;
 use crate::repository::{Bound, Bounds, EdgeValue, Key, MOST_IDLE, Naming, Node, Seen, Visit};
 use crate::sync::{AtomicU32, get, release, set};
 
@@ -95,7 +96,8 @@ impl Drop for Locked<'_, '_> {
 impl<'t, 'm> Locked<'t, 'm> {
     #[inline]
     pub(super) fn new(tree: &'t Tree<'m>, words: &'m NodeWords, state: u32) -> Self {
-        let branch = if state & BRANCH != 0 { &tree.words[get(&words[BRANCH_ARRAY]) as usize..] } else { &[] };
+        let branch =
+            if state & BRANCH != 0 { place::from(tree.words, get(&words[BRANCH_ARRAY]) as usize) } else { &[] };
         Self { tree, words, state, branch }
     }
 
@@ -119,13 +121,13 @@ impl<'t, 'm> Locked<'t, 'm> {
     fn set_branch(&mut self, array: Array) {
         set(&self.words[BRANCH_ARRAY], array);
         self.set_flag(BRANCH, true);
-        self.branch = &self.tree.words[array as usize..];
+        self.branch = place::from(self.tree.words, array as usize);
     }
 
     /// The branch without its records.
     #[inline(always)]
     fn branch_head(&self) -> &'m [AtomicU32; FIRST_RECORD] {
-        self.branch.first_chunk().expect("a branch has room for N and the sums")
+        place::chunk(self.branch, 0)
     }
 
     #[inline]
@@ -143,20 +145,19 @@ impl<'t, 'm> Locked<'t, 'm> {
             return &[];
         }
         let records = self.records();
-        let (all, _) = self.branch[FIRST_RECORD..][..records * RECORD].as_chunks::<RECORD>();
+        let (all, _) = place::span(self.branch, FIRST_RECORD, records * RECORD).as_chunks::<RECORD>();
         all
     }
 
     #[inline(always)]
     fn record(&self, at: usize) -> &'m [AtomicU32; RECORD] {
         debug_assert!(at < self.records(), "record {at} of {}", self.records());
-        let words = &self.branch[FIRST_RECORD + at * RECORD..];
-        words.first_chunk().expect("a branch has room for its records")
+        place::chunk(self.branch, FIRST_RECORD + at * RECORD)
     }
 
     fn priors(&self) -> &'m [AtomicU32] {
         let first = get(&self.words[PRIORS]) as usize;
-        &self.tree.words[first..][..self.edge_count().div_ceil(2)]
+        place::span(self.tree.words, first, self.edge_count().div_ceil(2))
     }
 
     /// The value of the only visit of a node without a branch.
@@ -174,16 +175,20 @@ impl<'t, 'm> Locked<'t, 'm> {
 
     #[inline(always)]
     fn branch_sums(&self) -> Sums {
-        let head = self.branch_head();
-        Sums::from_words(|i| get(&head[SUMS + i]))
+        head_sums(self.branch_head())
     }
 
     #[inline(always)]
     fn set_branch_sums(&mut self, n: u32, sums: Sums) {
-        let head = self.branch_head();
-        set(&head[N], n);
-        for (word, part) in head[SUMS..].iter().zip(sums.to_words()) {
-            set(word, part);
+        write_head(self.branch_head(), n, sums);
+    }
+
+    /// Adds visits to a node without a branch.
+    fn add_to_leaf(&mut self, n: i32, sums: Sums) {
+        if self.two_bits(ENDING_SHIFT) != 0 {
+            set(&self.words[PRIORS], self.n().wrapping_add_signed(n));
+        } else {
+            self.set_own_value(sums.mean(1));
         }
     }
 
@@ -216,7 +221,7 @@ impl<'t, 'm> Locked<'t, 'm> {
         let old = get(&self.words[BRANCH_ARRAY]);
         let room = (self.tree.arrays.len(self.tree.words, array) as usize - FIRST_RECORD) / RECORD;
         let used = FIRST_RECORD + records * RECORD;
-        for (to, from) in self.tree.words[array as usize..][..used].iter().zip(self.branch) {
+        for (to, from) in place::span(self.tree.words, array as usize, used).iter().zip(self.branch) {
             set(to, get(from));
         }
         self.set_branch(array);
@@ -246,11 +251,11 @@ impl<'t, 'm> Locked<'t, 'm> {
     }
 
     fn code(&self, index: usize) -> u16 {
-        (get(&self.priors()[index / 2]) >> (16 * (index % 2))) as u16
+        (get(place::at(self.priors(), index / 2)) >> (16 * (index % 2))) as u16
     }
 
     fn set_code(&mut self, index: usize, code: u16) {
-        let word = &self.priors()[index / 2];
+        let word = place::at(self.priors(), index / 2);
         let shift = 16 * (index % 2);
         set(word, get(word) & !(0xffff << shift) | u32::from(code) << shift);
     }
@@ -276,6 +281,19 @@ impl<'t, 'm> Locked<'t, 'm> {
         let (n, value) = (self.n(), self.mean());
         self.give_arrays();
         self.settle(n, value);
+    }
+}
+
+#[inline(always)]
+fn head_sums(head: &[AtomicU32; FIRST_RECORD]) -> Sums {
+    Sums::from_words(|i| get(&head[SUMS + i]))
+}
+
+#[inline(always)]
+fn write_head(head: &[AtomicU32; FIRST_RECORD], n: u32, sums: Sums) {
+    set(&head[N], n);
+    for (word, part) in head[SUMS..].iter().zip(sums.to_words()) {
+        set(word, part);
     }
 }
 
@@ -316,11 +334,10 @@ impl Node for Locked<'_, '_> {
     fn add(&mut self, n: i32, sums: Sums) {
         self.state |= MOST_IDLE << RECENT_SHIFT;
         if self.flag(BRANCH) {
-            self.set_branch_sums(self.n().wrapping_add_signed(n), self.branch_sums().plus(sums));
-        } else if self.two_bits(ENDING_SHIFT) != 0 {
-            set(&self.words[PRIORS], self.n().wrapping_add_signed(n));
+            let head = self.branch_head();
+            write_head(head, get(&head[N]).wrapping_add_signed(n), head_sums(head).plus(sums));
         } else {
-            self.set_own_value(sums.mean(1));
+            self.add_to_leaf(n, sums);
         }
     }
 
@@ -430,8 +447,13 @@ impl Node for Locked<'_, '_> {
         let len = priors.len().div_ceil(2) as u32;
         let Some(array) = self.tree.arrays.take(self.tree.words, len) else { return false };
         let code = |p: f32| u32::from(prior::pack(p)) + 1;
-        for (word, pair) in self.tree.words[array as usize..][..len as usize].iter().zip(priors.chunks(2)) {
-            set(word, code(pair[0]) | pair.get(1).map_or(HAS_RECORD.into(), |p| code(*p)) << 16);
+        for (word, pair) in place::span(self.tree.words, array as usize, len as usize).iter().zip(priors.chunks(2)) {
+            let [low, high] = match pair {
+                [low, high] => [code(*low), code(*high)],
+                [low, ..] => [code(*low), HAS_RECORD.into()],
+                [] => [HAS_RECORD.into(); 2],
+            };
+            set(word, low | high << 16);
         }
         set(&self.words[PRIORS], array);
         self.state = self.state & ((1 << COUNT_SHIFT) - 1) | (priors.len() as u32) << COUNT_SHIFT | EXPANDED;

@@ -3,6 +3,7 @@
 use super::memory::NodeWords;
 use super::node::STATE;
 use super::share::{self, SHARES};
+use crate::place;
 use crate::sync::{AtomicU32, Lock, get, set};
 
 /// No slot.
@@ -93,7 +94,7 @@ impl Pool {
     fn cut(&self, nodes: &[NodeWords], wanted: u32) -> Option<u32> {
         let first = get(&self.fresh);
         let end = (first + wanted).min(nodes.len() as u32);
-        nodes[first as usize..end as usize].iter().for_each(|node| set(&node[STATE], 0));
+        place::span(nodes, first as usize, (end - first) as usize).iter().for_each(|node| set(&node[STATE], 0));
         set(&self.fresh, end);
         (end > first).then_some(first)
     }
@@ -164,7 +165,7 @@ impl Share {
 }
 
 fn link(nodes: &[NodeWords], slot: u32) -> &AtomicU32 {
-    &nodes[slot as usize - 1][LINK]
+    &place::at(nodes, slot as usize - 1)[LINK]
 }
 
 #[cfg(all(test, not(loom)))]
