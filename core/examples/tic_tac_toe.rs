@@ -27,7 +27,6 @@ impl Board {
 
 impl Evaluator for Board {
     type Error = core::convert::Infallible;
-
     fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
         moves.extend(line.fold(*self, Self::play).moves());
     }

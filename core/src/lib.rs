@@ -62,7 +62,7 @@
 //!
 //! What the tree knows is read from [`Search::root`](search::Search::root): the visits, value and proof of each node and edge;
 //! [`Search::best_edge`](search::Search::best_edge) and [`Search::pv`](search::Search::pv) give the line that would be played.
-//! Examples in the repository: `tic_tac_toe` in sixty lines, `connect_four` in a `static`.
+//! Examples in the repository: `tic_tac_toe` in less than sixty lines, `connect_four` in a `static`.
 //!
 //! # Batches and threads: events
 //!

@@ -41,7 +41,7 @@ fn tic_tac_toe_keeps_what_a_position_is_worth() {
 #[test]
 fn the_tic_tac_toe_example_stays_short() {
     let lines = include_str!("../examples/tic_tac_toe.rs").lines().count();
-    assert!(lines <= 60, "{lines} lines");
+    assert!(lines < 60, "{lines} lines");
 }
 
 #[test]
