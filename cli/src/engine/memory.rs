@@ -1,6 +1,6 @@
 //! The memory of a tree.
 
-use bytemuck::zeroed_slice_box;
+use bytemuck::try_zeroed_slice_box;
 use oncilla_core::tree::{GraphWords, NODE_BYTES, NodeWords, Tree};
 use std::iter::successors;
 use std::sync::atomic::AtomicU32;
@@ -30,7 +30,11 @@ impl Memory {
         let each = (NODE_BYTES + entry) as f64 + WORDS_PER_NODE * 4.0;
         let nodes = ((bytes as f64 / each) as usize).max(LEAST_NODES);
         let words = (nodes as f64 * WORDS_PER_NODE) as usize;
-        Some(Self { nodes: zeroed(nodes)?, words: zeroed(words)?, graph: zeroed(if graph { nodes } else { 0 })? })
+        Some(Self {
+            nodes: try_zeroed_slice_box(nodes).ok()?,
+            words: try_zeroed_slice_box(words).ok()?,
+            graph: try_zeroed_slice_box(if graph { nodes } else { 0 }).ok()?,
+        })
     }
 
     /// An empty tree, or graph, in this memory.
@@ -41,15 +45,6 @@ impl Memory {
             Tree::new_graph(&self.nodes, &self.words, &self.graph)
         }
     }
-}
-
-/// The allocator is asked first whether there is so much: making the slice ends the program where there is not.
-fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Option<Box<[T]>> {
-    let mut room = Vec::<T>::new();
-    room.try_reserve_exact(len).ok()?;
-    // The optimizer may leave out memory that nobody looks at, and take it for granted.
-    drop(std::hint::black_box(room));
-    Some(zeroed_slice_box(len))
 }
 
 /// Bytes of memory that the process has now; `None` where the system does not say.

@@ -29,7 +29,9 @@ impl<'m> Graph<'m> {
     }
 
     pub fn clear(&mut self) {
-        self.entries.iter().for_each(|entry| set(&entry[HEAD], 0));
+        // What is 0 already is not written: pages that were only read are none of the process's memory yet.
+        let written = self.entries.iter().filter(|entry| get(&entry[HEAD]) != 0);
+        written.for_each(|entry| set(&entry[HEAD], 0));
     }
 
     fn word(&self, slot: u32, word: usize) -> &AtomicU32 {
