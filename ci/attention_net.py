@@ -12,27 +12,15 @@ import gzip
 import math
 import random
 import struct
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fixtures" / "train"))
+from wire import message, number
 
 SQUARES, PLANES, MOVES_PLANES = 64, 112, 64
 LINEAR16, INPUT_CLASSICAL, OUTPUT_WDL, ATTENTION_BODY, POLICY_ATTENTION, VALUE_WDL, MOVES_LEFT_V1 = 1, 1, 2, 6, 3, 2, 1
 MISH, SWISH, RELU2, PE_MAP = 1, 7, 8, 1
-
-
-def varint(number):
-    text = bytearray()
-    while number > 0x7F:
-        text.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes(text + bytes([number]))
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def message(field, *parts):
-    body = b"".join(parts)
-    return varint(field << 3 | 2) + varint(len(body)) + body
 
 
 class Weights:
