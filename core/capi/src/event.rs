@@ -8,7 +8,8 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
-use oncilla_core::search::{Event, Gathered};
+use oncilla_core::search::{Event, Gathered, Refused, Search};
+use oncilla_core::tree::Tree;
 
 /// `OncillaAnswer.verdict`: the game goes on.
 pub const ONCILLA_POSITION: u32 = 0;
@@ -326,6 +327,26 @@ pub unsafe extern "C" fn oncilla_event_name(event: *mut OncillaEvent, mv: u16) -
     })
 }
 
+/// What oncilla_settle and oncilla_answer have in common: `give` brings the answer into the tree.
+///
+/// # Safety
+/// The contract of the crate.
+unsafe fn answer_with(
+    give: impl FnOnce(&Search<Tree<'static>>, &mut Event<PLIES>, &Answer, &mut [f32]) -> Result<(), Refused>,
+    search: *const OncillaSearch,
+    event: *mut OncillaEvent,
+    answer: *const OncillaAnswer,
+    policy: *mut f32,
+    count: usize,
+) -> Outcome {
+    // SAFETY: the caller's contract is this function's.
+    let (search, event) = unsafe { (shared(search)?, alone(event)?) };
+    // SAFETY: as above.
+    let (answer, policy) = unsafe { (input(answer)?, changed(policy, count)?) };
+    event.must_be_of(search)?;
+    Ok(give(&search.search, &mut event.event, &answer.checked()?, policy)?)
+}
+
 /// Gives a leaf its answer; oncilla_bring_back takes it to the root. `policy` has a logit for each of the `count` legal
 /// moves, in the order of the game's list, which must depend on the position alone; it is used up. A game that has
 /// ended needs none. Where an answer is refused, but for ONCILLA_STALE and what is found before (pointers, a verdict that
@@ -338,14 +359,8 @@ pub unsafe extern "C" fn oncilla_settle(
     policy: *mut f32,
     count: usize,
 ) -> OncillaStatus {
-    attempt(|| {
-        // SAFETY: the contract of the crate.
-        let (search, event) = unsafe { (shared(search)?, alone(event)?) };
-        // SAFETY: the contract of the crate.
-        let (answer, policy) = unsafe { (input(answer)?, changed(policy, count)?) };
-        event.must_be_of(search)?;
-        Ok(search.search.settle(&mut event.event, &answer.checked()?, policy)?)
-    })
+    // SAFETY: the contract of the crate.
+    attempt(|| unsafe { answer_with(Search::settle, search, event, answer, policy, count) })
 }
 
 /// Brings events to the root that are settled, or met a node whose value was known. Where they share ancestors, each is
@@ -374,14 +389,8 @@ pub unsafe extern "C" fn oncilla_answer(
     policy: *mut f32,
     count: usize,
 ) -> OncillaStatus {
-    attempt(|| {
-        // SAFETY: the contract of the crate.
-        let (search, event) = unsafe { (shared(search)?, alone(event)?) };
-        // SAFETY: the contract of the crate.
-        let (answer, policy) = unsafe { (input(answer)?, changed(policy, count)?) };
-        event.must_be_of(search)?;
-        Ok(search.search.answer(&mut event.event, &answer.checked()?, policy)?)
-    })
+    // SAFETY: the contract of the crate.
+    attempt(|| unsafe { answer_with(Search::answer, search, event, answer, policy, count) })
 }
 
 /// Takes back a playout that collided, or whose leaf can't be answered. Of an event that is not under way this changes
