@@ -1,18 +1,16 @@
 //! The tiny network as a microcontroller runs it, against the host in eight bits, on positions of games.
 
-#[path = "../src/engine/canaries.rs"]
-mod canaries;
 mod common;
 
-use common::{fixtures, json_lines, text, words};
+use common::{fixtures, json_lines, position};
+use oncilla::engine::canaries;
 use oncilla_chess::planes::{HistoryFill, InputFormat, PLANES, Planes, encode};
-use oncilla_chess::{History, MoveList, notation, policy};
+use oncilla_chess::{MoveList, policy};
 use oncilla_micro::{Network as Micro, Room};
 use oncilla_nets::{Network, micro};
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::host::Host;
 use oncilla_opencl::int8;
-use serde_json::Value as Json;
 
 /// What the firmware's flash has for it.
 const MOST_BYTES: usize = 128 << 10;
@@ -23,14 +21,6 @@ const PLANES_READ: usize = 19;
 /// Bounds on the mean divergence of the policy, in nats, and on the mean |ΔW − L|, over all rows. A number that rounds to another whole
 /// one here than there is off by a 127th of the largest beside it; nothing else differs by more than single precision does.
 const BOUND: f64 = 1e-3;
-
-fn position(row: &Json) -> History {
-    let mut history = History::from_fen(text(row, "fen")).expect("a FEN");
-    for word in words(row, "moves") {
-        history.push(notation::parse_move(history.board(), word).expect("a move"));
-    }
-    history
-}
 
 #[test]
 fn the_tiny_network_in_a_pack_is_the_hosts() {
@@ -50,7 +40,7 @@ fn the_tiny_network_in_a_pack_is_the_hosts() {
     let (mut divergence, mut difference, mut same) = (0.0, 0.0, 0);
     let (mut planes, mut moves, mut outputs) = (Planes::default(), MoveList::new(), Outputs::default());
     for row in &rows {
-        let history = position(row);
+        let history = position(row).expect("a position that can be reached");
         let transform = encode(&history, format, HistoryFill::FenOnly, &mut planes);
         let mut input = [0.0; PLANES * 64];
         planes.expand_into(&mut input);

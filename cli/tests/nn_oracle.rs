@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{fixtures, json_lines, shared, text, words};
+use common::{fixtures, json_lines, position, shared, text};
 use oncilla::engine::{BackendKind, Evaluator, EvaluatorSettings, Weights};
 use oncilla_chess::planes::HistoryFill;
 use oncilla_chess::{History, MoveList, notation};
@@ -30,16 +30,6 @@ const BOUND_INT8: f64 = 0.01;
 
 /// Rows evaluated together: more than one, so that batches are checked too.
 const BATCH: usize = 16;
-
-/// The position of a row, or why we can't reach it.
-fn position(row: &Json) -> Result<History, String> {
-    let mut history = History::from_fen(text(row, "fen")).map_err(|e| e.to_string())?;
-    for word in words(row, "moves") {
-        let mv = notation::parse_move(history.board(), word).map_err(|e| e.to_string())?;
-        history.push(mv);
-    }
-    Ok(history)
-}
 
 fn evaluator(
     weights: &Path,

@@ -20,8 +20,7 @@ fn answers(lines: &str, plan: Plan) -> (Vec<Value>, Vec<String>) {
         typed.set(opt, name, value).expect("a value");
     }
     let meaning = typed.meaning().expect("settings");
-    let settings = query::for_analysis(&meaning.settings);
-    let mut settings = settings;
+    let mut settings = query::for_analysis(&meaning.settings);
     settings.cache = CacheSize { entries: 0, mb: 0 };
     let (heard, said) = channel();
     let evaluator = on_failing_device(BackendKind::OpenCl, true, plan);

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use oncilla_chess::{History, notation};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -39,4 +40,14 @@ pub fn text<'a>(row: &'a Value, key: &str) -> &'a str {
 /// A list of texts of a row; none where it has none.
 pub fn words<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
     row[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// The position of a row, or why we can't reach it.
+pub fn position(row: &Value) -> Result<History, String> {
+    let mut history = History::from_fen(text(row, "fen")).map_err(|e| e.to_string())?;
+    for word in words(row, "moves") {
+        let mv = notation::parse_move(history.board(), word).map_err(|e| e.to_string())?;
+        history.push(mv);
+    }
+    Ok(history)
 }
