@@ -1,104 +1,158 @@
 #!/usr/bin/env python3
-"""Plays a match between two settings of a UCI engine, at a fixed number of nodes a move, and says how much better the first is.
+"""A match between two UCI engines, through python-chess. Resumable: the games so far are the state.
 
-    ci/match.py --games 400 --nodes 400 --book openings.epd --results graph.jsonl \\
-        --first=--search-graph=graph --second=--search-graph=tree -- target/release/oncilla --threads=1 --minibatch-size=1
+    ci/match.py --first "oncilla --weights=a.pb.gz" --second "oncilla --weights=b.pb.gz" --nodes 200 \\
+        --book book.epd --games 400 --out match.jsonl
+    ci/match.py ... --clock 1+0.1 --second-option UCI_LimitStrength=true --second-option UCI_Elo=1500
+    ci/match.py --score match.jsonl
 
-Each opening is played twice, with colours changed. Results are kept as they come: the same command goes on where it was
-stopped. Without a book, openings are eight random plies, the same in every match. Prints score, Elo and its 95% interval.
+Each opening (drawn from the book by --seed) is played twice, colours exchanged. OUT gets one JSON line a game; the same command again
+goes on behind the last one. After every pair the score is printed: wins, draws and losses of the first engine, its Elo
+difference and the bounds of 95%, from the mean and the spread of the pairs' points (so that what two games of an opening share is
+counted once). A game ends by the rules, with a threefold repetition or fifty moves claimed, or as a draw after --plies plies.
+With --clock an engine that takes longer than it has loses.
 """
-
 import argparse
 import json
 import math
-import pathlib
+import os
 import random
 import shlex
+import statistics
+import time
 
 import chess
 import chess.engine
+import chess.pgn
 
-LONGEST = 300  # plies; a draw then
-RANDOM_PLIES = 8
-
-
-def from_book(path, seed):
-    """Boards of an EPD file, in an order of their own for each seed."""
-    lines = [line.split(";")[0].split() for line in path.read_text().splitlines() if line.strip()]
-    random.Random(seed).shuffle(lines)
-    for fields in lines:
-        yield chess.Board(" ".join(fields[:4]) + " 0 1")
+SLACK = 0.05  # seconds past zero that count as the pipe's, not the engine's
 
 
-def at_random(seed):
-    generator = random.Random(seed)
-    while True:
-        board = chess.Board()
-        for _ in range(RANDOM_PLIES):
-            if board.is_game_over():
+def openings(path):
+    """Start positions as (FEN, moves in UCI)."""
+    with open(path) as f:
+        if path.endswith(".pgn"):
+            for game in iter(lambda: chess.pgn.read_game(f), None):
+                yield game.board().fen(), [m.uci() for m in game.mainline_moves()]
+        else:
+            for line in filter(str.strip, f):
+                fields = line.split()
+                clocks = fields[4:6] if len(fields) >= 6 and fields[4].isdigit() else ["0", "1"]
+                yield " ".join(fields[:4] + clocks), []
+
+
+def start(command, options):
+    engine = chess.engine.SimpleEngine.popen_uci(shlex.split(command), timeout=60)
+    engine.configure(dict(o.split("=", 1) for o in options))
+    return engine
+
+
+def result_of(board, plies):
+    """(result, how) once the game is over, else None."""
+    outcome = board.outcome(claim_draw=True)
+    if outcome:
+        return outcome.result(), outcome.termination.name.lower()
+    return ("1/2-1/2", "cut") if board.ply() >= plies else None
+
+
+def play(white, black, opening, o):
+    fen, moves = opening
+    board = chess.Board(fen)
+    for uci in moves:
+        board.push_uci(uci)
+    clock = [o.clock[0], o.clock[0]] if o.clock else None
+    game = object()  # a new one makes python-chess send ucinewgame
+    while not (over := result_of(board, o.plies)):
+        mover = 0 if board.turn == chess.WHITE else 1
+        limit = chess.engine.Limit(nodes=o.nodes)
+        if clock:
+            limit = chess.engine.Limit(white_clock=max(clock[0], 0.001), black_clock=max(clock[1], 0.001), white_inc=o.clock[1], black_inc=o.clock[1])
+        begun = time.monotonic()
+        move = (white, black)[mover].play(board, limit, game=game).move
+        if clock:
+            clock[mover] -= time.monotonic() - begun
+            if clock[mover] < -SLACK:
+                over = ("0-1" if mover == 0 else "1-0", "time")
                 break
-            board.push(generator.choice(sorted(board.legal_moves, key=chess.Move.uci)))
-        if not board.is_game_over():
-            yield board
+            clock[mover] += o.clock[1]
+        board.push(move)
+    return over + ([m.uci() for m in board.move_stack],)
 
 
-def play(board, white, black, limit, game):
-    """The result for White: 1, 0.5 or 0."""
-    while not board.is_game_over(claim_draw=True) and board.ply() < LONGEST:
-        mover = white if board.turn == chess.WHITE else black
-        board.push(mover.play(board, limit, game=game).move)
-    return {"1-0": 1.0, "0-1": 0.0}.get(board.result(claim_draw=True), 0.5)
+def points(game):
+    """Of the first engine."""
+    white = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}[game["result"]]
+    return white if game["first"] == "white" else 1 - white
 
 
-def elo(score):
-    score = min(max(score, 0.001), 0.999)
-    return -400 * math.log10(1 / score - 1)
+def elo(share):
+    share = min(max(share, 1e-4), 1 - 1e-4)
+    return -400 * math.log10(1 / share - 1)
 
 
-def summary(scores):
-    mean = sum(scores) / len(scores)
-    variance = sum((score - mean) ** 2 for score in scores) / max(1, len(scores) - 1)
-    error = 1.96 * math.sqrt(variance / len(scores))
-    low, high = elo(mean - error), elo(mean + error)
-    return f"{len(scores)} games, the first scores {100 * mean:.1f}%: {elo(mean):+.0f} Elo [{low:+.0f}, {high:+.0f}]"
+def score(games):
+    """One line: how the match stands."""
+    got = [points(g) for g in games]
+    pairs = [(a + b) / 2 for a, b in zip(got[0::2], got[1::2])]
+    line = f"{len(got)} games: +{got.count(1.0)} ={got.count(0.5)} -{got.count(0.0)}"
+    if len(pairs) < 2:
+        return line
+    mean = statistics.mean(pairs)
+    error = 1.96 * statistics.stdev(pairs) / math.sqrt(len(pairs))
+    return line + f", {100 * mean:.1f}%, Elo {elo(mean):+.0f} [{elo(mean - error):+.0f}, {elo(mean + error):+.0f}]"
+
+
+def read(path):
+    """Games so far. A line cut off by a crash is dropped, and so is a game without its partner."""
+    games = []
+    if os.path.exists(path):
+        with open(path) as f:
+            for line in f:
+                if not line.endswith("\n"):
+                    break
+                games.append(json.loads(line))
+    return games[:len(games) // 2 * 2]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", type=int, default=100)
-    parser.add_argument("--nodes", type=int, default=400, help="nodes a move, those of earlier moves not counted (400)")
-    parser.add_argument("--book", type=pathlib.Path, help="an EPD file with openings")
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--results", type=pathlib.Path, required=True, help="a JSON line for each game")
-    parser.add_argument("--first", default="", help="options of the first player")
-    parser.add_argument("--second", default="", help="options of the second")
-    parser.add_argument("engine", nargs="+", help="after --: the engine and options of both")
-    arguments = parser.parse_args()
-    scores = []
-    if arguments.results.exists():
-        scores = [json.loads(line)["score"] for line in arguments.results.read_text().splitlines()]
-    openings = from_book(arguments.book, arguments.seed) if arguments.book else at_random(arguments.seed)
-    both = [*arguments.engine, "--nodes-as-playouts=true", "--smart-pruning-factor=0"]
-    limit = chess.engine.Limit(nodes=arguments.nodes)
-    start = chess.engine.SimpleEngine.popen_uci
-    with start(both + shlex.split(arguments.first)) as first, start(both + shlex.split(arguments.second)) as second:
-        for game, opening in enumerate(twice(openings)):
-            if game >= arguments.games:
-                break
-            if game < len(scores):
-                continue
-            has_white = game % 2 == 0
-            result = play(opening, *((first, second) if has_white else (second, first)), limit, game)
-            scores.append(result if has_white else 1 - result)
-            with arguments.results.open("a") as results:
-                results.write(json.dumps({"game": game, "score": scores[-1], "plies": opening.ply()}) + "\n")
-    print(summary(scores))
-
-
-def twice(openings):
-    for board in openings:
-        yield board.copy()
-        yield board.copy()
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--first")
+    a.add_argument("--second")
+    a.add_argument("--first-option", action="append", default=[], metavar="NAME=VALUE")
+    a.add_argument("--second-option", action="append", default=[], metavar="NAME=VALUE")
+    a.add_argument("--nodes", type=int)
+    a.add_argument("--clock", type=lambda s: tuple(float(x) for x in s.split("+")), help="seconds a game + seconds a move")
+    a.add_argument("--book")
+    a.add_argument("--games", type=int, default=200)
+    a.add_argument("--plies", type=int, default=400)
+    a.add_argument("--seed", type=int, default=1)
+    a.add_argument("--out")
+    a.add_argument("--score", metavar="FILE", help="print the score of a file and end")
+    o = a.parse_args()
+    if o.score:
+        print(score(read(o.score)))
+        return
+    if not (o.first and o.second and o.book and o.out) or (o.nodes is None) == (o.clock is None):
+        a.error("give --first, --second, --book, --out and one of --nodes and --clock")
+    games = read(o.out)
+    with open(o.out + ".new", "w") as f:
+        f.writelines(json.dumps(g) + "\n" for g in games)
+    os.replace(o.out + ".new", o.out)
+    book = list(openings(o.book))
+    random.Random(o.seed).shuffle(book)
+    engines = start(o.first, o.first_option), start(o.second, o.second_option)
+    try:
+        with open(o.out, "a", buffering=1) as f:
+            for number in range(len(games), o.games // 2 * 2):
+                opening, first = book[number // 2 % len(book)], ("white", "black")[number % 2]
+                result, how, moves = play(*(engines if first == "white" else engines[::-1]), opening, o)
+                games.append({"game": number, "first": first, "result": result, "end": how, "fen": opening[0], "moves": moves})
+                f.write(json.dumps(games[-1]) + "\n")
+                if number % 2:
+                    print(score(games), flush=True)
+    finally:
+        for engine in engines:
+            engine.quit()
 
 
 if __name__ == "__main__":
