@@ -275,7 +275,10 @@ fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
     for (at, layer) in graph.layers().iter().enumerate() {
         let shape = graph.shape(ValueId(at + 1));
         layouts.push(match layer {
-            Layer::Conv { .. } => conv::output_layout(kernels, shape, plain[at + 1]),
+            Layer::Conv { input, kernel, .. } => {
+                let reads = (layouts[input.0], *kernel, graph.is_int8(at));
+                conv::output_layout(kernels, reads, shape, plain[at + 1])
+            }
             _ => Layout::plain(shape),
         });
     }

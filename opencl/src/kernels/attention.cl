@@ -7,10 +7,10 @@
 //
 // The scores of an attention are never written to global memory. Option of `attention`: SQUARES.
 
-// Products that are made with each number loaded.
-#define TILE 4
+// TILE: products that are made with each number loaded.
 
 #ifdef VARIANT_CPU
+#define TILE 8
 // For the cores of a host: work-groups of one item, squares in vectors, no local memory.
 
 #ifdef SQUARES
@@ -136,6 +136,7 @@ kernel void smolgen(global const float *restrict input, int in_stride, global co
 #endif
 
 #ifdef VARIANT_GPU
+#define TILE 4
 // For a GPU: an item makes what belongs to one square or element; its neighbours read and write neighbouring addresses.
 //
 // Option: LANES, items of a group.

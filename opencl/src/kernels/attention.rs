@@ -6,7 +6,7 @@ use crate::device::{Arg, Buffer, Error};
 pub(super) const FAMILY: Family = Family { name: "attention", source: include_str!("attention.cl") };
 
 /// Squares of a query that an item of the CPU variant takes, `TILE` in attention.cl.
-const TILE: usize = 4;
+const TILE: usize = 8;
 
 /// Attention between the squares of a position, see [`crate::graph::Layer::Attention`]. All values are plain.
 #[derive(Debug)]

@@ -85,8 +85,14 @@ typedef float weight_t;
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 typedef CAT(float, VEC) vecf;
-#define vec_load CAT(vload, VEC)
-#define vec_store CAT(vstore, VEC)
+// The vector of floats number `at` behind x, aligned as a float is. PoCL 3.1 makes of a vload16 two loads, a shuffle and
+// their addresses; of this one load.
+typedef vecf __attribute__((aligned(4))) floats_t;
+#define vec_load(at, x) (((global const floats_t *)(x))[at])
+#define vec_store(v, at, x) (((global floats_t *)(x))[at] = (v))
+// The same for private memory.
+#define lanes_load CAT(vload, VEC)
+#define lanes_store CAT(vstore, VEC)
 #ifdef INT8
 typedef CAT(int, VEC) sums_t;
 #define weight_vec(at, weights) CAT(convert_int, VEC)(CAT(vload, VEC)(at, weights))
@@ -115,7 +121,7 @@ INLINED vecf load_left(global const float *x, int left) {
     if (left >= VEC) return vec_load(0, x);
     float lanes[VEC];
     for (int k = 0; k < VEC; k++) lanes[k] = k < left ? x[k] : 0.0f;
-    return vec_load(0, lanes);
+    return lanes_load(0, lanes);
 }
 
 INLINED void store_left(vecf v, global float *x, int left) {
@@ -124,7 +130,7 @@ INLINED void store_left(vecf v, global float *x, int left) {
         return;
     }
     float lanes[VEC];
-    vec_store(v, 0, lanes);
+    lanes_store(v, 0, lanes);
     for (int k = 0; k < left; k++) x[k] = lanes[k];
 }
 
@@ -137,7 +143,7 @@ INLINED vecf load_channels(global const float *x, int panel, int square, int squ
         const int at = (panel * VEC + k) * squares + square;
         lanes[k] = at < stride ? x[at] : 0.0f;
     }
-    return vec_load(0, lanes);
+    return lanes_load(0, lanes);
 }
 
 INLINED void store_channels(vecf v, global float *x, int panel, int square, int squares, int block, int stride) {
@@ -146,7 +152,7 @@ INLINED void store_channels(vecf v, global float *x, int panel, int square, int 
         return;
     }
     float lanes[VEC];
-    vec_store(v, 0, lanes);
+    lanes_store(v, 0, lanes);
     for (int k = 0; k < VEC; k++) {
         const int at = (panel * VEC + k) * squares + square;
         if (at < stride) x[at] = lanes[k];

@@ -1,7 +1,7 @@
 //! Launches `conv.cl`.
 
 use super::layout::Layout;
-use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, quantise, winograd};
+use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, pointwise, quantise, winograd};
 use crate::device::{Arg, Buffer, Error};
 use crate::graph::{Activation, Shape};
 
@@ -69,8 +69,15 @@ pub(super) fn no_board(kernels: &Kernels<'_>, squares: usize) -> Error {
     kernels.unfit(format!("a 3x3 convolution needs a square board, got {squares} squares"))
 }
 
-/// How a convolution's output is stored: in blocks for other convolutions, which broadcast a square's channels, or plain.
-pub fn output_layout(kernels: &Kernels<'_>, shape: Shape, plain: bool) -> Layout {
+/// How the output of a convolution of `input` is stored: in blocks for other convolutions, which broadcast a square's channels,
+/// or plain, if it has to be or because its kernel makes it so.
+pub fn output_layout(
+    kernels: &Kernels<'_>,
+    (input, kernel, int8): (Layout, usize, bool),
+    shape: Shape,
+    plain: bool,
+) -> Layout {
+    let plain = plain || pointwise::takes(kernels, input, kernel, int8);
     if plain { Layout::plain(shape) } else { Layout::blocked(shape, kernels.block()) }
 }
 
@@ -84,6 +91,9 @@ fn is_direct(kernels: &Kernels<'_>, kernel: usize, int8: bool) -> (bool, bool) {
 
 /// Words of four bytes that the packed weights take on the device.
 pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize, int8: bool) -> usize {
+    if pointwise::takes(kernels, input, kernel, int8) {
+        return pointwise::weight_words(kernels, input, channels);
+    }
     let padded = padded(kernels, channels);
     if int8 {
         let whole = quantise::layout(kernels, input.shape);
@@ -122,6 +132,9 @@ pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     let (is_direct, is_winograd) = is_direct(kernels, conv.kernel, conv.int8);
     if conv.int8 {
         return step_in_whole_numbers(kernels, conv);
+    }
+    if pointwise::takes(kernels, conv.input.layout, conv.kernel, conv.int8) {
+        return Ok(pointwise::launch(kernels, conv)?.into());
     }
     let direct = if is_direct { vec![launch(kernels, conv)?] } else { Vec::new() };
     let winograd = if is_winograd { winograd::launches(kernels, conv)? } else { Vec::new() };

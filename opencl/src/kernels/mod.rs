@@ -12,6 +12,7 @@ pub mod elementwise;
 pub mod gather;
 pub mod layout;
 pub mod norm;
+mod pointwise;
 mod quantise;
 pub mod se;
 pub mod softmax;
@@ -335,13 +336,14 @@ struct Family {
 }
 
 /// Every family, for [`version`].
-const FAMILIES: [Family; 10] = [
+const FAMILIES: [Family; 11] = [
     attention::FAMILY,
     conv::FAMILY,
     dense::FAMILY,
     elementwise::FAMILY,
     gather::FAMILY,
     norm::FAMILY,
+    pointwise::FAMILY,
     quantise::FAMILY,
     se::FAMILY,
     softmax::FAMILY,

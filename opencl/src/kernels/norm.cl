@@ -33,9 +33,51 @@ kernel void layer_norm(global const float *restrict input, int in_stride, int ch
         store_left((x - mean) * scale * gammas[c] + betas[c], output + c * squares, left);
     }
 }
+
+// The norm of a vector without a board, by one work item.
+//
+//   range     [batch][1], groups of one item
+//   local     none
+
+// The sum of (x - shift)^power over the channels, power 1 or 2.
+INLINED float sum_of_powers(global const float *x, int channels, float shift, const int power) {
+    vecf sums = 0.0f;
+    int c = 0;
+    for (; c + VEC <= channels; c += VEC) {
+        const vecf y = vec_load(0, x + c) - shift;
+        sums += power == 2 ? y * y : y;
+    }
+    float lanes[VEC];
+    lanes_store(sums, 0, lanes);
+    float sum = 0.0f;
+    for (int k = 0; k < VEC; k++) sum += lanes[k];
+    for (; c < channels; c++) {
+        const float y = x[c] - shift;
+        sum += power == 2 ? y * y : y;
+    }
+    return sum;
+}
+
+kernel void vector_norm(global const float *restrict input, int in_stride, int channels,
+                        global const float *restrict gammas, global const float *restrict betas, int epsilon,
+                        global float *restrict output, int out_stride, int batch) {
+    const int n = get_global_id(0);
+    if (n >= batch) return;
+    input += (size_t)n * in_stride;
+    output += (size_t)n * out_stride;
+    const float mean = sum_of_powers(input, channels, 0.0f, 1) / channels;
+    const float scale = 1.0f / sqrt(sum_of_powers(input, channels, mean, 2) / channels + as_float(epsilon));
+    for (int c = 0; c < channels; c += VEC) {
+        const int left = channels - c;
+        const vecf x = (load_left(input + c, left) - mean) * scale;
+        store_left(load_left(gammas + c, left) * x + load_left(betas + c, left), output + c, left);
+    }
+}
 #endif
 
 #ifdef VARIANT_GPU
+// Option: LANES, items of a group.
+
 // One item norms one square.
 //
 //   range     [batch][ceil(squares / LANES) * LANES], groups of [1][LANES]
@@ -61,15 +103,11 @@ kernel void layer_norm(global const float *restrict input, int in_stride, int ch
     for (int c = 0; c < channels; c++)
         output[c * squares] = gammas[c] * ((input[c * squares] - mean) * scale) + betas[c];
 }
-#endif
 
-#ifdef LANES
-// The norm of a vector without a board, by one group: lanes take neighbouring channels. One text for both variants.
+// The norm of a vector without a board, by one group: lanes take neighbouring channels.
 //
 //   range     [batch][LANES], groups of [1][LANES]
 //   local     LANES floats
-//
-// Option: LANES, items of a group.
 
 static inline float all_lanes(float mine, int lane, local float *sums) {
     // What was read of the sums before is read by all.

@@ -40,7 +40,11 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
         Arg::Int(output.layout.stride()),
     ];
     if shape.squares == 1 {
-        return kernels.by_element(FAMILY, "", "vector_norm", &[&from[..], &rest].concat(), 1);
+        let args = [&from[..], &rest].concat();
+        return match kernels.variant() {
+            Variant::Cpu => kernels.by_item(FAMILY, "", "vector_norm", &args, 1),
+            Variant::Gpu => kernels.by_element(FAMILY, "", "vector_norm", &args, 1),
+        };
     }
     let args = [&from[..], &[Arg::Int(shape.squares)], &rest].concat();
     match kernels.variant() {
