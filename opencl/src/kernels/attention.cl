@@ -11,11 +11,18 @@
 
 #ifdef VARIANT_CPU
 #define TILE 8
-// For the cores of a host: work-groups of one item, squares in vectors, no local memory.
+// For the cores of a host: work-groups of one item, squares in vectors, no local memory. Rows behind the last one repeat it and
+// aren't used; where they begin is worked out before a loop and not in it.
+
+// Where the rows first, first + 1, … of `rows` begin that are `stride` apart.
+INLINED void begin_rows(global const float **begins, global const float *x, int first, int rows, int stride) {
+#pragma unroll
+    for (int i = 0; i < TILE; i++) begins[i] = x + min(first + i, rows - 1) * stride;
+}
 
 #ifdef SQUARES
 // One work item takes a head of a position, VEC queries at a time. A vector of the query, once loaded, meets TILE keys,
-// a vector of weights TILE channels of the value; what is behind the last of them repeats it and isn't used.
+// a vector of weights TILE channels of the value.
 //
 //   range     [batch][heads]
 
@@ -34,17 +41,20 @@ kernel void attention(global const float *restrict query, int query_stride, glob
 
     const float scale = 1.0f / sqrt((float)depth);
     for (int q = 0; q < SQUARES; q += VEC) {
-        const int left = SQUARES - q;
+        // The compiler is to see where no vector is cut off.
+        const int left = SQUARES % VEC == 0 ? VEC : SQUARES - q;
         vecf weights[SQUARES];
         vecf top = -INFINITY;
         for (int k = 0; k < SQUARES; k += TILE) {
             vecf sum[TILE];
 #pragma unroll
             for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+            global const float *keys[TILE];
+            begin_rows(keys, key, k, SQUARES, 1);
             for (int c = 0; c < depth; c++) {
                 const vecf x = load_left(query + c * SQUARES + q, left);
 #pragma unroll
-                for (int i = 0; i < TILE; i++) sum[i] += x * key[c * SQUARES + min(k + i, SQUARES - 1)];
+                for (int i = 0; i < TILE; i++) sum[i] += x * keys[i][c * SQUARES];
             }
 #pragma unroll
             for (int i = 0; i < TILE; i++) {
@@ -52,7 +62,7 @@ kernel void attention(global const float *restrict query, int query_stride, glob
                 sum[i] *= scale;
                 if (has_bias) sum[i] += load_left(bias + (k + i) * SQUARES + q, left);
                 weights[k + i] = sum[i];
-                top = fmax(top, sum[i]);
+                top = sum[i] > top ? sum[i] : top;
             }
         }
         vecf total = 0.0f;
@@ -64,9 +74,11 @@ kernel void attention(global const float *restrict query, int query_stride, glob
             vecf sum[TILE];
 #pragma unroll
             for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+            global const float *values[TILE];
+            begin_rows(values, value, c, width, SQUARES);
             for (int k = 0; k < SQUARES; k++) {
 #pragma unroll
-                for (int i = 0; i < TILE; i++) sum[i] += weights[k] * value[min(c + i, width - 1) * SQUARES + k];
+                for (int i = 0; i < TILE; i++) sum[i] += weights[k] * values[i][k];
             }
 #pragma unroll
             for (int i = 0; i < TILE; i++)
@@ -90,6 +102,8 @@ kernel void scores(global const float *restrict query, int query_stride, global 
     key += (size_t)n * key_stride;
     output += (size_t)n * out_stride;
     const float scale = 1.0f / sqrt((float)channels);
+    global const float *queries[TILE];
+    begin_rows(queries, query, a, from, 1);
     for (int b = 0; b < to; b += VEC) {
         vecf sum[TILE];
 #pragma unroll
@@ -97,7 +111,7 @@ kernel void scores(global const float *restrict query, int query_stride, global 
         for (int c = 0; c < channels; c++) {
             const vecf x = load_left(key + c * to + b, to - b);
 #pragma unroll
-            for (int i = 0; i < TILE; i++) sum[i] += x * query[c * from + min(a + i, from - 1)];
+            for (int i = 0; i < TILE; i++) sum[i] += x * queries[i][c * from];
         }
 #pragma unroll
         for (int i = 0; i < TILE; i++)
@@ -123,10 +137,12 @@ kernel void smolgen(global const float *restrict input, int in_stride, global co
         vecf sum[TILE];
 #pragma unroll
         for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+        global const float *parts[TILE];
+        begin_rows(parts, input, h, heads, part);
         for (int j = 0; j < part; j++) {
             const vecf w = weight_vec(j, weights);
 #pragma unroll
-            for (int i = 0; i < TILE; i++) sum[i] += w * input[min(h + i, heads - 1) * part + j];
+            for (int i = 0; i < TILE; i++) sum[i] += w * parts[i][j];
         }
 #pragma unroll
         for (int i = 0; i < TILE; i++)
