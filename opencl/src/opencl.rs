@@ -260,8 +260,8 @@ fn canary_bound(tuning: Tuning, precision: Precision) -> f32 {
     }
 }
 
-/// How each value is stored: as on the host, but for boards that convolutions write and nothing reads that knows only that
-/// order.
+/// How each value is stored: as on the host, but for boards that convolutions write in blocks and nothing reads that knows only
+/// that order.
 fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
     let mut plain = vec![false; graph.layers().len() + 1];
     for layer in graph.layers() {

@@ -9,7 +9,8 @@
 #define SQUARES (RANKS * FILES)
 
 #ifdef VARIANT_CPU
-// For the cores of a host: everything in registers, no local memory, no barrier, work-groups of one item.
+// For the cores of a host: everything in registers, no local memory, no barrier, work-groups of one item. Convolutions 1x1 of
+// planes are in pointwise.cl.
 //
 // One work item makes up to TW squares of one rank in one panel of VEC output channels: TW accumulators of VEC floats, so
 // that a square of the input is broadcast once and used `kernel` times. Ranks outside the board cost nothing.
@@ -84,7 +85,6 @@ INLINED void conv_row(const int K, const int IV, global const element_t *input, 
 
 CONV(conv3_planes, 3, 1)
 CONV(conv3_blocked, 3, VEC)
-CONV(conv1_planes, 1, 1)
 CONV(conv1_blocked, 1, VEC)
 #endif
 

@@ -192,7 +192,6 @@ fn launch_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands
             let name = match (conv.kernel, from.block) {
                 (3, 1) => "conv3_planes",
                 (3, _) => "conv3_blocked",
-                (_, 1) => "conv1_planes",
                 _ => "conv1_blocked",
             };
             let vec = kernels.tuning.vector;
