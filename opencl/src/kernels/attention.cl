@@ -14,7 +14,7 @@
 // For the cores of a host: work-groups of one item, squares in vectors, no local memory. Rows behind the last one repeat it and
 // aren't used; where they begin is worked out before a loop and not in it.
 
-// Where the rows first, first + 1, … of `rows` begin that are `stride` apart.
+// Where the rows first, first + 1 and so on of `rows` begin that are `stride` apart.
 INLINED void begin_rows(global const float **begins, global const float *x, int first, int rows, int stride) {
 #pragma unroll
     for (int i = 0; i < TILE; i++) begins[i] = x + min(first + i, rows - 1) * stride;
