@@ -19,6 +19,8 @@ mod run;
 mod tests;
 mod whole;
 mod winograd;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
 use crate::graph::Graph;
@@ -57,11 +59,15 @@ impl Host {
     /// If a 3×3 convolution runs over a board that is not a square, the values of the graph are too large, or the threads
     /// can't be started.
     pub fn new(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
+        Self::with(graph, threads, Isa::detect())
+    }
+
+    /// With the instructions that are given.
+    fn with(graph: impl Into<Arc<Graph>>, threads: usize, isa: Isa) -> Result<Self, BackendError> {
         let graph = graph.into();
         if threads == 0 {
             return Err(BackendError("host: expected at least 1 thread, got 0".to_string()));
         }
-        let isa = Isa::detect();
         let plan = plan(&graph, isa)?;
         let needed = Workspace::bytes(&plan, threads > 1);
         if needed > MAX_WORKSPACE {

@@ -8,7 +8,7 @@
 //!
 //! Every function comes once for each instruction set, from one generic body that the compiler turns into vector code.
 
-use super::arith::{self, Arith, Lanes, activate_vector};
+use super::arith::{self, Arith, Form, activate_vector};
 use super::board::{Board, LANES};
 use crate::graph::Activation;
 
@@ -21,10 +21,13 @@ pub(super) const TILE: usize = 6;
 /// times: 32 channels of a tile and their weights are 15 kB.
 pub(super) const BLOCK: usize = 32;
 
-/// The instructions to use.
+/// The instructions to use. What not every processor of the target has is a value that only [`Isa::found`] makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Isa {
-    /// AVX2 and FMA. Only [`Isa::detect`] makes this value, after it has found both.
+    /// AVX-512 F, BW, DQ and VL, and what is below.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Found),
+    /// AVX2 and FMA.
     #[cfg(target_arch = "x86_64")]
     Avx2(Found),
     /// What every processor of the target has.
@@ -37,30 +40,54 @@ pub(super) enum Isa {
 pub(super) struct Found(());
 
 impl Isa {
+    /// All that this processor has, the best first.
+    pub fn found() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let more = {
+            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            let avx512 = avx2
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            [avx512.then_some(Self::Avx512(Found(()))), avx2.then_some(Self::Avx2(Found(())))]
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let more = [];
+        more.into_iter().flatten().chain([Self::Baseline])
+    }
+
     /// The best that this processor has.
     pub fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            return Self::Avx2(Found(()));
-        }
-        Self::Baseline
+        Self::found().next().expect("the baseline is everywhere")
     }
 
     /// For a person.
     pub fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
             Self::Avx2(_) => "AVX2",
             Self::Baseline => std::env::consts::ARCH,
+        }
+    }
+
+    /// Blocks of sixteen columns that a tile of a product has.
+    pub fn blocks(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => super::x86::Avx512::BLOCKS,
+            _ => 1,
         }
     }
 }
 
 /// NEON has a fused multiply-add and 32 registers, SSE2 neither.
 #[cfg(target_arch = "aarch64")]
-pub(super) type BaselineArith = super::arith::Fused;
+pub(super) type BaselineForm = super::arith::Fused;
 #[cfg(not(target_arch = "aarch64"))]
-pub(super) type BaselineArith = super::arith::Unfused;
+pub(super) type BaselineForm = super::arith::Unfused;
 
 /// A public function that picks the instructions, over a generic body.
 macro_rules! versions {
@@ -70,6 +97,15 @@ macro_rules! versions {
             use super::kernel::Isa;
             match isa {
                 #[cfg(target_arch = "x86_64")]
+                Isa::Avx512(_) => {
+                    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
+                    fn avx512($($arg: $type),*) {
+                        $body::<super::x86::Avx512>($($arg),*);
+                    }
+                    // SAFETY: `Found` is made only after all these features have been detected on this processor.
+                    unsafe { avx512($($arg),*) }
+                }
+                #[cfg(target_arch = "x86_64")]
                 Isa::Avx2(_) => {
                     #[target_feature(enable = "avx2,fma")]
                     fn avx2($($arg: $type),*) {
@@ -78,7 +114,7 @@ macro_rules! versions {
                     // SAFETY: `Found` is made only after both features have been detected on this processor.
                     unsafe { avx2($($arg),*) }
                 }
-                Isa::Baseline => $body::<super::kernel::BaselineArith>($($arg),*),
+                Isa::Baseline => $body::<super::kernel::BaselineForm>($($arg),*),
             }
         }
     };
@@ -104,12 +140,12 @@ versions! {
 }
 
 #[inline(always)]
-fn conv_body<A: Arith>(panel: ConvPanel<'_>, output: &mut [f32]) {
+fn conv_body<F: Form>(panel: ConvPanel<'_>, output: &mut [f32]) {
     // The same code twice: with the chessboard's numbers as constants, and for any board.
     if panel.board == Board::CHESS {
-        conv_on::<A>(ConvPanel { board: Board::CHESS, ..panel }, output);
+        conv_on::<F::Row>(ConvPanel { board: Board::CHESS, ..panel }, output);
     } else {
-        conv_on::<A>(panel, output);
+        conv_on::<F::Row>(panel, output);
     }
 }
 
@@ -192,8 +228,8 @@ versions! {
 }
 
 #[inline(always)]
-fn activate_body<A: Arith>(activation: Activation, y: &mut [f32]) {
-    arith::activate::<A>(activation, y);
+fn activate_body<F: Form>(activation: Activation, y: &mut [f32]) {
+    arith::activate::<F::Wide>(activation, y);
 }
 
 versions! {
@@ -202,7 +238,7 @@ versions! {
 }
 
 #[inline(always)]
-fn gate_body<A: Arith>(x: &[f32], scale: &[f32], shift: &[f32], y: &mut [f32]) {
+fn gate_body<F: Form>(x: &[f32], scale: &[f32], shift: &[f32], y: &mut [f32]) {
     y.iter_mut().zip(x).zip(scale.iter().zip(shift)).for_each(|((y, x), (scale, shift))| *y = x * scale + shift);
 }
 
@@ -222,7 +258,7 @@ versions! {
 }
 
 #[inline(always)]
-fn finish_body<A: Arith>(end: Finish<'_>, output: &mut [f32]) {
+fn finish_body<F: Form>(end: Finish<'_>, output: &mut [f32]) {
     let board = end.board;
     if let Some(residual) = end.residual {
         for (plane, residual) in output.chunks_exact_mut(board.plane).zip(residual.chunks_exact(board.plane)) {
@@ -232,29 +268,29 @@ fn finish_body<A: Arith>(end: Finish<'_>, output: &mut [f32]) {
     }
     if end.activation != Activation::None {
         for plane in output.chunks_exact_mut(board.plane) {
-            activate_plane::<A>(board, end.activation, plane);
+            activate_plane::<F>(board, end.activation, plane);
         }
     }
 }
 
 /// `activation` of each square. Borders stay zero.
 #[inline(always)]
-fn activate_plane<A: Arith>(board: Board, activation: Activation, plane: &mut [f32]) {
+fn activate_plane<F: Form>(board: Board, activation: Activation, plane: &mut [f32]) {
     if board.files == LANES {
         for row in 0..board.rows {
             let squares = row_of(plane, board, row);
-            A::store(activate_vector::<A>(activation, A::load(squares)), squares);
+            F::Row::store(activate_vector::<F::Row>(activation, F::Row::load(squares)), squares);
         }
     } else {
-        arith::activate::<A>(activation, &mut plane[board.interior()]);
+        arith::activate::<F::Wide>(activation, &mut plane[board.interior()]);
         board.clear_border(plane);
     }
 }
 
 /// A row of eight squares.
 #[inline(always)]
-fn row_of(plane: &mut [f32], board: Board, row: usize) -> &mut Lanes {
-    plane[board.origin + row * board.stride..].first_chunk_mut().expect("eight squares")
+fn row_of(plane: &mut [f32], board: Board, row: usize) -> &mut [f32] {
+    &mut plane[board.origin + row * board.stride..][..LANES]
 }
 
 /// Squeeze and excitation with its weights as the kernel reads them, inputs slowest.
@@ -282,16 +318,16 @@ versions! {
 }
 
 #[inline(always)]
-fn se_body<A: Arith>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
+fn se_body<F: Form>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
     if se.board == Board::CHESS {
-        se_on::<A>(Se { board: Board::CHESS, ..se }, planes, scratch);
+        se_on::<F>(Se { board: Board::CHESS, ..se }, planes, scratch);
     } else {
-        se_on::<A>(se, planes, scratch);
+        se_on::<F>(se, planes, scratch);
     }
 }
 
 #[inline(always)]
-fn se_on<A: Arith>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
+fn se_on<F: Form>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
     let board = se.board;
     let channels = se.b2.len() / 2;
     let (pooled, rest) = scratch.split_at_mut(channels);
@@ -300,24 +336,24 @@ fn se_on<A: Arith>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
     for (pooled, plane) in pooled.iter_mut().zip(planes.chunks_exact(board.plane)) {
         *pooled = sum(&plane[board.interior()]) / se.squares as f32;
     }
-    matrix_vector::<A>(se.w1, se.b1, pooled, hidden);
-    arith::activate::<A>(se.activation, hidden);
-    matrix_vector::<A>(se.w2, se.b2, hidden, excited);
+    matrix_vector::<F::Wide>(se.w1, se.b1, pooled, hidden);
+    arith::activate::<F::Wide>(se.activation, hidden);
+    matrix_vector::<F::Wide>(se.w2, se.b2, hidden, excited);
     let (scales, shifts) = excited.split_at_mut(channels);
-    arith::activate::<A>(Activation::Sigmoid, scales);
+    arith::activate::<F::Wide>(Activation::Sigmoid, scales);
     for (c, plane) in planes.chunks_exact_mut(board.plane).enumerate().take(channels) {
         let (scale, shift) = (scales[c], shifts[c]);
         let residual = se.residual.map(|r| &r[c * board.plane..][..board.plane]);
         if board.files == LANES {
-            let shift = A::splat(shift);
+            let shift = F::Row::splat(shift);
             for row in 0..board.rows {
                 let squares = row_of(plane, board, row);
-                let mut y = A::scale_add(scale, A::load(squares), shift);
+                let mut y = F::Row::scale_add(scale, F::Row::load(squares), shift);
                 if let Some(residual) = residual {
                     let at = board.origin + row * board.stride;
-                    y = A::plus(y, A::load(residual[at..].first_chunk().expect("eight squares")));
+                    y = F::Row::plus(y, F::Row::load(&residual[at..]));
                 }
-                A::store(activate_vector::<A>(se.activation, y), squares);
+                F::Row::store(activate_vector::<F::Row>(se.activation, y), squares);
             }
             continue;
         }
@@ -326,7 +362,7 @@ fn se_on<A: Arith>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
         if let Some(residual) = residual {
             interior.iter_mut().zip(&residual[board.interior()]).for_each(|(y, r)| *y += r);
         }
-        arith::activate::<A>(se.activation, interior);
+        arith::activate::<F::Wide>(se.activation, interior);
         board.clear_border(plane);
     }
 }
@@ -372,7 +408,7 @@ versions! {
 }
 
 #[inline(always)]
-fn layer_norm_body<A: Arith>(norm: LayerNorm<'_>, output: &mut [f32], scratch: &mut [f32]) {
+fn layer_norm_body<F: Form>(norm: LayerNorm<'_>, output: &mut [f32], scratch: &mut [f32]) {
     let plane = norm.input.len() / norm.gammas.len();
     if plane == 1 {
         return vector_norm(norm, output);
@@ -392,7 +428,7 @@ fn layer_norm_body<A: Arith>(norm: LayerNorm<'_>, output: &mut [f32], scratch: &
     means.iter_mut().for_each(|sum| *sum /= channels);
     for x in norm.input.chunks_exact(plane) {
         let centred = x[range.clone()].iter().zip(first).zip(&*means).map(|((x, first), mean)| x - first - mean);
-        scales.iter_mut().zip(centred).for_each(|(sum, x)| *sum = A::mul_add(x, x, *sum));
+        scales.iter_mut().zip(centred).for_each(|(sum, x)| *sum = F::Wide::mul_add(x, x, *sum));
     }
     // One division a square instead of one for each of its channels.
     scales.iter_mut().for_each(|sum| *sum = 1.0 / (*sum / channels + norm.epsilon).sqrt());
@@ -400,7 +436,7 @@ fn layer_norm_body<A: Arith>(norm: LayerNorm<'_>, output: &mut [f32], scratch: &
     for ((x, y), (gamma, beta)) in norm.input.chunks_exact(plane).zip(output.chunks_exact_mut(plane)).zip(pairs) {
         let centred = x[range.clone()].iter().zip(first).zip(&*means).map(|((x, first), mean)| x - first - mean);
         let elements = y[range.clone()].iter_mut().zip(centred).zip(&*scales);
-        elements.for_each(|((y, x), scale)| *y = A::mul_add(x * scale, *gamma, *beta));
+        elements.for_each(|((y, x), scale)| *y = F::Wide::mul_add(x * scale, *gamma, *beta));
         norm.board.into_iter().for_each(|board| board.clear_border(y));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::board::{Board, LANES};
 use super::kernel::{BLOCK, TILE};
-use super::product::{Block, COLUMNS, attention_room};
+use super::product::{Block, COLUMNS, attention_room, scores_room};
 use super::whole::Pair;
 use super::winograd::{PANEL, POINTS, TILES};
 use crate::backend::BackendError;
@@ -67,8 +67,8 @@ pub(super) enum ConvWeights {
     Pointwise(Vec<f32>),
     /// `[panels]` of what [`super::kernel::ConvPanel::weights`] describes.
     Direct(Vec<f32>),
-    /// `[panels][POINTS][blocks of input channels][LANES][PANEL]`, and the bias of each panel: see [`super::winograd`].
-    Winograd(Vec<f32>, Vec<[f32; PANEL]>),
+    /// `[panels][POINTS][blocks of input channels][LANES]`, and the bias of each panel: see [`super::winograd`].
+    Winograd(Vec<Block>, Vec<[f32; PANEL]>),
     /// In eight bits: `[panels]` of what [`super::whole::ConvPanel::weights`] describes, and the steps of each.
     Whole(Vec<Pair>, Vec<[f32; TILE]>),
 }
@@ -274,7 +274,7 @@ impl Plan {
                 conv.input.shape.squares.div_ceil(COLUMNS) * conv.input.shape.channels
             }
             Step::Attention(attention) => attention.room(),
-            Step::Scores(scores) => scores.query.shape.channels,
+            Step::Scores(scores) => scores_room(scores.key.shape.squares, scores.key.shape.channels),
             _ => 0,
         };
         let shared = |s: &Step| match s {
@@ -532,14 +532,14 @@ fn pack_conv(weights: &[f32], channels: usize) -> Vec<f32> {
 }
 
 /// As [`super::winograd::multiply`] wants them, panel by panel; what fills up blocks and panels is zero.
-fn pack_winograd(weights: &[f32], channels: usize) -> Vec<f32> {
+fn pack_winograd(weights: &[f32], channels: usize) -> Vec<Block> {
     let inputs = weights.len() / channels / 9;
     let padded = inputs.next_multiple_of(LANES);
-    let mut packed = vec![0.0; channels.next_multiple_of(PANEL) * POINTS * padded];
+    let mut packed = vec![Block::ZERO; channels.div_ceil(PANEL) * POINTS * padded];
     for (at, weights) in weights.chunks_exact(9).enumerate() {
         let (o, c) = (at / inputs, at % inputs);
         for (point, u) in transform(4, weights).into_iter().enumerate() {
-            packed[((o / PANEL * POINTS + point) * padded + c) * PANEL + o % PANEL] = u as f32;
+            packed[(o / PANEL * POINTS + point) * padded + c].0[o % PANEL] = u as f32;
         }
     }
     packed

@@ -7,13 +7,16 @@
 //! The right side is packed, block by block, so that a tile reads it in order and a block stays in the nearest cache for
 //! all rows.
 
-use super::arith::{Arith, activate_vector};
+use super::arith::{Arith, Form, activate_vector, exp};
 use super::board::LANES;
 use super::kernel::{TILE, versions};
 use crate::graph::Activation;
 
-/// Columns of a tile.
+/// Columns of a block.
 pub(super) const COLUMNS: usize = 2 * LANES;
+
+/// The most blocks that a tile of any form is wide.
+pub(super) const MOST_BLOCKS: usize = 4;
 
 /// A row of sixteen columns: a line of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +27,13 @@ impl Block {
     pub const ZERO: Self = Self([0.0; COLUMNS]);
 
     #[inline(always)]
-    fn vector<M: Arith>(&self, number: usize) -> M::Vector {
-        M::load(self.0[number * LANES..].first_chunk().expect("eight numbers"))
+    pub fn vector<M: Arith>(&self, number: usize) -> M::Vector {
+        M::load(&self.0[number * M::LANES..])
     }
 
     #[inline(always)]
     fn set<M: Arith>(&mut self, number: usize, x: M::Vector) {
-        M::store(x, self.0[number * LANES..].first_chunk_mut().expect("room for eight numbers"));
+        M::store(x, &mut self.0[number * M::LANES..]);
     }
 
     /// The columns of a row from `at` on; zeros where it has no more.
@@ -59,52 +62,109 @@ impl Block {
     }
 }
 
-/// `sums[r] += Σ left[k][r] · right[k]`.
-#[inline(always)]
-fn tile<M: Arith, const ROWS: usize>(
-    left: impl Iterator<Item = [f32; ROWS]> + Clone,
-    right: &[Block],
-    sums: &mut [Block; ROWS],
-) {
-    match M::WIDTH {
-        1 => {
-            part_of_tile::<M, ROWS, 1>(left.clone(), right, 0, sums);
-            part_of_tile::<M, ROWS, 1>(left, right, 1, sums);
-        }
-        _ => part_of_tile::<M, ROWS, 2>(left, right, 0, sums),
-    }
+/// The sums of a tile while they are in registers: `VECTORS` vectors of each block, from one of them on.
+pub(super) struct Sums<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> {
+    held: [[[M::Vector; VECTORS]; BLOCKS]; ROWS],
+    first: usize,
 }
 
-/// `WIDTH` vectors of a tile, from the `first` on: as many as the registers hold.
-#[inline(always)]
-fn part_of_tile<M: Arith, const ROWS: usize, const WIDTH: usize>(
-    left: impl Iterator<Item = [f32; ROWS]>,
-    right: &[Block],
-    first: usize,
-    sums: &mut [Block; ROWS],
-) {
-    let mut held = [[M::splat(0.0); WIDTH]; ROWS];
-    for (held, sums) in held.iter_mut().zip(&*sums) {
-        for (number, held) in held.iter_mut().enumerate() {
-            *held = sums.vector::<M>(first + number);
+impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sums<M, ROWS, BLOCKS, VECTORS> {
+    #[inline(always)]
+    fn load(from: &[[Block; BLOCKS]; ROWS], first: usize) -> Self {
+        let mut held = [[[M::splat(0.0); VECTORS]; BLOCKS]; ROWS];
+        for (held, from) in held.iter_mut().zip(from) {
+            for (held, block) in held.iter_mut().zip(from) {
+                for (number, held) in held.iter_mut().enumerate() {
+                    *held = block.vector::<M>(first + number);
+                }
+            }
         }
+        Self { held, first }
     }
-    for (a, block) in left.zip(right) {
-        let mut x = [M::splat(0.0); WIDTH];
-        for (number, x) in x.iter_mut().enumerate() {
-            *x = block.vector::<M>(first + number);
-        }
-        for row in 0..ROWS {
-            for number in 0..WIDTH {
-                held[row][number] = M::scale_add(a[row], x[number], held[row][number]);
+
+    #[inline(always)]
+    fn store(self, to: &mut [[Block; BLOCKS]; ROWS]) {
+        for (held, to) in self.held.iter().zip(to) {
+            for (held, block) in held.iter().zip(to) {
+                for (number, held) in held.iter().enumerate() {
+                    block.set::<M>(self.first + number, *held);
+                }
             }
         }
     }
-    for (held, sums) in held.iter().zip(sums) {
-        for (number, held) in held.iter().enumerate() {
-            sums.set::<M>(first + number, *held);
+
+    /// Adds the products of one number of each row with one row of each block.
+    #[inline(always)]
+    pub fn add(&mut self, left: [f32; ROWS], right: [&Block; BLOCKS]) {
+        let mut x = [[M::splat(0.0); VECTORS]; BLOCKS];
+        for (x, block) in x.iter_mut().zip(right) {
+            for (number, x) in x.iter_mut().enumerate() {
+                *x = block.vector::<M>(self.first + number);
+            }
+        }
+        for (held, a) in self.held.iter_mut().zip(left) {
+            for (held, x) in held.iter_mut().zip(&x) {
+                for (held, x) in held.iter_mut().zip(x) {
+                    *held = M::scale_add(a, *x, *held);
+                }
+            }
         }
     }
+}
+
+/// The left side of a tile.
+pub(super) trait Left<const ROWS: usize> {
+    /// `sums[r] += Σ self[k][r] · right[k]`; all blocks are of the same length.
+    fn add_products<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
+        &self,
+        right: [&[Block]; BLOCKS],
+        sums: &mut Sums<M, ROWS, BLOCKS, VECTORS>,
+    );
+}
+
+impl<const ROWS: usize, I: Iterator<Item = [f32; ROWS]> + Clone> Left<ROWS> for I {
+    #[inline(always)]
+    fn add_products<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
+        &self,
+        right: [&[Block]; BLOCKS],
+        sums: &mut Sums<M, ROWS, BLOCKS, VECTORS>,
+    ) {
+        let len = right[0].len();
+        for (k, left) in (0..len).zip(self.clone()) {
+            let mut now = [&Block::ZERO; BLOCKS];
+            for (now, right) in now.iter_mut().zip(right) {
+                *now = &right[..len][k];
+            }
+            sums.add(left, now);
+        }
+    }
+}
+
+/// `sums[r] += Σ left[k][r] · right[k]`.
+#[inline(always)]
+pub(super) fn tile<M: Arith, const ROWS: usize, const BLOCKS: usize>(
+    left: impl Left<ROWS>,
+    right: [&[Block]; BLOCKS],
+    sums: &mut [[Block; BLOCKS]; ROWS],
+) {
+    // As many vectors of the blocks at once as the registers hold.
+    if M::WIDTH == 2 {
+        let mut held = Sums::<M, ROWS, BLOCKS, 2>::load(sums, 0);
+        left.add_products(right, &mut held);
+        held.store(sums);
+        return;
+    }
+    for first in 0..COLUMNS / M::LANES {
+        let mut held = Sums::<M, ROWS, BLOCKS, 1>::load(sums, first);
+        left.add_products(right, &mut held);
+        held.store(sums);
+    }
+}
+
+/// Some blocks of a packed right side, each `rows` long, from the `first` on.
+#[inline(always)]
+fn side_by_side<const BLOCKS: usize>(packed: &[Block], rows: usize, first: usize) -> [&[Block]; BLOCKS] {
+    std::array::from_fn(|number| &packed[(first + number) * rows..][..rows])
 }
 
 /// A left side whose rows lie one after the other, `len` numbers each.
@@ -128,32 +188,72 @@ fn columns<const ROWS: usize>(
     data.chunks_exact(count).map(move |row| *row[first..].first_chunk().expect("as many rows"))
 }
 
-/// A product that is made some rows at a time.
-trait Product {
-    /// Makes `ROWS` rows from the `first` on.
-    fn make<M: Arith, const ROWS: usize>(&mut self, first: usize);
+/// A product that is made some columns at a time.
+trait ByColumns {
+    /// Makes all rows of `BLOCKS` blocks of columns from the `block`th on.
+    fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize);
 }
 
-/// Makes all rows: tiles of six keep the multipliers busy, the rest goes in smaller ones.
+/// Makes all columns.
 #[inline(always)]
-fn make_all<M: Arith>(product: &mut impl Product, count: usize) {
-    let mut first = 0;
-    while count - first >= TILE {
-        product.make::<M, TILE>(first);
-        first += TILE;
+fn make_columns<F: Form>(product: &mut impl ByColumns, blocks: usize) {
+    let mut block = 0;
+    if F::BLOCKS == 4 {
+        while blocks - block >= 4 {
+            product.make_columns::<F::Wide, 4>(block);
+            block += 4;
+        }
+        if blocks - block >= 2 {
+            product.make_columns::<F::Wide, 2>(block);
+            block += 2;
+        }
     }
-    let left = count - first;
-    if left & 4 != 0 {
-        product.make::<M, 4>(first);
-        first += 4;
+    while block < blocks {
+        product.make_columns::<F::Wide, 1>(block);
+        block += 1;
     }
-    if left & 2 != 0 {
-        product.make::<M, 2>(first);
-        first += 2;
+}
+
+/// A product that is made some rows and columns at a time.
+pub(super) trait Product {
+    /// Makes `ROWS` rows from the `row`th on of `BLOCKS` blocks of columns from the `block`th on.
+    fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize);
+}
+
+/// A product with its number of rows.
+struct Rows<'a, P> {
+    product: &'a mut P,
+    count: usize,
+}
+
+impl<P: Product> ByColumns for Rows<'_, P> {
+    /// Tiles of six rows keep the multipliers busy, the rest goes in smaller ones.
+    #[inline(always)]
+    fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize) {
+        let mut row = 0;
+        while self.count - row >= TILE {
+            self.product.make::<M, TILE, BLOCKS>(row, block);
+            row += TILE;
+        }
+        let left = self.count - row;
+        if left & 4 != 0 {
+            self.product.make::<M, 4, BLOCKS>(row, block);
+            row += 4;
+        }
+        if left & 2 != 0 {
+            self.product.make::<M, 2, BLOCKS>(row, block);
+            row += 2;
+        }
+        if left & 1 != 0 {
+            self.product.make::<M, 1, BLOCKS>(row, block);
+        }
     }
-    if left & 1 != 0 {
-        product.make::<M, 1>(first);
-    }
+}
+
+/// Makes all rows of all columns.
+#[inline(always)]
+pub(super) fn make_all<F: Form>(product: &mut impl Product, rows: usize, blocks: usize) {
+    make_columns::<F>(&mut Rows { product, count: rows }, blocks);
 }
 
 versions! {
@@ -162,7 +262,7 @@ versions! {
 }
 
 #[inline(always)]
-fn pack_body<M: Arith>(matrix: &[f32], columns: usize, blocks: &mut [Block]) {
+fn pack_body<F: Form>(matrix: &[f32], columns: usize, blocks: &mut [Block]) {
     let rows = matrix.len() / columns;
     for (number, blocks) in blocks.chunks_exact_mut(rows).enumerate() {
         pack_columns(matrix, columns, number * COLUMNS, blocks);
@@ -176,39 +276,56 @@ fn pack_columns(matrix: &[f32], columns: usize, at: usize, blocks: &mut [Block])
     rows.for_each(|(row, block)| *block = Block::of_row(row, at));
 }
 
-/// One panel of a dense layer: [`COLUMNS`] neurons.
+/// Some panels of a dense layer, [`COLUMNS`] neurons each.
 #[derive(Clone, Copy)]
-pub(super) struct DensePanel<'a> {
-    /// `[inputs]`, zeros where there are fewer neurons.
+pub(super) struct DensePanels<'a> {
+    /// `[panels][inputs]`, zeros where there are fewer neurons.
     pub weights: &'a [Block],
-    pub bias: &'a [f32; COLUMNS],
+    /// `[panels]`.
+    pub bias: &'a [[f32; COLUMNS]],
     /// `[positions][inputs]`.
     pub input: &'a [f32],
 }
 
 versions! {
-    /// Computes one panel into `output`, `[positions]`.
-    dense = dense_body(panel: DensePanel<'_>, output: &mut [Block])
+    /// Computes the panels into `output`, `[positions][neurons]`.
+    dense = dense_body(panels: DensePanels<'_>, output: &mut [f32])
 }
 
 #[inline(always)]
-fn dense_body<M: Arith>(panel: DensePanel<'_>, output: &mut [Block]) {
-    let count = output.len();
-    make_all::<M>(&mut Neurons { panel, output }, count);
+fn dense_body<F: Form>(panels: DensePanels<'_>, output: &mut [f32]) {
+    let DensePanels { weights, bias, input } = panels;
+    let inputs = weights.len() / bias.len();
+    let positions = input.len() / inputs;
+    let neurons = output.len() / positions;
+    make_all::<F>(&mut Neurons { panels, inputs, neurons, output }, positions, bias.len());
 }
 
 struct Neurons<'a> {
-    panel: DensePanel<'a>,
-    output: &'a mut [Block],
+    panels: DensePanels<'a>,
+    inputs: usize,
+    neurons: usize,
+    output: &'a mut [f32],
 }
 
 impl Product for Neurons<'_> {
     #[inline(always)]
-    fn make<M: Arith, const ROWS: usize>(&mut self, first: usize) {
-        let DensePanel { weights, bias, input } = self.panel;
-        let mut sums = [Block(*bias); ROWS];
-        tile::<M, ROWS>(rows(input, weights.len(), first), weights, &mut sums);
-        self.output[first..first + ROWS].copy_from_slice(&sums);
+    fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
+        let DensePanels { weights, bias, input } = self.panels;
+        let bias: &[_; BLOCKS] = bias[block..].first_chunk().expect("as many panels");
+        let mut sums = [bias.map(Block); ROWS];
+        tile::<M, ROWS, BLOCKS>(rows(input, self.inputs, row), side_by_side(weights, self.inputs, block), &mut sums);
+        put_in_rows(&sums, &mut self.output[row * self.neurons..], self.neurons, block);
+    }
+}
+
+/// Writes a tile to where it belongs in rows of `len` numbers.
+#[inline(always)]
+fn put_in_rows<const BLOCKS: usize>(sums: &[[Block; BLOCKS]], output: &mut [f32], len: usize, block: usize) {
+    for (row, sums) in output.chunks_exact_mut(len).zip(sums) {
+        for (number, sums) in sums.iter().enumerate() {
+            sums.put_in_row(row, (block + number) * COLUMNS);
+        }
     }
 }
 
@@ -233,26 +350,39 @@ versions! {
 }
 
 #[inline(always)]
-fn pointwise_body<M: Arith>(panels: Pointwise<'_>, output: &mut [f32]) {
-    let Pointwise { squares, weights, bias, input, residual, activation } = panels;
-    let of_panel = weights.len() / bias.len();
-    // Blocks outside: one stays in the nearest cache for all panels, whose weights are read in order.
-    for (number, input) in input.chunks_exact(of_panel / TILE).enumerate() {
-        let at = number * COLUMNS;
+fn pointwise_body<F: Form>(panels: Pointwise<'_>, output: &mut [f32]) {
+    // Blocks outside: they stay in the nearest cache for all panels, whose weights are read in order.
+    make_columns::<F>(&mut Channels { panels, output }, panels.squares.div_ceil(COLUMNS));
+}
+
+struct Channels<'a> {
+    panels: Pointwise<'a>,
+    output: &'a mut [f32],
+}
+
+impl ByColumns for Channels<'_> {
+    #[inline(always)]
+    fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize) {
+        let Pointwise { squares, weights, bias, input, residual, activation } = self.panels;
+        let of_panel = weights.len() / bias.len();
+        let input: [_; BLOCKS] = side_by_side(input, of_panel / TILE, block);
         for (panel, (weights, bias)) in weights.chunks_exact(of_panel).zip(bias).enumerate() {
-            let mut sums = bias.map(|bias| Block([bias; COLUMNS]));
-            tile::<M, TILE>(weights.as_chunks().0.iter().copied(), input, &mut sums);
+            let mut sums = bias.map(|bias| [Block([bias; COLUMNS]); BLOCKS]);
+            tile::<M, TILE, BLOCKS>(weights.as_chunks().0.iter().copied(), input, &mut sums);
             let first = panel * TILE * squares;
-            for (channel, (row, sums)) in output[first..].chunks_exact_mut(squares).zip(&mut sums).enumerate() {
-                let residual = residual.map(|r| Block::of_row(&r[first + channel * squares..][..squares], at));
-                for half in 0..2 {
-                    let mut y = sums.vector::<M>(half);
-                    if let Some(residual) = &residual {
-                        y = M::plus(y, residual.vector::<M>(half));
+            for (channel, (row, sums)) in self.output[first..].chunks_exact_mut(squares).zip(&mut sums).enumerate() {
+                for (number, sums) in sums.iter_mut().enumerate() {
+                    let at = (block + number) * COLUMNS;
+                    let residual = residual.map(|r| Block::of_row(&r[first + channel * squares..][..squares], at));
+                    for vector in 0..COLUMNS / M::LANES {
+                        let mut y = sums.vector::<M>(vector);
+                        if let Some(residual) = &residual {
+                            y = M::plus(y, residual.vector::<M>(vector));
+                        }
+                        sums.set::<M>(vector, activate_vector::<M>(activation, y));
                     }
-                    sums.set::<M>(half, activate_vector::<M>(activation, y));
+                    sums.put_in_row(row, at);
                 }
-                sums.put_in_row(row, at);
             }
         }
     }
@@ -271,7 +401,17 @@ pub(super) struct Attention<'a> {
 
 /// Blocks that [`attention`] needs to work in: so many channels of the query in the head.
 pub(super) fn attention_room(squares: usize, depth: usize) -> usize {
-    depth + squares
+    blocks_at_once(squares) * (depth + squares)
+}
+
+/// Blocks that [`scores`] needs to work in.
+pub(super) fn scores_room(squares: usize, channels: usize) -> usize {
+    blocks_at_once(squares) * channels
+}
+
+/// The most blocks of columns that any form works on at once.
+fn blocks_at_once(columns: usize) -> usize {
+    columns.div_ceil(COLUMNS).min(MOST_BLOCKS)
 }
 
 versions! {
@@ -280,49 +420,66 @@ versions! {
 }
 
 #[inline(always)]
-fn attention_body<M: Arith>(head: Attention<'_>, room: &mut [Block], output: &mut [f32]) {
+fn attention_body<F: Form>(head: Attention<'_>, room: &mut [Block], output: &mut [f32]) {
     let Attention { squares, query, value, .. } = head;
-    let depth = query.len() / squares;
-    let (queries, scores) = room.split_at_mut(depth);
-    let scores = &mut scores[..squares];
-    // Sixteen squares of the query at a time: their scores, one row a key, stay in the nearest cache.
-    for at in (0..squares).step_by(COLUMNS) {
-        pack_columns(query, squares, at, queries);
-        scale::<M>(queries, 1.0 / (depth as f32).sqrt());
-        make_all::<M>(&mut Keys { head, at, queries, scores }, squares);
-        let sums = exponents_of_columns::<M>(scores);
-        make_all::<M>(&mut Values { head, at, weights: scores, sums, output }, value.len() / squares);
+    let (depth, blocks) = (query.len() / squares, squares.div_ceil(COLUMNS));
+    let (queries, scores) = room.split_at_mut(blocks_at_once(squares) * depth);
+    // Some squares of the query at a time: their scores, one row a key, stay in the nearest cache.
+    for first in (0..blocks).step_by(F::BLOCKS) {
+        let count = F::BLOCKS.min(blocks - first);
+        let (queries, scores) = (&mut queries[..count * depth], &mut scores[..count * squares]);
+        pack_scaled::<F::Wide>(query, squares, first, queries);
+        make_all::<F>(&mut Keys { head, first, queries, scores }, squares, count);
+        let mut sums = [Block::ZERO; MOST_BLOCKS];
+        for (scores, sums) in scores.chunks_exact_mut(squares).zip(&mut sums) {
+            *sums = exponents_of_columns::<F::Wide>(scores);
+        }
+        make_all::<F>(&mut Values { head, first, weights: scores, sums: &sums, output }, value.len() / squares, count);
     }
 }
 
+/// Packs blocks of the columns of `matrix`, from the `first` on, over the root of its rows.
 #[inline(always)]
-fn scale<M: Arith>(blocks: &mut [Block], by: f32) {
-    for block in blocks {
-        for half in 0..2 {
-            block.set::<M>(half, M::times(M::splat(by), block.vector::<M>(half)));
+fn pack_scaled<M: Arith>(matrix: &[f32], columns: usize, first: usize, blocks: &mut [Block]) {
+    let rows = matrix.len() / columns;
+    let by = M::splat(1.0 / (rows as f32).sqrt());
+    for (number, blocks) in blocks.chunks_exact_mut(rows).enumerate() {
+        pack_columns(matrix, columns, (first + number) * COLUMNS, blocks);
+        for block in blocks {
+            for vector in 0..COLUMNS / M::LANES {
+                block.set::<M>(vector, M::times(by, block.vector::<M>(vector)));
+            }
         }
     }
 }
 
-/// The scores of sixteen queries: products with each key, and the bias.
+/// The scores of some blocks of queries: products with each key, and the bias.
 struct Keys<'a> {
     head: Attention<'a>,
-    at: usize,
+    first: usize,
     queries: &'a [Block],
     scores: &'a mut [Block],
 }
 
 impl Product for Keys<'_> {
     #[inline(always)]
-    fn make<M: Arith, const ROWS: usize>(&mut self, first: usize) {
+    fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let Attention { squares, key, bias, .. } = self.head;
-        let mut sums = [Block::ZERO; ROWS];
+        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
         if let Some(bias) = bias {
-            let rows = bias[first * squares..].chunks_exact(squares).zip(&mut sums);
-            rows.for_each(|(row, sums)| *sums = Block::of_row(row, self.at));
+            for (bias, sums) in bias[row * squares..].chunks_exact(squares).zip(&mut sums) {
+                for (number, sums) in sums.iter_mut().enumerate() {
+                    *sums = Block::of_row(bias, (self.first + block + number) * COLUMNS);
+                }
+            }
         }
-        tile::<M, ROWS>(columns(key, squares, first), self.queries, &mut sums);
-        self.scores[first..first + ROWS].copy_from_slice(&sums);
+        let queries = side_by_side(self.queries, key.len() / squares, block);
+        tile::<M, ROWS, BLOCKS>(columns(key, squares, row), queries, &mut sums);
+        for (row, sums) in (row..).zip(&sums) {
+            for (number, sums) in sums.iter().enumerate() {
+                self.scores[(block + number) * squares + row] = *sums;
+            }
+        }
     }
 }
 
@@ -330,44 +487,46 @@ impl Product for Keys<'_> {
 #[inline(always)]
 fn exponents_of_columns<M: Arith>(rows: &mut [Block]) -> Block {
     let mut all = Block::ZERO;
-    for half in 0..2 {
-        let mut largest = rows[0].vector::<M>(half);
+    for vector in 0..COLUMNS / M::LANES {
+        let mut largest = rows[0].vector::<M>(vector);
         for row in &*rows {
-            largest = M::larger(row.vector::<M>(half), largest);
+            largest = M::larger(row.vector::<M>(vector), largest);
         }
         let mut sum = M::splat(0.0);
         for row in &mut *rows {
-            let x = M::exp(M::minus(row.vector::<M>(half), largest));
+            let x = exp::<M>(M::minus(row.vector::<M>(vector), largest));
             sum = M::plus(sum, x);
-            row.set::<M>(half, x);
+            row.set::<M>(vector, x);
         }
-        all.set::<M>(half, sum);
+        all.set::<M>(vector, sum);
     }
     all
 }
 
-/// The means of the values of sixteen queries.
+/// The means of the values of some blocks of queries.
 struct Values<'a> {
     head: Attention<'a>,
-    at: usize,
+    first: usize,
     weights: &'a [Block],
-    /// Of the weights.
-    sums: Block,
+    /// Of the weights, for each block.
+    sums: &'a [Block],
     output: &'a mut [f32],
 }
 
 impl Product for Values<'_> {
     #[inline(always)]
-    fn make<M: Arith, const ROWS: usize>(&mut self, first: usize) {
+    fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let Attention { squares, value, .. } = self.head;
-        let mut sums = [Block::ZERO; ROWS];
-        tile::<M, ROWS>(rows(value, squares, first), self.weights, &mut sums);
-        for (row, sums) in self.output[first * squares..].chunks_exact_mut(squares).zip(&mut sums) {
-            for half in 0..2 {
-                sums.set::<M>(half, M::over(sums.vector::<M>(half), self.sums.vector::<M>(half)));
+        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
+        tile::<M, ROWS, BLOCKS>(rows(value, squares, row), side_by_side(self.weights, squares, block), &mut sums);
+        for sums in &mut sums {
+            for (sums, all) in sums.iter_mut().zip(&self.sums[block..]) {
+                for vector in 0..COLUMNS / M::LANES {
+                    sums.set::<M>(vector, M::over(sums.vector::<M>(vector), all.vector::<M>(vector)));
+                }
             }
-            sums.put_in_row(row, self.at);
         }
+        put_in_rows(&sums, &mut self.output[row * squares..], squares, self.first + block);
     }
 }
 
@@ -380,38 +539,37 @@ pub(super) struct Scores<'a> {
 }
 
 versions! {
-    /// Computes them into `output`, `[squares of the query][squares of the key]`; `room` has a block for each channel.
+    /// Computes them into `output`, `[squares of the query][squares of the key]`; `room` has [`scores_room`] blocks.
     scores = scores_body(sides: Scores<'_>, room: &mut [Block], output: &mut [f32])
 }
 
 #[inline(always)]
-fn scores_body<M: Arith>(sides: Scores<'_>, room: &mut [Block], output: &mut [f32]) {
+fn scores_body<F: Form>(sides: Scores<'_>, room: &mut [Block], output: &mut [f32]) {
     let Scores { channels, query, key } = sides;
     let (queries, squares) = (query.len() / channels, key.len() / channels);
-    let keys = &mut room[..channels];
-    for at in (0..squares).step_by(COLUMNS) {
-        pack_columns(key, squares, at, keys);
-        scale::<M>(keys, 1.0 / (channels as f32).sqrt());
-        make_all::<M>(&mut Queries { query, queries, squares, at, keys, output }, queries);
+    let blocks = squares.div_ceil(COLUMNS);
+    for first in (0..blocks).step_by(F::BLOCKS) {
+        let count = F::BLOCKS.min(blocks - first);
+        let keys = &mut room[..count * channels];
+        pack_scaled::<F::Wide>(key, squares, first, keys);
+        make_all::<F>(&mut Queries { sides, first, keys, output }, queries, count);
     }
 }
 
 struct Queries<'a> {
-    query: &'a [f32],
-    queries: usize,
-    /// Of the key.
-    squares: usize,
-    at: usize,
+    sides: Scores<'a>,
+    first: usize,
     keys: &'a [Block],
     output: &'a mut [f32],
 }
 
 impl Product for Queries<'_> {
     #[inline(always)]
-    fn make<M: Arith, const ROWS: usize>(&mut self, first: usize) {
-        let mut sums = [Block::ZERO; ROWS];
-        tile::<M, ROWS>(columns(self.query, self.queries, first), self.keys, &mut sums);
-        let rows = self.output[first * self.squares..].chunks_exact_mut(self.squares).zip(&sums);
-        rows.for_each(|(row, sums)| sums.put_in_row(row, self.at));
+    fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
+        let Scores { channels, query, key } = self.sides;
+        let (queries, squares) = (query.len() / channels, key.len() / channels);
+        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
+        tile::<M, ROWS, BLOCKS>(columns(query, queries, row), side_by_side(self.keys, channels, block), &mut sums);
+        put_in_rows(&sums, &mut self.output[row * squares..], squares, self.first + block);
     }
 }

@@ -5,7 +5,7 @@ use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::plan::{
     Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
 };
-use super::product::{self, Block, COLUMNS, DensePanel, Pointwise};
+use super::product::{self, Block, COLUMNS, DensePanels, MOST_BLOCKS, Pointwise};
 use super::whole::{self, Pair};
 use super::winograd::{self, End, PANEL, POINTS, Rows, TILES};
 use crate::backend::Outputs;
@@ -16,7 +16,7 @@ use rayon::prelude::*;
 /// A dense layer with fewer weights than this is done by one thread sooner than several are told of it.
 const WORTH_SHARING: usize = 1 << 16;
 
-/// Parts of a 1×1 convolution's channels, for several threads to take.
+/// Parts of the channels of a 1×1 convolution or a dense layer, for several threads to take.
 const PARTS: usize = 8;
 
 /// A few positions that go through the layers together.
@@ -116,10 +116,10 @@ impl ExactSizeIterator for Jobs<'_> {}
 pub(super) struct Workspace {
     /// By slot, `[GROUP][elements]`. Borders are zero from the beginning and stay so.
     slots: Vec<Vec<f32>>,
-    /// Points of a convolution of Winograd's, for [`GROUP`] positions, and their products: of one panel, or of all where several
+    /// Points of a convolution of Winograd's, for [`GROUP`] positions, and their products: of the panels that are made at once, or of all where several
     /// threads work on them.
     points: Vec<f32>,
-    products: Vec<[f32; PANEL]>,
+    products: Vec<Block>,
     /// Inputs in eight bits, and the largest absolute value of each position's.
     whole: Vec<Pair>,
     largest: [f32; GROUP],
@@ -131,12 +131,10 @@ pub(super) struct Workspace {
 impl Workspace {
     /// Bytes that [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
-        let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.points)
-            + PANEL * Self::products(plan, shared)
-            + plan.scratch;
+        let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.points) + plan.scratch;
         GROUP * plan.largest_whole * size_of::<Pair>()
             + size_of::<f32>() * numbers
-            + size_of::<Block>() * Self::room(plan, shared)
+            + size_of::<Block>() * (Self::room(plan, shared) + Self::products(plan, shared))
     }
 
     fn room(plan: &Plan, shared: bool) -> usize {
@@ -145,7 +143,7 @@ impl Workspace {
 
     /// Rows of products that it keeps.
     fn products(plan: &Plan, shared: bool) -> usize {
-        GROUP * TILES * POINTS * if shared { plan.panels } else { plan.panels.min(1) }
+        GROUP * TILES * POINTS * if shared { plan.panels } else { plan.panels.min(MOST_BLOCKS) }
     }
 
     /// With `shared`, several threads may work on one job.
@@ -153,7 +151,7 @@ impl Workspace {
         Self {
             slots: plan.slots.iter().map(|len| vec![0.0; GROUP * len]).collect(),
             points: vec![0.0; GROUP * plan.points],
-            products: vec![[0.0; PANEL]; Self::products(plan, shared)],
+            products: vec![Block::ZERO; Self::products(plan, shared)],
             whole: vec![[0; 2]; GROUP * plan.largest_whole],
             largest: [0.0; GROUP],
             scratch: vec![0.0; plan.scratch],
@@ -249,7 +247,7 @@ impl Workspace {
     fn winograd(
         &mut self,
         conv: &Conv,
-        (weights, bias): (&[f32], &[[f32; PANEL]]),
+        (weights, bias): (&[Block], &[[f32; PANEL]]),
         isa: Isa,
         positions: usize,
         shared: bool,
@@ -272,28 +270,39 @@ impl Workspace {
             false => used.chunks_exact_mut(of_block).enumerate().for_each(block),
         }
         let (used, of_panel) = (&*used, weights.len() / bias.len());
-        let multiply = |number: usize, products: &mut [[f32; PANEL]]| {
-            winograd::multiply(isa, used, &weights[number * of_panel..][..of_panel], count, products);
-        };
-        let squares = |number: usize, position: usize, products: &[[f32; PANEL]], output: &mut [f32]| {
-            let (residual, activation) = end(conv);
-            let residual = residual.map(|place| &self.value(place, position)[number * PANEL * plane..][..output.len()]);
-            winograd::squares(isa, products, rows(position), &bias[number], End { residual, activation }, output);
-        };
-        let len = conv.output.len();
         let each = POINTS * count;
+        // Some panels of a position, from the `first` on, of all positions' products.
+        let squares = |first: usize, position: usize, products: &[Block], output: &mut [f32]| {
+            let (residual, activation) = end(conv);
+            let panels = products.chunks_exact(each).zip(output.chunks_mut(PANEL * plane)).zip(first..);
+            for ((products, output), number) in panels {
+                let residual =
+                    residual.map(|place| &self.value(place, position)[number * PANEL * plane..][..output.len()]);
+                winograd::squares(isa, products, rows(position), &bias[number], End { residual, activation }, output);
+            }
+        };
+        let multiply = |first: usize, products: &mut [Block]| {
+            let weights = &weights[first * of_panel..][..products.len() / each * of_panel];
+            winograd::multiply(isa, used, weights, count, products);
+        };
+        let (len, panels) = (conv.output.len(), bias.len());
         if shared && positions == 1 {
-            let panels = products.par_chunks_exact_mut(each).zip(output[..len].par_chunks_mut(PANEL * plane));
-            panels.enumerate().for_each(|(number, (products, output))| {
-                multiply(number, products);
-                squares(number, 0, products, output);
+            // A part for each thread, if there are panels enough.
+            let part = isa.blocks().min(panels.div_ceil(rayon::current_num_threads()));
+            let products = products[..panels * each].par_chunks_mut(part * each);
+            let parts = products.zip(output[..len].par_chunks_mut(part * PANEL * plane)).enumerate();
+            parts.for_each(|(number, (products, output))| {
+                multiply(number * part, products);
+                squares(number * part, 0, products, output);
             });
         } else {
-            for number in 0..bias.len() {
-                multiply(number, &mut products[..each]);
-                let range = number * PANEL * plane..((number + 1) * PANEL * plane).min(len);
+            for first in (0..panels).step_by(isa.blocks()) {
+                let end = panels.min(first + isa.blocks());
+                let products = &mut products[..(end - first) * each];
+                multiply(first, products);
+                let range = first * PANEL * plane..(end * PANEL * plane).min(len);
                 for (position, output) in output.chunks_exact_mut(len).enumerate().take(positions) {
-                    squares(number, position, &products[..each], &mut output[range.clone()]);
+                    squares(first, position, products, &mut output[range.clone()]);
                 }
             }
         }
@@ -453,37 +462,23 @@ impl Workspace {
         let (inputs, outputs) = (dense.input.len() / dense.parts, dense.output.len() / dense.parts);
         let rows = positions * dense.parts;
         let used = &self.slots[dense.input.slot][..rows * inputs];
-        let panels = dense.bias.len();
-        let panel = |number: usize, input: &[f32], sums: &mut [Block]| {
-            let weights = &weights[number * inputs..][..inputs];
-            product::dense(isa, DensePanel { weights, bias: &dense.bias[number], input }, sums);
-        };
-        // One panel of up to GROUP rows.
-        let block = |number: usize, input: &[f32], output: &mut [f32]| {
-            let mut sums = [Block::ZERO; GROUP];
-            let rows = input.len() / inputs;
-            panel(number, input, &mut sums[..rows]);
-            for (sums, output) in sums.iter().zip(output.chunks_exact_mut(outputs)) {
-                sums.put_in_row(output, number * COLUMNS);
-            }
-        };
         let written = &mut output[..rows * outputs];
+        let all = |input: &[f32], output: &mut [f32]| {
+            product::dense(isa, DensePanels { weights, bias: &dense.bias, input }, output);
+        };
         if shared && weights.len() * COLUMNS >= WORTH_SHARING && dense.parts == 1 {
+            let panels = dense.bias.len().div_ceil(PARTS);
             for (input, output) in used.chunks_exact(inputs).zip(written.chunks_exact_mut(outputs)) {
-                output.par_chunks_mut(COLUMNS).enumerate().for_each(|(number, output)| {
-                    let mut sums = [Block::ZERO];
-                    panel(number, input, &mut sums);
-                    output.copy_from_slice(&sums[0].0[..output.len()]);
+                let parts = weights.par_chunks(panels * inputs).zip(dense.bias.par_chunks(panels));
+                parts.zip(output.par_chunks_mut(panels * COLUMNS)).for_each(|((weights, bias), output)| {
+                    product::dense(isa, DensePanels { weights, bias, input }, output);
                 });
             }
         } else if shared && dense.parts > 1 {
             let blocks = used.par_chunks(GROUP * inputs).zip(written.par_chunks_mut(GROUP * outputs));
-            blocks.for_each(|(input, output)| (0..panels).for_each(|number| block(number, input, output)));
+            blocks.for_each(|(input, output)| all(input, output));
         } else {
-            for number in 0..panels {
-                let blocks = used.chunks(GROUP * inputs).zip(written.chunks_mut(GROUP * outputs));
-                blocks.for_each(|(input, output)| block(number, input, output));
-            }
+            all(used, written);
         }
     }
 

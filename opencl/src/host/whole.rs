@@ -6,7 +6,7 @@
 //! in sixteen bits that overflow, this form is not the faster one. It is here because the numbers must be the same
 //! everywhere.
 
-use super::arith::Arith;
+use super::arith::{Arith, Form};
 use super::board::{Board, LANES};
 use super::kernel::{TILE, store, versions};
 use super::product::COLUMNS;
@@ -37,12 +37,12 @@ versions! {
 }
 
 #[inline(always)]
-fn conv_body<A: Arith>(panel: ConvPanel<'_>, output: &mut [f32]) {
+fn conv_body<F: Form>(panel: ConvPanel<'_>, output: &mut [f32]) {
     // The same code twice: with the chessboard's numbers as constants, and for any board.
     if panel.board == Board::CHESS {
-        conv_on::<A>(ConvPanel { board: Board::CHESS, ..panel }, output);
+        conv_on::<F::Row>(ConvPanel { board: Board::CHESS, ..panel }, output);
     } else {
-        conv_on::<A>(panel, output);
+        conv_on::<F::Row>(panel, output);
     }
 }
 
@@ -123,7 +123,7 @@ versions! {
 }
 
 #[inline(always)]
-fn dense_body<A: Arith>(panel: DensePanel<'_>, output: &mut [f32; COLUMNS]) {
+fn dense_body<F: Form>(panel: DensePanel<'_>, output: &mut [f32; COLUMNS]) {
     let mut sums = [0; COLUMNS];
     for (weights, &x) in panel.weights.chunks_exact(COLUMNS).zip(panel.input) {
         sums.iter_mut().zip(weights).for_each(|(sum, &w)| *sum += product(w, x));
@@ -139,7 +139,7 @@ versions! {
 }
 
 #[inline(always)]
-fn round_body<A: Arith>(input: &[f32], row: usize, pairs: &mut [Pair], most: &mut f32) {
+fn round_body<F: Form>(input: &[f32], row: usize, pairs: &mut [Pair], most: &mut f32) {
     *most = int8::most(input);
     let per_step = int8::per_step(*most);
     let whole = |x: f32| i16::from(int8::round(x, per_step));

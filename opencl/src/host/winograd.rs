@@ -6,10 +6,10 @@
 //! Points are made of eight channels at a time, which lie side by side in a vector, squares of eight output channels likewise.
 //! Planes have their squares side by side, so that each block of eight channels is transposed on its way in and out.
 
-use super::arith::{Arith, Lanes, activate_vector};
+use super::arith::{Arith, Form, Ranks, activate_vector};
 use super::board::{Board, LANES};
 use super::kernel::versions;
-use super::product::COLUMNS;
+use super::product::{Block, COLUMNS, Left, Product, Sums, make_all, tile};
 use crate::graph::Activation;
 
 /// Squares of a side of a tile, of its input, and points.
@@ -78,97 +78,115 @@ versions! {
 }
 
 #[inline(always)]
-fn points_body<M: Arith>(planes: &[f32], rows: Rows, v: &mut [f32]) {
+fn points_body<F: Form>(planes: &[f32], rows: Rows, v: &mut [f32]) {
     let board = Board::CHESS;
-    let mut squares = [[M::splat(0.0); BORDERED]; BORDERED];
+    let mut squares = [[F::Row::splat(0.0); BORDERED]; BORDERED];
     for (rank, squares) in squares[1..=board.rows].iter_mut().enumerate() {
-        let mut files = [M::splat(0.0); LANES];
+        let mut files = [F::Row::splat(0.0); LANES];
         for (files, plane) in files.iter_mut().zip(planes.chunks_exact(board.plane)) {
-            *files = M::load(eight(plane, board.origin + rank * board.stride));
+            *files = F::Row::load(&plane[board.origin + rank * board.stride..]);
         }
-        squares[1..=LANES].copy_from_slice(&M::transpose(&files));
+        squares[1..=LANES].copy_from_slice(&F::Row::transpose(&files));
     }
     let of_point = rows.count * LANES;
     for tile in 0..TILES {
         let (y, x) = (tile / 2 * TILE, tile % 2 * TILE);
         // By column, then by row.
-        let mut lines = [[M::splat(0.0); SIDE]; SIDE];
+        let mut lines = [[F::Row::splat(0.0); SIDE]; SIDE];
         for j in 0..SIDE {
             let column = [0, 1, 2, 3, 4, 5].map(|i| squares[y + i][x + j]);
-            lines.iter_mut().zip(to_points::<M>(&column)).for_each(|(line, point)| line[j] = point);
+            lines.iter_mut().zip(to_points::<F::Row>(&column)).for_each(|(line, point)| line[j] = point);
         }
         for (line, v) in lines.iter().zip(v.chunks_exact_mut(SIDE * of_point)) {
-            for (point, v) in to_points::<M>(line).into_iter().zip(v.chunks_exact_mut(of_point)) {
-                M::store(point, eight_mut(v, (rows.first + tile) * LANES));
+            for (point, v) in to_points::<F::Row>(line).into_iter().zip(v.chunks_exact_mut(of_point)) {
+                F::Row::store(point, &mut v[(rows.first + tile) * LANES..]);
             }
         }
     }
-}
-
-#[inline(always)]
-fn eight(numbers: &[f32], at: usize) -> &Lanes {
-    numbers[at..].first_chunk().expect("eight numbers")
-}
-
-#[inline(always)]
-fn eight_mut(numbers: &mut [f32], at: usize) -> &mut Lanes {
-    numbers[at..].first_chunk_mut().expect("room for eight numbers")
 }
 
 versions! {
-    /// The products of all points for one panel: `v` is `[blocks of input channels][POINTS][rows][LANES]`, `weights`
-    /// `[POINTS][blocks][LANES][PANEL]`, `m` `[POINTS][rows][PANEL]`.
-    multiply = multiply_body(v: &[f32], weights: &[f32], rows: usize, m: &mut [[f32; PANEL]])
+    /// The products of all points for some panels: `v` is `[blocks of input channels][POINTS][rows][LANES]`, `weights`
+    /// `[panels][POINTS][blocks][LANES]`, `m` `[panels][POINTS][rows]`.
+    multiply = multiply_body(v: &[f32], weights: &[Block], rows: usize, m: &mut [Block])
 }
 
 #[inline(always)]
-fn multiply_body<M: Arith>(v: &[f32], weights: &[f32], rows: usize, m: &mut [[f32; PANEL]]) {
-    let block = POINTS * rows * LANES;
-    let weights = weights.chunks_exact(v.len() / block * LANES * PANEL);
-    for (point, (weights, m)) in weights.zip(m.chunks_exact_mut(rows)).enumerate() {
-        let mut at = point * rows * LANES;
-        // Tiles of six rows keep the multipliers busy; there is an even number of them, four for one position.
-        let (sixes, rest) = m.as_chunks_mut::<6>();
-        for tile in sixes {
-            *tile = multiply_rows::<M, 6>(v, block, at, weights);
-            at += 6 * LANES;
-        }
-        let (fours, rest) = rest.as_chunks_mut::<4>();
-        for tile in fours {
-            *tile = multiply_rows::<M, 4>(v, block, at, weights);
-            at += 4 * LANES;
-        }
-        for tile in rest.as_chunks_mut::<2>().0 {
-            *tile = multiply_rows::<M, 2>(v, block, at, weights);
-            at += 2 * LANES;
-        }
+fn multiply_body<F: Form>(v: &[f32], weights: &[Block], rows: usize, m: &mut [Block]) {
+    let (inputs, panels) = (v.len() / (POINTS * rows), m.len() / (POINTS * rows));
+    for point in 0..POINTS {
+        make_all::<F>(&mut Point { point, v, weights, inputs, rows, m }, rows, panels);
     }
 }
 
-/// The sum of each row and channel is one chain over the input channels, whatever `ROWS` is.
-#[inline(always)]
-fn multiply_rows<M: Arith, const ROWS: usize>(
-    v: &[f32],
-    block: usize,
-    at: usize,
-    weights: &[f32],
-) -> [[f32; PANEL]; ROWS] {
-    let mut sums = [[0.0; PANEL]; ROWS];
-    for (block, weights) in v.chunks_exact(block).zip(weights.chunks_exact(LANES * PANEL)) {
-        let rows = &block[at..][..ROWS * LANES];
-        for (lane, weights) in weights.as_chunks::<PANEL>().0.iter().enumerate() {
-            for (row, sums) in sums.iter_mut().enumerate() {
-                let x = rows[row * LANES + lane];
-                sums.iter_mut().zip(weights).for_each(|(sum, &w)| *sum = M::mul_add(x, w, *sum));
+/// The products of one point.
+struct Point<'a> {
+    point: usize,
+    v: &'a [f32],
+    weights: &'a [Block],
+    /// Input channels, whole blocks.
+    inputs: usize,
+    rows: usize,
+    m: &'a mut [Block],
+}
+
+impl Product for Point<'_> {
+    #[inline(always)]
+    fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
+        let right = std::array::from_fn(|number| {
+            &self.weights[((block + number) * POINTS + self.point) * self.inputs..][..self.inputs]
+        });
+        let left = Tiles { v: self.v, block: POINTS * self.rows * LANES, at: (self.point * self.rows + row) * LANES };
+        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
+        tile::<M, ROWS, BLOCKS>(left, right, &mut sums);
+        for (row, sums) in (row..).zip(&sums) {
+            for (number, sums) in sums.iter().enumerate() {
+                self.m[((block + number) * POINTS + self.point) * self.rows + row] = *sums;
             }
         }
     }
-    sums
+}
+
+/// A point of some tiles, a row each, in all channels.
+struct Tiles<'a> {
+    v: &'a [f32],
+    /// Numbers of a block of channels.
+    block: usize,
+    /// Of the first row in each.
+    at: usize,
+}
+
+impl<const ROWS: usize> Left<ROWS> for Tiles<'_> {
+    #[inline(always)]
+    fn add_products<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
+        &self,
+        right: [&[Block]; BLOCKS],
+        sums: &mut Sums<M, ROWS, BLOCKS, VECTORS>,
+    ) {
+        for (number, block) in self.v.chunks_exact(self.block).enumerate() {
+            let rows: &[[f32; LANES]; ROWS] = block[self.at..].as_chunks().0.first_chunk().expect("as many rows");
+            let mut now = [&[Block::ZERO; LANES]; BLOCKS];
+            for (now, right) in now.iter_mut().zip(right) {
+                *now = right[number * LANES..].first_chunk().expect("as many blocks");
+            }
+            for lane in 0..LANES {
+                // Loops, not closures: those are not compiled for the instructions of this function unless they are inlined.
+                let (mut left, mut of_lane) = ([0.0; ROWS], [&Block::ZERO; BLOCKS]);
+                for (left, row) in left.iter_mut().zip(rows) {
+                    *left = row[lane];
+                }
+                for (of_lane, now) in of_lane.iter_mut().zip(now) {
+                    *of_lane = &now[lane];
+                }
+                sums.add(left, of_lane);
+            }
+        }
+    }
 }
 
 versions! {
     /// Makes the planes of one panel of a position, `[channels of the panel][plane]`, of its products `[POINTS][rows][PANEL]`.
-    squares = squares_body(m: &[[f32; PANEL]], rows: Rows, bias: &[f32; PANEL], end: End<'_>, planes: &mut [f32])
+    squares = squares_body(m: &[Block], rows: Rows, bias: &[f32; PANEL], end: End<'_>, planes: &mut [f32])
 }
 
 /// What comes after the sums.
@@ -181,36 +199,36 @@ pub(super) struct End<'a> {
 }
 
 #[inline(always)]
-fn squares_body<M: Arith>(m: &[[f32; PANEL]], rows: Rows, bias: &[f32; PANEL], end: End<'_>, planes: &mut [f32]) {
+fn squares_body<F: Form>(m: &[Block], rows: Rows, bias: &[f32; PANEL], end: End<'_>, planes: &mut [f32]) {
     let board = Board::CHESS;
     for (half, planes) in planes.chunks_mut(LANES * board.plane).enumerate() {
-        let bias = M::load(eight(bias, half * LANES));
-        let mut squares = [[M::splat(0.0); LANES]; LANES];
+        let bias = F::Row::load(&bias[half * LANES..]);
+        let mut squares = [[F::Row::splat(0.0); LANES]; LANES];
         for tile in 0..TILES {
             let (y, x) = (tile / 2 * TILE, tile % 2 * TILE);
             // By row of points, then by column of squares.
-            let mut columns = [[M::splat(0.0); SIDE]; TILE];
+            let mut columns = [[F::Row::splat(0.0); SIDE]; TILE];
             for i in 0..SIDE {
                 let product = |j| &m[(i * SIDE + j) * rows.count + rows.first + tile];
-                let line = [0, 1, 2, 3, 4, 5].map(|j| M::load(eight(product(j), half * LANES)));
-                columns.iter_mut().zip(to_squares::<M>(&line)).for_each(|(column, square)| column[i] = square);
+                let line = [0, 1, 2, 3, 4, 5].map(|j| product(j).vector::<F::Row>(half));
+                columns.iter_mut().zip(to_squares::<F::Row>(&line)).for_each(|(column, square)| column[i] = square);
             }
             for (j, column) in columns.iter().enumerate() {
-                let column = to_squares::<M>(column);
-                squares[y..].iter_mut().zip(column).for_each(|(row, square)| row[x + j] = M::plus(square, bias));
+                let column = to_squares::<F::Row>(column);
+                squares[y..].iter_mut().zip(column).for_each(|(row, square)| row[x + j] = F::Row::plus(square, bias));
             }
         }
         for (rank, files) in squares.iter().enumerate() {
-            let files = M::transpose(files);
+            let files = F::Row::transpose(files);
             for (number, (plane, files)) in planes.chunks_exact_mut(board.plane).zip(files).enumerate() {
                 let at = board.origin + rank * board.stride;
                 let y = match end.residual {
                     Some(residual) => {
-                        M::plus(files, M::load(eight(residual, (half * LANES + number) * board.plane + at)))
+                        F::Row::plus(files, F::Row::load(&residual[(half * LANES + number) * board.plane + at..]))
                     }
                     None => files,
                 };
-                M::store(activate_vector::<M>(end.activation, y), eight_mut(plane, at));
+                F::Row::store(activate_vector::<F::Row>(end.activation, y), &mut plane[at..]);
             }
         }
     }

@@ -1,0 +1,182 @@
+//! Vectors of x86-64: eight numbers with AVX2 and FMA, sixteen with AVX-512.
+
+use super::arith::{Form, Fused, Ranks};
+use super::board::LANES;
+
+/// AVX-512: the ranks of a board have eight numbers, all else goes by sixteen.
+pub(super) struct Avx512;
+
+impl Form for Avx512 {
+    type Row = Fused;
+    type Wide = Sixteen;
+
+    // 6 · 4 sums, 4 operands and 1 weight of 32 registers.
+    const BLOCKS: usize = 4;
+}
+
+/// Vectors of sixteen.
+pub(super) struct Sixteen;
+
+// SAFETY of all that follows: on x86-64 `Fused` is named only in functions that are compiled for AVX2 and FMA, `Sixteen` only in
+// those for AVX-512, and they are called where that was found; slices are as long as what is loaded from them or stored.
+
+/// The operations on one vector, of instructions that go by the same names for each.
+macro_rules! operations {
+    ($arith:ty, $vector:ident, $lanes:literal, $width:literal) => {
+        impl Arith for $arith {
+            const LANES: usize = $lanes;
+            const WIDTH: usize = $width;
+
+            type Vector = $vector;
+
+            #[inline(always)]
+            fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+                a.mul_add(b, c)
+            }
+
+            #[inline(always)]
+            fn load(from: &[f32]) -> $vector {
+                // SAFETY: see above.
+                unsafe { load(from[..$lanes].as_ptr()) }
+            }
+
+            #[inline(always)]
+            fn store(x: $vector, to: &mut [f32]) {
+                // SAFETY: see above.
+                unsafe { store(to[..$lanes].as_mut_ptr(), x) }
+            }
+
+            #[inline(always)]
+            fn splat(a: f32) -> $vector {
+                // SAFETY: see above.
+                unsafe { splat(a) }
+            }
+
+            #[inline(always)]
+            fn plus(x: $vector, y: $vector) -> $vector {
+                // SAFETY: see above.
+                unsafe { add(x, y) }
+            }
+
+            #[inline(always)]
+            fn minus(x: $vector, y: $vector) -> $vector {
+                // SAFETY: see above.
+                unsafe { sub(x, y) }
+            }
+
+            #[inline(always)]
+            fn times(x: $vector, y: $vector) -> $vector {
+                // SAFETY: see above.
+                unsafe { mul(x, y) }
+            }
+
+            #[inline(always)]
+            fn over(x: $vector, y: $vector) -> $vector {
+                // SAFETY: see above.
+                unsafe { div(x, y) }
+            }
+
+            // Of a number and a NaN these two give the second.
+            #[inline(always)]
+            fn at_least(a: f32, x: $vector) -> $vector {
+                // SAFETY: see above.
+                unsafe { max(splat(a), x) }
+            }
+
+            #[inline(always)]
+            fn at_most(a: f32, x: $vector) -> $vector {
+                // SAFETY: see above.
+                unsafe { min(splat(a), x) }
+            }
+
+            #[inline(always)]
+            fn larger(x: $vector, y: $vector) -> $vector {
+                // SAFETY: see above.
+                unsafe { max(x, y) }
+            }
+
+            #[inline(always)]
+            fn times_plus(x: $vector, y: $vector, z: $vector) -> $vector {
+                // SAFETY: see above.
+                unsafe { fmadd(x, y, z) }
+            }
+
+            #[inline(always)]
+            fn power(shifted: $vector) -> $vector {
+                // SAFETY: see above.
+                unsafe { whole_to_float(shift::<23>(add_whole(float_to_whole(shifted), splat_whole(EXPONENT)))) }
+            }
+        }
+    };
+}
+
+mod eight {
+    use super::super::arith::{Arith, EXPONENT, Fused};
+    use std::arch::x86_64::{
+        __m256, _mm256_add_epi32 as add_whole, _mm256_add_ps as add, _mm256_castps_si256 as float_to_whole,
+        _mm256_castsi256_ps as whole_to_float, _mm256_div_ps as div, _mm256_fmadd_ps as fmadd, _mm256_loadu_ps as load,
+        _mm256_max_ps as max, _mm256_min_ps as min, _mm256_mul_ps as mul, _mm256_set1_epi32 as splat_whole,
+        _mm256_set1_ps as splat, _mm256_slli_epi32 as shift, _mm256_storeu_ps as store, _mm256_sub_ps as sub,
+    };
+
+    operations!(Fused, __m256, 8, 2);
+}
+
+mod sixteen {
+    use super::super::arith::{Arith, EXPONENT};
+    use super::Sixteen;
+    use std::arch::x86_64::{
+        __m512, _mm512_add_epi32 as add_whole, _mm512_add_ps as add, _mm512_castps_si512 as float_to_whole,
+        _mm512_castsi512_ps as whole_to_float, _mm512_div_ps as div, _mm512_fmadd_ps as fmadd, _mm512_loadu_ps as load,
+        _mm512_max_ps as max, _mm512_min_ps as min, _mm512_mul_ps as mul, _mm512_set1_epi32 as splat_whole,
+        _mm512_set1_ps as splat, _mm512_slli_epi32 as shift, _mm512_storeu_ps as store, _mm512_sub_ps as sub,
+    };
+
+    operations!(Sixteen, __m512, 16, 1);
+}
+
+mod transpose {
+    use super::LANES;
+    use std::arch::x86_64::{
+        __m256, _mm256_permute2f128_ps, _mm256_shuffle_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps,
+    };
+
+    /// Pairs, then fours, then halves change places.
+    #[inline]
+    #[target_feature(enable = "avx")]
+    pub fn transpose(rows: &[__m256; LANES]) -> [__m256; LANES] {
+        let [a, b, c, d, e, f, g, h] = *rows;
+        let (ab, ab_high) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+        let (cd, cd_high) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+        let (ef, ef_high) = (_mm256_unpacklo_ps(e, f), _mm256_unpackhi_ps(e, f));
+        let (gh, gh_high) = (_mm256_unpacklo_ps(g, h), _mm256_unpackhi_ps(g, h));
+        const LOW: i32 = 0b01_00_01_00;
+        const HIGH: i32 = 0b11_10_11_10;
+        let first = [
+            _mm256_shuffle_ps::<LOW>(ab, cd),
+            _mm256_shuffle_ps::<HIGH>(ab, cd),
+            _mm256_shuffle_ps::<LOW>(ab_high, cd_high),
+            _mm256_shuffle_ps::<HIGH>(ab_high, cd_high),
+        ];
+        let second = [
+            _mm256_shuffle_ps::<LOW>(ef, gh),
+            _mm256_shuffle_ps::<HIGH>(ef, gh),
+            _mm256_shuffle_ps::<LOW>(ef_high, gh_high),
+            _mm256_shuffle_ps::<HIGH>(ef_high, gh_high),
+        ];
+        let mut columns = [a; LANES];
+        for (at, (x, y)) in first.into_iter().zip(second).enumerate() {
+            columns[at] = _mm256_permute2f128_ps::<0x20>(x, y);
+            columns[at + 4] = _mm256_permute2f128_ps::<0x31>(x, y);
+        }
+        columns
+    }
+}
+
+impl Ranks for Fused {
+    #[inline(always)]
+    fn transpose(rows: &[Self::Vector; LANES]) -> [Self::Vector; LANES] {
+        // SAFETY: see above.
+        unsafe { transpose::transpose(rows) }
+    }
+}
