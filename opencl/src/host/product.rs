@@ -63,7 +63,7 @@ impl Block {
 }
 
 /// The sums of a tile while they are in registers: `VECTORS` vectors of each block, from one of them on.
-pub(super) struct Sums<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> {
+struct Sums<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> {
     held: [[[M::Vector; VECTORS]; BLOCKS]; ROWS],
     first: usize,
 }
@@ -93,51 +93,31 @@ impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sum
         }
     }
 
-    /// Adds the products of one number of each row with one row of each block.
+    /// Adds the products of all steps.
     #[inline(always)]
-    pub fn add(&mut self, left: [f32; ROWS], right: [&Block; BLOCKS]) {
-        let mut x = [[M::splat(0.0); VECTORS]; BLOCKS];
-        for (x, block) in x.iter_mut().zip(right) {
-            for (number, x) in x.iter_mut().enumerate() {
-                *x = block.vector::<M>(self.first + number);
+    fn add_all(&mut self, left: &impl Left<ROWS>, right: [&[Block]; BLOCKS]) {
+        let len = right[0].len();
+        for step in 0..len {
+            let mut x = [[M::splat(0.0); VECTORS]; BLOCKS];
+            for (x, right) in x.iter_mut().zip(&right) {
+                for (number, x) in x.iter_mut().enumerate() {
+                    *x = right[..len][step].vector::<M>(self.first + number);
+                }
             }
-        }
-        for (held, a) in self.held.iter_mut().zip(left) {
-            for (held, x) in held.iter_mut().zip(&x) {
-                for (held, x) in held.iter_mut().zip(x) {
-                    *held = M::scale_add(a, *x, *held);
+            for (held, a) in self.held.iter_mut().zip(&left.at(step)) {
+                for (held, x) in held.iter_mut().zip(&x) {
+                    for (held, x) in held.iter_mut().zip(x) {
+                        *held = M::scale_add(*a, *x, *held);
+                    }
                 }
             }
         }
     }
 }
 
-/// The left side of a tile.
+/// The left side of a tile: a number for each of its rows, step by step along what both sides have in common.
 pub(super) trait Left<const ROWS: usize> {
-    /// `sums[r] += Σ self[k][r] · right[k]`; all blocks are of the same length.
-    fn add_products<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
-        &self,
-        right: [&[Block]; BLOCKS],
-        sums: &mut Sums<M, ROWS, BLOCKS, VECTORS>,
-    );
-}
-
-impl<const ROWS: usize, I: Iterator<Item = [f32; ROWS]> + Clone> Left<ROWS> for I {
-    #[inline(always)]
-    fn add_products<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
-        &self,
-        right: [&[Block]; BLOCKS],
-        sums: &mut Sums<M, ROWS, BLOCKS, VECTORS>,
-    ) {
-        let len = right[0].len();
-        for (k, left) in (0..len).zip(self.clone()) {
-            let mut now = [&Block::ZERO; BLOCKS];
-            for (now, right) in now.iter_mut().zip(right) {
-                *now = &right[..len][k];
-            }
-            sums.add(left, now);
-        }
-    }
+    fn at(&self, step: usize) -> [f32; ROWS];
 }
 
 /// `sums[r] += Σ left[k][r] · right[k]`.
@@ -150,42 +130,65 @@ pub(super) fn tile<M: Arith, const ROWS: usize, const BLOCKS: usize>(
     // As many vectors of the blocks at once as the registers hold.
     if M::WIDTH == 2 {
         let mut held = Sums::<M, ROWS, BLOCKS, 2>::load(sums, 0);
-        left.add_products(right, &mut held);
+        held.add_all(&left, right);
         held.store(sums);
         return;
     }
     for first in 0..COLUMNS / M::LANES {
         let mut held = Sums::<M, ROWS, BLOCKS, 1>::load(sums, first);
-        left.add_products(right, &mut held);
+        held.add_all(&left, right);
         held.store(sums);
     }
 }
 
-/// Some blocks of a packed right side, each `rows` long, from the `first` on.
+/// Some panels of a packed right side, each `rows` long, from the `first` on.
 #[inline(always)]
-fn side_by_side<const BLOCKS: usize>(packed: &[Block], rows: usize, first: usize) -> [&[Block]; BLOCKS] {
-    std::array::from_fn(|number| &packed[(first + number) * rows..][..rows])
+pub(super) fn side_by_side<const BLOCKS: usize>(packed: &[Block], rows: usize, first: usize) -> [&[Block]; BLOCKS] {
+    let mut blocks = [&packed[..0]; BLOCKS];
+    for (block, panel) in blocks.iter_mut().zip(packed[first * rows..].chunks_exact(rows)) {
+        *block = panel;
+    }
+    blocks
 }
 
-/// A left side whose rows lie one after the other, `len` numbers each.
+/// Rows that lie one after the other, `len` numbers each, from the `first` on.
 #[inline(always)]
-fn rows<const ROWS: usize>(
-    data: &[f32],
-    len: usize,
-    first: usize,
-) -> impl Iterator<Item = [f32; ROWS]> + Clone + use<'_, ROWS> {
-    let rows: [&[f32]; ROWS] = std::array::from_fn(|row| &data[(first + row) * len..][..len]);
-    (0..len).map(move |k| rows.map(|row| row[k]))
+fn rows<const ROWS: usize>(data: &[f32], len: usize, first: usize) -> Lines<'_, ROWS> {
+    let mut lines = [&data[..0]; ROWS];
+    for (line, row) in lines.iter_mut().zip(data[first * len..].chunks_exact(len)) {
+        *line = row;
+    }
+    Lines(lines)
 }
 
-/// A left side whose rows lie side by side, `count` of them.
-#[inline(always)]
-fn columns<const ROWS: usize>(
-    data: &[f32],
+/// Rows as slices.
+struct Lines<'a, const ROWS: usize>([&'a [f32]; ROWS]);
+
+// Loops over references here, no closures and no arrays as iterators: what is not inlined is not compiled for the instructions of
+// the form either.
+impl<const ROWS: usize> Left<ROWS> for Lines<'_, ROWS> {
+    #[inline(always)]
+    fn at(&self, step: usize) -> [f32; ROWS] {
+        let mut numbers = [0.0; ROWS];
+        for (number, line) in numbers.iter_mut().zip(&self.0) {
+            *number = line[step];
+        }
+        numbers
+    }
+}
+
+/// Rows that lie side by side, `count` of them: those from the `first` on.
+struct Columns<'a> {
+    data: &'a [f32],
     count: usize,
     first: usize,
-) -> impl Iterator<Item = [f32; ROWS]> + Clone + use<'_, ROWS> {
-    data.chunks_exact(count).map(move |row| *row[first..].first_chunk().expect("as many rows"))
+}
+
+impl<const ROWS: usize> Left<ROWS> for Columns<'_> {
+    #[inline(always)]
+    fn at(&self, step: usize) -> [f32; ROWS] {
+        *self.data[step * self.count + self.first..].first_chunk().expect("as many rows")
+    }
 }
 
 /// A product that is made some columns at a time.
@@ -368,7 +371,7 @@ impl ByColumns for Channels<'_> {
         let input: [_; BLOCKS] = side_by_side(input, of_panel / TILE, block);
         for (panel, (weights, bias)) in weights.chunks_exact(of_panel).zip(bias).enumerate() {
             let mut sums = bias.map(|bias| [Block([bias; COLUMNS]); BLOCKS]);
-            tile::<M, TILE, BLOCKS>(weights.as_chunks().0.iter().copied(), input, &mut sums);
+            tile::<M, TILE, BLOCKS>(Columns { data: weights, count: TILE, first: 0 }, input, &mut sums);
             let first = panel * TILE * squares;
             for (channel, (row, sums)) in self.output[first..].chunks_exact_mut(squares).zip(&mut sums).enumerate() {
                 for (number, sums) in sums.iter_mut().enumerate() {
@@ -474,7 +477,7 @@ impl Product for Keys<'_> {
             }
         }
         let queries = side_by_side(self.queries, key.len() / squares, block);
-        tile::<M, ROWS, BLOCKS>(columns(key, squares, row), queries, &mut sums);
+        tile::<M, ROWS, BLOCKS>(Columns { data: key, count: squares, first: row }, queries, &mut sums);
         for (row, sums) in (row..).zip(&sums) {
             for (number, sums) in sums.iter().enumerate() {
                 self.scores[(block + number) * squares + row] = *sums;
@@ -569,7 +572,8 @@ impl Product for Queries<'_> {
         let Scores { channels, query, key } = self.sides;
         let (queries, squares) = (query.len() / channels, key.len() / channels);
         let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
-        tile::<M, ROWS, BLOCKS>(columns(query, queries, row), side_by_side(self.keys, channels, block), &mut sums);
+        let left = Columns { data: query, count: queries, first: row };
+        tile::<M, ROWS, BLOCKS>(left, side_by_side(self.keys, channels, block), &mut sums);
         put_in_rows(&sums, &mut self.output[row * squares..], squares, self.first + block);
     }
 }

@@ -9,7 +9,7 @@
 use super::arith::{Arith, Form, Ranks, activate_vector};
 use super::board::{Board, LANES};
 use super::kernel::versions;
-use super::product::{Block, COLUMNS, Left, Product, Sums, make_all, tile};
+use super::product::{Block, COLUMNS, Left, Product, make_all, side_by_side, tile};
 use crate::graph::Activation;
 
 /// Squares of a side of a tile, of its input, and points.
@@ -133,9 +133,11 @@ struct Point<'a> {
 impl Product for Point<'_> {
     #[inline(always)]
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
-        let right = std::array::from_fn(|number| {
-            &self.weights[((block + number) * POINTS + self.point) * self.inputs..][..self.inputs]
-        });
+        let of_panel = POINTS * self.inputs;
+        let mut right: [_; BLOCKS] = side_by_side(self.weights, of_panel, block);
+        for right in &mut right {
+            *right = &right[self.point * self.inputs..][..self.inputs];
+        }
         let left = Tiles { v: self.v, block: POINTS * self.rows * LANES, at: (self.point * self.rows + row) * LANES };
         let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
         tile::<M, ROWS, BLOCKS>(left, right, &mut sums);
@@ -158,29 +160,13 @@ struct Tiles<'a> {
 
 impl<const ROWS: usize> Left<ROWS> for Tiles<'_> {
     #[inline(always)]
-    fn add_products<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
-        &self,
-        right: [&[Block]; BLOCKS],
-        sums: &mut Sums<M, ROWS, BLOCKS, VECTORS>,
-    ) {
-        for (number, block) in self.v.chunks_exact(self.block).enumerate() {
-            let rows: &[[f32; LANES]; ROWS] = block[self.at..].as_chunks().0.first_chunk().expect("as many rows");
-            let mut now = [&[Block::ZERO; LANES]; BLOCKS];
-            for (now, right) in now.iter_mut().zip(right) {
-                *now = right[number * LANES..].first_chunk().expect("as many blocks");
-            }
-            for lane in 0..LANES {
-                // Loops, not closures: those are not compiled for the instructions of this function unless they are inlined.
-                let (mut left, mut of_lane) = ([0.0; ROWS], [&Block::ZERO; BLOCKS]);
-                for (left, row) in left.iter_mut().zip(rows) {
-                    *left = row[lane];
-                }
-                for (of_lane, now) in of_lane.iter_mut().zip(now) {
-                    *of_lane = &now[lane];
-                }
-                sums.add(left, of_lane);
-            }
+    fn at(&self, step: usize) -> [f32; ROWS] {
+        let rows = &self.v[step / LANES * self.block + self.at..][..ROWS * LANES];
+        let mut numbers = [0.0; ROWS];
+        for (row, number) in numbers.iter_mut().enumerate() {
+            *number = rows[row * LANES + step % LANES];
         }
+        numbers
     }
 }
 
