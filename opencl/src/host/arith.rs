@@ -46,6 +46,7 @@ pub(super) trait Arith {
 
     fn times(x: Self::Vector, y: Self::Vector) -> Self::Vector;
 
+    /// `x / y`, where `y` is neither zero nor infinite; the last bit may be another.
     fn over(x: Self::Vector, y: Self::Vector) -> Self::Vector;
 
     /// The larger of `a` and each number; a NaN stays one.

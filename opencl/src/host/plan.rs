@@ -12,7 +12,7 @@ use crate::winograd::transform;
 use std::sync::Arc;
 
 /// Positions that go through the layers together, so that a dense layer's weights are read once for all of them.
-pub(super) const GROUP: usize = TILE;
+pub(super) const GROUP: usize = 8;
 
 /// A value's buffer and how its elements lie there.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +90,7 @@ pub(super) struct Dense {
     pub parts: usize,
     pub weights: DenseWeights,
     /// `[panels]`.
-    pub bias: Vec<[f32; COLUMNS]>,
+    pub bias: Vec<Block>,
     pub activation: Activation,
 }
 
@@ -439,7 +439,7 @@ fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: 
                 false => DenseWeights::Single(Arc::new(pack(weights, bias.len()))),
                 true => pack_whole_dense(&int8::Weights::new(weights, bias.len())),
             },
-            bias: pack_bias(bias),
+            bias: pack_bias(bias).into_iter().map(Block).collect(),
             activation: *activation,
         }),
         Layer::Smolgen { input, heads, weights } => Step::Dense(Dense {
@@ -447,7 +447,7 @@ fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: 
             output,
             parts: *heads,
             weights: DenseWeights::Single(packed.of(weights, output.shape.squares)),
-            bias: pack_bias(&vec![0.0; output.shape.squares]),
+            bias: vec![Block::ZERO; output.shape.squares.div_ceil(COLUMNS)],
             activation: Activation::None,
         }),
         Layer::Gather { input, indices, residual, .. } => {

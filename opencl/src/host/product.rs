@@ -36,6 +36,13 @@ impl Block {
         M::store(x, &mut self.0[number * M::LANES..]);
     }
 
+    #[inline(always)]
+    fn add<M: Arith>(&mut self, other: &Self) {
+        for vector in 0..COLUMNS / M::LANES {
+            self.set::<M>(vector, M::plus(self.vector::<M>(vector), other.vector::<M>(vector)));
+        }
+    }
+
     /// The columns of a row from `at` on; zeros where it has no more.
     #[inline(always)]
     fn of_row(row: &[f32], at: usize) -> Self {
@@ -62,20 +69,30 @@ impl Block {
     }
 }
 
-/// The sums of a tile while they are in registers: `VECTORS` vectors of each block, from one of them on.
+/// The sums of a tile while they are in registers: `VECTORS` vectors of each block, from the `first` on.
 struct Sums<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> {
     held: [[[M::Vector; VECTORS]; BLOCKS]; ROWS],
     first: usize,
 }
 
 impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sums<M, ROWS, BLOCKS, VECTORS> {
+    /// `Σ left[k][r] · right[k]` for each row `r`.
     #[inline(always)]
-    fn load(from: &[[Block; BLOCKS]; ROWS], first: usize) -> Self {
+    fn of(left: &impl Left<ROWS>, right: [&[Block]; BLOCKS], first: usize) -> Self {
         let mut held = [[[M::splat(0.0); VECTORS]; BLOCKS]; ROWS];
-        for (held, from) in held.iter_mut().zip(from) {
-            for (held, block) in held.iter_mut().zip(from) {
-                for (number, held) in held.iter_mut().enumerate() {
-                    *held = block.vector::<M>(first + number);
+        let len = right[0].len();
+        for step in 0..len {
+            let mut x = [[M::splat(0.0); VECTORS]; BLOCKS];
+            for (x, right) in x.iter_mut().zip(&right) {
+                for (number, x) in x.iter_mut().enumerate() {
+                    *x = right[..len][step].vector::<M>(first + number);
+                }
+            }
+            for (held, a) in held.iter_mut().zip(&left.at(step)) {
+                for (held, x) in held.iter_mut().zip(&x) {
+                    for (held, x) in held.iter_mut().zip(x) {
+                        *held = M::scale_add(*a, *x, *held);
+                    }
                 }
             }
         }
@@ -83,32 +100,11 @@ impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sum
     }
 
     #[inline(always)]
-    fn store(self, to: &mut [[Block; BLOCKS]; ROWS]) {
+    fn store(&self, to: &mut [[Block; BLOCKS]; ROWS]) {
         for (held, to) in self.held.iter().zip(to) {
             for (held, block) in held.iter().zip(to) {
                 for (number, held) in held.iter().enumerate() {
                     block.set::<M>(self.first + number, *held);
-                }
-            }
-        }
-    }
-
-    /// Adds the products of all steps.
-    #[inline(always)]
-    fn add_all(&mut self, left: &impl Left<ROWS>, right: [&[Block]; BLOCKS]) {
-        let len = right[0].len();
-        for step in 0..len {
-            let mut x = [[M::splat(0.0); VECTORS]; BLOCKS];
-            for (x, right) in x.iter_mut().zip(&right) {
-                for (number, x) in x.iter_mut().enumerate() {
-                    *x = right[..len][step].vector::<M>(self.first + number);
-                }
-            }
-            for (held, a) in self.held.iter_mut().zip(&left.at(step)) {
-                for (held, x) in held.iter_mut().zip(&x) {
-                    for (held, x) in held.iter_mut().zip(x) {
-                        *held = M::scale_add(*a, *x, *held);
-                    }
                 }
             }
         }
@@ -120,33 +116,31 @@ pub(super) trait Left<const ROWS: usize> {
     fn at(&self, step: usize) -> [f32; ROWS];
 }
 
-/// `sums[r] += Σ left[k][r] · right[k]`.
+/// `Σ left[k][r] · right[k]` for each row `r`; all blocks of the right side are of the same length.
 #[inline(always)]
 pub(super) fn tile<M: Arith, const ROWS: usize, const BLOCKS: usize>(
     left: impl Left<ROWS>,
     right: [&[Block]; BLOCKS],
-    sums: &mut [[Block; BLOCKS]; ROWS],
-) {
+) -> [[Block; BLOCKS]; ROWS] {
+    let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
     // As many vectors of the blocks at once as the registers hold.
-    if M::WIDTH == 2 {
-        let mut held = Sums::<M, ROWS, BLOCKS, 2>::load(sums, 0);
-        held.add_all(&left, right);
-        held.store(sums);
-        return;
+    match M::WIDTH {
+        2 => Sums::<M, ROWS, BLOCKS, 2>::of(&left, right, 0).store(&mut sums),
+        _ => {
+            for first in 0..COLUMNS / M::LANES {
+                Sums::<M, ROWS, BLOCKS, 1>::of(&left, right, first).store(&mut sums);
+            }
+        }
     }
-    for first in 0..COLUMNS / M::LANES {
-        let mut held = Sums::<M, ROWS, BLOCKS, 1>::load(sums, first);
-        held.add_all(&left, right);
-        held.store(sums);
-    }
+    sums
 }
 
 /// Some panels of a packed right side, each `rows` long, from the `first` on.
 #[inline(always)]
 pub(super) fn side_by_side<const BLOCKS: usize>(packed: &[Block], rows: usize, first: usize) -> [&[Block]; BLOCKS] {
     let mut blocks = [&packed[..0]; BLOCKS];
-    for (block, panel) in blocks.iter_mut().zip(packed[first * rows..].chunks_exact(rows)) {
-        *block = panel;
+    for (number, block) in blocks.iter_mut().enumerate() {
+        *block = &packed[(first + number) * rows..][..rows];
     }
     blocks
 }
@@ -155,8 +149,8 @@ pub(super) fn side_by_side<const BLOCKS: usize>(packed: &[Block], rows: usize, f
 #[inline(always)]
 fn rows<const ROWS: usize>(data: &[f32], len: usize, first: usize) -> Lines<'_, ROWS> {
     let mut lines = [&data[..0]; ROWS];
-    for (line, row) in lines.iter_mut().zip(data[first * len..].chunks_exact(len)) {
-        *line = row;
+    for (row, line) in lines.iter_mut().enumerate() {
+        *line = &data[(first + row) * len..][..len];
     }
     Lines(lines)
 }
@@ -285,7 +279,7 @@ pub(super) struct DensePanels<'a> {
     /// `[panels][inputs]`, zeros where there are fewer neurons.
     pub weights: &'a [Block],
     /// `[panels]`.
-    pub bias: &'a [[f32; COLUMNS]],
+    pub bias: &'a [Block],
     /// `[positions][inputs]`.
     pub input: &'a [f32],
 }
@@ -315,9 +309,13 @@ impl Product for Neurons<'_> {
     #[inline(always)]
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let DensePanels { weights, bias, input } = self.panels;
-        let bias: &[_; BLOCKS] = bias[block..].first_chunk().expect("as many panels");
-        let mut sums = [bias.map(Block); ROWS];
-        tile::<M, ROWS, BLOCKS>(rows(input, self.inputs, row), side_by_side(weights, self.inputs, block), &mut sums);
+        let mut sums =
+            tile::<M, ROWS, BLOCKS>(rows(input, self.inputs, row), side_by_side(weights, self.inputs, block));
+        for sums in &mut sums {
+            for (sums, bias) in sums.iter_mut().zip(&bias[block..]) {
+                sums.add::<M>(bias);
+            }
+        }
         put_in_rows(&sums, &mut self.output[row * self.neurons..], self.neurons, block);
     }
 }
@@ -370,19 +368,19 @@ impl ByColumns for Channels<'_> {
         let of_panel = weights.len() / bias.len();
         let input: [_; BLOCKS] = side_by_side(input, of_panel / TILE, block);
         for (panel, (weights, bias)) in weights.chunks_exact(of_panel).zip(bias).enumerate() {
-            let mut sums = bias.map(|bias| [Block([bias; COLUMNS]); BLOCKS]);
-            tile::<M, TILE, BLOCKS>(Columns { data: weights, count: TILE, first: 0 }, input, &mut sums);
+            let mut sums = tile::<M, TILE, BLOCKS>(Columns { data: weights, count: TILE, first: 0 }, input);
             let first = panel * TILE * squares;
-            for (channel, (row, sums)) in self.output[first..].chunks_exact_mut(squares).zip(&mut sums).enumerate() {
+            let channels = self.output[first..].chunks_exact_mut(squares).zip(&mut sums).zip(bias).enumerate();
+            for (channel, ((row, sums), bias)) in channels {
+                let residual = residual.map(|r| &r[first + channel * squares..][..squares]);
                 for (number, sums) in sums.iter_mut().enumerate() {
                     let at = (block + number) * COLUMNS;
-                    let residual = residual.map(|r| Block::of_row(&r[first + channel * squares..][..squares], at));
+                    sums.add::<M>(&Block([*bias; COLUMNS]));
+                    if let Some(residual) = residual {
+                        sums.add::<M>(&Block::of_row(residual, at));
+                    }
                     for vector in 0..COLUMNS / M::LANES {
-                        let mut y = sums.vector::<M>(vector);
-                        if let Some(residual) = &residual {
-                            y = M::plus(y, residual.vector::<M>(vector));
-                        }
-                        sums.set::<M>(vector, activate_vector::<M>(activation, y));
+                        sums.set::<M>(vector, activate_vector::<M>(activation, sums.vector::<M>(vector)));
                     }
                     sums.put_in_row(row, at);
                 }
@@ -434,9 +432,7 @@ fn attention_body<F: Form>(head: Attention<'_>, room: &mut [Block], output: &mut
         pack_scaled::<F::Wide>(query, squares, first, queries);
         make_all::<F>(&mut Keys { head, first, queries, scores }, squares, count);
         let mut sums = [Block::ZERO; MOST_BLOCKS];
-        for (scores, sums) in scores.chunks_exact_mut(squares).zip(&mut sums) {
-            *sums = exponents_of_columns::<F::Wide>(scores);
-        }
+        make_columns::<F>(&mut Exponents { squares, scores, sums: &mut sums }, count);
         make_all::<F>(&mut Values { head, first, weights: scores, sums: &sums, output }, value.len() / squares, count);
     }
 }
@@ -468,42 +464,54 @@ impl Product for Keys<'_> {
     #[inline(always)]
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let Attention { squares, key, bias, .. } = self.head;
-        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
-        if let Some(bias) = bias {
-            for (bias, sums) in bias[row * squares..].chunks_exact(squares).zip(&mut sums) {
-                for (number, sums) in sums.iter_mut().enumerate() {
-                    *sums = Block::of_row(bias, (self.first + block + number) * COLUMNS);
-                }
-            }
-        }
         let queries = side_by_side(self.queries, key.len() / squares, block);
-        tile::<M, ROWS, BLOCKS>(Columns { data: key, count: squares, first: row }, queries, &mut sums);
-        for (row, sums) in (row..).zip(&sums) {
-            for (number, sums) in sums.iter().enumerate() {
-                self.scores[(block + number) * squares + row] = *sums;
+        let mut sums = tile::<M, ROWS, BLOCKS>(Columns { data: key, count: squares, first: row }, queries);
+        for (row, sums) in (row..).zip(&mut sums) {
+            for (number, sums) in (block..).zip(sums) {
+                if let Some(bias) = bias {
+                    sums.add::<M>(&Block::of_row(&bias[row * squares..][..squares], (self.first + number) * COLUMNS));
+                }
+                self.scores[number * squares + row] = *sums;
             }
         }
     }
 }
 
-/// Makes `e^(x - largest of its column)` of each, and gives the sums of the columns.
-#[inline(always)]
-fn exponents_of_columns<M: Arith>(rows: &mut [Block]) -> Block {
-    let mut all = Block::ZERO;
-    for vector in 0..COLUMNS / M::LANES {
-        let mut largest = rows[0].vector::<M>(vector);
-        for row in &*rows {
-            largest = M::larger(row.vector::<M>(vector), largest);
+/// Makes `e^(x - largest of its column)` of each score, and the sums of the columns.
+struct Exponents<'a> {
+    squares: usize,
+    scores: &'a mut [Block],
+    /// For each block.
+    sums: &'a mut [Block],
+}
+
+impl ByColumns for Exponents<'_> {
+    /// Block by block in the innermost loops, none of which then waits for what it has just begun.
+    #[inline(always)]
+    fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize) {
+        let squares = self.squares;
+        let scores = &mut self.scores[block * squares..][..BLOCKS * squares];
+        for vector in 0..COLUMNS / M::LANES {
+            let mut largest = [M::splat(f32::NEG_INFINITY); BLOCKS];
+            for row in 0..squares {
+                for (number, largest) in largest.iter_mut().enumerate() {
+                    *largest = M::larger(scores[number * squares + row].vector::<M>(vector), *largest);
+                }
+            }
+            let mut sums = [M::splat(0.0); BLOCKS];
+            for row in 0..squares {
+                for (number, (sum, largest)) in sums.iter_mut().zip(&largest).enumerate() {
+                    let score = &mut scores[number * squares + row];
+                    let x = exp::<M>(M::minus(score.vector::<M>(vector), *largest));
+                    *sum = M::plus(*sum, x);
+                    score.set::<M>(vector, x);
+                }
+            }
+            for (sum, block) in sums.iter().zip(&mut self.sums[block..]) {
+                block.set::<M>(vector, *sum);
+            }
         }
-        let mut sum = M::splat(0.0);
-        for row in &mut *rows {
-            let x = exp::<M>(M::minus(row.vector::<M>(vector), largest));
-            sum = M::plus(sum, x);
-            row.set::<M>(vector, x);
-        }
-        all.set::<M>(vector, sum);
     }
-    all
 }
 
 /// The means of the values of some blocks of queries.
@@ -520,8 +528,8 @@ impl Product for Values<'_> {
     #[inline(always)]
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let Attention { squares, value, .. } = self.head;
-        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
-        tile::<M, ROWS, BLOCKS>(rows(value, squares, row), side_by_side(self.weights, squares, block), &mut sums);
+        let weights = side_by_side(self.weights, squares, block);
+        let mut sums = tile::<M, ROWS, BLOCKS>(rows(value, squares, row), weights);
         for sums in &mut sums {
             for (sums, all) in sums.iter_mut().zip(&self.sums[block..]) {
                 for vector in 0..COLUMNS / M::LANES {
@@ -571,9 +579,8 @@ impl Product for Queries<'_> {
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let Scores { channels, query, key } = self.sides;
         let (queries, squares) = (query.len() / channels, key.len() / channels);
-        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
         let left = Columns { data: query, count: queries, first: row };
-        tile::<M, ROWS, BLOCKS>(left, side_by_side(self.keys, channels, block), &mut sums);
+        let sums = tile::<M, ROWS, BLOCKS>(left, side_by_side(self.keys, channels, block));
         put_in_rows(&sums, &mut self.output[row * squares..], squares, self.first + block);
     }
 }

@@ -443,7 +443,7 @@ impl Workspace {
             for (((weights, steps), bias), output) in panels.zip(output.chunks_mut(COLUMNS)) {
                 let steps = &steps.map(|step| step * (largest / int8::MOST));
                 let mut sums = [0.0; COLUMNS];
-                whole::dense(isa, whole::DensePanel { weights, steps, bias, input: pairs }, &mut sums);
+                whole::dense(isa, whole::DensePanel { weights, steps, bias: &bias.0, input: pairs }, &mut sums);
                 output.copy_from_slice(&sums[..output.len()]);
             }
         }

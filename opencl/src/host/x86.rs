@@ -127,12 +127,24 @@ mod sixteen {
     use super::Sixteen;
     use std::arch::x86_64::{
         __m512, _mm512_add_epi32 as add_whole, _mm512_add_ps as add, _mm512_castps_si512 as float_to_whole,
-        _mm512_castsi512_ps as whole_to_float, _mm512_div_ps as div, _mm512_fmadd_ps as fmadd, _mm512_loadu_ps as load,
-        _mm512_max_ps as max, _mm512_min_ps as min, _mm512_mul_ps as mul, _mm512_set1_epi32 as splat_whole,
-        _mm512_set1_ps as splat, _mm512_slli_epi32 as shift, _mm512_storeu_ps as store, _mm512_sub_ps as sub,
+        _mm512_castsi512_ps as whole_to_float, _mm512_fmadd_ps as fmadd, _mm512_fnmadd_ps as fnmadd,
+        _mm512_loadu_ps as load, _mm512_max_ps as max, _mm512_min_ps as min, _mm512_mul_ps as mul,
+        _mm512_rcp14_ps as rcp14, _mm512_set1_epi32 as splat_whole, _mm512_set1_ps as splat,
+        _mm512_slli_epi32 as shift, _mm512_storeu_ps as store, _mm512_sub_ps as sub,
     };
 
     operations!(Sixteen, __m512, 16, 1);
+
+    /// To the last bit or nearly so: Newton's steps from 14 bits take a third of the time of a division of sixteen. `y` is neither
+    /// zero nor infinite.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn div(x: __m512, y: __m512) -> __m512 {
+        let guess = rcp14(y);
+        let reciprocal = fmadd(guess, fnmadd(guess, y, splat(1.0)), guess);
+        let quotient = mul(x, reciprocal);
+        fmadd(fnmadd(quotient, y, x), reciprocal, quotient)
+    }
 }
 
 mod transpose {
