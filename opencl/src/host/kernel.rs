@@ -12,8 +12,8 @@ use super::arith::{self, Arith, Form, activate_vector};
 use super::board::{Board, LANES};
 use crate::graph::Activation;
 
-/// Channels of a convolution's tile and positions of a dense layer's: 6 · 2 sums, 2 operands and 1 weight fill the
-/// sixteen vector registers of AVX2.
+/// Channels of a convolution's tile and rows of a product's: 6 · 2 sums, 2 operands and 1 weight fill the sixteen vector
+/// registers of AVX2.
 pub(super) const TILE: usize = 6;
 
 /// Input channels that are walked over for one kernel element after the other. The innermost loop is then over channels

@@ -11,7 +11,8 @@ use crate::int8;
 use crate::winograd::transform;
 use std::sync::Arc;
 
-/// Positions that go through the layers together, so that a dense layer's weights are read once for all of them.
+/// Positions that go through the layers together, so that weights, which may outgrow the caches of a core, are read once for
+/// all of them; their values should not.
 pub(super) const GROUP: usize = 8;
 
 /// A value's buffer and how its elements lie there.

@@ -1,11 +1,11 @@
-//! Products of matrices: dense layers, 1×1 convolutions, and what attention is made of.
+//! Products of matrices: dense layers, 1×1 convolutions, what attention is made of, and Winograd's points.
 //!
-//! All of them have one tile: up to [`TILE`] rows of the left side times a [`Block`] of sixteen columns of the right side. The sums
-//! stay in registers while it walks over what they have in common. Each sum is one chain of additions, whatever the
-//! number of rows, so that a row's result does not depend on which rows it is made with.
+//! All of them have one tile: up to [`TILE`] rows of the left side times one or some [`Block`]s of sixteen columns of the right side.
+//! The sums stay in registers while it walks over what they have in common. Each sum is one chain of additions, whatever the
+//! number of rows and blocks, so that a row's result does not depend on which rows it is made with.
 //!
-//! The right side is packed, block by block, so that a tile reads it in order and a block stays in the nearest cache for
-//! all rows.
+//! The right side is packed, panel by panel of a block's width, so that a tile reads it in order and its panels stay in a near
+//! cache for all rows.
 
 use super::arith::{Arith, Form, activate_vector, exp};
 use super::board::LANES;
