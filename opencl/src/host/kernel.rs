@@ -53,7 +53,7 @@ impl Isa {
             [avx512.then_some(Self::Avx512(Found(()))), avx2.then_some(Self::Avx2(Found(())))]
         };
         #[cfg(not(target_arch = "x86_64"))]
-        let more = [];
+        let more: [Option<Self>; 0] = [];
         more.into_iter().flatten().chain([Self::Baseline])
     }
 
