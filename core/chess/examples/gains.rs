@@ -50,7 +50,9 @@ fn moves(board: &Board, loud: bool) -> Vec<(i32, Move)> {
         for mv in piece_moves {
             let taken = if other.has(mv.to) { board.piece_on(mv.to) } else { None };
             let en_passant = piece_moves.piece == Piece::Pawn && mv.from.file() != mv.to.file() && taken.is_none();
-            let gain = taken.map_or(0, worth) + mv.promotion.map_or(0, worth) + if en_passant { worth(Piece::Pawn) } else { 0 };
+            let gain = taken.map_or(0, worth)
+                + mv.promotion.map_or(0, worth)
+                + if en_passant { worth(Piece::Pawn) } else { 0 };
             let castling = own.has(mv.to);
             if !loud || (gain > 0 && !castling) {
                 found.push((10 * gain - worth(piece_moves.piece), mv));
