@@ -1,16 +1,11 @@
 //! A position through the network.
 
-use crate::pack::{Block, Head, Layer, MOST_HIDDEN, Network, PackError, SQUARES, SqueezeExcite, TAPS};
-use crate::sums::{Inputs, Window, to_whole};
-
-/// Squares of a row of a board with a border.
-const ROW: usize = 10;
-
-/// Squares with the border, which is zero: a 3×3 convolution reads it.
-const CELLS: usize = ROW * ROW;
-
-/// Numbers of each square, channel by channel.
-type Board<T, const FILTERS: usize> = [[T; FILTERS]; CELLS];
+use crate::board::{
+    Board, CELLS, ROW, cell_of, cells, clear_border, convolve, convolve_whole, inputs, rectify, relu, squeeze,
+};
+use crate::pack::{Block, Head, MOST_HIDDEN, Network, PackError, SQUARES, SqueezeExcite, TAPS};
+use crate::policy::Logits;
+use crate::sums::{Window, to_whole};
 
 /// What a network of so many filters works in: three boards, 900 bytes a filter.
 pub struct Room<const FILTERS: usize> {
@@ -41,18 +36,16 @@ pub struct Evaluation<'a> {
     pub wdl: [f32; 3],
     /// Plies until the end of the game, at least 0.
     pub moves_left: f32,
-    policy: Layer<'a>,
-    inputs: Inputs<'a>,
-    filters: usize,
+    logits: Logits<'a>,
+    places: &'a [[u8; 2]],
 }
 
 impl Evaluation<'_> {
-    /// The logit of the move in this plane of a convolutional policy from this square (a1 = 0, h8 = 63, as the mover sees them).
-    /// NaN for a plane or a square that there is not.
-    pub fn logit(&self, plane: u8, from: u8) -> f32 {
-        match usize::from(from) {
-            square @ ..SQUARES => self.policy.output(&self.inputs, around(square, self.filters), plane.into()),
-            _ => f32::NAN,
+    /// The logit of a move, by its number in Lc0's policy. NaN for one that there is not.
+    pub fn logit(&self, index: u16) -> f32 {
+        match self.places.get(usize::from(index)) {
+            Some(place) => self.logits.at(u16::from_le_bytes(*place).into()),
+            None => f32::NAN,
         }
     }
 }
@@ -81,16 +74,11 @@ impl<'a> Network<'a> {
         }
         let [win, draw, loss] = run_head(&self.value, x, y, whole);
         let [moves_left] = run_head(&self.moves_left, x, y, whole);
-        let [first, policy] = self.policy;
-        convolve(&first, x, whole, y);
-        rectify(y);
-        let inputs = inputs(&policy, y.as_flattened(), whole.as_flattened_mut());
         Ok(Evaluation {
             wdl: softmax([win, draw, loss]),
             moves_left: relu(moves_left),
-            policy,
-            inputs,
-            filters: FILTERS,
+            logits: self.policy.run(x, y, whole),
+            places: self.places,
         })
     }
 
@@ -139,31 +127,6 @@ fn run_block<const FILTERS: usize>(
     }
 }
 
-/// A 3×3 convolution of the tower: in whole numbers, bias included.
-fn convolve<const FILTERS: usize>(
-    layer: &Layer<'_>,
-    input: &Board<f32, FILTERS>,
-    whole: &mut Board<i8, FILTERS>,
-    output: &mut Board<f32, FILTERS>,
-) {
-    let step = to_whole(input.as_flattened(), whole.as_flattened_mut());
-    convolve_whole(layer, whole, step, output);
-}
-
-fn convolve_whole<const FILTERS: usize>(
-    layer: &Layer<'_>,
-    input: &Board<i8, FILTERS>,
-    step: f32,
-    output: &mut Board<f32, FILTERS>,
-) {
-    clear_border(output);
-    let inputs = Inputs { single: &[], whole: input.as_flattened(), step };
-    for square in 0..SQUARES {
-        let cell = &mut output[cell_of(square)];
-        layer.run(&inputs, around(square, FILTERS), |filter, y| cell[filter] = y);
-    }
-}
-
 /// The factor and the summand of each filter.
 fn excite<const FILTERS: usize>(se: &SqueezeExcite<'_>, y: &Board<f32, FILTERS>) -> [[f32; FILTERS]; 2] {
     let mut pooled = [0.0; FILTERS];
@@ -193,11 +156,7 @@ fn run_head<const FILTERS: usize, const OUTPUTS: usize>(
 ) -> [f32; OUTPUTS] {
     let y = &mut y.as_flattened_mut()[..SQUARES * head.channels];
     let whole = whole.as_flattened_mut();
-    let read = inputs(&head.squeeze, x.as_flattened(), whole);
-    for (square, channels) in y.chunks_exact_mut(head.channels).enumerate() {
-        let window = Window { at: cell_of(square) * FILTERS, ..Window::all(FILTERS) };
-        head.squeeze.run(&read, window, |channel, value| channels[channel] = relu(value));
-    }
+    squeeze(&head.squeeze, x, whole, relu, y);
     let mut hidden = [0.0; MOST_HIDDEN];
     let hidden = &mut hidden[..head.hidden];
     head.dense.run(&inputs(&head.dense, y, whole), Window::all(y.len()), |neuron, value| hidden[neuron] = relu(value));
@@ -205,46 +164,6 @@ fn run_head<const FILTERS: usize, const OUTPUTS: usize>(
     let last = inputs(&head.last, hidden, whole);
     head.last.run(&last, Window::all(hidden.len()), |output, value| outputs[output] = value);
     outputs
-}
-
-/// Numbers as a layer reads them.
-fn inputs<'a>(layer: &Layer<'_>, single: &'a [f32], whole: &'a mut [i8]) -> Inputs<'a> {
-    let whole = &mut whole[..single.len()];
-    let step = if layer.is_whole() { to_whole(single, whole) } else { 0.0 };
-    Inputs { single, whole, step }
-}
-
-/// What a 3×3 convolution reads for its output on a square.
-fn around(square: usize, filters: usize) -> Window {
-    let corner = cell_of(square) - ROW - 1;
-    Window { at: corner * filters, rows: 3, len: 3 * filters, stride: ROW * filters }
-}
-
-/// Where a square of the board lies within the border.
-fn cell_of(square: usize) -> usize {
-    (square / 8 + 1) * ROW + square % 8 + 1
-}
-
-/// The cells of all squares.
-fn cells() -> impl Iterator<Item = usize> {
-    (0..SQUARES).map(cell_of)
-}
-
-fn clear_border<const FILTERS: usize>(board: &mut Board<f32, FILTERS>) {
-    for (at, cell) in board.iter_mut().enumerate() {
-        if [at % ROW, at / ROW].iter().any(|place| [0, ROW - 1].contains(place)) {
-            *cell = [0.0; FILTERS];
-        }
-    }
-}
-
-fn rectify<const FILTERS: usize>(board: &mut Board<f32, FILTERS>) {
-    board.as_flattened_mut().iter_mut().for_each(|x| *x = relu(*x));
-}
-
-fn relu(x: f32) -> f32 {
-    // Not `max`: that is a call where the processor has no instruction for it.
-    if x > 0.0 { x } else { 0.0 }
 }
 
 fn softmax(logits: [f32; 3]) -> [f32; 3] {

@@ -11,11 +11,19 @@
 //! | for each block: two convolutions, in [`WHOLE`], then squeeze and excitation | a *layer* each, then `w1`, `b1`, `w2`, `b2` in single precision |
 //! | value head: 1×1 convolution, dense, dense | a layer each |
 //! | moves-left head: the same | a layer each |
-//! | policy head: 3×3 convolution, in [`WHOLE`], 3×3 convolution to [`POLICY_PLANES`] | a layer each |
+//! | policy head: its kind, [`CONVOLUTION`] or [`ATTENTION`] | a byte |
+//! | place of each of the [`MOVES`] | a sixteen-bit number each |
+//! | a convolutional policy: 3×3 convolution, in [`WHOLE`], 3×3 convolution to [`POLICY_PLANES`] | a layer each |
+//! | an attention policy: channels of its embedding, channels of queries and keys | a sixteen-bit number each |
+//! | then 1×1 convolutions: embedding, queries, keys, and from keys to [`PIECES`] | a layer each |
 //!
 //! A layer is a byte, [`SINGLE`] or [`WHOLE`], its weights, with `WHOLE` a step for each output, and a bias for each output. Weights
 //! are `[output][3][3][input]` of a convolution, with the rows of the board first, and `[output][square][channel]` of the
 //! dense layer that reads a board: what is multiplied together lies together.
+//!
+//! A move's place is `plane · 64 + from` in a convolutional policy, `(piece · 64 + from) · 64 + to` in an attention policy, whose
+//! piece is the row of the last layer that is added to the product of query and key. So nothing here knows the rules of
+//! chess, or in which order a policy has its moves.
 
 use core::fmt;
 
@@ -23,7 +31,7 @@ use core::fmt;
 pub const MAGIC: [u8; 4] = *b"ONCM";
 
 /// The version of the format.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// A layer's weights are in single precision.
 pub const SINGLE: u8 = 0;
@@ -31,8 +39,20 @@ pub const SINGLE: u8 = 0;
 /// A layer's weights are whole numbers of eight bits.
 pub const WHOLE: u8 = 1;
 
-/// Planes of the policy that moves use, of the 80 that files have.
+/// The policy is a convolution to planes, one for each kind of step.
+pub const CONVOLUTION: u8 = 0;
+
+/// The policy is a product of what the square has that a move starts from and what the one has that it ends on.
+pub const ATTENTION: u8 = 1;
+
+/// Moves of the policy.
+pub const MOVES: usize = 1858;
+
+/// Planes of a convolutional policy that moves use, of the 80 that files have.
 pub const POLICY_PLANES: usize = 73;
+
+/// What an attention policy tells apart on the square where a piece appears: queen, rook, bishop, and no promotion to these.
+pub const PIECES: usize = 4;
 
 /// Most neurons of a hidden layer.
 pub const MOST_HIDDEN: usize = 128;
@@ -71,6 +91,11 @@ pub enum PackError {
         /// Where it is.
         at: usize,
     },
+    /// The byte at this place says neither [`CONVOLUTION`] nor [`ATTENTION`].
+    Policy {
+        /// Where it is.
+        at: usize,
+    },
     /// The room is for another number of filters.
     Room {
         /// The network's filters.
@@ -89,6 +114,9 @@ impl fmt::Display for PackError {
             Self::Size { what, got, most } => write!(f, "{what}: expected 1 to {most}, got {got}"),
             Self::Kind { at } => {
                 write!(f, "byte {at}: expected a kind of weights, {SINGLE} or {WHOLE}, {WHOLE} in the tower")
+            }
+            Self::Policy { at } => {
+                write!(f, "byte {at}: expected a kind of policy, {CONVOLUTION} or {ATTENTION}")
             }
             Self::Room { expected, got } => write!(f, "expected room for {expected} filters, got room for {got}"),
         }
@@ -155,6 +183,23 @@ pub(crate) struct Head<'a> {
     pub last: Layer<'a>,
 }
 
+/// A policy head.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Policy<'a> {
+    Convolution([Layer<'a>; 2]),
+    Attention(Attention<'a>),
+}
+
+/// An attention policy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attention<'a> {
+    pub embedding: Layer<'a>,
+    pub query: Layer<'a>,
+    pub key: Layer<'a>,
+    /// What is added for the piece that appears, from the key of the square.
+    pub pieces: Layer<'a>,
+}
+
 /// A network in bytes that lie wherever they lie.
 #[derive(Clone, Copy, Debug)]
 pub struct Network<'a> {
@@ -168,7 +213,9 @@ pub struct Network<'a> {
     tower: Reader<'a>,
     pub(crate) value: Head<'a>,
     pub(crate) moves_left: Head<'a>,
-    pub(crate) policy: [Layer<'a>; 2],
+    pub(crate) policy: Policy<'a>,
+    /// Of each move in the policy.
+    pub(crate) places: &'a [[u8; 2]],
 }
 
 impl<'a> Network<'a> {
@@ -201,9 +248,21 @@ impl<'a> Network<'a> {
         }
         let value = reader.head(filters, value, 3)?;
         let moves_left = reader.head(filters, moves_left, 1)?;
-        let policy = [reader.conv(filters)?, reader.layer(TAPS * filters, POLICY_PLANES)?];
+        let (places, policy) = reader.policy(filters)?;
         match pack.len() - reader.at {
-            0 => Ok(Self { filters, blocks, hidden, planes, input, input_bias, tower, value, moves_left, policy }),
+            0 => Ok(Self {
+                filters,
+                blocks,
+                hidden,
+                planes,
+                input,
+                input_bias,
+                tower,
+                value,
+                moves_left,
+                policy,
+                places,
+            }),
             over => Err(PackError::TooLong(over)),
         }
     }
@@ -283,5 +342,26 @@ impl<'a> Reader<'a> {
         let dense = self.layer(SQUARES * channels, hidden)?;
         let last = self.layer(hidden, outputs)?;
         Ok(Head { channels, hidden, squeeze, dense, last })
+    }
+
+    /// With the places of its moves.
+    fn policy(&mut self, filters: usize) -> Result<(&'a [[u8; 2]], Policy<'a>), PackError> {
+        let (at, kind) = (self.at, self.bytes(1)?);
+        let places = self.bytes(2 * MOVES)?.as_chunks().0;
+        let policy = match kind {
+            [CONVOLUTION] => Policy::Convolution([self.conv(filters)?, self.layer(TAPS * filters, POLICY_PLANES)?]),
+            [ATTENTION] => Policy::Attention(self.attention(filters)?),
+            _ => return Err(PackError::Policy { at }),
+        };
+        Ok((places, policy))
+    }
+
+    /// An attention policy that fits into the boards: embedding and queries in one each, keys where the embedding was.
+    fn attention(&mut self, filters: usize) -> Result<Attention<'a>, PackError> {
+        let width = self.size("channels of the policy's embedding", filters)?;
+        let depth = self.size("channels of queries and keys", width)?;
+        let embedding = self.layer(filters, width)?;
+        let (query, key) = (self.layer(width, depth)?, self.layer(width, depth)?);
+        Ok(Attention { embedding, query, key, pieces: self.layer(depth, PIECES)? })
     }
 }

@@ -24,10 +24,15 @@ impl Layer<'_> {
         matches!(self.weights, Weights::Whole(..))
     }
 
+    /// How many numbers come out.
+    pub fn outputs(&self) -> usize {
+        self.bias.0.len()
+    }
+
     /// Gives `take` each output with its number. An output's inputs are `rows` of equal length, which lie `stride` apart from
     /// `at` on.
     pub fn run(&self, inputs: &Inputs<'_>, window: Window, mut take: impl FnMut(usize, f32)) {
-        let outputs = 0..self.bias.0.len();
+        let outputs = 0..self.outputs();
         match self.weights {
             Weights::Single(weights) => {
                 let weights = weights.rows(window.rows * window.len);

@@ -1,8 +1,8 @@
 //! Graph → the bytes that `oncilla_micro` runs on a microcontroller.
 
 use crate::error::NetError;
-use crate::policy::conv_map;
-use oncilla_micro::{MAGIC, POLICY_PLANES, SINGLE, VERSION, WHOLE};
+use crate::policy::{attention_map, conv_map};
+use oncilla_micro::{ATTENTION, CONVOLUTION, MAGIC, POLICY_PLANES, SINGLE, VERSION, WHOLE};
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, SqueezeExcite, ValueId};
 use oncilla_opencl::int8;
 
@@ -31,22 +31,14 @@ pub fn pack(graph: &Graph) -> Result<Vec<u8>, NetError> {
         [&se.w1, &se.b1, &se.w2, &se.b2].into_iter().for_each(|numbers| put_floats(&mut tower, numbers));
         (top, blocks, hidden) = (ValueId(walk.at), blocks + 1, se.hidden);
     }
-    let mut policy = Vec::new();
-    put_layer(&mut policy, &walk.linear(top, CONV)?);
-    let last = walk.linear(ValueId(walk.at), Kind { activation: Activation::None, ..CONV })?;
-    walk.policy(ValueId(walk.at))?;
-    put_layer(&mut policy, &last.first(POLICY_PLANES));
+    let policy = if walk.has_attention() { walk.attention_policy(top)? } else { walk.conv_policy(top)? };
     let value = walk.head(top, Activation::Softmax, Role::Wdl)?;
     let moves_left = walk.head(top, Activation::Relu, Role::MovesLeft)?;
     walk.end()?;
 
     let mut bytes = MAGIC.to_vec();
     let head = [VERSION.into(), filters, blocks, hidden, planes.len()];
-    for size in head.into_iter().chain(value.sizes).chain(moves_left.sizes) {
-        let size = u16::try_from(size)
-            .map_err(|_| NetError::unsupported("", format!("expected sizes below 65536, got {size}")))?;
-        bytes.extend(size.to_le_bytes());
-    }
+    put_numbers(&mut bytes, head.into_iter().chain(value.sizes).chain(moves_left.sizes))?;
     bytes.extend(planes.iter().map(|&plane| plane as u8));
     put_floats(&mut bytes, &by_plane(first.weights, filters, &planes));
     put_floats(&mut bytes, first.bias);
@@ -87,6 +79,9 @@ struct Kind {
 }
 
 const CONV: Kind = Kind { kernel: 3, activation: Activation::Relu, skip: None };
+
+/// A linear map of each square.
+const TOKENS: Kind = Kind { kernel: 1, activation: Activation::None, skip: None };
 
 /// The layers of the graph, one after the other.
 struct Walk<'a> {
@@ -135,15 +130,66 @@ impl<'a> Walk<'a> {
         Ok(Linear { channels: self.graph.shape(from).channels, weights, bias, se, whole })
     }
 
-    /// The choice of the planes that are moves, and the output.
-    fn policy(&mut self, from: ValueId) -> Result<(), NetError> {
+    /// Whether the next layer looks at each square alone, as an attention policy begins.
+    fn has_attention(&self) -> bool {
+        matches!(self.graph.layers().get(self.at), Some(Layer::Conv { kernel: 1, .. }))
+    }
+
+    fn conv_policy(&mut self, body: ValueId) -> Result<Vec<u8>, NetError> {
+        let inner = self.linear(body, CONV)?;
+        let last = self.linear(ValueId(self.at), Kind { activation: Activation::None, ..CONV })?;
+        let places = conv_map().map(u32::from);
+        self.gather(ValueId(self.at), &places, None)?;
+        self.output(Role::Policy)?;
+        let mut bytes = vec![CONVOLUTION];
+        put_numbers(&mut bytes, places.map(|place| place as usize))?;
+        put_layer(&mut bytes, &inner);
+        put_layer(&mut bytes, &last.first(POLICY_PLANES));
+        Ok(bytes)
+    }
+
+    fn attention_policy(&mut self, body: ValueId) -> Result<Vec<u8>, NetError> {
+        let embedding = self.linear(body, Kind { activation: Activation::Selu, ..TOKENS })?;
+        let tokens = ValueId(self.at);
+        let queries = self.linear(tokens, TOKENS)?;
+        let query = ValueId(self.at);
+        let keys = self.linear(tokens, TOKENS)?;
+        let key = ValueId(self.at);
+        self.scores(query, key)?;
+        let scores = ValueId(self.at);
+        let pieces = self.linear(key, TOKENS)?;
+        let (moves, promotions) = attention_map();
+        self.gather(ValueId(self.at), &promotions, None)?;
+        self.gather(scores, &moves, Some(ValueId(self.at)))?;
+        self.output(Role::Policy)?;
+        let mut bytes = vec![ATTENTION];
+        // `64 · piece + to` and `64 · from + to`.
+        let places = moves.iter().zip(&promotions).map(|(mv, added)| (added / 64 * 64 * 64 + mv) as usize);
+        put_numbers(&mut bytes, places)?;
+        put_numbers(&mut bytes, [&embedding, &queries].map(|linear| linear.bias.len()))?;
+        [embedding, queries, keys, pieces].iter().for_each(|linear| put_layer(&mut bytes, linear));
+        Ok(bytes)
+    }
+
+    /// The products of queries and keys.
+    fn scores(&mut self, from: ValueId, to: ValueId) -> Result<(), NetError> {
         match self.graph.layers().get(self.at) {
-            Some(Layer::Gather { input, indices, residual: None, .. })
-                if *input == from && indices.iter().copied().eq(conv_map().map(u32::from)) => {}
-            _ => return Err(self.refused("expected a convolutional policy's moves")),
+            Some(Layer::Scores { query, key }) if (*query, *key) == (from, to) => {}
+            _ => return Err(self.refused("expected products of queries and keys")),
         }
         self.at += 1;
-        self.output(Role::Policy)
+        Ok(())
+    }
+
+    /// The choice of the policy's moves from what was worked out for all squares.
+    fn gather(&mut self, from: ValueId, places: &[u32], added: Option<ValueId>) -> Result<(), NetError> {
+        match self.graph.layers().get(self.at) {
+            Some(Layer::Gather { input, indices, residual, .. })
+                if (*input, *residual) == (from, added) && indices == places => {}
+            _ => return Err(self.refused("expected the choice of a policy's moves")),
+        }
+        self.at += 1;
+        Ok(())
     }
 
     fn head(&mut self, body: ValueId, last: Activation, role: Role) -> Result<Head, NetError> {
@@ -206,6 +252,15 @@ fn put_layer(bytes: &mut Vec<u8>, linear: &Linear<'_>) {
         put_floats(bytes, &rows.flat_map(|row| order.iter().map(|&at| row[at])).collect::<Vec<_>>());
     }
     put_floats(bytes, linear.bias);
+}
+
+fn put_numbers(bytes: &mut Vec<u8>, numbers: impl IntoIterator<Item = usize>) -> Result<(), NetError> {
+    for number in numbers {
+        let number = u16::try_from(number)
+            .map_err(|_| NetError::unsupported("", format!("expected sizes below 65536, got {number}")))?;
+        bytes.extend(number.to_le_bytes());
+    }
+    Ok(())
 }
 
 fn put_floats(bytes: &mut Vec<u8>, numbers: &[f32]) {
