@@ -1,4 +1,4 @@
-//! The tiny network as a microcontroller runs it, against the host in eight bits, on positions of games.
+//! The networks in the program as a microcontroller runs them, against the host in eight bits, on positions of games.
 
 mod common;
 
@@ -9,34 +9,43 @@ use oncilla_chess::{MoveList, policy};
 use oncilla_micro::{Network as Micro, Room};
 use oncilla_nets::{Network, micro};
 use oncilla_opencl::backend::{Backend, Outputs};
+use oncilla_opencl::graph::Graph;
 use oncilla_opencl::host::Host;
 use oncilla_opencl::int8;
+use std::path::PathBuf;
 
-/// What the firmware's flash has for it.
+/// What the firmware's flash has for its network.
 const MOST_BYTES: usize = 128 << 10;
 
-/// Input planes that the network looks at: those of the present position.
+/// Input planes that the firmware's network looks at: those of the present position.
 const PLANES_READ: usize = 19;
 
 /// Bounds on the mean divergence of the policy, in nats, and on the mean |ΔW − L|, over all rows. A number that rounds to another whole
 /// one here than there is off by a 127th of the largest beside it; nothing else differs by more than single precision does.
 const BOUND: f64 = 1e-3;
 
-#[test]
-fn the_tiny_network_in_a_pack_is_the_hosts() {
-    let nets = fixtures().join("nets");
-    let mut network = Network::read(nets.join("tiny.pb.gz")).expect("the tiny network");
+fn file(name: &str) -> PathBuf {
+    fixtures().join("nets").join(name)
+}
+
+/// A network whose layers have been chosen for a pack, and its input format.
+fn chosen(name: &str) -> (Graph, InputFormat) {
+    let mut network = Network::read(file(&format!("{name}.pb.gz"))).expect("a network");
     let format = InputFormat::from_number(network.input_format.number().into()).expect("a format");
     let positions = canaries::planes(&canaries::POSITIONS, format, HistoryFill::FenOnly).expect("planes");
-    println!("{}", int8::choose_within(&mut network.graph, &positions, 1.0).expect("a choice"));
-    let pack = micro::pack(&network.graph).expect("a pack");
-    assert!(pack.len() <= MOST_BYTES, "{} bytes", pack.len());
-    let micro = Micro::new(&pack).expect("a pack");
-    assert_eq!(micro.planes().len(), PLANES_READ);
-    let mut room = Room::<24>::new();
-    let mut host = Host::new(network.graph, 1).expect("a host");
+    println!("{name}: {}", micro::choose(&mut network.graph, &positions).expect("a choice"));
+    (network.graph, format)
+}
 
-    let rows = json_lines(&nets.join("tiny.rows.jsonl"));
+/// Compares pack and host on the rows that belong to the network.
+fn compare<const FILTERS: usize>(name: &str) {
+    let (graph, format) = chosen(name);
+    let pack = micro::pack(&graph).expect("a pack");
+    let micro = Micro::new(&pack).expect("a pack");
+    let mut room = Box::new(Room::<FILTERS>::new());
+    let mut host = Host::new(graph, 1).expect("a host");
+
+    let rows = json_lines(&file(&format!("{name}.rows.jsonl")));
     let (mut divergence, mut difference, mut same) = (0.0, 0.0, 0);
     let (mut planes, mut moves, mut outputs) = (Planes::default(), MoveList::new(), Outputs::default());
     for row in &rows {
@@ -50,8 +59,7 @@ fn the_tiny_network_in_a_pack_is_the_hosts() {
         history.legal_moves(&mut moves);
         let logits = moves.iter().map(|&mv| {
             let index = policy::index(mv, history.side_to_move(), transform);
-            let (plane, from) = policy::conv_plane_of(index);
-            (outputs.policy[usize::from(index)], found.logit(plane, from))
+            (outputs.policy[usize::from(index)], found.logit(index))
         });
         let (expected, got): (Vec<f32>, Vec<f32>) = logits.unzip();
         let lost = int8::divergence(&expected, &got);
@@ -62,9 +70,23 @@ fn the_tiny_network_in_a_pack_is_the_hosts() {
     let count = rows.len() as f64;
     let (divergence, difference) = (divergence / count, difference / count);
     println!(
-        "{} rows, {same} the same; mean divergence {divergence:.7}, mean difference of W - L {difference:.7}",
+        "{name}: {} rows, {same} the same; mean divergence {divergence:.7}, mean difference of W - L {difference:.7}",
         rows.len()
     );
     assert!(rows.len() >= 40 && divergence <= BOUND && difference <= BOUND);
     assert!(2 * same > rows.len(), "{same} of {}", rows.len());
+}
+
+#[test]
+fn the_networks_in_packs_are_the_hosts() {
+    compare::<24>("tiny");
+    compare::<32>("default");
+}
+
+#[test]
+fn the_firmwares_network_fits() {
+    let pack = micro::pack(&chosen("tiny").0).expect("a pack");
+    println!("{} bytes", pack.len());
+    assert!(pack.len() <= MOST_BYTES, "{} bytes", pack.len());
+    assert_eq!(Micro::new(&pack).expect("a pack").planes().len(), PLANES_READ);
 }

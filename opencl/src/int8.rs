@@ -141,18 +141,27 @@ const SHARE: f64 = 0.5;
 /// # Errors
 /// If the host can't run the graph, or `canaries` is not a whole number of positions.
 pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, BackendError> {
-    choose_within(graph, canaries, SHARE)
+    choose_within(graph, canaries, SHARE, |_| false)
 }
 
-/// [`choose`] with another share of the bound than half of it: for who wants as many layers as can be, and looks at what that costs.
+/// [`choose`] with another share of the bound than half of it, and with layers that are `needed` in eight bits: those are marked
+/// whatever they lose, which may then be over the bound.
 ///
 /// # Errors
 /// As [`choose`].
-pub fn choose_within(graph: &mut Graph, canaries: &[f32], share: f64) -> Result<Choice, BackendError> {
+pub fn choose_within(
+    graph: &mut Graph,
+    canaries: &[f32],
+    share: f64,
+    needed: impl Fn(&Layer) -> bool,
+) -> Result<Choice, BackendError> {
     let reads_input = |layer: &Layer| layer.reads().any(|value| value == INPUT);
     let layers = graph.layers().iter().enumerate();
-    let mut candidates: Vec<usize> =
-        layers.filter(|&(at, layer)| graph.can_be_int8(at) && !reads_input(layer)).map(|(at, _)| at).collect();
+    let can_be = layers.filter(|&(at, layer)| graph.can_be_int8(at) && !reads_input(layer));
+    let (mut candidates, others): (Vec<usize>, Vec<usize>) =
+        can_be.map(|(at, _)| at).partition(|&at| needed(&graph.layers()[at]));
+    let needed = candidates.len();
+    candidates.extend(&others);
     let expected = evaluate(graph, &[], canaries)?;
     let loss_of = |layers: &[usize]| -> Result<Loss, BackendError> {
         Ok(Loss::between(graph, &expected, &evaluate(graph, layers, canaries)?))
@@ -160,16 +169,17 @@ pub fn choose_within(graph: &mut Graph, canaries: &[f32], share: f64) -> Result<
     let all = candidates.len();
     let mut loss = loss_of(&candidates)?;
     if !loss.within(share) {
-        let mut alone = Vec::with_capacity(all);
-        for &layer in &candidates {
+        let mut alone = Vec::with_capacity(others.len());
+        for layer in others {
             let Loss { policy, value } = loss_of(&[layer])?;
             alone.push((layer, (policy / Loss::BOUND.policy).max(value / Loss::BOUND.value)));
         }
         alone.sort_by(|a, b| a.1.total_cmp(&b.1));
-        candidates = alone.into_iter().map(|(layer, _)| layer).collect();
-        // `good` of them are known to be within the bound, `bad` of them not to be.
-        let (mut good, mut bad) = (0, all);
-        loss = Loss::default();
+        candidates.truncate(needed);
+        candidates.extend(alone.into_iter().map(|(layer, _)| layer));
+        // `good` of them are known to be within the bound, or are needed; `bad` of them are known not to be.
+        let (mut good, mut bad) = (needed, all);
+        loss = loss_of(&candidates[..needed])?;
         while bad - good > 1 {
             let middle = good + (bad - good) / 2;
             let found = loss_of(&candidates[..middle])?;
@@ -268,6 +278,9 @@ mod tests {
         let choice = choose(&mut bad, &[1.0, 2.0, 0.7, -3.0]).unwrap();
         assert!(choice.refused > 0 && choice.loss.within(SHARE), "{choice}");
         assert!(choice.to_string().contains("stay in single precision"), "{choice}");
+        let needed = choose_within(&mut bad, &[1.0, 2.0, 0.7, -3.0], SHARE, |_| true).unwrap();
+        assert!(needed.refused == 0 && !needed.loss.within(SHARE), "{needed}");
+        assert!(bad.is_int8(1) && bad.is_int8(2));
     }
 
     #[test]

@@ -4,12 +4,28 @@ use crate::error::NetError;
 use crate::policy::{attention_map, conv_map};
 use oncilla_micro::{ATTENTION, CONVOLUTION, MAGIC, POLICY_PLANES, SINGLE, VERSION, WHOLE};
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, SqueezeExcite, ValueId};
-use oncilla_opencl::int8;
+use oncilla_opencl::int8::{self, Choice};
 
 /// Squares that a 3×3 kernel covers.
 const TAPS: usize = 9;
 
-/// Packs a network. Layers that [`Graph::set_int8`] has marked (see [`int8::choose`]) become whole numbers of eight bits, the
+/// Marks layers for [`pack`], see [`int8`]: those that have to be in eight bits, and of the others as many as the bound on what a
+/// network may lose over `canaries` has room for.
+///
+/// # Errors
+/// If those that have to be lose more, or the host can't run the graph.
+pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, NetError> {
+    // The tower and a convolutional policy's first layer: all that looks around and goes on with a ReLU.
+    let needed = |layer: &Layer| matches!(layer, Layer::Conv { kernel: 3, activation: Activation::Relu, .. });
+    let choice = int8::choose_within(graph, canaries, 1.0, needed)
+        .map_err(|error| NetError::unsupported("", error.to_string()))?;
+    match choice.loss.within(1.0) {
+        true => Ok(choice),
+        false => Err(NetError::unsupported("", format!("the tower loses more in eight bits than the bound: {choice}"))),
+    }
+}
+
+/// Packs a network. Layers that [`Graph::set_int8`] has marked (see [`choose`]) become whole numbers of eight bits, the
 /// others stay in single precision; input planes whose weights are all zero are left out.
 ///
 /// # Errors

@@ -4,15 +4,14 @@ mod common;
 
 use common::{Planes, fixtures, rows};
 use oncilla_micro::{Network as Micro, PackError, Room};
-use oncilla_nets::policy::conv_map;
+use oncilla_nets::policy::MOVES;
 use oncilla_nets::{Network, micro};
 use oncilla_opencl::backend::Outputs;
-use oncilla_opencl::graph::{Graph, Role};
+use oncilla_opencl::graph::{Graph, Layer, Role};
 use oncilla_opencl::host::plain;
-use std::path::PathBuf;
 
-/// A random network of the architecture.
-const NETWORK: &str = "synthetic-c-se-conv-wdl-mlh-in2";
+/// Random networks of the architecture, with a convolutional policy and with an attention policy.
+const NETWORKS: [&str; 2] = ["synthetic-c-se-conv-wdl-mlh-in2", "synthetic-d-se-attnpolicy-in5"];
 const FILTERS: usize = 32;
 
 /// Where no number rounds to another whole one than in double precision, what is left is the rounding of single precision.
@@ -24,18 +23,28 @@ const USUAL: f64 = 0.8;
 /// Where one does, it is off by one of 127 steps, and so is what follows.
 const BOUND: f32 = 5e-3;
 
-fn network() -> PathBuf {
-    fixtures().join(format!("{NETWORK}.pb.gz"))
+fn network(name: &str) -> Network {
+    Network::read(fixtures().join(format!("{name}.pb.gz"))).unwrap()
 }
 
-/// Every layer that can be in eight bits, but the one that reads the input.
-fn in_whole_numbers(mut graph: Graph) -> Graph {
+/// With layers in eight bits: of those that can be, the ones that `which` says, but not the one that reads the input.
+fn in_whole_numbers(mut graph: Graph, which: impl Fn(&Layer) -> bool) -> Graph {
     for layer in 1..graph.layers().len() {
-        if graph.can_be_int8(layer) {
+        if graph.can_be_int8(layer) && which(&graph.layers()[layer]) {
             graph.set_int8(layer, true).unwrap();
         }
     }
     graph
+}
+
+/// What has to be in eight bits, and more of a convolutional policy.
+fn looks_around(layer: &Layer) -> bool {
+    matches!(layer, Layer::Conv { kernel: 3, .. })
+}
+
+/// Packs with as many layers in eight bits as can be, of both kinds of policy.
+fn packs() -> [Vec<u8>; 2] {
+    NETWORKS.map(|name| micro::pack(&in_whole_numbers(network(name).graph, |_| true)).unwrap())
 }
 
 /// The mask and the value of a plane, from the numbers of all of them.
@@ -51,8 +60,7 @@ fn plane(input: &[f32], plane: usize) -> (u64, f32) {
 fn run(pack: &[u8], input: &[f32]) -> Outputs {
     let mut room = Box::new(Room::<FILTERS>::new());
     let evaluation = Micro::new(pack).unwrap().evaluate(|at| plane(input, at), &mut room).unwrap();
-    let logit = |&at: &u16| evaluation.logit((at / 64) as u8, (at % 64) as u8);
-    let policy: Vec<f32> = conv_map().iter().map(logit).collect();
+    let policy: Vec<f32> = (0..MOVES as u16).map(|index| evaluation.logit(index)).collect();
     Outputs { policy, wdl: evaluation.wdl.to_vec(), moves_left: vec![evaluation.moves_left], ..Outputs::default() }
 }
 
@@ -63,44 +71,54 @@ fn error(mut expected: Outputs, mut got: Outputs) -> f32 {
     roles.map(error).into_iter().fold(0.0, f32::max)
 }
 
-#[test]
-fn a_pack_says_what_the_definition_says() {
-    let network = Network::read(network()).unwrap();
+/// Compares packs of this network on all positions that there are for it.
+fn check(name: &str, which: impl Fn(&Layer) -> bool) {
+    let network = network(name);
     let format = network.input_format.number();
-    let graph = in_whole_numbers(network.graph);
+    let graph = in_whole_numbers(network.graph, which);
     let pack = micro::pack(&graph).unwrap();
     let planes = Planes::read(&fixtures().join("encoder_planes.jsonl"));
     let mut errors = Vec::new();
-    for row in rows(&fixtures().join("nn_synthetic.jsonl")).iter().filter(|row| row["net"] == NETWORK) {
+    for row in rows(&fixtures().join("nn_synthetic.jsonl")).iter().filter(|row| row["net"] == name) {
         let input = planes.of(row, format);
         errors.push(error(plain::evaluate(&graph, &input).unwrap(), run(&pack, &input)));
     }
     let worst = errors.iter().copied().fold(0.0, f32::max);
     let usual = errors.iter().filter(|error| **error < EXACT).count();
-    println!("{} positions, {usual} within {EXACT}, worst {worst}", errors.len());
+    println!("{name}: {} positions, {usual} within {EXACT}, worst {worst}", errors.len());
     assert!(errors.len() >= 5 && worst < BOUND, "{errors:?}");
     assert!(usual as f64 >= USUAL * errors.len() as f64, "{errors:?}");
 }
 
 #[test]
+fn a_pack_says_what_the_definition_says() {
+    NETWORKS.iter().for_each(|name| check(name, |_| true));
+}
+
+#[test]
+fn so_does_one_with_heads_in_single_precision() {
+    NETWORKS.iter().for_each(|name| check(name, looks_around));
+}
+
+#[test]
 fn what_is_no_pack_is_refused() {
-    let pack = micro::pack(&in_whole_numbers(Network::read(network()).unwrap().graph)).unwrap();
-    for len in (0..pack.len()).step_by(37).chain([0, 4, 5, 6, pack.len() - 1]) {
-        assert!(Micro::new(&pack[..len]).is_err(), "{len} of {} bytes", pack.len());
+    for pack in packs() {
+        for len in (0..pack.len()).step_by(37).chain([0, 4, 5, 6, pack.len() - 1]) {
+            assert!(Micro::new(&pack[..len]).is_err(), "{len} of {} bytes", pack.len());
+        }
+        let longer = [&pack[..], &[0]].concat();
+        assert_eq!(Micro::new(&longer).unwrap_err(), PackError::TooLong(1));
+        let network = Micro::new(&pack).unwrap();
+        assert_eq!(network.filters(), FILTERS);
+        let refused = network.evaluate(|_| (0, 0.0), &mut Room::<3>::new()).err();
+        assert_eq!(refused, Some(PackError::Room { expected: FILTERS, got: 3 }));
     }
-    let longer = [&pack[..], &[0]].concat();
-    assert_eq!(Micro::new(&longer).unwrap_err(), PackError::TooLong(1));
-    let network = Micro::new(&pack).unwrap();
-    assert_eq!(network.filters(), FILTERS);
-    let refused = network.evaluate(|_| (0, 0.0), &mut Room::<3>::new()).err();
-    assert_eq!(refused, Some(PackError::Room { expected: FILTERS, got: 3 }));
 }
 
 #[test]
 fn any_numbers_in_a_pack_give_an_evaluation() {
-    let pack = micro::pack(&in_whole_numbers(Network::read(network()).unwrap().graph)).unwrap();
     let mut state = 1u32;
-    for _ in 0..20 {
+    for pack in packs().iter().cycle().take(40) {
         let mut spoilt = pack.clone();
         for _ in 0..200 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -111,7 +129,9 @@ fn any_numbers_in_a_pack_give_an_evaluation() {
         if let Ok(network) = Micro::new(&spoilt) {
             let mut room = Room::<FILTERS>::new();
             let evaluation = network.evaluate(|plane| (1 << (plane % 64), 1.0), &mut room).unwrap();
-            assert!(evaluation.logit(73, 0).is_nan() && evaluation.logit(0, 64).is_nan());
+            // A place may be any: none is read from outside the boards.
+            (0..MOVES as u16).for_each(|index| drop(evaluation.logit(index)));
+            assert!([MOVES as u16, u16::MAX].iter().all(|&index| evaluation.logit(index).is_nan()));
         }
     }
 }
@@ -120,12 +140,14 @@ fn any_numbers_in_a_pack_give_an_evaluation() {
 fn other_networks_are_refused() {
     let refusal = |graph: &Graph| micro::pack(graph).unwrap_err().to_string();
     // Its 3×3 convolutions are in single precision.
-    let single = Network::read(network()).unwrap().graph;
-    assert!(refusal(&single).contains("in the tower"), "{}", refusal(&single));
+    for name in NETWORKS {
+        let single = network(name).graph;
+        assert!(refusal(&single).contains("in the tower"), "{}", refusal(&single));
+    }
     for (name, expected) in
         [("c2-se-conv-wdl-mlh-mish-in4", "layer 0 (convolution)"), ("e4-attnbody-relu-classicalvalue-in1", "layer 0")]
     {
-        let graph = Network::read(fixtures().join(format!("synthetic-{name}.pb.gz"))).unwrap().graph;
+        let graph = network(&format!("synthetic-{name}")).graph;
         assert!(refusal(&graph).starts_with(expected), "{}", refusal(&graph));
     }
 }
