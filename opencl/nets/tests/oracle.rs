@@ -17,7 +17,7 @@ const TOLERANCE: f64 = 1e-4;
 const TOLERANCE_PLIES: f64 = 1e-3;
 
 /// Pairs of networks and heads in the repository's fixtures.
-const FIXTURES: usize = 10;
+const FIXTURES: usize = 11;
 
 /// Largest differences that were seen.
 #[derive(Debug, Default)]
