@@ -80,7 +80,7 @@ fn compare<const FILTERS: usize>(name: &str) {
 #[test]
 fn the_networks_in_packs_are_the_hosts() {
     compare::<24>("tiny");
-    compare::<32>("default");
+    compare::<64>("default");
 }
 
 #[test]
