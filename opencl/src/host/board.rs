@@ -17,6 +17,9 @@ use crate::graph::Shape;
 /// Numbers that a kernel handles at once: a row of a chessboard.
 pub(super) const LANES: usize = 8;
 
+/// A rank of a chessboard, or as many channels.
+pub(super) type Lanes = [f32; LANES];
+
 /// The layout of one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Board {

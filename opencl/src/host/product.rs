@@ -8,7 +8,7 @@
 //! cache for all rows.
 
 use super::arith::{Arith, Form, activate_vector, exp};
-use super::board::LANES;
+use super::board::{LANES, Lanes};
 use super::kernel::{TILE, versions};
 use crate::graph::Activation;
 
@@ -78,25 +78,51 @@ struct Sums<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usi
 impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sums<M, ROWS, BLOCKS, VECTORS> {
     /// `Σ left[k][r] · right[k]` for each row `r`.
     #[inline(always)]
-    fn of(left: &impl Left<ROWS>, right: [&[Block]; BLOCKS], first: usize) -> Self {
-        let mut held = [[[M::splat(0.0); VECTORS]; BLOCKS]; ROWS];
+    fn of<L: Left<ROWS>>(left: &L, right: [&[Block]; BLOCKS], first: usize) -> Self {
+        let mut sums = Self { held: [[[M::splat(0.0); VECTORS]; BLOCKS]; ROWS], first };
         let len = right[0].len();
-        for step in 0..len {
-            let mut x = [[M::splat(0.0); VECTORS]; BLOCKS];
-            for (x, right) in x.iter_mut().zip(&right) {
-                for (number, x) in x.iter_mut().enumerate() {
-                    *x = right[..len][step].vector::<M>(first + number);
-                }
+        let mut step = 0;
+        while len - step >= LANES {
+            let eight = left.eight(step);
+            let mut now = [&[Block::ZERO; LANES]; BLOCKS];
+            for (now, right) in now.iter_mut().zip(&right) {
+                *now = right[step..].first_chunk().expect("eight steps");
             }
-            for (held, a) in held.iter_mut().zip(&left.at(step)) {
-                for (held, x) in held.iter_mut().zip(&x) {
-                    for (held, x) in held.iter_mut().zip(x) {
-                        *held = M::scale_add(*a, *x, *held);
-                    }
+            for lane in 0..LANES {
+                let mut x = [&now[0][lane]; BLOCKS];
+                for (x, now) in x.iter_mut().zip(&now) {
+                    *x = &now[lane];
+                }
+                sums.add(&L::of(&eight, lane), x);
+            }
+            step += LANES;
+        }
+        for step in step..len {
+            let mut x = [&right[0][step]; BLOCKS];
+            for (x, right) in x.iter_mut().zip(&right) {
+                *x = &right[..len][step];
+            }
+            sums.add(&left.at(step), x);
+        }
+        sums
+    }
+
+    /// Adds a step.
+    #[inline(always)]
+    fn add(&mut self, left: &[f32; ROWS], right: [&Block; BLOCKS]) {
+        let mut x = [[M::splat(0.0); VECTORS]; BLOCKS];
+        for (x, right) in x.iter_mut().zip(&right) {
+            for (number, x) in x.iter_mut().enumerate() {
+                *x = right.vector::<M>(self.first + number);
+            }
+        }
+        for (held, a) in self.held.iter_mut().zip(left) {
+            for (held, x) in held.iter_mut().zip(&x) {
+                for (held, x) in held.iter_mut().zip(x) {
+                    *held = M::scale_add(*a, *x, *held);
                 }
             }
         }
-        Self { held, first }
     }
 
     #[inline(always)]
@@ -113,6 +139,17 @@ impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sum
 
 /// The left side of a tile: a number for each of its rows, step by step along what both sides have in common.
 pub(super) trait Left<const ROWS: usize> {
+    /// Where the numbers of eight steps are: looked up, and held against the ends of the slices, once for all of them.
+    type Eight<'a>
+    where
+        Self: 'a;
+
+    fn eight(&self, first: usize) -> Self::Eight<'_>;
+
+    /// Of one of eight steps.
+    fn of(eight: &Self::Eight<'_>, lane: usize) -> [f32; ROWS];
+
+    /// Of any step.
     fn at(&self, step: usize) -> [f32; ROWS];
 }
 
@@ -161,6 +198,29 @@ struct Lines<'a, const ROWS: usize>([&'a [f32]; ROWS]);
 // Loops over references here, no closures and no arrays as iterators: what is not inlined is not compiled for the instructions of
 // the form either.
 impl<const ROWS: usize> Left<ROWS> for Lines<'_, ROWS> {
+    type Eight<'a>
+        = [&'a Lanes; ROWS]
+    where
+        Self: 'a;
+
+    #[inline(always)]
+    fn eight(&self, first: usize) -> [&Lanes; ROWS] {
+        let mut eight = [&[0.0; LANES]; ROWS];
+        for (eight, line) in eight.iter_mut().zip(&self.0) {
+            *eight = line[first..].first_chunk().expect("eight steps");
+        }
+        eight
+    }
+
+    #[inline(always)]
+    fn of(eight: &[&Lanes; ROWS], lane: usize) -> [f32; ROWS] {
+        let mut numbers = [0.0; ROWS];
+        for (number, line) in numbers.iter_mut().zip(eight) {
+            *number = line[lane];
+        }
+        numbers
+    }
+
     #[inline(always)]
     fn at(&self, step: usize) -> [f32; ROWS] {
         let mut numbers = [0.0; ROWS];
@@ -179,6 +239,22 @@ struct Columns<'a> {
 }
 
 impl<const ROWS: usize> Left<ROWS> for Columns<'_> {
+    /// The rows of the first of them, and how far the next are.
+    type Eight<'a>
+        = (&'a [f32], usize)
+    where
+        Self: 'a;
+
+    #[inline(always)]
+    fn eight(&self, first: usize) -> (&[f32], usize) {
+        (&self.data[first * self.count + self.first..][..(LANES - 1) * self.count + ROWS], self.count)
+    }
+
+    #[inline(always)]
+    fn of(&(data, count): &(&[f32], usize), lane: usize) -> [f32; ROWS] {
+        *data[lane * count..].first_chunk().expect("as many rows")
+    }
+
     #[inline(always)]
     fn at(&self, step: usize) -> [f32; ROWS] {
         *self.data[step * self.count + self.first..].first_chunk().expect("as many rows")

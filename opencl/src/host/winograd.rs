@@ -7,7 +7,7 @@
 //! Planes have their squares side by side, so that each block of eight channels is transposed on its way in and out.
 
 use super::arith::{Arith, Form, Ranks, activate_vector};
-use super::board::{Board, LANES};
+use super::board::{Board, LANES, Lanes};
 use super::kernel::versions;
 use super::product::{Block, COLUMNS, Left, Product, make_all, side_by_side, tile};
 use crate::graph::Activation;
@@ -158,14 +158,29 @@ struct Tiles<'a> {
 }
 
 impl<const ROWS: usize> Left<ROWS> for Tiles<'_> {
+    type Eight<'a>
+        = &'a [Lanes; ROWS]
+    where
+        Self: 'a;
+
     #[inline(always)]
-    fn at(&self, step: usize) -> [f32; ROWS] {
-        let rows = &self.v[step / LANES * self.block + self.at..][..ROWS * LANES];
+    fn eight(&self, first: usize) -> &[Lanes; ROWS] {
+        let rows = &self.v[first / LANES * self.block + self.at..][..ROWS * LANES];
+        rows.as_chunks().0.first_chunk().expect("as many rows")
+    }
+
+    #[inline(always)]
+    fn of(eight: &&[Lanes; ROWS], lane: usize) -> [f32; ROWS] {
         let mut numbers = [0.0; ROWS];
-        for (row, number) in numbers.iter_mut().enumerate() {
-            *number = rows[row * LANES + step % LANES];
+        for (number, row) in numbers.iter_mut().zip(*eight) {
+            *number = row[lane];
         }
         numbers
+    }
+
+    #[inline(always)]
+    fn at(&self, step: usize) -> [f32; ROWS] {
+        <Self as Left<ROWS>>::of(&self.eight(step), step % LANES)
     }
 }
 
