@@ -15,6 +15,7 @@ pub mod plain;
 mod plan;
 mod product;
 mod run;
+mod team;
 #[cfg(test)]
 mod tests;
 mod whole;
@@ -26,10 +27,9 @@ use crate::backend::{Backend, BackendError, Outputs, batch_of};
 use crate::graph::Graph;
 use kernel::Isa;
 use plan::Plan;
-use rayon::ThreadPool;
-use rayon::prelude::*;
 use run::{Jobs, Workspace};
 use std::sync::{Arc, Mutex};
+use team::Team;
 
 /// Largest batch. The host needs no batch at all; the bound keeps the outputs' buffers small.
 const MAX_BATCH: usize = 1024;
@@ -45,10 +45,9 @@ pub struct Host {
     graph: Arc<Graph>,
     plan: Arc<Plan>,
     isa: Isa,
-    threads: usize,
-    /// None for a single thread, which is the caller's own.
-    pool: Option<ThreadPool>,
-    /// One for each thread.
+    /// The caller's own thread, and those that help it.
+    team: Team,
+    /// One for each thread; the first has room for a team.
     workspaces: Vec<Workspace>,
 }
 
@@ -76,25 +75,16 @@ impl Host {
                 "host: a thread would need {needed} MiB to work in, at most {most} are lent"
             )));
         }
-        let pool = match threads {
-            1 => None,
-            _ => Some(
-                rayon::ThreadPoolBuilder::new()
-                    .num_threads(threads)
-                    .thread_name(|i| format!("host-{i}"))
-                    .build()
-                    .map_err(|e| BackendError(format!("host: can't start {threads} threads: {e}")))?,
-            ),
-        };
-        let workspaces = (0..threads).map(|_| Workspace::new(&plan, threads > 1)).collect();
-        Ok(Self { graph, plan: Arc::new(plan), isa, threads, pool, workspaces })
+        let team = Team::new(threads).map_err(|e| BackendError(format!("host: can't start {threads} threads: {e}")))?;
+        let workspaces = (0..threads).map(|number| Workspace::new(&plan, threads > 1 && number == 0)).collect();
+        Ok(Self { graph, plan: Arc::new(plan), isa, team, workspaces })
     }
 
     /// Another one for a single thread, with the same weights: several of them evaluate at once and none waits for another.
     pub fn single(&self) -> Self {
         let (graph, plan) = (Arc::clone(&self.graph), Arc::clone(&self.plan));
         let workspaces = vec![Workspace::new(&plan, false)];
-        Self { graph, plan, isa: self.isa, threads: 1, pool: None, workspaces }
+        Self { graph, plan, isa: self.isa, team: Team::alone(), workspaces }
     }
 }
 
@@ -115,7 +105,7 @@ fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
         let mut outputs = Outputs::default();
         let mut workspace = Workspace::new(plan, false);
         Jobs::new(graph, CANARIES, 1, &input, &mut outputs)
-            .for_each(|mut job| workspace.run(plan, isa, &mut job, false));
+            .for_each(|mut job| workspace.run(plan, isa, &mut job, None));
         outputs
     });
     let agree = graph.outputs().iter().all(|o| error(expected.head_mut(o.role), got.head_mut(o.role)) <= BOUND);
@@ -150,8 +140,9 @@ impl Backend for Host {
     }
 
     fn describe(&self) -> String {
-        let threads = if self.threads == 1 { "thread" } else { "threads" };
-        format!("host, {} {threads}, {}", self.threads, self.isa.name())
+        let threads = self.team.members();
+        let name = if threads == 1 { "thread" } else { "threads" };
+        format!("host, {threads} {name}, {}", self.isa.name())
     }
 
     fn max_batch(&self) -> usize {
@@ -160,30 +151,27 @@ impl Backend for Host {
 
     /// One position a thread: more at once saves nothing but reads of weights, which the caches mostly hold.
     fn preferred_batch(&self) -> usize {
-        self.threads
+        self.team.members()
     }
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
         let batch = batch_of(&self.graph, MAX_BATCH, input)?;
-        let jobs = Jobs::new(&self.graph, batch, self.threads, input, outputs);
-        let (plan, isa) = (&*self.plan, self.isa);
-        // With fewer jobs than threads, the threads left over help inside each layer.
-        let share_layers = jobs.len() < self.threads;
-        match &self.pool {
-            None => jobs.for_each(|mut job| self.workspaces[0].run(plan, isa, &mut job, false)),
-            Some(pool) => {
-                let jobs = Mutex::new(jobs);
-                // A poisoned lock means that another thread has panicked, which rayon passes on.
-                let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());
-                pool.install(|| {
-                    self.workspaces.par_iter_mut().with_max_len(1).for_each(|workspace| {
-                        while let Some(mut job) = next() {
-                            workspace.run(plan, isa, &mut job, share_layers);
-                        }
-                    });
-                });
-            }
+        let (plan, isa, team) = (&*self.plan, self.isa, &self.team);
+        team.wake();
+        if 2 * batch <= team.members() {
+            // With half of the threads or fewer, each position after the other is shared by all of them.
+            let jobs = Jobs::new(&self.graph, batch, batch, input, outputs);
+            jobs.for_each(|mut job| self.workspaces[0].run(plan, isa, &mut job, Some(team)));
+            return Ok(());
         }
+        let jobs = Mutex::new(Jobs::new(&self.graph, batch, team.members(), input, outputs));
+        // A poisoned lock means that another thread has panicked, which the team passes on.
+        let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());
+        team.each(self.workspaces.iter_mut(), |workspace| {
+            while let Some(mut job) = next() {
+                workspace.run(plan, isa, &mut job, None);
+            }
+        });
         Ok(())
     }
 }

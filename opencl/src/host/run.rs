@@ -6,18 +6,19 @@ use super::plan::{
     Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
 };
 use super::product::{self, Block, COLUMNS, DensePanels, MOST_BLOCKS, Pointwise};
+use super::team::{Team, each};
 use super::whole::{self, Pair};
 use super::winograd::{self, End, PANEL, POINTS, Rows, TILES};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role};
 use crate::int8;
-use rayon::prelude::*;
 
 /// A dense layer with fewer weights than this is done by one thread sooner than several are told of it.
 const WORTH_SHARING: usize = 1 << 16;
 
-/// Parts of the channels of a 1×1 convolution or a dense layer, for several threads to take.
-const PARTS: usize = 8;
+/// Parts of the channels of a 1×1 convolution or a dense layer, for each thread of a team: more than one, so that none waits long for a
+/// slower one.
+const PARTS: usize = 2;
 
 /// A few positions that go through the layers together.
 pub(super) struct Job<'a> {
@@ -159,9 +160,8 @@ impl Workspace {
         }
     }
 
-    /// Runs the layers over `job`. With `shared`, other threads of the pool may help inside a layer; the numbers are
-    /// the same.
-    pub fn run(&mut self, plan: &Plan, isa: Isa, job: &mut Job<'_>, shared: bool) {
+    /// Runs the layers over `job`; a team shares each layer, for which the workspace has to be made. The numbers are the same.
+    pub fn run(&mut self, plan: &Plan, isa: Isa, job: &mut Job<'_>, team: Option<&Team>) {
         let each = plan.input.shape.len();
         for (position, input) in job.input.chunks_exact(each).enumerate() {
             let place = plan.input;
@@ -172,15 +172,15 @@ impl Workspace {
             let slot = step.output().slot;
             let mut output = std::mem::take(&mut self.slots[slot]);
             match step {
-                Step::Conv(conv) => self.conv(conv, isa, job.positions, shared, &mut output),
-                Step::Dense(dense) => self.dense(dense, isa, job.positions, shared, &mut output),
+                Step::Conv(conv) => self.conv(conv, isa, job.positions, team, &mut output),
+                Step::Dense(dense) => self.dense(dense, isa, job.positions, team, &mut output),
                 Step::Gather(gather) => self.gather(gather, job.positions, &mut output),
                 Step::Constant { values, .. } => {
                     output.chunks_exact_mut(values.len()).take(job.positions).for_each(|y| y.copy_from_slice(values));
                 }
                 Step::Gate(gate) => self.gate(gate, isa, job.positions, &mut output),
                 Step::LayerNorm(norm) => self.layer_norm(norm, isa, job.positions, &mut output),
-                Step::Attention(attention) => self.attention(attention, isa, job.positions, shared, &mut output),
+                Step::Attention(attention) => self.attention(attention, isa, job.positions, team, &mut output),
                 Step::Scores(scores) => self.scores(scores, isa, job.positions, &mut output),
                 Step::Spread { input, output: place } => {
                     for (position, output) in output.chunks_exact_mut(place.len()).enumerate().take(job.positions) {
@@ -207,15 +207,15 @@ impl Workspace {
         &self.slots[place.slot][position * place.len()..][..place.len()]
     }
 
-    fn conv(&mut self, conv: &Conv, isa: Isa, positions: usize, shared: bool, output: &mut [f32]) {
+    fn conv(&mut self, conv: &Conv, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
         match &conv.weights {
             ConvWeights::Winograd(weights, bias) => {
-                self.winograd(conv, (weights, bias), isa, positions, shared, output);
+                self.winograd(conv, (weights, bias), isa, positions, team, output);
             }
-            ConvWeights::Pointwise(weights) => self.pointwise(conv, weights, isa, positions, shared, output),
+            ConvWeights::Pointwise(weights) => self.pointwise(conv, weights, isa, positions, team, output),
             ConvWeights::Direct(weights) => {
                 let of_panel = weights.len() / conv.bias.len();
-                self.by_panels(conv, isa, positions, shared, output, |number, position, output| {
+                self.by_panels(conv, isa, positions, team, output, |number, position, output| {
                     let weights = &weights[number * of_panel..][..of_panel];
                     let input = self.value(conv.input, position);
                     let panel = ConvPanel { board: conv.board, weights, bias: &conv.bias[number], input };
@@ -225,7 +225,7 @@ impl Workspace {
             ConvWeights::Whole(weights, steps) => {
                 let pairs = self.round(conv, isa, positions);
                 let of_panel = weights.len() / conv.bias.len();
-                self.by_panels(conv, isa, positions, shared, output, |number, position, output| {
+                self.by_panels(conv, isa, positions, team, output, |number, position, output| {
                     let weights = &weights[number * of_panel..][..of_panel];
                     let (board, kernel, bias) = (conv.board, conv.kernel, &conv.bias[number]);
                     let steps = &steps[number].map(|step| step * (self.largest[position] / int8::MOST));
@@ -250,7 +250,7 @@ impl Workspace {
         (weights, bias): (&[Block], &[[f32; PANEL]]),
         isa: Isa,
         positions: usize,
-        shared: bool,
+        team: Option<&Team>,
         output: &mut [f32],
     ) {
         let (mut points, mut products) = (std::mem::take(&mut self.points), std::mem::take(&mut self.products));
@@ -265,16 +265,13 @@ impl Workspace {
             }
         };
         let of_block = POINTS * count * LANES;
-        match shared {
-            true => used.par_chunks_exact_mut(of_block).enumerate().for_each(block),
-            false => used.chunks_exact_mut(of_block).enumerate().for_each(block),
-        }
+        each(team, used.chunks_exact_mut(of_block).enumerate(), block);
         let (used, of_panel) = (&*used, weights.len() / bias.len());
-        let each = POINTS * count;
+        let rows_of_panel = POINTS * count;
         // Some panels of a position, from the `first` on, of all positions' products.
         let squares = |first: usize, position: usize, products: &[Block], output: &mut [f32]| {
             let (residual, activation) = end(conv);
-            let panels = products.chunks_exact(each).zip(output.chunks_mut(PANEL * plane)).zip(first..);
+            let panels = products.chunks_exact(rows_of_panel).zip(output.chunks_mut(PANEL * plane)).zip(first..);
             for ((products, output), number) in panels {
                 let residual =
                     residual.map(|place| &self.value(place, position)[number * PANEL * plane..][..output.len()]);
@@ -282,23 +279,23 @@ impl Workspace {
             }
         };
         let multiply = |first: usize, products: &mut [Block]| {
-            let weights = &weights[first * of_panel..][..products.len() / each * of_panel];
+            let weights = &weights[first * of_panel..][..products.len() / rows_of_panel * of_panel];
             winograd::multiply(isa, used, weights, count, products);
         };
         let (len, panels) = (conv.output.len(), bias.len());
-        if shared && positions == 1 {
+        if let Some(team) = team {
             // A part for each thread, if there are panels enough.
-            let part = isa.blocks().min(panels.div_ceil(rayon::current_num_threads()));
-            let products = products[..panels * each].par_chunks_mut(part * each);
-            let parts = products.zip(output[..len].par_chunks_mut(part * PANEL * plane)).enumerate();
-            parts.for_each(|(number, (products, output))| {
+            let part = isa.blocks().min(panels.div_ceil(team.members()));
+            let products = products[..panels * rows_of_panel].chunks_mut(part * rows_of_panel);
+            let parts = products.zip(output[..len].chunks_mut(part * PANEL * plane)).enumerate();
+            team.each(parts, |(number, (products, output))| {
                 multiply(number * part, products);
                 squares(number * part, 0, products, output);
             });
         } else {
             for first in (0..panels).step_by(isa.blocks()) {
                 let end = panels.min(first + isa.blocks());
-                let products = &mut products[..(end - first) * each];
+                let products = &mut products[..(end - first) * rows_of_panel];
                 multiply(first, products);
                 let range = first * PANEL * plane..(end * PANEL * plane).min(len);
                 for (position, output) in output.chunks_exact_mut(len).enumerate().take(positions) {
@@ -316,7 +313,7 @@ impl Workspace {
         weights: &[f32],
         isa: Isa,
         positions: usize,
-        shared: bool,
+        team: Option<&Team>,
         output: &mut [f32],
     ) {
         let mut room = std::mem::take(&mut self.room);
@@ -336,10 +333,10 @@ impl Workspace {
                     output,
                 );
             };
-            if shared {
-                let panels = conv.bias.len().div_ceil(PARTS);
-                let parts = output.par_chunks_mut(panels * TILE * squares).zip(conv.bias.par_chunks(panels));
-                parts.enumerate().for_each(|of| part(of, panels));
+            if let Some(team) = team {
+                let panels = conv.bias.len().div_ceil(PARTS * team.members());
+                let parts = output.chunks_mut(panels * TILE * squares).zip(conv.bias.chunks(panels));
+                team.each(parts.enumerate(), |of| part(of, panels));
             } else {
                 part((0, (output, &conv.bias)), 0);
             }
@@ -367,7 +364,7 @@ impl Workspace {
         conv: &Conv,
         isa: Isa,
         positions: usize,
-        shared: bool,
+        team: Option<&Team>,
         output: &mut [f32],
         sums: impl Fn(usize, usize, &mut [f32]) + Sync,
     ) {
@@ -377,10 +374,10 @@ impl Workspace {
             self.finish(conv, isa, position, number * TILE, output);
         };
         let len = conv.output.len();
-        if shared {
+        if let Some(team) = team {
             for (position, output) in output.chunks_exact_mut(len).enumerate().take(positions) {
-                let panels = output.par_chunks_mut(TILE * plane).enumerate();
-                panels.for_each(|(number, output)| panel(number, position, output));
+                let panels = output.chunks_mut(TILE * plane).enumerate();
+                team.each(panels, |(number, output)| panel(number, position, output));
             }
         } else {
             // Panels outside, positions inside: the weights of a panel stay in the nearest cache for the group.
@@ -413,9 +410,9 @@ impl Workspace {
         self.scratch = scratch;
     }
 
-    fn dense(&mut self, dense: &Dense, isa: Isa, positions: usize, shared: bool, output: &mut [f32]) {
+    fn dense(&mut self, dense: &Dense, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
         match &dense.weights {
-            DenseWeights::Single(weights) => self.dense_in_single(dense, weights, isa, positions, shared, output),
+            DenseWeights::Single(weights) => self.dense_in_single(dense, weights, isa, positions, team, output),
             DenseWeights::Whole(weights, steps) => {
                 self.dense_in_whole(dense, (weights, steps), isa, positions, output);
             }
@@ -455,7 +452,7 @@ impl Workspace {
         weights: &[Block],
         isa: Isa,
         positions: usize,
-        shared: bool,
+        team: Option<&Team>,
         output: &mut [f32],
     ) {
         // A part of a position is a row of its own.
@@ -466,19 +463,21 @@ impl Workspace {
         let all = |input: &[f32], output: &mut [f32]| {
             product::dense(isa, DensePanels { weights, bias: &dense.bias, input }, output);
         };
-        if shared && weights.len() * COLUMNS >= WORTH_SHARING && dense.parts == 1 {
-            let panels = dense.bias.len().div_ceil(PARTS);
-            for (input, output) in used.chunks_exact(inputs).zip(written.chunks_exact_mut(outputs)) {
-                let parts = weights.par_chunks(panels * inputs).zip(dense.bias.par_chunks(panels));
-                parts.zip(output.par_chunks_mut(panels * COLUMNS)).for_each(|((weights, bias), output)| {
-                    product::dense(isa, DensePanels { weights, bias, input }, output);
-                });
+        match team {
+            Some(team) if weights.len() * COLUMNS >= WORTH_SHARING && dense.parts == 1 => {
+                let panels = dense.bias.len().div_ceil(PARTS * team.members());
+                for (input, output) in used.chunks_exact(inputs).zip(written.chunks_exact_mut(outputs)) {
+                    let parts = weights.chunks(panels * inputs).zip(dense.bias.chunks(panels));
+                    team.each(parts.zip(output.chunks_mut(panels * COLUMNS)), |((weights, bias), output)| {
+                        product::dense(isa, DensePanels { weights, bias, input }, output);
+                    });
+                }
             }
-        } else if shared && dense.parts > 1 {
-            let blocks = used.par_chunks(GROUP * inputs).zip(written.par_chunks_mut(GROUP * outputs));
-            blocks.for_each(|(input, output)| all(input, output));
-        } else {
-            all(used, written);
+            Some(team) if dense.parts > 1 => {
+                let blocks = used.chunks(GROUP * inputs).zip(written.chunks_mut(GROUP * outputs));
+                team.each(blocks, |(input, output)| all(input, output));
+            }
+            _ => all(used, written),
         }
     }
 
@@ -514,7 +513,7 @@ impl Workspace {
         self.scratch = scratch;
     }
 
-    fn attention(&mut self, step: &Attention, isa: Isa, positions: usize, shared: bool, output: &mut [f32]) {
+    fn attention(&mut self, step: &Attention, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
         let mut room = std::mem::take(&mut self.room);
         let (each, needed) = (step.output.len() / step.heads, step.room());
         for (position, output) in output.chunks_exact_mut(step.output.len()).enumerate().take(positions) {
@@ -532,9 +531,9 @@ impl Workspace {
                 };
                 product::attention(isa, head, room, output);
             };
-            if shared {
-                let heads = output.par_chunks_mut(each).zip(room.par_chunks_mut(needed)).enumerate();
-                heads.for_each(|(number, (output, room))| head(number, output, room));
+            if let Some(team) = team {
+                let heads = output.chunks_exact_mut(each).zip(room.chunks_mut(needed)).enumerate();
+                team.each(heads, |(number, (output, room))| head(number, output, room));
             } else {
                 let heads = output.chunks_exact_mut(each).enumerate();
                 heads.for_each(|(number, output)| head(number, output, &mut room[..needed]));

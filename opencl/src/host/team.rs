@@ -1,0 +1,304 @@
+//! Threads that share the work of one, a few microseconds of it at a time.
+//!
+//! A position of a small network is a tenth of a millisecond of work in dozens of steps. To put a thread to sleep and wake it costs as
+//! much as several steps, so helpers watch for the next step for a while before they sleep, and nobody waits for a helper that
+//! has not come: whoever gives out the work does what is left of it.
+
+use std::hint::spin_loop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::{self, JoinHandle};
+
+/// How often a helper looks for work before it sleeps: some 50 µs, more than what lies between two steps or two batches.
+const LOOKS: u32 = 2000;
+
+/// How often one looks for what another is about to do before one lets other threads have the processor.
+const PATIENCE: u32 = 1000;
+
+/// What a helper does until nothing is left of a round. It does not panic.
+type Work<'a> = &'a (dyn Fn() + Sync);
+
+/// A bit of [`Shared::state`]: work is being given out.
+const OPEN: u64 = 1;
+/// One helper in [`Shared::state`], at work.
+const HELPER: u64 = 1 << 1;
+/// One round in [`Shared::state`]: below it is room for 32,767 helpers, above it for the rounds of some years.
+const ROUND: u64 = 1 << 16;
+
+struct Shared {
+    /// Rounds so far, how many helpers are at work, and whether more may join: one number, so that a helper joins a round or is
+    /// too late for it.
+    state: AtomicU64,
+    /// Points to the [`Work`] of the round while it is open or helpers are at work.
+    work: AtomicPtr<Work<'static>>,
+    /// Somebody gives out work.
+    taken: AtomicBool,
+    asleep: AtomicUsize,
+    leaving: AtomicBool,
+}
+
+impl Shared {
+    /// Joins the round that is open, if it is not the one of number `last`.
+    fn join(&self, last: u64) -> Option<u64> {
+        let state = self.state.load(Ordering::Relaxed);
+        let round = state / ROUND;
+        let open = state & OPEN != 0 && round != last;
+        let joined =
+            open && self.state.compare_exchange(state, state + HELPER, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        joined.then_some(round)
+    }
+
+    /// Does a helper's part of the round that it has joined.
+    fn help(&self) {
+        // SAFETY: `Team::together` wrote the pointer before it opened the round, and keeps what it points to until every
+        // helper that has joined has left (`Closing`), so that it outlives this call.
+        let work = unsafe { *self.work.load(Ordering::Relaxed) };
+        work();
+        self.state.fetch_sub(HELPER, Ordering::Release);
+    }
+
+    /// A helper's life.
+    fn serve(&self) {
+        let (mut last, mut looks) = (u64::MAX, 0);
+        while !self.leaving.load(Ordering::Relaxed) {
+            if let Some(round) = self.join(last) {
+                self.help();
+                (last, looks) = (round, 0);
+            } else if looks < LOOKS {
+                looks += 1;
+                spin_loop();
+            } else {
+                self.sleep();
+                looks = 0;
+            }
+        }
+    }
+
+    /// A helper that is called between its count and its sleep does not sleep; one that is called before it counts sleeps
+    /// through a batch, which is done without it.
+    fn sleep(&self) {
+        self.asleep.fetch_add(1, Ordering::SeqCst);
+        if !self.leaving.load(Ordering::SeqCst) {
+            thread::park();
+        }
+        self.asleep.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// What `look` finds in the end.
+fn watch<T>(look: impl Fn() -> Option<T>) -> T {
+    let mut looks = 0;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        looks += 1;
+        match looks < PATIENCE {
+            true => spin_loop(),
+            false => thread::yield_now(),
+        }
+    }
+}
+
+/// A lock that is held for a few instructions, without sleeping for it. None if another member panicked while it held it: the
+/// panic is passed on, and the others stop there.
+fn lock_awake<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    watch(|| match mutex.try_lock() {
+        Ok(guard) => Some(Some(guard)),
+        Err(TryLockError::Poisoned(_)) => Some(None),
+        Err(TryLockError::WouldBlock) => None,
+    })
+}
+
+/// Ends a round, whether the giver returns or panics: none may join any more, and those who have are waited for.
+struct Closing<'a>(&'a Shared);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.state.fetch_and(!OPEN, Ordering::Relaxed);
+        watch(|| self.0.state.load(Ordering::Acquire).is_multiple_of(ROUND).then_some(()));
+        self.0.taken.store(false, Ordering::Release);
+    }
+}
+
+/// The caller's thread and its helpers.
+pub(super) struct Team {
+    shared: Arc<Shared>,
+    helpers: Vec<JoinHandle<()>>,
+}
+
+impl Team {
+    /// A team of `members`, the caller among them.
+    ///
+    /// # Errors
+    /// If the system can't start a thread.
+    pub fn new(members: usize) -> std::io::Result<Self> {
+        let mut team = Self::alone();
+        for number in 1..members {
+            let shared = Arc::clone(&team.shared);
+            team.helpers.push(thread::Builder::new().name(format!("host-{number}")).spawn(move || shared.serve())?);
+        }
+        Ok(team)
+    }
+
+    /// The caller without helpers.
+    pub fn alone() -> Self {
+        let shared = Arc::new(Shared {
+            state: AtomicU64::new(0),
+            work: AtomicPtr::default(),
+            taken: AtomicBool::new(false),
+            asleep: AtomicUsize::new(0),
+            leaving: AtomicBool::new(false),
+        });
+        Self { shared, helpers: Vec::new() }
+    }
+
+    pub fn members(&self) -> usize {
+        1 + self.helpers.len()
+    }
+
+    /// Wakes the helpers that sleep. Work is done without this call too, but by the caller alone.
+    pub fn wake(&self) {
+        if self.shared.asleep.load(Ordering::SeqCst) > 0 {
+            self.helpers.iter().for_each(|helper| helper.thread().unpark());
+        }
+    }
+
+    /// Does `work` for each of `items`, by whoever is free. Returns when all is done; a panic of a helper goes on here.
+    ///
+    /// Where somebody gives out work already, as inside `work`, the caller does all of it.
+    pub fn each<I>(&self, items: I, work: impl Fn(I::Item) + Sync)
+    where
+        I: Iterator + Send,
+    {
+        if self.helpers.is_empty() || self.shared.taken.swap(true, Ordering::Acquire) {
+            return items.for_each(work);
+        }
+        let items = Mutex::new(items);
+        let next = || lock_awake(&items).and_then(|mut items| items.next());
+        self.together(|| {
+            while let Some(item) = next() {
+                work(item);
+            }
+        });
+    }
+
+    /// One round, of `work` by all members. `taken` is set, so that there is no other.
+    fn together(&self, work: impl Fn() + Sync) {
+        let shared = &*self.shared;
+        let panic = Mutex::new(None);
+        let help = || {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(&work)) {
+                *panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload);
+            }
+        };
+        let help: Work<'_> = &help;
+        let closing = Closing(shared);
+        let round = shared.state.load(Ordering::Relaxed) / ROUND + 1;
+        shared.work.store((&raw const help).cast::<Work<'static>>().cast_mut(), Ordering::Relaxed);
+        shared.state.store((round * ROUND) | OPEN, Ordering::Release);
+        work();
+        drop(closing);
+        if let Some(payload) = panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            resume_unwind(payload);
+        }
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        self.shared.leaving.store(true, Ordering::SeqCst);
+        for helper in self.helpers.drain(..) {
+            helper.thread().unpark();
+            // A helper's panics are caught where they happen.
+            let _ = helper.join();
+        }
+    }
+}
+
+/// Does `work` for each of `items`: by a team where there is one.
+pub(super) fn each<I>(team: Option<&Team>, items: I, work: impl Fn(I::Item) + Sync)
+where
+    I: Iterator + Send,
+{
+    match team {
+        None => items.for_each(work),
+        Some(team) => team.each(items, work),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::thread::ThreadId;
+
+    /// Waits in `work` until every member has come, so that all of them do work.
+    fn gather(team: &Team) -> HashSet<ThreadId> {
+        let here = Mutex::new(HashSet::new());
+        team.each(0..team.members(), |_| {
+            here.lock().expect("no panics").insert(thread::current().id());
+            while here.lock().expect("no panics").len() < team.members() {
+                team.wake();
+            }
+        });
+        here.into_inner().expect("no panics")
+    }
+
+    #[test]
+    fn each_item_is_taken_once() {
+        for members in 1..=4 {
+            let team = Team::new(members).expect("threads");
+            let mut items = [0usize; 9];
+            for round in 1..=2000 {
+                team.each(items.iter_mut().enumerate(), |(number, item)| *item += number);
+                assert!(items.iter().enumerate().all(|(number, item)| *item == number * round), "{items:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_members_come_even_after_they_slept() {
+        let team = Team::new(3).expect("threads");
+        let first = gather(&team);
+        while team.shared.asleep.load(Ordering::SeqCst) < 2 {
+            thread::yield_now();
+        }
+        assert_eq!((first.len(), gather(&team)), (3, first));
+    }
+
+    #[test]
+    fn work_inside_work_is_done_by_its_giver() {
+        let team = Team::new(2).expect("threads");
+        let outside = AtomicUsize::new(0);
+        team.each(0..8, |_| {
+            let giver = thread::current().id();
+            team.each(0..8, |_| {
+                outside.fetch_add(usize::from(thread::current().id() != giver), Ordering::Relaxed);
+            });
+        });
+        assert_eq!(outside.into_inner(), 0);
+        assert_eq!(gather(&team).len(), 2);
+    }
+
+    #[test]
+    fn a_panic_of_any_member_goes_on_at_the_giver() {
+        let team = Team::new(2).expect("threads");
+        let giver = thread::current().id();
+        for of_giver in [true, false] {
+            let come = AtomicUsize::new(0);
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                team.each(0..2, |_| {
+                    come.fetch_add(1, Ordering::Relaxed);
+                    while come.load(Ordering::Relaxed) < 2 {
+                        team.wake();
+                    }
+                    assert!((thread::current().id() == giver) != of_giver, "expected by the test");
+                });
+            }));
+            assert!(result.is_err());
+            assert_eq!(gather(&team).len(), 2);
+        }
+    }
+}
