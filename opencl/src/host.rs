@@ -10,6 +10,7 @@
 
 mod arith;
 mod board;
+mod fours;
 mod kernel;
 pub mod plain;
 mod plan;
@@ -96,7 +97,7 @@ const BOUND: f32 = 5e-5;
 
 /// With Winograd's convolutions, unless this network's weights are such that they round too much.
 fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
-    let (fast, direct) = (Plan::new(graph, true)?, Plan::new(graph, false)?);
+    let (fast, direct) = (Plan::new(graph, true, isa)?, Plan::new(graph, false, isa)?);
     if fast.points == 0 || Workspace::bytes(&fast, false) > MAX_WORKSPACE {
         return Ok(direct);
     }

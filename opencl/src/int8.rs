@@ -46,16 +46,21 @@ impl Weights {
 }
 
 /// The largest absolute value; NaN if one is among them, so that it is not lost in a whole number.
+#[inline]
 pub fn most(values: &[f32]) -> f32 {
-    values.iter().fold(0.0, |most, x| if x.abs() > most || x.is_nan() { x.abs() } else { most })
+    // Without their signs numbers are in the order of their bits, and a NaN is above all of them. Whole numbers have no NaN to look
+    // for, so that this goes by vectors.
+    f32::from_bits(values.iter().fold(0, |most, x| most.max(x.abs().to_bits())))
 }
 
 /// Steps in a unit, where `most` is the largest absolute value.
+#[inline]
 pub fn per_step(most: f32) -> f32 {
     if most > 0.0 { MOST / most } else { 0.0 }
 }
 
 /// The whole number for `x`: to the nearest, the even one of two.
+#[inline]
 pub fn round(x: f32, per_step: f32) -> i8 {
     // The cast goes to the nearer end beyond them, and takes a NaN to 0.
     (x * per_step).round_ties_even() as i8

@@ -34,10 +34,13 @@ pub(super) enum Isa {
     Baseline,
 }
 
-/// Proof that instructions have been looked for and found.
+/// Proof that instructions have been looked for and found. A `true` in it is one, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg(target_arch = "x86_64")]
-pub(super) struct Found(());
+pub(super) struct Found {
+    /// Products of four numbers of eight bits: AVX-512 VNNI or AVX-VNNI.
+    pub(super) fours: bool,
+}
 
 impl Isa {
     /// All that this processor has, the best first.
@@ -50,7 +53,11 @@ impl Isa {
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl");
-            [avx512.then_some(Self::Avx512(Found(()))), avx2.then_some(Self::Avx2(Found(())))]
+            let of = |fours| Found { fours };
+            [
+                avx512.then(|| Self::Avx512(of(is_x86_feature_detected!("avx512vnni")))),
+                avx2.then(|| Self::Avx2(of(is_x86_feature_detected!("avxvnni")))),
+            ]
         };
         #[cfg(not(target_arch = "x86_64"))]
         let more: [Option<Self>; 0] = [];
@@ -60,6 +67,15 @@ impl Isa {
     /// The best that this processor has.
     pub fn detect() -> Self {
         Self::found().next().expect("the baseline is everywhere")
+    }
+
+    /// Without vectors of sixteen: what is written with arrays becomes worse code with them.
+    pub fn narrow(self) -> Self {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => Self::Avx2(Found { fours: false }),
+            other => other,
+        }
     }
 
     /// For a person.

@@ -1,7 +1,8 @@
 //! A graph made ready: weights packed for the kernels, and a place for every value.
 
 use super::board::{Board, LANES};
-use super::kernel::{BLOCK, TILE};
+use super::fours;
+use super::kernel::{BLOCK, Isa, TILE};
 use super::product::{Block, COLUMNS, attention_room, scores_room};
 use super::whole::Pair;
 use super::winograd::{PANEL, POINTS, TILES};
@@ -72,6 +73,8 @@ pub(super) enum ConvWeights {
     Winograd(Vec<Block>, Vec<[f32; PANEL]>),
     /// In eight bits: `[panels]` of what [`super::whole::ConvPanel::weights`] describes, and the steps of each.
     Whole(Vec<Pair>, Vec<[f32; TILE]>),
+    /// In eight bits, where the processor multiplies fours: see [`super::fours::ConvPanels`].
+    Fours(Vec<fours::Weights>, Vec<fours::Ends>),
 }
 
 /// Squeeze and excitation, weights transposed: see [`super::kernel::Se`].
@@ -207,6 +210,8 @@ pub(super) struct Plan {
     pub slots: Vec<usize>,
     /// Pairs of the largest input in eight bits of one position.
     pub largest_whole: usize,
+    /// Fours of it.
+    pub largest_fours: usize,
     /// Numbers that a step needs to work in at most.
     pub scratch: usize,
     /// Blocks that a step of one thread needs to work in at most.
@@ -217,7 +222,8 @@ pub(super) struct Plan {
 
 impl Plan {
     /// With `winograd`, convolutions are computed by Winograd's where that takes less.
-    pub fn new(graph: &Graph, winograd: bool) -> Result<Self, BackendError> {
+    pub fn new(graph: &Graph, winograd: bool, isa: Isa) -> Result<Self, BackendError> {
+        let fours = fours::found(isa);
         let places = places(graph);
         let mut steps = Vec::with_capacity(graph.layers().len());
         let slot_count = places.iter().map(|p| p.slot + 1).max().unwrap_or(0);
@@ -243,7 +249,7 @@ impl Plan {
             // What a layer writes side by side for a convolution is laid out in a step of its own.
             let spread = place.board.is_some() && !writes_board(layer, int8, |v| places[v.0].board.is_some());
             let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
-            let step = step((layer, Form { int8, winograd }), inputs, output, &mut packed);
+            let step = step((layer, Form { int8, winograd, fours }), inputs, output, &mut packed);
             steps.push(step.map_err(|e| BackendError(format!("layer {at}: {e}")))?);
             if spread {
                 slots.push(output.len());
@@ -257,6 +263,12 @@ impl Plan {
                 input.shape.channels.div_ceil(2) * input.len() / input.shape.channels
             }
             Step::Dense(Dense { input, weights: DenseWeights::Whole(..), .. }) => input.shape.len().div_ceil(2),
+            _ => 0,
+        };
+        let fours = |s: &Step| match s {
+            Step::Conv(conv) if matches!(conv.weights, ConvWeights::Fours(..)) => {
+                conv.input.shape.channels.div_ceil(4) * conv.board.plane
+            }
             _ => 0,
         };
         let winograd = |s: &Step| match s {
@@ -289,6 +301,7 @@ impl Plan {
             points: steps.iter().map(|s| winograd(s).0).max().unwrap_or(0),
             panels: steps.iter().map(|s| winograd(s).1).max().unwrap_or(0),
             largest_whole: steps.iter().map(whole).max().unwrap_or(0),
+            largest_fours: steps.iter().map(fours).max().unwrap_or(0),
             scratch: steps.iter().map(scratch).max().unwrap_or(0),
             room: steps.iter().map(room).max().unwrap_or(0),
             shared_room: steps.iter().map(shared).max().unwrap_or(0),
@@ -394,6 +407,7 @@ fn places(graph: &Graph) -> Vec<Place> {
 struct Form {
     int8: bool,
     winograd: bool,
+    fours: bool,
 }
 
 /// Fewest channels, in and out, for which Winograd's form is taken: a block.
@@ -401,7 +415,9 @@ const WORTH_WINOGRAD: usize = LANES;
 
 fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, form: Form) -> ConvWeights {
     let fewest = input.shape.channels.min(bias.len());
-    if form.int8 {
+    if form.int8 && form.fours {
+        pack_fours(&int8::Weights::new(weights, bias.len()), bias, kernel * kernel)
+    } else if form.int8 {
         pack_whole_conv(&int8::Weights::new(weights, bias.len()), kernel * kernel)
     } else if kernel == 1 {
         ConvWeights::Pointwise(pack_pointwise(weights, bias.len()))
@@ -563,6 +579,34 @@ fn pack_whole_conv(weights: &int8::Weights, taps: usize) -> ConvWeights {
         }
     }
     ConvWeights::Whole(packed, pack_bias(&weights.steps))
+}
+
+/// As [`super::fours::ConvPanels`] wants them.
+fn pack_fours(weights: &int8::Weights, bias: &[f32], taps: usize) -> ConvWeights {
+    let channels = weights.steps.len();
+    let inputs = weights.numbers.len() / channels / taps;
+    let weight = |o: usize, input: usize, tap: usize| match o < channels && input < inputs {
+        true => weights.numbers[(o * inputs + input) * taps + tap],
+        false => 0,
+    };
+    let mut packed = Vec::with_capacity(channels.div_ceil(fours::PANEL) * inputs.div_ceil(4) * taps);
+    for first in (0..channels).step_by(fours::PANEL) {
+        for input in (0..inputs).step_by(4) {
+            for tap in 0..taps {
+                let of_channel = |o: usize| std::array::from_fn(|i| weight(first + o, input + i, tap));
+                packed.push(fours::Weights(std::array::from_fn(of_channel)));
+            }
+        }
+    }
+    let of_channel = |o: usize| weights.numbers.chunks_exact(inputs * taps).nth(o).unwrap_or_default();
+    let start = |o: usize| -128 * of_channel(o).iter().map(|&w| i32::from(w)).sum::<i32>();
+    let panels = pack_bias(&weights.steps).into_iter().zip(pack_bias(bias)).zip((0..).step_by(fours::PANEL));
+    let ends = panels.map(|((steps, bias), first)| fours::Ends {
+        start: std::array::from_fn(|o| start(first + o)),
+        steps,
+        bias,
+    });
+    ConvWeights::Fours(packed, ends.collect())
 }
 
 /// As [`super::whole::DensePanel::weights`] wants them.

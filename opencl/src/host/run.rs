@@ -1,6 +1,7 @@
 //! Runs a plan over groups of positions.
 
 use super::board::{Board, LANES};
+use super::fours::{self, Four};
 use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::plan::{
     Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
@@ -123,6 +124,7 @@ pub(super) struct Workspace {
     products: Vec<Block>,
     /// Inputs in eight bits, and the largest absolute value of each position's.
     whole: Vec<Pair>,
+    fours: Vec<Four>,
     largest: [f32; GROUP],
     /// What a step needs besides, see [`Plan::scratch`] and [`Plan::room`].
     scratch: Vec<f32>,
@@ -133,7 +135,7 @@ impl Workspace {
     /// Bytes that [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
         let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.points) + plan.scratch;
-        GROUP * plan.largest_whole * size_of::<Pair>()
+        GROUP * (plan.largest_whole * size_of::<Pair>() + plan.largest_fours * size_of::<Four>())
             + size_of::<f32>() * numbers
             + size_of::<Block>() * (Self::room(plan, shared) + Self::products(plan, shared))
     }
@@ -154,6 +156,7 @@ impl Workspace {
             points: vec![0.0; GROUP * plan.points],
             products: vec![Block::ZERO; Self::products(plan, shared)],
             whole: vec![[0; 2]; GROUP * plan.largest_whole],
+            fours: vec![fours::ZEROS; GROUP * plan.largest_fours],
             largest: [0.0; GROUP],
             scratch: vec![0.0; plan.scratch],
             room: vec![Block::ZERO; Self::room(plan, shared)],
@@ -215,7 +218,7 @@ impl Workspace {
             ConvWeights::Pointwise(weights) => self.pointwise(conv, weights, isa, positions, team, output),
             ConvWeights::Direct(weights) => {
                 let of_panel = weights.len() / conv.bias.len();
-                self.by_panels(conv, isa, positions, team, output, |number, position, output| {
+                self.by_panels((conv, TILE), isa, positions, team, output, |number, position, output| {
                     let weights = &weights[number * of_panel..][..of_panel];
                     let input = self.value(conv.input, position);
                     let panel = ConvPanel { board: conv.board, weights, bias: &conv.bias[number], input };
@@ -225,13 +228,33 @@ impl Workspace {
             ConvWeights::Whole(weights, steps) => {
                 let pairs = self.round(conv, isa, positions);
                 let of_panel = weights.len() / conv.bias.len();
-                self.by_panels(conv, isa, positions, team, output, |number, position, output| {
+                self.by_panels((conv, TILE), isa, positions, team, output, |number, position, output| {
                     let weights = &weights[number * of_panel..][..of_panel];
                     let (board, kernel, bias) = (conv.board, conv.kernel, &conv.bias[number]);
                     let steps = &steps[number].map(|step| step * (self.largest[position] / int8::MOST));
                     let input = &self.whole[position * pairs..][..pairs];
-                    whole::conv(isa, whole::ConvPanel { board, kernel, weights, steps, bias, input }, output);
+                    whole::conv(isa.narrow(), whole::ConvPanel { board, kernel, weights, steps, bias, input }, output);
                 });
+            }
+            ConvWeights::Fours(weights, ends) => {
+                let fours = self.round_to_fours(conv, isa, positions);
+                let of_panel = weights.len() / ends.len();
+                let tile = fours::TILE_PANELS;
+                self.by_panels(
+                    (conv, tile * fours::PANEL),
+                    isa,
+                    positions,
+                    team,
+                    output,
+                    |number, position, output| {
+                        let first = number * tile;
+                        let ends = &ends[first..ends.len().min(first + tile)];
+                        let weights = &weights[first * of_panel..][..ends.len() * of_panel];
+                        let (board, kernel, step) = (conv.board, conv.kernel, self.largest[position] / int8::MOST);
+                        let input = &self.fours[position * fours..][..fours];
+                        fours::conv(isa, fours::ConvPanels { board, kernel, weights, ends, step, input }, output);
+                    },
+                );
             }
         }
         self.squeeze_excite(conv, isa, positions, output);
@@ -351,38 +374,52 @@ impl Workspace {
         let mut whole = std::mem::take(&mut self.whole);
         for (position, whole) in whole.chunks_exact_mut(pairs).enumerate().take(positions) {
             let mut largest = 0.0;
-            whole::round(isa, self.value(conv.input, position), plane, whole, &mut largest);
+            whole::round(isa.narrow(), self.value(conv.input, position), plane, whole, &mut largest);
             self.largest[position] = largest;
         }
         self.whole = whole;
         pairs
     }
 
-    /// Runs `sums` for each panel of [`TILE`] channels and each position, and what comes after the sums.
+    /// The same in fours.
+    fn round_to_fours(&mut self, conv: &Conv, isa: Isa, positions: usize) -> usize {
+        let plane = conv.board.plane;
+        let fours = conv.input.shape.channels.div_ceil(4) * plane;
+        let mut rounded = std::mem::take(&mut self.fours);
+        for (position, rounded) in rounded.chunks_exact_mut(fours).enumerate().take(positions) {
+            let mut largest = 0.0;
+            fours::round(isa, self.value(conv.input, position), plane, rounded, &mut largest);
+            self.largest[position] = largest;
+        }
+        self.fours = rounded;
+        fours
+    }
+
+    /// Runs `sums` for each panel of so many channels and each position, and what comes after the sums.
     fn by_panels(
         &self,
-        conv: &Conv,
+        (conv, width): (&Conv, usize),
         isa: Isa,
         positions: usize,
         team: Option<&Team>,
         output: &mut [f32],
         sums: impl Fn(usize, usize, &mut [f32]) + Sync,
     ) {
-        let (plane, panels) = (conv.board.plane, conv.bias.len());
+        let (plane, panels) = (conv.board.plane, conv.output.shape.channels.div_ceil(width));
         let panel = |number: usize, position: usize, output: &mut [f32]| {
             sums(number, position, output);
-            self.finish(conv, isa, position, number * TILE, output);
+            self.finish(conv, isa, position, number * width, output);
         };
         let len = conv.output.len();
         if let Some(team) = team {
             for (position, output) in output.chunks_exact_mut(len).enumerate().take(positions) {
-                let panels = output.chunks_mut(TILE * plane).enumerate();
+                let panels = output.chunks_mut(width * plane).enumerate();
                 team.each(panels, |(number, output)| panel(number, position, output));
             }
         } else {
             // Panels outside, positions inside: the weights of a panel stay in the nearest cache for the group.
             for number in 0..panels {
-                let range = number * TILE * plane..((number + 1) * TILE * plane).min(len);
+                let range = number * width * plane..((number + 1) * width * plane).min(len);
                 for (position, output) in output.chunks_exact_mut(len).enumerate().take(positions) {
                     panel(number, position, &mut output[range.clone()]);
                 }
@@ -435,12 +472,16 @@ impl Workspace {
         let input = self.slots[dense.input.slot].chunks_exact(inputs).take(positions);
         for (input, output) in input.zip(output.chunks_exact_mut(dense.output.len())) {
             let mut largest = 0.0;
-            whole::round(isa, input, 1, pairs, &mut largest);
+            whole::round(isa.narrow(), input, 1, pairs, &mut largest);
             let panels = weights.chunks_exact(pairs.len() * COLUMNS).zip(steps).zip(&dense.bias);
             for (((weights, steps), bias), output) in panels.zip(output.chunks_mut(COLUMNS)) {
                 let steps = &steps.map(|step| step * (largest / int8::MOST));
                 let mut sums = [0.0; COLUMNS];
-                whole::dense(isa, whole::DensePanel { weights, steps, bias: &bias.0, input: pairs }, &mut sums);
+                whole::dense(
+                    isa.narrow(),
+                    whole::DensePanel { weights, steps, bias: &bias.0, input: pairs },
+                    &mut sums,
+                );
                 output.copy_from_slice(&sums[..output.len()]);
             }
         }

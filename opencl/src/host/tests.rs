@@ -284,6 +284,28 @@ fn layer_norms_agree_with_plain() {
     }
 }
 
+/// Whole numbers and their sums are exact, whatever multiplies them.
+#[test]
+fn eight_bits_are_the_same_in_every_form() {
+    let g = &mut Gen::new(100);
+    let shapes = [(1, 5, 64, 3), (33, 40, 64, 3), (64, 64, 64, 1), (7, 17, 81, 3), (70, 33, 361, 3), (6, 31, 12, 1)];
+    for (inputs, channels, squares, kernel) in shapes {
+        let mut graph = Graph::new(Shape { channels: inputs, squares });
+        let fan_in = inputs * kernel * kernel;
+        let (weights, bias) = (numbers(g, channels * fan_in, fan_in), numbers(g, channels, 4));
+        let (se, residual, activation) = (None, None, Activation::Relu);
+        let layer = Layer::Conv { input: INPUT, channels, kernel, weights, bias, se, residual, activation };
+        let conv = graph.push(layer).expect("it fits");
+        graph.set_int8(0, true).expect("it can be");
+        graph.output(Role::Policy, conv).expect("any length");
+        let input: Vec<f32> = (0..3 * graph.input().len()).map(|_| number(g)).collect();
+        let outputs: Vec<Outputs> = hosts(&graph).iter_mut().map(|host| run(host, &input)).collect();
+        assert!(outputs.iter().all(|other| *other == outputs[0]), "{inputs} to {channels} channels, {kernel}x{kernel}");
+        let expected = plain::evaluate(&graph, &input).expect("an evaluation");
+        assert_eq!(difference(&expected, &outputs[0]), None, "{inputs} to {channels} channels, {kernel}x{kernel}");
+    }
+}
+
 /// A reused workspace must not carry one batch into the next.
 #[test]
 fn a_batch_leaves_nothing_behind() {

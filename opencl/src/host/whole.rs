@@ -2,9 +2,8 @@
 //!
 //! The tiles are those of [`super::kernel`], of two inputs at a time: a processor multiplies pairs of sixteen bits and adds
 //! each pair into 32 bits in one instruction. That is as many products in an instruction as a fused multiply-add of floats
-//! has, and one instruction more for the sum: without instructions for products of eight bits, which AVX2 has only for sums
-//! in sixteen bits that overflow, this form is not the faster one. It is here because the numbers must be the same
-//! everywhere.
+//! has, and one instruction more for the sum, so that this form is not a fast one. Convolutions take it where there are no products of
+//! eight bits ([`super::fours`]), and the numbers are the same.
 
 use super::arith::{Arith, Form};
 use super::board::{Board, LANES};
