@@ -9,7 +9,9 @@
 
 use super::arith::{Form, Ranks};
 use super::board::{Board, LANES};
-use super::kernel::{Found, Isa, store, versions};
+#[cfg(target_arch = "x86_64")]
+use super::kernel::Found;
+use super::kernel::{Isa, store, versions};
 use crate::int8;
 
 /// Channels of a panel.
