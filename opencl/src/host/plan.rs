@@ -562,14 +562,18 @@ fn pack_winograd(weights: &[f32], channels: usize) -> Vec<Block> {
     packed
 }
 
+/// The weight of channel `o` for an input and a tap; 0 beyond the last channel or input.
+fn whole_weight(weights: &int8::Weights, taps: usize, o: usize, input: usize, tap: usize) -> i8 {
+    let channels = weights.steps.len();
+    let inputs = weights.numbers.len() / channels / taps;
+    if o < channels && input < inputs { weights.numbers[(o * inputs + input) * taps + tap] } else { 0 }
+}
+
 /// As [`super::whole::ConvPanel::weights`] wants them.
 fn pack_whole_conv(weights: &int8::Weights, taps: usize) -> ConvWeights {
     let channels = weights.steps.len();
     let inputs = weights.numbers.len() / channels / taps;
-    let weight = |o: usize, input: usize, tap: usize| match o < channels && input < inputs {
-        true => i16::from(weights.numbers[(o * inputs + input) * taps + tap]),
-        false => 0,
-    };
+    let weight = |o: usize, input: usize, tap: usize| i16::from(whole_weight(weights, taps, o, input, tap));
     let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs.div_ceil(2) * taps);
     for first in (0..channels).step_by(TILE) {
         for input in (0..inputs).step_by(2) {
@@ -585,15 +589,12 @@ fn pack_whole_conv(weights: &int8::Weights, taps: usize) -> ConvWeights {
 fn pack_fours(weights: &int8::Weights, bias: &[f32], taps: usize) -> ConvWeights {
     let channels = weights.steps.len();
     let inputs = weights.numbers.len() / channels / taps;
-    let weight = |o: usize, input: usize, tap: usize| match o < channels && input < inputs {
-        true => weights.numbers[(o * inputs + input) * taps + tap],
-        false => 0,
-    };
     let mut packed = Vec::with_capacity(channels.div_ceil(fours::PANEL) * inputs.div_ceil(4) * taps);
     for first in (0..channels).step_by(fours::PANEL) {
         for input in (0..inputs).step_by(4) {
             for tap in 0..taps {
-                let of_channel = |o: usize| std::array::from_fn(|i| weight(first + o, input + i, tap));
+                let of_channel =
+                    |o: usize| std::array::from_fn(|i| whole_weight(weights, taps, first + o, input + i, tap));
                 packed.push(fours::Weights(std::array::from_fn(of_channel)));
             }
         }
