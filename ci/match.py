@@ -9,7 +9,7 @@
 Each opening (drawn from the book by --seed) is played twice, colours exchanged. OUT gets one JSON line a game; the same command again
 goes on behind the last one. After every pair the score is printed: wins, draws and losses of the first engine, its Elo
 difference and the bounds of 95%, from the mean and the spread of the pairs' points (so that what two games of an opening share is
-counted once). A game ends by the rules, with a threefold repetition or fifty moves claimed, or as a draw after --plies plies.
+counted once). A game ends by the rules, the third time of a position and the fiftieth move counted as draws, or as a draw after --plies plies.
 With --clock an engine that takes longer than it has loses.
 """
 import argparse
@@ -49,9 +49,13 @@ def start(command, options):
 
 def result_of(board, plies):
     """(result, how) once the game is over, else None."""
-    outcome = board.outcome(claim_draw=True)
+    outcome = board.outcome()
     if outcome:
         return outcome.result(), outcome.termination.name.lower()
+    # Not python-chess's `claim_draw`: that also ends a game in which the mover could repeat but would play on.
+    for drawn, how in ((board.is_repetition(3), "threefold_repetition"), (board.is_fifty_moves(), "fifty_moves")):
+        if drawn:
+            return "1/2-1/2", how
     return ("1/2-1/2", "cut") if board.ply() >= plies else None
 
 
