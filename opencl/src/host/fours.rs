@@ -36,7 +36,7 @@ pub(super) struct Weights(pub [[i8; 4]; PANEL]);
 pub(super) struct Ends {
     /// Where the sums begin: −128 times the sum of the channel's weights.
     pub start: [i32; PANEL],
-    /// What one is worth.
+    /// What one is worth where a step of the input is worth one.
     pub steps: [f32; PANEL],
     pub bias: [f32; PANEL],
 }
@@ -134,6 +134,10 @@ fn conv_on<R: Ranks, D: Dots>(panels: ConvPanels<'_>, output: &mut [f32]) {
 fn ranks<R: Ranks, D: Dots, const PANELS: usize, const KERNEL: usize>(panels: ConvPanels<'_>, output: &mut [f32]) {
     let board = panels.board;
     let (vectors, step) = board.vectors();
+    let mut steps = [[0.0; PANEL]; PANELS];
+    for (steps, ends) in steps.iter_mut().zip(panels.ends) {
+        *steps = ends.steps.map(|of_channel| of_channel * panels.step);
+    }
     for vector in 0..vectors {
         let at = vector * step;
         let mut sums = [[[0; PANEL]; LANES]; PANELS];
@@ -145,8 +149,8 @@ fn ranks<R: Ranks, D: Dots, const PANELS: usize, const KERNEL: usize>(panels: Co
             }
         }
         let planes = output.chunks_mut(PANEL * board.plane);
-        for ((sums, ends), planes) in sums.iter().zip(panels.ends).zip(planes) {
-            end::<R>(board, sums, (ends, panels.step), at, planes);
+        for (((sums, steps), ends), planes) in sums.iter().zip(&steps).zip(panels.ends).zip(planes) {
+            end::<R>(board, sums, (steps, &ends.bias), at, planes);
         }
     }
 }
@@ -162,7 +166,7 @@ fn tile<D: Dots, const PANELS: usize, const SQUARES: usize, const KERNEL: usize>
     let board = panels.board;
     let start = if KERNEL == 3 { at } else { at + board.origin };
     let mut sums = [[D::load(&panels.ends[0].start); SQUARES]; PANELS];
-    for (sums, ends) in sums.iter_mut().zip(panels.ends) {
+    for (sums, ends) in sums.iter_mut().zip(panels.ends).skip(1) {
         *sums = [D::load(&ends.start); SQUARES];
     }
     let of_panel = panels.weights.len() / PANELS;
@@ -185,19 +189,18 @@ fn tile<D: Dots, const PANELS: usize, const SQUARES: usize, const KERNEL: usize>
     }
 }
 
-/// Sums `[squares][channels]` → the planes of a panel.
+/// Sums `[squares][channels]` → the planes of a panel; of each channel what one is worth, and the bias.
 #[inline(always)]
 fn end<R: Ranks>(
     board: Board,
     sums: &[[i32; PANEL]; LANES],
-    (ends, step): (&Ends, f32),
+    (steps, bias): (&[f32; PANEL], &[f32; PANEL]),
     at: usize,
     planes: &mut [f32],
 ) {
-    let steps = ends.steps.map(|of_channel| of_channel * step);
     let mut values = [[0.0; PANEL]; LANES];
     for (values, sums) in values.iter_mut().zip(sums) {
-        let ends = steps.iter().zip(&ends.bias);
+        let ends = steps.iter().zip(bias);
         values.iter_mut().zip(sums).zip(ends).for_each(|((y, &sum), (step, bias))| *y = sum as f32 * step + bias);
     }
     for first in (0..PANEL).step_by(LANES) {
