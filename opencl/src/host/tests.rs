@@ -3,7 +3,7 @@
 use super::kernel::Isa;
 use super::*;
 use crate::graph::{Activation, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
-use quickcheck::{Arbitrary, Gen, QuickCheck};
+use quickcheck::{Arbitrary, Gen, QuickCheck, TestResult};
 
 /// A random graph and a batch for it.
 #[derive(Clone, Debug)]
@@ -230,18 +230,37 @@ fn difference(expected: &Outputs, got: &Outputs) -> Option<String> {
     })
 }
 
+/// Whether the network makes so much of the last bits of its input that two orders of addition need not agree: a softmax over large
+/// scores does, behind a square.
+fn magnifies_rounding(case: &Case) -> bool {
+    let mut graph = case.graph.clone();
+    // In eight bits an input near the middle between two whole numbers would jump.
+    if graph.is_int8(0) {
+        graph.set_int8(0, false).expect("it was chosen");
+    }
+    let shaken = |by: f32| -> Vec<f32> {
+        case.input.iter().enumerate().map(|(at, x)| if at % 2 == 0 { x * (1.0 + by) } else { x * (1.0 - by) }).collect()
+    };
+    let [still, moved] = [0.0, 1e-6].map(|by| plain::evaluate(&graph, &shaken(by)).expect("an evaluation"));
+    difference(&still, &moved).is_some()
+}
+
 #[test]
 fn agrees_with_plain() {
-    fn property(case: Case) -> bool {
+    fn property(case: Case) -> TestResult {
+        if magnifies_rounding(&case) {
+            return TestResult::discard();
+        }
         let expected = plain::evaluate(&case.graph, &case.input).expect("an evaluation");
         for host in &mut hosts(&case.graph) {
             if let Some(difference) = difference(&expected, &run(host, &case.input)) {
                 panic!("{}: {difference}, in {}", host.describe(), outline(&case));
             }
         }
-        true
+        TestResult::passed()
     }
-    QuickCheck::new().tests(300).quickcheck(property as fn(Case) -> bool);
+    // At most one in six is left out.
+    QuickCheck::new().tests(300).max_tests(360).min_tests_passed(300).quickcheck(property as fn(Case) -> TestResult);
 }
 
 #[test]
