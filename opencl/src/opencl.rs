@@ -112,7 +112,7 @@ impl OpenCl {
     /// Compares the outputs of a few positions, always the same, with the host's.
     ///
     /// # Errors
-    /// If the device fails, or a number is further from the host's than `bound`, as a share of the output's largest where that is above one; with layers
+    /// If the device fails, or a number is further from the host's than `bound`, relative to numbers above one; with layers
     /// in eight bits, if the outputs differ by more than [`Loss::BOUND`](crate::int8::Loss::BOUND).
     pub fn agrees_with_host(&mut self, bound: f32) -> Result<(), BackendError> {
         let graph = self.graph.clone();
@@ -247,7 +247,7 @@ impl Backend for OpenCl {
     }
 }
 
-/// How far a number of the canary's outputs may be from the host's, as a share of the output's largest where that is above one.
+/// How far a number of the canary's outputs may be from the host's, relative to numbers above one.
 ///
 /// In single precision, summed in another order, networks of up to 20 blocks differ by some 1e-6 and by some 1e-5 with
 /// Winograd's convolutions. What is direct gets more room: there is nothing else to fall back on.

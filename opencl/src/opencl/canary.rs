@@ -3,16 +3,21 @@
 use super::OpenCl;
 use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::{Graph, Role};
-use crate::host::Host;
-pub use crate::host::canary as planes;
+use crate::host::{Host, canary};
 use crate::int8::Loss;
 use std::sync::Arc;
 
 /// Positions of the canary batch: more than one, so that the second one's places are checked too.
 const POSITIONS: usize = 3;
 
-/// Runs a small batch on the device and on the host. No number may be further from the host's than `bound`, as a share of the
-/// output's largest where that is above one. With layers in eight bits there is no such bound: an input that lies half way between two steps falls
+/// Input for so many numbers. Of a chessboard's planes about one number in 24 is a one. With many more (one in four) a network of ten blocks, ours,
+/// makes so much of rounding that direct convolutions in single precision are 2e-4 from sums in double precision, on any device; with these 2e-5.
+pub fn planes(len: usize) -> Vec<f32> {
+    canary(len, 16)
+}
+
+/// Runs a small batch on the device and on the host. No number may be further from the host's than `bound`, relative to
+/// numbers above one. With layers in eight bits there is no such bound: an input that lies half way between two steps falls
 /// to one side here and to the other there, and what follows rounds otherwise too. There the device may differ from the host by what
 /// int8 may differ from single precision, [`Loss::BOUND`].
 ///
@@ -47,9 +52,7 @@ fn compare(role: Role, expected: &[f32], got: &[f32], bound: f32) -> Result<(), 
     if expected.len() != got.len() {
         return Err(format!("{role:?}: expected {} numbers, got {}", expected.len(), got.len()));
     }
-    // As in `host::error`: a number that is small beside the others is a difference of large ones, whose rounding it keeps.
-    let largest = expected.iter().fold(1.0f32, |most, x| most.max(x.abs()));
-    let error = |at: usize| (expected[at] - got[at]).abs() / largest;
+    let error = |at: usize| (expected[at] - got[at]).abs() / expected[at].abs().max(1.0);
     match (0..got.len()).max_by(|&a, &b| error(a).total_cmp(&error(b))) {
         None => Ok(()),
         Some(at) if error(at) <= bound => Ok(()),
@@ -70,8 +73,6 @@ mod tests {
     fn a_wrong_or_missing_number_is_a_disagreement() {
         let compare = |expected: &[f32], got: &[f32]| compare(Role::Value, expected, got, 1e-3);
         assert_eq!(compare(&[0.5, 100.0], &[0.5001, 100.01]), Ok(()));
-        assert_eq!(compare(&[0.5, 100.0], &[0.59, 100.0]), Ok(()));
-        assert!(compare(&[0.5, 100.0], &[0.61, 100.0]).is_err_and(|e| e.contains("at 0")));
         assert!(compare(&[0.5, 0.5], &[0.5, 0.502]).is_err_and(|e| e.contains("at 1")));
         assert!(compare(&[0.5], &[f32::NAN]).is_err());
         assert!(compare(&[0.5], &[]).is_err());

@@ -4,11 +4,11 @@
 //! arose. Then the whole network runs as it does in a game, and its outputs show how the errors add up.
 
 use super::OpenCl;
-pub use super::canary::planes;
 pub use super::kit::kit;
 use crate::backend::{BackendError, Outputs, batch_of};
 use crate::device::Error;
 use crate::graph::{Role, Shape, ValueId};
+pub use crate::host::canary;
 pub use crate::host::error;
 use crate::host::plain;
 use crate::int8::Loss;
