@@ -259,8 +259,8 @@ fn agrees_with_plain() {
         }
         TestResult::passed()
     }
-    // At most one in six is left out.
-    QuickCheck::new().tests(300).max_tests(360).min_tests_passed(300).quickcheck(property as fn(Case) -> TestResult);
+    // Of 1,500 one was left out; more than six of these would be a fault.
+    QuickCheck::new().tests(300).max_tests(306).min_tests_passed(300).quickcheck(property as fn(Case) -> TestResult);
 }
 
 #[test]
