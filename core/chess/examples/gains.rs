@@ -8,7 +8,8 @@
 
 use std::io::{BufRead, Write};
 
-use oncilla_chess::{Board, History, Move, Piece};
+use oncilla_chess::cozy_chess::BitBoard;
+use oncilla_chess::{Board, History, Move, Piece, Rank};
 
 /// More than all the material there is.
 const MATE: i32 = 30_000;
@@ -42,31 +43,43 @@ fn material(board: &Board) -> i32 {
         .sum()
 }
 
-/// Legal moves, those that win the most first; of quiet ones none with `loud`.
-fn moves(board: &Board, loud: bool) -> Vec<(i32, Move)> {
-    let (own, other) = (board.colors(board.side_to_move()), board.colors(!board.side_to_move()));
-    let mut found = Vec::new();
-    board.generate_moves(|piece_moves| {
+/// Squares on which a piece's move may win material: the other side's pieces, and for pawns the last ranks and the files beside them.
+fn loud_squares(board: &Board, piece: Piece) -> BitBoard {
+    let other = board.colors(!board.side_to_move());
+    match piece {
+        Piece::Pawn => {
+            let en_passant = board.en_passant().map_or(BitBoard::EMPTY, |file| file.bitboard());
+            other | en_passant | Rank::First.bitboard() | Rank::Eighth.bitboard()
+        }
+        _ => other,
+    }
+}
+
+/// Legal moves with what each wins at once, those that win the most by the least piece first; of quiet ones none with `loud`.
+fn moves(board: &Board, loud: bool) -> Vec<(i32, i32, Move)> {
+    let other = board.colors(!board.side_to_move());
+    let mut found = Vec::with_capacity(if loud { 16 } else { 64 });
+    board.generate_moves(|mut piece_moves| {
+        if loud {
+            piece_moves.to &= loud_squares(board, piece_moves.piece);
+        }
         for mv in piece_moves {
             let taken = if other.has(mv.to) { board.piece_on(mv.to) } else { None };
             let en_passant = piece_moves.piece == Piece::Pawn && mv.from.file() != mv.to.file() && taken.is_none();
-            let gain = taken.map_or(0, worth)
-                + mv.promotion.map_or(0, worth)
-                + if en_passant { worth(Piece::Pawn) } else { 0 };
-            let castling = own.has(mv.to);
-            if !loud || (gain > 0 && !castling) {
-                found.push((10 * gain - worth(piece_moves.piece), mv));
+            let promoted = mv.promotion.map_or(0, |piece| worth(piece) - worth(Piece::Pawn));
+            let gain = taken.map_or(0, worth) + promoted + if en_passant { worth(Piece::Pawn) } else { 0 };
+            if !loud || gain > 0 {
+                found.push((10 * gain - worth(piece_moves.piece), gain, mv));
             }
         }
         false
     });
-    found.sort_unstable_by_key(|(order, _)| -order);
+    found.sort_unstable_by_key(|(order, ..)| -order);
     found
 }
 
-/// The material that the side to move ends with, between `alpha` and `beta`.
-fn search(board: &Board, depth: u32, captures: u32, mut alpha: i32, beta: i32) -> i32 {
-    let stand = material(board);
+/// The material that the side to move ends with, between `alpha` and `beta`, if it has `stand` now.
+fn search(board: &Board, stand: i32, depth: u32, captures: u32, mut alpha: i32, beta: i32) -> i32 {
     let in_check = !board.checkers().is_empty();
     let quiet = depth == 0 && !in_check;
     if captures == 0 {
@@ -83,11 +96,11 @@ fn search(board: &Board, depth: u32, captures: u32, mut alpha: i32, beta: i32) -
         return if in_check { -MATE } else { 0 };
     }
     let mut best = if quiet { stand } else { -MATE };
-    for (_, mv) in found {
+    for (_, gain, mv) in found {
         let mut after = board.clone();
         after.play_unchecked(mv);
         let captures = if depth == 0 { captures - 1 } else { captures };
-        best = best.max(-search(&after, depth.saturating_sub(1), captures, -beta, -alpha));
+        best = best.max(-search(&after, -(stand + gain), depth.saturating_sub(1), captures, -beta, -alpha));
         alpha = alpha.max(best);
         if alpha >= beta {
             break;
@@ -103,10 +116,10 @@ fn main() -> std::io::Result<()> {
         let history: History = History::from_fen(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
         let board = history.board();
         let before = material(board);
-        for (_, mv) in moves(board, false) {
+        for (_, gain, mv) in moves(board, false) {
             let mut after = board.clone();
             after.play_unchecked(mv);
-            write!(out, "{mv}:{} ", -search(&after, REPLIES, CAPTURES, -MATE, MATE) - before)?;
+            write!(out, "{mv}:{} ", -search(&after, -(before + gain), REPLIES, CAPTURES, -MATE, MATE) - before)?;
         }
         writeln!(out)?;
         out.flush()?;
