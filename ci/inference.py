@@ -95,11 +95,12 @@ def main():
             for name, threads, options in RUNS:
                 if arguments.only not in name:
                     continue
+                after = g(gemm, blas, threads, arguments.seconds)
                 for batch in arguments.batch.split(","):
-                    before = g(gemm, blas, threads, arguments.seconds)
+                    before = after
                     [row] = bench(arguments.engine, weights, batch, options)
-                    yardstick = (before + g(gemm, blas, threads, arguments.seconds)) / 2
-                    rate = row["evals_per_second"]
+                    after = g(gemm, blas, threads, arguments.seconds)
+                    rate, yardstick = row["evals_per_second"], (before + after) / 2
                     key, measured = (os.path.basename(weights), name, int(batch)), (rate, row["gflops"] / yardstick, yardstick)
                     found.setdefault(key, []).append(measured)
                     if keep:
