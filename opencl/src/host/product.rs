@@ -48,12 +48,17 @@ impl Block {
     fn of_row(row: &[f32], at: usize) -> Self {
         match row[at..].first_chunk() {
             Some(columns) => Self(*columns),
-            None => {
-                let mut block = Self::ZERO;
-                block.0[..row.len() - at].copy_from_slice(&row[at..]);
-                block
-            }
+            None => Self::of_rest(&row[at..]),
         }
+    }
+
+    // What is left of a row is copied apart: side by side with it the compiler makes whole blocks calls of `memcpy`, too.
+    #[cold]
+    #[inline(never)]
+    fn of_rest(rest: &[f32]) -> Self {
+        let mut block = Self::ZERO;
+        block.0[..rest.len()].copy_from_slice(rest);
+        block
     }
 
     /// The reverse: as many as the row has.
@@ -61,11 +66,14 @@ impl Block {
     pub fn put_in_row(&self, row: &mut [f32], at: usize) {
         match row[at..].first_chunk_mut() {
             Some(columns) => *columns = self.0,
-            None => {
-                let left = row.len() - at;
-                row[at..].copy_from_slice(&self.0[..left]);
-            }
+            None => self.put_in_rest(&mut row[at..]),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_in_rest(&self, rest: &mut [f32]) {
+        rest.copy_from_slice(&self.0[..rest.len()]);
     }
 }
 
@@ -153,23 +161,22 @@ pub(super) trait Left<const ROWS: usize> {
     fn at(&self, step: usize) -> [f32; ROWS];
 }
 
-/// `Σ left[k][r] · right[k]` for each row `r`; all blocks of the right side are of the same length.
+/// `Σ left[k][r] · right[k]` for each row `r` into `sums`; all blocks of the right side are of the same length.
 #[inline(always)]
 pub(super) fn tile<M: Arith, const ROWS: usize, const BLOCKS: usize>(
     left: impl Left<ROWS>,
     right: [&[Block]; BLOCKS],
-) -> [[Block; BLOCKS]; ROWS] {
-    let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
+    sums: &mut [[Block; BLOCKS]; ROWS],
+) {
     // As many vectors of the blocks at once as the registers hold.
     match M::WIDTH {
-        2 => Sums::<M, ROWS, BLOCKS, 2>::of(&left, right, 0).store(&mut sums),
+        2 => Sums::<M, ROWS, BLOCKS, 2>::of(&left, right, 0).store(sums),
         _ => {
             for first in 0..COLUMNS / M::LANES {
-                Sums::<M, ROWS, BLOCKS, 1>::of(&left, right, first).store(&mut sums);
+                Sums::<M, ROWS, BLOCKS, 1>::of(&left, right, first).store(sums);
             }
         }
     }
-    sums
 }
 
 /// Some panels of a packed right side, each `rows` long, from the `first` on.
@@ -385,8 +392,9 @@ impl Product for Neurons<'_> {
     #[inline(always)]
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let DensePanels { weights, bias, input } = self.panels;
-        let mut sums =
-            tile::<M, ROWS, BLOCKS>(rows(input, self.inputs, row), side_by_side(weights, self.inputs, block));
+        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
+        let right = side_by_side(weights, self.inputs, block);
+        tile::<M, ROWS, BLOCKS>(rows(input, self.inputs, row), right, &mut sums);
         for sums in &mut sums {
             for (sums, bias) in sums.iter_mut().zip(&bias[block..]) {
                 sums.add::<M>(bias);
@@ -443,20 +451,22 @@ impl ByColumns for Channels<'_> {
         let Pointwise { squares, weights, bias, input, residual, activation } = self.panels;
         let of_panel = weights.len() / bias.len();
         let input: [_; BLOCKS] = side_by_side(input, of_panel / TILE, block);
+        let mut sums = [[Block::ZERO; BLOCKS]; TILE];
         for (panel, (weights, bias)) in weights.chunks_exact(of_panel).zip(bias).enumerate() {
-            let mut sums = tile::<M, TILE, BLOCKS>(Columns { data: weights, count: TILE, first: 0 }, input);
+            tile::<M, TILE, BLOCKS>(Columns { data: weights, count: TILE, first: 0 }, input, &mut sums);
             let first = panel * TILE * squares;
             let channels = self.output[first..].chunks_exact_mut(squares).zip(&mut sums).zip(bias).enumerate();
             for (channel, ((row, sums), bias)) in channels {
                 let residual = residual.map(|r| &r[first + channel * squares..][..squares]);
                 for (number, sums) in sums.iter_mut().enumerate() {
                     let at = (block + number) * COLUMNS;
-                    sums.add::<M>(&Block([*bias; COLUMNS]));
-                    if let Some(residual) = residual {
-                        sums.add::<M>(&Block::of_row(residual, at));
-                    }
+                    let residual = residual.map(|row| Block::of_row(row, at));
                     for vector in 0..COLUMNS / M::LANES {
-                        sums.set::<M>(vector, activate_vector::<M>(activation, sums.vector::<M>(vector)));
+                        let mut x = M::plus(sums.vector::<M>(vector), M::splat(*bias));
+                        if let Some(residual) = &residual {
+                            x = M::plus(x, residual.vector::<M>(vector));
+                        }
+                        sums.set::<M>(vector, activate_vector::<M>(activation, x));
                     }
                     sums.put_in_row(row, at);
                 }
@@ -541,7 +551,8 @@ impl Product for Keys<'_> {
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let Attention { squares, key, bias, .. } = self.head;
         let queries = side_by_side(self.queries, key.len() / squares, block);
-        let mut sums = tile::<M, ROWS, BLOCKS>(Columns { data: key, count: squares, first: row }, queries);
+        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
+        tile::<M, ROWS, BLOCKS>(Columns { data: key, count: squares, first: row }, queries, &mut sums);
         for (row, sums) in (row..).zip(&mut sums) {
             for (number, sums) in (block..).zip(sums) {
                 if let Some(bias) = bias {
@@ -605,7 +616,8 @@ impl Product for Values<'_> {
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let Attention { squares, value, .. } = self.head;
         let weights = side_by_side(self.weights, squares, block);
-        let mut sums = tile::<M, ROWS, BLOCKS>(rows(value, squares, row), weights);
+        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
+        tile::<M, ROWS, BLOCKS>(rows(value, squares, row), weights, &mut sums);
         for sums in &mut sums {
             for (sums, all) in sums.iter_mut().zip(&self.sums[block..]) {
                 for vector in 0..COLUMNS / M::LANES {
@@ -656,7 +668,8 @@ impl Product for Queries<'_> {
         let Scores { channels, query, key } = self.sides;
         let (queries, squares) = (query.len() / channels, key.len() / channels);
         let left = Columns { data: query, count: queries, first: row };
-        let sums = tile::<M, ROWS, BLOCKS>(left, side_by_side(self.keys, channels, block));
+        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
+        tile::<M, ROWS, BLOCKS>(left, side_by_side(self.keys, channels, block), &mut sums);
         put_in_rows(&sums, &mut self.output[row * squares..], squares, self.first + block);
     }
 }

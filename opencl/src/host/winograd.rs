@@ -139,7 +139,8 @@ impl Product for Point<'_> {
             *right = &right[self.point * self.inputs..][..self.inputs];
         }
         let left = Tiles { v: self.v, block: POINTS * self.rows * LANES, at: (self.point * self.rows + row) * LANES };
-        let sums = tile::<M, ROWS, BLOCKS>(left, right);
+        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
+        tile::<M, ROWS, BLOCKS>(left, right, &mut sums);
         for (row, sums) in (row..).zip(&sums) {
             for (number, sums) in sums.iter().enumerate() {
                 self.m[((block + number) * POINTS + self.point) * self.rows + row] = *sums;
