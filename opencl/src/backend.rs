@@ -47,6 +47,11 @@ pub trait Backend: Send {
     /// Batch size that is worth waiting for on this device.
     fn preferred_batch(&self) -> usize;
 
+    /// Whether the host's cores have time while a batch is computed: then another is worth gathering meanwhile.
+    fn leaves_host_free(&self) -> bool {
+        false
+    }
+
     /// Evaluates `input`, `[batch][channels][squares]`, into `outputs`, whose buffers are reused.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ mod memory;
 pub mod selftest;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
-use crate::device::{self, Buffer, Copies, DeviceChoice, Error, Programs, Session};
+use crate::device::{self, Buffer, Copies, DeviceChoice, Error, Kind, Programs, Session};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{
     Kernels, Precision, Step, Tuning, Value, Variant, attention, conv, dense, elementwise, gather, layout::Layout,
@@ -235,6 +235,10 @@ impl Backend for OpenCl {
             Variant::Gpu => 16,
         };
         worth.clamp(1, self.max_batch)
+    }
+
+    fn leaves_host_free(&self) -> bool {
+        self.session.device().kind != Kind::Cpu
     }
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {

@@ -61,7 +61,9 @@ pub struct Summary {
 pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(String)) -> Result<Summary, String> {
     let Size { nodes, rounds } = size;
     let minibatch = if settings.minibatch == 0 { MINIBATCH } else { settings.minibatch };
-    let settings = Settings { minibatch, smart_pruning_factor: 0.0, ..settings };
+    // On a GPU, too, one thread unless more are asked for: then the signature costs no second search.
+    let workers = Workers { all: settings.workers.all.max(1), ..settings.workers };
+    let settings = Settings { minibatch, smart_pruning_factor: 0.0, workers, ..settings };
     let mut engine = Engine::new(settings.clone());
     let progress = Progress::on_stderr();
     progress.show("loading the network");

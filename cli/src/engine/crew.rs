@@ -51,8 +51,8 @@ impl Crew {
             return Self::Roles;
         }
         let playouts = || Playouts::new(settings, shared.evaluator, rules.clone(), position);
-        let threads = settings.workers.all;
-        if threads <= 1 {
+        let threads = settings.workers.taking_all_roles(shared.evaluator.threads());
+        if threads == 1 {
             return Self::One(Box::new(playouts()));
         }
         let mut hired = 0;

@@ -171,6 +171,11 @@ impl Evaluator {
         self.network().map_or(BATCH_WITHOUT_NETWORK, |network| network.service.facts().preferred_batch)
     }
 
+    /// Threads that a search should have, if nobody says how many.
+    pub fn threads(&self) -> usize {
+        self.network().map_or(1, |network| network.service.facts().threads)
+    }
+
     /// Searches of one position at a time that keep it busy, each with a thread of its own.
     pub fn searches(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);

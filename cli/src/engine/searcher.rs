@@ -255,7 +255,8 @@ impl Searcher {
         let (position, mut moves) = (History::startpos(), MoveList::new());
         position.legal_moves(&mut moves);
         let (size, workers) = (playouts::batch_size(&self.settings, evaluator), self.settings.workers);
-        let mut batches: Vec<_> = (0..workers.all.max(workers.eval).max(1)).map(|_| evaluator.batch()).collect();
+        let threads = workers.taking_all_roles(evaluator.threads()).max(workers.eval);
+        let mut batches: Vec<_> = (0..threads).map(|_| evaluator.batch()).collect();
         let mut note = None;
         for batch in &mut batches {
             for _ in 0..size {

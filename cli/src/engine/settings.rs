@@ -69,7 +69,7 @@ pub struct EvaluatorSettings {
 /// How many threads do what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Workers {
-    /// `Threads`: workers that take all roles, if none of the others is said; 0: as many as the backend suggests.
+    /// `Threads`: workers that take all roles, if none of the others is said; 0: as many as the evaluator suggests.
     pub all: usize,
     /// `GatherThreads`: workers that only gather.
     pub gather: usize,
@@ -80,6 +80,11 @@ pub struct Workers {
 }
 
 impl Workers {
+    /// How many take all roles, if the evaluator suggests `suggested`.
+    pub fn taking_all_roles(&self, suggested: usize) -> usize {
+        if self.all == 0 { suggested } else { self.all }
+    }
+
     /// Whether one thread searches: then the same answers give the same tree.
     pub fn is_one(&self) -> bool {
         self.all <= 1 && self.gather + self.eval + self.backprop == 0

@@ -101,6 +101,8 @@ pub struct Facts {
     pub max_batch: usize,
     /// Batch that a search should gather.
     pub preferred_batch: usize,
+    /// Threads that a search should have, if nobody says how many.
+    pub threads: usize,
     /// One-position searches that keep everything busy.
     pub searches: usize,
 }
@@ -130,6 +132,7 @@ impl Service {
             describe: there().map(|unit| unit.describe.as_str()).collect::<Vec<_>>().join("; "),
             max_batch: there().map(|unit| unit.max_batch).sum(),
             preferred_batch: there().map(|unit| unit.preferred_batch).sum(),
+            threads: there().map(Unit::threads).sum::<usize>().max(1),
             searches: there().map(Unit::searches).sum(),
         }
     }

@@ -47,6 +47,7 @@ struct Device {
     graph: Graph,
     seen: Arc<Seen>,
     max_batch: usize,
+    leaves_host_free: bool,
     /// Milliseconds for each batch, and for each row.
     times: [f64; 2],
     /// What happens in a call; its number is told.
@@ -69,6 +70,10 @@ impl Backend for Device {
 
     fn preferred_batch(&self) -> usize {
         4.min(self.max_batch)
+    }
+
+    fn leaves_host_free(&self) -> bool {
+        self.leaves_host_free
     }
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
@@ -103,7 +108,15 @@ impl Backend for Device {
 
 /// A device that never fails, without and with lanes.
 fn device(seen: &Arc<Seen>, max_batch: usize, times: [f64; 2]) -> Device {
-    Device { graph: graph(), seen: Arc::clone(seen), max_batch, times, fault: |_| None, calls: 0 }
+    Device {
+        graph: graph(),
+        seen: Arc::clone(seen),
+        max_batch,
+        leaves_host_free: false,
+        times,
+        fault: |_| None,
+        calls: 0,
+    }
 }
 
 fn unit(lanes: Vec<Device>) -> Unit {
@@ -305,6 +318,22 @@ fn every_failure_is_made_good_by_the_host_and_said_once() {
             assert!(spare.rows() > 0);
         }
     }
+}
+
+#[test]
+fn a_search_has_a_thread_for_each_batch_that_a_gpu_may_have() {
+    let seen: Arc<Seen> = Arc::default();
+    let gpu = || Device { leaves_host_free: true, ..device(&seen, 8, [0.1, 0.1]) };
+    let threads = |units| service(units, no_host()).facts().threads;
+    assert_eq!(
+        threads(vec![unit(vec![device(&seen, 8, [0.1, 0.1])])]),
+        1,
+        "the search's thread is a core of the device"
+    );
+    assert_eq!(threads(vec![unit(vec![gpu(), gpu()])]), 2);
+    assert_eq!(threads(vec![unit(vec![gpu(), gpu()]), unit(vec![gpu()])]), 3);
+    let host = Unit::host(Box::new(device(&seen, 8, [0.1, 0.1])), Vec::new());
+    assert_eq!(threads(vec![unit(vec![gpu(), gpu()]), host]), 2);
 }
 
 #[test]

@@ -34,6 +34,7 @@ pub struct Unit {
     pub max_batch: usize,
     /// Batch that a search should gather for it.
     pub preferred_batch: usize,
+    leaves_host_free: bool,
     rule: Rule,
     idle: Vec<Lane>,
     flights: Vec<Flight>,
@@ -97,12 +98,13 @@ impl Unit {
     fn new(idle: Vec<Lane>, rule: Rule) -> Self {
         let first = &idle[0].backend;
         let (describe, max_batch) = (first.describe(), first.max_batch());
-        let preferred_batch = first.preferred_batch();
+        let (preferred_batch, leaves_host_free) = (first.preferred_batch(), first.leaves_host_free());
         let pace = Pace::new(max_batch);
         Self {
             describe,
             max_batch,
             preferred_batch,
+            leaves_host_free,
             rule,
             idle,
             flights: Vec::new(),
@@ -138,6 +140,11 @@ impl Unit {
             Rule::Device => self.preferred_batch * self.lanes(),
             Rule::Host { .. } => self.lanes(),
         }
+    }
+
+    /// Threads of one search that it wants for itself: each waits for its batch while the others gather. 0: the search's one will do.
+    pub fn threads(&self) -> usize {
+        if self.leaves_host_free { self.lanes() } else { 0 }
     }
 
     /// The lane with most cores, where nobody else uses any.
