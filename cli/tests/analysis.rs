@@ -332,6 +332,33 @@ fn moves_are_avoided_to_their_depth() {
 #[test]
 fn settings_of_a_query_are_its_own() {
     let ask = |fields: Value| {
+/// 1. Bb5 Bb4 2. a3 and 1. Bd3 Bd6 2. Bb5 Bb4 3. a3 lead to one position: behind Black's reply White's rule counts in the first line only.
+#[test]
+fn moves_are_avoided_in_a_graph_too() {
+    let lists =
+        [("W", 5, vec!["f1b5", "f1d3", "d3b5", "a2a3", "h2h3", "g2g3", "e1d2"]), ("B", 3, vec!["f8b4", "f8d6"])];
+    let rules: Vec<Value> = lists
+        .iter()
+        .map(|(player, depth, moves)| json!({ "player": player, "moves": moves, "untilDepth": depth }))
+        .collect();
+    for visits in [1_000, 5_000, 20_000, 50_000] {
+        let query = json!({
+            "id": "a", "moves": ["e2e4", "e7e5"], "allowMoves": rules, "maxVisits": visits, "includeTree": { "depth": 5 },
+        });
+        let all = answers(&["--search-graph=graph"], &query.to_string());
+        assert_eq!((all.len(), all[0]["rootInfo"]["visits"].as_u64()), (1, Some(visits)));
+        let mut level: Vec<&Value> = all[0]["tree"].as_array().unwrap().iter().collect();
+        for ply in 0..5 {
+            let (_, until_depth, allowed) = &lists[ply % 2];
+            assert!(!level.is_empty(), "ply {ply}");
+            for mv in level.iter().map(|node| node["move"].as_str().unwrap()) {
+                assert!(ply >= *until_depth || allowed.contains(&mv), "{mv} at ply {ply} of {visits} visits");
+            }
+            level = level.iter().filter_map(|node| node["children"].as_array()).flatten().collect();
+        }
+    }
+}
+
         let mut query = json!({ "id": "a", "moves": [], "maxVisits": 200 });
         query.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         one(query)

@@ -35,7 +35,7 @@ pub struct LeafReader {
     moves: MoveList,
     /// Those of them that may be searched, where some may not.
     kept: Vec<ChessMove>,
-    /// What the restrictions add to the keys of the leaf; 0 where all moves may be searched.
+    /// What the restrictions add to the leaf's key in the evaluations' cache; 0 where all moves may be searched.
     salt: u64,
     logits: Vec<f32>,
 }
@@ -76,7 +76,7 @@ impl LeafReader {
         }
         self.history.legal_moves(&mut self.moves);
         self.salt = self.restrict();
-        let key = if self.rules.graph { self.history.graph_key() ^ self.salt } else { 0 };
+        let key = if self.rules.graph { self.history.graph_key() ^ self.salt_of_ply() } else { 0 };
         let plies = event.plies();
         let ended = self.history.terminal_given_moves(!self.moves.is_empty(), plies, self.rules.two_fold_draws);
         let verdict = match ended {
@@ -109,6 +109,12 @@ impl LeafReader {
             0 => 0,
             ply => rules.filter(self.history.board(), ply, &self.moves, &mut self.kept),
         }
+    }
+
+    /// What the restrictions add to the keys of the graph.
+    fn salt_of_ply(&self) -> u64 {
+        let ply = self.history.len() - self.root_len;
+        self.rules.restrictions.as_ref().map_or(0, |rules| rules.salt_of_ply(ply))
     }
 
     /// After a line so long that the root is forgotten. (Apart, because a copy of a game wants a large stack frame.)

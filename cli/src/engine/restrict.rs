@@ -27,6 +27,9 @@ pub struct Restrictions {
     salts: Vec<u64>,
 }
 
+/// Odd, so that every ply has another multiple; bits of the golden section.
+const SALT: u64 = 0x9e37_79b9_7f4a_7c15;
+
 impl Restrictions {
     /// Adds a rule that counts in positions less than `until_depth` plies below the root.
     pub fn add(&mut self, rule: Restriction, until_depth: usize) {
@@ -44,6 +47,13 @@ impl Restrictions {
     /// True if a rule counts below the root.
     pub fn reach_below_the_root(&self) -> bool {
         self.rules.iter().any(|(_, until_depth)| *until_depth > 1)
+    }
+
+    /// What is added to the keys of a graph's positions `ply` plies below the root. While a rule may count there or further down, the same
+    /// position at another ply is another node: lines from it have other moves.
+    pub fn salt_of_ply(&self, ply: usize) -> u64 {
+        let may_count = self.reach_below_the_root() && self.rules.iter().any(|(_, until_depth)| ply < *until_depth);
+        if may_count { SALT.wrapping_mul(ply as u64 + 1) } else { 0 }
     }
 
     fn that_count(&self, board: &Board, ply: usize) -> impl Iterator<Item = (&Restriction, u64)> {
@@ -84,6 +94,7 @@ fn is(board: &Board, mv: Move, named: Move) -> bool {
 mod tests {
     use super::*;
     use oncilla_chess::{History, MoveList};
+    use std::collections::HashSet;
 
     fn rule(player: Color, moves: &[&str], only: bool) -> Restriction {
         Restriction { player, moves: moves.iter().map(|mv| mv.parse().unwrap()).collect(), only }
@@ -112,6 +123,18 @@ mod tests {
         let mut others = Restrictions::default();
         others.add(rule(Color::White, &["h2h3"], true), 3);
         assert_ne!(kept(&rules, CASTLES, 2).1, kept(&others, CASTLES, 2).1);
+    }
+
+    #[test]
+    fn a_ply_is_part_of_a_graphs_key_while_a_rule_may_count() {
+        let mut rules = Restrictions::default();
+        assert_eq!(rules.salt_of_ply(0), 0);
+        rules.add(rule(Color::White, &["h2h3"], true), 1);
+        assert_eq!(rules.salt_of_ply(0), 0, "at the root alone the core leaves moves out");
+        rules.add(rule(Color::Black, &["e8e7"], false), 4);
+        let salts: HashSet<u64> = (0..4).map(|ply| rules.salt_of_ply(ply)).collect();
+        assert_eq!((salts.len(), salts.contains(&0)), (4, false));
+        assert_eq!([4, 5, 100].map(|ply| rules.salt_of_ply(ply)), [0; 3]);
     }
 
     #[test]
