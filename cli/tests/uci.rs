@@ -221,6 +221,28 @@ fn a_limit_that_is_reached_in_infinite_does_not_end_it() {
 }
 
 #[test]
+/// The clock leaves hours: whoever waits for the budget fails here by the test's patience.
+#[test]
+fn a_hit_on_a_forced_move_is_answered_at_once() {
+    for manager in ["smooth", "legacy"] {
+        let mut engine = Engine::with(&["--backend=random", "--ponder", &format!("--time-manager={manager}")]);
+        // Nothing but taking the queen.
+        engine.say("position fen 7k/8/8/8/8/8/1q6/K5R1 w - - 0 1");
+        engine.say("go ponder wtime 36000000 btime 36000000");
+        assert_eq!(best_moves(&engine.overhear()), 0);
+        assert_eq!(engine.ask("ponderhit", "bestmove").pop().unwrap().split(' ').nth(1), Some("a1b2"));
+    }
+}
+
+#[test]
+fn a_number_of_nodes_counts_while_pondering() {
+    let mut engine = Engine::with(&["--backend=random", "--ponder", "--threads=1"]);
+    engine.say("go ponder nodes 100");
+    assert_eq!(best_moves(&engine.overhear()), 0);
+    let lines = engine.ask("ponderhit", "bestmove");
+    assert!(lines[lines.len() - 2].contains(" nodes 100 "), "{lines:#?}");
+}
+
 fn quit_ends_a_search_at_once() {
     let mut engine = Engine::start();
     engine.say("go infinite");

@@ -89,6 +89,8 @@ pub struct Searcher {
     /// The position at the root of the tree.
     root: Option<Box<History>>,
     time: TimeManager,
+    /// The position in which its clock ran last.
+    timed: Option<Box<History>>,
     /// Whether the last `go` found a network.
     prepared: Result<(), String>,
     stats: Stats,
@@ -117,6 +119,7 @@ impl Searcher {
             position,
             root: None,
             time,
+            timed: None,
             prepared: Ok(()),
             stats: Stats::new(0),
             started: Instant::now(),
@@ -192,6 +195,7 @@ impl Searcher {
                 self.stats.start_game(milliseconds(self.started));
                 self.root = None;
                 self.time = TimeManager::new(&self.settings);
+                self.timed = None;
             }
             Command::Forget => {
                 search.clear();
@@ -397,9 +401,8 @@ impl Searcher {
         let (ranks, rules) = self.ask_tablebases(go);
         let has_moves_left = self.evaluator.get().is_some_and(Evaluator::has_moves_left);
         let params = params_for(&self.settings, has_moves_left, &self.position, go);
-        if !self.reroot(search, params.wdl_rescale) {
-            self.time = TimeManager::new(&self.settings);
-        }
+        self.reroot(search, params.wdl_rescale);
+        self.follow_game();
         let Some(evaluator) = self.evaluator.get() else { return Done::default() };
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
@@ -440,6 +443,9 @@ impl Searcher {
         let search = shared.into_search();
         time.end(&mut self.time, search, &counts);
         let info = snapshot.info(search, &counts);
+        if time.has_started() {
+            self.timed = Some(self.position.clone());
+        }
         observer.look(search, true);
         if !self.control.is_silent() {
             observer.info(&info);
@@ -471,8 +477,15 @@ impl Searcher {
         }
     }
 
-    /// Makes the tree's root the position to search. False if the game did not go on from the last one.
-    fn reroot(&mut self, search: &mut Search<'_>, rescale: Rescale) -> bool {
+    /// Another game has a time manager of its own. Not as the tree: a reply that was pondered in vain is none of a game's.
+    fn follow_game(&mut self) {
+        if self.timed.as_ref().and_then(|timed| moves_between(timed, &self.position)).is_none() {
+            self.time = TimeManager::new(&self.settings);
+        }
+    }
+
+    /// Makes the tree's root the position to search.
+    fn reroot(&mut self, search: &mut Search<'_>, rescale: Rescale) {
         let moves = self.root.as_ref().and_then(|root| moves_between(root, &self.position));
         self.root = Some(self.position.clone());
         // Nodes keep the values that they were given: with another side's contempt they are none of this search.
@@ -484,7 +497,6 @@ impl Searcher {
             }
             None => search.clear(),
         }
-        moves.is_some()
     }
 }
 
@@ -513,7 +525,9 @@ impl Watch<'_, '_, '_> {
             time.start_if_due(self.manager, ponder_hit, search.nodes(), &counts);
             let told = self.control.should_stop();
             let mate = self.go.mate.and_then(|_| snapshot.mate(&search));
-            let reached = time.is_over(self.manager, &search, &counts, mate);
+            let over = time.is_over(self.manager, &search, &counts, mate);
+            // Of a move that is pondered the number of visits counts already; the clock does not run yet.
+            let reached = over || (search.nodes() > 0 && time.nodes_wanted(&search, &counts) == 0);
             let halted = self.shared.is_halted();
             if (told && (search.nodes() > 0 || halted)) || ((reached || halted) && time.may_end()) {
                 return;
@@ -603,9 +617,20 @@ fn moves_between(old: &History, new: &History) -> Option<Vec<oncilla_chess::Move
 #[cfg(test)]
 mod tests {
     use super::*;
+    use super::super::report::Info;
+    use super::super::settings::BackendKind;
     use oncilla_chess::notation;
+    use crate::options::Typed;
 
     fn after(moves: &[&str]) -> History {
+    struct Deaf;
+
+    impl Observer for Deaf {
+        fn info(&mut self, _: &Info) {}
+        fn done(&mut self, _: &Done) {}
+        fn note(&mut self, _: &str) {}
+    }
+
         let mut history = History::startpos();
         for text in moves {
             let mv = notation::parse_move(history.board(), text).unwrap();
@@ -615,6 +640,34 @@ mod tests {
     }
 
     #[test]
+    #[test]
+    fn a_reply_that_was_pondered_in_vain_costs_no_time_manager() {
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        settings.evaluator.backend = BackendKind::Random;
+        let mut searcher = Searcher::new(settings, Arc::default(), None);
+        let memory = Memory::of_at_most(1 << 20, false).unwrap().0;
+        let mut search = Search::new(memory.lend(), searcher.settings.params);
+        searcher.prepared = searcher.prepare(&mut search);
+        let mut go = |moves: &[&str], ponder: bool| {
+            searcher.time.plies_left = Some(77.0);
+            searcher.position = Box::new(after(moves));
+            searcher.control.begin();
+            if ponder {
+                searcher.control.stop(false);
+            }
+            let go = Go { nodes: Some(10), ponder, ..Go::default() };
+            searcher.follow_game();
+            let kept = searcher.time.plies_left.is_some();
+            searcher.search(&go, &mut Deaf, Instant::now(), &mut search);
+            kept
+        };
+        assert!(!go(&["e2e4"], false), "the first move of a game");
+        assert!(go(&["e2e4", "e7e5", "g1f3"], false), "the game goes on");
+        assert!(go(&["e2e4", "e7e5", "g1f3", "b8c6", "f1b5"], true), "as was guessed");
+        assert!(go(&["e2e4", "e7e5", "g1f3", "g8f6", "f3e5"], false), "it came otherwise");
+        assert!(!go(&["d2d4"], false), "another game");
+    }
+
     fn a_game_that_goes_on_is_known() {
         let opening = ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "g8f6", "e1g1"];
         for (from, to) in [(0, 0), (0, 7), (3, 5), (6, 7)] {

@@ -18,7 +18,7 @@ use std::time::Instant;
 pub struct TimeManager {
     manager: Manager,
     /// Plies to the end of the game, as the network saw it at the end of the last search.
-    plies_left: Option<f64>,
+    pub(super) plies_left: Option<f64>,
 }
 
 impl TimeManager {
@@ -120,12 +120,23 @@ impl MoveTime {
             root_visits: &self.root_visits,
             unsettled,
         };
-        let nps = self.clock.and_then(|_| manager.manager.nps());
+        let nps = self.clock.and_then(|_| manager.manager.nps()).or(self.nps_behind_pondering(counts, elapsed_ms));
         let nps = nps.map(|nps| nps.min(self.nps_limit.unwrap_or(f64::INFINITY)));
         let verdict = self.limits.check(&progress, nps);
         let pruning = self.limits.pruning.is_some();
         search.set_remaining_playouts(pruning.then(|| verdict.remaining_playouts.min(u32::MAX.into()) as u32));
         verdict.stop.is_some()
+    }
+
+    /// Playouts per second of the clock, where others were done before it ran: smart pruning would count them too.
+    fn nps_behind_pondering(&self, counts: &Counts, elapsed_ms: f64) -> Option<f64> {
+        let own = counts.playouts - self.playouts_before;
+        (self.playouts_before > 0 && elapsed_ms > 0.0).then(|| own as f64 * 1000.0 / elapsed_ms)
+    }
+
+    /// Whether the clock runs, or ran: not in a move that was pondered in vain.
+    pub fn has_started(&self) -> bool {
+        self.started
     }
 
     /// Whether the best move may be said before anybody asks for it.
@@ -166,9 +177,12 @@ impl MoveTime {
     /// The move is about to be played.
     pub fn end(&self, manager: &mut TimeManager, search: &Search<'_>, counts: &Counts) {
         search.set_remaining_playouts(None);
+        if !self.started {
+            return;
+        }
         // A network without the head says 0.
         manager.plies_left = search.root().map(|root| root.value().m.into()).filter(|plies| *plies > 0.0);
-        if self.started && self.clock.is_some() {
+        if self.clock.is_some() {
             manager.manager.on_move_end(self.elapsed_ms(), counts.playouts - self.playouts_before);
         }
     }
@@ -188,8 +202,8 @@ fn clock(settings: &Settings, go: &Go, position: &History) -> Option<Clock> {
 
 fn limits(settings: &Settings, go: &Go) -> Limits {
     let overhead_ms = settings.move_overhead_ms as f64;
-    // Whoever asks for everything, or for a mate, gets the whole search.
-    let whole = go.infinite || go.ponder || go.mate.is_some();
+    // Whoever asks for everything, or for a mate, gets the whole search. (While a move is pondered nothing is asked.)
+    let whole = go.infinite || go.mate.is_some();
     let pruning = SmartPruning::new(settings.smart_pruning_factor.into()).filter(|_| !whole);
     Limits {
         time: go.move_time_ms.filter(|_| !go.infinite).map(|ms| TimeLimit::movetime(ms as f64, overhead_ms)),
