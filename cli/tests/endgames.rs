@@ -148,6 +148,31 @@ fn roots_stay_won(judge: &Judge, folder: &Path, starts: &[Start], nodes: u32) {
     }
 }
 
+/// A move that somebody names is looked up behind it, be it the right one or not.
+#[test]
+fn a_named_move_is_judged_by_the_tables() {
+    let Some(judge) = Judge::new() else { return };
+    let mut engine = engine(&judge.folder, CLUELESS);
+    let mut asked = 0;
+    for Start { fen, game, .. } in wins() {
+        // In the tree the tables are asked behind a capture or a pawn's move.
+        let is_asked = |ranked: &RankedMove| {
+            let mut after = game.clone();
+            after.push(ranked.mv);
+            after.last().rule50() == 0
+        };
+        let draws = judge.moves(&game).into_iter().find(|ranked| ranked.wdl == Wdl::Draw && is_asked(ranked));
+        let Some(draws) = draws else { continue };
+        engine.say("ucinewgame");
+        engine.say(&format!("position fen {fen}"));
+        let lines = engine.ask(&format!("go nodes 20 searchmoves {}", draws.mv), "bestmove");
+        let info = &lines[lines.len() - 2];
+        assert!(info.contains(" score cp 0 "), "{} in {fen}: {info}", draws.mv);
+        asked += 1;
+    }
+    assert!(asked >= 5, "{asked} positions with such a move that draws");
+}
+
 /// Plays until mate against the defence that holds out longest, and judges each of the winner's moves that the tables know.
 /// The tree is kept from move to move. Gives back the plies.
 fn win(engine: &mut Engine, judge: &Judge, start: &Start, nodes: u32) -> usize {

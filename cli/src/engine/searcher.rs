@@ -364,8 +364,10 @@ impl Searcher {
     /// The root's moves that keep its result, if the tables know it, and the rules for all leaves.
     fn ask_tablebases(&mut self, go: &Go) -> (Option<RootRanks>, Rules) {
         let tables = self.tablebases.as_ref();
-        // What can't be looked up (castling rights, too many pieces, a table that is not there) is searched.
-        let ranks = tables.and_then(|tables| tables.root_moves(&self.position, self.settings.syzygy.fast_play).ok());
+        // What can't be looked up (castling rights, too many pieces, a table that is not there) is searched, and so are moves that
+        // somebody names.
+        let asked = tables.filter(|_| go.search_moves.is_empty());
+        let ranks = asked.and_then(|tables| tables.root_moves(&self.position, self.settings.syzygy.fast_play).ok());
         let safe = ranks.as_ref().is_some_and(RootRanks::by_dtz);
         let rules = Rules {
             two_fold_draws: self.settings.two_fold_draws,
@@ -408,9 +410,8 @@ impl Searcher {
         self.position.legal_moves(&mut legal);
         search.set_params(params);
         let kept = |mv: &oncilla_chess::Move| match &ranks {
-            _ if !go.search_moves.is_empty() => go.search_moves.contains(mv),
             Some(ranks) => ranks.best().any(|best| best.mv == *mv),
-            None => false,
+            None => go.search_moves.contains(mv),
         };
         let asked = legal.iter().enumerate().filter(|(_, mv)| kept(mv));
         search.set_root_moves(asked.map(|(index, &mv)| (index, Move(pack(mv)))));
@@ -442,10 +443,10 @@ impl Searcher {
         self.stats.record(milliseconds(self.started), &shared.take_fresh());
         let search = shared.into_search();
         time.end(&mut self.time, search, &counts);
-        let info = snapshot.info(search, &counts);
         if time.has_started() {
             self.timed = Some(self.position.clone());
         }
+        let info = snapshot.info(search, &counts);
         observer.look(search, true);
         if !self.control.is_silent() {
             observer.info(&info);
@@ -616,13 +617,12 @@ fn moves_between(old: &History, new: &History) -> Option<Vec<oncilla_chess::Move
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use super::super::report::Info;
     use super::super::settings::BackendKind;
-    use oncilla_chess::notation;
+    use super::*;
     use crate::options::Typed;
+    use oncilla_chess::notation;
 
-    fn after(moves: &[&str]) -> History {
     struct Deaf;
 
     impl Observer for Deaf {
@@ -631,6 +631,7 @@ mod tests {
         fn note(&mut self, _: &str) {}
     }
 
+    fn after(moves: &[&str]) -> History {
         let mut history = History::startpos();
         for text in moves {
             let mv = notation::parse_move(history.board(), text).unwrap();
@@ -639,7 +640,6 @@ mod tests {
         history
     }
 
-    #[test]
     #[test]
     fn a_reply_that_was_pondered_in_vain_costs_no_time_manager() {
         let mut settings = Typed::default().meaning().unwrap().settings;
@@ -668,6 +668,7 @@ mod tests {
         assert!(!go(&["d2d4"], false), "another game");
     }
 
+    #[test]
     fn a_game_that_goes_on_is_known() {
         let opening = ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "g8f6", "e1g1"];
         for (from, to) in [(0, 0), (0, 7), (3, 5), (6, 7)] {
