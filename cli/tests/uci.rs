@@ -124,6 +124,15 @@ fn the_end_of_the_input_gives_the_answer_and_ends() {
 }
 
 #[test]
+fn what_was_to_wait_waits_at_the_end_of_the_input_too() {
+    let input = "go nodes 20000\nwait\nposition startpos moves e2e4\ngo nodes 30000\n";
+    let text = stdout(&run(&["--backend=random"], input));
+    for nodes in [" nodes 20000 ", " nodes 30000 "] {
+        assert!(text.contains(nodes), "{nodes} in {text}");
+    }
+}
+
+#[test]
 fn every_limit_ends() {
     let mut engine = Engine::start();
     for go in [
@@ -212,15 +221,6 @@ fn pondering_is_not_lost() {
     engine.ask("stop", "bestmove");
 }
 
-#[test]
-fn a_limit_that_is_reached_in_infinite_does_not_end_it() {
-    let mut engine = Engine::start();
-    engine.say("go infinite nodes 10");
-    assert_eq!(best_moves(&engine.overhear()), 0);
-    engine.ask("stop", "bestmove");
-}
-
-#[test]
 /// The clock leaves hours: whoever waits for the budget fails here by the test's patience.
 #[test]
 fn a_hit_on_a_forced_move_is_answered_at_once() {
@@ -243,6 +243,15 @@ fn a_number_of_nodes_counts_while_pondering() {
     assert!(lines[lines.len() - 2].contains(" nodes 100 "), "{lines:#?}");
 }
 
+#[test]
+fn a_limit_that_is_reached_in_infinite_does_not_end_it() {
+    let mut engine = Engine::start();
+    engine.say("go infinite nodes 10");
+    assert_eq!(best_moves(&engine.overhear()), 0);
+    engine.ask("stop", "bestmove");
+}
+
+#[test]
 fn quit_ends_a_search_at_once() {
     let mut engine = Engine::start();
     engine.say("go infinite");

@@ -108,7 +108,11 @@ impl Session {
                 return;
             }
         }
-        // The end of the input.
+        self.end_of_input();
+    }
+
+    /// A search that ends by itself may.
+    fn end_of_input(&mut self) {
         if self.end != End::Limit {
             self.engine.stop();
         }
@@ -274,8 +278,10 @@ impl Session {
             let input = match self.lines.recv_timeout(NAP) {
                 Ok(input) => input,
                 Err(RecvTimeoutError::Timeout) => continue,
-                // The end of the input: `talk` sees it next.
-                Err(RecvTimeoutError::Disconnected) => return Next::GoOn,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.end_of_input();
+                    return Next::GoOn;
+                }
             };
             let cannot_wait = match &input {
                 Input::Line(line) => matches!(
