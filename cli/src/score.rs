@@ -63,6 +63,11 @@ impl ScoreType {
         })
     }
 
+    /// Whether it is in hundredths of a pawn.
+    pub fn is_centipawns(self) -> bool {
+        !matches!(self, Self::WinPercentage | Self::Q | Self::WMinusL)
+    }
+
     /// The score of a value from the side to move. `draw_score` is what a draw is worth to it. `has_wdl`: the network
     /// tells draws from losses. Everything but [`ScoreType::Centipawn`] is cut off towards 0, as Lc0 does.
     pub fn score(self, value: Value, draw_score: f32, has_wdl: bool) -> i32 {

@@ -270,11 +270,14 @@ fn higher_priorities_come_first() {
 
 #[test]
 fn perspectives_are_the_same_numbers() {
-    let ask = |whose: &str| {
-        one(json!({
-            "id": "a", "moves": ["e2e4"], "maxVisits": 30, "overrideSettings": { "reportAnalysisWinratesAs": whose }
-        }))
+    let ask_in = |unit: &str, whose: &str| {
+        let settings = json!({ "reportAnalysisWinratesAs": whose, "ScoreType": unit });
+        one(json!({ "id": "a", "moves": ["e2e4"], "maxVisits": 30, "overrideSettings": settings }))
     };
+    // A share of all points is mirrored.
+    let percent = |whose| ask_in("win_percentage", whose)["rootInfo"]["scoreCp"].as_i64().unwrap();
+    assert!((9_999..=10_000).contains(&(percent("WHITE") + percent("BLACK"))), "each is cut off");
+    let ask = |whose| ask_in("WDL_mu", whose);
     let (black, white, mover) = (ask("BLACK"), ask("WHITE"), ask("SIDETOMOVE"));
     assert_eq!(black, mover, "Black is to move");
     for (own, other) in [
@@ -329,9 +332,6 @@ fn moves_are_avoided_to_their_depth() {
     assert_eq!(none["rootInfo"]["wdl"], none["rootInfo"]["rawWdl"]);
 }
 
-#[test]
-fn settings_of_a_query_are_its_own() {
-    let ask = |fields: Value| {
 /// 1. Bb5 Bb4 2. a3 and 1. Bd3 Bd6 2. Bb5 Bb4 3. a3 lead to one position: behind Black's reply White's rule counts in the first line only.
 #[test]
 fn moves_are_avoided_in_a_graph_too() {
@@ -359,6 +359,9 @@ fn moves_are_avoided_in_a_graph_too() {
     }
 }
 
+#[test]
+fn settings_of_a_query_are_its_own() {
+    let ask = |fields: Value| {
         let mut query = json!({ "id": "a", "moves": [], "maxVisits": 200 });
         query.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         one(query)

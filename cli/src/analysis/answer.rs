@@ -194,11 +194,13 @@ impl<'r> Reporter<'r> {
         let bound = f64::from(lcb.bound(Visited { n, q: q as f32, d: value.d }, draw_score));
         let wdl = wdl(value, side);
         let winrate = wdl[0] + 0.5 * wdl[1];
-        let score = self.query.wanted.score_type.score(value, draw_score, self.has_wdl);
+        // Not the score times the side: a winning percentage is mirrored, not negated.
+        let seen = Value { wl: value.wl * side as f32, ..value };
+        let score = self.query.wanted.score_type.score(seen, draw_score * side as f32, self.has_wdl);
         info.insert("winrate".into(), number(winrate));
         info.insert("drawrate".into(), number(wdl[1]));
         info.insert("wdl".into(), json!(wdl.map(number)));
-        info.insert("scoreCp".into(), json!(score * side as i32));
+        info.insert("scoreCp".into(), json!(score));
         info.insert("utility".into(), number(side * q));
         info.insert("utilityLcb".into(), number(side * bound));
         info.insert("lcb".into(), number(winrate - side * (q - bound) / 2.0));

@@ -81,6 +81,11 @@ impl Question {
 pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(), String> {
     see_from_white(&mut typed)?;
     let meaning = typed.meaning()?;
+    if !meaning.output.score_type.is_centipawns() {
+        return Err(
+            "--score-type: expected centipawns of some kind, as a report's evaluations are in pawns".to_string()
+        );
+    }
     let (input, size) = question.open()?;
     question.spare_the_input()?;
     let desk = Desk::open(typed, &meaning)?;
