@@ -65,7 +65,7 @@ struct Report {
     out: Option<String>,
 }
 
-/// Say what the network says of positions. JSON lines in: fen, moves. JSON lines out: q, d, m, policy.
+/// Say what the network says of positions. JSON lines in: fen, moves, chess960. JSON lines out: q, d, m, policy, and e where the network knows how far it may err; or error.
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "eval")]
 struct Eval {}

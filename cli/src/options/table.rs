@@ -194,7 +194,7 @@ const PROGRAM: &[Opt] = &[
         "SyzygyPath",
         "syzygy-paths",
         "",
-        "Folders of Syzygy tablebases.",
+        "Folders of Syzygy tablebases, parted as in PATH (: or on Windows ;).",
         Sets(|d, folders| {
             d.meaning.settings.syzygy.paths = folders.to_string();
             Ok(())

@@ -1,7 +1,7 @@
 //! The C interface of [`oncilla_core`]: a search, its events, and a time manager for programs that are not written in
 //! Rust. `include/oncilla.h` is made from this crate; docs/embedding.md explains it with examples.
 //!
-//! `ci/capi` makes the static library, with the feature `panic-handler` and a profile that aborts. A Rust program that
+//! `core/capi/install` makes the static library, with the feature `panic-handler` and a profile that aborts. A Rust program that
 //! wants to export the same functions depends on the crate without that feature.
 //!
 //! # Safety
@@ -21,7 +21,7 @@
 
 #[cfg(all(feature = "panic-handler", panic = "unwind", not(any(test, doc, clippy))))]
 compile_error!(
-    "the feature `panic-handler` is for an archive that aborts: build it with `--profile capi`, as ci/capi does"
+    "the feature `panic-handler` is for an archive that aborts: build it with `--profile capi`, as core/capi/install does"
 );
 
 mod event;
