@@ -6,6 +6,20 @@
 //! Whatever else a file holds is refused with an error that names the field; no file makes the reader panic, or allocate more
 //! than a small multiple of the bytes that it really has.
 //!
+//! ```
+//! use oncilla_nets::{Network, policy};
+//! use oncilla_opencl::backend::{Backend, Outputs};
+//! use oncilla_opencl::host::Host;
+//!
+//! let network = Network::read("../../fixtures/nets/tiny.pb.gz")?;
+//! let mut host = Host::new(network.graph, 1)?; // on a device: oncilla_opencl::opencl::OpenCl
+//! let planes = vec![0.0; host.graph().input().len()]; // [112][64]: oncilla_chess::planes makes them of a position
+//! let mut outputs = Outputs::default();
+//! host.evaluate(&planes, &mut outputs)?;
+//! assert_eq!((outputs.policy.len(), outputs.wdl.len()), (policy::MOVES, 3));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! [`micro::pack`] makes of a small network what `oncilla_micro` runs on a microcontroller.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
