@@ -235,3 +235,27 @@ fn summary(search: &Search<'_>, visits: &mut Vec<u32>) -> Root {
         RootEdge { visits: edge.completed().into(), q: edge.q(search.params().draw_score).unwrap_or(0.0), outcome }
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Typed;
+
+    #[test]
+    fn what_was_pondered_says_nothing_of_the_clocks_speed() {
+        let settings = Typed::default().meaning().unwrap().settings;
+        let mut manager = TimeManager::new(&settings);
+        let counts = |playouts| Counts { playouts, ..Counts::ZERO };
+        let go = Go { ponder: true, move_time_ms: Some(1000), ..Go::default() };
+        let mut time = MoveTime::new(&settings, &go, &History::startpos(), Instant::now());
+        time.start_if_due(&mut manager, None, 50_000, &counts(50_000));
+        assert!(!time.has_started());
+        time.start_if_due(&mut manager, Some(Instant::now()), 50_000, &counts(50_000));
+        assert!(time.has_started());
+        assert_eq!(time.nps_behind_pondering(&counts(50_300), 100.0), Some(3000.0));
+        let go = Go { ponder: false, ..go };
+        let mut time = MoveTime::new(&settings, &go, &History::startpos(), Instant::now());
+        time.start_if_due(&mut manager, None, 0, &counts(0));
+        assert_eq!(time.nps_behind_pondering(&counts(300), 100.0), None);
+    }
+}
