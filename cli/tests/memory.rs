@@ -74,6 +74,19 @@ fn a_tree_without_a_network() {
     }
 }
 
+/// A limit that the network alone breaks is not kept, and that is said.
+#[test]
+fn a_limit_that_cannot_be_kept_is_named() {
+    for (mb, expected) in [(8, true), (500, false)] {
+        let mut engine = Engine::with(&["--backend=host", "--threads=1", &format!("--ramlimit-mb={mb}")]);
+        let lines = engine.ask("go nodes 1", "bestmove");
+        let said = lines
+            .iter()
+            .any(|line| line.starts_with("info string the program and its network take more than RamLimitMb="));
+        assert_eq!(said, expected, "{mb} MiB: {lines:#?}");
+    }
+}
+
 /// Little more than the process takes for itself: there is a search all the same.
 #[test]
 #[ignore = "takes minutes"]

@@ -248,9 +248,19 @@ impl Searcher {
         self.notes.extend(notes);
         let said = self.weigh(&evaluator);
         self.notes.extend(said);
+        self.notes.extend(self.too_low_a_limit());
         self.notes.extend(evaluator.set_cache(self.cache_size()).err());
         self.evaluator = Held::Own(Box::new(evaluator));
         Ok(())
+    }
+
+    /// A line for a person where `RamLimitMb` is less than the process takes with the smallest tree.
+    fn too_low_a_limit(&self) -> Option<String> {
+        let (limit, least) = (self.settings.ram_limit_mb, (self.beside_the_tree + LEAST_TREE).div_ceil(1 << 20));
+        let why = format!(
+            "the program and its network take more than RamLimitMb={limit}: {least} MiB with the smallest tree"
+        );
+        (1..least).contains(&limit).then_some(why)
     }
 
     /// Measures what the process takes beside tree and cache. A backend takes most of its memory with its first batch, so
