@@ -90,9 +90,11 @@ fn a_limit_that_cannot_be_kept_is_named() {
 /// Little more than the process takes for itself: there is a search all the same.
 #[test]
 #[ignore = "takes minutes"]
-fn the_default_network_in_32_mb() {
-    for cache in ["0", "64"] {
-        stays_below(32, &options([("Backend", "host"), ("NNCacheMb", cache)]), 500);
+fn a_network_with_little_room_beside_it() {
+    for (weights, mb) in [("small", 44), ("tiny", 14)] {
+        for cache in ["0", "64"] {
+            stays_below(mb, &options([("Backend", "host"), ("WeightsFile", weights), ("NNCacheMb", cache)]), 500);
+        }
     }
 }
 
