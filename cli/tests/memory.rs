@@ -91,7 +91,7 @@ fn a_limit_that_cannot_be_kept_is_named() {
 #[test]
 #[ignore = "takes minutes"]
 fn a_network_with_little_room_beside_it() {
-    for (weights, mb) in [("small", 44), ("tiny", 14)] {
+    for (weights, mb) in [("small", 44), ("tiny", 32)] {
         for cache in ["0", "64"] {
             stays_below(mb, &options([("Backend", "host"), ("WeightsFile", weights), ("NNCacheMb", cache)]), 500);
         }

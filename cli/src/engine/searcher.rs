@@ -660,7 +660,7 @@ mod tests {
         searcher.prepared = searcher.prepare(&mut search);
         let mut go = |moves: &[&str], ponder: bool| {
             searcher.time.plies_left = Some(77.0);
-            searcher.position = Box::new(after(moves));
+            *searcher.position = after(moves);
             searcher.control.begin();
             if ponder {
                 searcher.control.stop(false);
