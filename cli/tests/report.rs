@@ -100,6 +100,18 @@ fn a_report_needs_games() {
 }
 
 #[test]
+fn a_report_is_in_pawns() {
+    for (unit, is_taken) in [("win_percentage", false), ("Q", false), ("W-L", false), ("centipawn_2019", true)] {
+        let folder = Folder::new("report-unit");
+        std::fs::write(folder.0.join("games.pgn"), GAMES).unwrap();
+        let score = format!("--score-type={unit}");
+        let output = run(&["report", &folder.file("games.pgn"), "--backend=random", "--max-visits=2", &score], "");
+        assert_eq!(output.status.success(), is_taken, "{unit}: {}", stderr(&output));
+        assert_eq!(stderr(&output).contains("--score-type: expected centipawns"), !is_taken);
+    }
+}
+
+#[test]
 fn many_games_need_the_memory_of_a_few() {
     let folder = Folder::new("report-many");
     let game = "[White \"W\"]\n\n1. e4 e5 2. Nf3 Nc6 *\n\n";
