@@ -56,7 +56,7 @@ def result_of(board, plies):
     for drawn, how in ((board.is_repetition(3), "threefold_repetition"), (board.is_fifty_moves(), "fifty_moves")):
         if drawn:
             return "1/2-1/2", how
-    return ("1/2-1/2", "cut") if board.ply() >= plies else None
+    return ("1/2-1/2", "cut") if len(board.move_stack) >= plies else None
 
 
 def play(white, black, opening, o):

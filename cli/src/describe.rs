@@ -74,8 +74,7 @@ pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) 
 
 /// Who has chosen.
 fn why(settings: &EvaluatorSettings, kinds: &[Kind]) -> String {
-    let by_environment = std::env::var(DEVICE_ENV).ok().filter(|name| !name.trim().is_empty());
-    match (&settings.devices[..], by_environment, kinds) {
+    match (&settings.devices[..], device::named_by_environment(), kinds) {
         ([name], ..) if name.parse::<usize>().is_ok() => format!("because the options name device {name}"),
         (names @ [_, ..], ..) => format!("because the options name {}", crate::text::quoted(&names.join(", "))),
         ([], Some(name), _) => format!("because {DEVICE_ENV} is {}", crate::text::quoted(&name)),

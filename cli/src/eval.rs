@@ -14,6 +14,7 @@ use oncilla_chess::{History, Move, MoveList, notation};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Batch, Evaluator, EvaluatorSettings};
+use crate::softmax::softmax;
 use crate::uci::command::Setup;
 use crate::uci::console::{Console, aside};
 use crate::uci::input::{Input, listen};
@@ -128,13 +129,6 @@ fn one_answer(batch: &mut Batch, at: usize, history: &History, chess960: bool) -
     Answer { q: value.wl, d: value.d, m: value.m, e: batch.value_error(at), policy }
 }
 
-fn softmax(logits: &[f32]) -> Vec<f64> {
-    let largest = logits.iter().copied().map(f64::from).fold(f64::NEG_INFINITY, f64::max);
-    let powers: Vec<f64> = logits.iter().map(|&logit| (f64::from(logit) - largest).exp()).collect();
-    let sum: f64 = powers.iter().sum();
-    powers.iter().map(|power| power / sum).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,11 +187,5 @@ mod tests {
         let answers = answers("{\"fen\":\"7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\"}");
         assert!(answers[0]["policy"].as_object().unwrap().is_empty());
         assert!(answers[0]["q"].is_number());
-    }
-
-    #[test]
-    fn softmax_of_large_logits_is_finite() {
-        assert_eq!(softmax(&[1e30, -1e30]), [1.0, 0.0]);
-        assert!(softmax(&[]).is_empty());
     }
 }

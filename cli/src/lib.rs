@@ -2,15 +2,18 @@
 
 pub mod analysis;
 pub mod bench;
+mod child;
 pub mod describe;
 pub mod engine;
 pub mod eval;
 pub mod generate;
+mod line;
 pub mod options;
 pub mod progress;
 pub mod report;
 pub mod score;
 pub mod selftest;
+mod softmax;
 mod text;
 pub mod time;
 pub mod tune;

@@ -4,13 +4,14 @@
 //! again with the same arguments and `--candidate`, and says in one line of JSON what became of it.
 
 use std::ffi::OsString;
-use std::io::Read;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use oncilla_opencl::device;
+use oncilla_opencl::graph::Graph;
 use oncilla_opencl::kernels::Tuning;
 use oncilla_opencl::kernels::starts::Start;
 use oncilla_opencl::kernels::tuning::KNOBS;
@@ -18,12 +19,10 @@ use oncilla_opencl::opencl::Options;
 use oncilla_opencl::tune::{BATCHES, Candidate, Key, Record, Trial, score, search};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{EvaluatorSettings, device_choice, drivers, prepare, tuning};
+use crate::child;
+use crate::engine::{EvaluatorSettings, device_choice, drivers, prepare, read_network, tuning};
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
-
-/// How often somebody looks whether a candidate is done.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// What the command was told.
 #[derive(Clone, Debug)]
@@ -58,8 +57,13 @@ pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result
 }
 
 fn run_candidate(console: &Console, settings: &EvaluatorSettings, text: &str) -> Result<(), String> {
-    let tuning = text.parse().map_err(|why| format!("--candidate: {why}"))?;
-    let (network, _) = prepare(settings)?;
+    let (tuning, layers) = text.split_once(';').unwrap_or((text, ""));
+    let tuning = tuning.parse().map_err(|why| format!("--candidate: {why}"))?;
+    let mut network = read_network(&settings.weights, &settings.heads)?;
+    for layer in layers.split(' ').filter(|layer| !layer.is_empty()) {
+        let layer = layer.parse().map_err(|why| format!("--candidate: layer {layer:?}: {why}"))?;
+        network.graph.set_int8(layer, true).map_err(|why| why.to_string())?;
+    }
     let options = Options {
         device: device_choice(settings),
         tuning: Some(tuning),
@@ -81,7 +85,7 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
     let start = Tuning::of(&device);
     console.say(&format!("starting point: {}", Start::of(&device)));
     let mut keeper = Keeper::open(settings, &Key::new(&device, &network.graph, settings.precision), ask.again)?;
-    let trials = Trials::new(ask)?;
+    let trials = Trials::new(ask, &network.graph)?;
     let progress = Progress::on_stderr();
     let most = 2 + KNOBS.iter().map(|knob| knob.values.len()).sum::<usize>();
     let mut tried = 0;
@@ -178,45 +182,54 @@ impl Keeper {
 struct Trials {
     program: PathBuf,
     args: Vec<OsString>,
+    /// The layers in eight bits, each behind a space: they are chosen once, on the host, which takes its time.
+    int8: String,
     limit: Duration,
 }
 
 impl Trials {
-    fn new(ask: &Ask) -> Result<Self, String> {
+    fn new(ask: &Ask, graph: &Graph) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|error| format!("this program's own path: {error}"))?;
-        Ok(Self { program, args: std::env::args_os().skip(1).collect(), limit: Duration::from_secs(ask.limit) })
+        let args = std::env::args_os().skip(1).collect();
+        let layers = (0..graph.layers().len()).filter(|&layer| graph.is_int8(layer));
+        let int8 = layers.map(|layer| format!(" {layer}")).collect();
+        Ok(Self { program, args, int8, limit: Duration::from_secs(ask.limit) })
     }
 
     fn run(&self, tuning: Tuning) -> Trial {
         let mut command = Command::new(&self.program);
-        command.args(&self.args).arg("--candidate").arg(tuning.to_string());
+        command.args(&self.args).arg("--candidate").arg(format!("{tuning};{}", self.int8));
         // What drivers and compilers say of themselves is nobody's concern.
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| format!("no process: {error}"))?;
-        let begun = Instant::now();
-        let status = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break status,
-                Ok(None) if begun.elapsed() < self.limit => std::thread::sleep(LOOK),
-                Ok(None) => {
-                    let _ = child.kill();
-                    let _ = child.wait();
-                    return Err(format!("it took more than {} s", self.limit.as_secs()));
-                }
-                Err(error) => return Err(format!("its process was lost: {error}")),
-            }
+        let said = hear(child.stdout.take());
+        let status = match child::wait(&mut child, self.limit) {
+            Ok(Some(status)) => status,
+            Ok(None) => return Err(format!("it took more than {} s", self.limit.as_secs())),
+            Err(error) => return Err(format!("its process was lost: {error}")),
         };
-        let mut said = String::new();
-        if let Some(mut stdout) = child.stdout.take() {
-            let _ = stdout.read_to_string(&mut said);
-        }
-        // Some drivers write to standard output too.
-        match said.lines().rev().find_map(|line| serde_json::from_str(line).ok()) {
+        // A driver may have left a process behind that holds the pipe open.
+        let last = std::iter::from_fn(|| said.recv_timeout(child::GRACE).ok()).last();
+        match last {
             Some(Said::Milliseconds(times)) if status.success() => Ok(times),
             Some(Said::Refused(why)) => Err(why),
             _ => Err(format!("its process ended without a result ({status})")),
         }
     }
+}
+
+/// What a process says of itself among the lines that drivers write to standard output too. A pipe holds little: somebody has to read.
+fn hear(stdout: Option<ChildStdout>) -> mpsc::Receiver<Said> {
+    let (tell, said) = mpsc::channel();
+    std::thread::spawn(move || {
+        let lines = stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).split(b'\n')).map_while(Result::ok);
+        for line in lines.filter_map(|line| serde_json::from_slice(&line).ok()) {
+            if tell.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    said
 }
 
 #[cfg(all(test, unix))]
@@ -230,7 +243,8 @@ mod tests {
         let path = std::env::temp_dir().join(format!("oncilla-tune-{name}-{}", std::process::id()));
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let trials = Trials { program: path.clone(), args: vec!["tune".into()], limit: Duration::from_secs(1) };
+        let args = vec!["tune".into()];
+        let trials = Trials { program: path.clone(), args, int8: " 3 5".to_string(), limit: Duration::from_secs(1) };
         let trial = trials.run(Tuning::start(Variant::Gpu, 1));
         std::fs::remove_file(&path).unwrap();
         trial
@@ -238,7 +252,7 @@ mod tests {
 
     #[test]
     fn whatever_becomes_of_its_process_is_an_answer() {
-        let asked = "[ \"$1 $2\" = 'tune --candidate' ] && echo '{\"milliseconds\":[1.0,2.0,3.5]}'";
+        let asked = "[ \"$1 $2 ${3#*;}\" = 'tune --candidate  3 5' ] && echo '{\"milliseconds\":[1.0,2.0,3.5]}'";
         assert_eq!(run_by("good", asked), Ok([1.0, 2.0, 3.5]));
         assert_eq!(run_by("talks", "echo hello; echo '{\"milliseconds\":[1,2,3]}'; echo bye"), Ok([1.0, 2.0, 3.0]));
         assert_eq!(run_by("bad", "echo '{\"refused\":\"wrong\"}'"), Err("wrong".to_string()));
@@ -247,5 +261,8 @@ mod tests {
         );
         assert!(run_by("nothing", "exit 0").unwrap_err().starts_with("its process ended without a result"));
         assert_eq!(run_by("late", "exec sleep 60"), Err("it took more than 1 s".to_string()));
+        let much = "i=0; while [ $i -lt 3000 ]; do echo 'a driver has a lot to say of all that it does, and why'; i=$((i+1)); done";
+        assert_eq!(run_by("loud", &format!("{much}; echo '{{\"milliseconds\":[1,2,3]}}'")), Ok([1.0, 2.0, 3.0]));
+        assert_eq!(run_by("leaves", "sleep 4 & echo '{\"milliseconds\":[1,2,3]}'"), Ok([1.0, 2.0, 3.0]));
     }
 }

@@ -621,6 +621,34 @@ fn a_session_goes_on_where_it_was() {
     assert!(client.finish().is_empty());
 }
 
+/// Trees that there are: each is owned by a thread of this name.
+#[cfg(target_os = "linux")]
+fn trees(client: &Client) -> usize {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", client.0.id())).unwrap();
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.trim() == "search").count()
+}
+
+/// A worker for queries without a session has no second tree beside the session's that it searches.
+#[test]
+#[cfg(target_os = "linux")]
+fn there_are_no_more_trees_than_share_the_memory() {
+    let mut client = Client::start(&["--parallel=1", "--sessions=2"]);
+    for number in 0..12 {
+        let mut query = json!({ "id": "q", "moves": [], "maxVisits": ENDLESS, "firstReportDuringSearchAfter": 0.001 });
+        if number % 3 != 0 {
+            query["session"] = json!(format!("s{}", number % 4));
+        }
+        client.say(&query);
+        assert_eq!(client.next()["isDuringSearch"], true);
+        let trees = trees(&client);
+        assert!((1..=3).contains(&trees), "{trees} trees at query {number}");
+        client.say(&json!({ "id": "t", "action": "terminate_all" }));
+        assert_eq!([client.next()["id"].clone(), client.next()["id"].clone()], ["t", "q"]);
+    }
+    assert!(client.finish().is_empty());
+}
+
 #[test]
 fn queries_of_a_session_wait_for_each_other() {
     let turns: Vec<Value> = (0..60)

@@ -84,6 +84,14 @@ fn a_config_file_is_read() {
 }
 
 #[test]
+fn a_bench_of_no_nodes_ends() {
+    for threads in ["--threads=1", "--threads=2"] {
+        let output = run(&["bench", "--backend=random", "--hash=16", "--nodes=0", "--fen=startpos", threads], "");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn bench_in_json_and_for_openbench() {
     let args = ["bench", "--backend", "random", "--nodes", "50", "--hash=16"];
     let json = run(&[&args[..], &["--json"]].concat(), "");

@@ -17,8 +17,8 @@ use std::path::PathBuf;
 /// What the firmware's flash has for its network.
 const MOST_BYTES: usize = 128 << 10;
 
-/// Input planes that the firmware's network looks at: those of the present position.
-const PLANES_READ: usize = 19;
+/// Input planes that the firmware's network looks at: those of the present position, and the pieces of the one before.
+const PLANES_READ: usize = 31;
 
 /// Bounds on the mean divergence of the policy, in nats, and on the mean |ΔW − L|, over all rows. A number that rounds to another whole
 /// one here than there is off by a 127th of the largest beside it; nothing else differs by more than single precision does.

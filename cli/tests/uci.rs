@@ -295,6 +295,42 @@ fn wait_holds_back_what_can_wait() {
     assert!(engine.finish().0.success());
 }
 
+fn visits(info: &str) -> u64 {
+    info.split(" nodes ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok()).expect("a number of nodes")
+}
+
+#[test]
+fn a_mate_that_may_not_be_played_ends_no_search() {
+    let mut engine = Engine::start();
+    engine.say("position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1");
+    assert_eq!(engine.best_move("go nodes 2000"), "a1a8");
+    let lines = engine.ask("go nodes 2600 searchmoves g1f2 g1f1", "bestmove");
+    assert_eq!(visits(&lines[lines.len() - 2]), 2600, "{lines:#?}");
+    let lines = engine.ask("go mate 1 nodes 2900 searchmoves g1f1", "bestmove");
+    assert_eq!(visits(&lines[lines.len() - 2]), 2900, "{lines:#?}");
+}
+
+#[test]
+fn the_last_line_is_about_the_move_that_is_played() {
+    let (mut by_bound, mut by_visits) = (Engine::start(), Engine::start());
+    // Where nearly every move is looked at, the best of them has seldom the most visits.
+    for option in ["FinalChoice value lcb", "LcbStdevs value 0", "LcbMinVisitShare value 0.01"] {
+        by_bound.say(&format!("setoption name {option}"));
+    }
+    let mut differ = 0;
+    for moves in ["", "moves e2e4", "moves d2d4", "moves e2e4 e7e5", "moves g1f3", "moves c2c4 c7c5"] {
+        let position = format!("position startpos {moves}");
+        [&mut by_bound, &mut by_visits].into_iter().for_each(|engine| engine.say(&position));
+        let lines = by_bound.ask("go nodes 400", "bestmove");
+        let [.., info, best] = &lines[..] else { panic!("{lines:#?}") };
+        let (_, pv) = info.split_once(" pv ").expect("a line");
+        let played = best.split(' ').nth(1).expect("a move");
+        assert_eq!(pv.split(' ').next(), Some(played), "{lines:#?}");
+        differ += usize::from(by_visits.best_move("go nodes 400") != played);
+    }
+    assert!(differ > 0);
+}
+
 #[test]
 fn search_moves_are_the_only_ones() {
     let mut engine = Engine::start();

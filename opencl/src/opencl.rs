@@ -190,10 +190,21 @@ impl OpenCl {
     fn run(&mut self, batch: usize, input: &[f32], outputs: &mut Outputs) -> Result<(), Error> {
         let Self { session, values, steps, heads, .. } = self;
         for head in heads.iter_mut() {
-            head.stored.resize(batch * head.value.layout.stride(), 0.0);
+            // What a device doesn't answer is no number, and not the last batch's.
+            head.stored.clear();
+            head.stored.resize(batch * head.value.layout.stride(), f32::NAN);
         }
         let mut reads: Vec<_> = heads.iter_mut().map(|h| (&h.value.buffer, h.stored.as_mut_slice())).collect();
-        let chain = || steps.iter_mut().flatten().try_for_each(|step| step.enqueue(session, batch));
+        let chain = || {
+            for (layer, steps) in steps.iter_mut().enumerate() {
+                steps.iter_mut().try_for_each(|step| step.enqueue(session, batch))?;
+                // Some drivers begin when they are told to, and else with the wait at the end.
+                if layer == 0 {
+                    session.flush()?;
+                }
+            }
+            Ok(())
+        };
         session.batch((&values[INPUT.0].buffer, input), chain, &mut reads)?;
         for head in heads {
             head.value.layout.unpack(&head.stored, outputs.head_mut(head.role));

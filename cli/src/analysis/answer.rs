@@ -137,12 +137,6 @@ impl<'r> Reporter<'r> {
         let mut ranked = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
         search.rank_root(ranked.as_mut_view());
         ranked.retain(|edge| edge.completed() > 0);
-        // By its lower bound, another one than the most visited may be the one to play.
-        let by_bound = matches!(search.params().final_choice, FinalChoice::Lcb(_));
-        let to_play = search.edge_to_play(0).and_then(|edge| edge.mv).filter(|_| by_bound);
-        if let Some(at) = ranked.iter().position(|edge| edge.mv == to_play) {
-            ranked[..=at].rotate_right(1);
-        }
         let at_root = At { board: self.board, mover: 1.0, side: self.side() };
         let infos = ranked.iter().enumerate().filter_map(|(order, edge)| {
             let mut info = self.edge_info(search, edge, at_root)?;

@@ -1,6 +1,8 @@
 //! Lines of standard input: bytes that may be anything, to text of bounded length.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
+
+use crate::line;
 
 /// What came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,15 +20,8 @@ pub enum Line {
 /// # Errors
 /// As the input.
 pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Line>> {
-    let mut bytes = Vec::new();
-    input.by_ref().take(longest as u64 + 1).read_until(b'\n', &mut bytes)?;
-    if bytes.is_empty() {
-        return Ok(None);
-    }
-    if bytes.len() > longest && bytes.last() != Some(&b'\n') {
-        input.skip_until(b'\n')?;
-        return Ok(Some(Line::TooLong));
-    }
+    let Some(line) = line::next(input, longest)? else { return Ok(None) };
+    let Ok(bytes) = line else { return Ok(Some(Line::TooLong)) };
     Ok(Some(match String::from_utf8(bytes) {
         Ok(text) => Line::Text(trimmed(&text).to_string()),
         Err(error) => Line::NotUtf8(trimmed(&String::from_utf8_lossy(error.as_bytes())).to_string()),

@@ -73,6 +73,9 @@ pub fn played(fields: Fields<'_>) -> Result<Vec<Played<'_>>, BadField> {
     Ok(moves)
 }
 
+/// Bytes of a rule without its moves. A list that grows rule by rule may have room for twice as many as it holds.
+const RULE_BYTES: usize = 2 * (size_of::<Restriction>() + size_of::<usize>() + size_of::<u64>());
+
 /// Plays the moves from the position that `fen` is, or from the start position.
 ///
 /// # Errors
@@ -113,14 +116,14 @@ fn read_move(text: &str) -> Option<Move> {
     (4..=5).contains(&text.len()).then(|| text.to_ascii_lowercase().parse().ok())?
 }
 
-/// `avoidMoves` and `allowMoves`.
+/// `avoidMoves` and `allowMoves`, and the bytes that they take.
 ///
 /// # Errors
 /// Both of them; no list of rules; a field of a rule.
-pub fn restrictions(fields: Fields<'_>) -> Result<Option<Arc<Restrictions>>, BadField> {
+pub fn restrictions(fields: Fields<'_>) -> Result<(Option<Arc<Restrictions>>, usize), BadField> {
     let (avoid, allow) = (fields.get("avoidMoves"), fields.get("allowMoves"));
     let (field, only, list) = match (avoid, allow) {
-        (None, None) => return Ok(None),
+        (None, None) => return Ok((None, 0)),
         (Some(_), Some(_)) => {
             return Err(BadField::new("allowMoves", "Cannot specify both allowMoves and avoidMoves"));
         }
@@ -134,14 +137,16 @@ pub fn restrictions(fields: Fields<'_>) -> Result<Option<Arc<Restrictions>>, Bad
     }
     let mut restrictions = Restrictions::default();
     let mut players = Vec::new();
+    let mut bytes = 0;
     for rule in list {
         let [player, moves, depth] = ["player", "moves", "untilDepth"].map(|inner| rule.get(inner));
         let (Some(player), Some(moves), Some(depth)) = (player, moves, depth) else { return Err(shape()) };
         let player = player.as_str().and_then(read_player);
         let player = player.ok_or_else(|| BadField::new("player", "Must be \"b\" or \"w\""))?;
         let array = || BadField::new("moves", "Must be an array of UCI moves");
-        let mut named = Vec::new();
-        for text in moves.as_array().ok_or_else(array)? {
+        let moves = moves.as_array().ok_or_else(array)?;
+        let mut named = Vec::with_capacity(moves.len());
+        for text in moves {
             let text = text.as_str().ok_or_else(array)?;
             let mv = read_move(text);
             named.push(mv.ok_or_else(|| BadField::new("moves", format!("Could not parse move: {text}")))?);
@@ -152,7 +157,8 @@ pub fn restrictions(fields: Fields<'_>) -> Result<Option<Arc<Restrictions>>, Bad
             return Err(BadField::new(field, "Cannot specify allowMoves more than once for the same player"));
         }
         players.push(player);
+        bytes += RULE_BYTES + size_of_val(&*named);
         restrictions.add(Restriction { player, moves: named, only }, usize::try_from(depth).unwrap_or(usize::MAX));
     }
-    Ok(Some(Arc::new(restrictions)).filter(|restrictions| !restrictions.is_empty()))
+    Ok((Some(Arc::new(restrictions)).filter(|restrictions| !restrictions.is_empty()), bytes))
 }

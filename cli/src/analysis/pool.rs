@@ -148,10 +148,19 @@ pub fn refusal(id: &str, bad: BadField) -> Refusal {
 fn evaluator(settings: &Settings, meaning: &Meaning) -> Result<(Evaluator, Vec<String>), String> {
     let mut wanted = settings.evaluator.clone();
     if wanted.threads == meaning.settings.workers.all {
-        // `Threads` are those of one position; the host backend computes for all of them.
-        wanted.threads *= meaning.analysis.parallel;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        wanted.threads = host_threads(wanted.threads, meaning.analysis.parallel, cores);
     }
     Evaluator::new(&wanted)
+}
+
+/// `Threads` are those of one position; the host backend computes for all of them, with no more threads than there are
+/// cores, unless one position alone is to have more. 0 is one for each core.
+fn host_threads(of_one: usize, parallel: usize, cores: usize) -> usize {
+    match of_one * parallel {
+        0 => 0,
+        of_all => of_all.min(cores).max(of_one),
+    }
 }
 
 /// Shares the memory out: `Hash` is for all trees together, and with the cache they take no more than `RamLimitMb` leaves.
@@ -184,4 +193,17 @@ fn share_out(
 /// Positions at a time that keep the evaluator busy, if each is searched by so many threads.
 fn suitable(evaluator: &Evaluator, threads: usize) -> usize {
     evaluator.searches().div_ceil(threads.max(1)).min(MOST_AT_A_TIME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_gets_no_more_threads_than_cores() {
+        assert_eq!(host_threads(2, 3, 16), 6);
+        assert_eq!(host_threads(4, 64, 16), 16);
+        assert_eq!(host_threads(24, 4, 16), 24, "one position alone would have as many");
+        assert_eq!([host_threads(0, 8, 16), host_threads(3, 0, 16)], [0, 0], "one for each core");
+    }
 }

@@ -66,6 +66,15 @@ pub struct Query {
     pub reports: Reports,
 }
 
+impl Query {
+    /// Bytes that it takes, with all that a client can make long.
+    pub fn bytes(&self) -> usize {
+        let texts = self.id.len() + self.session.as_ref().map_or(0, String::len);
+        let settings = size_of::<Settings>();
+        size_of::<Self>() + texts + self.game.bytes() + self.plan.restrictions_bytes + settings
+    }
+}
+
 /// How to search a position.
 #[derive(Debug)]
 pub struct Plan {
@@ -81,6 +90,8 @@ pub struct Plan {
     pub root_temperature: Option<f32>,
     /// Moves to leave out.
     pub restrictions: Option<Arc<Restrictions>>,
+    /// Bytes that they take.
+    pub restrictions_bytes: usize,
     /// Unvisited moves of the root are worth the parent's value less this much, times a root of the priors visited.
     pub root_fpu_reduction: Option<f32>,
 }
@@ -195,7 +206,7 @@ impl Defaults {
         let every = fields.seconds("reportDuringSearchEvery")?;
         let reports = Reports { first: fields.seconds("firstReportDuringSearchAfter")?.or(every), every };
         let turns = prioritized(fields, turns)?;
-        let restrictions = moves::restrictions(fields)?;
+        let (restrictions, restrictions_bytes) = moves::restrictions(fields)?;
         let session = fields.read("session", "Must be a string", Value::as_str)?.map(str::to_string);
         self.warn(fields, unknown, warnings);
         let game = moves::replay(fen, start, &played)?;
@@ -206,6 +217,7 @@ impl Defaults {
             max_time: Some(analysis.max_time).filter(|seconds| *seconds > 0.0),
             root_temperature: Some(analysis.root_policy_temperature).filter(|temperature| *temperature != 1.0),
             restrictions,
+            restrictions_bytes,
             root_fpu_reduction,
         };
         Ok(Accepted { query: Query { id: id.to_string(), game, chess960, session, plan, wanted, reports }, turns })

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::query::{Accepted, Query};
-use crate::engine::{Settings, Stopper};
+use crate::engine::Stopper;
 
 /// A position to search.
 #[derive(Clone, Debug)]
@@ -105,8 +105,7 @@ impl Queue {
     /// Adds all turns of a query; waits until there is room for them.
     pub fn push(&self, accepted: Accepted) {
         let Accepted { query, turns } = accepted;
-        let own = size_of::<Query>() + query.id.len() + query.game.bytes() + size_of::<Settings>();
-        let bytes = own / turns.len().max(1) + size_of::<(Place, Turn)>();
+        let bytes = query.bytes() / turns.len().max(1) + size_of::<(Place, Turn)>();
         let query = Arc::new(query);
         let mut state = self.lock();
         while state.bytes >= self.most_bytes {
@@ -198,5 +197,41 @@ impl Queue {
     pub fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::query::{Defaults, for_analysis};
+    use crate::options::Typed;
+    use serde_json::{Value, json};
+
+    /// Bytes of a queue in which one query waits that is empty but for these fields.
+    fn bytes_with(id: &str, fields: &Value) -> usize {
+        let typed = Typed::default();
+        let meaning = typed.meaning().expect("settings");
+        let defaults = Defaults::new(typed, &meaning, Arc::new(for_analysis(&meaning.settings)));
+        let mut request = json!({ "moves": [] });
+        let object = request.as_object_mut().expect("an object");
+        object.extend(fields.as_object().expect("fields").clone());
+        let queue = Queue::new(1);
+        queue.push(defaults.read(id, object).query.expect("a query"));
+        queue.bytes()
+    }
+
+    #[test]
+    fn all_that_a_client_can_make_long_counts() {
+        let least = bytes_with("", &json!({}));
+        let long = "x".repeat(50_000);
+        assert!(bytes_with(&long, &json!({})) >= least + 50_000);
+        assert!(bytes_with("", &json!({ "session": long })) >= least + 50_000);
+        let many = vec!["e2e4"; 10_000];
+        for field in ["avoidMoves", "allowMoves"] {
+            let rules = json!({ field: [{ "player": "w", "moves": many, "untilDepth": 1 }] });
+            assert!(bytes_with("", &rules) >= least + size_of_val(&oncilla_chess::unpack(0)) * many.len(), "{field}");
+        }
+        let rules = vec![json!({ "player": "w", "moves": [], "untilDepth": 1 }); 1000];
+        assert!(bytes_with("", &json!({ "avoidMoves": rules })) >= least + 40_000);
     }
 }

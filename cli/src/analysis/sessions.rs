@@ -87,7 +87,7 @@ impl Sessions {
         if forgotten.is_none() && is_busy() {
             state.closing.insert(name.to_string());
         }
-        drop(state);
+        // Still under the lock: before this tree is gone no worker may leave another one in its place.
         drop(forgotten);
     }
 
@@ -101,7 +101,7 @@ impl Sessions {
             if state.seats.len() > self.most { Some(state.seats.remove(0).1) } else { None }
         };
         drop(state);
-        // Its thread ends without anybody waiting at the lock.
+        // Its thread ends without anybody waiting at the lock. Until then it counts as the tree that the worker may have.
         drop(forgotten);
     }
 

@@ -1,4 +1,4 @@
-//! A worker searches one position after the other, in a tree of its own, with the evaluator that all share.
+//! A worker searches one position after the other, in one tree at a time, with the evaluator that all share.
 
 use oncilla_chess::{History, Move, MoveList};
 use oncilla_core::search::{Fpu, MAX_VISITS};
@@ -12,6 +12,7 @@ use super::query::{Plan, Query, Reports};
 use super::queue::{Queue, Taken};
 use super::sessions::{Held, Seat, Sessions};
 use crate::engine::{Batch, Done, Evaluator, Go, Info, Observer, Pushed, Restrictions, Search, Settings, guarded};
+use crate::softmax::softmax;
 
 /// What a worker needs.
 pub struct Worker {
@@ -20,7 +21,7 @@ pub struct Worker {
     evaluator: Arc<Evaluator>,
     sessions: Arc<Sessions>,
     settings: Arc<Settings>,
-    /// For queries without a session.
+    /// For queries without a session. It goes before a session is served: of each worker's trees `Hash` knows one.
     own: Option<Seat>,
     batch: Batch,
     /// The last position, of which query, and after how many moves: the next one is often of the same game.
@@ -64,9 +65,14 @@ impl Worker {
 
     fn try_search(&mut self, taken: &Taken) -> Result<Option<String>, String> {
         let session = taken.turn.query.session.as_deref();
+        // Whether it is needed or not: there is one tree here at a time.
+        let own = self.own.take();
         let kept = match session {
-            Some(session) => self.sessions.take(session),
-            None => self.own.take(),
+            Some(session) => {
+                drop(own);
+                self.sessions.take(session)
+            }
+            None => own,
         };
         let mut seat = kept.unwrap_or_else(|| Seat::new(&self.settings, &self.evaluator));
         let found = self.search_at(&mut seat, taken);
@@ -134,28 +140,27 @@ impl Worker {
     fn evaluate(&mut self, position: &History) -> Result<Raw, String> {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
-        let mut own = None;
         self.batch.clear();
-        let is_known = matches!(self.batch.push(position, &legal), Pushed::Known(..));
-        if is_known && self.evaluator.has_value_error() {
-            // The cache does not keep the error.
-            let mut fresh = self.evaluator.batch_without_cache();
-            fresh.push(position, &legal);
-            own = Some(fresh);
+        let known = match self.batch.push(position, &legal) {
+            Pushed::Known(value, logits) => Raw { value: Some(value), error: None, policy: softmax(logits) },
+            Pushed::Waits => return ask(&self.evaluator, &mut self.batch, &self.output),
+        };
+        if !self.evaluator.has_value_error() {
+            return Ok(known);
         }
-        let batch = own.as_mut().unwrap_or(&mut self.batch);
-        if batch.is_empty() {
-            return Ok(match batch.push(position, &legal) {
-                Pushed::Known(value, logits) => Raw { value: Some(value), error: None, policy: softmax(logits) },
-                // Forgotten since.
-                Pushed::Waits => Raw::default(),
-            });
-        }
-        if let Some(note) = self.evaluator.run(batch)? {
-            self.output.aside(&note);
-        }
-        Ok(Raw { value: Some(batch.value(0)), error: batch.value_error(0), policy: softmax(batch.logits(0)) })
+        // The cache does not keep the error.
+        let mut fresh = self.evaluator.batch_without_cache();
+        fresh.push(position, &legal);
+        ask(&self.evaluator, &mut fresh, &self.output)
     }
+}
+
+/// What the network says of the only position of a batch.
+fn ask(evaluator: &Evaluator, batch: &mut Batch, output: &Output) -> Result<Raw, String> {
+    if let Some(note) = evaluator.run(batch)? {
+        output.aside(&note);
+    }
+    Ok(Raw { value: Some(batch.value(0)), error: batch.value_error(0), policy: softmax(batch.logits(0)) })
 }
 
 /// Tells an engine the settings of a query, if it knows others.
@@ -193,14 +198,6 @@ fn restrict(go: &mut Go, rules: Option<&Arc<Restrictions>>, position: &History) 
         go.search_moves = kept;
     }
     is_open
-}
-
-/// Probabilities of moves from their logits.
-fn softmax(logits: &[f32]) -> Vec<f64> {
-    let largest = logits.iter().copied().map(f64::from).fold(f64::NEG_INFINITY, f64::max);
-    let powers: Vec<f64> = logits.iter().map(|&logit| (f64::from(logit) - largest).exp()).collect();
-    let sum: f64 = powers.iter().sum();
-    powers.iter().map(|power| power / sum).collect()
 }
 
 /// Hears of one search.
@@ -264,5 +261,41 @@ impl Due {
 
     fn said(&mut self) {
         self.next = self.every.map(|every| Instant::now() + every);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{BackendKind, CacheSize};
+    use crate::options::Typed;
+
+    /// Calls of each thread: in one of some hundreds another takes the entry away at the wrong moment.
+    const CALLS: usize = 20_000;
+
+    #[test]
+    fn what_the_cache_knew_is_told_although_it_forgets_it_meanwhile() {
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        settings.evaluator.backend = BackendKind::Random;
+        let mut evaluator = Evaluator::new(&settings.evaluator).unwrap().0;
+        // Two positions fight for the room of one.
+        evaluator.set_cache(CacheSize { entries: 1, mb: 1 }).unwrap();
+        let (evaluator, settings) = (Arc::new(evaluator), Arc::new(settings));
+        let repeat = |position: History| {
+            let output = Arc::new(Output::to(channel().0));
+            let (queue, sessions) = (Arc::new(Queue::new(1)), Arc::new(Sessions::new(1)));
+            let mut worker = Worker::new(queue, output, Arc::clone(&evaluator), sessions, Arc::clone(&settings));
+            for _ in 0..CALLS {
+                let raw = worker.evaluate(&position).unwrap();
+                assert_eq!((raw.value.is_some(), raw.policy.len()), (true, 20));
+            }
+        };
+        let mut other = History::startpos();
+        other.push("e2e4".parse().unwrap());
+        std::thread::scope(|scope| {
+            scope.spawn(|| repeat(other));
+            repeat(History::startpos());
+        });
+        assert!(evaluator.cache_counts().evictions > 0, "each has taken the other's room");
     }
 }

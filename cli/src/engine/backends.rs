@@ -121,7 +121,7 @@ pub enum Wanted {
 
 /// What the settings name, or else [`device::DEVICE_ENV`], where commas part several.
 pub fn wanted(settings: &EvaluatorSettings) -> Vec<Wanted> {
-    let by_environment = || std::env::var(device::DEVICE_ENV).unwrap_or_default();
+    let by_environment = || device::named_by_environment().unwrap_or_default();
     let names = match settings.devices.is_empty() {
         true => by_environment().split(',').map(str::to_string).collect(),
         false => settings.devices.clone(),
@@ -145,7 +145,7 @@ pub fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
 /// A device that nobody named must be more than the host's own cores, which the host backend has already.
 fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
     let choice = device_choice(settings);
-    let named = choice != DeviceChoice::Auto || std::env::var_os(device::DEVICE_ENV).is_some();
+    let named = choice != DeviceChoice::Auto || device::named_by_environment().is_some();
     drivers::scout()?;
     let device = device::choose(&choice).map_err(|e| e.to_string())?;
     match device.kind {

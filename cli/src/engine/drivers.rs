@@ -6,12 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::child;
 
 /// How long listing may take. Some drivers need seconds for their first call.
 const LIMIT: Duration = Duration::from_secs(20);
-/// How often somebody looks whether it is done.
-const LOOK: Duration = Duration::from_millis(2);
 
 static SCOUT: OnceLock<PathBuf> = OnceLock::new();
 
@@ -37,18 +37,11 @@ fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
     command.args(["devices", "--here"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // A system without another process to give is no fault of the drivers.
     let Ok(mut child) = command.spawn() else { return Ok(()) };
-    let begun = Instant::now();
-    while begun.elapsed() < limit {
-        match child.try_wait() {
-            Ok(Some(status)) => return judge(status),
-            Ok(None) => std::thread::sleep(LOOK),
-            Err(_) => return Ok(()),
-        }
+    match child::wait(&mut child, limit) {
+        Ok(Some(status)) => judge(status),
+        Ok(None) => Err(format!("an OpenCL driver took more than {} s to list its devices", limit.as_secs())),
+        Err(_) => Ok(()),
     }
-    // It may end by itself just now.
-    let _ = child.kill();
-    let _ = child.wait();
-    Err(format!("an OpenCL driver took more than {} s to list its devices", limit.as_secs()))
 }
 
 /// No device at all is for the caller to find out.

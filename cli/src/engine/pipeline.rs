@@ -52,7 +52,7 @@ struct Fleet {
 impl Queues {
     /// For threads that evaluate in batches of `batch`.
     pub fn new(batch: usize, evaluating: usize) -> Self {
-        let least = evaluating.max(1) * batch;
+        let least = (evaluating.max(1) * batch).min(MOST_EVENTS);
         let queues = Self {
             idle: unbounded(),
             // Never full: there are no more events than that.
@@ -340,5 +340,17 @@ fn bring_back(shared: &Shared<'_, '_>) {
         shared.unclaim(undone as u64);
         events.drain(..).chain(collided.drain(..undone)).for_each(|event| queues.retire(event));
         shared.arrive(done + undone);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_evaluators_than_events_are_no_fault() {
+        let queues = Queues::new(1024, 5);
+        queues.adjust(&Counts { evaluations: 1, ..Counts::ZERO });
+        assert_eq!(queues.in_flight_limit(), MOST_EVENTS);
     }
 }

@@ -80,13 +80,20 @@ pub enum Command {
     Quit,
 }
 
+impl Command {
+    /// Whether it can't be obeyed without an evaluator.
+    fn needs_evaluator(&self) -> bool {
+        matches!(self, Self::Prepare(_) | Self::Go(..))
+    }
+}
+
 /// The thread's state, but for the search in the memory of its size.
 pub struct Searcher {
     settings: Settings,
     control: Arc<Control>,
     evaluator: Held,
     position: Box<History>,
-    /// The position at the root of the tree.
+    /// The position at the root of the tree. `None`: whatever is in the tree is of no use, and the next search clears it.
     root: Option<Box<History>>,
     time: TimeManager,
     /// The position in which its clock ran last.
@@ -144,16 +151,24 @@ impl Searcher {
             }
             let mut search = Search::new(memory.lend(), self.settings.params);
             self.root = None;
+            let mut is_used = false;
             loop {
                 let Some(command) = next.take().or_else(|| inbox.recv().ok()) else { return };
+                // The pages of a used tree are the process's as long as it lives: what a new network takes is measured
+                // beside a tree that nobody has touched.
+                if is_used && command.needs_evaluator() && self.must_load() {
+                    next = Some(command);
+                    break;
+                }
                 if matches!(command, Command::Go(..)) {
-                    self.prepared = self.prepare(&mut search);
+                    self.prepared = self.prepare();
                 }
                 // What the network takes of RamLimitMb is known once it is loaded.
                 if self.tree_size() != wanted {
                     next = Some(command);
                     break;
                 }
+                is_used |= matches!(command, Command::Go(..));
                 if self.obey(command, &mut search).is_break() {
                     return;
                 }
@@ -184,23 +199,19 @@ impl Searcher {
 
     fn obey(&mut self, command: Command, search: &mut Search<'_>) -> ControlFlow<()> {
         match command {
-            Command::Configure(settings) => self.configure(*settings, search),
+            Command::Configure(settings) => self.configure(*settings),
             Command::Prepare(reply) => {
                 // Whoever asked may have gone meanwhile.
-                let _ = reply.send(self.prepare(search));
+                let _ = reply.send(self.prepare());
             }
             Command::NewGame => {
-                search.clear();
                 self.evaluator.get().into_iter().for_each(Evaluator::clear_cache);
                 self.stats.start_game(milliseconds(self.started));
                 self.root = None;
                 self.time = TimeManager::new(&self.settings);
                 self.timed = None;
             }
-            Command::Forget => {
-                search.clear();
-                self.root = None;
-            }
+            Command::Forget => self.root = None,
             Command::Position(position) => self.position = position,
             Command::Go(go, observer, since) => {
                 self.go(&go, observer, since, search);
@@ -210,14 +221,13 @@ impl Searcher {
         ControlFlow::Continue(())
     }
 
-    fn configure(&mut self, settings: Settings, search: &mut Search<'_>) {
+    fn configure(&mut self, settings: Settings) {
         // What edges and nodes hold was made with these: a tree of both kinds would be neither.
         let old = &self.settings;
         if old.two_fold_draws != settings.two_fold_draws
             || old.params.policy_temperature != settings.params.policy_temperature
             || old.evaluator != settings.evaluator
         {
-            search.clear();
             self.root = None;
         }
         if old.time != settings.time {
@@ -226,23 +236,28 @@ impl Searcher {
         self.settings = settings;
     }
 
-    fn prepare(&mut self, search: &mut Search<'_>) -> Result<(), String> {
-        guarded(|| self.load(search))?
+    fn prepare(&mut self) -> Result<(), String> {
+        guarded(|| self.load())?
     }
 
-    fn load(&mut self, search: &mut Search<'_>) -> Result<(), String> {
-        let cache = self.cache_size();
-        if let Held::Lent(_) = self.evaluator {
-            return Ok(());
+    /// Whether there is no evaluator, or another one than the settings describe.
+    fn must_load(&self) -> bool {
+        match &self.evaluator {
+            Held::Nothing => true,
+            Held::Own(evaluator) => *evaluator.settings() != self.settings.evaluator,
+            Held::Lent(_) => false,
         }
-        if let Some(evaluator) = self.evaluator.own().filter(|e| *e.settings() == self.settings.evaluator) {
+    }
+
+    fn load(&mut self) -> Result<(), String> {
+        if !self.must_load() {
+            let cache = self.cache_size();
             // Without a cache there is a search all the same.
-            self.notes.extend(evaluator.set_cache(cache).err());
+            self.notes.extend(self.evaluator.own().and_then(|evaluator| evaluator.set_cache(cache).err()));
             return Ok(());
         }
         // The old one goes first: a small device has no room for two.
         self.evaluator = Held::Nothing;
-        search.clear();
         self.root = None;
         let (mut evaluator, notes) = Evaluator::new(&self.settings.evaluator)?;
         self.notes.extend(notes);
@@ -279,7 +294,7 @@ impl Searcher {
             // What fails here fails in the search too, which says so.
             note = evaluator.run(batch).ok().flatten().or(note);
         }
-        // The tree is empty: hardly a page of it has been touched.
+        // No search has used the tree: hardly a page of it has been touched.
         self.beside_the_tree = memory::resident_bytes().map_or(0, |bytes| bytes + QUEUES);
         note
     }
@@ -313,7 +328,7 @@ impl Searcher {
         since: Instant,
         search: &mut Search<'_>,
     ) -> Done {
-        self.open_tablebases(search);
+        self.open_tablebases();
         self.notes.drain(..).for_each(|note| observer.note(&note));
         let done = self.search(go, observer, since, search);
         self.find_bad_files();
@@ -329,12 +344,11 @@ impl Searcher {
         let of_this_position = self.root.take().is_some_and(|root| root.board() == self.position.board());
         let best = guarded(|| search.best_edge().and_then(|edge| edge.mv)).ok().flatten();
         let best = best.map(|mv| unpack(mv.0)).filter(|mv| of_this_position && legal.contains(mv));
-        search.clear();
         Done { best: best.or(any.best), ..any }
     }
 
     /// Opens the tables that `SyzygyPath` names, if it names others than before.
-    fn open_tablebases(&mut self, search: &mut Search<'_>) {
+    fn open_tablebases(&mut self) {
         let paths = &self.settings.syzygy.paths;
         if *paths == self.tablebase_paths {
             return;
@@ -343,7 +357,6 @@ impl Searcher {
         self.tablebases = None;
         self.bad_files.clear();
         // What is in the tree was found without these tables.
-        search.clear();
         self.root = None;
         if paths.is_empty() {
             return;
@@ -463,7 +476,6 @@ impl Searcher {
         }
         let mut done = snapshot.done(search);
         if broken {
-            search.clear();
             self.root = None;
         }
         done.statistics = self.statistics(in_flight);
@@ -657,7 +669,7 @@ mod tests {
         let mut searcher = Searcher::new(settings, Arc::default(), None);
         let memory = Memory::of_at_most(1 << 20, false).unwrap().0;
         let mut search = Search::new(memory.lend(), searcher.settings.params);
-        searcher.prepared = searcher.prepare(&mut search);
+        searcher.prepared = searcher.prepare();
         let mut go = |moves: &[&str], ponder: bool| {
             searcher.time.plies_left = Some(77.0);
             *searcher.position = after(moves);
@@ -676,6 +688,36 @@ mod tests {
         assert!(go(&["e2e4", "e7e5", "g1f3", "b8c6", "f1b5"], true), "as was guessed");
         assert!(go(&["e2e4", "e7e5", "g1f3", "g8f6", "f3e5"], false), "it came otherwise");
         assert!(!go(&["d2d4"], false), "another game");
+    }
+
+    /// What a tree must be given up for leaves its nodes where they are until the next search: to clear a graph takes time.
+    #[test]
+    fn a_tree_that_is_forgotten_is_cleared_by_the_next_search_alone() {
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        settings.evaluator.backend = BackendKind::Random;
+        let mut searcher = Searcher::new(settings.clone(), Arc::default(), None);
+        let memory = Memory::of_at_most(1 << 20, settings.is_graph()).unwrap().0;
+        let mut search = Search::new(memory.lend(), searcher.settings.params);
+        searcher.prepare().unwrap();
+        let nodes_after = |searcher: &mut Searcher, search: &mut Search<'_>, nodes| {
+            searcher.control.begin();
+            let go = Go { nodes: Some(nodes), ..Go::default() };
+            searcher.search_with_notes(&go, &mut Deaf, Instant::now(), search);
+            search.nodes()
+        };
+        let (mut draws, mut tables) = (settings.clone(), settings);
+        draws.two_fold_draws = !draws.two_fold_draws;
+        tables.two_fold_draws = draws.two_fold_draws;
+        tables.syzygy.paths = "nowhere".to_string();
+        let configure = |settings| Command::Configure(Box::new(settings));
+        for command in [Command::Forget, Command::NewGame, configure(draws), configure(tables)] {
+            assert_eq!(nodes_after(&mut searcher, &mut search, 10), 10);
+            assert!(searcher.obey(command, &mut search).is_continue());
+            assert_eq!(search.nodes(), 10, "nothing is cleared twice");
+            assert_eq!(nodes_after(&mut searcher, &mut search, 5), 5, "a new tree");
+        }
+        assert_eq!(nodes_after(&mut searcher, &mut search, 7), 7);
+        assert_eq!(nodes_after(&mut searcher, &mut search, 5), 7, "the same tree");
     }
 
     #[test]

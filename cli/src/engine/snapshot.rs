@@ -145,7 +145,8 @@ impl Snapshot {
     /// Moves until the shortest mate that is found, if one is.
     pub fn mate(&self, search: &Search<'_>) -> Option<i32> {
         let root = search.root()?;
-        root.edges().filter(|e| e.ending() != Some(Ending::Tablebase)).filter_map(|e| mate(&e)).filter(|n| *n > 0).min()
+        let mates = root.edges().filter(|e| search.may_play(e) && e.ending() != Some(Ending::Tablebase));
+        mates.filter_map(|e| mate(&e)).filter(|n| *n > 0).min()
     }
 
     /// The end of the search.

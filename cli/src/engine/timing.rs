@@ -3,8 +3,7 @@
 use super::Search;
 use super::limits::Go;
 use super::settings::Settings;
-use oncilla_chess::{History, pack};
-use oncilla_core::Move;
+use oncilla_chess::History;
 use oncilla_core::repository::{Bound, Bounds, Repository};
 use oncilla_core::stats::Counts;
 use oncilla_core::stop::{
@@ -148,22 +147,17 @@ impl MoveTime {
     /// was asked for. Such a tree may never get deeper. A number of visits that was asked for is given all the same.
     pub fn is_pointless(&self, search: &Search<'_>, go: &Go) -> bool {
         let Some(root) = search.root().filter(|_| go.nodes.is_none()) else { return false };
-        let named = |mv: Option<Move>| mv.is_some_and(|mv| go.search_moves.iter().any(|&m| pack(m) == mv.0));
-        let asked = |mv: Option<Move>| go.search_moves.is_empty() || named(mv);
-        if !go.search_moves.is_empty() && root.visited().filter(|edge| named(edge.mv)).count() < go.search_moves.len() {
-            return false;
-        }
-        let bounds: Vec<Bounds> = root.edges().filter(|edge| asked(edge.mv)).map(|edge| edge.bounds()).collect();
+        let bounds: Vec<Bounds> = root.edges().filter(|edge| search.may_play(edge)).map(|edge| edge.bounds()).collect();
         let depth_only = go.depth.is_some() && self.may_end();
         let won = depth_only && bounds.iter().any(|b| b.lower == Bound::Win);
         won || (!bounds.is_empty() && bounds.iter().all(|b| b.lower == b.upper))
     }
 
-    /// Playouts that a limit still leaves.
+    /// Playouts that a limit still leaves; one before the root has a visit, for every search needs one.
     pub fn nodes_wanted(&self, search: &Search<'_>, counts: &Counts) -> u64 {
         let visits = self.limits.visits.map_or(u64::MAX, |VisitLimit(n)| n.saturating_sub(search.nodes().into()));
         let playouts = self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(counts.playouts));
-        visits.min(playouts)
+        visits.min(playouts).max(u64::from(search.nodes() == 0))
     }
 
     /// Playouts that the limit of their speed allows by now. The first is free: every search needs one.
@@ -220,11 +214,15 @@ fn limits(settings: &Settings, go: &Go) -> Limits {
     }
 }
 
-/// The root's moves, as far as a stopper asks, and the visits of each.
+/// The root's moves, as far as a stopper asks, and the visits of each. One that may not be searched is one without visits.
 fn summary(search: &Search<'_>, visits: &mut Vec<u32>) -> Root {
     let edges = search.root().into_iter().flat_map(|root| root.edges());
     visits.clear();
     Root::of(edges.map(|edge| {
+        if !search.may_play(&edge) {
+            visits.push(0);
+            return RootEdge::default();
+        }
         let bounds = edge.bounds();
         let outcome = match (edge.ending(), bounds.lower) {
             (Some(_), Bound::Win) => Outcome::Win,

@@ -20,7 +20,8 @@ use crate::score::ScoreType;
 pub struct Opt {
     /// Name in UCI; empty if the option is a flag only.
     pub name: &'static str,
-    /// Another name in UCI for the same thing.
+    /// Another name in UCI for the same thing. Both are listed, and a GUI may send all that is listed: the default under one
+    /// name leaves another value that came under the other.
     pub alias: Option<&'static str>,
     /// Long flag without its `--`; empty if the option is known to UCI only.
     pub flag: &'static str,
@@ -984,7 +985,8 @@ const TIME: &[Opt] = &[
         "ramlimit-mb",
         0,
         (0, 100_000_000),
-        "MiB for everything; 0: no such limit. The tree has what is left, at most Hash; full, it is folded and searched on.",
+        "MiB for everything; 0: no such limit. The tree has what is left, at most Hash; full, it is folded and searched on. \
+         A limit below what the program and its network take can't be kept.",
         Sets(|d, mib| d.meaning.settings.ram_limit_mb = mib as usize),
     ),
     Opt::int(

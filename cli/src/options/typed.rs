@@ -11,6 +11,8 @@ use super::table::{self, Opt};
 #[derive(Clone, Debug, Default)]
 pub struct Typed {
     values: BTreeMap<&'static str, Value>,
+    /// Whether `setoption` called an option by its alias the last time.
+    by_alias: BTreeMap<&'static str, bool>,
 }
 
 /// What came of setting an option.
@@ -18,6 +20,8 @@ pub struct Typed {
 pub enum Change {
     /// It has its new value.
     Set,
+    /// It keeps the value that came under its other name.
+    Kept,
     /// It is a button, and nothing is kept.
     Pressed,
     /// It has a new value that is not the default, and does nothing: the reason. On the command line it may do something
@@ -65,6 +69,23 @@ impl Typed {
             Some(reason) if !is_default => Change::WithoutEffect(reason),
             _ => Change::Set,
         })
+    }
+
+    /// As [`Typed::set`], for `setoption`. A GUI may send all that is listed: the default that it has under one name of an
+    /// option does not undo what was set under the other.
+    ///
+    /// # Errors
+    /// As [`Typed::set`].
+    pub fn set_by_name(&mut self, opt: &'static Opt, name: &str, text: &str) -> Result<Change, OptionError> {
+        let is_alias = opt.alias.is_some_and(|alias| alias.eq_ignore_ascii_case(name));
+        let by_the_other = self.by_alias.get(opt.key()).is_some_and(|by_alias| *by_alias != is_alias);
+        let is_default = |value: Option<Value>| value == opt.kind.default();
+        if by_the_other && is_default(opt.kind.parse(text).ok()) && !is_default(self.value(opt)) {
+            return Ok(Change::Kept);
+        }
+        let change = self.set(opt, opt.name, text)?;
+        self.by_alias.insert(opt.key(), is_alias);
+        Ok(change)
     }
 
     /// Takes the values of `other` where nothing was typed here.
@@ -326,6 +347,31 @@ mod tests {
         let lcb = Lcb { stdevs: 3.0, min_visit_share: 0.5 };
         let all = [("FinalChoice", "LCB"), ("LcbStdevs", "3"), ("LcbMinVisitShare", "0.5")];
         assert_eq!(choice(&all), FinalChoice::Lcb(lcb));
+    }
+
+    #[test]
+    fn a_default_under_one_name_leaves_what_came_under_the_other() {
+        for opt in table::all().filter(|opt| opt.alias.is_some()) {
+            let [name, alias] = [opt.name, opt.alias.unwrap()];
+            let (default, set) = (opt.kind.default().unwrap(), other(&opt.kind).unwrap());
+            for (one, two) in [(name, alias), (alias, name)] {
+                let mut typed = Typed::default();
+                // What the command line says is undone like that of any other option.
+                typed.set(opt, "--", &set.to_string()).unwrap();
+                for (spelling, value, then) in [
+                    (one, &default, &default),
+                    (one, &set, &set),
+                    (two, &default, &set),
+                    (&*one.to_uppercase(), &default, &default),
+                    (two, &set, &set),
+                    (two, &default, &default),
+                ] {
+                    typed.set_by_name(opt, spelling, &value.to_string()).unwrap();
+                    assert_eq!(typed.value(opt).as_ref(), Some(then), "{spelling} {value}");
+                }
+                assert!(typed.set_by_name(opt, one, "x").unwrap_err().to_string().starts_with(name));
+            }
+        }
     }
 
     #[test]

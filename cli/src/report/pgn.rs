@@ -4,14 +4,15 @@
 //! or Latin-1, games without tags or without a result, `SetUp` and `FEN`, Chess960. A game that can't be read is passed over,
 //! and why is said; the next one begins at the next result or tag section.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 
 use oncilla_chess::{History, Move};
 
 use super::san;
+use crate::line;
 
 /// Longest line, in bytes. No program writes a longer one into a game.
-const LONGEST_LINE: u64 = 1 << 20;
+const LONGEST_LINE: usize = 1 << 20;
 
 /// Longest game, in bytes.
 const LONGEST_GAME: usize = 8 << 20;
@@ -135,16 +136,10 @@ impl<R: BufRead> Reader<R> {
         if let Some(line) = self.pending.take() {
             return Ok(Some(line));
         }
-        let mut bytes = Vec::new();
-        self.bytes += self.input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes)? as u64;
-        if bytes.is_empty() {
-            return Ok(None);
-        }
+        let Some(line) = line::next(&mut self.input, LONGEST_LINE)? else { return Ok(None) };
         self.line += 1;
-        if bytes.len() as u64 == LONGEST_LINE && bytes.last() != Some(&b'\n') {
-            self.bytes += self.input.skip_until(b'\n')? as u64;
-            return Ok(Some(TOO_LONG.to_string()));
-        }
+        self.bytes += line.as_ref().map_or_else(|too_long| too_long.length, Vec::len) as u64;
+        let Ok(mut bytes) = line else { return Ok(Some(TOO_LONG.to_string())) };
         while bytes.last().is_some_and(u8::is_ascii_control) {
             bytes.pop();
         }
@@ -230,13 +225,27 @@ impl Raw {
             if self.has_begun() {
                 return Taken::Upto(0);
             }
-            match tag(line) {
-                Some(tag) => self.tags.push(tag),
-                None => self.fail(format!("expected a tag [Name \"value\"], got {}", crate::text::quoted(line.trim()))),
-            }
-            return Taken::All;
+            return self.tag_section(line);
         }
         self.movetext(line)
+    }
+
+    /// Tags, and whatever stands behind them on their line.
+    fn tag_section(&mut self, line: &str) -> Taken {
+        let line = line.trim_end();
+        let mut rest = line.trim_start();
+        while rest.starts_with('[') {
+            let Some((tag, behind)) = tag(rest) else {
+                self.fail(format!("expected a tag [Name \"value\"], got {}", crate::text::quoted(rest)));
+                return Taken::All;
+            };
+            self.tags.push(tag);
+            rest = behind.trim_start();
+        }
+        match self.movetext(rest) {
+            Taken::Upto(at) => Taken::Upto(line.len() - rest.len() + at),
+            Taken::All => Taken::All,
+        }
     }
 
     /// Nothing more comes.
@@ -433,18 +442,28 @@ fn until(text: &str, end: char) -> (&str, usize, bool) {
     }
 }
 
-/// A line `[Name "value"]`.
-fn tag(line: &str) -> Option<(String, String)> {
-    let inside = line.trim().strip_prefix('[')?.strip_suffix(']')?.trim();
-    let (name, value) = inside.split_once(|c: char| c.is_whitespace() || c == '"')?;
-    let value = inside[name.len()..].trim().strip_prefix('"')?.strip_suffix('"').or(value.strip_suffix('"'))?;
+/// The tag `[Name "value"]` that a text begins with, and what follows it.
+fn tag(text: &str) -> Option<((String, String), &str)> {
+    let (name, behind) = text.strip_prefix('[')?.split_once('"')?;
+    let name = name.trim();
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_+#=:-".contains(c));
-    let mut text = String::with_capacity(value.len());
-    let mut chars = value.chars();
-    while let Some(c) = chars.next() {
-        text.push(if c == '\\' { chars.next().unwrap_or('\\') } else { c });
+    if !is_name {
+        return None;
     }
-    is_name.then(|| (name.to_string(), text))
+    let mut chars = behind.chars();
+    let mut value = String::new();
+    while let Some(c) = chars.next() {
+        let rest = chars.as_str();
+        match c {
+            // Some programs write quotes within a value as they are, and a backslash at its end.
+            '"' if let Some(behind) = rest.trim_start().strip_prefix(']') => {
+                return Some(((name.to_string(), value), behind));
+            }
+            '\\' if rest != "\"]" => value.push(chars.next()?),
+            _ => value.push(c),
+        }
+    }
+    None
 }
 
 /// By the tag `Variant`.
@@ -499,6 +518,18 @@ mod tests {
     }
 
     #[test]
+    fn tags_may_share_a_line() {
+        let fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
+        let text = format!("[FEN \"{fen}\"] [SetUp \"1\"][Event \"\\\"a] [B \\\\\" ]  1. O-O * [White \"x\"] *");
+        let games: Vec<Game> = read(text.as_bytes()).into_iter().map(Result::unwrap).collect();
+        let tags = [("FEN", fen), ("SetUp", "1"), ("Event", "\"a] [B \\")];
+        assert_eq!(games[0].tags, tags.map(|(name, value)| (name.to_string(), value.to_string())));
+        assert_eq!((moves(&games[0]), games[1].tag("White")), (vec!["e1h1".to_string()], Some("x")));
+        let sloppy = one("[Event \"the \"Big\" one\"]\n[Site \"C:\\\"]\n*");
+        assert_eq!((sloppy.tag("Event"), sloppy.tag("Site")), (Some("the \"Big\" one"), Some("C:\\")));
+    }
+
+    #[test]
     fn games_follow_each_other_in_any_way() {
         let text = "1. e4 * 1. d4 d5 1/2-1/2\n[Event \"x\"]\n1. c4\n[Event \"y\"]\n\n[Site \"z\"]\n*\n\n\n1. f4 0-1 ";
         let games: Vec<Game> = read(text.as_bytes()).into_iter().map(Result::unwrap).collect();
@@ -528,6 +559,7 @@ mod tests {
             ("1. e4 -- 2. d4 *", "ply 2: expected a legal move, got \"--\""),
             ("[Variant \"Atomic\"]\n1. e4 *", "the tag Variant: expected chess or Chess960, got \"Atomic\""),
             ("[FEN \"8/8 w\"]\n*", "the tag FEN"),
+            ("[Event \"x\"] [Site y]\n*", "expected a tag [Name \"value\"], got \"[Site y]\""),
             ("[Event]\n1. e4 *", "expected a tag [Name \"value\"], got \"[Event]\""),
             ("1. e4 ) e5 *", ") without its beginning"),
             ("1. e4 $999 e5 *", "expected a number from 0 to 255 behind $"),

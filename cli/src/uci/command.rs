@@ -1,7 +1,7 @@
 //! Lines of input, understood.
 //!
-//! As the specification asks, unknown words before a command are skipped, and so are unknown words within `go`. A value
-//! that is missing or no number does not make the whole `go` fail: whoever sent it waits for a `bestmove`.
+//! As the specification asks, unknown words before a command are skipped, and so are unknown words within `go`, with a
+//! note. A value that is missing or no number does not make the whole `go` fail: whoever sent it waits for a `bestmove`.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -279,13 +279,20 @@ impl<'l> GoWords<'l> {
     fn parse(arguments: &'l str) -> Self {
         let mut go = Self::default();
         let mut words = arguments.split_ascii_whitespace().peekable();
+        let mut unknown = Vec::new();
         while let Some(word) = words.next() {
-            go.take(word, &mut words);
+            if !go.take(word, &mut words) {
+                unknown.push(word);
+            }
+        }
+        if !unknown.is_empty() {
+            go.notes.push(format!("go: skipped, not known: {}", quoted(&unknown.join(" "))));
         }
         go
     }
 
-    fn take(&mut self, keyword: &'l str, words: &mut Peekable<SplitAsciiWhitespace<'l>>) {
+    /// False for a word that is no keyword.
+    fn take(&mut self, keyword: &'l str, words: &mut Peekable<SplitAsciiWhitespace<'l>>) -> bool {
         match keyword {
             "infinite" => self.infinite = true,
             "ponder" => self.ponder = true,
@@ -304,9 +311,9 @@ impl<'l> GoWords<'l> {
             "depth" => self.depth = Some(self.small_number(keyword, words, 1)),
             "mate" => self.mate = Some(self.small_number(keyword, words, 1)),
             "movestogo" => self.moves_to_go = Some(self.small_number(keyword, words, 0)).filter(|&n| n > 0),
-            // Unknown: skipped, as the specification asks.
-            _ => {}
+            _ => return false,
         }
+        true
     }
 
     /// The number after a keyword; numbers that 64 bits can't hold are the nearest that they can. Where there is none,
@@ -531,6 +538,16 @@ mod tests {
         assert_eq!(notes, ["go: nodes: expected a number, got the end of the line; taken as 1"]);
         let (limits, notes) = go("go depth abc nodes 5");
         assert_eq!((limits.depth, limits.nodes, notes.len()), (Some(1), Some(5), 1));
+    }
+
+    #[test]
+    fn unknown_words_are_skipped_and_repeated() {
+        let (limits, notes) = go("go node 100 depth 7 movetime1000");
+        assert_eq!(limits, Go { depth: Some(7), ..Go::default() });
+        assert_eq!(notes, ["go: skipped, not known: \"node 100 movetime1000\""]);
+        assert_eq!(go("go perft 3").1, ["go: skipped, not known: \"perft 3\""]);
+        let (_, notes) = go(&format!("go {}", "x ".repeat(1 << 20)));
+        assert!(notes.len() == 1 && notes[0].len() < 300);
     }
 
     #[test]

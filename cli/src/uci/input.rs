@@ -1,7 +1,9 @@
 //! Standard input, read in a thread of its own.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, sync_channel};
+
+use crate::line;
 
 /// Longest line that is looked at. A game of 1,000 moves needs 6 kB.
 const LONGEST: usize = 16 << 20;
@@ -33,15 +35,8 @@ pub fn listen(mut input: impl BufRead + Send + 'static) -> io::Result<Receiver<I
 }
 
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Input>> {
-    let mut bytes = Vec::new();
-    input.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', &mut bytes)?;
-    if bytes.is_empty() {
-        return Ok(None);
-    }
-    if bytes.len() > LONGEST && bytes.last() != Some(&b'\n') {
-        input.skip_until(b'\n')?;
-        return Ok(Some(Input::TooLong));
-    }
+    let Some(line) = line::next(input, LONGEST)? else { return Ok(None) };
+    let Ok(mut bytes) = line else { return Ok(Some(Input::TooLong)) };
     while let Some(b'\n' | b'\r') = bytes.last() {
         bytes.pop();
     }

@@ -241,7 +241,7 @@ impl Session {
                 return Err(OptionError::Unfit { option: opt.name.to_string(), expected, got: None }.to_string());
             }
         };
-        let change = self.typed.set(opt, opt.name, value).map_err(|error| error.to_string())?;
+        let change = self.typed.set_by_name(opt, name, value).map_err(|error| error.to_string())?;
         match change {
             Change::Pressed => {
                 // The only button.
@@ -252,6 +252,7 @@ impl Session {
             Change::WithoutEffect(reason) => {
                 self.console.note(&format!("{}: accepted, without effect: {reason}", opt.name));
             }
+            Change::Kept => self.console.note(&format!("{name}: the default leaves what was set by the other name")),
             Change::Set => {}
         }
         let meaning = self.typed.meaning()?;
@@ -346,6 +347,19 @@ mod tests {
                 "info string Threads: expected a whole number from 0 to 128, got \"1e3\"",
             ]
         );
+    }
+
+    #[test]
+    fn a_gui_may_send_every_option_that_is_listed() {
+        let set_all = print::uci_lines(true).into_iter().filter_map(|line| {
+            let (name, kind) = line.strip_prefix("option name ")?.split_once(" type ")?;
+            let default = kind.split_once(" default ")?.1;
+            let default = default.split(' ').next().unwrap_or_default();
+            let value = if name == "MoveOverheadMs" { "1000" } else { default };
+            Some(format!("setoption name {name} value {value}\n"))
+        });
+        let lines = answers(&set_all.collect::<String>());
+        assert_eq!(lines, ["info string Move Overhead: the default leaves what was set by the other name"]);
     }
 
     #[test]

@@ -618,11 +618,12 @@ OncillaStatus oncilla_set_root_moves(struct OncillaSearch *search,
 // ONCILLA_NO_LIMIT searches all.
 OncillaStatus oncilla_set_remaining_playouts(const struct OncillaSearch *search, uint32_t remaining);
 
-// The move to play by visits, proven results first. ONCILLA_NO_MOVE before a move has been visited.
+// The move to play by visits, proven results first; of moves that have been visited, for others have no name.
+// ONCILLA_NO_MOVE before one has been.
 OncillaStatus oncilla_best_move(const struct OncillaSearch *search, uint16_t *mv);
 
 // The move to play after `ply` half moves of the game: oncilla_best_move's, or another one where the temperature leaves it
-// to chance, or the parameters ask for a lower bound.
+// to chance, or the parameters ask for a lower bound. A move that nobody visited gives way to oncilla_best_move's.
 OncillaStatus oncilla_move_to_play(const struct OncillaSearch *search,
                                    uint32_t ply,
                                    uint16_t *mv);

@@ -267,7 +267,8 @@ pub unsafe extern "C" fn oncilla_set_remaining_playouts(search: *const OncillaSe
     })
 }
 
-/// The move to play by visits, proven results first. ONCILLA_NO_MOVE before a move has been visited.
+/// The move to play by visits, proven results first; of moves that have been visited, for others have no name.
+/// ONCILLA_NO_MOVE before one has been.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_best_move(search: *const OncillaSearch, mv: *mut u16) -> OncillaStatus {
     attempt(|| {
@@ -279,14 +280,15 @@ pub unsafe extern "C" fn oncilla_best_move(search: *const OncillaSearch, mv: *mu
 }
 
 /// The move to play after `ply` half moves of the game: oncilla_best_move's, or another one where the temperature leaves it
-/// to chance, or the parameters ask for a lower bound.
+/// to chance, or the parameters ask for a lower bound. A move that nobody visited gives way to oncilla_best_move's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_move_to_play(search: *const OncillaSearch, ply: u32, mv: *mut u16) -> OncillaStatus {
     attempt(|| {
         // SAFETY: the contract of the crate.
         let (search, to) = unsafe { (shared(search)?, output(mv)?) };
         let edge = search.search.edge_to_play(ply);
-        to.set(edge.and_then(|edge| edge.mv).ok_or(OncillaStatus::OncillaNoMove)?.0);
+        let mv = edge.and_then(|edge| edge.mv).or_else(|| search.search.best_move());
+        to.set(mv.ok_or(OncillaStatus::OncillaNoMove)?.0);
         Ok(())
     })
 }

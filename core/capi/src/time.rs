@@ -3,6 +3,7 @@
 use crate::handle::{Handle, alone, input, output, padding, place};
 use crate::status::{OncillaStatus, attempt};
 use core::ffi::c_void;
+use oncilla_core::time::unrest::UnrestParams;
 use oncilla_core::time::{
     AlphaZeroParams, Clock, Leader, LegacyParams, Manager, ManagerParams, MleLegacy, MleNetwork, MlePieces, MovesLeft,
     SimpleParams, SmoothParams,
@@ -186,7 +187,7 @@ impl From<SmoothParams> for OncillaSmooth {
 
 impl OncillaSmooth {
     fn params(&self) -> Result<SmoothParams, OncillaStatus> {
-        let mut params = SmoothParams {
+        Ok(SmoothParams {
             init_tree_reuse: self.init_tree_reuse,
             max_tree_reuse: self.max_tree_reuse,
             tree_reuse_update_rate: self.tree_reuse_update_rate,
@@ -201,10 +202,8 @@ impl OncillaSmooth {
             reserve: self.reserve,
             max_extension: self.max_extension,
             pace_rate: self.pace_rate,
-            unrest: SmoothParams::default().unrest,
-        };
-        (params.unrest.value_drop, params.unrest.settle_time) = (self.value_drop, self.settle_time);
-        Ok(params)
+            unrest: UnrestParams { value_drop: self.value_drop, settle_time: self.settle_time },
+        })
     }
 }
 

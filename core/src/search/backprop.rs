@@ -219,14 +219,14 @@ impl<R: Repository> Search<R> {
     /// other events are left as they are.
     pub fn bring_back<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
         for event in events.iter_mut().map(BorrowMut::borrow_mut) {
-            if event.is_climbing() && event.epoch != self.epoch {
+            if event.is_ready() && event.epoch != self.epoch {
                 event.finish();
             }
         }
         if events.len() > 1 {
             sort::by(events, |a, b| in_order(a.borrow(), b.borrow()));
         }
-        let climbing = events.partition_point(|event| event.borrow().is_climbing());
+        let climbing = events.partition_point(|event| event.borrow().is_ready());
         let Some(climbing) = events.get_mut(..climbing) else { return };
         let (mut deepest, mut rare) = (0, Rare::default());
         for event in climbing.iter_mut().map(BorrowMut::borrow_mut) {
@@ -575,5 +575,5 @@ fn mixed(kept: Option<EdgeValue>, n: u32, value: Value) -> EdgeValue {
 fn in_order<const PLIES: usize>(a: &Event<PLIES>, b: &Event<PLIES>) -> Ordering {
     let way = |step: &Step| step.at;
     let along_the_way = || a.path.iter().map(way).cmp(b.path.iter().map(way));
-    b.is_climbing().cmp(&a.is_climbing()).then_with(along_the_way)
+    b.is_ready().cmp(&a.is_ready()).then_with(along_the_way)
 }

@@ -92,9 +92,11 @@ fn best_of<'a, R: Repository>(edges: impl Iterator<Item = EdgeView<'a, R>>, rule
 }
 
 impl<R: Repository> Search<R> {
-    /// The move to play: `None` before a move has been visited.
+    /// The move to play: `None` before a move has been visited. Where the best is one that nobody visited, as beside a
+    /// mate, the best of the others: only those have a name.
     pub fn best_move(&self) -> Option<Move> {
-        self.best_edge()?.mv
+        let best_named = || best_of(self.root_edges()?.filter(|edge| edge.mv.is_some()), &self.root_rule());
+        self.best_edge()?.mv.or_else(|| best_named()?.mv)
     }
 
     /// The edge of the move to play: `None` before the first playout and where the game has ended. An edge that nobody
@@ -121,12 +123,14 @@ impl<R: Repository> Search<R> {
             let chosen = params.temperature.choose(temperature, candidates.iter().copied(), uniform)?;
             return moves().nth(chosen);
         }
-        let best = self.best_edge()?;
-        match params.final_choice {
-            FinalChoice::Lcb(lcb) if certainty(&best) == Certainty::Open => {
-                Some(self.best_by_bound(&lcb).unwrap_or(best))
-            }
-            _ => Some(best),
+        self.best_edge().map(|best| self.final_choice(best))
+    }
+
+    /// The edge to play where nothing is left to chance, and `best` is the best one.
+    fn final_choice<'a>(&'a self, best: EdgeView<'a, R>) -> EdgeView<'a, R> {
+        match self.params().final_choice {
+            FinalChoice::Lcb(lcb) if certainty(&best) == Certainty::Open => self.best_by_bound(&lcb).unwrap_or(best),
+            _ => best,
         }
     }
 
@@ -147,13 +151,19 @@ impl<R: Repository> Search<R> {
         puct::fpu(self.params().fpu_at_root, root.value().q(self.params().draw_score), root.visited_policy())
     }
 
-    /// The best `ranked.capacity()` root edges that may be searched, best first.
+    /// The best `ranked.capacity()` root edges that may be searched, best first: the one to play, where nothing is left to chance.
     pub fn rank_root<'a>(&'a self, ranked: &mut VecView<EdgeView<'a, R>>) {
         ranked.clear();
         let Some(edges) = self.root_edges() else { return };
         let rule = self.root_rule();
         let mut sorted: Vec<EdgeView<'_, R>, MAX_ROOT_MOVES> = list::up_to(edges);
         sort::insert_by(&mut sorted, |a, b| better(b, a, &rule));
+        // By its lower bound, another one than the most visited may be the one to play.
+        if let Some(chosen) = sorted.first().map(|best| self.final_choice(*best))
+            && let Some(at) = sorted.iter().position(|edge| edge.mv.is_some() && edge.mv == chosen.mv)
+        {
+            sorted[..=at].rotate_right(1);
+        }
         for edge in sorted.iter().take(ranked.capacity()) {
             let _ = ranked.push(*edge);
         }

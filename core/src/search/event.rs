@@ -133,11 +133,6 @@ impl<const PLIES: usize> Event<PLIES> {
         self.path.len()
     }
 
-    /// True if the value of its leaf is known, and on its way to the root.
-    pub(super) fn is_climbing(&self) -> bool {
-        matches!(self.stage, Stage::Known { .. } | Stage::Answered { .. })
-    }
-
     /// The node `plies` below the root on the way to the leaf.
     #[inline(always)]
     pub(super) fn node_at(&self, plies: usize) -> Option<Key> {

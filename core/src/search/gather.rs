@@ -209,18 +209,16 @@ impl<R: Repository> Search<R> {
     /// A node that ended by a two-fold repetition is open again once the first occurrence of its position lies before
     /// the root: the opponent could have repeated it in the game, we did not. Its visits are taken back all the way up.
     fn reopen_cycle<const PLIES: usize>(&self, event: &Event<PLIES>, node: Key) {
-        let mut here = self.repository.lock(node);
-        if here.ending() != Some(Ending::TwoFold) {
-            return; // another thread was faster
-        }
-        here.set_ending(None);
-        here.settle(0, Value::EVEN);
-        drop(here);
-        let mut taken = None;
+        let (mut taken, mut at_root) = (None, 0);
         for step in event.path.iter().rev() {
             let mut parent = self.repository.lock(step.node);
+            // Under the lock of its edge, so that nobody's visit of the open node is among those that the edge has completed.
+            if taken.is_none() && !self.open_cycle(node) {
+                return; // another thread was faster
+            }
             let visit = parent.visit(step.at.into());
             let n = *taken.get_or_insert(visit.completed());
+            at_root = n;
             let child = self.child_value(&parent, step.at.into());
             let after = Visit { n: visit.n - n, value: child.map(EdgeValue::of_child), ..visit };
             parent.set_visit(step.at.into(), after);
@@ -236,7 +234,18 @@ impl<R: Repository> Search<R> {
                 taken = Some(0);
             }
         }
-        self.count_taken_back(taken.unwrap_or(0));
+        self.count_taken_back(at_root);
+    }
+
+    /// Whether it was still closed.
+    fn open_cycle(&self, node: Key) -> bool {
+        let mut node = self.repository.lock(node);
+        let closed = node.ending() == Some(Ending::TwoFold);
+        if closed {
+            node.set_ending(None);
+            node.settle(0, Value::EVEN);
+        }
+        closed
     }
 
     /// The mean of the child of an edge, if it has a visit.

@@ -197,7 +197,8 @@ impl<R: Repository> Search<R> {
         event.path.last().map_or(0.0, |step| self.repository.lock(step.node).mean().m)
     }
 
-    fn may_play(&self, edge: &EdgeView<'_, R>) -> bool {
+    /// Whether a root edge may be searched, see [`Search::set_root_moves`].
+    pub fn may_play(&self, edge: &EdgeView<'_, R>) -> bool {
         let naming = match (edge.mv, edge.index) {
             (Some(mv), _) => Naming::Named(mv),
             (None, index) => Naming::Index(index.unwrap_or(usize::MAX) as u16),
@@ -240,8 +241,7 @@ impl<R: Repository> Search<R> {
                     continue;
                 }
             }
-            self.counts.playouts += 1;
-            self.counts.depth_sum += depth;
+            self.counts.add_playout(depth);
         }
         Ok(())
     }

@@ -112,7 +112,11 @@ impl<R: Repository> Search<R> {
                 if !child.is_pinned() {
                     let idle = (child.idle() + 1).min(MOST_IDLE);
                     child.set_idle(idle);
-                    if let Some(count) = by_rank.get_mut(rank(node.visit(at).completed(), idle)) {
+                    let visit = node.visit(at);
+                    // What is visited now can't go.
+                    if visit.in_flight == 0
+                        && let Some(count) = by_rank.get_mut(rank(visit.completed(), idle))
+                    {
                         *count += 1;
                     }
                 }

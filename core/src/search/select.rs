@@ -100,8 +100,10 @@ impl<R: Repository> Search<R> {
         if self.allowed.is_empty() && remaining.is_none() {
             return None;
         }
-        let allowed = root.visits().filter(|visit| self.is_allowed(visit.mv));
-        Some(RootRules { remaining, most_visited: allowed.map(|visit| visit.n).max().unwrap_or(0) })
+        // A move that is known to lose is the best one only where all are.
+        let lost = |visit: &Visit| visit.prior == 0 && visit.value.is_some_and(|value| value.wl == -EdgeValue::WL_ONE);
+        let rivals = root.visits().filter(|visit| self.is_allowed(visit.mv) && !lost(visit));
+        Some(RootRules { remaining, most_visited: rivals.map(|visit| visit.n).max().unwrap_or(0) })
     }
 
     pub(super) fn is_allowed(&self, mv: Naming) -> bool {

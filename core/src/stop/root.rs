@@ -26,7 +26,8 @@ pub struct RootEdge {
     pub outcome: Outcome,
 }
 
-/// A summary of all legal moves at the root, those that `searchmoves` leaves out among them.
+/// A summary of all legal moves at the root. Those that `searchmoves` leaves out should count as moves without a visit: what is known of
+/// them from before ends no search of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Root {
     /// Legal moves.

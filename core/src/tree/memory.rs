@@ -27,8 +27,8 @@ pub struct Tree<'m> {
 }
 
 impl<'m> Tree<'m> {
-    /// An empty tree with room for `nodes.len()` nodes, and `words` for their edges (beyond 2³⁰ of either, the rest is
-    /// not used). What the memory held before does not matter, but nobody else may use it: that would be safe, and
+    /// An empty tree with room for `nodes.len()` nodes, and `words` for their edges (beyond 2²⁹ − 1 nodes or
+    /// 2³⁰ − 1 words the rest is not used). What the memory held before does not matter, but nobody else may use it: that would be safe, and
     /// senseless.
     pub fn new(nodes: &'m [NodeWords], words: &'m [AtomicU32]) -> Self {
         let nodes = &nodes[..nodes.len().min(MOST_CHILDREN)];

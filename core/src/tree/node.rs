@@ -272,8 +272,9 @@ impl<'t, 'm> Locked<'t, 'm> {
         self.branch = &[];
     }
 
+    /// Who still holds its key reads a node of which nothing is known.
     pub(super) fn die(&mut self) {
-        self.state = 0;
+        self.state = (Bound::Win as u32) << UPPER_SHIFT;
     }
 
     /// A node that ended gives up its edges: N and value remain.

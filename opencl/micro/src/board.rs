@@ -89,6 +89,6 @@ pub(crate) fn rectify<const FILTERS: usize>(board: &mut Board<f32, FILTERS>) {
 }
 
 pub(crate) fn relu(x: f32) -> f32 {
-    // Not `max`: that is a call where the processor has no instruction for it.
-    if x > 0.0 { x } else { 0.0 }
+    // Not `max`: that is a call where the processor has no instruction for it, and hides what is not a number.
+    if x < 0.0 { 0.0 } else { x }
 }

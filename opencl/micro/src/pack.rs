@@ -25,6 +25,7 @@
 //! piece is the row of the last layer that is added to the product of query and key. So nothing here knows the rules of
 //! chess, or in which order a policy has its moves.
 
+use crate::board::CELLS;
 use core::fmt;
 
 /// How a pack begins.
@@ -235,7 +236,8 @@ impl<'a> Network<'a> {
         let mut head = || {
             Ok::<_, PackError>((
                 reader.size("channels of a head", filters)?,
-                reader.size("neurons of a head", MOST_HIDDEN)?,
+                // As many as there is room for beside a board of one filter.
+                reader.size("neurons of a head", MOST_HIDDEN.min(CELLS * filters))?,
             ))
         };
         let (value, moves_left) = (head()?, head()?);

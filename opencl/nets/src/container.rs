@@ -1,7 +1,7 @@
 //! From a file to the bytes of its message: decompression within bounds, and a name for files of another kind.
 
 use crate::error::{Fault, NetError};
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -18,6 +18,9 @@ const ALLOWED_RATIO: u64 = 32;
 
 /// First bytes of a network: field 1, fixed32, 0x1c0.
 const MAGIC: [u8; 5] = [0x0d, 0xc0, 0x01, 0x00, 0x00];
+
+/// First bytes of each member of a gzip stream.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Enough of a file to tell its kind.
 const SNIFF: usize = 512;
@@ -43,7 +46,8 @@ fn too_large(length: u64) -> NetError {
     NetError::malformed("", format!("expected a file of at most {MAX_BYTES} bytes, got {length} or more"))
 }
 
-/// The message in `file`, which is the message itself or a gzip stream of it.
+/// The message in `file`, which is the message itself or a gzip stream of it. What follows the stream's last member is left aside, as
+/// zlib does it.
 ///
 /// Memory grows with what has in fact been inflated, and only after the first bytes have shown a network.
 pub(crate) fn message(file: &[u8]) -> Result<Cow<'_, [u8]>, NetError> {
@@ -54,16 +58,21 @@ pub(crate) fn message(file: &[u8]) -> Result<Cow<'_, [u8]>, NetError> {
             format!("a file of {} bytes is too small for a network", file.len()),
         ));
     }
-    if file[..2] != [0x1f, 0x8b] {
+    if !file.starts_with(&GZIP) {
         check_kind(&file[..file.len().min(SNIFF)])?;
         return Ok(Cow::Borrowed(file));
     }
     let limit = (file.len() as u64).saturating_mul(ALLOWED_RATIO).clamp(ALWAYS_ALLOWED, MAX_BYTES);
-    let mut stream = MultiGzDecoder::new(file);
-    let mut bytes = Vec::new();
-    inflate(&mut stream, SNIFF as u64, &mut bytes)?;
-    check_kind(&bytes)?;
-    inflate(&mut stream, limit + 1 - bytes.len() as u64, &mut bytes)?;
+    let (mut bytes, mut rest) = (Vec::new(), file);
+    while rest.starts_with(&GZIP) && bytes.len() as u64 <= limit {
+        let mut member = GzDecoder::new(rest);
+        if bytes.is_empty() {
+            inflate(&mut member, SNIFF as u64, &mut bytes)?;
+            check_kind(&bytes)?;
+        }
+        inflate(&mut member, limit + 1 - bytes.len() as u64, &mut bytes)?;
+        rest = member.into_inner();
+    }
     if bytes.len() as u64 > limit {
         let what = format!("expected a gzip stream of {} bytes to inflate to at most {limit}, got more", file.len());
         return Err(NetError::malformed("", what));

@@ -202,6 +202,19 @@ fn truncated_at_every_boundary() {
 }
 
 #[test]
+fn what_follows_a_stream_is_left_aside() {
+    for Sound { name, compressed, raw, .. } in sound() {
+        for behind in [&[0; 512][..], b"a line of a careless mail program", &[0x1f]] {
+            let padded = [&compressed, behind].concat();
+            assert!(read(&padded, allowed(raw.len() + padded.len()), name).is_ok(), "{name}");
+        }
+        // What begins as another member has to be one.
+        let torn = [&compressed, &compressed[..99]].concat();
+        read(&torn, allowed(2 * raw.len() + torn.len()), name).expect_err(name);
+    }
+}
+
+#[test]
 fn fields_with_other_lengths() {
     for Sound { name, raw, whole, .. } in sound() {
         let mut all = Vec::new();

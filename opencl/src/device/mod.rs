@@ -209,6 +209,11 @@ pub fn list() -> Result<Vec<Device>, Error> {
     }
 }
 
+/// What [`DEVICE_ENV`] says, if it says anything.
+pub fn named_by_environment() -> Option<String> {
+    std::env::var(DEVICE_ENV).ok().filter(|name| !name.trim().is_empty())
+}
+
 /// The device that is meant.
 ///
 /// # Errors
@@ -216,7 +221,7 @@ pub fn list() -> Result<Vec<Device>, Error> {
 pub fn choose(choice: &DeviceChoice) -> Result<Device, Error> {
     let devices = list()?;
     let choice = match choice {
-        DeviceChoice::Auto => DeviceChoice::from(std::env::var(DEVICE_ENV).unwrap_or_default().as_str()),
+        DeviceChoice::Auto => DeviceChoice::from(named_by_environment().unwrap_or_default().as_str()),
         other => other.clone(),
     };
     let at = pick(&choice, &devices).ok_or_else(|| Error::NoMatch {

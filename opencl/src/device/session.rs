@@ -265,10 +265,37 @@ impl Session {
         enqueue: impl FnOnce() -> Result<(), Error>,
         reads: &mut [(&Buffer, &mut [f32])],
     ) -> Result<(), Error> {
-        let done = self.enqueue_batch(write, enqueue, reads);
+        let mut events = Events(vec![null_mut(); reads.len()]);
+        let done = self.enqueue_batch(write, enqueue, reads, &mut events);
         // The driver may still be reading and writing the caller's slices, so that nothing returns before this.
         let finished = self.finish();
-        done.and(finished)
+        done.and(finished).and_then(|()| self.completed(&events))
+    }
+
+    /// Some drivers say of a command that failed in its event alone.
+    fn completed(&self, events: &Events) -> Result<(), Error> {
+        for &event in events.0.iter().filter(|event| !event.is_null()) {
+            let mut status: cl_int = CL_COMPLETE;
+            let at = (&raw mut status).cast();
+            // SAFETY: the event is alive, and `status` is a place for a status.
+            let asked = unsafe {
+                clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, size_of::<cl_int>(), at, null_mut())
+            };
+            self.check("clGetEventInfo", asked)?;
+            if status < CL_COMPLETE {
+                return self.check("a batch", status);
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the driver begin with what was enqueued, while more is.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn flush(&self) -> Result<(), Error> {
+        // SAFETY: the queue is alive.
+        self.check("clFlush", unsafe { clFlush(self.queue) })
     }
 
     fn enqueue_batch(
@@ -276,6 +303,7 @@ impl Session {
         (to, input): (&Buffer, &[f32]),
         enqueue: impl FnOnce() -> Result<(), Error>,
         reads: &mut [(&Buffer, &mut [f32])],
+        events: &mut Events,
     ) -> Result<(), Error> {
         self.fits("write", to, input.len())?;
         let (bytes, from) = (size_of_val(input), input.as_ptr().cast());
@@ -284,13 +312,12 @@ impl Session {
             unsafe { clEnqueueWriteBuffer(self.queue, to.mem.handle, CL_FALSE, 0, bytes, from, 0, null(), null_mut()) };
         self.check("clEnqueueWriteBuffer", status)?;
         enqueue()?;
-        for (from, output) in reads {
+        for ((from, output), event) in reads.iter_mut().zip(&mut events.0) {
             self.fits("read", from, output.len())?;
             let (bytes, to) = (size_of_val(*output), output.as_mut_ptr().cast());
-            // SAFETY: the buffer holds that many elements; `output` is lent until the queue is empty.
-            let status = unsafe {
-                clEnqueueReadBuffer(self.queue, from.mem.handle, CL_FALSE, 0, bytes, to, 0, null(), null_mut())
-            };
+            // SAFETY: the buffer holds that many elements; `output` is lent until the queue is empty; `event` is a place for one.
+            let status =
+                unsafe { clEnqueueReadBuffer(self.queue, from.mem.handle, CL_FALSE, 0, bytes, to, 0, null(), event) };
             self.check("clEnqueueReadBuffer", status)?;
         }
         Ok(())
@@ -497,6 +524,18 @@ impl Session {
     pub fn finish(&self) -> Result<(), Error> {
         // SAFETY: the queue is alive.
         self.check("clFinish", unsafe { clFinish(self.queue) })
+    }
+}
+
+/// One for each read of a batch; null where it was not enqueued.
+struct Events(Vec<cl_event>);
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        for &event in self.0.iter().filter(|event| !event.is_null()) {
+            // SAFETY: it was given to us, and is used no more.
+            unsafe { clReleaseEvent(event) };
+        }
     }
 }
 

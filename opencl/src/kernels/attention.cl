@@ -234,21 +234,34 @@ kernel void scores(global const float *restrict query, int query_stride, global 
     output[(size_t)n * out_stride + i] = sum / sqrt((float)channels);
 }
 
-// One item makes one output of one head.
+// One item makes one output of HEADS heads, which share its weights.
 //
-//   range     [batch][ceil(heads * outputs / LANES) * LANES], groups of [1][LANES]
+//   range     [batch][ceil(ceil(heads / HEADS) * outputs / LANES) * LANES], groups of [1][LANES]
 //   weights   [part][outputs]
 //   local     none
+
+#define HEADS 8
 
 kernel void smolgen(global const float *restrict input, int in_stride, global const weight_t *restrict weights, int part,
                     int heads, int outputs, global float *restrict output, int out_stride, int batch) {
     const int n = get_global_id(0);
     const int i = get_global_id(1);
-    if (n >= batch || i >= heads * outputs) return;
-    input += (size_t)n * in_stride + i / outputs * part;
-    weights += i % outputs;
-    float sum = 0.0f;
-    for (int j = 0; j < part; j++) sum += weight_load((size_t)j * outputs, weights) * input[j];
-    output[(size_t)n * out_stride + i] = sum;
+    const int first = i / outputs * HEADS;
+    if (n >= batch || first >= heads) return;
+    const int o = i % outputs;
+    input += (size_t)n * in_stride + first * part;
+    output += (size_t)n * out_stride + first * outputs + o;
+    float sums[HEADS];
+#pragma unroll
+    for (int h = 0; h < HEADS; h++) sums[h] = 0.0f;
+    for (int j = 0; j < part; j++) {
+        const float w = weight_load((size_t)j * outputs + o, weights);
+        // Heads behind the last repeat the first and aren't written.
+#pragma unroll
+        for (int h = 0; h < HEADS; h++) sums[h] += w * input[(first + h < heads ? h : 0) * part + j];
+    }
+#pragma unroll
+    for (int h = 0; h < HEADS; h++)
+        if (first + h < heads) output[h * outputs] = sums[h];
 }
 #endif

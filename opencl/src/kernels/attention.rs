@@ -7,6 +7,8 @@ pub(super) const FAMILY: Family = Family { name: "attention", source: include_st
 
 /// Squares of a query that an item of the CPU variant takes, `TILE` in attention.cl.
 const TILE: usize = 8;
+/// Heads that an item of the GPU variant's smolgen takes, `HEADS` in attention.cl.
+const GPU_HEADS: usize = 8;
 
 /// Attention between the squares of a position, see [`crate::graph::Layer::Attention`]. All values are plain.
 #[derive(Debug)]
@@ -57,7 +59,8 @@ pub fn launch(kernels: &mut Kernels<'_>, attention: &Attention<'_>) -> Result<La
     }
     // Half of the local memory, so that two groups of a unit hide each other's waits.
     let most = kernels.session.device().local_memory / 2 / (4 * squares as u64);
-    let sizes: Vec<usize> = kernels.lanes().into_iter().filter(|&lanes| lanes as u64 <= most || lanes == 1).collect();
+    let fits = |&lanes: &usize| lanes as u64 <= most || lanes == 1;
+    let sizes: Vec<usize> = kernels.lanes_for(squares).into_iter().filter(fits).collect();
     let options = |lanes| format!("-DSQUARES={squares} -DLANES={lanes}");
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, name, &args)?;
     let range = Range { each: 1, whole: 1, across: heads * squares.div_ceil(lanes), local: [1, lanes] };
@@ -153,6 +156,6 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
     ];
     match kernels.variant() {
         Variant::Cpu => kernels.by_item(FAMILY, "", "smolgen", &args, outputs.div_ceil(kernels.tuning.vector)),
-        Variant::Gpu => kernels.by_element(FAMILY, "", "smolgen", &args, heads * outputs),
+        Variant::Gpu => kernels.by_element(FAMILY, "", "smolgen", &args, heads.div_ceil(GPU_HEADS) * outputs),
     }
 }

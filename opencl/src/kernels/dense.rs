@@ -146,7 +146,8 @@ fn launch_groups(kernels: &mut Kernels<'_>, dense: &Dense<'_>, operands: &Operan
         Arg::Int(activation_code(dense.activation)),
     ]);
     let options = |lanes| format!("-DLANES={lanes} {}", operands.options());
-    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &kernels.lanes(), |lanes| lanes, options, "dense", &args)?;
+    let sizes = kernels.lanes_for(operands.len);
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "dense", &args)?;
     let range = Range { each: 1, whole: GPU_ROWS, across: dense.bias.len(), local: [lanes, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }

@@ -180,6 +180,11 @@ impl<'a> Kernels<'a> {
         halves(self.tuning.lanes)
     }
 
+    /// The same where a group has work for so many items at most.
+    fn lanes_for(&self, elements: usize) -> Vec<usize> {
+        self.lanes().into_iter().filter(|&lanes| lanes <= elements.next_power_of_two()).collect()
+    }
+
     /// Sizes of groups along the squares of a convolution in the GPU variant, the largest first.
     fn columns(&self) -> Vec<usize> {
         halves(self.tuning.columns)
@@ -275,7 +280,7 @@ impl<'a> Kernels<'a> {
         // There is little to do for an item: on a CPU a group is a loop.
         let sizes = match self.tuning.variant {
             Variant::Cpu => halves(64),
-            Variant::Gpu => self.lanes(),
+            Variant::Gpu => self.lanes_for(elements),
         };
         let options = |lanes| format!("-DLANES={lanes} {options}");
         let (kernel, lanes) = self.kernel_in_groups(family, &sizes, |lanes| lanes, options, name, args)?;

@@ -1,6 +1,6 @@
 //! Launches `norm.cl`.
 
-use super::{Family, Kernels, Launch, Value, Variant};
+use super::{Family, Kernels, Launch, Range, Value, Variant};
 use crate::device::{Arg, Error};
 
 pub(super) const FAMILY: Family = Family { name: "norm", source: include_str!("norm.cl") };
@@ -43,7 +43,7 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
         let args = [&from[..], &rest].concat();
         return match kernels.variant() {
             Variant::Cpu => kernels.by_item(FAMILY, "", "vector_norm", &args, 1),
-            Variant::Gpu => kernels.by_element(FAMILY, "", "vector_norm", &args, 1),
+            Variant::Gpu => launch_group(kernels, &args, shape.channels),
         };
     }
     let args = [&from[..], &[Arg::Int(shape.squares)], &rest].concat();
@@ -51,4 +51,12 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
         Variant::Cpu => kernels.by_item(FAMILY, "", "layer_norm", &args, shape.squares.div_ceil(kernels.tuning.vector)),
         Variant::Gpu => kernels.by_element(FAMILY, "", "layer_norm", &args, shape.squares),
     }
+}
+
+/// One group for a position.
+fn launch_group(kernels: &mut Kernels<'_>, args: &[Arg<'_>], channels: usize) -> Result<Launch, Error> {
+    let options = |lanes| format!("-DLANES={lanes}");
+    let sizes = kernels.lanes_for(channels);
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "vector_norm", args)?;
+    Ok(Launch::new(kernels, kernel, Range { each: 1, whole: 1, across: 1, local: [1, lanes] }, args.len()))
 }

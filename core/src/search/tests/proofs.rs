@@ -1,9 +1,10 @@
 //! What is proven is true.
 
 use super::*;
-use crate::evaluate::Verdict;
+use crate::evaluate::{Ending, Moves, Verdict};
 use crate::repository::Bound;
 use audit::points;
+use heapless::VecView;
 
 /// The result of a game by exhaustion, from the side to move: −1, 0, 1.
 pub fn solve(game: &RandomGame, path: &mut List<Move>) -> i32 {
@@ -71,4 +72,77 @@ fn nothing_is_passed_on_where_endgames_do_not_stick() {
             assert_eq!(check_bounds(search, &game), 0);
         });
     }
+}
+
+/// Three moves, the first of which looks best for long: one of the replies mates.
+struct Trap;
+
+impl Evaluator for Trap {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        let count = [3, 2, 1][line.len().min(2)];
+        moves.extend((0..count).map(Move));
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let line: List<u16> = line.map(|mv| mv.0).collect();
+        let good = if line.len().is_multiple_of(2) { 0.9 } else { -0.9 };
+        let verdict = match line[..] {
+            [0, 1] => Verdict::lost(),
+            [0, ..] => Verdict::Position(Value { wl: good, d: 0.0, m: 0.0 }),
+            _ => Verdict::Position(Value::EVEN),
+        };
+        // The reply that mates has a prior of 5%.
+        let priors: &[f32] = [&[0.0; 3][..], &[0.0, -2.94], &[0.0]][line.len().min(2)];
+        policy.extend(priors.iter().copied());
+        Ok(Answer { key: 0, verdict })
+    }
+}
+
+#[test]
+fn a_move_that_turned_out_to_lose_leaves_no_other_without_hope() {
+    on_both!(1000, 50_000, Params::default(), |search| {
+        let visits = |search: &Search<_>| search.root_node().edges().map(|edge| edge.n()).collect::<List<_>>();
+        let lost = |search: &Search<_>| search.root_node().visited().any(|edge| edge.bounds().upper == Bound::Loss);
+        while !lost(search) {
+            search.run::<_, 4, 32>(&mut Trap, 1).unwrap();
+        }
+        let before = visits(search);
+        assert!(before[0] > before[1] + 10, "{before:?}");
+        search.set_remaining_playouts(Some(10));
+        search.run::<_, 4, 32>(&mut Trap, 10).unwrap();
+        let after = visits(search);
+        assert_eq!(after[0], before[0]);
+        assert!(after[1] > before[1] && after[2] > before[2], "{before:?} {after:?}");
+        assert_ne!(search.best_move(), Some(Move(0)));
+    });
+}
+
+/// Two moves, the first of which loses at once.
+struct Blunder;
+
+impl Evaluator for Blunder {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, _: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend([Move(1), Move(2)]);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let won = Verdict::Terminal(Value { wl: 1.0, d: 0.0, m: 0.0 }, Ending::Game);
+        policy.extend([1.0, 0.0]);
+        Ok(Answer { key: 0, verdict: if line.len() == 1 { won } else { Verdict::Position(Value::EVEN) } })
+    }
+}
+
+#[test]
+fn there_is_a_move_once_one_was_visited() {
+    on_both!(1000, 50_000, Params::default(), |search| {
+        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        assert_eq!(search.best_move(), None);
+        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        assert_eq!(search.best_edge().map(|edge| edge.mv), Some(None));
+        assert_eq!(search.best_move(), Some(Move(1)));
+    });
 }

@@ -1,0 +1,26 @@
+//! Lines from outside, of bounded length: bytes that may be anything.
+
+use std::io::{self, BufRead, Read};
+
+/// A line that is too long. Nothing of it was kept.
+pub struct TooLong {
+    /// Its bytes, with its end.
+    pub length: usize,
+}
+
+/// The next line of at most `longest` bytes, with its end; `None` at the end of the input. A last line needs no end.
+///
+/// # Errors
+/// As the input.
+pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Result<Vec<u8>, TooLong>>> {
+    let mut bytes = Vec::new();
+    input.by_ref().take(longest as u64 + 1).read_until(b'\n', &mut bytes)?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    if bytes.len() > longest && bytes.last() != Some(&b'\n') {
+        let length = bytes.len() + input.skip_until(b'\n')?;
+        return Ok(Some(Err(TooLong { length })));
+    }
+    Ok(Some(Ok(bytes)))
+}
