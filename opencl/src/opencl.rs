@@ -9,7 +9,7 @@ mod memory;
 pub mod selftest;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
-use crate::device::{self, Buffer, Copies, DeviceChoice, Error, Kind, Programs, Session};
+use crate::device::{self, Buffer, Copies, DeviceChoice, Error, Kind, Programs, Session, Turns};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{
     Kernels, Precision, Step, Tuning, Value, Variant, attention, conv, dense, elementwise, gather, layout::Layout,
@@ -62,6 +62,7 @@ pub struct OpenCl {
     tuning: Tuning,
     max_batch: usize,
     memory: Footprint,
+    turns: Turns,
     // The last field, so that it goes last: the other objects were made from it.
     session: Session,
 }
@@ -143,7 +144,8 @@ impl OpenCl {
             .map(|o| Head { role: o.role, value: values[o.value.0].clone(), stored: Vec::new() })
             .collect();
         session.finish()?;
-        Ok(Self { graph, values, steps, heads, tuning, max_batch, memory, session })
+        let turns = Turns::new(&device, max_batch);
+        Ok(Self { graph, values, steps, heads, tuning, max_batch, memory, turns, session })
     }
 
     /// Another one for a second batch on the same device at the same time: with its own queue and its own room for values, and with
@@ -174,7 +176,8 @@ impl OpenCl {
         let steps = self.steps.iter().map(&mut layer).collect::<Result<Vec<Vec<_>>, Error>>()?;
         let (graph, tuning) = (Arc::clone(&self.graph), self.tuning);
         let memory = Footprint { all: needed, ..self.memory };
-        Ok(Self { graph, values, steps, heads, tuning, max_batch: self.max_batch, memory, session })
+        let turns = Turns::new(device, self.max_batch);
+        Ok(Self { graph, values, steps, heads, tuning, max_batch: self.max_batch, memory, turns, session })
     }
 
     /// The kernels that are run.
@@ -188,7 +191,7 @@ impl OpenCl {
     }
 
     fn run(&mut self, batch: usize, input: &[f32], outputs: &mut Outputs) -> Result<(), Error> {
-        let Self { session, values, steps, heads, .. } = self;
+        let Self { session, values, steps, heads, turns, .. } = self;
         for head in heads.iter_mut() {
             // What a device doesn't answer is no number, and not the last batch's.
             head.stored.clear();
@@ -205,7 +208,10 @@ impl OpenCl {
             }
             Ok(())
         };
+        let turn = turns.wait(batch);
         session.batch((&values[INPUT.0].buffer, input), chain, &mut reads)?;
+        drop(turn);
+        turns.done(batch);
         for head in heads {
             head.value.layout.unpack(&head.stored, outputs.head_mut(head.role));
         }

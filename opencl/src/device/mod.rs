@@ -8,17 +8,19 @@
 //! calls go through `ocl`'s declarations ([`ocl::ffi`]) and not through its objects, which panic where a release fails
 //! or a status is unknown.
 
+mod alone;
 mod error;
 mod programs;
 mod session;
 
+pub use alone::{Turn, Turns};
 pub use error::Error;
 pub use programs::{ProgramKey, Programs};
 pub use session::{Arg, Buffer, Copies, Kernel, Program, Session};
 
+use alone::driver_alone;
 use ocl::ffi::*;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Environment variable that chooses a device where nothing else does: an index or part of a name.
 pub const DEVICE_ENV: &str = "ONCILLA_DEVICE";
@@ -172,14 +174,6 @@ impl fmt::Display for Device {
             if self.available { "" } else { ", not available" },
         )
     }
-}
-
-/// Held while devices are listed and programs compiled: PoCL 3.1 crashes where two threads list devices for the first
-/// time, and compilers inside drivers are old code.
-static DRIVER: Mutex<()> = Mutex::new(());
-
-fn driver_alone() -> MutexGuard<'static, ()> {
-    DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Every device of every platform. A platform that fails is left out, as long as another has a device.

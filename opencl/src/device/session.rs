@@ -1,6 +1,7 @@
 //! One device in use, and the objects on it.
 
-use super::{Device, Error, ProgramKey, Programs, answer, driver_alone};
+use super::alone::driver_alone;
+use super::{Device, Error, ProgramKey, Programs, answer};
 use ocl::ffi::*;
 use std::ffi::CString;
 use std::mem::size_of_val;

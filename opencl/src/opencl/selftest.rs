@@ -76,6 +76,7 @@ impl OpenCl {
         expected: &[Vec<Vec<f32>>],
         mut done: impl FnMut(usize),
     ) -> Result<Vec<LayerError>, Error> {
+        let _alone = self.turns.wait_alone();
         let graph = self.graph.clone();
         let mut found = Vec::with_capacity(graph.layers().len());
         for (layer, what) in graph.layers().iter().enumerate() {

@@ -1,0 +1,69 @@
+//! What a driver doesn't bear from several threads at the same time.
+
+use super::Device;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Held while devices are listed and programs compiled: PoCL 3.1 crashes where two threads list devices for the first
+/// time, and compilers inside drivers are old code.
+static DRIVER: Mutex<()> = Mutex::new(());
+
+pub(super) fn driver_alone() -> MutexGuard<'static, ()> {
+    DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+static LAUNCHES: RwLock<()> = RwLock::new(());
+
+/// Says which batches of one queue have the device to themselves.
+///
+/// PoCL 3.1 loads a kernel anew when it is to run over more groups than before, and at the end of a run counts down the uses of the one that was
+/// loaded last. If the one before is still running on another queue then, one count goes below zero, and an
+/// assertion ends the process. So the first batch of each size runs alone, which loads all that such a batch needs; later ones run beside others.
+/// (What 128 other kernels have followed is unloaded again. No process runs so many at once.)
+#[derive(Debug)]
+pub struct Turns {
+    /// Whether a batch of so many positions has run; `None` on devices that need no turns.
+    known: Option<Vec<bool>>,
+}
+
+/// Held while a batch is on the device.
+#[derive(Debug)]
+pub enum Turn {
+    /// No turns are needed.
+    Free,
+    /// Other batches may run as well.
+    Beside(RwLockReadGuard<'static, ()>),
+    /// No other batch may.
+    Alone(RwLockWriteGuard<'static, ()>),
+}
+
+impl Turns {
+    /// For a queue whose batches have at most `max_batch` positions.
+    pub fn new(device: &Device, max_batch: usize) -> Self {
+        let needed = device.platform == "Portable Computing Language";
+        Self { known: needed.then(|| vec![false; max_batch + 1]) }
+    }
+
+    /// Waits until a batch of so many positions may run.
+    pub fn wait(&self, batch: usize) -> Turn {
+        match &self.known {
+            None => Turn::Free,
+            Some(known) if known[batch] => Turn::Beside(LAUNCHES.read().unwrap_or_else(PoisonError::into_inner)),
+            Some(_) => self.wait_alone(),
+        }
+    }
+
+    /// Waits until nothing else runs, for launches that are not those of a whole batch.
+    pub fn wait_alone(&self) -> Turn {
+        match &self.known {
+            None => Turn::Free,
+            Some(_) => Turn::Alone(LAUNCHES.write().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
+    /// Such a batch has run.
+    pub fn done(&mut self, batch: usize) {
+        if let Some(known) = &mut self.known {
+            known[batch] = true;
+        }
+    }
+}
