@@ -15,10 +15,11 @@ static LAUNCHES: RwLock<()> = RwLock::new(());
 
 /// Says which batches of one queue have the device to themselves.
 ///
-/// PoCL 3.1 loads a kernel anew when it is to run over more groups than before, and at the end of a run counts down the uses of the one that was
-/// loaded last. If the one before is still running on another queue then, one count goes below zero, and an
-/// assertion ends the process. So the first batch of each size runs alone, which loads all that such a batch needs; later ones run beside others.
-/// (What 128 other kernels have followed is unloaded again. No process runs so many at once.)
+/// PoCL 3.1 loads a kernel anew when it is to run over more groups than before, and at the end of a run counts down the
+/// uses of the one that was loaded last. If the one before is still running on another queue then, one count goes below
+/// zero, and an assertion ends the process. So the first batch of each size runs alone, which loads all that such a batch
+/// needs; later ones run beside others. Not guarded against: PoCL unloads the one used least lately of more than 128, and
+/// two queues that need one of those again, for batches of two sizes, may meet. A network has some twenty.
 #[derive(Debug)]
 pub struct Turns {
     /// Whether a batch of so many positions has run; `None` on devices that need no turns.
