@@ -14,16 +14,13 @@ use crate::transform::Transform;
 /// Entries of a policy.
 pub const SIZE: usize = 1858;
 
-/// Planes of a convolutional policy head, the unused ones (73–79) included. A plane has 64 squares.
-pub const CONV_PLANES: usize = 80;
-
 /// First entry of the promotions to queen, rook and bishop.
 const PROMOTIONS: u16 = 1792;
 
 /// The eight directions as steps of (file, rank): north, then clockwise.
 const DIRECTIONS: [(i8, i8); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
 
-/// The eight knight steps, in the order of their convolutional planes.
+/// The eight knight steps (file, rank).
 const KNIGHT_STEPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
 /// By from square: the squares a queen or a knight reaches on an empty board.
@@ -152,45 +149,6 @@ const fn promotion_entry(n: u16) -> (Square, Square, Option<Piece>) {
     (Square::index_const(48 + from), Square::index_const(56 + to), Some(piece))
 }
 
-/// The plane (below [`CONV_PLANES`]) and from square (0–63) where a convolutional policy head has an entry.
-///
-/// Planes 0–55: eight directions from north clockwise, distances 1 to 7 each. 56–63: knight steps. 64–72: promotions
-/// to the north-west, north and north-east, each to rook, bishop, queen.
-///
-/// # Panics
-/// If `index` is not below [`SIZE`].
-pub const fn conv_plane_of(index: u16) -> (u8, u8) {
-    let (from, to, promotion) = entry(index);
-    let files = (to as i8 & 7) - (from as i8 & 7);
-    let ranks = (to as i8 >> 3) - (from as i8 >> 3);
-    let plane = match promotion {
-        Some(Piece::Rook) => 67 + 3 * files,
-        Some(Piece::Bishop) => 68 + 3 * files,
-        Some(_) => 69 + 3 * files,
-        None => plain_plane(files, ranks),
-    };
-    (plane as u8, from as u8)
-}
-
-/// The convolutional plane of a step that is no promotion to queen, rook or bishop.
-const fn plain_plane(files: i8, ranks: i8) -> i8 {
-    let mut n = 0;
-    while n < 8 {
-        if KNIGHT_STEPS[n].0 == files && KNIGHT_STEPS[n].1 == ranks {
-            return 56 + n as i8;
-        }
-        let mut distance = 1;
-        while distance < 8 {
-            if DIRECTIONS[n].0 * distance == files && DIRECTIONS[n].1 * distance == ranks {
-                return 7 * n as i8 + distance - 1;
-            }
-            distance += 1;
-        }
-        n += 1;
-    }
-    unreachable!()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,42 +188,6 @@ mod tests {
             assert_eq!(index(Move { from, to, promotion }, Color::White, Transform::NONE), i);
             let mirrored = Move { from: from.flip_rank(), to: to.flip_rank(), promotion };
             assert_eq!(index(mirrored, Color::Black, Transform::NONE), i);
-        }
-    }
-
-    #[test]
-    fn every_index_has_a_convolutional_place_of_its_own() {
-        let mut taken = [false; 73 * 64];
-        for i in 0..SIZE as u16 {
-            let (plane, from) = conv_plane_of(i);
-            let place = usize::from(plane) * 64 + usize::from(from);
-            assert!(plane < 73 && from < 64, "index {i}");
-            assert!(!core::mem::replace(&mut taken[place], true), "index {i} shares plane {plane}, square {from}");
-        }
-    }
-
-    #[test]
-    fn known_convolutional_places() {
-        for (text, plane) in [
-            ("e2e4", 1),
-            ("a1h8", 7 + 6),
-            ("e1h1", 14 + 2),
-            ("a8b7", 21),
-            ("h8h1", 28 + 6),
-            ("c3a1", 35 + 1),
-            ("e1a1", 42 + 3),
-            ("h1a8", 49 + 6),
-            ("g1h3", 56),
-            ("g1f3", 63),
-            ("b7a8r", 64),
-            ("b7a8b", 65),
-            ("b7a8q", 66),
-            ("b7b8r", 67),
-            ("b7c8q", 72),
-            ("b7b8n", 0),
-        ] {
-            let mv: Move = text.parse().unwrap();
-            assert_eq!(conv_plane_of(index_of(text)), (plane, mv.from as u8), "{text}");
         }
     }
 }
