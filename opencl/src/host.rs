@@ -14,6 +14,7 @@ mod board;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_variables))]
 mod fours;
 mod kernel;
+mod pack;
 pub mod plain;
 mod plan;
 mod product;

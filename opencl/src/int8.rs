@@ -46,7 +46,7 @@ impl Weights {
 }
 
 /// The largest absolute value; NaN if one is among them, so that it is not lost in a whole number.
-#[inline]
+#[inline(always)]
 pub fn most(values: &[f32]) -> f32 {
     // Without their signs numbers are in the order of their bits, and a NaN is above all of them. Whole numbers have no NaN to look
     // for, so that this goes by vectors.
@@ -54,16 +54,19 @@ pub fn most(values: &[f32]) -> f32 {
 }
 
 /// Steps in a unit, where `most` is the largest absolute value.
-#[inline]
+#[inline(always)]
 pub fn per_step(most: f32) -> f32 {
     if most > 0.0 { MOST / most } else { 0.0 }
 }
 
-/// The whole number for `x`: to the nearest, the even one of two.
-#[inline]
+/// The whole number for `x`, whose absolute value is at most that of [`per_step`]: to the nearest, the even one of two.
+// Inlined always: what is not is not compiled for the instructions of the host's forms.
+#[inline(always)]
 pub fn round(x: f32, per_step: f32) -> i8 {
-    // The cast goes to the nearer end beyond them, and takes a NaN to 0.
-    (x * per_step).round_ties_even() as i8
+    // 1.5 · 2²³: beside it a step of a float is 1, so that the addition rounds, and the lowest bits are those of the whole number. A NaN
+    // that infinity made comes out as 0. Unlike a cast this goes by vectors.
+    const BESIDE: f32 = 12_582_912.0;
+    (x * per_step + BESIDE).to_bits() as i8
 }
 
 /// What int8 costs: means over positions.

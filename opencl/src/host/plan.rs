@@ -1,15 +1,15 @@
 //! A graph made ready: weights packed for the kernels, and a place for every value.
 
 use super::board::{Board, LANES};
-use super::fours;
-use super::kernel::{BLOCK, Isa, TILE};
+use super::fours::{self, Four, RowEnds};
+use super::kernel::{Isa, TILE};
+use super::pack;
 use super::product::{Block, COLUMNS, attention_room, scores_room};
 use super::whole::Pair;
 use super::winograd::{PANEL, POINTS, TILES};
 use crate::backend::BackendError;
 use crate::graph::{Activation, Graph, Layer, Role, Shape, SqueezeExcite, ValueId};
 use crate::int8;
-use crate::winograd::transform;
 use std::sync::Arc;
 
 /// Positions that go through the layers together, so that weights, which may outgrow the caches of a core, are read once for
@@ -57,6 +57,19 @@ pub(super) struct Conv {
 }
 
 impl Conv {
+    /// Fours of one position's input, if it is in fours.
+    pub fn fours(&self) -> usize {
+        self.input.shape.channels.div_ceil(4) * self.room()
+    }
+
+    /// Fours that a plane of its input takes, if it is in fours: a board, or squares filled up to whole panels.
+    pub fn room(&self) -> usize {
+        match self.kernel {
+            1 => self.input.shape.squares.next_multiple_of(fours::PANEL),
+            _ => self.board.plane,
+        }
+    }
+
     /// Numbers of one position's points, if it is Winograd's.
     pub fn points(&self) -> usize {
         self.input.shape.channels.next_multiple_of(LANES) * POINTS * TILES
@@ -75,6 +88,8 @@ pub(super) enum ConvWeights {
     Whole(Vec<Pair>, Vec<[f32; TILE]>),
     /// In eight bits, where the processor multiplies fours: see [`super::fours::ConvPanels`].
     Fours(Vec<fours::Weights>, Vec<fours::Ends>),
+    /// The same of 1×1, see [`super::fours::Pointwise`]; all values lie side by side.
+    PointwiseFours(Vec<Four>, Vec<RowEnds>),
 }
 
 /// Squeeze and excitation, weights transposed: see [`super::kernel::Se`].
@@ -104,6 +119,8 @@ pub(super) enum DenseWeights {
     Single(Arc<Vec<Block>>),
     /// In eight bits: `[panels][pairs of inputs][COLUMNS]`, and the steps of each panel.
     Whole(Vec<Pair>, Vec<[f32; COLUMNS]>),
+    /// In eight bits, where the processor multiplies fours: see [`super::fours::DensePanels`].
+    Fours(Vec<fours::Weights>, Vec<fours::Ends>),
 }
 
 /// A gather with indices into the buffers of its input and of what is added.
@@ -224,7 +241,8 @@ impl Plan {
     /// With `winograd`, convolutions are computed by Winograd's where that takes less.
     pub fn new(graph: &Graph, winograd: bool, isa: Isa) -> Result<Self, BackendError> {
         let fours = fours::found(isa);
-        let places = places(graph);
+        let form = |layer| Form { int8: graph.is_int8(layer), winograd, fours };
+        let places = places(graph, form);
         let mut steps = Vec::with_capacity(graph.layers().len());
         let slot_count = places.iter().map(|p| p.slot + 1).max().unwrap_or(0);
         let mut slots = vec![0; slot_count];
@@ -233,9 +251,9 @@ impl Plan {
         // Where a value lies with its elements side by side, once a layer has asked for it.
         let mut flat = places.clone();
         for (at, layer) in graph.layers().iter().enumerate() {
-            let int8 = graph.is_int8(at);
+            let form = form(at);
             let place = places[at + 1];
-            let reads_board = is_spatial(layer, int8) || goes_by_element(layer);
+            let reads_board = is_spatial(layer, form) || goes_by_element(layer);
             for value in layer.reads() {
                 let input = flat[value.0];
                 if reads_board || input.board.is_none() {
@@ -247,9 +265,9 @@ impl Plan {
             }
             let inputs = if reads_board { &places } else { &flat };
             // What a layer writes side by side for a convolution is laid out in a step of its own.
-            let spread = place.board.is_some() && !writes_board(layer, int8, |v| places[v.0].board.is_some());
+            let spread = place.board.is_some() && !writes_board(layer, form, |v| places[v.0].board.is_some());
             let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
-            let step = step((layer, Form { int8, winograd, fours }), inputs, output, &mut packed);
+            let step = step((layer, form), inputs, output, &mut packed);
             steps.push(step.map_err(|e| BackendError(format!("layer {at}: {e}")))?);
             if spread {
                 slots.push(output.len());
@@ -266,9 +284,11 @@ impl Plan {
             _ => 0,
         };
         let fours = |s: &Step| match s {
-            Step::Conv(conv) if matches!(conv.weights, ConvWeights::Fours(..)) => {
-                conv.input.shape.channels.div_ceil(4) * conv.board.plane
-            }
+            Step::Conv(conv) => match conv.weights {
+                ConvWeights::Fours(..) | ConvWeights::PointwiseFours(..) => conv.fours(),
+                _ => 0,
+            },
+            Step::Dense(Dense { input, weights: DenseWeights::Fours(..), .. }) => input.shape.len().div_ceil(4),
             _ => 0,
         };
         let winograd = |s: &Step| match s {
@@ -320,15 +340,15 @@ impl Packed {
         if let Some((_, packed)) = self.0.iter().find(|(a, _)| *a == address) {
             return Arc::clone(packed);
         }
-        let packed = Arc::new(pack(weights, rows));
+        let packed = Arc::new(pack::dense(weights, rows));
         self.0.push((address, Arc::clone(&packed)));
         packed
     }
 }
 
-/// Whether a layer is a convolution that looks at neighbours, or one in eight bits: both read and write boards.
-fn is_spatial(layer: &Layer, int8: bool) -> bool {
-    matches!(layer, Layer::Conv { kernel, .. } if *kernel != 1 || int8)
+/// Whether a layer is a convolution that looks at neighbours, or one whose [form](Form) is [`ConvWeights::Whole`]: both read and write boards.
+fn is_spatial(layer: &Layer, form: Form) -> bool {
+    matches!(layer, Layer::Conv { kernel, .. } if *kernel != 1 || form.int8 && !form.fours)
 }
 
 /// Whether a layer goes element by element through its input, however that lies, and writes it alike; a gather looks
@@ -338,9 +358,9 @@ fn goes_by_element(layer: &Layer) -> bool {
 }
 
 /// Whether a layer can write the layout of a board.
-fn writes_board(layer: &Layer, int8: bool, is_board: impl Fn(ValueId) -> bool) -> bool {
+fn writes_board(layer: &Layer, form: Form, is_board: impl Fn(ValueId) -> bool) -> bool {
     match layer {
-        Layer::Conv { .. } => is_spatial(layer, int8),
+        Layer::Conv { .. } => is_spatial(layer, form),
         Layer::Constant { .. } => true,
         Layer::Gate { input, .. } | Layer::LayerNorm { input, .. } => is_board(*input),
         Layer::Dense { .. }
@@ -353,10 +373,10 @@ fn writes_board(layer: &Layer, int8: bool, is_board: impl Fn(ValueId) -> bool) -
 
 /// For each value, whether it lies as a board: where a spatial convolution makes or reads it, and where it is made from a
 /// board element by element.
-fn boards(graph: &Graph) -> Vec<bool> {
+fn boards(graph: &Graph, form: impl Fn(usize) -> Form) -> Vec<bool> {
     let layers = graph.layers();
     let mut boards = vec![false; layers.len() + 1];
-    for (at, layer) in layers.iter().enumerate().filter(|&(at, layer)| is_spatial(layer, graph.is_int8(at))) {
+    for (at, layer) in layers.iter().enumerate().filter(|&(at, layer)| is_spatial(layer, form(at))) {
         layer.reads().for_each(|value| boards[value.0] = true);
         boards[at + 1] = true;
     }
@@ -370,7 +390,7 @@ fn boards(graph: &Graph) -> Vec<bool> {
 
 /// A place for each value. A slot is used again after the last layer that reads it, but only by values of the same
 /// layout, so that borders which were zero once stay zero.
-fn places(graph: &Graph) -> Vec<Place> {
+fn places(graph: &Graph, form: impl Fn(usize) -> Form) -> Vec<Place> {
     let layers = graph.layers();
     let mut last_read = vec![0; layers.len() + 1];
     for (at, layer) in layers.iter().enumerate() {
@@ -380,7 +400,7 @@ fn places(graph: &Graph) -> Vec<Place> {
     let mut free: Vec<Place> = Vec::new();
     let mut places: Vec<Place> = Vec::with_capacity(layers.len() + 1);
     let mut slots = 0;
-    for (value, is_board) in boards(graph).into_iter().enumerate() {
+    for (value, is_board) in boards(graph, form).into_iter().enumerate() {
         let shape = graph.shape(ValueId(value));
         let board = is_board.then(|| Board::of(shape));
         let reused = free.iter().position(|p| p.shape == shape && p.board == board);
@@ -415,16 +435,39 @@ const WORTH_WINOGRAD: usize = LANES;
 
 fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, form: Form) -> ConvWeights {
     let fewest = input.shape.channels.min(bias.len());
-    if form.int8 && form.fours {
-        pack_fours(&int8::Weights::new(weights, bias.len()), bias, kernel * kernel)
-    } else if form.int8 {
-        pack_whole_conv(&int8::Weights::new(weights, bias.len()), kernel * kernel)
-    } else if kernel == 1 {
-        ConvWeights::Pointwise(pack_pointwise(weights, bias.len()))
+    if form.int8 {
+        let whole = int8::Weights::new(weights, bias.len());
+        return match (form.fours, kernel) {
+            (true, 1) => {
+                let (weights, ends) = pack::pointwise_fours(&whole, bias);
+                ConvWeights::PointwiseFours(weights, ends)
+            }
+            (true, _) => {
+                let (weights, ends) = pack::fours(&whole, bias, kernel * kernel);
+                ConvWeights::Fours(weights, ends)
+            }
+            (false, _) => ConvWeights::Whole(pack::whole_conv(&whole, kernel * kernel), pack::by_panels(&whole.steps)),
+        };
+    }
+    if kernel == 1 {
+        ConvWeights::Pointwise(pack::pointwise(weights, bias.len()))
     } else if form.winograd && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {
-        ConvWeights::Winograd(pack_winograd(weights, bias.len()), pack_bias(bias))
+        ConvWeights::Winograd(pack::winograd(weights, bias.len()), pack::by_panels(bias))
     } else {
-        ConvWeights::Direct(pack_conv(weights, bias.len()))
+        ConvWeights::Direct(pack::conv(weights, bias.len()))
+    }
+}
+
+fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights {
+    if !form.int8 {
+        return DenseWeights::Single(Arc::new(pack::dense(weights, bias.len())));
+    }
+    let whole = int8::Weights::new(weights, bias.len());
+    if form.fours {
+        let (weights, ends) = pack::fours(&whole, bias, 1);
+        DenseWeights::Fours(weights, ends)
+    } else {
+        DenseWeights::Whole(pack::whole_dense(&whole), pack::by_panels(&whole.steps))
     }
 }
 
@@ -442,7 +485,7 @@ fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: 
                 board: if input.board.is_some() { Board::of(input.shape) } else { Board::flat(squares) },
                 kernel: *kernel,
                 weights: conv_weights((weights, bias), *kernel, input, form),
-                bias: pack_bias(bias),
+                bias: pack::by_panels(bias),
                 se: se.as_ref().map(transpose_se),
                 residual: residual.map(|r| places[r.0]),
                 activation: *activation,
@@ -452,11 +495,8 @@ fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: 
             input: places[input.0],
             output,
             parts: 1,
-            weights: match form.int8 {
-                false => DenseWeights::Single(Arc::new(pack(weights, bias.len()))),
-                true => pack_whole_dense(&int8::Weights::new(weights, bias.len())),
-            },
-            bias: pack_bias(bias).into_iter().map(Block).collect(),
+            weights: dense_weights((weights, bias), form),
+            bias: pack::by_panels(bias).into_iter().map(Block).collect(),
             activation: *activation,
         }),
         Layer::Smolgen { input, heads, weights } => Step::Dense(Dense {
@@ -505,127 +545,6 @@ fn lay_out(place: Place, values: &[f32]) -> Vec<f32> {
     let mut laid = vec![0.0; place.len()];
     values.iter().enumerate().for_each(|(at, v)| laid[place.index(at)] = *v);
     laid
-}
-
-/// `[rows][columns]` → `[rows / COLUMNS][columns]` blocks of rows, the last panel filled up with zeros.
-fn pack(matrix: &[f32], rows: usize) -> Vec<Block> {
-    let columns = matrix.len() / rows;
-    let mut packed = vec![Block::ZERO; rows.div_ceil(COLUMNS) * columns];
-    for (row, values) in matrix.chunks_exact(columns).enumerate() {
-        let panel = &mut packed[row / COLUMNS * columns..];
-        values.iter().zip(panel).for_each(|(v, block)| block.0[row % COLUMNS] = *v);
-    }
-    packed
-}
-
-/// `[channels][inputs]` → `[channels / TILE][inputs][TILE]`, the last panel filled up with zeros.
-fn pack_pointwise(weights: &[f32], channels: usize) -> Vec<f32> {
-    let inputs = weights.len() / channels;
-    let mut packed = vec![0.0; channels.next_multiple_of(TILE) * inputs];
-    for (o, weights) in weights.chunks_exact(inputs).enumerate() {
-        let panel = &mut packed[o / TILE * TILE * inputs..];
-        weights.iter().enumerate().for_each(|(input, w)| panel[input * TILE + o % TILE] = *w);
-    }
-    packed
-}
-
-/// `[channels][inputs][9]` → `[channels / TILE][inputs / BLOCK][9][BLOCK][TILE]`, the last panel filled up with zeros, the last
-/// block shorter.
-fn pack_conv(weights: &[f32], channels: usize) -> Vec<f32> {
-    const TAPS: usize = 9;
-    let inputs = weights.len() / channels / TAPS;
-    let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs * TAPS);
-    for first in (0..channels).step_by(TILE) {
-        for block in (0..inputs).step_by(BLOCK) {
-            for tap in 0..TAPS {
-                for input in block..inputs.min(block + BLOCK) {
-                    let weight = |o: usize| if o < channels { weights[(o * inputs + input) * TAPS + tap] } else { 0.0 };
-                    packed.extend((first..first + TILE).map(weight));
-                }
-            }
-        }
-    }
-    packed
-}
-
-/// As [`super::winograd::multiply`] wants them, panel by panel; what fills up blocks and panels is zero.
-fn pack_winograd(weights: &[f32], channels: usize) -> Vec<Block> {
-    let inputs = weights.len() / channels / 9;
-    let padded = inputs.next_multiple_of(LANES);
-    let mut packed = vec![Block::ZERO; channels.div_ceil(PANEL) * POINTS * padded];
-    for (at, weights) in weights.chunks_exact(9).enumerate() {
-        let (o, c) = (at / inputs, at % inputs);
-        for (point, u) in transform(4, weights).into_iter().enumerate() {
-            packed[(o / PANEL * POINTS + point) * padded + c].0[o % PANEL] = u as f32;
-        }
-    }
-    packed
-}
-
-/// The weight of channel `o` for an input and a tap; 0 beyond the last channel or input.
-fn whole_weight(weights: &int8::Weights, taps: usize, o: usize, input: usize, tap: usize) -> i8 {
-    let channels = weights.steps.len();
-    let inputs = weights.numbers.len() / channels / taps;
-    if o < channels && input < inputs { weights.numbers[(o * inputs + input) * taps + tap] } else { 0 }
-}
-
-/// As [`super::whole::ConvPanel::weights`] wants them.
-fn pack_whole_conv(weights: &int8::Weights, taps: usize) -> ConvWeights {
-    let channels = weights.steps.len();
-    let inputs = weights.numbers.len() / channels / taps;
-    let weight = |o: usize, input: usize, tap: usize| i16::from(whole_weight(weights, taps, o, input, tap));
-    let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs.div_ceil(2) * taps);
-    for first in (0..channels).step_by(TILE) {
-        for input in (0..inputs).step_by(2) {
-            for tap in 0..taps {
-                packed.extend((first..first + TILE).map(|o| [weight(o, input, tap), weight(o, input + 1, tap)]));
-            }
-        }
-    }
-    ConvWeights::Whole(packed, pack_bias(&weights.steps))
-}
-
-/// As [`super::fours::ConvPanels`] wants them.
-fn pack_fours(weights: &int8::Weights, bias: &[f32], taps: usize) -> ConvWeights {
-    let channels = weights.steps.len();
-    let inputs = weights.numbers.len() / channels / taps;
-    let mut packed = Vec::with_capacity(channels.div_ceil(fours::PANEL) * inputs.div_ceil(4) * taps);
-    for first in (0..channels).step_by(fours::PANEL) {
-        for input in (0..inputs).step_by(4) {
-            for tap in 0..taps {
-                let of_channel =
-                    |o: usize| std::array::from_fn(|i| whole_weight(weights, taps, first + o, input + i, tap));
-                packed.push(fours::Weights(std::array::from_fn(of_channel)));
-            }
-        }
-    }
-    let of_channel = |o: usize| weights.numbers.chunks_exact(inputs * taps).nth(o).unwrap_or_default();
-    let start = |o: usize| -128 * of_channel(o).iter().map(|&w| i32::from(w)).sum::<i32>();
-    let panels = pack_bias(&weights.steps).into_iter().zip(pack_bias(bias)).zip((0..).step_by(fours::PANEL));
-    let ends = panels.map(|((steps, bias), first)| fours::Ends {
-        start: std::array::from_fn(|o| start(first + o)),
-        steps,
-        bias,
-    });
-    ConvWeights::Fours(packed, ends.collect())
-}
-
-/// As [`super::whole::DensePanel::weights`] wants them.
-fn pack_whole_dense(weights: &int8::Weights) -> DenseWeights {
-    let channels = weights.steps.len();
-    let inputs = weights.numbers.len() / channels;
-    let pairs = inputs.div_ceil(2);
-    let mut packed = vec![[0; 2]; channels.next_multiple_of(COLUMNS) * pairs];
-    for (at, &w) in weights.numbers.iter().enumerate() {
-        let (o, input) = (at / inputs, at % inputs);
-        packed[(o / COLUMNS * pairs + input / 2) * COLUMNS + o % COLUMNS][input % 2] = w.into();
-    }
-    DenseWeights::Whole(packed, pack_bias(&weights.steps))
-}
-
-fn pack_bias<const N: usize>(bias: &[f32]) -> Vec<[f32; N]> {
-    let panel = |part: &[f32]| std::array::from_fn(|i| part.get(i).copied().unwrap_or(0.0));
-    bias.chunks(N).map(panel).collect()
 }
 
 fn transpose_se(se: &SqueezeExcite) -> Se {

@@ -181,7 +181,7 @@ pub(super) fn tile<M: Arith, const ROWS: usize, const BLOCKS: usize>(
 
 /// Some panels of a packed right side, each `rows` long, from the `first` on.
 #[inline(always)]
-pub(super) fn side_by_side<const BLOCKS: usize>(packed: &[Block], rows: usize, first: usize) -> [&[Block]; BLOCKS] {
+pub(super) fn side_by_side<T, const BLOCKS: usize>(packed: &[T], rows: usize, first: usize) -> [&[T]; BLOCKS] {
     let mut blocks = [&packed[..0]; BLOCKS];
     for (number, block) in blocks.iter_mut().enumerate() {
         *block = &packed[(first + number) * rows..][..rows];
@@ -269,14 +269,14 @@ impl<const ROWS: usize> Left<ROWS> for Columns<'_> {
 }
 
 /// A product that is made some columns at a time.
-trait ByColumns {
+pub(super) trait ByColumns {
     /// Makes all rows of `BLOCKS` blocks of columns from the `block`th on.
     fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize);
 }
 
 /// Makes all columns.
 #[inline(always)]
-fn make_columns<F: Form>(product: &mut impl ByColumns, blocks: usize) {
+pub(super) fn make_columns<F: Form>(product: &mut impl ByColumns, blocks: usize) {
     let mut block = 0;
     if F::BLOCKS == 4 {
         while blocks - block >= 4 {
@@ -454,23 +454,56 @@ impl ByColumns for Channels<'_> {
         let mut sums = [[Block::ZERO; BLOCKS]; TILE];
         for (panel, (weights, bias)) in weights.chunks_exact(of_panel).zip(bias).enumerate() {
             tile::<M, TILE, BLOCKS>(Columns { data: weights, count: TILE, first: 0 }, input, &mut sums);
-            let first = panel * TILE * squares;
-            let channels = self.output[first..].chunks_exact_mut(squares).zip(&mut sums).zip(bias).enumerate();
-            for (channel, ((row, sums), bias)) in channels {
-                let residual = residual.map(|r| &r[first + channel * squares..][..squares]);
-                for (number, sums) in sums.iter_mut().enumerate() {
-                    let at = (block + number) * COLUMNS;
-                    let residual = residual.map(|row| Block::of_row(row, at));
-                    for vector in 0..COLUMNS / M::LANES {
-                        let mut x = M::plus(sums.vector::<M>(vector), M::splat(*bias));
-                        if let Some(residual) = &residual {
-                            x = M::plus(x, residual.vector::<M>(vector));
-                        }
-                        sums.set::<M>(vector, activate_vector::<M>(activation, x));
-                    }
-                    sums.put_in_row(row, at);
+            let ends = bias.iter().map(|bias| Bias(*bias));
+            put_in_channels::<M, _, BLOCKS>(
+                &mut sums,
+                ends,
+                (panel * TILE, block),
+                (squares, residual, activation),
+                self.output,
+            );
+        }
+    }
+}
+
+/// What is made of a channel's sums before anything else: the bias is added.
+pub(super) trait End {
+    fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector;
+}
+
+struct Bias(f32);
+
+impl End for Bias {
+    #[inline(always)]
+    fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector {
+        M::plus(sums, M::splat(self.0))
+    }
+}
+
+/// Ends a tile of a 1×1 convolution and writes it to where it belongs in `output`, `[channels][squares]`: its channels from the
+/// `first` and its squares from the `block` on. The residual lies as the output.
+#[inline(always)]
+pub(super) fn put_in_channels<M: Arith, E: End, const BLOCKS: usize>(
+    sums: &mut [[Block; BLOCKS]; TILE],
+    ends: impl Iterator<Item = E>,
+    (first, block): (usize, usize),
+    (squares, residual, activation): (usize, Option<&[f32]>, Activation),
+    output: &mut [f32],
+) {
+    let channels = output[first * squares..].chunks_exact_mut(squares).zip(sums).zip(ends).zip(first..);
+    for (((row, sums), end), channel) in channels {
+        let residual = residual.map(|r| &r[channel * squares..][..squares]);
+        for (number, sums) in sums.iter_mut().enumerate() {
+            let at = (block + number) * COLUMNS;
+            let residual = residual.map(|row| Block::of_row(row, at));
+            for vector in 0..COLUMNS / M::LANES {
+                let mut x = end.of::<M>(sums.vector::<M>(vector));
+                if let Some(residual) = &residual {
+                    x = M::plus(x, residual.vector::<M>(vector));
                 }
+                sums.set::<M>(vector, activate_vector::<M>(activation, x));
             }
+            sums.put_in_row(row, at);
         }
     }
 }

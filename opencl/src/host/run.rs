@@ -1,7 +1,7 @@
 //! Runs a plan over groups of positions.
 
 use super::board::{Board, LANES};
-use super::fours::{self, Four};
+use super::fours::{self, Four, RowEnds};
 use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::plan::{
     Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
@@ -13,6 +13,7 @@ use super::winograd::{self, End, PANEL, POINTS, Rows, TILES};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role};
 use crate::int8;
+use std::ops::Range;
 
 /// A dense layer with fewer weights than this is done by one thread sooner than several are told of it.
 const WORTH_SHARING: usize = 1 << 16;
@@ -236,6 +237,9 @@ impl Workspace {
                     whole::conv(isa.narrow(), whole::ConvPanel { board, kernel, weights, steps, bias, input }, output);
                 });
             }
+            ConvWeights::PointwiseFours(weights, ends) => {
+                self.pointwise_in_fours(conv, (weights, ends), isa, positions, team, output);
+            }
             ConvWeights::Fours(weights, ends) => {
                 let fours = self.round_to_fours(conv, isa, positions);
                 let of_panel = weights.len() / ends.len();
@@ -346,23 +350,17 @@ impl Workspace {
         for (position, output) in output.chunks_exact_mut(conv.output.len()).enumerate().take(positions) {
             product::pack(isa, self.value(conv.input, position), squares, blocks);
             let residual = residual.map(|place| self.value(place, position));
-            let part = |(number, (output, bias)): (usize, (&mut [f32], &[[f32; TILE]])), panels: usize| {
-                let first = number * panels * TILE;
-                let weights = &weights[first * inputs..][..bias.len() * TILE * inputs];
+            each_part(team, conv.bias.len(), TILE * squares, output, |panels, output| {
+                let first = panels.start * TILE;
+                let weights = &weights[first * inputs..panels.end * TILE * inputs];
+                let bias = &conv.bias[panels];
                 let residual = residual.map(|r| &r[first * squares..][..output.len()]);
                 product::pointwise(
                     isa,
                     Pointwise { squares, weights, bias, input: blocks, residual, activation },
                     output,
                 );
-            };
-            if let Some(team) = team {
-                let panels = conv.bias.len().div_ceil(PARTS * team.members());
-                let parts = output.chunks_mut(panels * TILE * squares).zip(conv.bias.chunks(panels));
-                team.each(parts.enumerate(), |of| part(of, panels));
-            } else {
-                part((0, (output, &conv.bias)), 0);
-            }
+            });
         }
         self.room = room;
     }
@@ -383,16 +381,46 @@ impl Workspace {
 
     /// The same in fours.
     fn round_to_fours(&mut self, conv: &Conv, isa: Isa, positions: usize) -> usize {
-        let plane = conv.board.plane;
-        let fours = conv.input.shape.channels.div_ceil(4) * plane;
+        let (plane, fours) = (conv.board.plane, conv.fours());
         let mut rounded = std::mem::take(&mut self.fours);
         for (position, rounded) in rounded.chunks_exact_mut(fours).enumerate().take(positions) {
             let mut largest = 0.0;
-            fours::round(isa, self.value(conv.input, position), plane, rounded, &mut largest);
+            fours::round(isa, self.value(conv.input, position), plane, conv.room(), rounded, &mut largest);
             self.largest[position] = largest;
         }
         self.fours = rounded;
         fours
+    }
+
+    /// A 1×1 convolution in eight bits, position by position.
+    fn pointwise_in_fours(
+        &mut self,
+        conv: &Conv,
+        (weights, ends): (&[Four], &[RowEnds]),
+        isa: Isa,
+        positions: usize,
+        team: Option<&Team>,
+        output: &mut [f32],
+    ) {
+        let fours = self.round_to_fours(conv, isa, positions);
+        let (squares, of_panel) = (conv.input.shape.squares, weights.len() / ends.len());
+        let (residual, activation) = end(conv);
+        for (position, output) in output.chunks_exact_mut(conv.output.len()).enumerate().take(positions) {
+            let input = &self.fours[position * fours..][..fours];
+            let step = self.largest[position] / int8::MOST;
+            let residual = residual.map(|place| self.value(place, position));
+            each_part(team, ends.len(), TILE * squares, output, |panels, output| {
+                let first = panels.start * TILE * squares;
+                let residual = residual.map(|r| &r[first..][..output.len()]);
+                let weights = &weights[panels.start * of_panel..panels.end * of_panel];
+                let ends = &ends[panels];
+                fours::pointwise(
+                    isa,
+                    fours::Pointwise { squares, weights, ends, step, input, residual, activation },
+                    output,
+                );
+            });
+        }
     }
 
     /// Runs `sums` for each panel of so many channels and each position, and what comes after the sums.
@@ -450,6 +478,9 @@ impl Workspace {
     fn dense(&mut self, dense: &Dense, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
         match &dense.weights {
             DenseWeights::Single(weights) => self.dense_in_single(dense, weights, isa, positions, team, output),
+            DenseWeights::Fours(weights, ends) => {
+                self.dense_in_fours(dense, (weights, ends), isa, positions, team, output);
+            }
             DenseWeights::Whole(weights, steps) => {
                 self.dense_in_whole(dense, (weights, steps), isa, positions, output);
             }
@@ -485,6 +516,32 @@ impl Workspace {
                 output.copy_from_slice(&sums[..output.len()]);
             }
         }
+    }
+
+    /// All positions together, so that each weight is read once.
+    fn dense_in_fours(
+        &mut self,
+        dense: &Dense,
+        (weights, ends): (&[fours::Weights], &[fours::Ends]),
+        isa: Isa,
+        positions: usize,
+        team: Option<&Team>,
+        output: &mut [f32],
+    ) {
+        let (inputs, outputs) = (dense.input.len(), dense.output.len());
+        let (fours, used) = (inputs.div_ceil(4), &self.slots[dense.input.slot][..positions * inputs]);
+        let rows = self.fours.chunks_exact_mut(fours).zip(&mut self.largest);
+        for (input, (row, largest)) in used.chunks_exact(inputs).zip(rows) {
+            fours::round_row(isa, input, row, largest);
+        }
+        let steps = self.largest.map(|largest| largest / int8::MOST);
+        let (input, steps) = (&self.fours[..positions * fours], &steps[..positions]);
+        // A team works on one position, whose outputs lie one after the other.
+        let team = team.filter(|_| positions == 1 && weights.len() * 4 * fours::PANEL >= WORTH_SHARING);
+        each_part(team, ends.len(), fours::PANEL, &mut output[..positions * outputs], |panels, output| {
+            let weights = &weights[panels.start * fours..panels.end * fours];
+            fours::dense(isa, fours::DensePanels { weights, ends: &ends[panels], steps, input }, output);
+        });
     }
 
     fn dense_in_single(
@@ -592,6 +649,20 @@ impl Workspace {
         }
         self.room = room;
     }
+}
+
+/// Runs `make` for parts of so many panels and what they make of `output`, `of_panel` numbers each; a team shares the parts, without one it is one part.
+fn each_part(
+    team: Option<&Team>,
+    panels: usize,
+    of_panel: usize,
+    output: &mut [f32],
+    make: impl Fn(Range<usize>, &mut [f32]) + Sync,
+) {
+    let Some(team) = team else { return make(0..panels, output) };
+    let part = panels.div_ceil(PARTS * team.members());
+    let parts = output.chunks_mut(part * of_panel).enumerate();
+    team.each(parts, |(number, output)| make(number * part..panels.min((number + 1) * part), output));
 }
 
 /// Residual and activation that follow a convolution's sums: none where a squeeze comes first, which then does both.

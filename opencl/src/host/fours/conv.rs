@@ -1,0 +1,138 @@
+//! Convolutions in fours over boards. A lane is a channel of the output: a square's four inputs go to all lanes, and a tile is a rank of squares times
+//! one or two panels of sixteen channels.
+
+use super::{Dots, Ends, Four, PANEL, Weights, with_dots};
+use crate::host::arith::{Form, Ranks};
+use crate::host::board::{Board, LANES};
+use crate::host::kernel::store;
+
+/// Panels of a tile.
+pub(in crate::host) const TILE_PANELS: usize = 2;
+
+/// One or two panels of a convolution.
+#[derive(Clone, Copy)]
+pub(in crate::host) struct ConvPanels<'a> {
+    pub board: Board,
+    /// 1 or 3.
+    pub kernel: usize,
+    /// `[panels][fours of input channels][kernel · kernel]`, zeros where there are fewer channels.
+    pub weights: &'a [Weights],
+    /// `[panels]`.
+    pub ends: &'a [Ends],
+    /// What a step of the input is worth.
+    pub step: f32,
+    /// `[fours of input channels][plane]`.
+    pub input: &'a [Four],
+}
+
+with_dots! {
+    /// Computes the planes of one or two panels into `output`, `[channels][plane]`: without residual and activation.
+    conv = conv_body(panels: ConvPanels<'_>, output: &mut [f32])
+}
+
+#[inline(always)]
+fn conv_body<D: Dots>(panels: ConvPanels<'_>, output: &mut [f32]) {
+    // The same code twice: with the chessboard's numbers as constants, and for any board.
+    if panels.board == Board::CHESS {
+        conv_on::<D>(ConvPanels { board: Board::CHESS, ..panels }, output);
+    } else {
+        conv_on::<D>(panels, output);
+    }
+}
+
+#[inline(always)]
+fn conv_on<D: Dots>(panels: ConvPanels<'_>, output: &mut [f32]) {
+    match (panels.ends.len(), panels.kernel) {
+        (1, 1) => ranks::<D, 1, 1>(panels, output),
+        (1, _) => ranks::<D, 1, 3>(panels, output),
+        (_, 1) => ranks::<D, 2, 1>(panels, output),
+        (_, _) => ranks::<D, 2, 3>(panels, output),
+    }
+}
+
+#[inline(always)]
+fn ranks<D: Dots, const PANELS: usize, const KERNEL: usize>(panels: ConvPanels<'_>, output: &mut [f32]) {
+    let board = panels.board;
+    let (vectors, step) = board.vectors();
+    let mut steps = [[0.0; PANEL]; PANELS];
+    for (steps, ends) in steps.iter_mut().zip(panels.ends) {
+        *steps = ends.steps.map(|of_channel| of_channel * panels.step);
+    }
+    for vector in 0..vectors {
+        let at = vector * step;
+        let mut sums = [[[0; PANEL]; LANES]; PANELS];
+        match D::SQUARES {
+            LANES => tile::<D, PANELS, LANES, KERNEL>(&panels, at, 0, &mut sums),
+            _ => {
+                tile::<D, PANELS, { LANES / 2 }, KERNEL>(&panels, at, 0, &mut sums);
+                tile::<D, PANELS, { LANES / 2 }, KERNEL>(&panels, at, LANES / 2, &mut sums);
+            }
+        }
+        let planes = output.chunks_mut(PANEL * board.plane);
+        for (((sums, steps), ends), planes) in sums.iter().zip(&steps).zip(panels.ends).zip(planes) {
+            end::<<D::Form as Form>::Row>(board, sums, (steps, &ends.bias), at, planes);
+        }
+    }
+}
+
+/// The sums of some squares of a rank.
+#[inline(always)]
+fn tile<D: Dots, const PANELS: usize, const SQUARES: usize, const KERNEL: usize>(
+    panels: &ConvPanels<'_>,
+    at: usize,
+    first: usize,
+    to: &mut [[[i32; PANEL]; LANES]; PANELS],
+) {
+    let board = panels.board;
+    let start = if KERNEL == 3 { at } else { at + board.origin };
+    let mut sums = [[D::sums(&panels.ends[0].start); SQUARES]; PANELS];
+    for (sums, ends) in sums.iter_mut().zip(panels.ends).skip(1) {
+        *sums = [D::sums(&ends.start); SQUARES];
+    }
+    let of_panel = panels.weights.len() / PANELS;
+    let taps = KERNEL * KERNEL;
+    for (number, plane) in panels.input.chunks_exact(board.plane).enumerate() {
+        for tap in 0..taps {
+            let window = &plane[start + tap / KERNEL * board.stride + tap % KERNEL + first..][..SQUARES];
+            for (panel, sums) in sums.iter_mut().enumerate() {
+                let weights = &panels.weights[panel * of_panel + number * taps + tap];
+                for (sums, &four) in sums.iter_mut().zip(window) {
+                    *sums = D::add(*sums, D::splat(four), D::fours(&weights.0));
+                }
+            }
+        }
+    }
+    for (to, sums) in to.iter_mut().zip(&sums) {
+        for (to, sums) in to[first..].iter_mut().zip(sums) {
+            D::store(*sums, to);
+        }
+    }
+}
+
+/// Sums `[squares][channels]` → the planes of a panel; of each channel what one is worth, and the bias.
+#[inline(always)]
+fn end<R: Ranks>(
+    board: Board,
+    sums: &[[i32; PANEL]; LANES],
+    (steps, bias): (&[f32; PANEL], &[f32; PANEL]),
+    at: usize,
+    planes: &mut [f32],
+) {
+    let mut values = [[0.0; PANEL]; LANES];
+    for (values, sums) in values.iter_mut().zip(sums) {
+        let ends = steps.iter().zip(bias);
+        values.iter_mut().zip(sums).zip(ends).for_each(|((y, &sum), (step, bias))| *y = sum as f32 * step + bias);
+    }
+    for first in (0..PANEL).step_by(LANES) {
+        let mut rows = [R::splat(0.0); LANES];
+        for (row, values) in rows.iter_mut().zip(&values) {
+            *row = R::load(&values[first..]);
+        }
+        let channels = R::transpose(&rows);
+        for (plane, channel) in planes.chunks_exact_mut(board.plane).skip(first).zip(&channels) {
+            let mut squares = [0.0; LANES];
+            R::store(*channel, &mut squares);
+            store(board, plane, at, &squares);
+        }
+    }
+}

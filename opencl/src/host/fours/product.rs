@@ -1,0 +1,188 @@
+//! Products of matrices in fours: dense layers and 1×1 convolutions. The tiles are those of [`crate::host::product`].
+
+use super::{Dots, Ends, Four, PANEL, Weights, with_dots};
+use crate::graph::Activation;
+use crate::host::arith::Arith;
+use crate::host::kernel::TILE;
+use crate::host::product::{self, Block, ByColumns, Product, make_all, make_columns, put_in_channels, side_by_side};
+use std::marker::PhantomData;
+
+/// Some panels of a dense layer, [`PANEL`] neurons each.
+#[derive(Clone, Copy)]
+pub(in crate::host) struct DensePanels<'a> {
+    /// `[panels][fours of inputs]`, zeros where there are fewer neurons or inputs.
+    pub weights: &'a [Weights],
+    /// `[panels]`.
+    pub ends: &'a [Ends],
+    /// What a step of each position's input is worth.
+    pub steps: &'a [f32],
+    /// `[positions][fours of inputs]`.
+    pub input: &'a [Four],
+}
+
+with_dots! {
+    /// Computes the panels into `output`, `[positions][neurons]`.
+    dense = dense_body(panels: DensePanels<'_>, output: &mut [f32])
+}
+
+#[inline(always)]
+fn dense_body<D: Dots>(panels: DensePanels<'_>, output: &mut [f32]) {
+    let (positions, blocks) = (panels.steps.len(), panels.ends.len());
+    let neurons = output.len() / positions;
+    make_all::<D::Form>(&mut Neurons::<D> { panels, neurons, output, dots: PhantomData }, positions, blocks);
+}
+
+struct Neurons<'a, D> {
+    panels: DensePanels<'a>,
+    neurons: usize,
+    output: &'a mut [f32],
+    dots: PhantomData<D>,
+}
+
+impl<D: Dots> Product for Neurons<'_, D> {
+    #[inline(always)]
+    fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
+        let DensePanels { weights, ends, steps, input } = self.panels;
+        let fours = weights.len() / ends.len();
+        let right: [_; BLOCKS] = side_by_side(weights, fours, block);
+        let mut left = [&input[..0]; ROWS];
+        for (number, left) in left.iter_mut().enumerate() {
+            *left = &input[(row + number) * fours..][..fours];
+        }
+        let mut start = [D::sums(&[0; PANEL]); BLOCKS];
+        for (start, ends) in start.iter_mut().zip(&ends[block..]) {
+            *start = D::sums(&ends.start);
+        }
+        let mut sums = [start; ROWS];
+        for step in 0..fours {
+            let mut x = [D::splat(0); BLOCKS];
+            for (x, right) in x.iter_mut().zip(&right) {
+                *x = D::fours(&right[step].0);
+            }
+            for (sums, left) in sums.iter_mut().zip(&left) {
+                let inputs = D::splat(left[step]);
+                for (sum, weights) in sums.iter_mut().zip(&x) {
+                    *sum = D::add(*sum, inputs, *weights);
+                }
+            }
+        }
+        let rows = self.output[row * self.neurons..].chunks_exact_mut(self.neurons);
+        for ((output, sums), step) in rows.zip(&sums).zip(&steps[row..]) {
+            for (number, (sums, ends)) in sums.iter().zip(&ends[block..]).enumerate() {
+                let mut y = numbers::<D>(*sums);
+                for (y, (of_channel, bias)) in y.0.iter_mut().zip(ends.steps.iter().zip(&ends.bias)) {
+                    *y = *y * (of_channel * step) + bias;
+                }
+                y.put_in_row(output, (block + number) * PANEL);
+            }
+        }
+    }
+}
+
+/// Sums as floats.
+#[inline(always)]
+fn numbers<D: Dots>(sums: D::Sums) -> Block {
+    let mut whole = [0; PANEL];
+    D::store(sums, &mut whole);
+    Block(whole.map(|sum| sum as f32))
+}
+
+/// What is the same for all squares, of [`TILE`] channels: see [`Ends`].
+#[derive(Clone, Copy)]
+pub(in crate::host) struct RowEnds {
+    pub start: [i32; TILE],
+    pub steps: [f32; TILE],
+    pub bias: [f32; TILE],
+}
+
+/// Some panels of a 1×1 convolution, with all that ends it. Here a lane is a square.
+#[derive(Clone, Copy)]
+pub(in crate::host) struct Pointwise<'a> {
+    pub squares: usize,
+    /// `[panels][fours of input channels][TILE]`, zeros where there are fewer channels.
+    pub weights: &'a [Four],
+    /// `[panels]`.
+    pub ends: &'a [RowEnds],
+    /// What a step of the input is worth.
+    pub step: f32,
+    /// `[fours of input channels][squares]`, those filled up to whole vectors of [`PANEL`].
+    pub input: &'a [Four],
+    /// `[output channels][squares]`.
+    pub residual: Option<&'a [f32]>,
+    pub activation: Activation,
+}
+
+with_dots! {
+    /// Computes the panels into `output`, `[output channels][squares]`.
+    pointwise = pointwise_body(panels: Pointwise<'_>, output: &mut [f32])
+}
+
+#[inline(always)]
+fn pointwise_body<D: Dots>(panels: Pointwise<'_>, output: &mut [f32]) {
+    let blocks = panels.squares.div_ceil(PANEL);
+    make_columns::<D::Form>(&mut Channels::<D> { panels, output, dots: PhantomData }, blocks);
+}
+
+struct Channels<'a, D> {
+    panels: Pointwise<'a>,
+    output: &'a mut [f32],
+    dots: PhantomData<D>,
+}
+
+impl<D: Dots> ByColumns for Channels<'_, D> {
+    #[inline(always)]
+    fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize) {
+        let Pointwise { squares, weights, ends, step, input, residual, activation } = self.panels;
+        let of_panel = weights.len() / ends.len();
+        let room = squares.next_multiple_of(PANEL);
+        for (panel, (weights, ends)) in weights.chunks_exact(of_panel).zip(ends).enumerate() {
+            let mut sums = [[D::sums(&[0; PANEL]); BLOCKS]; TILE];
+            for (sums, start) in sums.iter_mut().zip(&ends.start) {
+                *sums = [D::sums(&[*start; PANEL]); BLOCKS];
+            }
+            for (weights, input) in weights.as_chunks::<TILE>().0.iter().zip(input.chunks_exact(room)) {
+                let mut x = [D::splat(0); BLOCKS];
+                for (x, input) in x.iter_mut().zip(&input.as_chunks().0[block..][..BLOCKS]) {
+                    *x = D::fours(input);
+                }
+                for (sums, weights) in sums.iter_mut().zip(weights) {
+                    let weights = D::splat(*weights);
+                    for (sum, inputs) in sums.iter_mut().zip(&x) {
+                        *sum = D::add(*sum, *inputs, weights);
+                    }
+                }
+            }
+            let mut tile = [[Block::ZERO; BLOCKS]; TILE];
+            for (tile, sums) in tile.iter_mut().zip(&sums) {
+                for (block, sum) in tile.iter_mut().zip(sums) {
+                    *block = numbers::<D>(*sum);
+                }
+            }
+            let ends = ends
+                .steps
+                .iter()
+                .zip(&ends.bias)
+                .map(|(of_channel, bias)| Whole { step: of_channel * step, bias: *bias });
+            put_in_channels::<M, _, BLOCKS>(
+                &mut tile,
+                ends,
+                (panel * TILE, block),
+                (squares, residual, activation),
+                self.output,
+            );
+        }
+    }
+}
+
+/// What sums of whole numbers are worth, and the bias.
+struct Whole {
+    step: f32,
+    bias: f32,
+}
+
+impl product::End for Whole {
+    #[inline(always)]
+    fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector {
+        M::plus(M::times(sums, M::splat(self.step)), M::splat(self.bias))
+    }
+}

@@ -1,0 +1,151 @@
+//! Weights as the kernels want them, made once for a plan.
+
+use super::board::LANES;
+use super::fours::{self, Four, RowEnds};
+use super::kernel::{BLOCK, TILE};
+use super::product::{Block, COLUMNS};
+use super::whole::Pair;
+use super::winograd::{PANEL, POINTS};
+use crate::int8;
+use crate::winograd::transform;
+
+/// `[rows][columns]` → `[rows / COLUMNS][columns]` blocks of rows, the last panel filled up with zeros.
+pub(super) fn dense(matrix: &[f32], rows: usize) -> Vec<Block> {
+    let columns = matrix.len() / rows;
+    let mut packed = vec![Block::ZERO; rows.div_ceil(COLUMNS) * columns];
+    for (row, values) in matrix.chunks_exact(columns).enumerate() {
+        let panel = &mut packed[row / COLUMNS * columns..];
+        values.iter().zip(panel).for_each(|(v, block)| block.0[row % COLUMNS] = *v);
+    }
+    packed
+}
+
+/// `[channels][inputs]` → `[channels / TILE][inputs][TILE]`, the last panel filled up with zeros.
+pub(super) fn pointwise(weights: &[f32], channels: usize) -> Vec<f32> {
+    let inputs = weights.len() / channels;
+    let mut packed = vec![0.0; channels.next_multiple_of(TILE) * inputs];
+    for (o, weights) in weights.chunks_exact(inputs).enumerate() {
+        let panel = &mut packed[o / TILE * TILE * inputs..];
+        weights.iter().enumerate().for_each(|(input, w)| panel[input * TILE + o % TILE] = *w);
+    }
+    packed
+}
+
+/// `[channels][inputs][9]` → `[channels / TILE][inputs / BLOCK][9][BLOCK][TILE]`, the last panel filled up with zeros, the last
+/// block shorter.
+pub(super) fn conv(weights: &[f32], channels: usize) -> Vec<f32> {
+    const TAPS: usize = 9;
+    let inputs = weights.len() / channels / TAPS;
+    let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs * TAPS);
+    for first in (0..channels).step_by(TILE) {
+        for block in (0..inputs).step_by(BLOCK) {
+            for tap in 0..TAPS {
+                for input in block..inputs.min(block + BLOCK) {
+                    let weight = |o: usize| if o < channels { weights[(o * inputs + input) * TAPS + tap] } else { 0.0 };
+                    packed.extend((first..first + TILE).map(weight));
+                }
+            }
+        }
+    }
+    packed
+}
+
+/// As [`super::winograd::multiply`] wants them, panel by panel; what fills up blocks and panels is zero.
+pub(super) fn winograd(weights: &[f32], channels: usize) -> Vec<Block> {
+    let inputs = weights.len() / channels / 9;
+    let padded = inputs.next_multiple_of(LANES);
+    let mut packed = vec![Block::ZERO; channels.div_ceil(PANEL) * POINTS * padded];
+    for (at, weights) in weights.chunks_exact(9).enumerate() {
+        let (o, c) = (at / inputs, at % inputs);
+        for (point, u) in transform(4, weights).into_iter().enumerate() {
+            packed[(o / PANEL * POINTS + point) * padded + c].0[o % PANEL] = u as f32;
+        }
+    }
+    packed
+}
+
+/// The weight of channel `o` for an input and a tap; 0 beyond the last channel or input.
+fn whole_weight(weights: &int8::Weights, taps: usize, o: usize, input: usize, tap: usize) -> i8 {
+    let channels = weights.steps.len();
+    let inputs = weights.numbers.len() / channels / taps;
+    if o < channels && input < inputs { weights.numbers[(o * inputs + input) * taps + tap] } else { 0 }
+}
+
+/// As [`super::whole::ConvPanel::weights`] wants them.
+pub(super) fn whole_conv(weights: &int8::Weights, taps: usize) -> Vec<Pair> {
+    let channels = weights.steps.len();
+    let inputs = weights.numbers.len() / channels / taps;
+    let weight = |o: usize, input: usize, tap: usize| i16::from(whole_weight(weights, taps, o, input, tap));
+    let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs.div_ceil(2) * taps);
+    for first in (0..channels).step_by(TILE) {
+        for input in (0..inputs).step_by(2) {
+            for tap in 0..taps {
+                packed.extend((first..first + TILE).map(|o| [weight(o, input, tap), weight(o, input + 1, tap)]));
+            }
+        }
+    }
+    packed
+}
+
+/// As [`super::whole::DensePanel::weights`] wants them.
+pub(super) fn whole_dense(weights: &int8::Weights) -> Vec<Pair> {
+    let channels = weights.steps.len();
+    let inputs = weights.numbers.len() / channels;
+    let pairs = inputs.div_ceil(2);
+    let mut packed = vec![[0; 2]; channels.next_multiple_of(COLUMNS) * pairs];
+    for (at, &w) in weights.numbers.iter().enumerate() {
+        let (o, input) = (at / inputs, at % inputs);
+        packed[(o / COLUMNS * pairs + input / 2) * COLUMNS + o % COLUMNS][input % 2] = w.into();
+    }
+    packed
+}
+
+/// As [`super::fours::ConvPanels`] wants them, and with one tap [`super::fours::DensePanels`].
+pub(super) fn fours(weights: &int8::Weights, bias: &[f32], taps: usize) -> (Vec<fours::Weights>, Vec<fours::Ends>) {
+    let channels = weights.steps.len();
+    let inputs = weights.numbers.len() / channels / taps;
+    let mut packed = Vec::with_capacity(channels.div_ceil(fours::PANEL) * inputs.div_ceil(4) * taps);
+    for first in (0..channels).step_by(fours::PANEL) {
+        for input in (0..inputs).step_by(4) {
+            for tap in 0..taps {
+                let four = |o: usize| four(weights, taps, first + o, input, tap);
+                packed.push(fours::Weights(std::array::from_fn(four)));
+            }
+        }
+    }
+    let panels = starts(weights).into_iter().zip(by_panels(&weights.steps)).zip(by_panels(bias));
+    (packed, panels.map(|((start, steps), bias)| fours::Ends { start, steps, bias }).collect())
+}
+
+/// As [`super::fours::Pointwise`] wants them.
+pub(super) fn pointwise_fours(weights: &int8::Weights, bias: &[f32]) -> (Vec<Four>, Vec<RowEnds>) {
+    let channels = weights.steps.len();
+    let inputs = weights.numbers.len() / channels;
+    let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs.div_ceil(4));
+    for first in (0..channels).step_by(TILE) {
+        for input in (0..inputs).step_by(4) {
+            packed.extend((first..first + TILE).map(|o| four(weights, 1, o, input, 0)));
+        }
+    }
+    let panels = starts(weights).into_iter().zip(by_panels(&weights.steps)).zip(by_panels(bias));
+    (packed, panels.map(|((start, steps), bias)| RowEnds { start, steps, bias }).collect())
+}
+
+/// The weights of a channel for four inputs from one on.
+fn four(weights: &int8::Weights, taps: usize, o: usize, input: usize, tap: usize) -> Four {
+    let weight = |i: usize| whole_weight(weights, taps, o, input + i, tap).cast_unsigned();
+    Four::from_le_bytes(std::array::from_fn(weight))
+}
+
+/// Where the sums of each channel begin, see [`fours::Ends`], by panels.
+fn starts<const N: usize>(weights: &int8::Weights) -> Vec<[i32; N]> {
+    let of_channel = weights.numbers.len() / weights.steps.len();
+    let channels = weights.numbers.chunks_exact(of_channel);
+    by_panels(&channels.map(|row| -128 * row.iter().map(|&w| i32::from(w)).sum::<i32>()).collect::<Vec<_>>())
+}
+
+/// In panels of so many, the last filled up with zeros.
+pub(super) fn by_panels<T: Copy + Default, const N: usize>(numbers: &[T]) -> Vec<[T; N]> {
+    let panel = |part: &[T]| std::array::from_fn(|i| part.get(i).copied().unwrap_or_default());
+    numbers.chunks(N).map(panel).collect()
+}
