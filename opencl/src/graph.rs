@@ -313,13 +313,15 @@ impl Graph {
         Ok(ValueId(at + 1))
     }
 
-    /// Has a layer multiply in whole numbers of eight bits, or not, see [`crate::int8`]. Every backend follows it.
+    /// Has a layer multiply in whole numbers of eight bits, or not, see [`crate::int8`]. The host follows it; OpenCL
+    /// does but for a smolgen, which stays as it is there.
     ///
     /// # Errors
     /// If there is no such layer, or [`Graph::can_be_int8`] says no.
     pub fn set_int8(&mut self, layer: usize, int8: bool) -> Result<(), ShapeError> {
         if int8 && !self.can_be_int8(layer) {
-            let what = format!("int8: expected a convolution or a dense layer of at most {} inputs", int8::MOST_INPUTS);
+            let most = int8::MOST_INPUTS;
+            let what = format!("int8: expected a convolution, a dense layer or a smolgen of at most {most} inputs");
             return Err(ShapeError { layer, what });
         }
         match self.int8.get_mut(layer) {
@@ -334,12 +336,13 @@ impl Graph {
         self.int8.get(layer).copied().unwrap_or(false)
     }
 
-    /// Whether a layer can: a convolution or a dense layer whose sums fit into 32 bits.
+    /// Whether a layer can: a convolution, a dense layer or a smolgen whose sums fit into 32 bits.
     pub fn can_be_int8(&self, layer: usize) -> bool {
         match self.layers.get(layer) {
             Some(Layer::Conv { weights, bias, .. } | Layer::Dense { weights, bias, .. }) => {
                 weights.len() / bias.len() <= int8::MOST_INPUTS
             }
+            Some(Layer::Smolgen { input, heads, .. }) => self.shape(*input).len() / heads <= int8::MOST_INPUTS,
             _ => false,
         }
     }

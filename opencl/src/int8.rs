@@ -8,7 +8,7 @@
 //!   t    = max over i of |x[i]| / 127         X[i]    = round(x[i] / t)
 //! ```
 //!
-//! with the sum in 32 bits, exact. The weights have a step for each channel; the input has one for each position, taken from
+//! with the sum in 32 bits, exact. The weights have a step for each channel; the input has one for each position, and each head of a smolgen, taken from
 //! the values that are there, so that nothing has to be calibrated and a position's outputs do not depend on its batch. Bias,
 //! squeeze and excitation, residual and activation stay as they are. Jacob et al. 2017, arXiv:1712.05877, has the scheme.
 

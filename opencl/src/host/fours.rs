@@ -110,15 +110,16 @@ macro_rules! with_dots {
 use with_dots;
 
 versions! {
-    /// Rounds `input`, planes of so many numbers, into fours of planes, each with `room` for so many, and gives the largest absolute
-    /// value. What fills up planes and fours is zero.
-    round = round_body(input: &[f32], plane: usize, room: usize, fours: &mut [Four], most: &mut f32)
+    /// Rounds `input`, planes of so many numbers, into fours of planes, each with `room` for so many, and gives what one is
+    /// worth. What fills up planes and fours is zero.
+    round = round_body(input: &[f32], plane: usize, room: usize, fours: &mut [Four], step: &mut f32)
 }
 
 #[inline(always)]
-fn round_body<F: Form>(input: &[f32], plane: usize, room: usize, fours: &mut [Four], most: &mut f32) {
-    *most = int8::most(input);
-    let per_step = int8::per_step(*most);
+fn round_body<F: Form>(input: &[f32], plane: usize, room: usize, fours: &mut [Four], step: &mut f32) {
+    let most = int8::most(input);
+    let per_step = int8::per_step(most);
+    *step = most / int8::MOST;
     for (planes, fours) in input.chunks(4 * plane).zip(fours.chunks_exact_mut(room)) {
         fours.fill(ZEROS);
         for (number, plane) in planes.chunks_exact(plane).enumerate() {
@@ -135,15 +136,16 @@ fn byte(x: f32, per_step: f32) -> Four {
 }
 
 versions! {
-    /// Rounds `input`, numbers that lie side by side, into fours of them, and gives the largest absolute value. The last four is
+    /// Rounds `input`, numbers that lie side by side, into fours of them, and gives what one is worth. The last four is
     /// filled up with zeros.
-    round_row = round_row_body(input: &[f32], fours: &mut [Four], most: &mut f32)
+    round_row = round_row_body(input: &[f32], fours: &mut [Four], step: &mut f32)
 }
 
 #[inline(always)]
-fn round_row_body<F: Form>(input: &[f32], fours: &mut [Four], most: &mut f32) {
-    *most = int8::most(input);
-    let per_step = int8::per_step(*most);
+fn round_row_body<F: Form>(input: &[f32], fours: &mut [Four], step: &mut f32) {
+    let most = int8::most(input);
+    let per_step = int8::per_step(most);
+    *step = most / int8::MOST;
     let (chunks, rest) = input.as_chunks::<4>();
     for (four, chunk) in fours.iter_mut().zip(chunks) {
         let [a, b, c, d] = chunk.map(|x| byte(x, per_step));

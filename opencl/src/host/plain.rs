@@ -58,8 +58,6 @@ fn run(graph: &Graph, layer: &Layer, int8: bool, values: &[Vec<f32>]) -> Result<
         }
         Layer::Dense { input, weights, bias, activation, .. } => {
             let x = &values[input.0];
-            let products =
-                |x: &[f32], weights: &[f32]| -> Vec<f64> { weights.chunks_exact(x.len()).map(|w| dot(w, x)).collect() };
             let y: Vec<f64> = match int8 {
                 false => products(x, weights).iter().zip(bias).map(|(y, b)| y + f64::from(*b)).collect(),
                 true => in_whole_numbers(x, weights, bias, products),
@@ -89,7 +87,11 @@ fn run(graph: &Graph, layer: &Layer, int8: bool, values: &[Vec<f32>]) -> Result<
         }
         Layer::Smolgen { input, heads, weights } => {
             let parts = values[input.0].chunks_exact(values[input.0].len() / heads);
-            parts.flat_map(|part| weights.chunks_exact(part.len()).map(|w| dot(w, part) as f32)).collect()
+            let of_part = |part: &[f32]| match int8 {
+                false => products(part, weights),
+                true => in_whole_numbers(part, weights, &vec![0.0; weights.len() / part.len()], products),
+            };
+            parts.flat_map(of_part).map(|y| y as f32).collect()
         }
         Layer::Scores { query, key } => {
             let (from, to) = (graph.shape(*query), graph.shape(*key));
@@ -99,6 +101,11 @@ fn run(graph: &Graph, layer: &Layer, int8: bool, values: &[Vec<f32>]) -> Result<
             (0..from.squares).flat_map(|a| (0..to.squares).map(move |b| score(a, b) as f32)).collect()
         }
     })
+}
+
+/// Of a vector with each row of `weights`.
+fn products(x: &[f32], weights: &[f32]) -> Vec<f64> {
+    weights.chunks_exact(x.len()).map(|w| dot(w, x)).collect()
 }
 
 /// Scalar product of the channels of square `a` and those of square `b`: values, squares and square of each.

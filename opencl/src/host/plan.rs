@@ -107,7 +107,8 @@ pub(super) struct Dense {
     pub output: Place,
     /// Equal parts of the input that are multiplied one by one, each to a part of the output: 1 but for a smolgen.
     pub parts: usize,
-    pub weights: DenseWeights,
+    /// Layers with the same weights share them.
+    pub weights: Arc<DenseWeights>,
     /// `[panels]`.
     pub bias: Vec<Block>,
     pub activation: Activation,
@@ -115,8 +116,8 @@ pub(super) struct Dense {
 
 /// A dense layer's weights.
 pub(super) enum DenseWeights {
-    /// `[panels][inputs of a part]`. Layers with the same weights share them.
-    Single(Arc<Vec<Block>>),
+    /// `[panels][inputs of a part]`.
+    Single(Vec<Block>),
     /// In eight bits: `[panels][pairs of inputs][COLUMNS]`, and the steps of each panel.
     Whole(Vec<Pair>, Vec<[f32; COLUMNS]>),
     /// In eight bits, where the processor multiplies fours: see [`super::fours::DensePanels`].
@@ -229,6 +230,8 @@ pub(super) struct Plan {
     pub largest_whole: usize,
     /// Fours of it.
     pub largest_fours: usize,
+    /// Parts of a dense layer's input at most, see [`Dense::parts`].
+    pub parts: usize,
     /// Numbers that a step needs to work in at most.
     pub scratch: usize,
     /// Blocks that a step of one thread needs to work in at most.
@@ -280,7 +283,9 @@ impl Plan {
                 let input = conv.input;
                 input.shape.channels.div_ceil(2) * input.len() / input.shape.channels
             }
-            Step::Dense(Dense { input, weights: DenseWeights::Whole(..), .. }) => input.shape.len().div_ceil(2),
+            Step::Dense(dense) if matches!(*dense.weights, DenseWeights::Whole(..)) => {
+                (dense.input.len() / dense.parts).div_ceil(2)
+            }
             _ => 0,
         };
         let fours = |s: &Step| match s {
@@ -288,7 +293,9 @@ impl Plan {
                 ConvWeights::Fours(..) | ConvWeights::PointwiseFours(..) => conv.fours(),
                 _ => 0,
             },
-            Step::Dense(Dense { input, weights: DenseWeights::Fours(..), .. }) => input.shape.len().div_ceil(4),
+            Step::Dense(dense) if matches!(*dense.weights, DenseWeights::Fours(..)) => {
+                dense.parts * (dense.input.len() / dense.parts).div_ceil(4)
+            }
             _ => 0,
         };
         let winograd = |s: &Step| match s {
@@ -322,6 +329,7 @@ impl Plan {
             panels: steps.iter().map(|s| winograd(s).1).max().unwrap_or(0),
             largest_whole: steps.iter().map(whole).max().unwrap_or(0),
             largest_fours: steps.iter().map(fours).max().unwrap_or(0),
+            parts: steps.iter().map(|s| if let Step::Dense(dense) = s { dense.parts } else { 1 }).max().unwrap_or(1),
             scratch: steps.iter().map(scratch).max().unwrap_or(0),
             room: steps.iter().map(room).max().unwrap_or(0),
             shared_room: steps.iter().map(shared).max().unwrap_or(0),
@@ -330,18 +338,18 @@ impl Plan {
     }
 }
 
-/// Packed weights by the address of those in the graph, so that what layers share stays one.
+/// Packed weights by the address of those in the graph and whether they are in eight bits, so that what layers share stays one.
 #[derive(Default)]
-struct Packed(Vec<(*const Vec<f32>, Arc<Vec<Block>>)>);
+struct Packed(Vec<(*const Vec<f32>, bool, Arc<DenseWeights>)>);
 
 impl Packed {
-    fn of(&mut self, weights: &Arc<Vec<f32>>, rows: usize) -> Arc<Vec<Block>> {
-        let address = Arc::as_ptr(weights);
-        if let Some((_, packed)) = self.0.iter().find(|(a, _)| *a == address) {
+    fn of(&mut self, weights: &Arc<Vec<f32>>, outputs: usize, form: Form) -> Arc<DenseWeights> {
+        let key = (Arc::as_ptr(weights), form.int8);
+        if let Some((.., packed)) = self.0.iter().find(|&&(address, int8, _)| (address, int8) == key) {
             return Arc::clone(packed);
         }
-        let packed = Arc::new(pack::dense(weights, rows));
-        self.0.push((address, Arc::clone(&packed)));
+        let packed = Arc::new(dense_weights((weights, &vec![0.0; outputs]), form));
+        self.0.push((key.0, key.1, Arc::clone(&packed)));
         packed
     }
 }
@@ -460,7 +468,7 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
 
 fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights {
     if !form.int8 {
-        return DenseWeights::Single(Arc::new(pack::dense(weights, bias.len())));
+        return DenseWeights::Single(pack::dense(weights, bias.len()));
     }
     let whole = int8::Weights::new(weights, bias.len());
     if form.fours {
@@ -495,7 +503,7 @@ fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: 
             input: places[input.0],
             output,
             parts: 1,
-            weights: dense_weights((weights, bias), form),
+            weights: Arc::new(dense_weights((weights, bias), form)),
             bias: pack::by_panels(bias).into_iter().map(Block).collect(),
             activation: *activation,
         }),
@@ -503,7 +511,7 @@ fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: 
             input: places[input.0],
             output,
             parts: *heads,
-            weights: DenseWeights::Single(packed.of(weights, output.shape.squares)),
+            weights: packed.of(weights, output.shape.squares, form),
             bias: vec![Block::ZERO; output.shape.squares.div_ceil(COLUMNS)],
             activation: Activation::None,
         }),

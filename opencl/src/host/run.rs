@@ -12,7 +12,6 @@ use super::whole::{self, Pair};
 use super::winograd::{self, End, PANEL, POINTS, Rows, TILES};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role};
-use crate::int8;
 use std::ops::Range;
 
 /// A dense layer with fewer weights than this is done by one thread sooner than several are told of it.
@@ -123,10 +122,10 @@ pub(super) struct Workspace {
     /// threads work on them.
     points: Vec<f32>,
     products: Vec<Block>,
-    /// Inputs in eight bits, and the largest absolute value of each position's.
+    /// Inputs in eight bits, and what a step of each is worth: for each position, or each of its parts.
     whole: Vec<Pair>,
     fours: Vec<Four>,
-    largest: [f32; GROUP],
+    steps: Vec<f32>,
     /// What a step needs besides, see [`Plan::scratch`] and [`Plan::room`].
     scratch: Vec<f32>,
     room: Vec<Block>,
@@ -136,7 +135,10 @@ impl Workspace {
     /// Bytes that [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
         let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.points) + plan.scratch;
-        GROUP * (plan.largest_whole * size_of::<Pair>() + plan.largest_fours * size_of::<Four>())
+        GROUP
+            * (plan.largest_whole * size_of::<Pair>()
+                + plan.largest_fours * size_of::<Four>()
+                + plan.parts * size_of::<f32>())
             + size_of::<f32>() * numbers
             + size_of::<Block>() * (Self::room(plan, shared) + Self::products(plan, shared))
     }
@@ -158,7 +160,7 @@ impl Workspace {
             products: vec![Block::ZERO; Self::products(plan, shared)],
             whole: vec![[0; 2]; GROUP * plan.largest_whole],
             fours: vec![fours::ZEROS; GROUP * plan.largest_fours],
-            largest: [0.0; GROUP],
+            steps: vec![0.0; GROUP * plan.parts],
             scratch: vec![0.0; plan.scratch],
             room: vec![Block::ZERO; Self::room(plan, shared)],
         }
@@ -232,7 +234,7 @@ impl Workspace {
                 self.by_panels((conv, TILE), isa, positions, team, output, |number, position, output| {
                     let weights = &weights[number * of_panel..][..of_panel];
                     let (board, kernel, bias) = (conv.board, conv.kernel, &conv.bias[number]);
-                    let steps = &steps[number].map(|step| step * (self.largest[position] / int8::MOST));
+                    let steps = &steps[number].map(|step| step * self.steps[position]);
                     let input = &self.whole[position * pairs..][..pairs];
                     whole::conv(isa.narrow(), whole::ConvPanel { board, kernel, weights, steps, bias, input }, output);
                 });
@@ -254,7 +256,7 @@ impl Workspace {
                         let first = number * tile;
                         let ends = &ends[first..ends.len().min(first + tile)];
                         let weights = &weights[first * of_panel..][..ends.len() * of_panel];
-                        let (board, kernel, step) = (conv.board, conv.kernel, self.largest[position] / int8::MOST);
+                        let (board, kernel, step) = (conv.board, conv.kernel, self.steps[position]);
                         let input = &self.fours[position * fours..][..fours];
                         fours::conv(isa, fours::ConvPanels { board, kernel, weights, ends, step, input }, output);
                     },
@@ -371,9 +373,9 @@ impl Workspace {
         let pairs = conv.input.shape.channels.div_ceil(2) * plane;
         let mut whole = std::mem::take(&mut self.whole);
         for (position, whole) in whole.chunks_exact_mut(pairs).enumerate().take(positions) {
-            let mut largest = 0.0;
-            whole::round(isa.narrow(), self.value(conv.input, position), plane, whole, &mut largest);
-            self.largest[position] = largest;
+            let mut step = 0.0;
+            whole::round(isa.narrow(), self.value(conv.input, position), plane, whole, &mut step);
+            self.steps[position] = step;
         }
         self.whole = whole;
         pairs
@@ -384,9 +386,9 @@ impl Workspace {
         let (plane, fours) = (conv.board.plane, conv.fours());
         let mut rounded = std::mem::take(&mut self.fours);
         for (position, rounded) in rounded.chunks_exact_mut(fours).enumerate().take(positions) {
-            let mut largest = 0.0;
-            fours::round(isa, self.value(conv.input, position), plane, conv.room(), rounded, &mut largest);
-            self.largest[position] = largest;
+            let mut step = 0.0;
+            fours::round(isa, self.value(conv.input, position), plane, conv.room(), rounded, &mut step);
+            self.steps[position] = step;
         }
         self.fours = rounded;
         fours
@@ -407,7 +409,7 @@ impl Workspace {
         let (residual, activation) = end(conv);
         for (position, output) in output.chunks_exact_mut(conv.output.len()).enumerate().take(positions) {
             let input = &self.fours[position * fours..][..fours];
-            let step = self.largest[position] / int8::MOST;
+            let step = self.steps[position];
             let residual = residual.map(|place| self.value(place, position));
             each_part(team, ends.len(), TILE * squares, output, |panels, output| {
                 let first = panels.start * TILE * squares;
@@ -476,7 +478,7 @@ impl Workspace {
     }
 
     fn dense(&mut self, dense: &Dense, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
-        match &dense.weights {
+        match &*dense.weights {
             DenseWeights::Single(weights) => self.dense_in_single(dense, weights, isa, positions, team, output),
             DenseWeights::Fours(weights, ends) => {
                 self.dense_in_fours(dense, (weights, ends), isa, positions, team, output);
@@ -489,7 +491,7 @@ impl Workspace {
         outputs.for_each(|y| kernel::activate(isa, dense.activation, y));
     }
 
-    /// A position after the other, each by one thread: little is left of a network when it gets here.
+    /// A position after the other, each by one thread: this form is not a fast one.
     fn dense_in_whole(
         &mut self,
         dense: &Dense,
@@ -498,15 +500,15 @@ impl Workspace {
         positions: usize,
         output: &mut [f32],
     ) {
-        let inputs = dense.input.len();
+        let (inputs, outputs) = (dense.input.len() / dense.parts, dense.output.len() / dense.parts);
         let pairs = &mut self.whole[..inputs.div_ceil(2)];
-        let input = self.slots[dense.input.slot].chunks_exact(inputs).take(positions);
-        for (input, output) in input.zip(output.chunks_exact_mut(dense.output.len())) {
-            let mut largest = 0.0;
-            whole::round(isa.narrow(), input, 1, pairs, &mut largest);
+        let input = self.slots[dense.input.slot].chunks_exact(inputs).take(positions * dense.parts);
+        for (input, output) in input.zip(output.chunks_exact_mut(outputs)) {
+            let mut row_step = 0.0;
+            whole::round(isa.narrow(), input, 1, pairs, &mut row_step);
             let panels = weights.chunks_exact(pairs.len() * COLUMNS).zip(steps).zip(&dense.bias);
             for (((weights, steps), bias), output) in panels.zip(output.chunks_mut(COLUMNS)) {
-                let steps = &steps.map(|step| step * (largest / int8::MOST));
+                let steps = &steps.map(|step| step * row_step);
                 let mut sums = [0.0; COLUMNS];
                 whole::dense(
                     isa.narrow(),
@@ -528,20 +530,26 @@ impl Workspace {
         team: Option<&Team>,
         output: &mut [f32],
     ) {
-        let (inputs, outputs) = (dense.input.len(), dense.output.len());
-        let (fours, used) = (inputs.div_ceil(4), &self.slots[dense.input.slot][..positions * inputs]);
-        let rows = self.fours.chunks_exact_mut(fours).zip(&mut self.largest);
-        for (input, (row, largest)) in used.chunks_exact(inputs).zip(rows) {
-            fours::round_row(isa, input, row, largest);
+        // A part of a position is a row of its own.
+        let (inputs, outputs) = (dense.input.len() / dense.parts, dense.output.len() / dense.parts);
+        let (fours, rows) = (inputs.div_ceil(4), positions * dense.parts);
+        let rounded = self.fours.chunks_exact_mut(fours).zip(&mut self.steps);
+        for (input, (rounded, step)) in self.slots[dense.input.slot].chunks_exact(inputs).take(rows).zip(rounded) {
+            fours::round_row(isa, input, rounded, step);
         }
-        let steps = self.largest.map(|largest| largest / int8::MOST);
-        let (input, steps) = (&self.fours[..positions * fours], &steps[..positions]);
-        // A team works on one position, whose outputs lie one after the other.
-        let team = team.filter(|_| positions == 1 && weights.len() * 4 * fours::PANEL >= WORTH_SHARING);
-        each_part(team, ends.len(), fours::PANEL, &mut output[..positions * outputs], |panels, output| {
-            let weights = &weights[panels.start * fours..panels.end * fours];
-            fours::dense(isa, fours::DensePanels { weights, ends: &ends[panels], steps, input }, output);
-        });
+        let (input, steps, written) = (&self.fours[..rows * fours], &self.steps[..rows], &mut output[..rows * outputs]);
+        if rows == 1 {
+            let team = team.filter(|_| inputs * outputs >= WORTH_SHARING);
+            each_part(team, ends.len(), fours::PANEL, written, |panels, output| {
+                let weights = &weights[panels.start * fours..panels.end * fours];
+                fours::dense(isa, fours::DensePanels { weights, ends: &ends[panels], steps, input }, output);
+            });
+        } else {
+            let blocks = input.chunks(GROUP * fours).zip(steps.chunks(GROUP)).zip(written.chunks_mut(GROUP * outputs));
+            each(team, blocks, |((input, steps), output)| {
+                fours::dense(isa, fours::DensePanels { weights, ends, steps, input }, output);
+            });
+        }
     }
 
     fn dense_in_single(

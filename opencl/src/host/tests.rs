@@ -312,16 +312,39 @@ fn eight_bits_are_the_same_in_every_form() {
         let mut graph = Graph::new(Shape { channels: inputs, squares });
         let fan_in = inputs * kernel * kernel;
         let (weights, bias) = (numbers(g, channels * fan_in, fan_in), numbers(g, channels, 4));
-        let (se, residual, activation) = (None, None, Activation::Relu);
+        let (se, activation) = (None, Activation::Relu);
+        let residual = (inputs == channels).then_some(INPUT);
         let layer = Layer::Conv { input: INPUT, channels, kernel, weights, bias, se, residual, activation };
-        let conv = graph.push(layer).expect("it fits");
-        graph.set_int8(0, true).expect("it can be");
-        graph.output(Role::Policy, conv).expect("any length");
-        let input: Vec<f32> = (0..3 * graph.input().len()).map(|_| number(g)).collect();
-        let outputs: Vec<Outputs> = hosts(&graph).iter_mut().map(|host| run(host, &input)).collect();
-        assert!(outputs.iter().all(|other| *other == outputs[0]), "{inputs} to {channels} channels, {kernel}x{kernel}");
-        let expected = plain::evaluate(&graph, &input).expect("an evaluation");
-        assert_eq!(difference(&expected, &outputs[0]), None, "{inputs} to {channels} channels, {kernel}x{kernel}");
+        graph.push(layer).expect("it fits");
+        the_same_in_eight_bits(g, graph, &format!("{inputs} to {channels} channels, {kernel}x{kernel}"));
+    }
+    for (inputs, channels) in [(1, 1), (5, 3), (64, 16), (130, 100), (1027, 257)] {
+        let mut graph = Graph::new(Shape { channels: inputs, squares: 1 });
+        let (weights, bias) = (numbers(g, channels * inputs, inputs), numbers(g, channels, 4));
+        let activation = Activation::Relu;
+        graph.push(Layer::Dense { input: INPUT, channels, weights, bias, activation }).expect("it fits");
+        the_same_in_eight_bits(g, graph, &format!("dense, {inputs} to {channels}"));
+    }
+    for (part, heads, outputs) in [(3, 1, 4), (6, 5, 33), (40, 9, 64)] {
+        let mut graph = Graph::new(Shape { channels: part * heads, squares: 1 });
+        let weights = numbers(g, outputs * part, part).into();
+        graph.push(Layer::Smolgen { input: INPUT, heads, weights }).expect("it fits");
+        the_same_in_eight_bits(g, graph, &format!("smolgen, {heads} times {part} to {outputs}"));
+    }
+}
+
+/// A graph of one layer: every form, batches of 3 and of 1 of it.
+fn the_same_in_eight_bits(g: &mut Gen, mut graph: Graph, what: &str) {
+    graph.set_int8(0, true).expect("it can be");
+    graph.output(Role::Policy, ValueId(1)).expect("any length");
+    let input: Vec<f32> = (0..3 * graph.input().len()).map(|_| number(g)).collect();
+    let expected = plain::evaluate(&graph, &input).expect("an evaluation");
+    let first = run(&mut hosts(&graph)[0], &input);
+    assert_eq!(difference(&expected, &first), None, "{what}");
+    for mut host in hosts(&graph) {
+        assert!(run(&mut host, &input) == first, "{what}");
+        let alone = run(&mut host, &input[..graph.input().len()]);
+        assert_eq!(alone.policy, first.policy[..alone.policy.len()], "{what}, alone");
     }
 }
 

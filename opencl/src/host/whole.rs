@@ -132,15 +132,16 @@ fn dense_body<F: Form>(panel: DensePanel<'_>, output: &mut [f32; COLUMNS]) {
 }
 
 versions! {
-    /// Rounds `input`, `[rows][row]`, into pairs of rows, `[pairs of rows][row]`, and gives the largest absolute value. A row is a
+    /// Rounds `input`, `[rows][row]`, into pairs of rows, `[pairs of rows][row]`, and gives what one is worth. A row is a
     /// plane with its borders, or a single number.
-    round = round_body(input: &[f32], row: usize, pairs: &mut [Pair], most: &mut f32)
+    round = round_body(input: &[f32], row: usize, pairs: &mut [Pair], step: &mut f32)
 }
 
 #[inline(always)]
-fn round_body<F: Form>(input: &[f32], row: usize, pairs: &mut [Pair], most: &mut f32) {
-    *most = int8::most(input);
-    let per_step = int8::per_step(*most);
+fn round_body<F: Form>(input: &[f32], row: usize, pairs: &mut [Pair], step: &mut f32) {
+    let most = int8::most(input);
+    let per_step = int8::per_step(most);
+    *step = most / int8::MOST;
     let whole = |x: f32| i16::from(int8::round(x, per_step));
     for (rows, pairs) in input.chunks(2 * row).zip(pairs.chunks_exact_mut(row)) {
         let (first, second) = rows.split_at(row);
