@@ -545,7 +545,9 @@ impl Workspace {
                 fours::dense(isa, fours::DensePanels { weights, ends: &ends[panels], steps, input }, output);
             });
         } else {
-            let blocks = input.chunks(GROUP * fours).zip(steps.chunks(GROUP)).zip(written.chunks_mut(GROUP * outputs));
+            // Alone all rows together: a panel's weights stay in the nearest cache for them.
+            let count = if team.is_some() { GROUP } else { rows };
+            let blocks = input.chunks(count * fours).zip(steps.chunks(count)).zip(written.chunks_mut(count * outputs));
             each(team, blocks, |((input, steps), output)| {
                 fours::dense(isa, fours::DensePanels { weights, ends, steps, input }, output);
             });
