@@ -22,7 +22,6 @@ mod run;
 mod team;
 #[cfg(test)]
 mod tests;
-mod whole;
 mod winograd;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -100,7 +99,7 @@ const BOUND: f32 = 5e-5;
 
 /// With Winograd's convolutions, unless this network's weights are such that they round too much.
 fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
-    let (fast, direct) = (Plan::new(graph, true, isa)?, Plan::new(graph, false, isa)?);
+    let (fast, direct) = (Plan::new(graph, true)?, Plan::new(graph, false)?);
     if fast.points == 0 || Workspace::bytes(&fast, false) > MAX_WORKSPACE {
         return Ok(direct);
     }

@@ -2,19 +2,18 @@
 //!
 //! AVX-512 VNNI and AVX-VNNI multiply four numbers of eight bits by four and add them to a sum of 32 bits in one instruction: four
 //! times the products of a fused multiply-add of floats. One side has no sign, so 128 is added to each input, and what that
-//! adds to the sums is taken off where they begin. The sums are those of [`super::whole`], to the bit.
+//! adds to the sums is taken off where they begin. Processors without such instructions widen the numbers first. The sums are the same to the bit.
 
 mod conv;
+mod portable;
 mod product;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use super::arith::Form;
-#[cfg(target_arch = "x86_64")]
-use super::kernel::Found;
-use super::kernel::{Isa, versions};
+use super::kernel::versions;
 use crate::int8;
-pub(super) use conv::{ConvPanels, TILE_PANELS, conv};
+pub(super) use conv::{ConvPanels, TAPS, TILE_PANELS, conv};
 pub(super) use product::{DensePanels, Pointwise, RowEnds, dense, pointwise};
 
 /// Channels of a panel, and fours of a vector.
@@ -67,42 +66,52 @@ trait Dots {
     fn add(sums: Self::Sums, inputs: Self::Fours, weights: Self::Fours) -> Self::Sums;
 }
 
-/// Whether this processor multiplies fours.
-pub(super) fn found(isa: Isa) -> bool {
-    match isa {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512(Found { fours }) | Isa::Avx2(Found { fours }) => fours,
-        Isa::Baseline => false,
-    }
-}
-
-/// A function of the host that picks the instructions, over a body generic in [`Dots`]. It panics where [`found`] says no.
+/// A function of the host that picks the instructions, over a body generic in [`Dots`].
 macro_rules! with_dots {
     ($(#[$doc:meta])* $name:ident = $body:ident($($arg:ident: $type:ty),* $(,)?)) => {
         $(#[$doc])*
         pub(in crate::host) fn $name(isa: crate::host::kernel::Isa, $($arg: $type),*) {
             #[cfg(target_arch = "x86_64")]
-            use crate::host::{fours::x86, kernel::{Found, Isa}};
+            use crate::host::{fours::x86, kernel::Found};
+            use crate::host::{fours::portable::Arrays, kernel::Isa};
             match isa {
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx512(Found { fours: true }) => {
                     #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-                    fn avx512($($arg: $type),*) {
+                    fn avx512_vnni($($arg: $type),*) {
                         $body::<x86::Avx512>($($arg),*);
                     }
                     // SAFETY: `Found` says so only after all these features have been detected on this processor.
+                    unsafe { avx512_vnni($($arg),*) }
+                }
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx512(Found { fours: false }) => {
+                    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
+                    fn avx512($($arg: $type),*) {
+                        $body::<x86::PairsOfAvx512>($($arg),*);
+                    }
+                    // SAFETY: as above.
                     unsafe { avx512($($arg),*) }
                 }
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx2(Found { fours: true }) => {
                     #[target_feature(enable = "avx2,fma,avxvnni")]
-                    fn avx($($arg: $type),*) {
+                    fn avx_vnni($($arg: $type),*) {
                         $body::<x86::Avx>($($arg),*);
                     }
                     // SAFETY: as above.
-                    unsafe { avx($($arg),*) }
+                    unsafe { avx_vnni($($arg),*) }
                 }
-                _ => unreachable!("a plan has fours only where they were found"),
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx2(Found { fours: false }) => {
+                    #[target_feature(enable = "avx2,fma")]
+                    fn avx2($($arg: $type),*) {
+                        $body::<x86::PairsOfAvx2>($($arg),*);
+                    }
+                    // SAFETY: as above.
+                    unsafe { avx2($($arg),*) }
+                }
+                Isa::Baseline => $body::<Arrays>($($arg),*),
             }
         }
     };

@@ -53,10 +53,14 @@ impl Isa {
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl");
-            let of = |fours| Found { fours };
+            let avx512_vnni = is_x86_feature_detected!("avx512vnni");
+            let avx_vnni = is_x86_feature_detected!("avxvnni");
+            // What is found can be left alone, too.
             [
-                avx512.then(|| Self::Avx512(of(is_x86_feature_detected!("avx512vnni")))),
-                avx2.then(|| Self::Avx2(of(is_x86_feature_detected!("avxvnni")))),
+                (avx512 && avx512_vnni).then_some(Self::Avx512(Found { fours: true })),
+                avx512.then_some(Self::Avx512(Found { fours: false })),
+                (avx2 && avx_vnni).then_some(Self::Avx2(Found { fours: true })),
+                avx2.then_some(Self::Avx2(Found { fours: false })),
             ]
         };
         #[cfg(not(target_arch = "x86_64"))]
@@ -67,15 +71,6 @@ impl Isa {
     /// The best that this processor has.
     pub fn detect() -> Self {
         Self::found().next().expect("the baseline is everywhere")
-    }
-
-    /// Without vectors of sixteen: what is written with arrays becomes worse code with them.
-    pub fn narrow(self) -> Self {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => Self::Avx2(Found { fours: false }),
-            other => other,
-        }
     }
 
     /// For a person.

@@ -4,7 +4,6 @@ use super::board::LANES;
 use super::fours::{self, Four, RowEnds};
 use super::kernel::{BLOCK, TILE};
 use super::product::{Block, COLUMNS};
-use super::whole::Pair;
 use super::winograd::{PANEL, POINTS};
 use crate::int8;
 use crate::winograd::transform;
@@ -65,39 +64,10 @@ pub(super) fn winograd(weights: &[f32], channels: usize) -> Vec<Block> {
 }
 
 /// The weight of channel `o` for an input and a tap; 0 beyond the last channel or input.
-fn whole_weight(weights: &int8::Weights, taps: usize, o: usize, input: usize, tap: usize) -> i8 {
+fn weight_of(weights: &int8::Weights, taps: usize, o: usize, input: usize, tap: usize) -> i8 {
     let channels = weights.steps.len();
     let inputs = weights.numbers.len() / channels / taps;
     if o < channels && input < inputs { weights.numbers[(o * inputs + input) * taps + tap] } else { 0 }
-}
-
-/// As [`super::whole::ConvPanel::weights`] wants them.
-pub(super) fn whole_conv(weights: &int8::Weights, taps: usize) -> Vec<Pair> {
-    let channels = weights.steps.len();
-    let inputs = weights.numbers.len() / channels / taps;
-    let weight = |o: usize, input: usize, tap: usize| i16::from(whole_weight(weights, taps, o, input, tap));
-    let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs.div_ceil(2) * taps);
-    for first in (0..channels).step_by(TILE) {
-        for input in (0..inputs).step_by(2) {
-            for tap in 0..taps {
-                packed.extend((first..first + TILE).map(|o| [weight(o, input, tap), weight(o, input + 1, tap)]));
-            }
-        }
-    }
-    packed
-}
-
-/// As [`super::whole::DensePanel::weights`] wants them.
-pub(super) fn whole_dense(weights: &int8::Weights) -> Vec<Pair> {
-    let channels = weights.steps.len();
-    let inputs = weights.numbers.len() / channels;
-    let pairs = inputs.div_ceil(2);
-    let mut packed = vec![[0; 2]; channels.next_multiple_of(COLUMNS) * pairs];
-    for (at, &w) in weights.numbers.iter().enumerate() {
-        let (o, input) = (at / inputs, at % inputs);
-        packed[(o / COLUMNS * pairs + input / 2) * COLUMNS + o % COLUMNS][input % 2] = w.into();
-    }
-    packed
 }
 
 /// As [`super::fours::ConvPanels`] wants them, and with one tap [`super::fours::DensePanels`].
@@ -133,7 +103,7 @@ pub(super) fn pointwise_fours(weights: &int8::Weights, bias: &[f32]) -> (Vec<Fou
 
 /// The weights of a channel for four inputs from one on.
 fn four(weights: &int8::Weights, taps: usize, o: usize, input: usize, tap: usize) -> Four {
-    let weight = |i: usize| whole_weight(weights, taps, o, input + i, tap).cast_unsigned();
+    let weight = |i: usize| weight_of(weights, taps, o, input + i, tap).cast_unsigned();
     Four::from_le_bytes(std::array::from_fn(weight))
 }
 

@@ -2,10 +2,9 @@
 
 use super::board::{Board, LANES};
 use super::fours::{self, Four, RowEnds};
-use super::kernel::{Isa, TILE};
+use super::kernel::TILE;
 use super::pack;
 use super::product::{Block, COLUMNS, attention_room, scores_room};
-use super::whole::Pair;
 use super::winograd::{PANEL, POINTS, TILES};
 use crate::backend::BackendError;
 use crate::graph::{Activation, Graph, Layer, Role, Shape, SqueezeExcite, ValueId};
@@ -47,7 +46,6 @@ pub(super) struct Conv {
     pub output: Place,
     /// Layout of input, output and residual where they are boards.
     pub board: Board,
-    pub kernel: usize,
     pub weights: ConvWeights,
     /// `[panels]`.
     pub bias: Vec<[f32; TILE]>,
@@ -64,8 +62,8 @@ impl Conv {
 
     /// Fours that a plane of its input takes, if it is in fours: a board, or squares filled up to whole panels.
     pub fn room(&self) -> usize {
-        match self.kernel {
-            1 => self.input.shape.squares.next_multiple_of(fours::PANEL),
+        match self.weights {
+            ConvWeights::PointwiseFours(..) => self.input.shape.squares.next_multiple_of(fours::PANEL),
             _ => self.board.plane,
         }
     }
@@ -84,9 +82,7 @@ pub(super) enum ConvWeights {
     Direct(Vec<f32>),
     /// `[panels][POINTS][blocks of input channels][LANES]`, and the bias of each panel: see [`super::winograd`].
     Winograd(Vec<Block>, Vec<[f32; PANEL]>),
-    /// In eight bits: `[panels]` of what [`super::whole::ConvPanel::weights`] describes, and the steps of each.
-    Whole(Vec<Pair>, Vec<[f32; TILE]>),
-    /// In eight bits, where the processor multiplies fours: see [`super::fours::ConvPanels`].
+    /// In eight bits: see [`super::fours::ConvPanels`].
     Fours(Vec<fours::Weights>, Vec<fours::Ends>),
     /// The same of 1×1, see [`super::fours::Pointwise`]; all values lie side by side.
     PointwiseFours(Vec<Four>, Vec<RowEnds>),
@@ -118,9 +114,7 @@ pub(super) struct Dense {
 pub(super) enum DenseWeights {
     /// `[panels][inputs of a part]`.
     Single(Vec<Block>),
-    /// In eight bits: `[panels][pairs of inputs][COLUMNS]`, and the steps of each panel.
-    Whole(Vec<Pair>, Vec<[f32; COLUMNS]>),
-    /// In eight bits, where the processor multiplies fours: see [`super::fours::DensePanels`].
+    /// In eight bits: see [`super::fours::DensePanels`].
     Fours(Vec<fours::Weights>, Vec<fours::Ends>),
 }
 
@@ -226,9 +220,7 @@ pub(super) struct Plan {
     pub outputs: Vec<(Role, Place)>,
     /// Numbers of each slot for one position.
     pub slots: Vec<usize>,
-    /// Pairs of the largest input in eight bits of one position.
-    pub largest_whole: usize,
-    /// Fours of it.
+    /// Fours of the largest input in eight bits of one position.
     pub largest_fours: usize,
     /// Parts of a dense layer's input at most, see [`Dense::parts`].
     pub parts: usize,
@@ -242,10 +234,8 @@ pub(super) struct Plan {
 
 impl Plan {
     /// With `winograd`, convolutions are computed by Winograd's where that takes less.
-    pub fn new(graph: &Graph, winograd: bool, isa: Isa) -> Result<Self, BackendError> {
-        let fours = fours::found(isa);
-        let form = |layer| Form { int8: graph.is_int8(layer), winograd, fours };
-        let places = places(graph, form);
+    pub fn new(graph: &Graph, winograd: bool) -> Result<Self, BackendError> {
+        let places = places(graph);
         let mut steps = Vec::with_capacity(graph.layers().len());
         let slot_count = places.iter().map(|p| p.slot + 1).max().unwrap_or(0);
         let mut slots = vec![0; slot_count];
@@ -254,9 +244,9 @@ impl Plan {
         // Where a value lies with its elements side by side, once a layer has asked for it.
         let mut flat = places.clone();
         for (at, layer) in graph.layers().iter().enumerate() {
-            let form = form(at);
+            let form = Form { int8: graph.is_int8(at), winograd };
             let place = places[at + 1];
-            let reads_board = is_spatial(layer, form) || goes_by_element(layer);
+            let reads_board = is_spatial(layer) || goes_by_element(layer);
             for value in layer.reads() {
                 let input = flat[value.0];
                 if reads_board || input.board.is_none() {
@@ -268,7 +258,7 @@ impl Plan {
             }
             let inputs = if reads_board { &places } else { &flat };
             // What a layer writes side by side for a convolution is laid out in a step of its own.
-            let spread = place.board.is_some() && !writes_board(layer, form, |v| places[v.0].board.is_some());
+            let spread = place.board.is_some() && !writes_board(layer, |v| places[v.0].board.is_some());
             let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
             let step = step((layer, form), inputs, output, &mut packed);
             steps.push(step.map_err(|e| BackendError(format!("layer {at}: {e}")))?);
@@ -278,16 +268,6 @@ impl Plan {
                 flat[at + 1] = output;
             }
         }
-        let whole = |s: &Step| match s {
-            Step::Conv(conv) if matches!(conv.weights, ConvWeights::Whole(..)) => {
-                let input = conv.input;
-                input.shape.channels.div_ceil(2) * input.len() / input.shape.channels
-            }
-            Step::Dense(dense) if matches!(*dense.weights, DenseWeights::Whole(..)) => {
-                (dense.input.len() / dense.parts).div_ceil(2)
-            }
-            _ => 0,
-        };
         let fours = |s: &Step| match s {
             Step::Conv(conv) => match conv.weights {
                 ConvWeights::Fours(..) | ConvWeights::PointwiseFours(..) => conv.fours(),
@@ -327,7 +307,6 @@ impl Plan {
             slots,
             points: steps.iter().map(|s| winograd(s).0).max().unwrap_or(0),
             panels: steps.iter().map(|s| winograd(s).1).max().unwrap_or(0),
-            largest_whole: steps.iter().map(whole).max().unwrap_or(0),
             largest_fours: steps.iter().map(fours).max().unwrap_or(0),
             parts: steps.iter().map(|s| if let Step::Dense(dense) = s { dense.parts } else { 1 }).max().unwrap_or(1),
             scratch: steps.iter().map(scratch).max().unwrap_or(0),
@@ -354,9 +333,9 @@ impl Packed {
     }
 }
 
-/// Whether a layer is a convolution that looks at neighbours, or one whose [form](Form) is [`ConvWeights::Whole`]: both read and write boards.
-fn is_spatial(layer: &Layer, form: Form) -> bool {
-    matches!(layer, Layer::Conv { kernel, .. } if *kernel != 1 || form.int8 && !form.fours)
+/// Whether a layer is a convolution that looks at neighbours: it reads and writes boards.
+fn is_spatial(layer: &Layer) -> bool {
+    matches!(layer, Layer::Conv { kernel, .. } if *kernel != 1)
 }
 
 /// Whether a layer goes element by element through its input, however that lies, and writes it alike; a gather looks
@@ -366,9 +345,9 @@ fn goes_by_element(layer: &Layer) -> bool {
 }
 
 /// Whether a layer can write the layout of a board.
-fn writes_board(layer: &Layer, form: Form, is_board: impl Fn(ValueId) -> bool) -> bool {
+fn writes_board(layer: &Layer, is_board: impl Fn(ValueId) -> bool) -> bool {
     match layer {
-        Layer::Conv { .. } => is_spatial(layer, form),
+        Layer::Conv { .. } => is_spatial(layer),
         Layer::Constant { .. } => true,
         Layer::Gate { input, .. } | Layer::LayerNorm { input, .. } => is_board(*input),
         Layer::Dense { .. }
@@ -381,10 +360,10 @@ fn writes_board(layer: &Layer, form: Form, is_board: impl Fn(ValueId) -> bool) -
 
 /// For each value, whether it lies as a board: where a spatial convolution makes or reads it, and where it is made from a
 /// board element by element.
-fn boards(graph: &Graph, form: impl Fn(usize) -> Form) -> Vec<bool> {
+fn boards(graph: &Graph) -> Vec<bool> {
     let layers = graph.layers();
     let mut boards = vec![false; layers.len() + 1];
-    for (at, layer) in layers.iter().enumerate().filter(|&(at, layer)| is_spatial(layer, form(at))) {
+    for (at, layer) in layers.iter().enumerate().filter(|&(_, layer)| is_spatial(layer)) {
         layer.reads().for_each(|value| boards[value.0] = true);
         boards[at + 1] = true;
     }
@@ -398,7 +377,7 @@ fn boards(graph: &Graph, form: impl Fn(usize) -> Form) -> Vec<bool> {
 
 /// A place for each value. A slot is used again after the last layer that reads it, but only by values of the same
 /// layout, so that borders which were zero once stay zero.
-fn places(graph: &Graph, form: impl Fn(usize) -> Form) -> Vec<Place> {
+fn places(graph: &Graph) -> Vec<Place> {
     let layers = graph.layers();
     let mut last_read = vec![0; layers.len() + 1];
     for (at, layer) in layers.iter().enumerate() {
@@ -408,7 +387,7 @@ fn places(graph: &Graph, form: impl Fn(usize) -> Form) -> Vec<Place> {
     let mut free: Vec<Place> = Vec::new();
     let mut places: Vec<Place> = Vec::with_capacity(layers.len() + 1);
     let mut slots = 0;
-    for (value, is_board) in boards(graph, form).into_iter().enumerate() {
+    for (value, is_board) in boards(graph).into_iter().enumerate() {
         let shape = graph.shape(ValueId(value));
         let board = is_board.then(|| Board::of(shape));
         let reused = free.iter().position(|p| p.shape == shape && p.board == board);
@@ -435,7 +414,6 @@ fn places(graph: &Graph, form: impl Fn(usize) -> Form) -> Vec<Place> {
 struct Form {
     int8: bool,
     winograd: bool,
-    fours: bool,
 }
 
 /// Fewest channels, in and out, for which Winograd's form is taken: a block.
@@ -445,16 +423,12 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
     let fewest = input.shape.channels.min(bias.len());
     if form.int8 {
         let whole = int8::Weights::new(weights, bias.len());
-        return match (form.fours, kernel) {
-            (true, 1) => {
-                let (weights, ends) = pack::pointwise_fours(&whole, bias);
-                ConvWeights::PointwiseFours(weights, ends)
-            }
-            (true, _) => {
-                let (weights, ends) = pack::fours(&whole, bias, kernel * kernel);
-                ConvWeights::Fours(weights, ends)
-            }
-            (false, _) => ConvWeights::Whole(pack::whole_conv(&whole, kernel * kernel), pack::by_panels(&whole.steps)),
+        return if kernel == 1 {
+            let (weights, ends) = pack::pointwise_fours(&whole, bias);
+            ConvWeights::PointwiseFours(weights, ends)
+        } else {
+            let (weights, ends) = pack::fours(&whole, bias, fours::TAPS);
+            ConvWeights::Fours(weights, ends)
         };
     }
     if kernel == 1 {
@@ -470,13 +444,8 @@ fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights 
     if !form.int8 {
         return DenseWeights::Single(pack::dense(weights, bias.len()));
     }
-    let whole = int8::Weights::new(weights, bias.len());
-    if form.fours {
-        let (weights, ends) = pack::fours(&whole, bias, 1);
-        DenseWeights::Fours(weights, ends)
-    } else {
-        DenseWeights::Whole(pack::whole_dense(&whole), pack::by_panels(&whole.steps))
-    }
+    let (weights, ends) = pack::fours(&int8::Weights::new(weights, bias.len()), bias, 1);
+    DenseWeights::Fours(weights, ends)
 }
 
 fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: &mut Packed) -> Result<Step, String> {
@@ -491,7 +460,6 @@ fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: 
                 input,
                 output,
                 board: if input.board.is_some() { Board::of(input.shape) } else { Board::flat(squares) },
-                kernel: *kernel,
                 weights: conv_weights((weights, bias), *kernel, input, form),
                 bias: pack::by_panels(bias),
                 se: se.as_ref().map(transpose_se),

@@ -8,7 +8,6 @@ use super::plan::{
 };
 use super::product::{self, Block, COLUMNS, DensePanels, MOST_BLOCKS, Pointwise};
 use super::team::{Team, each};
-use super::whole::{self, Pair};
 use super::winograd::{self, End, PANEL, POINTS, Rows, TILES};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role};
@@ -123,7 +122,6 @@ pub(super) struct Workspace {
     points: Vec<f32>,
     products: Vec<Block>,
     /// Inputs in eight bits, and what a step of each is worth: for each position, or each of its parts.
-    whole: Vec<Pair>,
     fours: Vec<Four>,
     steps: Vec<f32>,
     /// What a step needs besides, see [`Plan::scratch`] and [`Plan::room`].
@@ -135,10 +133,7 @@ impl Workspace {
     /// Bytes that [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
         let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.points) + plan.scratch;
-        GROUP
-            * (plan.largest_whole * size_of::<Pair>()
-                + plan.largest_fours * size_of::<Four>()
-                + plan.parts * size_of::<f32>())
+        GROUP * (plan.largest_fours * size_of::<Four>() + plan.parts * size_of::<f32>())
             + size_of::<f32>() * numbers
             + size_of::<Block>() * (Self::room(plan, shared) + Self::products(plan, shared))
     }
@@ -158,7 +153,6 @@ impl Workspace {
             slots: plan.slots.iter().map(|len| vec![0.0; GROUP * len]).collect(),
             points: vec![0.0; GROUP * plan.points],
             products: vec![Block::ZERO; Self::products(plan, shared)],
-            whole: vec![[0; 2]; GROUP * plan.largest_whole],
             fours: vec![fours::ZEROS; GROUP * plan.largest_fours],
             steps: vec![0.0; GROUP * plan.parts],
             scratch: vec![0.0; plan.scratch],
@@ -228,17 +222,6 @@ impl Workspace {
                     kernel::conv(isa, panel, output);
                 });
             }
-            ConvWeights::Whole(weights, steps) => {
-                let pairs = self.round(conv, isa, positions);
-                let of_panel = weights.len() / conv.bias.len();
-                self.by_panels((conv, TILE), isa, positions, team, output, |number, position, output| {
-                    let weights = &weights[number * of_panel..][..of_panel];
-                    let (board, kernel, bias) = (conv.board, conv.kernel, &conv.bias[number]);
-                    let steps = &steps[number].map(|step| step * self.steps[position]);
-                    let input = &self.whole[position * pairs..][..pairs];
-                    whole::conv(isa.narrow(), whole::ConvPanel { board, kernel, weights, steps, bias, input }, output);
-                });
-            }
             ConvWeights::PointwiseFours(weights, ends) => {
                 self.pointwise_in_fours(conv, (weights, ends), isa, positions, team, output);
             }
@@ -256,9 +239,9 @@ impl Workspace {
                         let first = number * tile;
                         let ends = &ends[first..ends.len().min(first + tile)];
                         let weights = &weights[first * of_panel..][..ends.len() * of_panel];
-                        let (board, kernel, step) = (conv.board, conv.kernel, self.steps[position]);
+                        let (board, step) = (conv.board, self.steps[position]);
                         let input = &self.fours[position * fours..][..fours];
-                        fours::conv(isa, fours::ConvPanels { board, kernel, weights, ends, step, input }, output);
+                        fours::conv(isa, fours::ConvPanels { board, weights, ends, step, input }, output);
                     },
                 );
             }
@@ -367,21 +350,7 @@ impl Workspace {
         self.room = room;
     }
 
-    /// Rounds the inputs of a convolution in eight bits; gives the pairs of a position.
-    fn round(&mut self, conv: &Conv, isa: Isa, positions: usize) -> usize {
-        let plane = conv.board.plane;
-        let pairs = conv.input.shape.channels.div_ceil(2) * plane;
-        let mut whole = std::mem::take(&mut self.whole);
-        for (position, whole) in whole.chunks_exact_mut(pairs).enumerate().take(positions) {
-            let mut step = 0.0;
-            whole::round(isa.narrow(), self.value(conv.input, position), plane, whole, &mut step);
-            self.steps[position] = step;
-        }
-        self.whole = whole;
-        pairs
-    }
-
-    /// The same in fours.
+    /// Rounds the inputs of a convolution in eight bits; gives the fours of a position.
     fn round_to_fours(&mut self, conv: &Conv, isa: Isa, positions: usize) -> usize {
         let (plane, fours) = (conv.board.plane, conv.fours());
         let mut rounded = std::mem::take(&mut self.fours);
@@ -483,41 +452,9 @@ impl Workspace {
             DenseWeights::Fours(weights, ends) => {
                 self.dense_in_fours(dense, (weights, ends), isa, positions, team, output);
             }
-            DenseWeights::Whole(weights, steps) => {
-                self.dense_in_whole(dense, (weights, steps), isa, positions, output);
-            }
         }
         let outputs = output.chunks_exact_mut(dense.output.len()).take(positions);
         outputs.for_each(|y| kernel::activate(isa, dense.activation, y));
-    }
-
-    /// A position after the other, each by one thread: this form is not a fast one.
-    fn dense_in_whole(
-        &mut self,
-        dense: &Dense,
-        (weights, steps): (&[Pair], &[[f32; COLUMNS]]),
-        isa: Isa,
-        positions: usize,
-        output: &mut [f32],
-    ) {
-        let (inputs, outputs) = (dense.input.len() / dense.parts, dense.output.len() / dense.parts);
-        let pairs = &mut self.whole[..inputs.div_ceil(2)];
-        let input = self.slots[dense.input.slot].chunks_exact(inputs).take(positions * dense.parts);
-        for (input, output) in input.zip(output.chunks_exact_mut(outputs)) {
-            let mut row_step = 0.0;
-            whole::round(isa.narrow(), input, 1, pairs, &mut row_step);
-            let panels = weights.chunks_exact(pairs.len() * COLUMNS).zip(steps).zip(&dense.bias);
-            for (((weights, steps), bias), output) in panels.zip(output.chunks_mut(COLUMNS)) {
-                let steps = &steps.map(|step| step * row_step);
-                let mut sums = [0.0; COLUMNS];
-                whole::dense(
-                    isa.narrow(),
-                    whole::DensePanel { weights, steps, bias: &bias.0, input: pairs },
-                    &mut sums,
-                );
-                output.copy_from_slice(&sums[..output.len()]);
-            }
-        }
     }
 
     /// All positions together, so that each weight is read once.

@@ -1,10 +1,14 @@
-//! Convolutions in fours over boards. A lane is a channel of the output: a square's four inputs go to all lanes, and a tile is a rank of squares times
+//! 3×3 convolutions in fours over boards. A lane is a channel of the output: a square's four inputs go to all lanes, and a tile is a rank of squares times
 //! one or two panels of sixteen channels.
 
 use super::{Dots, Ends, Four, PANEL, Weights, with_dots};
 use crate::host::arith::{Form, Ranks};
 use crate::host::board::{Board, LANES};
 use crate::host::kernel::store;
+
+/// Rows and columns of the kernel, and weights for an input and an output channel.
+const KERNEL: usize = 3;
+pub(in crate::host) const TAPS: usize = KERNEL * KERNEL;
 
 /// Panels of a tile.
 pub(in crate::host) const TILE_PANELS: usize = 2;
@@ -13,9 +17,7 @@ pub(in crate::host) const TILE_PANELS: usize = 2;
 #[derive(Clone, Copy)]
 pub(in crate::host) struct ConvPanels<'a> {
     pub board: Board,
-    /// 1 or 3.
-    pub kernel: usize,
-    /// `[panels][fours of input channels][kernel · kernel]`, zeros where there are fewer channels.
+    /// `[panels][fours of input channels][TAPS]`, zeros where there are fewer channels.
     pub weights: &'a [Weights],
     /// `[panels]`.
     pub ends: &'a [Ends],
@@ -42,16 +44,14 @@ fn conv_body<D: Dots>(panels: ConvPanels<'_>, output: &mut [f32]) {
 
 #[inline(always)]
 fn conv_on<D: Dots>(panels: ConvPanels<'_>, output: &mut [f32]) {
-    match (panels.ends.len(), panels.kernel) {
-        (1, 1) => ranks::<D, 1, 1>(panels, output),
-        (1, _) => ranks::<D, 1, 3>(panels, output),
-        (_, 1) => ranks::<D, 2, 1>(panels, output),
-        (_, _) => ranks::<D, 2, 3>(panels, output),
+    match panels.ends.len() {
+        1 => ranks::<D, 1>(panels, output),
+        _ => ranks::<D, TILE_PANELS>(panels, output),
     }
 }
 
 #[inline(always)]
-fn ranks<D: Dots, const PANELS: usize, const KERNEL: usize>(panels: ConvPanels<'_>, output: &mut [f32]) {
+fn ranks<D: Dots, const PANELS: usize>(panels: ConvPanels<'_>, output: &mut [f32]) {
     let board = panels.board;
     let (vectors, step) = board.vectors();
     let mut steps = [[0.0; PANEL]; PANELS];
@@ -62,10 +62,10 @@ fn ranks<D: Dots, const PANELS: usize, const KERNEL: usize>(panels: ConvPanels<'
         let at = vector * step;
         let mut sums = [[[0; PANEL]; LANES]; PANELS];
         match D::SQUARES {
-            LANES => tile::<D, PANELS, LANES, KERNEL>(&panels, at, 0, &mut sums),
+            LANES => tile::<D, PANELS, LANES>(&panels, at, 0, &mut sums),
             _ => {
-                tile::<D, PANELS, { LANES / 2 }, KERNEL>(&panels, at, 0, &mut sums);
-                tile::<D, PANELS, { LANES / 2 }, KERNEL>(&panels, at, LANES / 2, &mut sums);
+                tile::<D, PANELS, { LANES / 2 }>(&panels, at, 0, &mut sums);
+                tile::<D, PANELS, { LANES / 2 }>(&panels, at, LANES / 2, &mut sums);
             }
         }
         let planes = output.chunks_mut(PANEL * board.plane);
@@ -77,25 +77,23 @@ fn ranks<D: Dots, const PANELS: usize, const KERNEL: usize>(panels: ConvPanels<'
 
 /// The sums of some squares of a rank.
 #[inline(always)]
-fn tile<D: Dots, const PANELS: usize, const SQUARES: usize, const KERNEL: usize>(
+fn tile<D: Dots, const PANELS: usize, const SQUARES: usize>(
     panels: &ConvPanels<'_>,
     at: usize,
     first: usize,
     to: &mut [[[i32; PANEL]; LANES]; PANELS],
 ) {
     let board = panels.board;
-    let start = if KERNEL == 3 { at } else { at + board.origin };
     let mut sums = [[D::sums(&panels.ends[0].start); SQUARES]; PANELS];
     for (sums, ends) in sums.iter_mut().zip(panels.ends).skip(1) {
         *sums = [D::sums(&ends.start); SQUARES];
     }
     let of_panel = panels.weights.len() / PANELS;
-    let taps = KERNEL * KERNEL;
     for (number, plane) in panels.input.chunks_exact(board.plane).enumerate() {
-        for tap in 0..taps {
-            let window = &plane[start + tap / KERNEL * board.stride + tap % KERNEL + first..][..SQUARES];
+        for tap in 0..TAPS {
+            let window = &plane[at + tap / KERNEL * board.stride + tap % KERNEL + first..][..SQUARES];
             for (panel, sums) in sums.iter_mut().enumerate() {
-                let weights = &panels.weights[panel * of_panel + number * taps + tap];
+                let weights = &panels.weights[panel * of_panel + number * TAPS + tap];
                 for (sums, &four) in sums.iter_mut().zip(window) {
                     *sums = D::add(*sums, D::splat(four), D::fours(&weights.0));
                 }

@@ -104,3 +104,86 @@ impl Dots for Avx {
         [low, high]
     }
 }
+
+/// Products of sixteen bits where there are none of eight: those of the even and those of the odd of a lane's four, in pairs.
+macro_rules! pairs {
+    ($(#[$doc:meta])* $name:ident, $form:ty, $instructions:ident, $vector:ident, $count:literal, $squares:expr) => {
+        $(#[$doc])*
+        pub struct $name;
+
+        impl Dots for $name {
+            type Form = $form;
+            type Sums = [$vector; $count];
+            type Fours = [$vector; $count];
+
+            const SQUARES: usize = $squares;
+
+            #[inline(always)]
+            fn sums(from: &[i32; PANEL]) -> Self::Sums {
+                // SAFETY: see above.
+                std::array::from_fn(|part| unsafe { $instructions::load(from[part * (PANEL / $count)..].as_ptr().cast()) })
+            }
+
+            #[inline(always)]
+            fn store(sums: Self::Sums, to: &mut [i32; PANEL]) {
+                for (to, sums) in to.chunks_exact_mut(PANEL / $count).zip(sums) {
+                    // SAFETY: see above.
+                    unsafe { $instructions::store(to.as_mut_ptr().cast(), sums) }
+                }
+            }
+
+            #[inline(always)]
+            fn fours(from: &[Four; PANEL]) -> Self::Fours {
+                // SAFETY: see above.
+                std::array::from_fn(|part| unsafe { $instructions::load(from[part * (PANEL / $count)..].as_ptr().cast()) })
+            }
+
+            #[inline(always)]
+            fn splat(four: Four) -> Self::Fours {
+                // SAFETY: see above.
+                unsafe { [$instructions::splat(four.cast_signed()); $count] }
+            }
+
+            // What is widened here is widened once for all of a tile's rows or blocks: it is the same to the compiler.
+            #[inline(always)]
+            fn add(sums: Self::Sums, inputs: Self::Fours, weights: Self::Fours) -> Self::Sums {
+                use $instructions::{add, and, left, madd, right, right_signed, splat};
+                std::array::from_fn(|part| {
+                    let (inputs, weights) = (inputs[part], weights[part]);
+                    // SAFETY: see above.
+                    unsafe {
+                        let even = madd(and(inputs, splat(0x00ff_00ff)), right_signed::<8>(left::<8>(weights)));
+                        let odd = madd(right::<8>(inputs), right_signed::<8>(weights));
+                        add(sums[part], add(even, odd))
+                    }
+                })
+            }
+        }
+    };
+}
+
+pairs! {
+    /// AVX-512 without VNNI.
+    PairsOfAvx512, x86::Avx512, sixteen, __m512i, 1, LANES
+}
+
+pairs! {
+    /// AVX2 without VNNI.
+    PairsOfAvx2, Fused, eight, __m256i, 2, LANES / 2
+}
+
+mod sixteen {
+    pub use std::arch::x86_64::{
+        _mm512_add_epi32 as add, _mm512_and_si512 as and, _mm512_loadu_si512 as load, _mm512_madd_epi16 as madd,
+        _mm512_set1_epi32 as splat, _mm512_slli_epi16 as left, _mm512_srai_epi16 as right_signed,
+        _mm512_srli_epi16 as right, _mm512_storeu_si512 as store,
+    };
+}
+
+mod eight {
+    pub use std::arch::x86_64::{
+        _mm256_add_epi32 as add, _mm256_and_si256 as and, _mm256_loadu_si256 as load, _mm256_madd_epi16 as madd,
+        _mm256_set1_epi32 as splat, _mm256_slli_epi16 as left, _mm256_srai_epi16 as right_signed,
+        _mm256_srli_epi16 as right, _mm256_storeu_si256 as store,
+    };
+}
