@@ -118,24 +118,33 @@ macro_rules! pairs {
 
             const SQUARES: usize = $squares;
 
+            // Loops here, no closures: what is not inlined is not compiled for the instructions either.
             #[inline(always)]
             fn sums(from: &[i32; PANEL]) -> Self::Sums {
-                // SAFETY: see above.
-                std::array::from_fn(|part| unsafe { $instructions::load(from[part * (PANEL / $count)..].as_ptr().cast()) })
+                let mut sums = Self::splat(0);
+                for (sums, from) in sums.iter_mut().zip(from.as_chunks::<{ PANEL / $count }>().0) {
+                    // SAFETY: see above.
+                    *sums = unsafe { $instructions::load(from.as_ptr().cast()) };
+                }
+                sums
             }
 
             #[inline(always)]
             fn store(sums: Self::Sums, to: &mut [i32; PANEL]) {
-                for (to, sums) in to.chunks_exact_mut(PANEL / $count).zip(sums) {
+                for (to, sums) in to.as_chunks_mut::<{ PANEL / $count }>().0.iter_mut().zip(&sums) {
                     // SAFETY: see above.
-                    unsafe { $instructions::store(to.as_mut_ptr().cast(), sums) }
+                    unsafe { $instructions::store(to.as_mut_ptr().cast(), *sums) }
                 }
             }
 
             #[inline(always)]
             fn fours(from: &[Four; PANEL]) -> Self::Fours {
-                // SAFETY: see above.
-                std::array::from_fn(|part| unsafe { $instructions::load(from[part * (PANEL / $count)..].as_ptr().cast()) })
+                let mut fours = Self::splat(0);
+                for (fours, from) in fours.iter_mut().zip(from.as_chunks::<{ PANEL / $count }>().0) {
+                    // SAFETY: see above.
+                    *fours = unsafe { $instructions::load(from.as_ptr().cast()) };
+                }
+                fours
             }
 
             #[inline(always)]
@@ -146,17 +155,17 @@ macro_rules! pairs {
 
             // What is widened here is widened once for all of a tile's rows or blocks: it is the same to the compiler.
             #[inline(always)]
-            fn add(sums: Self::Sums, inputs: Self::Fours, weights: Self::Fours) -> Self::Sums {
+            fn add(mut sums: Self::Sums, inputs: Self::Fours, weights: Self::Fours) -> Self::Sums {
                 use $instructions::{add, and, left, madd, right, right_signed, splat};
-                std::array::from_fn(|part| {
-                    let (inputs, weights) = (inputs[part], weights[part]);
+                for ((sum, inputs), weights) in sums.iter_mut().zip(inputs).zip(weights) {
                     // SAFETY: see above.
                     unsafe {
                         let even = madd(and(inputs, splat(0x00ff_00ff)), right_signed::<8>(left::<8>(weights)));
                         let odd = madd(right::<8>(inputs), right_signed::<8>(weights));
-                        add(sums[part], add(even, odd))
+                        *sum = add(*sum, add(even, odd));
                     }
-                })
+                }
+                sums
             }
         }
     };
