@@ -1111,7 +1111,8 @@ const NETWORK: &[Opt] = &[
         "fp32",
         &["fp32", "fp16", "int8"],
         "fp16: weights in half precision on an OpenCL device, half the memory, values within 0.005 of fp32's. int8: layers that \
-         multiply whole numbers of eight bits, as many as leave policy and value within 0.01 on average, on every backend.",
+         multiply whole numbers of eight bits, as many as leave policy and value within 0.01 on average, on every backend; the host is faster so with an attention body, \
+         slower with a tower of 3x3 convolutions.",
         Sets(|d, name| {
             let precision = [Precision::Fp32, Precision::Fp16, Precision::Int8].into_iter();
             let precision = precision.into_iter().find(|precision| precision.to_string() == name);
