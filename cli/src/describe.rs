@@ -32,6 +32,7 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
         ("Value-error head", yes(facts.value_error)),
         ("Moves-left head", yes(facts.moves_left)),
         ("Input format", network.input_format.number().to_string()),
+        ("Planes looked at", network.planes.len().to_string()),
         ("Parameters", facts.parameters.to_string()),
         ("Operations an evaluation", network.graph.flops().to_string()),
         ("Training steps", facts.training_steps.to_string()),

@@ -8,7 +8,7 @@ use oncilla_opencl::opencl::{OpenCl, Options};
 use serde::Serialize;
 use std::sync::Arc;
 
-use crate::engine::{EvaluatorSettings, canaries, device_choice, drivers, input_format, prepare, tuning};
+use crate::engine::{EvaluatorSettings, Inputs, canaries, device_choice, drivers, prepare, tuning};
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 
@@ -70,7 +70,7 @@ fn run(settings: &EvaluatorSettings, bound: f32) -> Result<(Vec<Row>, String), S
     drivers::scout()?;
     let (network, notes) = prepare(settings)?;
     notes.iter().for_each(|note| aside(note));
-    let input = canaries::planes(&canaries::POSITIONS[..CANARIES], input_format(&network)?, settings.history_fill)?;
+    let input = canaries::planes(&canaries::POSITIONS[..CANARIES], Inputs::of(&network, settings.history_fill)?)?;
     let graph = Arc::new(network.graph);
     let progress = Progress::on_stderr();
     let mut rows = Vec::new();

@@ -3,13 +3,12 @@
 mod common;
 
 use common::{fixtures, json_lines, position};
-use oncilla::engine::canaries;
-use oncilla_chess::planes::{HistoryFill, InputFormat, PLANES, Planes, encode};
+use oncilla::engine::{Inputs, canaries};
+use oncilla_chess::planes::{HistoryFill, Planes};
 use oncilla_chess::{MoveList, policy};
 use oncilla_micro::{Network as Micro, Room};
 use oncilla_nets::{Network, micro};
 use oncilla_opencl::backend::{Backend, Outputs};
-use oncilla_opencl::graph::Graph;
 use oncilla_opencl::host::Host;
 use oncilla_opencl::int8;
 use std::path::PathBuf;
@@ -28,31 +27,31 @@ fn file(name: &str) -> PathBuf {
     fixtures().join("nets").join(name)
 }
 
-/// A network whose layers have been chosen for a pack, and its input format.
-fn chosen(name: &str) -> (Graph, InputFormat) {
+/// A network whose layers have been chosen for a pack, and what it sees.
+fn chosen(name: &str) -> (Network, Inputs) {
     let mut network = Network::read(file(&format!("{name}.pb.gz"))).expect("a network");
-    let format = InputFormat::from_number(network.input_format.number().into()).expect("a format");
-    let positions = canaries::planes(&canaries::POSITIONS, format, HistoryFill::FenOnly).expect("planes");
+    let inputs = Inputs::of(&network, HistoryFill::FenOnly).expect("a format");
+    let positions = canaries::planes(&canaries::POSITIONS, inputs).expect("planes");
     println!("{name}: {}", micro::choose(&mut network.graph, &positions).expect("a choice"));
-    (network.graph, format)
+    (network, inputs)
 }
 
 /// Compares pack and host on the rows that belong to the network.
 fn compare<const FILTERS: usize>(name: &str) {
-    let (graph, format) = chosen(name);
-    let pack = micro::pack(&graph).expect("a pack");
+    let (network, inputs) = chosen(name);
+    let pack = micro::pack(&network).expect("a pack");
     let micro = Micro::new(&pack).expect("a pack");
     let mut room = Box::new(Room::<FILTERS>::new());
-    let mut host = Host::new(graph, 1).expect("a host");
+    let mut host = Host::new(network.graph, 1).expect("a host");
 
     let rows = json_lines(&file(&format!("{name}.rows.jsonl")));
     let (mut divergence, mut difference, mut same) = (0.0, 0.0, 0);
     let (mut planes, mut moves, mut outputs) = (Planes::default(), MoveList::new(), Outputs::default());
     for row in &rows {
         let history = position(row).expect("a position that can be reached");
-        let transform = encode(&history, format, HistoryFill::FenOnly, &mut planes);
-        let mut input = [0.0; PLANES * 64];
-        planes.expand_into(&mut input);
+        let transform = inputs.encode(&history, &mut planes);
+        let mut input = vec![0.0; inputs.numbers()];
+        inputs.write(&planes, &mut input);
         host.evaluate(&input, &mut outputs).expect("an evaluation");
         let seen = planes.as_array();
         let found = micro.evaluate(|plane| (seen[plane].mask, seen[plane].value), &mut room).expect("a room that fits");

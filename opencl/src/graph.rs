@@ -13,6 +13,8 @@
 //!
 //! A convolution or a dense layer may be marked to multiply whole numbers of eight bits, see [`crate::int8`].
 
+mod narrow;
+
 use crate::int8;
 use std::fmt;
 use std::sync::Arc;

@@ -2,10 +2,10 @@
 
 use super::canaries;
 use super::drivers;
+use super::inputs::Inputs;
 use super::service::{MakeHost, Service, Unit};
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
 use super::tuning;
-use oncilla_chess::planes::InputFormat;
 use oncilla_core::evaluate::Value;
 use oncilla_nets::{HeadChoice, Network};
 use oncilla_opencl::backend::{Backend, BackendError, Outputs};
@@ -23,8 +23,8 @@ pub struct Running {
     pub graph: Arc<Graph>,
     /// What runs it.
     pub service: Service,
-    /// How it wants its planes.
-    pub input_format: InputFormat,
+    /// What it wants to see.
+    pub inputs: Inputs,
 }
 
 impl Running {
@@ -37,12 +37,12 @@ impl Running {
 /// Reads the network and makes the backend that `settings` name, with lines for a person.
 pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), String> {
     let (network, mut notes) = prepare(settings)?;
-    let input_format = input_format(&network)?;
+    let inputs = Inputs::of(&network, settings.history_fill)?;
     let graph = Arc::new(network.graph);
     let units = open_units(settings, &graph, &mut notes)?;
     let service = Service::new(&graph, units, host_maker(&graph, settings));
     notes.push(format!("network on {}", service.facts().describe));
-    Ok((Running { graph, service, input_format }, notes))
+    Ok((Running { graph, service, inputs }, notes))
 }
 
 /// Reads the network that `settings` name and gives its layers their precision, with lines for a person.
@@ -53,32 +53,25 @@ pub fn prepare(settings: &EvaluatorSettings) -> Result<(Network, Vec<String>), S
     let mut network = read_network(&settings.weights, &settings.heads)?;
     let mut notes = Vec::new();
     if settings.precision == Precision::Int8 {
-        let canaries = canaries::planes(&canaries::POSITIONS, input_format(&network)?, settings.history_fill)?;
+        let canaries = canaries::planes(&canaries::POSITIONS, Inputs::of(&network, settings.history_fill)?)?;
         let choice = int8::choose(&mut network.graph, &canaries).map_err(|error| error.to_string())?;
         notes.push(choice.to_string());
     }
     Ok((network, notes))
 }
 
-/// How a network wants its planes.
-///
-/// # Errors
-/// If its format is not known here.
-pub fn input_format(network: &Network) -> Result<InputFormat, String> {
-    let number = network.input_format.number();
-    InputFormat::from_number(number.into()).ok_or_else(|| format!("input format {number} is not known"))
-}
-
-/// Reads the network that `weights` name, with the heads of this choice.
+/// Reads the network that `weights` name, with the heads of this choice, and without the planes that it does not look at.
 ///
 /// # Errors
 /// One line, with the file's name.
 pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, String> {
-    match weights {
+    let mut network = match weights {
         Weights::BuiltIn(network) => Network::from_bytes_heads(network.file(), heads)
             .map_err(|e| format!("{}, which is built in: {e}", network.name())),
         Weights::File(path) => Network::read_heads(path, heads).map_err(|e| format!("{}: {e}", path.display())),
-    }
+    }?;
+    network.narrow();
+    Ok(network)
 }
 
 fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<String>) -> Result<Vec<Unit>, String> {

@@ -2,24 +2,22 @@
 
 use super::backends;
 use super::cache::Cache;
+use super::inputs::Inputs;
 use super::random;
 use super::service::Request;
-use oncilla_chess::planes::{self, HistoryFill, InputFormat, PLANES, Planes, encode};
+use oncilla_chess::planes::Planes;
 use oncilla_chess::{History, Move, pack, policy};
 use oncilla_core::evaluate::Value;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Numbers of one position's input.
-pub(super) const INPUT_LEN: usize = PLANES * 64;
-
 /// What must be known of a position to evaluate it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Needs {
     /// The planes as numbers.
-    Planes(InputFormat, HistoryFill),
+    Planes(Inputs),
     /// The key; and the planes are encoded, so that this takes as long as it would with a network.
-    Key(InputFormat, HistoryFill),
+    Key(Inputs),
     /// Nothing.
     Nothing,
 }
@@ -28,7 +26,7 @@ impl Needs {
     /// The key of all that the answer depends on.
     fn cache_key(self, history: &History) -> u64 {
         match self {
-            Self::Planes(format, fill) | Self::Key(format, fill) => planes::key(history, format, fill),
+            Self::Planes(inputs) | Self::Key(inputs) => inputs.key(history),
             // There is no cache for it.
             Self::Nothing => 0,
         }
@@ -169,18 +167,16 @@ impl Batch {
     /// Makes the position ready for the evaluation.
     fn push_row(&mut self, history: &History, moves: &[Move]) {
         match self.needs {
-            Needs::Planes(format, fill) => {
-                let transform = encode(history, format, fill, &mut self.planes);
+            Needs::Planes(inputs) => {
+                let transform = inputs.encode(history, &mut self.planes);
                 let mover = history.side_to_move();
                 self.look_up(moves.iter().map(|&mv| policy::index(mv, mover, transform)));
-                let at = self.rows.len() * INPUT_LEN;
-                self.input.resize(self.input.len().max(at + INPUT_LEN), 0.0);
-                if let Some(place) = self.input[at..].first_chunk_mut::<INPUT_LEN>() {
-                    self.planes.expand_into(place);
-                }
+                let place = self.rows.len() * inputs.numbers()..(self.rows.len() + 1) * inputs.numbers();
+                self.input.resize(self.input.len().max(place.end), 0.0);
+                inputs.write(&self.planes, &mut self.input[place]);
             }
-            Needs::Key(format, fill) => {
-                encode(history, format, fill, &mut self.planes);
+            Needs::Key(inputs) => {
+                inputs.encode(history, &mut self.planes);
                 self.keys.push(history.key());
                 self.look_up(moves.iter().map(|&mv| pack(mv)));
             }

@@ -1,7 +1,8 @@
 //! Positions on which a network is tried before it plays.
 
+use super::inputs::Inputs;
 use oncilla_chess::History;
-use oncilla_chess::planes::{HistoryFill, InputFormat, PLANES, Planes, encode};
+use oncilla_chess::planes::Planes;
 
 /// Openings, middlegames and endgames with and without queens, for either side, one with a high count of the fifty-move rule:
 /// what a network sees in a game.
@@ -20,19 +21,17 @@ pub const POSITIONS: [&str; 12] = [
     "3r2k1/5ppp/p1q1p3/1p6/3Q4/1P2P2P/P4PP1/3R2K1 b - - 3 28",
 ];
 
-/// The planes of some positions, one after the other.
+/// What a network sees of some positions, one after the other.
 ///
 /// # Errors
 /// A FEN that is wrong.
-pub fn planes(fens: &[&str], format: InputFormat, fill: HistoryFill) -> Result<Vec<f32>, String> {
-    let mut input = Vec::new();
+pub fn planes(fens: &[&str], inputs: Inputs) -> Result<Vec<f32>, String> {
+    let mut input = vec![0.0; fens.len() * inputs.numbers()];
     let mut encoded = Box::new(Planes::default());
-    for fen in fens {
+    for (fen, numbers) in fens.iter().zip(input.chunks_exact_mut(inputs.numbers())) {
         let history: History = History::from_fen(fen).map_err(|error| error.to_string())?;
-        encode(&history, format, fill, &mut encoded);
-        let mut numbers = [0.0; PLANES * 64];
-        encoded.expand_into(&mut numbers);
-        input.extend_from_slice(&numbers);
+        inputs.encode(&history, &mut encoded);
+        inputs.write(&encoded, numbers);
     }
     Ok(input)
 }

@@ -8,8 +8,8 @@ use super::backends::{self, Running};
 use super::batch::Needs;
 pub use super::batch::{Batch, Pushed};
 use super::cache::{Cache, CacheCounts};
+use super::inputs::Inputs;
 use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
-use oncilla_chess::planes::InputFormat;
 use oncilla_opencl::graph::Role;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -200,8 +200,8 @@ impl Evaluator {
     fn batch_with(&self, cache: Option<Arc<Cache>>) -> Batch {
         let fill = self.settings.history_fill;
         let needs = match &self.source {
-            Source::Network(network) => Needs::Planes(network.input_format, fill),
-            Source::Random => Needs::Key(InputFormat::Classical112, fill),
+            Source::Network(network) => Needs::Planes(network.inputs),
+            Source::Random => Needs::Key(Inputs::classical(fill)),
             Source::Constant => Needs::Nothing,
         };
         Batch::new(needs, cache)

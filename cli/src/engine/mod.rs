@@ -14,6 +14,7 @@ mod crew;
 pub mod drivers;
 mod evaluator;
 mod fault;
+mod inputs;
 mod leaf;
 mod limits;
 mod memory;
@@ -30,13 +31,14 @@ mod snapshot;
 mod timing;
 pub mod tuning;
 
-pub use backends::{Wanted, device_choice, input_format, prepare, read_network, wanted};
+pub use backends::{Wanted, device_choice, prepare, read_network, wanted};
 pub use builtin::BuiltIn;
 pub use cache::CacheCounts;
 #[cfg(test)]
 pub(crate) use evaluator::tests as failing;
 pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Pushed};
 pub(crate) use fault::guarded;
+pub use inputs::Inputs;
 pub use limits::{Clock, Go};
 pub use memory::resident_bytes;
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};

@@ -8,7 +8,7 @@
 
 use std::time::Instant;
 
-use oncilla_chess::planes::{self, HistoryFill, InputFormat, PLANES, Planes};
+use oncilla_chess::planes::{self, HistoryFill, InputFormat, PLANES, PlaneSet, Planes};
 use oncilla_chess::{History, MoveList, Transform, policy};
 
 /// Games, and the plies of each.
@@ -62,7 +62,7 @@ fn index(position: &Position, transform: Transform, indices: &mut Vec<u16>) {
 /// The planes as numbers.
 #[inline(never)]
 fn expand(planes: &Planes, input: &mut [f32; PLANES * 64]) {
-    planes.expand_into(input);
+    planes.expand_into(PlaneSet::ALL, input);
 }
 
 fn main() {

@@ -133,6 +133,44 @@ impl Plane {
     }
 }
 
+/// A choice of planes: those that a network looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PlaneSet(u128);
+
+impl PlaneSet {
+    /// All planes of an input.
+    pub const ALL: PlaneSet = PlaneSet((1 << PLANES) - 1);
+
+    /// How many there are.
+    pub fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// True if there is none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether it is one of them.
+    pub fn contains(self, plane: usize) -> bool {
+        plane < PLANES && self.0 >> plane & 1 != 0
+    }
+
+    /// Positions that the planes show, counted from the last one to the earliest.
+    pub fn positions(self) -> usize {
+        let of_positions = self.0 & ((1 << AUX) - 1);
+        let bits = u128::BITS - of_positions.leading_zeros();
+        (bits as usize).div_ceil(PER_POSITION)
+    }
+}
+
+impl FromIterator<usize> for PlaneSet {
+    /// Those with these numbers. What is no plane of an input is left out.
+    fn from_iter<I: IntoIterator<Item = usize>>(planes: I) -> Self {
+        PlaneSet(planes.into_iter().filter(|&plane| plane < PLANES).fold(0, |set, plane| set | 1 << plane))
+    }
+}
+
 /// An input of a network: [`PLANES`] planes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes([Plane; PLANES]);
@@ -150,12 +188,15 @@ impl Planes {
         &self.0
     }
 
-    /// Writes the input as a network reads it: plane after plane, square 8·rank + file within a plane.
-    pub fn expand_into(&self, out: &mut [f32; PLANES * SQUARES]) {
+    /// Writes the planes of `seen` as a network reads them: plane after plane, square 8·rank + file within a plane.
+    ///
+    /// `out` should have 64 numbers for each. Planes that find no room are left out, and numbers beyond the last become 0.
+    pub fn expand_into(&self, seen: PlaneSet, out: &mut [f32]) {
         // Most planes are empty, a few are full, and the others have few squares.
         out.fill(0.0);
         let (squares, _) = out.as_chunks_mut::<SQUARES>();
-        for (plane, squares) in self.0.iter().zip(squares) {
+        let planes = self.0.iter().enumerate().filter(|&(number, _)| seen.contains(number));
+        for ((_, plane), squares) in planes.zip(squares) {
             if plane.mask == ALL {
                 *squares = [plane.value; SQUARES];
                 continue;
@@ -200,18 +241,20 @@ impl View {
     }
 }
 
-/// A 64-bit key of what [`encode`] writes for the last position of `history`, and of its legal moves: for a cache of what
-/// a network said.
+/// A 64-bit key of what [`encode`] writes into the planes of `seen` for the last position of `history`, and of its legal moves: for a
+/// cache of what a network said that looks at those planes.
 ///
 /// Equal keys mean equal planes and equal moves, as far as 64 bits can tell. The other way round it holds for the same
-/// last position, unless an earlier one had castling rights that are lost meanwhile: no format shows when.
+/// last position where `seen` has all planes of the positions that it shows, unless an earlier one had castling rights that are lost
+/// meanwhile: no format shows when.
 ///
-/// It takes no more than a look at each of the [`POSITIONS`].
-pub fn key<const CAP: usize>(history: &History<CAP>, format: InputFormat, fill: HistoryFill) -> u64 {
+/// It takes no more than a look at each position that `seen` shows.
+pub fn key<const CAP: usize>(history: &History<CAP>, format: InputFormat, fill: HistoryFill, seen: PlaneSet) -> u64 {
     let last = history.last();
     let en_passant = |position: &Position| position.en_passant().map_or(0, |file| file as u64 + 1);
     let mut key = u64::from(last.rule50()) << 4 | en_passant(last);
-    for (position, origin) in Seen::new(history, format, fill) {
+    // The last one gives the moves.
+    for (position, origin) in Seen::new(history, format, fill).take(seen.positions().max(1)) {
         let repeated = u64::from(position.repetitions() > 0);
         let filled = match origin {
             Origin::Played => 0,
@@ -380,9 +423,30 @@ mod tests {
         let mut planes = Planes::default();
         planes.0[3] = Plane { mask: 1 << 63 | 1, value: 0.5 };
         let mut out = [f32::NAN; PLANES * SQUARES];
-        planes.expand_into(&mut out);
+        planes.expand_into(PlaneSet::ALL, &mut out);
         assert_eq!((out[3 * 64], out[3 * 64 + 63]), (0.5, 0.5));
         assert_eq!(out.iter().sum::<f32>(), 1.0);
+    }
+
+    #[test]
+    fn expansion_writes_the_planes_that_are_seen() {
+        let mut planes = Planes::default();
+        for (number, plane) in planes.0.iter_mut().enumerate() {
+            *plane = Plane { mask: 1, value: number as f32 };
+        }
+        let mut out = [f32::NAN; 4 * SQUARES];
+        planes.expand_into([111, 3, 40, 112].into_iter().collect(), &mut out);
+        assert_eq!([0, 1, 2, 3].map(|plane| out[plane * SQUARES]), [3.0, 40.0, 111.0, 0.0]);
+        assert_eq!(out.iter().sum::<f32>(), 154.0);
+    }
+
+    #[test]
+    fn a_set_of_planes_knows_how_many_positions_it_shows() {
+        let positions = |planes: &[usize]| planes.iter().copied().collect::<PlaneSet>().positions();
+        assert_eq!([0, 12, 13, 25, 26, 103].map(|plane| positions(&[plane])), [1, 1, 2, 2, 3, 8]);
+        assert_eq!((positions(&[]), positions(&[104, 111]), positions(&[5, 109])), (0, 0, 1));
+        assert_eq!((PlaneSet::ALL.positions(), PlaneSet::ALL.len()), (POSITIONS, PLANES));
+        assert!(PlaneSet::ALL.contains(111) && !PlaneSet::ALL.contains(112));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use oncilla_chess::planes::{HistoryFill, InputFormat, Planes, encode, key};
+use oncilla_chess::planes::{HistoryFill, InputFormat, PLANES, PlaneSet, Planes, encode, key};
 use oncilla_chess::{History, MIN_CAP, MoveList, pack};
 
 const FILLS: [HistoryFill; 3] = [HistoryFill::No, HistoryFill::FenOnly, HistoryFill::Always];
@@ -23,6 +23,27 @@ const FLAGGED: [&str; 4] = [
     "r3k2r/8/8/8/8/8/8/R3K2R w - - 3 9",
 ];
 
+/// All planes but those of the positions before the last `shown`.
+fn of_last(shown: usize) -> PlaneSet {
+    (0..PLANES).filter(|&plane| plane < 13 * shown || plane >= 104).collect()
+}
+
+/// What may be asked for.
+#[derive(Clone, Copy, Debug)]
+struct View {
+    format: InputFormat,
+    fill: HistoryFill,
+    planes: PlaneSet,
+}
+
+/// What networks look at: all, the present position, and the one before as well.
+fn views() -> impl Iterator<Item = View> {
+    let of_format = |format| {
+        FILLS.into_iter().flat_map(move |fill| [8, 1, 2].map(|shown| View { format, fill, planes: of_last(shown) }))
+    };
+    InputFormat::ALL.into_iter().flat_map(of_format)
+}
+
 /// Every game of at most `plies` moves, each of which is the first, the last, or one of the `more` next in the list.
 fn games(history: &mut History<MIN_CAP>, plies: usize, more: usize, visit: &mut impl FnMut(&History<MIN_CAP>)) {
     visit(history);
@@ -40,13 +61,14 @@ fn games(history: &mut History<MIN_CAP>, plies: usize, more: usize, visit: &mut 
 }
 
 /// What a network sees and may answer with, in 64 bits that have nothing to do with the key's.
-fn facts(history: &History<MIN_CAP>, format: InputFormat, fill: HistoryFill) -> u64 {
+fn facts(history: &History<MIN_CAP>, view: View) -> u64 {
     let mut planes = Planes::default();
-    let transform = encode(history, format, fill, &mut planes);
+    let transform = encode(history, view.format, view.fill, &mut planes);
     let mut moves = MoveList::new();
     history.legal_moves(&mut moves);
     let mut hasher = DefaultHasher::new();
-    planes.as_array().iter().for_each(|plane| (plane.mask, plane.value.to_bits()).hash(&mut hasher));
+    let seen = planes.as_array().iter().enumerate().filter(|&(number, _)| view.planes.contains(number));
+    seen.for_each(|(_, plane)| (plane.mask, plane.value.to_bits()).hash(&mut hasher));
     (transform.bits(), moves.iter().map(|&mv| pack(mv)).collect::<Vec<_>>()).hash(&mut hasher);
     hasher.finish()
 }
@@ -60,9 +82,9 @@ struct Seen {
 }
 
 impl Seen {
-    fn check(&mut self, history: &History<MIN_CAP>, format: InputFormat, fill: HistoryFill, both_ways: bool) {
-        let (key, facts) = (key(history, format, fill), facts(history, format, fill));
-        let context = || format!("{} after {} plies, {format:?}, {fill:?}", history.to_fen(true), history.len() - 1);
+    fn check(&mut self, history: &History<MIN_CAP>, view: View, both_ways: bool) {
+        let (key, facts) = (key(history, view.format, view.fill, view.planes), facts(history, view));
+        let context = || format!("{} after {} plies, {view:?}", history.to_fen(true), history.len() - 1);
         assert_eq!(*self.facts_of_key.entry(key).or_insert(facts), facts, "{}", context());
         if both_ways {
             assert_eq!(*self.key_of_facts.entry(facts).or_insert(key), key, "{}", context());
@@ -73,29 +95,25 @@ impl Seen {
 
 #[test]
 fn a_key_is_equal_where_a_network_sees_the_same() {
-    for format in InputFormat::ALL {
-        for fill in FILLS {
-            let mut seen = Seen::default();
-            for fen in NARROW {
-                let mut history = History::from_fen(fen).unwrap();
-                games(&mut history, 11, 0, &mut |history| seen.check(history, format, fill, true));
-            }
-            // Else the test would be empty.
-            let inputs = seen.facts_of_key.len();
-            assert!(inputs > 1_000 && seen.histories - inputs > 100, "{format:?}: {inputs} of {}", seen.histories);
+    for view in views() {
+        let mut seen = Seen::default();
+        for fen in NARROW {
+            let mut history = History::from_fen(fen).unwrap();
+            games(&mut history, 11, 0, &mut |history| seen.check(history, view, true));
         }
+        // Else the test would be empty.
+        let inputs = seen.facts_of_key.len();
+        assert!(inputs > 1_000 && seen.histories - inputs > 100, "{view:?}: {inputs} of {}", seen.histories);
     }
 }
 
 #[test]
 fn flags_of_the_start_are_in_the_key() {
-    for format in InputFormat::ALL {
-        for fill in FILLS {
-            let mut seen = Seen::default();
-            for fen in FLAGGED {
-                let mut history = History::from_fen(fen).unwrap();
-                games(&mut history, 5, 2, &mut |history| seen.check(history, format, fill, false));
-            }
+    for view in views() {
+        let mut seen = Seen::default();
+        for fen in FLAGGED {
+            let mut history = History::from_fen(fen).unwrap();
+            games(&mut history, 5, 2, &mut |history| seen.check(history, view, false));
         }
     }
 }
@@ -107,11 +125,15 @@ fn positions_further_back_than_a_network_sees_do_not_matter() {
         opening.split(' ').for_each(|mv| history.push(mv.parse().unwrap()));
         history
     });
-    let key = |history: &History<MIN_CAP>| key(history, InputFormat::Classical112, HistoryFill::FenOnly);
+    let key = |shown| {
+        move |history: &History<MIN_CAP>| key(history, InputFormat::Classical112, HistoryFill::FenOnly, of_last(shown))
+    };
     for (ply, mv) in ["g1f3", "g8f6", "b1c3", "b8c6", "f1e2", "e7e6", "a2a3"].into_iter().enumerate() {
-        let [a, b] = histories.each_ref().map(key);
         // Three plies earlier the pawns still stood differently.
-        assert_eq!(a == b, ply > 5, "{mv}");
+        for (shown, first) in [(8, 6), (4, 2), (3, 1), (2, 0), (1, 0)] {
+            let [a, b] = histories.each_ref().map(key(shown));
+            assert_eq!(a == b, ply >= first, "{mv}, {shown} positions");
+        }
         histories.iter_mut().for_each(|history| history.push(mv.parse().unwrap()));
     }
 }

@@ -1,13 +1,11 @@
 //! Graph → the bytes that `oncilla_micro` runs on a microcontroller.
 
 use crate::error::NetError;
+use crate::network::Network;
 use crate::policy::{attention_map, conv_map};
 use oncilla_micro::{ATTENTION, CONVOLUTION, MAGIC, POLICY_PLANES, SINGLE, VERSION, WHOLE};
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, SqueezeExcite, ValueId};
 use oncilla_opencl::int8::{self, Choice};
-
-/// Squares that a 3×3 kernel covers.
-const TAPS: usize = 9;
 
 /// Marks layers for [`pack`], see [`int8`]: those that have to be in eight bits, and of the others as many as the bound on what a
 /// network may lose over `canaries` has room for.
@@ -26,16 +24,18 @@ pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, NetError> {
 }
 
 /// Packs a network. Layers that [`Graph::set_int8`] has marked (see [`choose`]) become whole numbers of eight bits, the
-/// others stay in single precision; input planes whose weights are all zero are left out.
+/// others stay in single precision; input planes that it does not look at are left out ([`Network::narrow`]).
 ///
 /// # Errors
 /// If the network is not of the one architecture that [`oncilla_micro`] runs, with all its 3×3 convolutions in eight bits but the
 /// one that reads the input and the policy's last one. The error names the layer.
-pub fn pack(graph: &Graph) -> Result<Vec<u8>, NetError> {
+pub fn pack(network: &Network) -> Result<Vec<u8>, NetError> {
+    let mut network = network.clone();
+    network.narrow();
+    let Network { graph, planes, .. } = &network;
     let mut walk = Walk { graph, at: 0 };
     let first = walk.linear(INPUT, CONV)?;
     let filters = first.bias.len();
-    let planes = planes(first.weights, filters);
     let mut top = ValueId(1);
     let (mut tower, mut blocks, mut hidden) = (Vec::new(), 0, 0);
     while walk.has_block() {
@@ -56,7 +56,7 @@ pub fn pack(graph: &Graph) -> Result<Vec<u8>, NetError> {
     let head = [VERSION.into(), filters, blocks, hidden, planes.len()];
     put_numbers(&mut bytes, head.into_iter().chain(value.sizes).chain(moves_left.sizes))?;
     bytes.extend(planes.iter().map(|&plane| plane as u8));
-    put_floats(&mut bytes, &by_plane(first.weights, filters, &planes));
+    put_floats(&mut bytes, &by_plane(first.weights, filters));
     put_floats(&mut bytes, first.bias);
     [tower, value.bytes, moves_left.bytes, policy].into_iter().for_each(|part| bytes.extend(part));
     // What reads it knows what it needs.
@@ -237,18 +237,10 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The planes that have a weight that is not zero.
-fn planes(weights: &[f32], filters: usize) -> Vec<usize> {
-    let planes = weights.len() / filters / TAPS;
-    let is_read = |plane: &usize| weights.chunks_exact(TAPS).skip(*plane).step_by(planes).flatten().any(|w| *w != 0.0);
-    (0..planes).filter(is_read).collect()
-}
-
-/// `[filter][all planes][tap]` → `[plane][tap][filter]`.
-fn by_plane(weights: &[f32], filters: usize, planes: &[usize]) -> Vec<f32> {
+/// `[filter][plane][tap]` → `[plane][tap][filter]`.
+fn by_plane(weights: &[f32], filters: usize) -> Vec<f32> {
     let each = weights.len() / filters;
-    let taps = planes.iter().flat_map(|plane| (0..TAPS).map(move |tap| plane * TAPS + tap));
-    taps.flat_map(|at| weights.chunks_exact(each).map(move |filter| filter[at])).collect()
+    (0..each).flat_map(|at| weights.chunks_exact(each).map(move |filter| filter[at])).collect()
 }
 
 /// Puts a layer's weights, of each output `[channel][tap or square]` → `[tap or square][channel]`.

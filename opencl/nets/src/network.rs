@@ -18,8 +18,10 @@ pub(crate) const PLANES: usize = 112;
 /// A network that has been read: what to run and how to feed it.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Input `[112][64]`; outputs by [`Role`], the policy with [`crate::policy::MOVES`] logits.
+    /// Input `[planes][64]`; outputs by [`Role`], the policy with [`crate::policy::MOVES`] logits.
     pub graph: Graph,
+    /// Which of the format's 112 planes are the graph's input, in order: all of them until [`Network::narrow`].
+    pub planes: Vec<usize>,
     /// How positions become the graph's input.
     pub input_format: InputFormat,
     /// What the file says about itself.
@@ -134,7 +136,14 @@ impl Network {
         let embedding = builder.graph.shape(top).channels;
         Heads { builder: &mut builder, architecture: &architecture, body: top }.build(weights, choice)?;
         let facts = facts(&net, weights, &architecture, &tower, embedding, &builder.graph);
-        Ok(Self { graph: builder.graph, input_format: architecture.input, facts })
+        Ok(Self { graph: builder.graph, planes: (0..PLANES).collect(), input_format: architecture.input, facts })
+    }
+
+    /// Leaves out the planes for which the network has no weight but zeros. It computes the same from less: and what does not
+    /// look at earlier positions need not be asked again where other moves have led to the same one.
+    pub fn narrow(&mut self) {
+        let kept = self.graph.narrow();
+        self.planes = kept.iter().map(|&at| self.planes[at]).collect();
     }
 
     /// Whether the value head gives win, draw and loss.

@@ -7,7 +7,7 @@ use oncilla_micro::{Network as Micro, PackError, Room};
 use oncilla_nets::policy::MOVES;
 use oncilla_nets::{Network, micro};
 use oncilla_opencl::backend::Outputs;
-use oncilla_opencl::graph::{Graph, Layer, Role};
+use oncilla_opencl::graph::{Layer, Role};
 use oncilla_opencl::host::plain;
 
 /// Random networks of the architecture, with a convolutional policy and with an attention policy.
@@ -28,13 +28,14 @@ fn network(name: &str) -> Network {
 }
 
 /// With layers in eight bits: of those that can be, the ones that `which` says, but not the one that reads the input.
-fn in_whole_numbers(mut graph: Graph, which: impl Fn(&Layer) -> bool) -> Graph {
+fn in_whole_numbers(mut network: Network, which: impl Fn(&Layer) -> bool) -> Network {
+    let graph = &mut network.graph;
     for layer in 1..graph.layers().len() {
         if graph.can_be_int8(layer) && which(&graph.layers()[layer]) {
             graph.set_int8(layer, true).unwrap();
         }
     }
-    graph
+    network
 }
 
 /// What has to be in eight bits, and more of a convolutional policy.
@@ -44,7 +45,7 @@ fn looks_around(layer: &Layer) -> bool {
 
 /// Packs with as many layers in eight bits as can be, of both kinds of policy.
 fn packs() -> [Vec<u8>; 2] {
-    NETWORKS.map(|name| micro::pack(&in_whole_numbers(network(name).graph, |_| true)).unwrap())
+    NETWORKS.map(|name| micro::pack(&in_whole_numbers(network(name), |_| true)).unwrap())
 }
 
 /// The mask and the value of a plane, from the numbers of all of them.
@@ -75,13 +76,13 @@ fn error(mut expected: Outputs, mut got: Outputs) -> f32 {
 fn check(name: &str, which: impl Fn(&Layer) -> bool) {
     let network = network(name);
     let format = network.input_format.number();
-    let graph = in_whole_numbers(network.graph, which);
-    let pack = micro::pack(&graph).unwrap();
+    let network = in_whole_numbers(network, which);
+    let pack = micro::pack(&network).unwrap();
     let planes = Planes::read(&fixtures().join("encoder_planes.jsonl"));
     let mut errors = Vec::new();
     for row in rows(&fixtures().join("nn_synthetic.jsonl")).iter().filter(|row| row["net"] == name) {
         let input = planes.of(row, format);
-        errors.push(error(plain::evaluate(&graph, &input).unwrap(), run(&pack, &input)));
+        errors.push(error(plain::evaluate(&network.graph, &input).unwrap(), run(&pack, &input)));
     }
     let worst = errors.iter().copied().fold(0.0, f32::max);
     let usual = errors.iter().filter(|error| **error < EXACT).count();
@@ -140,16 +141,16 @@ fn any_numbers_in_a_pack_give_an_evaluation() {
 
 #[test]
 fn other_networks_are_refused() {
-    let refusal = |graph: &Graph| micro::pack(graph).unwrap_err().to_string();
+    let refusal = |network: &Network| micro::pack(network).unwrap_err().to_string();
     // Its 3×3 convolutions are in single precision.
     for name in NETWORKS {
-        let single = network(name).graph;
+        let single = network(name);
         assert!(refusal(&single).contains("in the tower"), "{}", refusal(&single));
     }
     for (name, expected) in
         [("c2-se-conv-wdl-mlh-mish-in4", "layer 0 (convolution)"), ("e4-attnbody-relu-classicalvalue-in1", "layer 0")]
     {
-        let graph = network(&format!("synthetic-{name}")).graph;
-        assert!(refusal(&graph).starts_with(expected), "{}", refusal(&graph));
+        let network = network(&format!("synthetic-{name}"));
+        assert!(refusal(&network).starts_with(expected), "{}", refusal(&network));
     }
 }

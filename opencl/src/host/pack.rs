@@ -3,7 +3,6 @@
 use super::board::LANES;
 use super::fours::{self, Four, RowEnds};
 use super::kernel::{BLOCK, TILE};
-use super::plan::Winograd;
 use super::product::{Block, COLUMNS};
 use super::winograd::{PANEL, POINTS};
 use crate::int8;
@@ -51,23 +50,17 @@ pub(super) fn conv(weights: &[f32], channels: usize) -> Vec<f32> {
 }
 
 /// As [`super::winograd::multiply`] wants them, panel by panel; what fills up blocks and panels is zero.
-pub(super) fn winograd(weights: &[f32], bias: &[f32]) -> Winograd {
-    let inputs = weights.len() / bias.len() / 9;
-    let mut is_used = vec![false; inputs.div_ceil(LANES)];
-    for (at, weights) in weights.chunks_exact(9).enumerate() {
-        is_used[at % inputs / LANES] |= weights.iter().any(|&w| w != 0.0);
-    }
-    let blocks: Vec<usize> = (0..is_used.len()).filter(|&block| is_used[block]).collect();
-    let padded = blocks.len() * LANES;
-    let mut packed = vec![Block::ZERO; bias.len().div_ceil(PANEL) * POINTS * padded];
+pub(super) fn winograd(weights: &[f32], channels: usize) -> Vec<Block> {
+    let inputs = weights.len() / channels / 9;
+    let padded = inputs.next_multiple_of(LANES);
+    let mut packed = vec![Block::ZERO; channels.div_ceil(PANEL) * POINTS * padded];
     for (at, weights) in weights.chunks_exact(9).enumerate() {
         let (o, c) = (at / inputs, at % inputs);
-        let Ok(block) = blocks.binary_search(&(c / LANES)) else { continue };
         for (point, u) in transform(4, weights).into_iter().enumerate() {
-            packed[(o / PANEL * POINTS + point) * padded + block * LANES + c % LANES].0[o % PANEL] = u as f32;
+            packed[(o / PANEL * POINTS + point) * padded + c].0[o % PANEL] = u as f32;
         }
     }
-    Winograd { blocks, weights: packed, bias: by_panels(bias) }
+    packed
 }
 
 /// The weight of channel `o` for an input and a tap; 0 beyond the last channel or input.

@@ -67,6 +67,11 @@ impl Conv {
             _ => self.board.plane,
         }
     }
+
+    /// Numbers of one position's points, if it is Winograd's.
+    pub fn points(&self) -> usize {
+        self.input.shape.channels.next_multiple_of(LANES) * POINTS * TILES
+    }
 }
 
 /// How a convolution is computed, and its weights for that.
@@ -75,30 +80,12 @@ pub(super) enum ConvWeights {
     Pointwise(Vec<f32>),
     /// `[panels]` of what [`super::kernel::ConvPanel::weights`] describes.
     Direct(Vec<f32>),
-    /// See [`super::winograd`].
-    Winograd(Winograd),
+    /// `[panels][POINTS][blocks of input channels][LANES]`, and the bias of each panel: see [`super::winograd`].
+    Winograd(Vec<Block>, Vec<[f32; PANEL]>),
     /// In eight bits: see [`super::fours::ConvPanels`].
     Fours(Vec<fours::Weights>, Vec<fours::Ends>),
     /// The same of 1×1, see [`super::fours::Pointwise`]; all values lie side by side.
     PointwiseFours(Vec<Four>, Vec<RowEnds>),
-}
-
-/// Weights in Winograd's points.
-pub(super) struct Winograd {
-    /// Which blocks of input channels it has weights for. Those of the others are zero: a network need not look at all of the planes
-    /// that it is given.
-    pub blocks: Vec<usize>,
-    /// `[panels][POINTS][blocks][LANES]`.
-    pub weights: Vec<Block>,
-    /// `[panels]`.
-    pub bias: Vec<[f32; PANEL]>,
-}
-
-impl Winograd {
-    /// Numbers of one position's points.
-    pub fn points(&self) -> usize {
-        self.blocks.len() * LANES * POINTS * TILES
-    }
 }
 
 /// Squeeze and excitation, weights transposed: see [`super::kernel::Se`].
@@ -292,10 +279,9 @@ impl Plan {
             _ => 0,
         };
         let winograd = |s: &Step| match s {
-            Step::Conv(conv) => match &conv.weights {
-                ConvWeights::Winograd(weights) => (weights.points(), weights.bias.len()),
-                _ => (0, 0),
-            },
+            Step::Conv(conv) if matches!(conv.weights, ConvWeights::Winograd(..)) => {
+                (conv.points(), conv.output.shape.channels.div_ceil(PANEL))
+            }
             _ => (0, 0),
         };
         let scratch = |s: &Step| match s {
@@ -448,7 +434,7 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
     if kernel == 1 {
         ConvWeights::Pointwise(pack::pointwise(weights, bias.len()))
     } else if form.winograd && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {
-        ConvWeights::Winograd(pack::winograd(weights, bias))
+        ConvWeights::Winograd(pack::winograd(weights, bias.len()), pack::by_panels(bias))
     } else {
         ConvWeights::Direct(pack::conv(weights, bias.len()))
     }

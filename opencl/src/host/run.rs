@@ -5,7 +5,6 @@ use super::fours::{self, Four, RowEnds};
 use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::plan::{
     Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
-    Winograd,
 };
 use super::product::{self, Block, COLUMNS, DensePanels, MOST_BLOCKS, Pointwise};
 use super::team::{Team, each};
@@ -210,7 +209,9 @@ impl Workspace {
 
     fn conv(&mut self, conv: &Conv, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
         match &conv.weights {
-            ConvWeights::Winograd(weights) => self.winograd(conv, weights, isa, positions, team, output),
+            ConvWeights::Winograd(weights, bias) => {
+                self.winograd(conv, (weights, bias), isa, positions, team, output);
+            }
             ConvWeights::Pointwise(weights) => self.pointwise(conv, weights, isa, positions, team, output),
             ConvWeights::Direct(weights) => {
                 let of_panel = weights.len() / conv.bias.len();
@@ -258,21 +259,20 @@ impl Workspace {
     fn winograd(
         &mut self,
         conv: &Conv,
-        winograd: &Winograd,
+        (weights, bias): (&[Block], &[[f32; PANEL]]),
         isa: Isa,
         positions: usize,
         team: Option<&Team>,
         output: &mut [f32],
     ) {
-        let Winograd { blocks, weights, bias } = winograd;
         let (mut points, mut products) = (std::mem::take(&mut self.points), std::mem::take(&mut self.products));
         let count = positions * TILES;
         let rows = |position| Rows { count, first: position * TILES };
-        let used = &mut points[..positions * winograd.points()];
+        let used = &mut points[..positions * conv.points()];
         let plane = conv.board.plane;
         let block = |(number, points): (usize, &mut [f32])| {
             for position in 0..positions {
-                let planes = &self.value(conv.input, position)[blocks[number] * LANES * plane..];
+                let planes = &self.value(conv.input, position)[number * LANES * plane..];
                 winograd::points(isa, &planes[..planes.len().min(LANES * plane)], rows(position), points);
             }
         };

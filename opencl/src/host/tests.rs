@@ -348,31 +348,6 @@ fn the_same_in_eight_bits(g: &mut Gen, mut graph: Graph, what: &str) {
     }
 }
 
-/// Winograd's form leaves out blocks of channels without weights: at either end, in the middle, and all of them.
-#[test]
-fn channels_without_weights_are_left_out() {
-    let g = &mut Gen::new(100);
-    for (inputs, used) in [(20, 8..16), (20, 3..5), (112, 0..19), (33, 32..33), (24, 0..0)] {
-        let mut graph = Graph::new(Shape { channels: inputs, squares: 64 });
-        let (channels, kernel) = (17, 3);
-        let mut weights = numbers(g, channels * inputs * 9, inputs * 9);
-        for (at, weights) in weights.chunks_exact_mut(9).enumerate() {
-            if !used.contains(&(at % inputs)) {
-                weights.fill(0.0);
-            }
-        }
-        let (bias, se, residual, activation) = (numbers(g, channels, 4), None, None, Activation::Relu);
-        let layer = Layer::Conv { input: INPUT, channels, kernel, weights, bias, se, residual, activation };
-        let conv = graph.push(layer).expect("it fits");
-        graph.output(Role::Policy, conv).expect("any length");
-        let input: Vec<f32> = (0..3 * graph.input().len()).map(|_| number(g)).collect();
-        let expected = plain::evaluate(&graph, &input).expect("an evaluation");
-        for mut host in hosts(&graph) {
-            assert_eq!(difference(&expected, &run(&mut host, &input)), None, "{used:?} of {inputs}");
-        }
-    }
-}
-
 /// A reused workspace must not carry one batch into the next.
 #[test]
 fn a_batch_leaves_nothing_behind() {

@@ -1,4 +1,3 @@
-use super::super::batch::INPUT_LEN;
 use super::super::builtin::BuiltIn;
 use super::super::service::{Service, Unit};
 use super::super::settings::Weights;
@@ -153,11 +152,12 @@ impl Backend for Failing {
     }
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
-        assert!(input.len() <= self.max_batch() * INPUT_LEN);
+        let of_one = self.graph().input().len();
+        assert!(input.len() <= self.max_batch() * of_one);
         match &self.canned {
             Some(canned) if self.calls > 0 => outputs.clone_from(canned),
             Some(_) => {
-                self.host.evaluate(&input[..INPUT_LEN].repeat(self.max_batch()), outputs)?;
+                self.host.evaluate(&input[..of_one].repeat(self.max_batch()), outputs)?;
                 self.canned = Some(outputs.clone());
             }
             None => self.host.evaluate(input, outputs)?,
@@ -187,12 +187,12 @@ impl Backend for Failing {
 /// positions.
 pub fn on_failing_device(backend: BackendKind, quick: bool, plan: Plan) -> Evaluator {
     let network = backends::read_network(&Weights::BuiltIn(BuiltIn::Small), &Default::default()).unwrap();
+    let inputs = Inputs::of(&network, HistoryFill::default()).unwrap();
     let graph = Arc::new(network.graph);
     let host = Box::new(Host::new(Arc::clone(&graph), 1).unwrap());
     let device = Unit::device(vec![Box::new(Failing { host, canned: quick.then(Outputs::default), calls: 0, plan })]);
     let service = Service::new(&graph, vec![device], backends::host_maker(&graph, &settings(backend)));
-    let input_format = InputFormat::from_number(network.input_format.number().into()).unwrap();
-    let source = Source::Network(Running { graph, service, input_format });
+    let source = Source::Network(Running { graph, service, inputs });
     Evaluator {
         source,
         settings: settings(backend),
