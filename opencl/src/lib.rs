@@ -20,4 +20,5 @@ pub mod opencl;
 mod test_folder;
 #[cfg(feature = "opencl")]
 pub mod tune;
+pub mod watched;
 mod winograd;

@@ -15,6 +15,7 @@ use oncilla_opencl::host::Host;
 use oncilla_opencl::int8;
 use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
+use oncilla_opencl::watched::{Patience, Watched};
 use std::sync::Arc;
 
 /// A network and what runs it.
@@ -179,15 +180,25 @@ fn open_device(
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
-    let mut device = open_tuned(settings, choice, graph, notes)?;
-    warm_up(&mut device).map_err(|error| error.to_string())?;
-    let second = device.another().ok().and_then(|mut second| warm_up(&mut second).ok().map(|()| second));
-    let lanes = [Some(device), second].into_iter().flatten();
-    Ok(Unit::device(lanes.map(|lane| Box::new(lane) as Box<dyn Backend>).collect()))
+    let device = open_tuned(settings, choice, graph, notes)?;
+    let second = device.another();
+    let mut lanes = vec![lane(device, graph).map_err(|error| error.to_string())?];
+    lanes.extend(second.ok().and_then(|second| lane(second, graph).ok()));
+    Ok(Unit::device(lanes))
+}
+
+/// What is the host itself has no driver that waits for another processor.
+fn lane(device: OpenCl, graph: &Arc<Graph>) -> Result<Box<dyn Backend>, BackendError> {
+    let mut lane: Box<dyn Backend> = match device.leaves_host_free() {
+        true => Box::new(Watched::new(device, Arc::clone(graph), Patience::default())?),
+        false => Box::new(device),
+    };
+    warm_up(&mut *lane)?;
+    Ok(lane)
 }
 
 /// The first launches of a kernel can take seconds on some drivers: not on a game's clock.
-fn warm_up(device: &mut OpenCl) -> Result<(), BackendError> {
+fn warm_up(device: &mut dyn Backend) -> Result<(), BackendError> {
     for batch in [1, device.preferred_batch()] {
         let input = vec![0.0; batch * device.graph().input().len()];
         device.evaluate(&input, &mut Outputs::default())?;

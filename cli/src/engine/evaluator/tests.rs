@@ -12,6 +12,7 @@ use oncilla_opencl::backend::BackendError;
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::host::Host;
+use oncilla_opencl::watched::{Patience, Watched};
 use std::thread;
 use std::time::Duration;
 
@@ -132,6 +133,8 @@ pub enum Fault {
     /// The right answers come late.
     Slow,
     Panic,
+    /// It never answers.
+    Silent,
 }
 
 impl Backend for Failing {
@@ -179,6 +182,9 @@ impl Backend for Failing {
                 Ok(())
             }
             Some(Fault::Panic) => panic!("as a test"),
+            Some(Fault::Silent) => loop {
+                thread::park();
+            },
         }
     }
 }
@@ -186,11 +192,21 @@ impl Backend for Failing {
 /// An evaluator with the embedded network on a device that fails as `plan` says. A `quick` one gives the same answer to all
 /// positions.
 pub fn on_failing_device(backend: BackendKind, quick: bool, plan: Plan) -> Evaluator {
+    on_device(backend, quick, plan, |device, _| Box::new(device))
+}
+
+fn on_device(
+    backend: BackendKind,
+    quick: bool,
+    plan: Plan,
+    lane: impl FnOnce(Failing, &Arc<Graph>) -> Box<dyn Backend>,
+) -> Evaluator {
     let network = backends::read_network(&Weights::BuiltIn(BuiltIn::Small), &Default::default()).unwrap();
     let inputs = Inputs::of(&network, HistoryFill::default()).unwrap();
     let graph = Arc::new(network.graph);
     let host = Box::new(Host::new(Arc::clone(&graph), 1).unwrap());
-    let device = Unit::device(vec![Box::new(Failing { host, canned: quick.then(Outputs::default), calls: 0, plan })]);
+    let device = Failing { host, canned: quick.then(Outputs::default), calls: 0, plan };
+    let device = Unit::device(vec![lane(device, &graph)]);
     let service = Service::new(&graph, vec![device], backends::host_maker(&graph, &settings(backend)));
     let source = Source::Network(Running { graph, service, inputs });
     Evaluator {
@@ -205,6 +221,27 @@ pub fn on_failing_device(backend: BackendKind, quick: bool, plan: Plan) -> Evalu
 /// What `fault` is called where a person reads of it.
 fn named(fault: Fault) -> &'static str {
     if fault == Fault::Loud { "out of order" } else { "an output of the network is no finite number" }
+}
+
+#[test]
+fn the_host_takes_over_from_a_device_that_never_answers() {
+    let positions = game(8);
+    let host = evaluator(BackendKind::Host);
+    let expected = evaluate(&host, &mut host.batch(), &positions);
+    let patience = Patience { least: Duration::from_millis(20), times: 20, ..Patience::default() };
+    let plan = |now| (now >= 2).then_some(Fault::Silent);
+    let device = on_device(BackendKind::OpenCl, false, Box::new(plan), |device, graph| {
+        Box::new(Watched::new(device, Arc::clone(graph), patience).unwrap())
+    });
+    let (mut batch, mut notes) = (device.batch(), Vec::new());
+    for _ in 0..4 {
+        batch.clear();
+        positions.iter().for_each(|position| push(&mut batch, position));
+        notes.extend(device.run(&mut batch).unwrap());
+        assert_eq!(answers(&mut batch), expected);
+    }
+    assert!(notes[0].contains("no answer within"), "{notes:?}");
+    assert!(notes.len() <= 2, "said once, and once that the host takes over: {notes:?}");
 }
 
 #[test]

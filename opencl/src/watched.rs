@@ -1,0 +1,272 @@
+//! A backend that may never answer, in a thread of its own.
+//!
+//! Whoever waits for a driver that hangs hangs as well, and OpenCL has no wait with an end. So the driver keeps a thread that nobody
+//! else needs, with buffers of its own, and the caller waits as long as is reasonable. The thread costs a batch some ten
+//! microseconds: for devices whose batches take hundreds.
+
+use crate::backend::{Backend, BackendError, Outputs};
+use crate::graph::Graph;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long a batch is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Until the first answer has come: some drivers compile then.
+    pub first: Duration,
+    /// Later, at least.
+    pub least: Duration,
+    /// Later, times the longest that an answer took so far.
+    pub times: u32,
+}
+
+impl Default for Patience {
+    /// Two minutes, then ten seconds or twenty times the longest answer: no batch of a device that works comes near it.
+    fn default() -> Self {
+        Self { first: Duration::from_secs(120), least: Duration::from_secs(10), times: 20 }
+    }
+}
+
+impl Patience {
+    fn limit(&self, longest: Option<Duration>) -> Duration {
+        longest.map_or(self.first, |longest| self.least.max(longest.saturating_mul(self.times)))
+    }
+}
+
+/// What goes to the thread and comes back.
+#[derive(Default)]
+struct Batch {
+    input: Vec<f32>,
+    outputs: Outputs,
+}
+
+/// A backend in a thread of its own. Once it fails to answer in time, every batch fails at once, until that answer has come.
+pub struct Watched {
+    graph: Arc<Graph>,
+    describe: String,
+    max_batch: usize,
+    preferred_batch: usize,
+    leaves_host_free: bool,
+    patience: Patience,
+    longest: Option<Duration>,
+    /// Here while the thread has none.
+    idle: Option<Batch>,
+    /// Taken when this is dropped, which ends the thread.
+    batches: Option<SyncSender<Batch>>,
+    answers: Receiver<(Batch, Result<(), BackendError>)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watched {
+    /// Takes a backend of this graph.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub fn new(
+        mut backend: impl Backend + 'static,
+        graph: Arc<Graph>,
+        patience: Patience,
+    ) -> Result<Self, BackendError> {
+        let (describe, max_batch, preferred_batch) =
+            (backend.describe(), backend.max_batch(), backend.preferred_batch());
+        let leaves_host_free = backend.leaves_host_free();
+        let (batches, to_do) = sync_channel::<Batch>(1);
+        let (done, answers) = sync_channel(1);
+        let run = move || {
+            for mut batch in to_do {
+                let answer = evaluate(&mut backend, &mut batch);
+                if done.send((batch, answer)).is_err() {
+                    break;
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("device".to_string()).spawn(run);
+        let thread = thread.map_err(|error| BackendError(format!("{describe}: no thread for it: {error}")))?;
+        Ok(Self {
+            graph,
+            describe,
+            max_batch,
+            preferred_batch,
+            leaves_host_free,
+            patience,
+            longest: None,
+            idle: Some(Batch::default()),
+            batches: Some(batches),
+            answers,
+            thread: Some(thread),
+        })
+    }
+
+    fn fault(&self, what: &str) -> BackendError {
+        BackendError(format!("{}: {what}", self.describe))
+    }
+
+    /// The buffers, if the thread has given them back: the answer to a batch that was given up says that the device works again.
+    fn take_back(&mut self) -> Result<Batch, BackendError> {
+        let late = || self.answers.try_recv().ok().map(|(batch, _)| batch);
+        self.idle.take().or_else(late).ok_or_else(|| self.fault("still no answer"))
+    }
+}
+
+/// A panic is an error as well: whoever waits has to learn of it.
+fn evaluate(backend: &mut impl Backend, batch: &mut Batch) -> Result<(), BackendError> {
+    let run = AssertUnwindSafe(|| backend.evaluate(&batch.input, &mut batch.outputs));
+    catch_unwind(run).unwrap_or_else(|_| Err(BackendError("a panic in the backend".to_string())))
+}
+
+impl Backend for Watched {
+    fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    fn describe(&self) -> String {
+        self.describe.clone()
+    }
+
+    fn max_batch(&self) -> usize {
+        self.max_batch
+    }
+
+    fn preferred_batch(&self) -> usize {
+        self.preferred_batch
+    }
+
+    fn leaves_host_free(&self) -> bool {
+        self.leaves_host_free
+    }
+
+    fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
+        let mut batch = self.take_back()?;
+        batch.input.clear();
+        batch.input.extend_from_slice(input);
+        let begun = Instant::now();
+        if self.batches.as_ref().is_none_or(|batches| batches.send(batch).is_err()) {
+            return Err(self.fault("its thread has ended"));
+        }
+        let limit = self.patience.limit(self.longest);
+        match self.answers.recv_timeout(limit) {
+            Ok((mut batch, answer)) => {
+                std::mem::swap(outputs, &mut batch.outputs);
+                self.idle = Some(batch);
+                self.longest = self.longest.max(Some(begun.elapsed()));
+                answer
+            }
+            Err(RecvTimeoutError::Timeout) => Err(self.fault(&format!("no answer within {limit:?}"))),
+            Err(RecvTimeoutError::Disconnected) => Err(self.fault("its thread has ended")),
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        drop(self.batches.take());
+        // A thread that hangs keeps its device and its buffers.
+        if let Some(thread) = self.thread.take().filter(|_| self.take_back().is_ok()) {
+            // It has caught every panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Activation, INPUT, Layer, Role, Shape};
+
+    const PATIENCE: Patience =
+        Patience { first: Duration::from_millis(50), least: Duration::from_millis(50), times: 1 };
+
+    /// Doubles each number once it is told to; a negative one is an error, and NaN a panic.
+    struct Doubles {
+        graph: Arc<Graph>,
+        go: Receiver<()>,
+    }
+
+    impl Backend for Doubles {
+        fn graph(&self) -> &Graph {
+            &self.graph
+        }
+
+        fn describe(&self) -> String {
+            "doubles".to_string()
+        }
+
+        fn max_batch(&self) -> usize {
+            4
+        }
+
+        fn preferred_batch(&self) -> usize {
+            2
+        }
+
+        fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
+            assert!(!input[0].is_nan(), "as a test");
+            let _ = self.go.recv();
+            outputs.value.clear();
+            outputs.value.extend(input.iter().map(|x| 2.0 * x));
+            if input[0] < 0.0 { Err(BackendError("out of order".to_string())) } else { Ok(()) }
+        }
+    }
+
+    fn doubles(patience: Patience) -> (Watched, SyncSender<()>) {
+        let mut graph = Graph::new(Shape { channels: 1, squares: 1 });
+        let (weights, bias) = (vec![2.0], vec![0.0]);
+        let value = graph.push(Layer::Dense { input: INPUT, channels: 1, weights, bias, activation: Activation::None });
+        graph.output(Role::Value, value.expect("it fits")).expect("one number");
+        let (graph, (told, go)) = (Arc::new(graph), sync_channel(8));
+        let backend = Doubles { graph: Arc::clone(&graph), go };
+        (Watched::new(backend, graph, patience).expect("a thread"), told)
+    }
+
+    fn run(watched: &mut Watched, input: &[f32]) -> Result<Vec<f32>, String> {
+        let mut outputs = Outputs { value: vec![9.0; 3], ..Outputs::default() };
+        watched.evaluate(input, &mut outputs).map(|()| outputs.value).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn it_says_what_the_backend_says() {
+        let (mut watched, go) = doubles(Patience::default());
+        assert_eq!((watched.describe(), watched.max_batch(), watched.preferred_batch()), ("doubles".to_string(), 4, 2));
+        (0..4).for_each(|_| go.send(()).expect("a backend"));
+        assert_eq!(run(&mut watched, &[1.0, 3.0]), Ok(vec![2.0, 6.0]));
+        assert_eq!(run(&mut watched, &[5.0]), Ok(vec![10.0]));
+        assert_eq!(run(&mut watched, &[-1.0]), Err("out of order".to_string()));
+        assert_eq!(run(&mut watched, &[f32::NAN]), Err("a panic in the backend".to_string()));
+        assert_eq!(run(&mut watched, &[4.0]), Ok(vec![8.0]));
+    }
+
+    #[test]
+    fn a_backend_that_does_not_answer_is_left_alone_until_it_does() {
+        let (mut watched, go) = doubles(PATIENCE);
+        assert_eq!(run(&mut watched, &[1.0]), Err("doubles: no answer within 50ms".to_string()));
+        let begun = Instant::now();
+        assert_eq!(run(&mut watched, &[2.0]), Err("doubles: still no answer".to_string()));
+        assert!(begun.elapsed() < PATIENCE.first, "it waited again");
+        // The first batch's answer, then that of the next, or of one after it where this machine is slow.
+        (0..8).for_each(|_| go.send(()).expect("a backend"));
+        let answer = (0..1000).find_map(|_| {
+            thread::sleep(Duration::from_millis(5));
+            run(&mut watched, &[3.0]).ok()
+        });
+        assert_eq!(answer, Some(vec![6.0]));
+    }
+
+    #[test]
+    fn what_hangs_does_not_keep_whoever_drops_it() {
+        let (mut watched, _go) = doubles(PATIENCE);
+        assert!(run(&mut watched, &[1.0]).is_err());
+        drop(watched);
+    }
+
+    #[test]
+    fn the_wait_follows_what_answers_took() {
+        let patience = Patience::default();
+        let seconds = Duration::from_secs;
+        assert_eq!(patience.limit(None), seconds(120));
+        assert_eq!(patience.limit(Some(Duration::from_millis(3))), seconds(10));
+        assert_eq!(patience.limit(Some(seconds(4))), seconds(80));
+    }
+}
