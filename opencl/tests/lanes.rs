@@ -6,9 +6,11 @@ mod common;
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::graph::Activation;
 use oncilla_opencl::opencl::{OpenCl, Options};
+use oncilla_opencl::watched::{Patience, Watched};
+use std::sync::Arc;
 
 /// The outputs of `batch` positions from the `first` on.
-fn evaluate(device: &mut OpenCl, input: &[f32], first: usize, batch: usize) -> Outputs {
+fn evaluate(device: &mut dyn Backend, input: &[f32], first: usize, batch: usize) -> Outputs {
     let each = device.graph().input().len();
     let mut outputs = Outputs::default();
     device.evaluate(&input[first * each..(first + batch) * each], &mut outputs).expect("the device works");
@@ -26,7 +28,7 @@ fn a_position_has_the_same_answer_in_every_batch_and_on_every_queue() {
     let input: Vec<f32> = (0..POSITIONS * graph.input().len()).map(|_| random.float()).collect();
     let mut first = OpenCl::new(graph, &Options { max_batch: 16, ..Options::default() }).expect("it compiles");
     let alone: Vec<Outputs> = (0..POSITIONS).map(|at| evaluate(&mut first, &input, at, 1)).collect();
-    let check = |device: &mut OpenCl, at: usize, batch: usize| {
+    let check = |device: &mut dyn Backend, at: usize, batch: usize| {
         let together = evaluate(device, &input, at, batch);
         for (offset, alone) in alone[at..at + batch].iter().enumerate() {
             let len = alone.policy.len();
@@ -36,13 +38,16 @@ fn a_position_has_the_same_answer_in_every_batch_and_on_every_queue() {
     };
     let second = first.another().expect("there is room for two");
     let third = second.another().expect("there is room for three");
+    let graph = Arc::new(third.graph().clone());
+    let third = Watched::new(third, graph, Patience::default()).expect("a thread");
+    let devices: [Box<dyn Backend>; 3] = [Box::new(first), Box::new(second), Box::new(third)];
     std::thread::scope(|scope| {
-        for (seed, mut device) in [first, second, third].into_iter().enumerate() {
+        for (seed, mut device) in devices.into_iter().enumerate() {
             let check = &check;
             scope.spawn(move || {
                 for round in 0..20 {
                     let batch = 1 + (7 * round + 5 * seed) % 16;
-                    check(&mut device, (3 * round + seed) % (POSITIONS - batch + 1), batch);
+                    check(&mut *device, (3 * round + seed) % (POSITIONS - batch + 1), batch);
                 }
             });
         }
