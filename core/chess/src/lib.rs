@@ -5,6 +5,7 @@
 //! - [`Terminal`]: why a game is over, in the order in which a search asks.
 //! - [`planes`]: the 112 input planes of Lc0's networks, for every input format.
 //! - [`policy`]: the index of a move among the 1858 outputs of a policy head.
+//! - [`exchanges`]: what every move gains in material.
 //! - [`notation`]: moves as UCI writes them, positions as FEN.
 //! - [`pack`], [`unpack`]: a move in 16 bits.
 //!
@@ -36,6 +37,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod exchanges;
 mod fen;
 mod history;
 mod move_list;

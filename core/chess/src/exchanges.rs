@@ -1,0 +1,330 @@
+//! What moves gain in material: every reply, and the captures behind it, with nothing of a network's.
+//!
+//! The plain evaluation of a position is the material on the board ([`worth`]). A move gains what that comes to once the other side has
+//! answered as well as it can and both have captured as long as it pays, less what it is now. So a move that leaves a
+//! piece hanging has a loss, one that forks two pieces has a gain, and a mate given or allowed counts as [`MATE`].
+//!
+//! Behind the reply either side may also stop, in check or not, pawns become queens, and nobody captures en passant.
+
+use cozy_chess::{
+    BitBoard, Board, Color, Move, Piece, Rank, Square, get_between_rays, get_bishop_moves, get_bishop_rays,
+    get_king_moves, get_knight_moves, get_pawn_attacks, get_rook_moves, get_rook_rays,
+};
+
+use heapless::Vec;
+
+use crate::MoveList;
+use crate::movegen::{Any, generate};
+
+/// More than all the material there is.
+pub const MATE: i32 = 30_000;
+
+/// Captures in a row behind the reply, after which the material counts as it stands.
+pub const CAPTURES: u32 = 8;
+
+/// More captures and promotions than a position can have.
+const MOST_CAPTURES: usize = 128;
+
+/// What a piece counts, in centipawns.
+pub const fn worth(piece: Piece) -> i32 {
+    match piece {
+        Piece::Pawn => 100,
+        Piece::Knight => 310,
+        Piece::Bishop => 330,
+        Piece::Rook => 500,
+        Piece::Queen => 900,
+        Piece::King => 0,
+    }
+}
+
+/// What a pawn gains that becomes a queen.
+const PROMOTION: i32 = worth(Piece::Queen) - worth(Piece::Pawn);
+
+/// What each of the position's legal `moves` gains, in centipawns, into `gains`, which is as long. A mate given is [`MATE`] less the
+/// material there was, one allowed its negative less that; a stalemate leaves equal material.
+///
+/// # Panics
+///
+/// If `moves` and `gains` differ in length.
+pub fn gains(board: &Board, moves: &[Move], gains: &mut [i32]) {
+    assert_eq!(moves.len(), gains.len(), "one gain for each move");
+    let before = material(board);
+    let (mut replies, mut killer) = (MoveList::new(), None);
+    for (&mv, gain) in moves.iter().zip(gains) {
+        let stand = before + gained(board, mv);
+        *gain = -best_reply(&after(board, mv), -stand, &mut replies, &mut killer) - before;
+    }
+}
+
+/// Gains beyond this many centipawns make no difference to [`correct`].
+const MOST: i32 = 1200;
+
+/// Tells a policy what exchanges say: takes `weight` · (s(best) − s(gain)) from each move's logit, where s(x) = ±ln(1 + |x| in pawns), so
+/// that the first pawn counts for more than the ninth. For a policy whose network is too small to see exchanges by itself.
+///
+/// Priors that a shallow search informs: H. Baier and M. Winands, "MCTS-Minimax Hybrids with State Evaluations", 2018.
+pub fn correct(logits: &mut [f32], gains: &[i32], weight: f32) {
+    let best = gains.iter().copied().max().map_or(0.0, scale);
+    for (logit, &gain) in logits.iter_mut().zip(gains) {
+        *logit -= weight * (best - scale(gain));
+    }
+}
+
+fn scale(centipawns: i32) -> f32 {
+    let pawns = centipawns.clamp(-MOST, MOST) as f32 / 100.0;
+    libm::copysignf(libm::log1pf(libm::fabsf(pawns)), pawns)
+}
+
+/// Of the side to move, less the other's.
+fn material(board: &Board) -> i32 {
+    let side = board.side_to_move();
+    let count = |piece, color| board.colored_pieces(color, piece).len() as i32;
+    Piece::ALL.into_iter().map(|piece| worth(piece) * (count(piece, side) - count(piece, !side))).sum()
+}
+
+fn after(board: &Board, mv: Move) -> Board {
+    let mut after = board.clone();
+    after.play_unchecked(mv);
+    after
+}
+
+/// What a move wins at once. (Castling is king takes rook, which takes nothing.)
+fn gained(board: &Board, mv: Move) -> i32 {
+    let taken = if board.colors(!board.side_to_move()).has(mv.to) {
+        board.piece_on(mv.to).map_or(0, worth)
+    } else if is_en_passant(board, mv) {
+        worth(Piece::Pawn)
+    } else {
+        0
+    };
+    taken + mv.promotion.map_or(0, |piece| worth(piece) - worth(Piece::Pawn))
+}
+
+fn is_en_passant(board: &Board, mv: Move) -> bool {
+    board.en_passant() == Some(mv.to.file())
+        && mv.from.file() != mv.to.file()
+        && board.pieces(Piece::Pawn).has(mv.from)
+        && !board.occupied().has(mv.to)
+}
+
+/// The material that the side to move ends with after the best of all its moves, if it has `stand` now. `killer` is a quiet reply that was the
+/// best against another move.
+fn best_reply(board: &Board, stand: i32, replies: &mut MoveList, killer: &mut Option<Move>) -> i32 {
+    replies.clear();
+    generate(board, replies);
+    if replies.is_empty() {
+        return if board.checkers().is_empty() { 0 } else { -MATE };
+    }
+    let (checks, theirs) = (Checks::of(board), board.colors(!board.side_to_move()));
+    let loud = |mv: &Move| theirs.has(mv.to) || mv.promotion.is_some() || is_en_passant(board, *mv);
+    let mut captures: Vec<Move, MOST_CAPTURES> = replies.iter().copied().filter(loud).take(MOST_CAPTURES).collect();
+    captures.sort_unstable_by_key(|&mv| -gained(board, mv));
+    let quiet = || replies.iter().copied().filter(|mv| !loud(mv));
+    let mut best = -MATE;
+    let look = |mv: Move, best: &mut i32| {
+        // The other side may stop where it is: without mate a move is worth what there is then, at most.
+        let most = stand + gained(board, mv);
+        if most > *best || checks.may_give(board, mv) {
+            *best = value_of(&after(board, mv), most, *best).max(*best);
+        }
+    };
+    captures.into_iter().for_each(|mv| look(mv, &mut best));
+    if best < stand
+        && let Some(mv) = quiet().find(|&mv| Some(mv) == *killer)
+    {
+        look(mv, &mut best);
+    }
+    for mv in quiet() {
+        let before = best;
+        look(mv, &mut best);
+        if best > before {
+            *killer = Some(mv);
+        }
+    }
+    best
+}
+
+/// What is left to the side that moved here and has `stand`, exactly if that is more than `best`.
+fn value_of(board: &Board, stand: i32, best: i32) -> i32 {
+    if !board.checkers().is_empty() && !generate(board, &mut Any) {
+        return MATE;
+    }
+    if stand <= best {
+        return best;
+    }
+    -Pieces::of(board).exchange(board.side_to_move(), -stand, CAPTURES, -MATE, -best)
+}
+
+/// Which moves may give check, without playing them.
+struct Checks {
+    /// Squares from which a piece of each kind attacks the king.
+    direct: [BitBoard; Piece::NUM],
+    /// All of those.
+    any: BitBoard,
+    /// Pieces of the side to move behind which a check may be discovered.
+    discoverers: BitBoard,
+}
+
+impl Checks {
+    fn of(board: &Board) -> Self {
+        let (mover, occupied) = (board.side_to_move(), board.occupied());
+        let king = board.king(!mover);
+        let (diagonal, straight) = (get_bishop_moves(king, occupied), get_rook_moves(king, occupied));
+        let queens = board.pieces(Piece::Queen);
+        let behind = (get_bishop_rays(king) & (board.pieces(Piece::Bishop) | queens) & !diagonal)
+            | (get_rook_rays(king) & (board.pieces(Piece::Rook) | queens) & !straight);
+        let mut discoverers = BitBoard::EMPTY;
+        for slider in behind & board.colors(mover) {
+            let between = get_between_rays(king, slider) & occupied;
+            if between.len() == 1 {
+                discoverers |= between & board.colors(mover);
+            }
+        }
+        let mut direct = [BitBoard::EMPTY; Piece::NUM];
+        direct[Piece::Pawn as usize] = get_pawn_attacks(king, !mover);
+        direct[Piece::Knight as usize] = get_knight_moves(king);
+        direct[Piece::Bishop as usize] = diagonal;
+        direct[Piece::Rook as usize] = straight;
+        direct[Piece::Queen as usize] = diagonal | straight;
+        let any = direct.into_iter().fold(BitBoard::EMPTY, |any, squares| any | squares);
+        Self { direct, any, discoverers }
+    }
+
+    /// Never false for a move that gives check. True for some that don't: along a pin, promotions, castling, en passant.
+    fn may_give(&self, board: &Board, mv: Move) -> bool {
+        self.discoverers.has(mv.from)
+            || mv.promotion.is_some()
+            || (self.any.has(mv.to)
+                && board.piece_on(mv.from).is_some_and(|piece| self.direct[piece as usize].has(mv.to)))
+            || board.colors(board.side_to_move()).has(mv.to)
+            || is_en_passant(board, mv)
+    }
+}
+
+/// Where the pieces stand, and nothing else: enough for captures.
+#[derive(Clone)]
+struct Pieces {
+    kinds: [BitBoard; Piece::NUM],
+    sides: [BitBoard; Color::NUM],
+}
+
+impl Pieces {
+    fn of(board: &Board) -> Self {
+        Self {
+            kinds: Piece::ALL.map(|piece| board.pieces(piece)),
+            sides: [board.colors(Color::White), board.colors(Color::Black)],
+        }
+    }
+
+    fn kind(&self, piece: Piece) -> BitBoard {
+        self.kinds[piece as usize]
+    }
+
+    fn occupied(&self) -> BitBoard {
+        self.sides[0] | self.sides[1]
+    }
+
+    /// All squares that a side attacks.
+    fn attacked_by(&self, side: Color) -> BitBoard {
+        let (ours, occupied) = (self.sides[side as usize], self.occupied());
+        let mut attacked = BitBoard::EMPTY;
+        let pawns = ours & self.kind(Piece::Pawn);
+        let (west, east) = (pawns & !cozy_chess::File::A.bitboard(), pawns & !cozy_chess::File::H.bitboard());
+        attacked |= match side {
+            Color::White => BitBoard(west.0 << 7 | east.0 << 9),
+            Color::Black => BitBoard(west.0 >> 9 | east.0 >> 7),
+        };
+        for from in ours & self.kind(Piece::Knight) {
+            attacked |= get_knight_moves(from);
+        }
+        for from in ours & (self.kind(Piece::Bishop) | self.kind(Piece::Queen)) {
+            attacked |= get_bishop_moves(from, occupied);
+        }
+        for from in ours & (self.kind(Piece::Rook) | self.kind(Piece::Queen)) {
+            attacked |= get_rook_moves(from, occupied);
+        }
+        for from in ours & self.kind(Piece::King) {
+            attacked |= get_king_moves(from);
+        }
+        attacked
+    }
+
+    /// Pieces of each kind of a side that attack a square, the least first.
+    fn attackers(&self, side: Color, to: Square) -> [(Piece, BitBoard); Piece::NUM] {
+        let ours = self.sides[side as usize];
+        let diagonal = get_bishop_moves(to, self.occupied());
+        let straight = get_rook_moves(to, self.occupied());
+        [
+            (Piece::Pawn, get_pawn_attacks(to, !side)),
+            (Piece::Knight, get_knight_moves(to)),
+            (Piece::Bishop, diagonal),
+            (Piece::Rook, straight),
+            (Piece::Queen, diagonal | straight),
+            (Piece::King, get_king_moves(to)),
+        ]
+        .map(|(piece, from)| (piece, from & ours & self.kind(piece)))
+    }
+
+    /// After a capture or a step.
+    fn moved(&self, side: Color, piece: Piece, from: Square, to: Square, taken: Option<Piece>, becomes: Piece) -> Self {
+        let mut after = self.clone();
+        let (from, to) = (from.bitboard(), to.bitboard());
+        if let Some(taken) = taken {
+            after.kinds[taken as usize] ^= to;
+            after.sides[!side as usize] ^= to;
+        }
+        after.kinds[piece as usize] ^= from;
+        after.kinds[becomes as usize] ^= to;
+        after.sides[side as usize] ^= from | to;
+        after
+    }
+
+    /// The material that `side`, which is to move and has `stand` now, ends with, between `alpha` and `beta`. Moves that leave a king
+    /// to be taken are tried as well: the answer shows that they lose.
+    fn exchange(&self, side: Color, stand: i32, left: u32, mut alpha: i32, beta: i32) -> i32 {
+        if stand >= beta {
+            return stand;
+        }
+        let theirs = self.sides[!side as usize];
+        let attacked = self.attacked_by(side);
+        if !(attacked & theirs & self.kind(Piece::King)).is_empty() {
+            return MATE;
+        }
+        if left == 0 {
+            return stand;
+        }
+        alpha = alpha.max(stand);
+        let mut best = stand;
+        let last = Rank::Eighth.relative_to(side).bitboard();
+        let seventh = self.kind(Piece::Pawn) & self.sides[side as usize] & Rank::Seventh.relative_to(side).bitboard();
+        let mut look = |after: Self, gain: i32| {
+            if stand + gain > alpha {
+                best = best.max(-after.exchange(!side, -(stand + gain), left - 1, -beta, -alpha));
+                alpha = alpha.max(best);
+            }
+            alpha >= beta
+        };
+        for from in seventh {
+            let to = Square::new(from.file(), Rank::Eighth.relative_to(side));
+            if !self.occupied().has(to) && look(self.moved(side, Piece::Pawn, from, to, None, Piece::Queen), PROMOTION)
+            {
+                return best;
+            }
+        }
+        for victim in [Piece::Queen, Piece::Rook, Piece::Bishop, Piece::Knight, Piece::Pawn] {
+            for to in attacked & theirs & self.kind(victim) {
+                for (piece, attackers) in self.attackers(side, to) {
+                    let promotes = piece == Piece::Pawn && last.has(to);
+                    let (becomes, gain) =
+                        if promotes { (Piece::Queen, worth(victim) + PROMOTION) } else { (piece, worth(victim)) };
+                    for from in attackers {
+                        if look(self.moved(side, piece, from, to, Some(victim), becomes), gain) {
+                            return best;
+                        }
+                    }
+                }
+            }
+        }
+        best
+    }
+}
