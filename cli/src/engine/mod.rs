@@ -13,6 +13,7 @@ mod control;
 mod crew;
 pub mod drivers;
 mod evaluator;
+mod exchanges;
 mod fault;
 mod inputs;
 mod leaf;

@@ -156,6 +156,8 @@ pub struct Settings {
     pub white_draw_score: f32,
     /// `TwoFoldDraws`.
     pub two_fold_draws: bool,
+    /// `ExchangePrior`: how much priors follow what moves win and lose in exchanges; 0: not at all.
+    pub exchange_prior: f32,
     /// Positions gathered before they are evaluated together; 0: what the backend prefers.
     pub minibatch: usize,
     /// `Hash`: MiB for the tree, and not more than `RamLimitMb`.

@@ -164,6 +164,7 @@ impl Draft {
             syzygy: Syzygy::default(),
             white_draw_score: 0.0,
             two_fold_draws: true,
+            exchange_prior: 0.0,
             contempt: Contempt::default(),
             random_seed: 0,
             search_graph: SearchGraph::Auto,

@@ -1059,6 +1059,15 @@ const NETWORK: &[Opt] = &[
         "Divides the policy's logits before the softmax.",
         Sets(|d, x| d.meaning.settings.params.policy_temperature = x as f32),
     ),
+    Opt::float(
+        "ExchangePrior",
+        "exchange-prior",
+        0.0,
+        (0.0, 10.0),
+        "How much of its prior a move loses that wins less material in exchanges than the best does, in logits for each unit of \
+         ln(1 + pawns); 0: nothing, as in Lc0. For networks too small to see exchanges: 0.9 with tiny at few nodes.",
+        Sets(|d, x| d.meaning.settings.exchange_prior = x as f32),
+    ),
     Opt::choice(
         "HistoryFill",
         "history-fill",
