@@ -14,7 +14,7 @@ use cozy_chess::{
 use heapless::Vec;
 
 use crate::MoveList;
-use crate::movegen::{Any, generate};
+use crate::movegen::{Any, PawnSteps, generate};
 
 /// More than all the material there is.
 pub const MATE: i32 = 30_000;
@@ -42,6 +42,9 @@ const PROMOTION: i32 = worth(Piece::Queen) - worth(Piece::Pawn);
 
 /// What each of the position's legal `moves` gains, in centipawns, into `gains`, which is as long. A mate given is [`MATE`] less the
 /// material there was, one allowed its negative less that; a stalemate leaves equal material.
+///
+/// Half a million instructions in an ordinary position. Captures are followed eight deep, which is a thousand times as much where both
+/// sides have nine queens.
 ///
 /// # Panics
 ///
@@ -227,13 +230,8 @@ impl Pieces {
     /// All squares that a side attacks.
     fn attacked_by(&self, side: Color) -> BitBoard {
         let (ours, occupied) = (self.sides[side as usize], self.occupied());
-        let mut attacked = BitBoard::EMPTY;
-        let pawns = ours & self.kind(Piece::Pawn);
-        let (west, east) = (pawns & !cozy_chess::File::A.bitboard(), pawns & !cozy_chess::File::H.bitboard());
-        attacked |= match side {
-            Color::White => BitBoard(west.0 << 7 | east.0 << 9),
-            Color::Black => BitBoard(west.0 >> 9 | east.0 >> 7),
-        };
+        let (pawns, steps) = (ours & self.kind(Piece::Pawn), PawnSteps::of(side));
+        let mut attacked = steps.west(pawns) | steps.east(pawns);
         for from in ours & self.kind(Piece::Knight) {
             attacked |= get_knight_moves(from);
         }
@@ -297,8 +295,10 @@ impl Pieces {
         let mut best = stand;
         let last = Rank::Eighth.relative_to(side).bitboard();
         let seventh = self.kind(Piece::Pawn) & self.sides[side as usize] & Rank::Seventh.relative_to(side).bitboard();
-        let mut look = |after: Self, gain: i32| {
+        // A move, with what it wins at once: the other side may stop there. True if there is no need for more.
+        let mut look = |piece, from, to, taken, becomes, gain: i32| {
             if stand + gain > alpha {
+                let after = self.moved(side, piece, from, to, taken, becomes);
                 best = best.max(-after.exchange(!side, -(stand + gain), left - 1, -beta, -alpha));
                 alpha = alpha.max(best);
             }
@@ -306,8 +306,7 @@ impl Pieces {
         };
         for from in seventh {
             let to = Square::new(from.file(), Rank::Eighth.relative_to(side));
-            if !self.occupied().has(to) && look(self.moved(side, Piece::Pawn, from, to, None, Piece::Queen), PROMOTION)
-            {
+            if !self.occupied().has(to) && look(Piece::Pawn, from, to, None, Piece::Queen, PROMOTION) {
                 return best;
             }
         }
@@ -318,7 +317,7 @@ impl Pieces {
                     let (becomes, gain) =
                         if promotes { (Piece::Queen, worth(victim) + PROMOTION) } else { (piece, worth(victim)) };
                     for from in attackers {
-                        if look(self.moved(side, piece, from, to, Some(victim), becomes), gain) {
+                        if look(piece, from, to, Some(victim), becomes, gain) {
                             return best;
                         }
                     }

@@ -279,7 +279,7 @@ struct Castling {
 }
 
 /// How the pawns of a side step, each as a rotation of the set.
-struct PawnSteps {
+pub(crate) struct PawnSteps {
     forward: u32,
     /// A capture towards the a-file.
     west: u32,
@@ -288,7 +288,7 @@ struct PawnSteps {
 }
 
 impl PawnSteps {
-    fn of(color: Color) -> Self {
+    pub(crate) fn of(color: Color) -> Self {
         match color {
             Color::White => PawnSteps { forward: 8, west: 7, east: 9 },
             Color::Black => PawnSteps { forward: 64 - 8, west: 64 - 9, east: 64 - 7 },
@@ -299,11 +299,11 @@ impl PawnSteps {
         BitBoard(pawns.0.rotate_left(self.forward))
     }
 
-    fn west(&self, pawns: BitBoard) -> BitBoard {
+    pub(crate) fn west(&self, pawns: BitBoard) -> BitBoard {
         BitBoard((pawns & !File::A.bitboard()).0.rotate_left(self.west))
     }
 
-    fn east(&self, pawns: BitBoard) -> BitBoard {
+    pub(crate) fn east(&self, pawns: BitBoard) -> BitBoard {
         BitBoard((pawns & !File::H.bitboard()).0.rotate_left(self.east))
     }
 }
