@@ -14,6 +14,7 @@
 //! A convolution or a dense layer may be marked to multiply whole numbers of eight bits, see [`crate::int8`].
 
 mod narrow;
+mod prune;
 
 use crate::int8;
 use std::fmt;
@@ -553,6 +554,12 @@ impl Graph {
             _ => Ok(()),
         }
     }
+}
+
+/// Of weights `[…][inputs][taps]` those of the inputs that `kept` names.
+fn columns(weights: &[f32], inputs: usize, taps: usize, kept: &[usize]) -> Vec<f32> {
+    let rows = weights.chunks_exact(inputs * taps);
+    rows.flat_map(|row| kept.iter().flat_map(move |&at| &row[at * taps..][..taps])).copied().collect()
 }
 
 /// The hash FNV-1a of 64 bits.

@@ -61,7 +61,7 @@ pub fn prepare(settings: &EvaluatorSettings) -> Result<(Network, Vec<String>), S
     Ok((network, notes))
 }
 
-/// Reads the network that `weights` name, with the heads of this choice, and without the planes that it does not look at.
+/// Reads the network that `weights` name, with the heads of this choice, and without the planes and filters that change nothing.
 ///
 /// # Errors
 /// One line, with the file's name.
@@ -71,7 +71,7 @@ pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, St
             .map_err(|e| format!("{}, which is built in: {e}", network.name())),
         Weights::File(path) => Network::read_heads(path, heads).map_err(|e| format!("{}: {e}", path.display())),
     }?;
-    network.narrow();
+    network.prune();
     Ok(network)
 }
 

@@ -146,6 +146,12 @@ impl Network {
         self.planes = kept.iter().map(|&at| self.planes[at]).collect();
     }
 
+    /// Leaves out what changes nothing: planes, as [`Network::narrow`] does, and filters, as [`Graph::prune`].
+    pub fn prune(&mut self) {
+        self.narrow();
+        self.graph.prune();
+    }
+
     /// Whether the value head gives win, draw and loss.
     pub fn has_wdl(&self) -> bool {
         self.facts.value == ValueKind::Wdl

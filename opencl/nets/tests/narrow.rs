@@ -1,9 +1,10 @@
-//! Networks without the planes that they do not look at.
+//! Networks without the planes that they do not look at, and without filters that are always zero.
 
 mod common;
 
 use common::{Planes, fixtures, rows};
 use oncilla_nets::Network;
+use oncilla_opencl::graph::ValueId;
 use oncilla_opencl::host::plain;
 use std::path::PathBuf;
 
@@ -42,5 +43,29 @@ fn a_network_that_looks_at_all_planes_keeps_them() {
         network.narrow();
         assert_eq!(network.planes, (0..112).collect::<Vec<_>>(), "{name}");
         assert_eq!(network.graph.input().channels, 112, "{name}");
+    }
+}
+
+/// A fifth of the filters inside the default network's blocks never opens.
+#[test]
+fn a_network_says_the_same_without_filters_that_never_open() {
+    let planes = Planes::read(&fixtures().join("encoder_planes.jsonl"));
+    let rows = rows(&fixtures().join("nn_synthetic.jsonl"));
+    for (name, filters) in [("default", [22, 39, 42, 40, 59].as_slice()), ("tiny", &[24, 24, 24, 24, 23])] {
+        let whole = read(fixtures().join(format!("../{name}.pb.gz")));
+        let mut pruned = whole.clone();
+        pruned.prune();
+        // Behind the input's convolution each block has one inside and one that ends it.
+        for (block, &filters) in filters.iter().enumerate() {
+            assert_eq!(pruned.graph.shape(ValueId(2 + 2 * block)).channels, filters, "{name}, block {block}");
+        }
+        for row in rows.iter().step_by(rows.len() / 4) {
+            let input = planes.of(row, whole.input_format.number());
+            let kept: Vec<f32> = pruned.planes.iter().flat_map(|plane| &input[plane * 64..][..64]).copied().collect();
+            let [expected, got] =
+                [(&whole, &input), (&pruned, &kept)].map(|(net, input)| plain::evaluate(&net.graph, input).unwrap());
+            assert_eq!((expected.policy, expected.wdl), (got.policy, got.wdl), "{name}");
+            assert_eq!(expected.moves_left, got.moves_left, "{name}");
+        }
     }
 }

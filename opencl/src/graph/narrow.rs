@@ -1,6 +1,6 @@
 //! Channels of the input that a network does not look at.
 
-use super::{Graph, INPUT, Layer};
+use super::{Graph, INPUT, Layer, columns};
 
 impl Graph {
     /// Leaves out the channels of the input that have no weight but zeros, and gives back the others, in order: what the
@@ -36,12 +36,6 @@ impl Graph {
         self.shapes[INPUT.0] = self.input;
         read
     }
-}
-
-/// Of weights `[…][inputs][taps]` those of the inputs that `kept` names.
-fn columns(weights: &[f32], inputs: usize, taps: usize, kept: &[usize]) -> Vec<f32> {
-    let rows = weights.chunks_exact(inputs * taps);
-    rows.flat_map(|row| kept.iter().flat_map(move |&at| &row[at * taps..][..taps])).copied().collect()
 }
 
 #[cfg(test)]
