@@ -13,7 +13,7 @@ use std::sync::mpsc::Receiver;
 use oncilla_chess::{History, Move, MoveList, notation};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Batch, Evaluator, EvaluatorSettings};
+use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom};
 use crate::softmax::softmax;
 use crate::uci::command::Setup;
 use crate::uci::console::{Console, aside};
@@ -58,7 +58,7 @@ pub fn run(
     input: impl BufRead + Send + 'static,
     console: &Console,
 ) -> Result<(), String> {
-    let (evaluator, _) = Evaluator::new(settings)?;
+    let (evaluator, _) = Evaluator::new(&EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() })?;
     let most = evaluator.preferred_batch().clamp(1, BATCH).min(evaluator.max_batch());
     let mut batch = evaluator.batch();
     let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;

@@ -6,7 +6,7 @@ use oncilla_chess::MoveList;
 use serde::Serialize;
 
 use super::{POSITIONS, position};
-use crate::engine::{Batch, Evaluator, EvaluatorSettings};
+use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom};
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 
@@ -50,7 +50,7 @@ pub fn batches(text: &str) -> Result<Vec<usize>, String> {
 pub fn run(settings: &EvaluatorSettings, batches: &[usize]) -> Result<(Vec<Row>, Vec<String>), String> {
     let progress = Progress::on_stderr();
     progress.show("loading the network");
-    let (evaluator, mut notes) = Evaluator::new(settings)?;
+    let (evaluator, mut notes) = Evaluator::new(&EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() })?;
     progress.clear();
     let mut positions = evaluator.batch();
     let mut rows = Vec::new();

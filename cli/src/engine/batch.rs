@@ -2,6 +2,7 @@
 
 use super::backends;
 use super::cache::Cache;
+use super::hints::Looks;
 use super::inputs::Inputs;
 use super::random;
 use super::service::Request;
@@ -71,12 +72,14 @@ pub struct Batch {
     /// By row: the position's key, where answers are random.
     keys: Vec<u64>,
     planes: Box<Planes>,
+    /// By row.
+    looks: Looks,
     /// What goes to the service and back.
     request: Arc<Request>,
 }
 
 impl Batch {
-    pub(super) fn new(needs: Needs, cache: Option<Arc<Cache>>) -> Self {
+    pub(super) fn new(needs: Needs, looks: Looks, cache: Option<Arc<Cache>>) -> Self {
         Self {
             needs,
             cache,
@@ -91,6 +94,7 @@ impl Batch {
             input: Vec::new(),
             keys: Vec::new(),
             planes: Box::default(),
+            looks,
             request: Arc::default(),
         }
     }
@@ -106,6 +110,7 @@ impl Batch {
         self.twins.clear();
         self.rows.clear();
         self.keys.clear();
+        self.looks.clear();
     }
 
     /// Positions in the batch.
@@ -174,6 +179,7 @@ impl Batch {
                 let place = self.rows.len() * inputs.numbers()..(self.rows.len() + 1) * inputs.numbers();
                 self.input.resize(self.input.len().max(place.end), 0.0);
                 inputs.write(&self.planes, &mut self.input[place]);
+                self.looks.look(history.board(), moves);
             }
             Needs::Key(inputs) => {
                 inputs.encode(history, &mut self.planes);
@@ -266,6 +272,7 @@ impl Batch {
             for (logit, &index) in self.logits[moves.clone()].iter_mut().zip(&self.lookups[moves]) {
                 *logit = policy[usize::from(index)];
             }
+            self.looks.correct(n, &mut self.values[at], &mut self.logits[self.starts[at]..self.starts[at + 1]]);
         }
     }
 }

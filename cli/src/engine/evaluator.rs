@@ -8,8 +8,10 @@ use super::backends::{self, Running};
 use super::batch::Needs;
 pub use super::batch::{Batch, Pushed};
 use super::cache::{Cache, CacheCounts};
+use super::hints::{self, Looks};
 use super::inputs::Inputs;
 use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
+use oncilla_chess::hints::Hints;
 use oncilla_opencl::graph::Role;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +26,8 @@ const MAX_BATCH_WITHOUT_NETWORK: usize = 1024;
 /// Evaluates batches of positions, for any number of threads at once.
 pub struct Evaluator {
     source: Source,
+    /// For the network, if it has some.
+    hints: Option<Arc<Hints>>,
     settings: EvaluatorSettings,
     /// Another network, backend or history fill is another evaluator, so that an entry is always of this one.
     cache: Option<Arc<Cache>>,
@@ -71,16 +75,18 @@ impl Evaluator {
     /// # Errors
     /// One line: no such file, no network, no device.
     pub fn new(settings: &EvaluatorSettings) -> Result<(Self, Vec<String>), String> {
+        let mut hints = None;
         let (source, notes) = match settings.backend {
             BackendKind::Random => (Source::Random, Vec::new()),
             BackendKind::Constant => (Source::Constant, Vec::new()),
             BackendKind::Auto | BackendKind::Host | BackendKind::OpenCl => {
                 let (running, notes) = backends::open(settings)?;
+                hints = hints::read(&settings.hints, &settings.weights)?;
                 (Source::Network(running), notes)
             }
         };
         let (settings, cache_size) = (settings.clone(), CacheSize::default());
-        Ok((Self { source, settings, cache: None, cache_size, work: Work::default() }, notes))
+        Ok((Self { source, hints, settings, cache: None, cache_size, work: Work::default() }, notes))
     }
 
     /// What it was made from.
@@ -204,7 +210,7 @@ impl Evaluator {
             Source::Random => Needs::Key(Inputs::classical(fill)),
             Source::Constant => Needs::Nothing,
         };
-        Batch::new(needs, cache)
+        Batch::new(needs, Looks::new(self.hints.clone()), cache)
     }
 
     /// Evaluates the batch. Where a device fails to, the host does, and in the end takes over; a line that says so comes back

@@ -1,7 +1,6 @@
 //! What the rules, and the tablebases, say of a leaf: the part of an evaluation that needs no network.
 
 use super::Search;
-use super::exchanges::ExchangePriors;
 use super::restrict::Restrictions;
 use oncilla_chess::{History, Move as ChessMove, MoveList, Terminal, pack};
 use oncilla_core::Move;
@@ -24,8 +23,6 @@ pub struct Rules {
     pub restrictions: Option<Arc<Restrictions>>,
     /// Divides the root's logits, before `PolicyTemperature` divides them all.
     pub root_temperature: Option<f32>,
-    /// `ExchangePrior`.
-    pub exchange_prior: f32,
 }
 
 /// Replays the moves to leaves, one after the other.
@@ -41,7 +38,6 @@ pub struct LeafReader {
     /// What the restrictions add to the leaf's key in the evaluations' cache; 0 where all moves may be searched.
     salt: u64,
     logits: Vec<f32>,
-    exchanges: ExchangePriors,
 }
 
 /// What is known of a leaf.
@@ -57,7 +53,6 @@ impl LeafReader {
     pub fn new(rules: Rules, root: &History) -> Self {
         let root = Box::new(root.clone());
         Self {
-            exchanges: ExchangePriors::new(rules.exchange_prior),
             rules,
             root_len: root.len(),
             history: root.clone(),
@@ -169,32 +164,8 @@ impl LeafReader {
         self.salt
     }
 
-    /// The leaf waits for its evaluation, behind others that do.
-    pub fn wait(&mut self) {
-        let moves = if self.salt == 0 { &self.moves[..] } else { &self.kept };
-        self.exchanges.wait(self.history.board(), moves);
-    }
-
-    /// Makes a search's logits of those that the cache has for the leaf.
-    pub fn finish(&mut self, event: &Event, logits: &mut [f32]) {
-        let moves = if self.salt == 0 { &self.moves[..] } else { &self.kept };
-        self.exchanges.correct(self.history.board(), moves, logits);
-        self.temper(event, logits);
-    }
-
-    /// The same for the event that was the `at`-th to wait.
-    pub fn finish_waiting(&self, at: usize, event: &Event, logits: &mut [f32]) {
-        self.exchanges.correct_waiting(at, logits);
-        self.temper(event, logits);
-    }
-
-    /// None waits any more.
-    pub fn forget_waiting(&mut self) {
-        self.exchanges.clear();
-    }
-
     /// Divides the logits by the root's own temperature, if the event's leaf is the root and has one.
-    fn temper(&self, event: &Event, logits: &mut [f32]) {
+    pub fn temper(&self, event: &Event, logits: &mut [f32]) {
         if let Some(temperature) = self.rules.root_temperature.filter(|_| event.plies() == 0) {
             logits.iter_mut().for_each(|logit| *logit /= temperature);
         }

@@ -13,8 +13,8 @@ mod control;
 mod crew;
 pub mod drivers;
 mod evaluator;
-mod exchanges;
 mod fault;
+mod hints;
 mod inputs;
 mod leaf;
 mod limits;
@@ -45,7 +45,8 @@ pub use memory::resident_bytes;
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
 pub use restrict::{Restriction, Restrictions};
 pub use settings::{
-    BackendKind, CacheSize, EvaluatorSettings, KldGainSettings, SearchGraph, Settings, Syzygy, Weights, Workers,
+    BackendKind, CacheSize, EvaluatorSettings, HintsFrom, KldGainSettings, SearchGraph, Settings, Syzygy, Weights,
+    Workers,
 };
 pub use snapshot::{EdgeView, mate};
 

@@ -231,7 +231,6 @@ impl Evaluating {
         let Some(queues) = shared.queues() else { return };
         while let Some(first) = take(&queues.leaves.1, shared, Stage::Evaluate, &mut self.counts) {
             self.batch.clear();
-            self.reader.forget_waiting();
             self.keys.clear();
             self.look_at(first, shared, queues);
             // What is there, and no waiting for more.
@@ -257,14 +256,13 @@ impl Evaluating {
             Leaf::Open(key) => {
                 match self.batch.push_part(self.reader.history(), self.reader.moves(), self.reader.salt()) {
                     Pushed::Waits => {
-                        self.reader.wait();
                         self.keys.push(key);
                         self.events.push(event);
                     }
                     Pushed::Known(value, logits) => {
                         self.counts.cache_hits += 1;
                         let answer = Answer { key, verdict: Verdict::Position(value) };
-                        self.reader.finish(&event, logits);
+                        self.reader.temper(&event, logits);
                         let _ = search.settle(&mut *event, &answer, logits);
                         let _ = queues.returning.0.send(event);
                     }
@@ -286,7 +284,7 @@ impl Evaluating {
             if ran.is_ok() {
                 let verdict = Verdict::Position(self.batch.value(at));
                 let answer = Answer { key: self.keys[at], verdict };
-                self.reader.finish_waiting(at, &event, self.batch.logits(at));
+                self.reader.temper(&event, self.batch.logits(at));
                 if let Err(why) = search.settle(&mut *event, &answer, self.batch.logits(at)) {
                     refused = Err(refusal(why));
                 }

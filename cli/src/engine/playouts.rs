@@ -113,7 +113,6 @@ impl Playouts {
     /// Fills the evaluator's batch. Events in its order stand first in `self.events`.
     fn gather(&mut self, search: &Search<'_>, wanted: usize) -> Ended {
         self.positions.clear();
-        self.reader.forget_waiting();
         self.keys.clear();
         let batch = self.batch.min(wanted);
         let mut known = 0;
@@ -189,14 +188,13 @@ impl Playouts {
             Leaf::Open(key) => {
                 match self.positions.push_part(self.reader.history(), self.reader.moves(), self.reader.salt()) {
                     Pushed::Waits => {
-                        self.reader.wait();
                         self.keys.push(key);
                         Looked::Waits
                     }
                     Pushed::Known(value, logits) => {
                         self.counts.cache_hits += 1;
                         let answer = Answer { key, verdict: Verdict::Position(value) };
-                        self.reader.finish(event, logits);
+                        self.reader.temper(event, logits);
                         let _ = search.answer(event, &answer, logits);
                         Looked::Ended
                     }
@@ -210,7 +208,7 @@ impl Playouts {
         let mut refused = None;
         for (at, (event, &key)) in self.events.iter_mut().zip(&self.keys).enumerate() {
             let answer = Answer { key, verdict: Verdict::Position(self.positions.value(at)) };
-            self.reader.finish_waiting(at, event, self.positions.logits(at));
+            self.reader.temper(event, self.positions.logits(at));
             match search.settle(event, &answer, self.positions.logits(at)) {
                 Ok(()) => {}
                 Err(why) => {

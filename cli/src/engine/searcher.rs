@@ -226,7 +226,6 @@ impl Searcher {
         let old = &self.settings;
         if old.two_fold_draws != settings.two_fold_draws
             || old.params.policy_temperature != settings.params.policy_temperature
-            || old.exchange_prior != settings.exchange_prior
             || old.evaluator != settings.evaluator
         {
             self.root = None;
@@ -400,7 +399,6 @@ impl Searcher {
             graph: self.settings.is_graph(),
             restrictions: go.restrictions.clone(),
             root_temperature: go.root_temperature,
-            exchange_prior: self.settings.exchange_prior,
         };
         (ranks, rules)
     }

@@ -29,6 +29,17 @@ impl fmt::Display for Weights {
     }
 }
 
+/// Where the hints for the network come from, see [`oncilla_chess::hints`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HintsFrom {
+    /// The program has some for the networks that it holds; others have none.
+    Program,
+    /// There are none.
+    Nowhere,
+    /// A file.
+    File(PathBuf),
+}
+
 /// What runs the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackendKind {
@@ -49,6 +60,8 @@ pub enum BackendKind {
 pub struct EvaluatorSettings {
     /// The network.
     pub weights: Weights,
+    /// Where the hints for it come from.
+    pub hints: HintsFrom,
     /// Which of its heads, where it has several.
     pub heads: HeadChoice,
     /// What runs it.
@@ -156,8 +169,6 @@ pub struct Settings {
     pub white_draw_score: f32,
     /// `TwoFoldDraws`.
     pub two_fold_draws: bool,
-    /// `ExchangePrior`: how much priors follow what moves win and lose in exchanges; 0: not at all.
-    pub exchange_prior: f32,
     /// Positions gathered before they are evaluated together; 0: what the backend prefers.
     pub minibatch: usize,
     /// `Hash`: MiB for the tree, and not more than `RamLimitMb`.

@@ -1,6 +1,6 @@
-//! `WeightsFile`, `Backend` and `BackendOptions`.
+//! `WeightsFile`, `Hints`, `Backend` and `BackendOptions`.
 
-use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, Weights};
+use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Weights};
 
 use super::suboptions::{Content, Item, SubOptionError, parse};
 
@@ -26,6 +26,15 @@ pub fn weights(text: &str) -> Weights {
         // Lc0 looks for a file beside the program; here a network is inside it.
         "" | "<autodiscover>" => Weights::BuiltIn(BuiltIn::Small),
         text => BuiltIn::named(text).map_or_else(|| Weights::File(text.into()), Weights::BuiltIn),
+    }
+}
+
+/// Where hints come from: `auto`, `off`, or a file.
+pub fn hints(text: &str) -> HintsFrom {
+    match text {
+        "" | "auto" => HintsFrom::Program,
+        "off" => HintsFrom::Nowhere,
+        path => HintsFrom::File(path.into()),
     }
 }
 
@@ -98,6 +107,13 @@ mod tests {
     fn every_listed_backend_exists() {
         assert!(BACKENDS.iter().all(|name| kind(name).is_some()));
         assert_eq!(kind("cuda"), None);
+    }
+
+    #[test]
+    fn hints_by_name_and_by_file() {
+        assert_eq!((hints("auto"), hints("")), (HintsFrom::Program, HintsFrom::Program));
+        assert_eq!(hints("off"), HintsFrom::Nowhere);
+        assert_eq!(hints("./off"), HintsFrom::File("./off".into()));
     }
 
     #[test]

@@ -10,7 +10,9 @@ use oncilla_core::search::{Fpu, Params};
 use oncilla_core::time::ManagerParams;
 use oncilla_opencl::kernels::Precision;
 
-use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, KldGainSettings, SearchGraph, Settings, Syzygy, Weights};
+use crate::engine::{
+    BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, KldGainSettings, SearchGraph, Settings, Syzygy, Weights,
+};
 use crate::score::ScoreType;
 
 /// How the UCI lines look.
@@ -150,6 +152,7 @@ impl Draft {
     pub fn new() -> Self {
         let evaluator = EvaluatorSettings {
             weights: Weights::BuiltIn(BuiltIn::Small),
+            hints: HintsFrom::Program,
             heads: Default::default(),
             backend: BackendKind::Auto,
             devices: Vec::new(),
@@ -164,7 +167,6 @@ impl Draft {
             syzygy: Syzygy::default(),
             white_draw_score: 0.0,
             two_fold_draws: true,
-            exchange_prior: 0.0,
             contempt: Contempt::default(),
             random_seed: 0,
             search_graph: SearchGraph::Auto,

@@ -1059,15 +1059,6 @@ const NETWORK: &[Opt] = &[
         "Divides the policy's logits before the softmax.",
         Sets(|d, x| d.meaning.settings.params.policy_temperature = x as f32),
     ),
-    Opt::float(
-        "ExchangePrior",
-        "exchange-prior",
-        0.0,
-        (0.0, 10.0),
-        "How much of its prior a move loses that wins less material in exchanges than the best does, in logits for each unit of \
-         ln(1 + pawns); 0: nothing, as in Lc0. For networks too small to see exchanges: 0.9 with tiny at few nodes.",
-        Sets(|d, x| d.meaning.settings.exchange_prior = x as f32),
-    ),
     Opt::choice(
         "HistoryFill",
         "history-fill",
@@ -1094,6 +1085,17 @@ const NETWORK: &[Opt] = &[
         }),
     )
     .short('w'),
+    Opt::text(
+        "Hints",
+        "hints",
+        "auto",
+        "What looks at exchanges, threats and mates in one add to the network's policy and value: a file (fixtures/train/hints.py makes one for a network); \
+         auto: the networks that are built in have theirs, others have none; off: the network's word alone, as in Lc0.",
+        Sets(|d, text| {
+            d.meaning.settings.evaluator.hints = backend::hints(text);
+            Ok(())
+        }),
+    ),
     Opt::choice(
         "Backend",
         "backend",

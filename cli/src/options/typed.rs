@@ -215,7 +215,6 @@ mod tests {
             ("PolicyTemperature", "1.0"),
             ("TwoFoldDraws", "false"),
             ("DrawScore", "-0.3"),
-            ("ExchangePrior", "0.9"),
             ("MovesLeftThreshold", "0.1"),
             ("Move Overhead", "50"),
         ])
@@ -227,7 +226,7 @@ mod tests {
         assert_eq!((params.fpu, params.fpu_at_root), (Fpu::Absolute(0.1), Fpu::Absolute(0.1)));
         assert_eq!(params.policy_temperature, 1.0);
         assert!(!meaning.settings.two_fold_draws);
-        assert_eq!((meaning.settings.white_draw_score, meaning.settings.exchange_prior), (-0.3, 0.9));
+        assert_eq!(meaning.settings.white_draw_score, -0.3);
         assert_eq!(params.moves_left.unwrap().threshold, 0.1);
         assert_eq!(meaning.settings.move_overhead_ms, 50);
     }

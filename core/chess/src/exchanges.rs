@@ -15,6 +15,7 @@ use heapless::Vec;
 
 use crate::MoveList;
 use crate::movegen::{Any, PawnSteps, generate};
+use crate::pieces::Pieces;
 
 /// More than all the material there is.
 pub const MATE: i32 = 30_000;
@@ -103,7 +104,7 @@ fn gained(board: &Board, mv: Move) -> i32 {
     taken + mv.promotion.map_or(0, |piece| worth(piece) - worth(Piece::Pawn))
 }
 
-fn is_en_passant(board: &Board, mv: Move) -> bool {
+pub(crate) fn is_en_passant(board: &Board, mv: Move) -> bool {
     board.en_passant() == Some(mv.to.file())
         && mv.from.file() != mv.to.file()
         && board.pieces(Piece::Pawn).has(mv.from)
@@ -159,7 +160,7 @@ fn value_of(board: &Board, stand: i32, best: i32) -> i32 {
 }
 
 /// Which moves may give check, without playing them.
-struct Checks {
+pub(crate) struct Checks {
     /// Squares from which a piece of each kind attacks the king.
     direct: [BitBoard; Piece::NUM],
     /// All of those.
@@ -169,7 +170,7 @@ struct Checks {
 }
 
 impl Checks {
-    fn of(board: &Board) -> Self {
+    pub(crate) fn of(board: &Board) -> Self {
         let (mover, occupied) = (board.side_to_move(), board.occupied());
         let king = board.king(!mover);
         let (diagonal, straight) = (get_bishop_moves(king, occupied), get_rook_moves(king, occupied));
@@ -194,7 +195,7 @@ impl Checks {
     }
 
     /// Never false for a move that gives check. True for some that don't: along a pin, promotions, castling, en passant.
-    fn may_give(&self, board: &Board, mv: Move) -> bool {
+    pub(crate) fn may_give(&self, board: &Board, mv: Move) -> bool {
         self.discoverers.has(mv.from)
             || mv.promotion.is_some()
             || (self.any.has(mv.to)
@@ -204,29 +205,7 @@ impl Checks {
     }
 }
 
-/// Where the pieces stand, and nothing else: enough for captures.
-#[derive(Clone)]
-struct Pieces {
-    kinds: [BitBoard; Piece::NUM],
-    sides: [BitBoard; Color::NUM],
-}
-
 impl Pieces {
-    fn of(board: &Board) -> Self {
-        Self {
-            kinds: Piece::ALL.map(|piece| board.pieces(piece)),
-            sides: [board.colors(Color::White), board.colors(Color::Black)],
-        }
-    }
-
-    fn kind(&self, piece: Piece) -> BitBoard {
-        self.kinds[piece as usize]
-    }
-
-    fn occupied(&self) -> BitBoard {
-        self.sides[0] | self.sides[1]
-    }
-
     /// All squares that a side attacks.
     fn attacked_by(&self, side: Color) -> BitBoard {
         let (ours, occupied) = (self.sides[side as usize], self.occupied());
@@ -279,11 +258,11 @@ impl Pieces {
 
     /// The material that `side`, which is to move and has `stand` now, ends with, between `alpha` and `beta`. Moves that leave a king
     /// to be taken are tried as well: the answer shows that they lose.
-    fn exchange(&self, side: Color, stand: i32, left: u32, mut alpha: i32, beta: i32) -> i32 {
+    fn exchange(&self, side: Color, stand: i32, left: u32, alpha: i32, beta: i32) -> i32 {
         if stand >= beta {
             return stand;
         }
-        let theirs = self.sides[!side as usize];
+        let theirs = self.side(!side);
         let attacked = self.attacked_by(side);
         if !(attacked & theirs & self.kind(Piece::King)).is_empty() {
             return MATE;
@@ -291,39 +270,59 @@ impl Pieces {
         if left == 0 {
             return stand;
         }
-        alpha = alpha.max(stand);
-        let mut best = stand;
+        let mut found = Found { best: stand, alpha: alpha.max(stand), beta };
         let last = Rank::Eighth.relative_to(side).bitboard();
-        let seventh = self.kind(Piece::Pawn) & self.sides[side as usize] & Rank::Seventh.relative_to(side).bitboard();
-        // A move, with what it wins at once: the other side may stop there. True if there is no need for more.
-        let mut look = |piece, from, to, taken, becomes, gain: i32| {
-            if stand + gain > alpha {
+        let seventh = self.kind(Piece::Pawn) & self.side(side) & Rank::Seventh.relative_to(side).bitboard();
+        // A move, with what it wins at once: the other side may stop there.
+        let look = |found: &mut Found, piece, from, to, taken, becomes, gain: i32| {
+            if stand + gain > found.alpha {
                 let after = self.moved(side, piece, from, to, taken, becomes);
-                best = best.max(-after.exchange(!side, -(stand + gain), left - 1, -beta, -alpha));
-                alpha = alpha.max(best);
+                found.take(-after.exchange(!side, -(stand + gain), left - 1, -beta, -found.alpha));
             }
-            alpha >= beta
         };
         for from in seventh {
             let to = Square::new(from.file(), Rank::Eighth.relative_to(side));
-            if !self.occupied().has(to) && look(Piece::Pawn, from, to, None, Piece::Queen, PROMOTION) {
-                return best;
+            if !self.occupied().has(to) {
+                look(&mut found, Piece::Pawn, from, to, None, Piece::Queen, PROMOTION);
             }
         }
         for victim in [Piece::Queen, Piece::Rook, Piece::Bishop, Piece::Knight, Piece::Pawn] {
             for to in attacked & theirs & self.kind(victim) {
+                // Most captures win too little to be looked at, and then nobody need know who could make them.
+                let most = stand + worth(victim) + if last.has(to) { PROMOTION } else { 0 };
+                if found.is_enough() || most <= found.alpha {
+                    continue;
+                }
                 for (piece, attackers) in self.attackers(side, to) {
                     let promotes = piece == Piece::Pawn && last.has(to);
                     let (becomes, gain) =
                         if promotes { (Piece::Queen, worth(victim) + PROMOTION) } else { (piece, worth(victim)) };
                     for from in attackers {
-                        if look(piece, from, to, Some(victim), becomes, gain) {
-                            return best;
+                        if !found.is_enough() {
+                            look(&mut found, piece, from, to, Some(victim), becomes, gain);
                         }
                     }
                 }
             }
         }
-        best
+        found.best
+    }
+}
+
+/// The best of the moves so far, between bounds.
+struct Found {
+    best: i32,
+    alpha: i32,
+    beta: i32,
+}
+
+impl Found {
+    fn take(&mut self, value: i32) {
+        self.best = self.best.max(value);
+        self.alpha = self.alpha.max(self.best);
+    }
+
+    fn is_enough(&self) -> bool {
+        self.alpha >= self.beta
     }
 }

@@ -39,13 +39,16 @@
 
 pub mod exchanges;
 mod fen;
+pub mod hints;
 mod history;
 mod move_list;
 mod movegen;
 mod moves;
 pub mod notation;
+mod pieces;
 pub mod planes;
 pub mod policy;
+pub mod tactics;
 mod terminal;
 mod transform;
 

@@ -1,6 +1,6 @@
 use super::super::builtin::BuiltIn;
 use super::super::service::{Service, Unit};
-use super::super::settings::Weights;
+use super::super::settings::{HintsFrom, Weights};
 use super::*;
 use oncilla_chess::planes::HistoryFill;
 use oncilla_chess::{History, MoveList, pack, unpack};
@@ -19,6 +19,7 @@ use std::time::Duration;
 fn settings(backend: BackendKind) -> EvaluatorSettings {
     EvaluatorSettings {
         weights: Weights::BuiltIn(BuiltIn::Small),
+        hints: HintsFrom::Program,
         heads: Default::default(),
         backend,
         devices: Vec::new(),
@@ -209,9 +210,11 @@ fn on_device(
     let device = Unit::device(vec![lane(device, &graph)]);
     let service = Service::new(&graph, vec![device], backends::host_maker(&graph, &settings(backend)));
     let source = Source::Network(Running { graph, service, inputs });
+    let settings = settings(backend);
     Evaluator {
         source,
-        settings: settings(backend),
+        hints: hints::read(&settings.hints, &settings.weights).unwrap(),
+        settings,
         cache: None,
         cache_size: CacheSize::default(),
         work: Work::default(),

@@ -1,0 +1,80 @@
+//! Evaluations that know what hangs (`Hints`).
+
+use super::builtin::BuiltIn;
+use super::settings::{HintsFrom, Weights};
+use oncilla_chess::hints::Hints;
+use oncilla_chess::tactics::{self, OfMove, OfPosition};
+use oncilla_chess::{Board, Move};
+use oncilla_core::evaluate::Value;
+use std::sync::Arc;
+
+/// Reads the hints for a network.
+///
+/// # Errors
+/// One line, with the file's name.
+pub fn read(from: &HintsFrom, weights: &Weights) -> Result<Option<Arc<Hints>>, String> {
+    let hints = match (from, weights) {
+        (HintsFrom::Program, Weights::BuiltIn(network)) => Hints::from_bytes(network.hints())
+            .map_err(|error| format!("{}, which is built in: {error}", network.name())),
+        (HintsFrom::Nowhere, _) | (HintsFrom::Program, Weights::File(_)) => return Ok(None),
+        (HintsFrom::File(path), _) => std::fs::read(path)
+            .map_err(|error| error.to_string())
+            .and_then(|bytes| Hints::from_bytes(&bytes).map_err(|error| error.to_string()))
+            .map_err(|error| format!("{}: {error}", path.display())),
+    };
+    hints.map(|hints| Some(Arc::new(hints)))
+}
+
+/// What is seen of positions that wait for their evaluation, if there are hints that need it.
+pub struct Looks {
+    hints: Option<Arc<Hints>>,
+    positions: Vec<OfPosition>,
+    /// Of the moves of all positions, one after the other.
+    moves: Vec<OfMove>,
+    /// Where those of each position begin, and where those of the last one end.
+    starts: Vec<usize>,
+    gains: Vec<i32>,
+}
+
+impl Looks {
+    pub fn new(hints: Option<Arc<Hints>>) -> Self {
+        Self { hints, positions: Vec::new(), moves: Vec::new(), starts: vec![0], gains: Vec::new() }
+    }
+
+    /// Forgets all positions.
+    pub fn clear(&mut self) {
+        self.positions.clear();
+        self.moves.clear();
+        self.starts.truncate(1);
+    }
+
+    /// Looks at one more position.
+    pub fn look(&mut self, board: &Board, moves: &[Move]) {
+        if self.hints.is_none() {
+            return;
+        }
+        let start = self.moves.len();
+        self.moves.resize(start + moves.len(), [0.0; tactics::OF_MOVE]);
+        self.gains.resize(moves.len(), 0);
+        self.positions.push(tactics::look(board, moves, &mut self.gains, &mut self.moves[start..]));
+        self.starts.push(self.moves.len());
+    }
+
+    /// Corrects the evaluation of the position that was the `at`-th to be looked at.
+    pub fn correct(&self, at: usize, value: &mut Value, logits: &mut [f32]) {
+        let Some(hints) = &self.hints else { return };
+        let mut wdl = [(1.0 - value.d + value.wl) / 2.0, value.d, (1.0 - value.d - value.wl) / 2.0];
+        hints.correct(&self.positions[at], &self.moves[self.starts[at]..self.starts[at + 1]], logits, &mut wdl);
+        (value.wl, value.d) = (wdl[0] - wdl[2], wdl[1]);
+    }
+}
+
+impl BuiltIn {
+    /// The hints that were fitted to the network.
+    fn hints(self) -> &'static [u8] {
+        match self {
+            Self::Small => include_bytes!("../../../fixtures/nets/default.hints"),
+            Self::Tiny => include_bytes!("../../../fixtures/nets/tiny.hints"),
+        }
+    }
+}

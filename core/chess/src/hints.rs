@@ -1,0 +1,191 @@
+//! A network's word on a position, corrected by what can be seen without one.
+//!
+//! A small network overlooks what hangs and what mates, where a look at exchanges ([`crate::tactics`]) does not. Two networks of one hidden
+//! layer say what that look is worth: the first adds to each move's logit, the second to those of win, draw and loss. Both are
+//! fitted to one network (`fixtures/train/hints.py`), of whose own word they know, and are wrong for any other.
+//!
+//! KataGo's networks are told of ladders in the same spirit, but before their evaluation and not behind it, for which a network of Lc0's
+//! format has no inputs. Priors that a look ahead informs: H. Baier and M. Winands, "MCTS-Minimax Hybrids with State Evaluations", 2018.
+
+use core::fmt;
+
+use crate::tactics::{OF_MOVE, OF_POSITION, OfMove, OfPosition, of_move};
+
+/// Neurons of the hidden layers.
+const HIDDEN: usize = 32;
+
+/// What the network said of the move, and how many there are, comes first.
+const MOVE_INPUTS: usize = 2 + OF_MOVE + OF_POSITION;
+
+/// What the network said of the position comes first, what is seen of all moves last.
+const VALUE_INPUTS: usize = 4 + OF_POSITION + 9;
+
+/// How a file of hints begins.
+pub const MAGIC: [u8; 8] = *b"ONHINTS1";
+
+/// A network is never more certain than that a move, or a result, has this probability.
+const LEAST: f32 = 1e-5;
+
+/// Hints for one network.
+#[derive(Clone)]
+pub struct Hints {
+    policy: Layers<MOVE_INPUTS, 1>,
+    value: Layers<VALUE_INPUTS, 3>,
+}
+
+/// One hidden layer with a ReLU.
+#[derive(Clone)]
+struct Layers<const INPUTS: usize, const OUTPUTS: usize> {
+    /// By input, so that an input of 0 costs nothing: most are.
+    weights: [[f32; HIDDEN]; INPUTS],
+    bias: [f32; HIDDEN],
+    out: [[f32; HIDDEN]; OUTPUTS],
+    out_bias: [f32; OUTPUTS],
+}
+
+/// Why bytes are no hints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HintsError {
+    /// They don't begin with [`MAGIC`].
+    Magic,
+    /// They are of another length than [`Hints::BYTES`], namely this.
+    Length(usize),
+    /// A number that is not finite, at this place of the bytes.
+    NotFinite(usize),
+}
+
+impl fmt::Display for HintsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Magic => write!(f, "no hints: expected the bytes 'ONHINTS1' at the beginning"),
+            Self::Length(bytes) => write!(f, "hints: expected {} bytes, got {bytes}", Hints::BYTES),
+            Self::NotFinite(at) => write!(f, "hints: expected a finite number at byte {at}"),
+        }
+    }
+}
+
+impl core::error::Error for HintsError {}
+
+impl Hints {
+    /// Length of a file.
+    pub const BYTES: usize = MAGIC.len() + 4 * (Layers::<MOVE_INPUTS, 1>::NUMBERS + Layers::<VALUE_INPUTS, 3>::NUMBERS);
+
+    /// Reads a file: [`MAGIC`] and numbers of single precision, least byte first: for the policy, then for the value, `weights[inputs][hidden]`,
+    /// `bias[hidden]`, `out[outputs][hidden]`, `out_bias[outputs]`.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, HintsError> {
+        let numbers = bytes.strip_prefix(&MAGIC).ok_or(HintsError::Magic)?;
+        if bytes.len() != Self::BYTES {
+            return Err(HintsError::Length(bytes.len()));
+        }
+        let (numbers, _) = numbers.as_chunks::<4>();
+        if let Some(at) = numbers.iter().position(|&number| !f32::from_le_bytes(number).is_finite()) {
+            return Err(HintsError::NotFinite(MAGIC.len() + 4 * at));
+        }
+        let mut numbers = numbers.iter().map(|&number| f32::from_le_bytes(number));
+        Ok(Self { policy: Layers::read(&mut numbers), value: Layers::read(&mut numbers) })
+    }
+
+    /// Corrects what a network said of a position: a logit for each move, and the probabilities of win, draw and loss of the side to move. `position` and
+    /// `moves` are what was seen of it ([`crate::tactics::look`]).
+    ///
+    /// # Panics
+    ///
+    /// If `moves` and `logits` differ in length.
+    pub fn correct(&self, position: &OfPosition, moves: &[OfMove], logits: &mut [f32], wdl: &mut [f32; 3]) {
+        assert_eq!(moves.len(), logits.len(), "a logit for each move");
+        *wdl = self.value_of(position, moves, logits, *wdl);
+        let best = logits.iter().copied().fold(f32::MIN, f32::max);
+        let count = libm::log1pf(moves.len() as f32) / 3.0;
+        let of_position = self.policy.begin(2 + OF_MOVE, position);
+        for (seen, logit) in moves.iter().zip(logits) {
+            let mut hidden = of_position;
+            self.policy.add(&mut hidden, 0, &[(*logit - best).max(-12.0) / 4.0, count]);
+            self.policy.add(&mut hidden, 2, seen);
+            let [more] = self.policy.end(&hidden);
+            *logit += more;
+        }
+    }
+
+    fn value_of(&self, position: &OfPosition, moves: &[OfMove], logits: &[f32], wdl: [f32; 3]) -> [f32; 3] {
+        let [win, draw, loss] = wdl.map(|probability| libm::logf(probability.max(LEAST)));
+        let mut hidden = self.value.begin(0, &[wdl[0] - wdl[2], wdl[1], win - loss, draw - win.max(loss)]);
+        self.value.add(&mut hidden, 4, position);
+        self.value.add(&mut hidden, 4 + OF_POSITION, &of_all(moves, logits));
+        let more = self.value.end(&hidden);
+        softmax([win + more[0], draw + more[1], loss + more[2]])
+    }
+}
+
+/// What is seen of all moves: the best of some, and what is expected of others by the network's policy.
+fn of_all(moves: &[OfMove], logits: &[f32]) -> [f32; 9] {
+    let highest = logits.iter().copied().fold(f32::MIN, f32::max);
+    let best = |what: usize| moves.iter().map(|seen| seen[what]).fold(f32::MIN, f32::max);
+    let (mut sum, mut expected) = (0.0, [0.0; 4]);
+    for (seen, logit) in moves.iter().zip(logits) {
+        let weight = libm::expf(logit - highest);
+        sum += weight;
+        let what = [of_move::BALANCE, of_move::CHECK, of_move::THREAT, of_move::GAIN];
+        expected.iter_mut().zip(what).for_each(|(expected, what)| *expected += weight * seen[what]);
+    }
+    let [balance, check, threat, gain] = expected.map(|expected| expected / sum);
+    let least_lost = moves.iter().map(|seen| seen[of_move::OTHER_LOST]).fold(f32::MAX, f32::min);
+    [
+        best(of_move::BALANCE),
+        balance,
+        best(of_move::MATE),
+        check,
+        threat,
+        best(of_move::THREAT),
+        least_lost,
+        best(of_move::GAIN),
+        gain,
+    ]
+}
+
+fn softmax(logits: [f32; 3]) -> [f32; 3] {
+    let highest = logits.into_iter().fold(f32::MIN, f32::max);
+    let weights = logits.map(|logit| libm::expf(logit - highest));
+    let sum: f32 = weights.iter().sum();
+    weights.map(|weight| weight / sum)
+}
+
+impl<const INPUTS: usize, const OUTPUTS: usize> Layers<INPUTS, OUTPUTS> {
+    const NUMBERS: usize = (INPUTS + 1 + OUTPUTS) * HIDDEN + OUTPUTS;
+
+    /// Zeros for what is missing.
+    fn read(numbers: &mut impl Iterator<Item = f32>) -> Self {
+        let mut next = || numbers.next().unwrap_or(0.0);
+        let mut row = || core::array::from_fn(|_| next());
+        let (weights, bias) = (core::array::from_fn(|_| row()), row());
+        let out = core::array::from_fn(|_| row());
+        Self { weights, bias, out, out_bias: core::array::from_fn(|_| next()) }
+    }
+
+    /// The hidden layer's sums after the inputs from `first` on.
+    fn begin(&self, first: usize, inputs: &[f32]) -> [f32; HIDDEN] {
+        let mut hidden = self.bias;
+        self.add(&mut hidden, first, inputs);
+        hidden
+    }
+
+    fn add(&self, hidden: &mut [f32; HIDDEN], first: usize, inputs: &[f32]) {
+        for (&input, weights) in inputs.iter().zip(&self.weights[first..]) {
+            if input != 0.0 {
+                for (sum, weight) in hidden.iter_mut().zip(weights) {
+                    *sum += input * weight;
+                }
+            }
+        }
+    }
+
+    fn end(&self, hidden: &[f32; HIDDEN]) -> [f32; OUTPUTS] {
+        core::array::from_fn(|output| {
+            let products = self.out[output].iter().zip(hidden).map(|(weight, sum)| weight * sum.max(0.0));
+            self.out_bias[output] + products.sum::<f32>()
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! Where the pieces stand, and nothing else: enough to capture.
+
+use cozy_chess::{BitBoard, Board, Color, Piece};
+
+#[derive(Clone)]
+pub(crate) struct Pieces {
+    pub(crate) kinds: [BitBoard; Piece::NUM],
+    pub(crate) sides: [BitBoard; Color::NUM],
+}
+
+impl Pieces {
+    pub(crate) fn of(board: &Board) -> Self {
+        Self {
+            kinds: Piece::ALL.map(|piece| board.pieces(piece)),
+            sides: [board.colors(Color::White), board.colors(Color::Black)],
+        }
+    }
+
+    pub(crate) fn kind(&self, piece: Piece) -> BitBoard {
+        self.kinds[piece as usize]
+    }
+
+    pub(crate) fn side(&self, side: Color) -> BitBoard {
+        self.sides[side as usize]
+    }
+
+    pub(crate) fn occupied(&self) -> BitBoard {
+        self.sides[0] | self.sides[1]
+    }
+
+    /// Bishops and queens.
+    pub(crate) fn diagonal(&self) -> BitBoard {
+        self.kind(Piece::Bishop) | self.kind(Piece::Queen)
+    }
+
+    /// Rooks and queens.
+    pub(crate) fn straight(&self) -> BitBoard {
+        self.kind(Piece::Rook) | self.kind(Piece::Queen)
+    }
+
+    /// Puts a piece on empty squares.
+    pub(crate) fn put(&mut self, side: Color, piece: Piece, on: BitBoard) {
+        self.kinds[piece as usize] |= on;
+        self.sides[side as usize] |= on;
+    }
+
+    /// Takes a piece away.
+    pub(crate) fn take(&mut self, side: Color, piece: Piece, from: BitBoard) {
+        self.kinds[piece as usize] &= !from;
+        self.sides[side as usize] &= !from;
+    }
+}
