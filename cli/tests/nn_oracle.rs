@@ -3,7 +3,7 @@
 mod common;
 
 use common::{fixtures, json_lines, position, shared, text};
-use oncilla::engine::{BackendKind, Evaluator, EvaluatorSettings, Weights};
+use oncilla::engine::{BackendKind, Evaluator, EvaluatorSettings, HintsFrom, Weights};
 use oncilla_chess::planes::HistoryFill;
 use oncilla_chess::{History, MoveList, notation};
 use oncilla_core::evaluate::Value;
@@ -38,6 +38,7 @@ fn evaluator(
 ) -> Result<Evaluator, String> {
     let settings = EvaluatorSettings {
         weights: Weights::File(weights.to_owned()),
+        hints: HintsFrom::Nowhere,
         heads,
         backend,
         devices: Vec::new(),
