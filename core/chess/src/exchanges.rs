@@ -6,6 +6,8 @@
 //!
 //! Behind the reply either side may also stop, in check or not, pawns become queens, and nobody captures en passant.
 
+use core::cell::Cell;
+
 use cozy_chess::{
     BitBoard, Board, Color, Move, Piece, Rank, Square, get_between_rays, get_bishop_moves, get_bishop_rays,
     get_king_moves, get_knight_moves, get_pawn_attacks, get_rook_moves, get_rook_rays,
@@ -23,8 +25,15 @@ pub const MATE: i32 = 30_000;
 /// Captures in a row behind the reply, after which the material counts as it stands.
 pub const CAPTURES: u32 = 8;
 
+/// Positions behind replies that [`gains`] looks at, at most: a hundred times as many as there are in an ordinary position (540 on average). Each
+/// move has its share of them, and once that is used up the material counts as it stands.
+pub const POSITIONS: u32 = 50_000;
+
 /// More captures and promotions than a position can have.
 const MOST_CAPTURES: usize = 128;
+
+/// More pieces than a side has.
+const MOST_CAPTORS: usize = 16;
 
 /// What a piece counts, in centipawns.
 pub const fn worth(piece: Piece) -> i32 {
@@ -44,19 +53,28 @@ const PROMOTION: i32 = worth(Piece::Queen) - worth(Piece::Pawn);
 /// What each of the position's legal `moves` gains, in centipawns, into `gains`, which is as long. A mate given is [`MATE`] less the
 /// material there was, one allowed its negative less that; a stalemate leaves equal material.
 ///
-/// Half a million instructions in an ordinary position. Captures are followed eight deep, which is a thousand times as much where both
-/// sides have nine queens.
+/// Half a million instructions in an ordinary position; [`POSITIONS`] bounds them in one with nine queens on either side.
 ///
 /// # Panics
 ///
 /// If `moves` and `gains` differ in length.
 pub fn gains(board: &Board, moves: &[Move], gains: &mut [i32]) {
+    gains_within(board, moves, gains, POSITIONS);
+}
+
+/// [`gains`] with another bound than [`POSITIONS`].
+///
+/// # Panics
+///
+/// If `moves` and `gains` differ in length.
+pub fn gains_within(board: &Board, moves: &[Move], gains: &mut [i32], positions: u32) {
     assert_eq!(moves.len(), gains.len(), "one gain for each move");
     let before = material(board);
+    let share = positions / moves.len().max(1) as u32;
     let (mut replies, mut killer) = (MoveList::new(), None);
     for (&mv, gain) in moves.iter().zip(gains) {
         let stand = before + gained(board, mv);
-        *gain = -best_reply(&after(board, mv), -stand, &mut replies, &mut killer) - before;
+        *gain = -best_reply(&after(board, mv), -stand, &Cell::new(share), &mut replies, &mut killer) - before;
     }
 }
 
@@ -113,7 +131,13 @@ pub(crate) fn is_en_passant(board: &Board, mv: Move) -> bool {
 
 /// The material that the side to move ends with after the best of all its moves, if it has `stand` now. `killer` is a quiet reply that was the
 /// best against another move.
-fn best_reply(board: &Board, stand: i32, replies: &mut MoveList, killer: &mut Option<Move>) -> i32 {
+fn best_reply(
+    board: &Board,
+    stand: i32,
+    positions: &Cell<u32>,
+    replies: &mut MoveList,
+    killer: &mut Option<Move>,
+) -> i32 {
     replies.clear();
     generate(board, replies);
     if replies.is_empty() {
@@ -129,7 +153,7 @@ fn best_reply(board: &Board, stand: i32, replies: &mut MoveList, killer: &mut Op
         // The other side may stop where it is: without mate a move is worth what there is then, at most.
         let most = stand + gained(board, mv);
         if most > *best || checks.may_give(board, mv) {
-            *best = value_of(&after(board, mv), most, *best).max(*best);
+            *best = value_of(&after(board, mv), most, *best, positions).max(*best);
         }
     };
     captures.into_iter().for_each(|mv| look(mv, &mut best));
@@ -149,14 +173,31 @@ fn best_reply(board: &Board, stand: i32, replies: &mut MoveList, killer: &mut Op
 }
 
 /// What is left to the side that moved here and has `stand`, exactly if that is more than `best`.
-fn value_of(board: &Board, stand: i32, best: i32) -> i32 {
+fn value_of(board: &Board, stand: i32, best: i32, positions: &Cell<u32>) -> i32 {
     if !board.checkers().is_empty() && !generate(board, &mut Any) {
         return MATE;
     }
     if stand <= best {
         return best;
     }
-    -Pieces::of(board).exchange(board.side_to_move(), -stand, CAPTURES, -MATE, -best)
+    let reach = Reach { captures: CAPTURES, positions };
+    -Pieces::of(board).exchange(board.side_to_move(), -stand, reach, -MATE, -best)
+}
+
+/// How far captures are still followed.
+#[derive(Clone, Copy)]
+struct Reach<'a> {
+    captures: u32,
+    positions: &'a Cell<u32>,
+}
+
+impl Reach<'_> {
+    /// What is left behind one more capture, if anything is.
+    fn next(self) -> Option<Self> {
+        let positions = self.positions.get().checked_sub(1)?;
+        self.positions.set(positions);
+        Some(Self { captures: self.captures.checked_sub(1)?, ..self })
+    }
 }
 
 /// Which moves may give check, without playing them.
@@ -206,40 +247,23 @@ impl Checks {
 }
 
 impl Pieces {
-    /// All squares that a side attacks.
-    fn attacked_by(&self, side: Color) -> BitBoard {
-        let (ours, occupied) = (self.sides[side as usize], self.occupied());
-        let (pawns, steps) = (ours & self.kind(Piece::Pawn), PawnSteps::of(side));
-        let mut attacked = steps.west(pawns) | steps.east(pawns);
-        for from in ours & self.kind(Piece::Knight) {
-            attacked |= get_knight_moves(from);
-        }
-        for from in ours & (self.kind(Piece::Bishop) | self.kind(Piece::Queen)) {
-            attacked |= get_bishop_moves(from, occupied);
-        }
-        for from in ours & (self.kind(Piece::Rook) | self.kind(Piece::Queen)) {
-            attacked |= get_rook_moves(from, occupied);
-        }
-        for from in ours & self.kind(Piece::King) {
-            attacked |= get_king_moves(from);
-        }
-        attacked
-    }
-
-    /// Pieces of each kind of a side that attack a square, the least first.
-    fn attackers(&self, side: Color, to: Square) -> [(Piece, BitBoard); Piece::NUM] {
-        let ours = self.sides[side as usize];
-        let diagonal = get_bishop_moves(to, self.occupied());
-        let straight = get_rook_moves(to, self.occupied());
-        [
-            (Piece::Pawn, get_pawn_attacks(to, !side)),
-            (Piece::Knight, get_knight_moves(to)),
-            (Piece::Bishop, diagonal),
-            (Piece::Rook, straight),
-            (Piece::Queen, diagonal | straight),
-            (Piece::King, get_king_moves(to)),
-        ]
-        .map(|(piece, from)| (piece, from & ours & self.kind(piece)))
+    /// The pieces of a side other than pawns that can capture, the least first.
+    fn captors(&self, side: Color, captors: &mut Vec<Captor, MOST_CAPTORS>) {
+        let (ours, theirs, occupied) = (self.side(side), self.side(!side), self.occupied());
+        let mut add = |piece, reach: &dyn Fn(Square) -> BitBoard| {
+            for from in ours & self.kind(piece) {
+                let prey = reach(from) & theirs;
+                if !prey.is_empty() {
+                    // No side has more pieces.
+                    let _ = captors.push(Captor { piece, from, prey });
+                }
+            }
+        };
+        add(Piece::Knight, &get_knight_moves);
+        add(Piece::Bishop, &|from| get_bishop_moves(from, occupied));
+        add(Piece::Rook, &|from| get_rook_moves(from, occupied));
+        add(Piece::Queen, &|from| get_bishop_moves(from, occupied) | get_rook_moves(from, occupied));
+        add(Piece::King, &get_king_moves);
     }
 
     /// After a capture or a step.
@@ -258,18 +282,20 @@ impl Pieces {
 
     /// The material that `side`, which is to move and has `stand` now, ends with, between `alpha` and `beta`. Moves that leave a king
     /// to be taken are tried as well: the answer shows that they lose.
-    fn exchange(&self, side: Color, stand: i32, left: u32, alpha: i32, beta: i32) -> i32 {
+    fn exchange(&self, side: Color, stand: i32, reach: Reach, alpha: i32, beta: i32) -> i32 {
         if stand >= beta {
             return stand;
         }
         let theirs = self.side(!side);
-        let attacked = self.attacked_by(side);
-        if !(attacked & theirs & self.kind(Piece::King)).is_empty() {
+        let (pawns, steps) = (self.side(side) & self.kind(Piece::Pawn), PawnSteps::of(side));
+        let mut captors = Vec::new();
+        self.captors(side, &mut captors);
+        let prey =
+            captors.iter().fold((steps.west(pawns) | steps.east(pawns)) & theirs, |prey, captor| prey | captor.prey);
+        if !(prey & self.kind(Piece::King)).is_empty() {
             return MATE;
         }
-        if left == 0 {
-            return stand;
-        }
+        let Some(reach) = reach.next() else { return stand };
         let mut found = Found { best: stand, alpha: alpha.max(stand), beta };
         let last = Rank::Eighth.relative_to(side).bitboard();
         let seventh = self.kind(Piece::Pawn) & self.side(side) & Rank::Seventh.relative_to(side).bitboard();
@@ -277,7 +303,7 @@ impl Pieces {
         let look = |found: &mut Found, piece, from, to, taken, becomes, gain: i32| {
             if stand + gain > found.alpha {
                 let after = self.moved(side, piece, from, to, taken, becomes);
-                found.take(-after.exchange(!side, -(stand + gain), left - 1, -beta, -found.alpha));
+                found.take(-after.exchange(!side, -(stand + gain), reach, -beta, -found.alpha));
             }
         };
         for from in seventh {
@@ -287,26 +313,36 @@ impl Pieces {
             }
         }
         for victim in [Piece::Queen, Piece::Rook, Piece::Bishop, Piece::Knight, Piece::Pawn] {
-            for to in attacked & theirs & self.kind(victim) {
+            for to in prey & self.kind(victim) {
                 // Most captures win too little to be looked at, and then nobody need know who could make them.
                 let most = stand + worth(victim) + if last.has(to) { PROMOTION } else { 0 };
                 if found.is_enough() || most <= found.alpha {
                     continue;
                 }
-                for (piece, attackers) in self.attackers(side, to) {
-                    let promotes = piece == Piece::Pawn && last.has(to);
-                    let (becomes, gain) =
-                        if promotes { (Piece::Queen, worth(victim) + PROMOTION) } else { (piece, worth(victim)) };
-                    for from in attackers {
-                        if !found.is_enough() {
-                            look(&mut found, piece, from, to, Some(victim), becomes, gain);
-                        }
+                let (becomes, gain) = if last.has(to) { (Piece::Queen, PROMOTION) } else { (Piece::Pawn, 0) };
+                for from in get_pawn_attacks(to, !side) & pawns {
+                    if !found.is_enough() {
+                        look(&mut found, Piece::Pawn, from, to, Some(victim), becomes, worth(victim) + gain);
+                    }
+                }
+                for captor in captors.iter().filter(|captor| captor.prey.has(to)) {
+                    if !found.is_enough() {
+                        let Captor { piece, from, .. } = *captor;
+                        look(&mut found, piece, from, to, Some(victim), piece, worth(victim));
                     }
                 }
             }
         }
         found.best
     }
+}
+
+/// A piece that can capture.
+struct Captor {
+    piece: Piece,
+    from: Square,
+    /// What it can capture.
+    prey: BitBoard,
 }
 
 /// The best of the moves so far, between bounds.

@@ -1,6 +1,6 @@
 //! Gains of moves, against a search that leaves nothing out.
 
-use oncilla_chess::exchanges::{CAPTURES, MATE, correct, gains, worth};
+use oncilla_chess::exchanges::{CAPTURES, MATE, correct, gains, gains_within, worth};
 use oncilla_chess::{Board, Color, History, Move, Piece};
 use quickcheck::QuickCheck;
 
@@ -20,17 +20,17 @@ fn moves(board: &Board) -> Vec<(Move, Board)> {
     legal(board).into_iter().map(play).collect()
 }
 
-/// Minimax over all replies.
-fn reply(board: &Board) -> i32 {
+/// Minimax over all replies, with so many captures behind them.
+fn reply(board: &Board, left: u32) -> i32 {
     let in_check = !board.checkers().is_empty();
-    let worst = |replies: Vec<(Move, Board)>| replies.iter().map(|(_, after)| behind(after)).max();
+    let worst = |replies: Vec<(Move, Board)>| replies.iter().map(|(_, after)| behind(after, left)).max();
     worst(moves(board)).unwrap_or(if in_check { -MATE } else { 0 })
 }
 
 /// What is left to the side that moved here.
-fn behind(board: &Board) -> i32 {
+fn behind(board: &Board, left: u32) -> i32 {
     let mated = !board.checkers().is_empty() && legal(board).is_empty();
-    if mated { MATE } else { -captures(board, CAPTURES, -MATE, MATE) }
+    if mated { MATE } else { -captures(board, left, -MATE, MATE) }
 }
 
 /// Minimax, with bounds, over captures and promotions, where either side may stop.
@@ -63,18 +63,18 @@ fn legal(board: &Board) -> Vec<Move> {
     found
 }
 
-fn gains_of(board: &Board) -> Vec<(Move, i32)> {
+fn gains_of(board: &Board, positions: u32) -> Vec<(Move, i32)> {
     let moves = legal(board);
     let mut found = vec![0; moves.len()];
-    gains(board, &moves, &mut found);
+    gains_within(board, &moves, &mut found, positions);
     moves.into_iter().zip(found).collect()
 }
 
-fn check(board: &Board) {
-    for (mv, gain) in gains_of(board) {
+fn check(board: &Board, positions: u32, captures: u32) {
+    for (mv, gain) in gains_of(board, positions) {
         let mut after = board.clone();
         after.play_unchecked(mv);
-        let expected = -reply(&after) - material(board);
+        let expected = -reply(&after, captures) - material(board);
         assert_eq!(gain, expected, "{mv} in {board}");
     }
 }
@@ -82,7 +82,7 @@ fn check(board: &Board) {
 fn gain(fen: &str, text: &str) -> i32 {
     let history: History = History::from_fen(fen).unwrap();
     let mv = oncilla_chess::notation::parse_move(history.board(), text).unwrap();
-    gains_of(history.board()).into_iter().find(|&(other, _)| other == mv).unwrap().1
+    gains_of(history.board(), u32::MAX).into_iter().find(|&(other, _)| other == mv).unwrap().1
 }
 
 #[test]
@@ -139,8 +139,20 @@ fn as_a_search_that_leaves_nothing_out() {
             }
             board.play_unchecked(moves[usize::from(choice) % moves.len()]);
         }
-        check(&board);
+        check(&board, u32::MAX, CAPTURES);
         true
     }
     QuickCheck::new().tests(25).quickcheck(property as fn(u8, Vec<u8>) -> bool);
+}
+
+#[test]
+fn a_crowd_of_queens_is_not_followed_to_its_end() {
+    let history: History = History::from_fen("qqqqkqqq/qq6/8/8/8/8/QQ6/QQQQKQQQ w - - 0 1").unwrap();
+    let moves = legal(history.board());
+    // Once the positions are used up the material counts as it stands.
+    check(history.board(), 0, 0);
+    let (mut bounded, mut least) = (vec![0; moves.len()], vec![0; moves.len()]);
+    gains(history.board(), &moves, &mut bounded);
+    gains_within(history.board(), &moves, &mut least, 0);
+    assert_ne!(bounded, least, "some captures are followed");
 }
