@@ -93,6 +93,6 @@ fn what_is_no_hints_is_refused_with_its_name() {
     let mut engine = with(&["--weights=tiny", &format!("--hints={}", fixture("tiny.pb.gz"))]);
     engine.say("position startpos");
     let heard = engine.ask("go nodes 1", "bestmove");
-    let expected = "tiny.pb.gz: no hints: expected the bytes 'ONHINTS1' at the beginning";
+    let expected = "tiny.pb.gz: no hints: expected the bytes 'ONHINTS2' at the beginning";
     assert!(heard.iter().any(|line| line.contains(expected)), "{heard:?}");
 }

@@ -12,16 +12,19 @@ use core::fmt;
 use crate::tactics::{OF_MOVE, OF_POSITION, OfMove, OfPosition, of_move};
 
 /// Neurons of the hidden layers.
-const HIDDEN: usize = 32;
+const HIDDEN: usize = 64;
 
-/// What the network said of the move, and how many there are, comes first.
-const MOVE_INPUTS: usize = 2 + OF_MOVE + OF_POSITION;
+/// What both know of the position: what the network said of it, what is seen of it, and what is seen of all its moves.
+const CONTEXT: usize = 4 + OF_POSITION + OF_ALL;
 
-/// What the network said of the position comes first, what is seen of all moves last.
-const VALUE_INPUTS: usize = 4 + OF_POSITION + 9;
+/// See [`of_all`].
+const OF_ALL: usize = 11;
+
+/// How far behind the network's first choice a move is, and what is seen of it, come before the context.
+const MOVE_INPUTS: usize = 1 + OF_MOVE + CONTEXT;
 
 /// How a file of hints begins.
-pub const MAGIC: [u8; 8] = *b"ONHINTS1";
+pub const MAGIC: [u8; 8] = *b"ONHINTS2";
 
 /// A network is never more certain than that a move, or a result, has this probability.
 const LEAST: f32 = 1e-5;
@@ -30,7 +33,7 @@ const LEAST: f32 = 1e-5;
 #[derive(Clone)]
 pub struct Hints {
     policy: Layers<MOVE_INPUTS, 1>,
-    value: Layers<VALUE_INPUTS, 3>,
+    value: Layers<CONTEXT, 3>,
 }
 
 /// One hidden layer with a ReLU.
@@ -57,7 +60,7 @@ pub enum HintsError {
 impl fmt::Display for HintsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Magic => write!(f, "no hints: expected the bytes 'ONHINTS1' at the beginning"),
+            Self::Magic => write!(f, "no hints: expected the bytes 'ONHINTS2' at the beginning"),
             Self::Length(bytes) => write!(f, "hints: expected {} bytes, got {bytes}", Hints::BYTES),
             Self::NotFinite(at) => write!(f, "hints: expected a finite number at byte {at}"),
         }
@@ -68,7 +71,7 @@ impl core::error::Error for HintsError {}
 
 impl Hints {
     /// Length of a file.
-    pub const BYTES: usize = MAGIC.len() + 4 * (Layers::<MOVE_INPUTS, 1>::NUMBERS + Layers::<VALUE_INPUTS, 3>::NUMBERS);
+    pub const BYTES: usize = MAGIC.len() + 4 * (Layers::<MOVE_INPUTS, 1>::NUMBERS + Layers::<CONTEXT, 3>::NUMBERS);
 
     /// Reads a file: [`MAGIC`] and numbers of single precision, least byte first: for the policy, then for the value, `weights[inputs][hidden]`,
     /// `bias[hidden]`, `out[outputs][hidden]`, `out_bias[outputs]`.
@@ -90,46 +93,49 @@ impl Hints {
     }
 
     /// Corrects what a network said of a position: a logit for each move, and the probabilities of win, draw and loss of the side to move. `position` and
-    /// `moves` are what was seen of it ([`crate::tactics::look`]).
+    /// `moves` are what was seen of it ([`crate::tactics::look`]); without moves nothing is corrected.
     ///
     /// # Panics
     ///
     /// If `moves` and `logits` differ in length.
     pub fn correct(&self, position: &OfPosition, moves: &[OfMove], logits: &mut [f32], wdl: &mut [f32; 3]) {
         assert_eq!(moves.len(), logits.len(), "a logit for each move");
-        *wdl = self.value_of(position, moves, logits, *wdl);
-        let best = logits.iter().copied().fold(f32::MIN, f32::max);
-        let count = libm::log1pf(moves.len() as f32) / 3.0;
-        let of_position = self.policy.begin(2 + OF_MOVE, position);
+        if moves.is_empty() {
+            return;
+        }
+        let [win, draw, loss] = wdl.map(|probability| libm::logf(probability.max(LEAST)));
+        let said = [wdl[0] - wdl[2], wdl[1], win - loss, draw - win.max(loss)];
+        let of_all = of_all(moves, logits);
+        let more = self.value.end(&self.value.begin(0, [&said, position, &of_all]));
+        *wdl = softmax([win + more[0], draw + more[1], loss + more[2]]);
+        let best = highest(logits);
+        let of_position = self.policy.begin(1 + OF_MOVE, [&said, position, &of_all]);
         for (seen, logit) in moves.iter().zip(logits) {
             let mut hidden = of_position;
-            self.policy.add(&mut hidden, 0, &[(*logit - best).max(-12.0) / 4.0, count]);
-            self.policy.add(&mut hidden, 2, seen);
+            self.policy.add(&mut hidden, 0, &[(*logit - best).max(-12.0) / 4.0]);
+            self.policy.add(&mut hidden, 1, seen);
             let [more] = self.policy.end(&hidden);
             *logit += more;
         }
     }
-
-    fn value_of(&self, position: &OfPosition, moves: &[OfMove], logits: &[f32], wdl: [f32; 3]) -> [f32; 3] {
-        let [win, draw, loss] = wdl.map(|probability| libm::logf(probability.max(LEAST)));
-        let mut hidden = self.value.begin(0, &[wdl[0] - wdl[2], wdl[1], win - loss, draw - win.max(loss)]);
-        self.value.add(&mut hidden, 4, position);
-        self.value.add(&mut hidden, 4 + OF_POSITION, &of_all(moves, logits));
-        let more = self.value.end(&hidden);
-        softmax([win + more[0], draw + more[1], loss + more[2]])
-    }
 }
 
-/// What is seen of all moves: the best of some, and what is expected of others by the network's policy.
-fn of_all(moves: &[OfMove], logits: &[f32]) -> [f32; 9] {
-    let highest = logits.iter().copied().fold(f32::MIN, f32::max);
+/// What is seen of all moves: the best of some numbers, what is expected of others by the network's policy, that policy's
+/// entropy in nats, and what its first choice gains.
+fn of_all(moves: &[OfMove], logits: &[f32]) -> [f32; OF_ALL] {
+    let highest = highest(logits);
     let best = |what: usize| moves.iter().map(|seen| seen[what]).fold(f32::MIN, f32::max);
-    let (mut sum, mut expected) = (0.0, [0.0; 4]);
+    let (mut sum, mut entropy, mut expected, mut first) = (0.0, 0.0, [0.0; 4], None);
     for (seen, logit) in moves.iter().zip(logits) {
-        let weight = libm::expf(logit - highest);
+        let behind = logit - highest;
+        let weight = libm::expf(behind);
         sum += weight;
+        entropy -= weight * behind;
         let what = [of_move::BALANCE, of_move::CHECK, of_move::THREAT, of_move::GAIN];
         expected.iter_mut().zip(what).for_each(|(expected, what)| *expected += weight * seen[what]);
+        if behind == 0.0 {
+            first = first.or(Some(seen[of_move::GAIN]));
+        }
     }
     let [balance, check, threat, gain] = expected.map(|expected| expected / sum);
     let least_lost = moves.iter().map(|seen| seen[of_move::OTHER_LOST]).fold(f32::MAX, f32::min);
@@ -143,7 +149,13 @@ fn of_all(moves: &[OfMove], logits: &[f32]) -> [f32; 9] {
         least_lost,
         best(of_move::GAIN),
         gain,
+        entropy / sum + libm::logf(sum),
+        first.unwrap_or(0.0),
     ]
+}
+
+fn highest(logits: &[f32]) -> f32 {
+    logits.iter().copied().fold(f32::MIN, f32::max)
 }
 
 fn softmax(logits: [f32; 3]) -> [f32; 3] {
@@ -165,10 +177,13 @@ impl<const INPUTS: usize, const OUTPUTS: usize> Layers<INPUTS, OUTPUTS> {
         Self { weights, bias, out, out_bias: core::array::from_fn(|_| next()) }
     }
 
-    /// The hidden layer's sums after the inputs from `first` on.
-    fn begin(&self, first: usize, inputs: &[f32]) -> [f32; HIDDEN] {
-        let mut hidden = self.bias;
-        self.add(&mut hidden, first, inputs);
+    /// The hidden layer's sums after the inputs from `first` on, in so many parts.
+    fn begin<const PARTS: usize>(&self, first: usize, inputs: [&[f32]; PARTS]) -> [f32; HIDDEN] {
+        let (mut hidden, mut at) = (self.bias, first);
+        for part in inputs {
+            self.add(&mut hidden, at, part);
+            at += part.len();
+        }
         hidden
     }
 

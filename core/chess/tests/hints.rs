@@ -71,11 +71,18 @@ fn hints_of_zeros_change_nothing() {
 }
 
 #[test]
+fn without_moves_nothing_is_corrected() {
+    let mut wdl = [0.25, 0.25, 0.5];
+    Hints::from_bytes(&read("tiny.hints")).expect("hints").correct(&[0.0; OF_POSITION], &[], &mut [], &mut wdl);
+    assert_eq!(wdl, [0.25, 0.25, 0.5]);
+}
+
+#[test]
 fn what_is_no_hints_is_refused() {
     let bytes = read("tiny.hints");
     assert_eq!(bytes.len(), Hints::BYTES);
     let refused = |bytes: &[u8]| Hints::from_bytes(bytes).err().expect("refused");
-    assert_eq!(refused(b"ONHINTS2"), HintsError::Magic);
+    assert_eq!(refused(b"ONHINTS1"), HintsError::Magic);
     assert_eq!(refused(&[]), HintsError::Magic);
     assert_eq!(refused(&bytes[..bytes.len() - 1]), HintsError::Length(bytes.len() - 1));
     let mut broken = bytes.clone();
