@@ -437,8 +437,7 @@ fn contempt_is_not_shown() {
     let said = |contempt: &str, objectivity: &str, nodes: u32| {
         let options = ["--backend=host", "--threads=1", "--show-wdl", "-v", "--score-type=W-L", "--draw-score=0.25"];
         // How far contempt moves a score depends on how drawn the position is said to be: by the network alone, whatever hints say.
-        let options = [&options[..], &["--hints=off"]].concat();
-        let contempt = [contempt, objectivity, "--wdl-draw-rate-target=0.6"];
+        let contempt = [contempt, objectivity, "--wdl-draw-rate-target=0.6", "--hints=off"];
         let mut engine = Engine::with(&[&options[..], &contempt[..]].concat());
         engine.ask(&format!("go nodes {nodes}"), "bestmove")
     };
