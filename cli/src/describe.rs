@@ -1,6 +1,6 @@
 //! `oncilla describenet` and `oncilla devices`.
 
-use crate::engine::{EvaluatorSettings, Wanted, Weights, drivers, read_network, wanted};
+use crate::engine::{BackendKind, EvaluatorSettings, Wanted, Weights, drivers, read_network, wanted};
 use crate::uci::console::Console;
 use oncilla_nets::HeadChoice;
 use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
@@ -59,6 +59,10 @@ pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) 
     let devices = device::list().map_err(|error| error.to_string())?;
     console.say_all(&devices.iter().map(ToString::to_string).collect::<Vec<_>>());
     let (mut used, mut kinds) = (Vec::new(), Vec::new());
+    if settings.backend.on_devices().is_err() {
+        console.say("used: none of them, as --backend says");
+        return Ok(());
+    }
     for wanted in wanted(settings) {
         match wanted {
             Wanted::Host => used.push("host".to_string()),
@@ -79,7 +83,9 @@ fn why(settings: &EvaluatorSettings, kinds: &[Kind]) -> String {
         ([name], ..) if name.parse::<usize>().is_ok() => format!("because the options name device {name}"),
         (names @ [_, ..], ..) => format!("because the options name {}", crate::text::quoted(&names.join(", "))),
         ([], Some(name), _) => format!("because {DEVICE_ENV} is {}", crate::text::quoted(&name)),
-        ([], None, [Kind::Cpu]) => "with --backend=opencl only: a CPU does as much without OpenCL".to_string(),
+        ([], None, [Kind::Cpu]) if settings.backend != BackendKind::OpenCl => {
+            "with --backend=opencl only: a CPU does as much without OpenCL".to_string()
+        }
         ([], None, [kind, ..]) => format!("the first {kind}"),
         ([], None, []) => "as nothing else is named".to_string(),
     }

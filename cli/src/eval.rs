@@ -23,6 +23,7 @@ use crate::uci::input::{Input, listen};
 const BATCH: usize = 64;
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object with fen, moves and chess960")]
 struct Request {
     fen: Option<String>,
     #[serde(default)]

@@ -229,6 +229,7 @@ fn start() -> Result<ExitCode, String> {
         }
         Err(exit) => return Err(exit.output.trim_end().to_string()),
     };
+    args.notes.iter().for_each(|note| aside(note));
     say_what_does_nothing(&args.typed);
     // Without a path there is no second process, and drivers are trusted.
     std::env::current_exe().into_iter().for_each(engine::drivers::scout_with);

@@ -34,7 +34,7 @@ pub struct Row {
 /// Tests the device and prints; false if anything is over the bound.
 ///
 /// # Errors
-/// One line: no network, no device, a kernel that is not compiled.
+/// One line: no network, no device, a backend that uses none, a kernel that is not compiled.
 pub fn print(console: &Console, settings: &EvaluatorSettings, json: bool) -> Result<bool, String> {
     let bound = settings.precision.bound();
     let (rows, describe) = run(settings, bound)?;
@@ -67,6 +67,7 @@ fn line(row: &Row) -> String {
 }
 
 fn run(settings: &EvaluatorSettings, bound: f32) -> Result<(Vec<Row>, String), String> {
+    settings.backend.on_devices()?;
     drivers::scout()?;
     let (network, notes) = prepare(settings)?;
     notes.iter().for_each(|note| aside(note));

@@ -48,8 +48,9 @@ enum Said {
 /// Tunes, or runs one candidate.
 ///
 /// # Errors
-/// One line: no network, no device, or no kernels that work.
+/// One line: no network, no device, a backend that uses none, or no kernels that work.
 pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
+    settings.backend.on_devices()?;
     match &ask.candidate {
         Some(text) => run_candidate(console, settings, text),
         None => tune(console, settings, ask),

@@ -373,6 +373,7 @@ fn settings_of_a_query_are_its_own() {
         json!({ "overrideSettings": { "cpuct": "4" } }),
         json!({ "rootPolicyTemperature": 3.0 }),
         json!({ "rootFpuReductionMax": 1.5 }),
+        json!({ "overrideSettings": { "rootFpuReductionMax": 1.5 } }),
     ] {
         assert_ne!(ask(fields.clone())["moveInfos"], plain["moveInfos"], "{fields}");
     }
@@ -392,8 +393,10 @@ fn settings_of_a_query_are_its_own() {
 fn the_end_of_a_game_is_analysed() {
     let mated = one(json!({ "id": "a", "fen": "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "moves": [] }));
     assert_eq!((mated["moveInfos"].as_array().unwrap().len(), &mated["rootInfo"]["winrate"]), (0, &json!(0.0)));
+    assert_eq!((&mated["rootInfo"]["lcb"], &mated["rootInfo"]["utilityLcb"]), (&json!(0.0), &json!(-1.0)));
     let mates = one(json!({ "id": "a", "fen": "7k/Q7/6K1/8/8/8/8/8 w - - 0 1", "moves": [], "maxVisits": 100 }));
     assert_eq!((&mates["moveInfos"][0]["mate"], &mates["rootInfo"]["visits"]), (&json!(1), &json!(100)));
+    assert_eq!(mates["moveInfos"][0]["lcb"], 1.0);
 }
 
 #[test]

@@ -130,12 +130,15 @@ fn backendbench_in_json() {
 
 #[test]
 fn eval_answers_line_by_line() {
-    let output = run(&["eval", "--backend=random"], "{\"moves\":[\"e2e4\"]}\nx\n{\"fen\":\"8/8 w\"}\n{}\n");
+    let output =
+        run(&["eval", "--backend=random"], "{\"moves\":[\"e2e4\"]}\nx\n{\"fen\":\"8/8 w\"}\n{}\n{\"Fen\":\"\"}\n[]\n");
     let lines: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.len(), 4);
+    assert_eq!(lines.len(), 6);
     assert!(lines[0]["policy"]["e7e5"].is_number() && lines[3]["policy"]["e2e4"].is_number());
     assert!(lines[0]["e"].is_null());
     assert!(lines[1]["error"].is_string() && lines[2]["error"].as_str().unwrap().starts_with("bad FEN"));
+    assert!(lines[4]["error"].as_str().is_some_and(|error| error.contains("unknown field `Fen`")), "{}", lines[4]);
+    assert!(lines[5]["error"].as_str().is_some_and(|error| error.contains("an object with fen")), "{}", lines[5]);
     assert!(output.status.success());
 }
 

@@ -110,6 +110,14 @@ fn a_limit_that_cannot_be_kept_is_named() {
         let said = lines.iter().any(|line| is_too_low_a_limit(line));
         assert_eq!(said, expected, "{mb} MiB: {lines:#?}");
     }
+    // Once, also where the network is there already.
+    let mut engine = Engine::with(&["--backend=host", "--threads=1"]);
+    engine.ask("go nodes 1", "bestmove");
+    engine.say("setoption name RamLimitMb value 8");
+    for expected in [true, false] {
+        let lines = engine.ask("go nodes 2", "bestmove");
+        assert_eq!(lines.iter().any(|line| is_too_low_a_limit(line)), expected, "{lines:#?}");
+    }
 }
 
 /// Little more than the process takes for itself: there is a search all the same.

@@ -57,6 +57,24 @@ fn a_candidate_says_how_it_went() {
     assert!(stderr(&wrong).contains("--candidate: expected winograd="), "{}", stderr(&wrong));
 }
 
+/// Whoever names the host is not told of a device.
+#[test]
+fn a_backend_without_devices_is_taken_at_its_word() {
+    if !device_is_there() {
+        return;
+    }
+    for command in ["selftest", "tune"] {
+        let output = run(&[command, "--backend=host", NO_CACHE], "");
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        let expected = "--backend: expected auto or opencl, for an OpenCL device, got host";
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+    let text = stdout(&run(&["devices", "--backend=host"], ""));
+    assert_eq!(text.lines().last(), Some("used: none of them, as --backend says"), "{text}");
+    let text = stdout(&run(&["devices", "--backend=opencl"], ""));
+    assert!(text.lines().last().is_some_and(|line| !line.contains("only")), "{text}");
+}
+
 #[test]
 fn without_opencl_there_is_nothing_to_test_or_tune() {
     for command in ["selftest", "tune", "devices"] {

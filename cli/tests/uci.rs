@@ -261,6 +261,19 @@ fn quit_ends_a_search_at_once() {
     assert!(status.success());
 }
 
+/// The tree goes, and what was evaluated for it stays.
+#[test]
+fn to_clear_the_tree_leaves_the_cache() {
+    let mut engine = Engine::start();
+    engine.say("setoption name ShowStatistics value true");
+    let counted =
+        |lines: &[String]| lines.iter().find_map(|line| line.strip_prefix("info string move: ").map(str::to_string));
+    let first = counted(&engine.ask("go nodes 100", "bestmove")).expect("statistics");
+    engine.say("setoption name ClearTree");
+    let again = counted(&engine.ask("go nodes 100", "bestmove")).expect("statistics");
+    assert!(first.contains(" 0 cache hits") && !again.contains(" 0 cache hits"), "{first}; {again}");
+}
+
 #[test]
 fn every_go_gets_one_best_move() {
     let mut engine = Engine::start();
@@ -293,6 +306,22 @@ fn wait_holds_back_what_can_wait() {
     engine.say("wait");
     engine.say("quit");
     assert!(engine.finish().0.success());
+}
+
+/// A script may end with `quit`, and `stop` is for the search before it.
+#[test]
+fn what_comes_behind_a_wait_is_meant_for_later() {
+    let mut engine = Engine::start();
+    let script = "go nodes 300\nwait\nposition startpos moves e2e4\ngo infinite\nstop\ngo nodes 400\nwait\n\
+                  setoption name MultiPV value 2\nisready\ngo infinite\nwait\nstop\ngo nodes 20\nwait\nquit";
+    engine.say(script);
+    let (status, lines) = engine.finish();
+    assert!(status.success());
+    let searched: Vec<u64> =
+        lines.windows(2).filter(|pair| pair[1].starts_with("bestmove")).map(|pair| visits(&pair[0])).collect();
+    assert_eq!(searched.len(), 5, "{lines:#?}");
+    let as_asked = [0, 2, 4].map(|at| searched[at]).into_iter().zip([300, 400, 20]).all(|(made, asked)| made >= asked);
+    assert!(as_asked, "{searched:?} {lines:#?}");
 }
 
 fn visits(info: &str) -> u64 {

@@ -112,7 +112,8 @@ impl<'r> Reporter<'r> {
         info.insert("currentPlayer".into(), json!(if white { "W" } else { "B" }));
         info.insert("visits".into(), json!(n));
         info.insert("weight".into(), json!(f64::from(n)));
-        let of = Valued { value: self.shown(search, value), n, draw_score: search.params().draw_score };
+        let (value, draw_score) = (self.shown(search, value), search.params().draw_score);
+        let of = Valued { value, n, draw_score, is_certain: self.legal.is_empty() };
         self.put_value(&mut info, of, self.side());
         let [this, sym] = &self.hashes;
         info.insert("thisHash".into(), json!(this));
@@ -165,7 +166,8 @@ impl<'r> Reporter<'r> {
         let shown = self.shown(search, seen);
         // Moves left count from the position that the move is made in.
         let value = Value { wl: shown.wl * sign as f32, m: shown.m + 1.0, ..shown };
-        self.put_value(&mut info, Valued { value, n, draw_score }, at.side * sign);
+        let is_certain = edge.bounds().lower == edge.bounds().upper;
+        self.put_value(&mut info, Valued { value, n, draw_score, is_certain }, at.side * sign);
         if let Some(moves) = mate(edge) {
             info.insert("mate".into(), json!(moves * (at.side * sign) as i32));
         }
@@ -179,13 +181,16 @@ impl<'r> Reporter<'r> {
 
     /// `side` is 1 where the side that the value is for is the one that the numbers are seen by.
     fn put_value(&self, info: &mut Object, of: Valued, side: f64) {
-        let Valued { value, n, draw_score } = of;
+        let Valued { value, n, draw_score, is_certain } = of;
         let q = f64::from(value.q(draw_score));
         let lcb = match self.settings.params.final_choice {
             FinalChoice::Lcb(lcb) => lcb,
             FinalChoice::Visits => Lcb::default(),
         };
-        let bound = f64::from(lcb.bound(Visited { n, q: q as f32, d: value.d }, draw_score));
+        let bound = match is_certain {
+            true => q,
+            false => f64::from(lcb.bound(Visited { n, q: q as f32, d: value.d }, draw_score)),
+        };
         let wdl = wdl(value, side);
         let winrate = wdl[0] + 0.5 * wdl[1];
         // Not the score times the side: a winning percentage is mirrored, not negated.
@@ -280,6 +285,8 @@ struct Valued {
     n: u32,
     /// What a draw is worth to that side.
     draw_score: f32,
+    /// Whether the value is that of a result which is certain.
+    is_certain: bool,
 }
 
 /// Probabilities of win, draw and loss; of the other side where `side` is −1.

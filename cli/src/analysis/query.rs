@@ -175,7 +175,7 @@ impl Defaults {
         let played = moves::played(fields)?;
         let turns = turns(fields, played.len())?;
         let chess960 = rules(fields)?;
-        let (own, unknown) = self.overridden(fields)?;
+        let Overridden { meaning: own, root_fpu_reduction, unknown } = self.overridden(fields)?;
         let mut analysis = own.as_ref().map_or(self.analysis, |meaning| meaning.analysis);
         let score_type = own.as_ref().map_or(self.score_type, |meaning| meaning.output.score_type);
         let expected = "Must be an integer from 1 to 2^50";
@@ -189,8 +189,7 @@ impl Defaults {
         if let Some(len) = fields.read("analysisPVLen", expected, |value| integer(value, 1..=1000))? {
             analysis.pv_len = len as usize;
         }
-        let root_fpu_reduction =
-            fields.number("rootFpuReductionMax", "Must be a number from 0.0 to 2.0", 0.0, 2.0)?.map(|x| x as f32);
+        let root_fpu_reduction = self::root_fpu_reduction(fields)?.or(root_fpu_reduction);
         let expected = "Must be a number from 0.01 to 100.0";
         if let Some(temperature) = fields.number("rootPolicyTemperature", expected, 0.01, 100.0)? {
             analysis.root_policy_temperature = temperature as f32;
@@ -223,14 +222,15 @@ impl Defaults {
         Ok(Accepted { query: Query { id: id.to_string(), game, chess960, session, plan, wanted, reports }, turns })
     }
 
-    /// What the options mean with those of `overrideSettings`, if there are any, and the names that mean nothing.
-    fn overridden<'o>(&self, fields: Fields<'o>) -> Result<(Option<Meaning>, Vec<&'o str>), BadField> {
+    fn overridden<'o>(&self, fields: Fields<'o>) -> Result<Overridden<'o>, BadField> {
         let object = fields.read("overrideSettings", "Must be an object", Value::as_object)?;
-        let Some(object) = object.filter(|object| !object.is_empty()) else { return Ok((None, Vec::new())) };
+        let Some(object) = object.filter(|object| !object.is_empty()) else { return Ok(Overridden::default()) };
         let mut typed = self.typed.clone();
         let mut unknown = Vec::new();
         let bad = |reason: String| BadField::new("overrideSettings", format!("Could not set settings: {reason}"));
-        for (name, value) in object {
+        let root_fpu_reduction = root_fpu_reduction(Fields(object))
+            .map_err(|fault| BadField::new("overrideSettings", format!("{ROOT_FPU}: {}", fault.error)))?;
+        for (name, value) in object.iter().filter(|(name, _)| *name != ROOT_FPU) {
             let Some(opt) = table::by_any_name(name).filter(|opt| !matches!(opt.kind, Kind::Button)) else {
                 unknown.push(name.as_str());
                 continue;
@@ -238,7 +238,7 @@ impl Defaults {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
             typed.set(opt, name, &text).map_err(|error| bad(error.to_string()))?;
         }
-        Ok((Some(typed.meaning().map_err(bad)?), unknown))
+        Ok(Overridden { meaning: Some(typed.meaning().map_err(bad)?), root_fpu_reduction, unknown })
     }
 
     /// The settings of a query with its own options. What can't change between two positions stays.
@@ -268,6 +268,23 @@ impl Defaults {
             warnings.extend(unused.map(|key| BadField::new(key, UNUSED)));
         }
     }
+}
+
+/// KataGo has it as a parameter of the search; here the root's moves only are asked for it.
+const ROOT_FPU: &str = "rootFpuReductionMax";
+
+fn root_fpu_reduction(fields: Fields<'_>) -> Result<Option<f32>, BadField> {
+    Ok(fields.number(ROOT_FPU, "Must be a number from 0.0 to 2.0", 0.0, 2.0)?.map(|x| x as f32))
+}
+
+/// What stands in `overrideSettings`.
+#[derive(Default)]
+struct Overridden<'o> {
+    /// What the options mean with these, if there are any.
+    meaning: Option<Meaning>,
+    root_fpu_reduction: Option<f32>,
+    /// Names that mean nothing.
+    unknown: Vec<&'o str>,
 }
 
 /// The settings of a search that answers to nobody's clock: it does the visits that were asked for.

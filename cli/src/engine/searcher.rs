@@ -110,6 +110,8 @@ pub struct Searcher {
     bad_files: Vec<BadFile>,
     /// Bytes that the process had, apart from tree and cache, when the evaluator was made.
     beside_the_tree: usize,
+    /// The last `RamLimitMb` of which it was said whether it can be kept.
+    judged_limit_mb: usize,
     /// What the next search says first: which backend runs, and why not another.
     notes: Vec<String>,
 }
@@ -134,6 +136,7 @@ impl Searcher {
             tablebase_paths: String::new(),
             bad_files: Vec::new(),
             beside_the_tree: memory::resident_bytes().unwrap_or(0),
+            judged_limit_mb: 0,
             notes: Vec::new(),
         }
     }
@@ -254,6 +257,8 @@ impl Searcher {
             let cache = self.cache_size();
             // Without a cache there is a search all the same.
             self.notes.extend(self.evaluator.own().and_then(|evaluator| evaluator.set_cache(cache).err()));
+            let said = self.too_low_a_limit();
+            self.notes.extend(said);
             return Ok(());
         }
         // The old one goes first: a small device has no room for two.
@@ -263,15 +268,19 @@ impl Searcher {
         self.notes.extend(notes);
         let said = self.weigh(&evaluator);
         self.notes.extend(said);
-        self.notes.extend(self.too_low_a_limit());
+        let said = self.too_low_a_limit();
+        self.notes.extend(said);
         self.notes.extend(evaluator.set_cache(self.cache_size()).err());
         self.evaluator = Held::Own(Box::new(evaluator));
         Ok(())
     }
 
-    /// A line for a person where `RamLimitMb` is less than the process takes with the smallest tree.
-    fn too_low_a_limit(&self) -> Option<String> {
+    /// A line for a person where `RamLimitMb` is less than the process takes with the smallest tree; once for each limit.
+    fn too_low_a_limit(&mut self) -> Option<String> {
         let (limit, least) = (self.settings.ram_limit_mb, (self.beside_the_tree + LEAST_TREE).div_ceil(1 << 20));
+        if std::mem::replace(&mut self.judged_limit_mb, limit) == limit {
+            return None;
+        }
         let why = format!(
             "the program and its network take more than RamLimitMb={limit}: {least} MiB with the smallest tree"
         );

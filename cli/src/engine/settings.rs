@@ -55,6 +55,22 @@ pub enum BackendKind {
     Constant,
 }
 
+impl BackendKind {
+    /// For a command that is about OpenCL devices.
+    ///
+    /// # Errors
+    /// This backend uses none.
+    pub fn on_devices(self) -> Result<(), String> {
+        let name = match self {
+            Self::Auto | Self::OpenCl => return Ok(()),
+            Self::Host => "host",
+            Self::Random => "random",
+            Self::Constant => "constant",
+        };
+        Err(format!("--backend: expected auto or opencl, for an OpenCL device, got {name}"))
+    }
+}
+
 /// Everything that makes the evaluator; a change makes a new one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluatorSettings {

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use super::config::Whose;
 use super::kind::{Kind, OptionError, Value};
 use super::table::{self, Opt};
 use super::typed::Typed;
@@ -17,6 +18,8 @@ pub struct Args {
     pub typed: Typed,
     /// What is not in the table, in its order.
     pub rest: Vec<String>,
+    /// Lines for a person.
+    pub notes: Vec<String>,
 }
 
 impl Args {
@@ -30,7 +33,10 @@ impl Args {
         if let Some(Value::Text(file)) = config
             && !file.is_empty()
         {
-            read.typed.fill_from(super::config::read(Path::new(&file))?);
+            let whose = if read.rest.iter().any(|word| word == "analysis") { Whose::KataGos } else { Whose::Ours };
+            let (typed, unused) = super::config::read(Path::new(&file), whose)?;
+            read.typed.fill_from(typed);
+            read.notes.extend((!unused.is_empty()).then(|| format!("{file}: not used: {}", unused.join(", "))));
         }
         Ok(read)
     }

@@ -1,46 +1,71 @@
-//! The configuration file: one long flag a line, its `--` left out or not, `#` for comments. Instead of the flag there may
-//! stand the option's name in UCI or KataGo's name for it, and there may be spaces around `=`.
+//! The configuration file: one long flag a line, its `--` left out or not, `#` for comments, which begin a line or stand behind
+//! a blank. Instead of the flag there may stand the option's name in UCI or KataGo's name for it, and there may be spaces
+//! around `=`. KataGo's own files have much that means nothing here: who expects such a file is told which names were not used.
 
 use std::path::Path;
 
 use super::args::find_named;
 use super::kind::{Kind, OptionError};
-use super::table;
+use super::table::{self, Opt};
 use super::typed::Typed;
 
-/// Reads a file.
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Ours: an unknown name is a mistake.
+    Ours,
+    /// Perhaps KataGo's: an unknown `NAME = VALUE` is not used.
+    KataGos,
+}
+
+/// Reads a file; the names that are not used come back beside what is.
 ///
 /// # Errors
 /// The file can't be read, or a line is no flag: its number, what was expected, what stood there.
-pub fn read(file: &Path) -> Result<Typed, String> {
+pub fn read(file: &Path, whose: Whose) -> Result<(Typed, Vec<String>), String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    parse(&text).map_err(|(line, error)| format!("{}, line {line}: {error}", file.display()))
+    parse(&text, whose).map_err(|(line, error)| format!("{}, line {line}: {error}", file.display()))
 }
 
-/// Reads the text of a file.
+/// Reads the text of a file; the names that are not used come back beside what is.
 ///
 /// # Errors
 /// The line that is no flag, counted from 1, and what was expected there.
-pub fn parse(text: &str) -> Result<Typed, (usize, String)> {
-    let mut typed = Typed::default();
+pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, String)> {
+    let (mut typed, mut unused) = (Typed::default(), Vec::new());
     for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if !line.is_empty() && !line.starts_with('#') {
-            set(&mut typed, line).map_err(|error| (index + 1, error))?;
+        let line = line.split_once(" #").map_or(line, |(line, _)| line).trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        match (find(line), theirs(line)) {
+            (None, Some(name)) if whose == Whose::KataGos => unused.push(name.to_string()),
+            (found, _) => set(&mut typed, line, found).map_err(|error| (index + 1, error))?,
         }
     }
-    Ok(typed)
+    Ok((typed, unused))
 }
 
-fn set(typed: &mut Typed, line: &str) -> Result<(), String> {
-    let unknown = || format!("expected a long flag, got {}", crate::text::quoted(line));
+/// The option that a line names, and its value.
+fn find(line: &str) -> Option<(&'static Opt, Option<String>)> {
     let by_name = || {
         let (name, value) = line.split_once('=')?;
-        // KataGo's files have comments behind values.
-        let value = value.split_once(" #").map_or(value, |(value, _)| value).trim();
-        Some((table::by_any_name(name.trim())?, Some(value.to_string())))
+        Some((table::by_any_name(name.trim())?, Some(value.trim().to_string())))
     };
-    let (opt, value) = find_named(line.strip_prefix("--").unwrap_or(line)).or_else(by_name).ok_or_else(unknown)?;
+    find_named(line.strip_prefix("--").unwrap_or(line)).or_else(by_name)
+}
+
+/// The name that is given a value, if it is a word as KataGo's names are.
+fn theirs(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once('=')?;
+    let name = name.trim();
+    let is_word =
+        name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric());
+    is_word.then_some(name)
+}
+
+fn set(typed: &mut Typed, line: &str, found: Option<(&'static Opt, Option<String>)>) -> Result<(), String> {
+    let (opt, value) = found.ok_or_else(|| format!("expected a long flag, got {}", crate::text::quoted(line)))?;
     if opt.name == "ConfigFile" {
         return Err("expected no other configuration file within this one".to_string());
     }
@@ -58,6 +83,27 @@ fn set(typed: &mut Typed, line: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> Result<Typed, (usize, String)> {
+        super::parse(text, Whose::Ours).map(|(typed, unused)| {
+            assert!(unused.is_empty(), "{unused:?}");
+            typed
+        })
+    }
+
+    #[test]
+    fn names_of_katagos_that_mean_nothing_are_told() {
+        let text = "logDir = analysis_logs\nmaxVisits = 70 # not 500\nnnMaxBatchSize=64\nhash=8 # MiB\n";
+        let (typed, unused) = super::parse(text, Whose::KataGos).unwrap();
+        let meaning = typed.meaning().unwrap();
+        assert_eq!((meaning.analysis.max_visits, meaning.settings.hash_mb), (70, 8));
+        assert_eq!(unused, ["logDir", "nnMaxBatchSize"]);
+        assert_eq!(parse(text).unwrap_err().0, 1);
+        // A value that does not fit is a mistake in any file, and so is what is no name with a value.
+        for text in ["maxVisits = many", "logDir", "--log-dir=x", "-w=x"] {
+            assert_eq!(super::parse(text, Whose::KataGos).unwrap_err().0, 1, "{text}");
+        }
+    }
 
     #[test]
     fn flags_comments_and_blank_lines() {

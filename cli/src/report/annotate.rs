@@ -81,11 +81,13 @@ fn variation(ply: usize, line: &[String]) -> String {
 /// A position's value in the commands that other programs know: pawns or moves to mate, and WDL in thousandths, seen from White.
 fn value(position: &Position) -> String {
     let eval = match position.mate {
-        Some(moves) => format!("#{moves}"),
-        None => format!("{:.2}", f64::from(position.cp) / 100.0),
+        // Nobody writes an evaluation of a mate: `#0` would not say whose.
+        None if position.is_mate() => String::new(),
+        Some(moves) => format!("[%eval #{moves}] "),
+        None => format!("[%eval {:.2}] ", f64::from(position.cp) / 100.0),
     };
     let [w, d, l] = position.wdl.map(|p| (p * 1000.0).round());
-    format!("[%eval {eval}] [%wdl {w} {d} {l}]")
+    format!("{eval}[%wdl {w} {d} {l}]")
 }
 
 fn escaped(value: &str) -> String {
@@ -154,6 +156,13 @@ mod tests {
              Nc6) *\n\n"
         );
         assert_eq!(written(&game, &judgement), expected);
+    }
+
+    #[test]
+    fn a_mate_has_no_evaluation() {
+        let text = "[FEN \"6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1\"]\n\n1. Ra8# 1-0";
+        let (game, judgement) = judged(text, &[(0.9, "a1a8"), (1.0, "")]);
+        assert!(written(&game, &judgement).contains("1. Ra8# { [%wdl 1000 0 0] } 1-0"));
     }
 
     #[test]

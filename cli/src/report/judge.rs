@@ -108,6 +108,11 @@ impl Position {
         })
     }
 
+    /// Whether the game ended here with a mate.
+    pub fn is_mate(&self) -> bool {
+        self.best.is_none() && [self.wdl[0], self.wdl[2]].contains(&1.0)
+    }
+
     /// The expected score of `side`.
     fn score_of(&self, side: Color) -> f64 {
         if side == Color::White { self.winrate } else { 1.0 - self.winrate }

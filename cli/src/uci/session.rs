@@ -71,10 +71,10 @@ struct Session {
     deferred: VecDeque<Input>,
 }
 
-/// What ends a search, if nobody says `stop`.
+/// What ends a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// A limit that counts.
+    /// A limit that counts, or `stop`.
     Limit,
     /// A limit that counts after `ponderhit`.
     PonderHit,
@@ -151,7 +151,10 @@ impl Session {
             }
             Command::Position(setup) => self.set_up(&setup),
             Command::Go(words) => self.go(&words),
-            Command::Stop => self.engine.stop(),
+            Command::Stop => {
+                self.end = End::Limit;
+                self.engine.stop();
+            }
             Command::PonderHit => self.ponder_hit(),
             Command::SetOption { name, value } => self.set_option(&name, value),
             Command::Wait => return self.wait(),
@@ -246,7 +249,7 @@ impl Session {
             Change::Pressed => {
                 // The only button.
                 self.finish_search();
-                self.engine.new_game();
+                self.engine.forget();
                 return Ok(());
             }
             Change::WithoutEffect(reason) => {
@@ -272,32 +275,38 @@ impl Session {
         }
     }
 
-    /// Waits for the search to end. What ends it is obeyed, what asks for a sign of life is answered, and the rest comes
-    /// afterwards, in its order.
+    /// Waits for the search to end; what comes in meanwhile is done afterwards, in its order, but for what may overtake.
     fn wait(&mut self) -> Next {
+        // An earlier `wait` may have kept the word that ends this search.
+        let mut kept = std::mem::take(&mut self.deferred);
         while self.engine.is_searching() {
-            let input = match self.lines.recv_timeout(NAP) {
+            let input = match kept.pop_front().map_or_else(|| self.lines.recv_timeout(NAP), Ok) {
                 Ok(input) => input,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => {
                     self.end_of_input();
-                    return Next::GoOn;
+                    break;
                 }
             };
-            let cannot_wait = match &input {
-                Input::Line(line) => matches!(
-                    command::parse(line),
-                    Ok(Some(Command::Stop | Command::PonderHit | Command::IsReady | Command::Quit))
-                ),
-                Input::TooLong => false,
-            };
-            if !cannot_wait {
+            if !self.may_overtake(&input) {
                 self.deferred.push_back(input);
             } else if self.hear(input) == Next::Quit {
                 return Next::Quit;
             }
         }
+        self.deferred.append(&mut kept);
         Next::GoOn
+    }
+
+    /// Whether a line that came in during a `wait` is obeyed at once: what ends a search that has no end of its own, or a question
+    /// for a sign of life that asks for nothing that was held back.
+    fn may_overtake(&self, input: &Input) -> bool {
+        let Input::Line(line) = input else { return false };
+        match command::parse(line) {
+            Ok(Some(Command::Stop | Command::PonderHit | Command::Quit)) => self.end != End::Limit,
+            Ok(Some(Command::IsReady)) => self.deferred.is_empty(),
+            _ => false,
+        }
     }
 }
 

@@ -37,6 +37,9 @@ fn of_span(name: &str, span: &Span) -> String {
 fn batches(counts: &Counts) -> String {
     let sizes = counts.batches.iter().enumerate().filter(|(_, n)| **n > 0);
     let sizes: Vec<String> = sizes.map(|(log, n)| format!("{n} of {}", sizes_of(log))).collect();
+    if sizes.is_empty() {
+        return "batches: none".to_string();
+    }
     format!("batches: {}; mean size {:.1}", sizes.join(", "), counts.mean_batch())
 }
 
