@@ -59,7 +59,8 @@ pub enum Ending {
 pub enum Verdict {
     /// The game goes on: the estimate of its value; the moves stand in the policy.
     Position(Value),
-    /// The game ends here.
+    /// The game ends here. The value is a result, and what lies between two is taken for the nearest, but of an
+    /// [`Ending::TwoFold`], which proves nothing.
     Terminal(Value, Ending),
 }
 
@@ -87,6 +88,13 @@ impl Verdict {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Answer {
     /// The position's key. A tree does not need it; a graph joins positions by it.
+    ///
+    /// No line of moves may come by a key twice. Where a game can come back to where it was, what tells the two apart belongs
+    /// into the key: the moves since the last one that can't be taken back together with what they repeated (chess: the counter of fifty
+    /// moves, and the positions since it was 0), or, which is simple and shares less, the plies from the start of the game. Otherwise
+    /// the graph has a cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait for each
+    /// other for ever. An answer whose key is that of a node on the leaf's own path is not joined to it, but a cycle that two
+    /// paths make together is not seen.
     pub key: u64,
     /// Value and terminal state.
     pub verdict: Verdict,

@@ -146,6 +146,9 @@
 //! name is in range, unless this crate has a fault or somebody writes to the tree's memory; it then leads to words
 //! that nobody uses. With `std`, where a panic can be caught, it is one.
 //!
+//! An event belongs to the search that it was gathered from. Another one takes it for stale: it is refused there or begins
+//! anew, and its visits stay in flight where they are, in the way of other playouts, until that search is cleared.
+//!
 //! Panics that remain are the caller's to avoid: [`NodeView`](search::NodeView)s and keys belong to the repository that they
 //! came from, and `VecView`s that an [`Evaluator`] gets panic in their own methods when they overflow.
 //!

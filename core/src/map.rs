@@ -191,7 +191,7 @@ impl Repository for MapRepository {
         self.remove(key);
     }
 
-    fn join(&self, node: Key, position: u64, edges: usize) -> Option<Key> {
+    fn join(&self, node: Key, position: u64, edges: usize, may_join: impl Fn(Key) -> bool) -> Option<Key> {
         let mut positions = self.positions()?;
         let same = positions.entry(position).or_default();
         for &other in same.iter().rev() {
@@ -200,6 +200,9 @@ impl Repository for MapRepository {
             }
             let mut there = self.lock(other);
             if there.expanded && there.edge_count == edges {
+                if !may_join(other) {
+                    return None;
+                }
                 there.links += 1;
                 return Some(other);
             }
@@ -443,7 +446,7 @@ impl Node for Held<'_> {
     }
 
     fn unvisited_prior(&self, index: usize) -> Option<f32> {
-        self.priors[index].map(prior::unpack)
+        self.priors.get(index).copied().flatten().map(prior::unpack)
     }
 
     fn open_edge(&mut self, index: u16) -> Option<usize> {

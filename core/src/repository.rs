@@ -233,12 +233,13 @@ pub trait Repository: Sync {
     fn discard(&self, key: Key);
 
     /// In a graph: the node that has the position of `key` already, if there is one other than `node`; otherwise
-    /// `node` is that one from now on. `edges` is the number of legal moves, which has to be the same. In a tree each
-    /// path has a node of its own, and the answer is `None`. Called while nobody holds a node.
-    fn join(&self, node: Key, position: u64, edges: usize) -> Option<Key>;
+    /// `node` is that one from now on. `edges` is the number of legal moves, which has to be the same. Where the node found
+    /// is none that `may_join`, the answer is `None` and `node` has no position. In a tree each path has a node of its own,
+    /// and the answer is `None`. Called while nobody holds a node.
+    fn join(&self, node: Key, position: u64, edges: usize, may_join: impl Fn(Key) -> bool) -> Option<Key>;
 
     /// In a graph: whether a node has the position already, so that [`Repository::join`] will find it as long as nothing is
-    /// folded.
+    /// folded. (A search that finds it on the path it came by does not join it: see [`Answer::key`](crate::evaluate::Answer::key).)
     fn has(&self, position: u64, edges: usize) -> bool;
 
     /// True if positions that are reached on several paths have one node.
@@ -408,7 +409,7 @@ pub trait Node {
     /// moves, and its prior.
     fn next_unvisited(&self) -> Option<(u16, f32)>;
 
-    /// The prior of the `index`th edge, if it has no record.
+    /// The prior of the `index`th edge, if there is such an edge and it has no record.
     fn unvisited_prior(&self, index: usize) -> Option<f32>;
 
     /// Makes a record for an edge that has none, and gives back its place; `None` if there is no room.

@@ -42,16 +42,14 @@ fn swap<T>(these: &mut [T], a: usize, b: usize) {
     }
 }
 
-/// Sorts a list that is nearly in order already; equal ones keep their places.
-pub fn insert_by<T>(these: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
-    for end in 1..=these.len() {
-        let mut at = end - 1;
-        while let Some([before, one]) = at.checked_sub(1).and_then(|before| these.get(before..=at))
-            && order(one, before).is_lt()
-        {
-            swap(these, at, at - 1);
-            at -= 1;
-        }
+/// Moves the last of a list to its place among the others, which are in order; it comes after its equals.
+pub fn insert_last<T>(these: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
+    let mut at = these.len().saturating_sub(1);
+    while let Some([before, one]) = at.checked_sub(1).and_then(|before| these.get(before..=at))
+        && order(one, before).is_lt()
+    {
+        swap(these, at, at - 1);
+        at -= 1;
     }
 }
 
@@ -71,7 +69,9 @@ mod tests {
 
         fn inserted_in_order_and_stable(these: Vec<(u8, u8)>) -> bool {
             let [mut inserted, mut expected] = [these.clone(), these];
-            insert_by(&mut inserted, |a, b| (a.0 / 8).cmp(&(b.0 / 8)));
+            for end in 0..=inserted.len() {
+                insert_last(&mut inserted[..end], |a, b| (a.0 / 8).cmp(&(b.0 / 8)));
+            }
             expected.sort_by_key(|one| one.0 / 8);
             inserted == expected
         }

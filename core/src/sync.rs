@@ -11,6 +11,13 @@ pub use loom::sync::atomic::AtomicU32;
 
 use core::sync::atomic::Ordering;
 
+/// A number that nobody else got: of 2³² in a row no two are the same.
+pub fn unique() -> u32 {
+    // None of loom's words: what it counts is the program's, not one model's.
+    static COUNT: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(1);
+    COUNT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// Reads a word that a lock guards.
 #[inline(always)]
 pub fn get(word: &AtomicU32) -> u32 {

@@ -270,7 +270,7 @@ mod tests {
             error("alphazero(time-pct=2)"),
             "at offset 10: expected one of alphazero-time-pct, got \"time-pct\""
         );
-        assert_eq!(error("legacy(slowmover=-1)"), "at offset 7: expected slowmover at least 0, got -1");
+        assert_eq!(error("legacy(slowmover=-1)"), "at offset 7: expected slowmover in [0, 100], got -1");
         assert_eq!(error("smooth("), "at offset 7: expected a comma or ), got the end");
     }
 }

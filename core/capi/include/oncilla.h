@@ -153,9 +153,9 @@ enum OncillaMet
     ONCILLA_KNOWN = 1,
     // A node that another playout is evaluating: oncilla_cancel it once that one's answer is in.
     ONCILLA_COLLISION = 2,
-    // No room for another node: oncilla_recycle, then gather again.
+    // No room for another node: oncilla_recycle, then gather again, unless it freed 0.
     ONCILLA_FULL = 3,
-    // The game has ended at the root, or no move may be searched there.
+    // The game has ended at the root, no move may be searched there, or it has 4,000,000,000 visits.
     ONCILLA_NO_MOVES = 4,
 };
 #ifndef __cplusplus
@@ -178,12 +178,16 @@ typedef struct OncillaTime OncillaTime;
 
 // What is known of a leaf, besides its policy.
 typedef struct OncillaAnswer {
-    // The position's key. A tree does not need it; a graph joins positions by it.
+    // The position's key. A tree does not need it; a graph joins positions by it. No line of moves may come by a key twice:
+    // where a game can come back to where it was, mix into the key what tells the two apart, such as the moves since the last one
+    // that can't be taken back and what they repeated, or the plies from the start of the game. Otherwise the graph has a
+    // cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait for each other for ever.
+    // A key of the leaf's own path is not joined; a cycle that two paths make together is not seen.
     uint64_t key;
     // ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
     uint32_t verdict;
-    // The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of a game that has ended -1, 0 or
-    // 1.
+    // The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Where the verdict is not
+    // ONCILLA_POSITION it is -1, 0 or 1: ONCILLA_BAD_NUMBER else.
     float wl;
     // The probability of a draw, in [0, 1].
     float d;
@@ -196,11 +200,11 @@ typedef void (*OncillaPanicCallback)(const char *file, size_t length, uint32_t l
 
 // How fast exploration grows with N: init + factor * ln((N + base) / base).
 typedef struct OncillaCpuct {
-    // CPuct.
+    // CPuct, in [0, 1000000].
     float init;
-    // CPuctBase; above 0.
+    // CPuctBase, in visits: in [1, 1000000000].
     float base;
-    // CPuctFactor.
+    // CPuctFactor, in [0, 1000000].
     float factor;
 } OncillaCpuct;
 
@@ -208,7 +212,7 @@ typedef struct OncillaCpuct {
 typedef struct OncillaFpu {
     // ONCILLA_FPU_REDUCTION or ONCILLA_FPU_ABSOLUTE.
     uint32_t kind;
-    // What it says.
+    // What it says, in [-1000000, 1000000].
     float value;
 } OncillaFpu;
 
@@ -220,7 +224,7 @@ typedef struct OncillaDirichlet {
     float alpha;
 } OncillaDirichlet;
 
-// How much a shorter win and a longer loss are worth (MovesLeft...).
+// How much a shorter win and a longer loss are worth (MovesLeft...). Where it is on, each number is in [-1000000, 1000000].
 typedef struct OncillaMovesLeftUtility {
     // Not 0 where the evaluator knows of moves left.
     uint32_t on;
@@ -302,8 +306,8 @@ typedef struct OncillaCapacity {
     // Words of 4 bytes for the edges of all nodes. A node with 30 legal moves takes 16 of them, 8 more once a child of it is
     // visited, and some 6 for each visited child: 22 to 25 a node are enough for chess, 15 for Connect Four.
     uint32_t edge_words;
-    // Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers. 20
-    // bytes a node more.
+    // Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers: what
+    // OncillaAnswer.key must be. 20 bytes a node more.
     uint32_t graph;
 } OncillaCapacity;
 
@@ -376,9 +380,9 @@ typedef struct OncillaMovesLeft {
     double pieces_full;
     // mle-pieces: moves left with two. At least 1.
     double pieces_bare;
-    // mle-legacy: the move at which half of the games have ended. Above 0.
+    // mle-legacy: the move at which half of the games have ended. Above 0, at most 1,000,000.
     double midpoint;
-    // mle-legacy: how sharply the estimate turns there. At least 0.01.
+    // mle-legacy: how sharply the estimate turns there. In [0.01, 1000].
     double steepness;
 } OncillaMovesLeft;
 
@@ -420,7 +424,7 @@ typedef struct OncillaSmooth {
 
 // The parameters of `legacy`.
 typedef struct OncillaLegacy {
-    // Factor of every budget. At least 0.
+    // Factor of every budget. In [0, 100].
     double slowmover;
     // As in OncillaMovesLeft.
     double midpoint;
@@ -428,9 +432,9 @@ typedef struct OncillaLegacy {
     double steepness;
     // Part of the spared time that the next move may use at once. In [0, 1].
     double immediate_use;
-    // What the first move gets in addition, as a part of its time. At least 0.
+    // What the first move gets in addition, as a part of its time. In [0, 100].
     double first_move_bonus;
-    // The same for each half move that the game had before our first. At least 0.
+    // The same for each half move that the game had before our first. In [0, 100].
     double book_ply_bonus;
 } OncillaLegacy;
 
@@ -541,7 +545,7 @@ OncillaStatus oncilla_event_name(struct OncillaEvent *event, uint16_t mv);
 // Gives a leaf its answer; oncilla_bring_back takes it to the root. `policy` has a logit for each of the `count` legal
 // moves, in the order of the game's list, which must depend on the position alone; it is used up. A game that has
 // ended needs none. Where an answer is refused, but for ONCILLA_STALE and what is found before (pointers, a verdict that
-// chooses nothing), the event is cancelled.
+// chooses nothing, a game that ended with no result), the event is cancelled.
 OncillaStatus oncilla_settle(const struct OncillaSearch *search,
                              struct OncillaEvent *event,
                              const struct OncillaAnswer *answer,
@@ -591,7 +595,7 @@ OncillaStatus oncilla_search_end(struct OncillaSearch *search);
 // move at the root: whoever advances the root by one ply changes its sign.
 OncillaStatus oncilla_set_params(struct OncillaSearch *search, const struct OncillaParams *params);
 
-// Forgets the tree. Events in flight are answered by ONCILLA_STALE.
+// Forgets the tree. Events in flight are answered by ONCILLA_STALE. Every root move may be searched.
 OncillaStatus oncilla_clear(struct OncillaSearch *search);
 
 // Begins to count anew, for the next move of the game.
@@ -599,24 +603,29 @@ OncillaStatus oncilla_start_move(struct OncillaSearch *search);
 
 // The game went on by `count` moves from the root: the tree below them is kept, the rest is freed. `visits` (which may
 // be NULL) gets the visits that the new root has already. Bring back or cancel what is in flight before: else the whole
-// tree is forgotten.
-OncillaStatus oncilla_advance(struct OncillaSearch *search, const uint16_t *moves, size_t count, uint32_t *visits);
+// tree is forgotten. What oncilla_set_root_moves and oncilla_set_remaining_playouts said of the old root is forgotten, too.
+OncillaStatus oncilla_advance(struct OncillaSearch *search,
+                              const uint16_t *moves,
+                              size_t count,
+                              uint32_t *visits);
 
 // Makes room by folding subtrees of few visits into their parents' edges, which keep N and value. `freed` (which may be
 // NULL) gets the number of nodes freed: 0 if the search can't go on. For when a gathered event meets ONCILLA_FULL;
 // other events may be in flight.
 OncillaStatus oncilla_recycle(struct OncillaSearch *search, size_t *freed);
 
-// Restricts the search to some root moves (UCI's searchmoves): `moves[i]` stands at `indices[i]` among the legal moves.
-// A count of 0: all moves. At most 362.
+// Restricts the search to some root moves (UCI's searchmoves), until oncilla_advance or oncilla_clear: `moves[i]` stands at
+// `indices[i]` among the legal moves. A count of 0: all moves. At most 362. An index that the root has not is no move's: where all are
+// such, none may be searched.
 OncillaStatus oncilla_set_root_moves(struct OncillaSearch *search,
                                      const uint16_t *moves,
                                      const uint16_t *indices,
                                      size_t count);
 
-// How many more playouts are expected at most: root moves that can't become the best one in so many are left out.
-// ONCILLA_NO_LIMIT searches all.
-OncillaStatus oncilla_set_remaining_playouts(const struct OncillaSearch *search, uint32_t remaining);
+// How many more playouts are expected at most, until oncilla_advance or oncilla_clear: root moves that can't become the best
+// one in so many are left out. ONCILLA_NO_LIMIT searches all.
+OncillaStatus oncilla_set_remaining_playouts(const struct OncillaSearch *search,
+                                             uint32_t remaining);
 
 // The move to play by visits, proven results first; of moves that have been visited, for others have no name.
 // ONCILLA_NO_MOVE before one has been.

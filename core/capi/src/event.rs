@@ -165,9 +165,9 @@ pub enum OncillaMet {
     OncillaKnown = 1,
     /// A node that another playout is evaluating: oncilla_cancel it once that one's answer is in.
     OncillaCollision = 2,
-    /// No room for another node: oncilla_recycle, then gather again.
+    /// No room for another node: oncilla_recycle, then gather again, unless it freed 0.
     OncillaFull = 3,
-    /// The game has ended at the root, or no move may be searched there.
+    /// The game has ended at the root, no move may be searched there, or it has 4,000,000,000 visits.
     OncillaNoMoves = 4,
 }
 
@@ -187,12 +187,16 @@ impl From<Gathered> for OncillaMet {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaAnswer {
-    /// The position's key. A tree does not need it; a graph joins positions by it.
+    /// The position's key. A tree does not need it; a graph joins positions by it. No line of moves may come by a key twice:
+    /// where a game can come back to where it was, mix into the key what tells the two apart, such as the moves since the last one
+    /// that can't be taken back and what they repeated, or the plies from the start of the game. Otherwise the graph has a
+    /// cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait for each other for ever.
+    /// A key of the leaf's own path is not joined; a cycle that two paths make together is not seen.
     pub key: u64,
     /// ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
     pub verdict: u32,
-    /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of a game that has ended -1, 0 or
-    /// 1.
+    /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Where the verdict is not
+    /// ONCILLA_POSITION it is -1, 0 or 1: ONCILLA_BAD_NUMBER else.
     pub wl: f32,
     /// The probability of a draw, in [0, 1].
     pub d: f32,
@@ -203,11 +207,15 @@ pub struct OncillaAnswer {
 impl OncillaAnswer {
     fn checked(&self) -> Result<Answer, OncillaStatus> {
         let value = Value { wl: self.wl, d: self.d, m: self.m };
+        let ended = |ending| match [-1.0, 0.0, 1.0].contains(&self.wl) {
+            true => Ok(Verdict::Terminal(value, ending)),
+            false => Err(OncillaStatus::OncillaBadNumber),
+        };
         let verdict = match self.verdict {
             ONCILLA_POSITION => Verdict::Position(value),
-            ONCILLA_ENDED => Verdict::Terminal(value, Ending::Game),
-            ONCILLA_TABLEBASE => Verdict::Terminal(value, Ending::Tablebase),
-            ONCILLA_TWO_FOLD => Verdict::Terminal(value, Ending::TwoFold),
+            ONCILLA_ENDED => ended(Ending::Game)?,
+            ONCILLA_TABLEBASE => ended(Ending::Tablebase)?,
+            ONCILLA_TWO_FOLD => ended(Ending::TwoFold)?,
             _ => return Err(OncillaStatus::OncillaBadChoice),
         };
         Ok(Answer { key: self.key, verdict })
@@ -350,7 +358,7 @@ unsafe fn answer_with(
 /// Gives a leaf its answer; oncilla_bring_back takes it to the root. `policy` has a logit for each of the `count` legal
 /// moves, in the order of the game's list, which must depend on the position alone; it is used up. A game that has
 /// ended needs none. Where an answer is refused, but for ONCILLA_STALE and what is found before (pointers, a verdict that
-/// chooses nothing), the event is cancelled.
+/// chooses nothing, a game that ended with no result), the event is cancelled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_settle(
     search: *const OncillaSearch,

@@ -1,7 +1,7 @@
 //! The parameters of a search, as a C host sets them.
 
 use crate::handle::{input, output};
-use crate::status::{OncillaStatus, Outcome, attempt};
+use crate::status::{OncillaStatus, attempt};
 use oncilla_core::formula::lcb::{FinalChoice, Lcb};
 use oncilla_core::formula::noise::Dirichlet;
 use oncilla_core::formula::temperature::Temperature;
@@ -16,11 +16,11 @@ pub const ONCILLA_FPU_ABSOLUTE: u32 = 1;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaCpuct {
-    /// CPuct.
+    /// CPuct, in [0, 1000000].
     pub init: f32,
-    /// CPuctBase; above 0.
+    /// CPuctBase, in visits: in [1, 1000000000].
     pub base: f32,
-    /// CPuctFactor.
+    /// CPuctFactor, in [0, 1000000].
     pub factor: f32,
 }
 
@@ -30,11 +30,11 @@ pub struct OncillaCpuct {
 pub struct OncillaFpu {
     /// ONCILLA_FPU_REDUCTION or ONCILLA_FPU_ABSOLUTE.
     pub kind: u32,
-    /// What it says.
+    /// What it says, in [-1000000, 1000000].
     pub value: f32,
 }
 
-/// How much a shorter win and a longer loss are worth (MovesLeft...).
+/// How much a shorter win and a longer loss are worth (MovesLeft...). Where it is on, each number is in [-1000000, 1000000].
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaMovesLeftUtility {
@@ -186,27 +186,14 @@ impl From<Fpu> for OncillaFpu {
     }
 }
 
-/// A number that a formula can take, whatever else is given.
-fn finite(numbers: &[f32]) -> Outcome {
-    require(numbers.iter().all(|x| x.is_finite()))
-}
-
-fn require(holds: bool) -> Outcome {
-    if holds { Ok(()) } else { Err(OncillaStatus::OncillaBadNumber) }
-}
-
-impl OncillaCpuct {
-    fn checked(self) -> Result<Cpuct, OncillaStatus> {
-        let Self { init, base, factor } = self;
-        finite(&[init, base, factor])?;
-        require(base > 0.0)?;
-        Ok(Cpuct { init, base, factor })
+impl From<OncillaCpuct> for Cpuct {
+    fn from(OncillaCpuct { init, base, factor }: OncillaCpuct) -> Self {
+        Self { init, base, factor }
     }
 }
 
 impl OncillaFpu {
-    fn checked(self) -> Result<Fpu, OncillaStatus> {
-        finite(&[self.value])?;
+    fn strategy(self) -> Result<Fpu, OncillaStatus> {
         match self.kind {
             ONCILLA_FPU_REDUCTION => Ok(Fpu::Reduction(self.value)),
             ONCILLA_FPU_ABSOLUTE => Ok(Fpu::Absolute(self.value)),
@@ -216,59 +203,54 @@ impl OncillaFpu {
 }
 
 impl OncillaMovesLeftUtility {
-    fn checked(self) -> Result<Option<MovesLeft>, OncillaStatus> {
+    fn utility(self) -> Option<MovesLeft> {
         let Self { on, max_effect, threshold, slope, constant, scaled, quadratic } = self;
-        if on == 0 {
-            return Ok(None);
-        }
-        finite(&[max_effect, threshold, slope, constant, scaled, quadratic])?;
-        require(max_effect >= 0.0)?;
-        Ok(Some(MovesLeft { max_effect, threshold, slope, constant, scaled, quadratic }))
+        (on != 0).then_some(MovesLeft { max_effect, threshold, slope, constant, scaled, quadratic })
     }
 }
 
 impl OncillaLcb {
-    fn checked(self) -> Result<FinalChoice, OncillaStatus> {
+    fn final_choice(self) -> FinalChoice {
         let Self { on, stdevs, min_visit_share } = self;
-        if on == 0 {
-            return Ok(FinalChoice::Visits);
-        }
-        finite(&[stdevs, min_visit_share])?;
-        Ok(FinalChoice::Lcb(Lcb { stdevs, min_visit_share }))
+        if on == 0 { FinalChoice::Visits } else { FinalChoice::Lcb(Lcb { stdevs, min_visit_share }) }
     }
 }
 
-impl OncillaTemperature {
-    fn checked(self) -> Result<Temperature, OncillaStatus> {
-        let Self { start, decay_moves, decay_delay_moves, cutoff_move, endgame, value_cutoff, visit_offset } = self;
-        finite(&[start, endgame, value_cutoff, visit_offset])?;
-        require(start >= 0.0 && endgame >= 0.0)?;
-        Ok(Temperature { start, decay_moves, decay_delay_moves, cutoff_move, endgame, value_cutoff, visit_offset })
+impl From<OncillaTemperature> for Temperature {
+    fn from(temperature: OncillaTemperature) -> Self {
+        let OncillaTemperature {
+            start,
+            decay_moves,
+            decay_delay_moves,
+            cutoff_move,
+            endgame,
+            value_cutoff,
+            visit_offset,
+        } = temperature;
+        Self { start, decay_moves, decay_delay_moves, cutoff_move, endgame, value_cutoff, visit_offset }
     }
 }
 
 impl OncillaParams {
     /// The parameters, if each is in its range.
     pub fn checked(&self) -> Result<Params, OncillaStatus> {
-        let OncillaDirichlet { epsilon, alpha } = self.noise;
-        require((0.0..=1.0).contains(&epsilon) && alpha > 0.0 && alpha.is_finite())?;
-        require((-1.0..=1.0).contains(&self.draw_score))?;
-        require(self.policy_temperature > 0.0 && self.policy_temperature.is_finite())?;
-        Ok(Params {
-            cpuct: self.cpuct.checked()?,
-            cpuct_at_root: self.cpuct_at_root.checked()?,
-            fpu: self.fpu.checked()?,
-            fpu_at_root: self.fpu_at_root.checked()?,
+        let params = Params {
+            cpuct: self.cpuct.into(),
+            cpuct_at_root: self.cpuct_at_root.into(),
+            fpu: self.fpu.strategy()?,
+            fpu_at_root: self.fpu_at_root.strategy()?,
             policy_temperature: self.policy_temperature,
-            noise: Dirichlet { epsilon, alpha },
+            noise: Dirichlet { epsilon: self.noise.epsilon, alpha: self.noise.alpha },
             draw_score: self.draw_score,
             sticky_endgames: self.sticky_endgames != 0,
-            moves_left: self.moves_left.checked()?,
-            final_choice: self.lcb.checked()?,
-            temperature: self.temperature.checked()?,
+            moves_left: self.moves_left.utility(),
+            final_choice: self.lcb.final_choice(),
+            temperature: self.temperature.into(),
             seed: self.seed,
             ..Params::default()
-        })
+        };
+        params.check().map_err(|_| OncillaStatus::OncillaBadNumber)?;
+        Ok(params)
     }
 }
 

@@ -54,8 +54,8 @@ pub struct OncillaCapacity {
     /// Words of 4 bytes for the edges of all nodes. A node with 30 legal moves takes 16 of them, 8 more once a child of it is
     /// visited, and some 6 for each visited child: 22 to 25 a node are enough for chess, 15 for Connect Four.
     pub edge_words: u32,
-    /// Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers. 20
-    /// bytes a node more.
+    /// Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers: what
+    /// OncillaAnswer.key must be. 20 bytes a node more.
     pub graph: u32,
 }
 
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn oncilla_set_params(search: *mut OncillaSearch, params: 
     })
 }
 
-/// Forgets the tree. Events in flight are answered by ONCILLA_STALE.
+/// Forgets the tree. Events in flight are answered by ONCILLA_STALE. Every root move may be searched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_clear(search: *mut OncillaSearch) -> OncillaStatus {
     attempt(|| {
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn oncilla_start_move(search: *mut OncillaSearch) -> Oncil
 
 /// The game went on by `count` moves from the root: the tree below them is kept, the rest is freed. `visits` (which may
 /// be NULL) gets the visits that the new root has already. Bring back or cancel what is in flight before: else the whole
-/// tree is forgotten.
+/// tree is forgotten. What oncilla_set_root_moves and oncilla_set_remaining_playouts said of the old root is forgotten, too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_advance(
     search: *mut OncillaSearch,
@@ -233,8 +233,9 @@ pub unsafe extern "C" fn oncilla_recycle(search: *mut OncillaSearch, freed: *mut
     })
 }
 
-/// Restricts the search to some root moves (UCI's searchmoves): `moves[i]` stands at `indices[i]` among the legal moves.
-/// A count of 0: all moves. At most 362.
+/// Restricts the search to some root moves (UCI's searchmoves), until oncilla_advance or oncilla_clear: `moves[i]` stands at
+/// `indices[i]` among the legal moves. A count of 0: all moves. At most 362. An index that the root has not is no move's: where all are
+/// such, none may be searched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_set_root_moves(
     search: *mut OncillaSearch,
@@ -255,8 +256,8 @@ pub unsafe extern "C" fn oncilla_set_root_moves(
     })
 }
 
-/// How many more playouts are expected at most: root moves that can't become the best one in so many are left out.
-/// ONCILLA_NO_LIMIT searches all.
+/// How many more playouts are expected at most, until oncilla_advance or oncilla_clear: root moves that can't become the best
+/// one in so many are left out. ONCILLA_NO_LIMIT searches all.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_set_remaining_playouts(search: *const OncillaSearch, remaining: u32) -> OncillaStatus {
     attempt(|| {

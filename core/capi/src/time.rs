@@ -40,9 +40,9 @@ pub struct OncillaMovesLeft {
     pub pieces_full: f64,
     /// mle-pieces: moves left with two. At least 1.
     pub pieces_bare: f64,
-    /// mle-legacy: the move at which half of the games have ended. Above 0.
+    /// mle-legacy: the move at which half of the games have ended. Above 0, at most 1,000,000.
     pub midpoint: f64,
-    /// mle-legacy: how sharply the estimate turns there. At least 0.01.
+    /// mle-legacy: how sharply the estimate turns there. In [0.01, 1000].
     pub steepness: f64,
 }
 
@@ -88,7 +88,7 @@ pub struct OncillaSmooth {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaLegacy {
-    /// Factor of every budget. At least 0.
+    /// Factor of every budget. In [0, 100].
     pub slowmover: f64,
     /// As in OncillaMovesLeft.
     pub midpoint: f64,
@@ -96,9 +96,9 @@ pub struct OncillaLegacy {
     pub steepness: f64,
     /// Part of the spared time that the next move may use at once. In [0, 1].
     pub immediate_use: f64,
-    /// What the first move gets in addition, as a part of its time. At least 0.
+    /// What the first move gets in addition, as a part of its time. In [0, 100].
     pub first_move_bonus: f64,
-    /// The same for each half move that the game had before our first. At least 0.
+    /// The same for each half move that the game had before our first. In [0, 100].
     pub book_ply_bonus: f64,
 }
 

@@ -266,6 +266,15 @@ static void events(void) {
     EXPECT(ONCILLA_NULL_POINTER, oncilla_event_name(NULL, 1));
     answer.verdict = 4;
     EXPECT(ONCILLA_BAD_CHOICE, oncilla_settle(it.search, event, &answer, policy, 7));
+    /* What has ended has a result: nothing in between, and no number is none. The event goes on waiting. */
+    const float no_results[] = {0.001f, -0.999f, 2, (float)strtod("nan", NULL)};
+    for (answer.verdict = ONCILLA_ENDED; answer.verdict <= ONCILLA_TWO_FOLD; answer.verdict++) {
+        for (size_t i = 0; i < sizeof no_results / sizeof *no_results; i++) {
+            answer.wl = no_results[i];
+            EXPECT(ONCILLA_BAD_NUMBER, oncilla_settle(it.search, event, &answer, NULL, 0));
+        }
+    }
+    answer.wl = 0;
     answer.verdict = ONCILLA_POSITION;
     /* The event that collided waits for no answer. */
     EXPECT(ONCILLA_STALE, oncilla_settle(it.search, it.events[1], &answer, policy, 7));
@@ -321,6 +330,8 @@ static void parameters(void) {
     CHECK(good.cpuct.init > 1.7f && good.cpuct.init < 1.8f && good.moves_left.on == 0);
 #define BAD(status, field, value) (bad = good, bad.field = (value), EXPECT(status, oncilla_params_check(&bad)))
     BAD(ONCILLA_BAD_NUMBER, cpuct.init, (float)strtod("nan", NULL));
+    BAD(ONCILLA_BAD_NUMBER, cpuct.init, 1e30f);
+    BAD(ONCILLA_BAD_NUMBER, cpuct.factor, -1);
     BAD(ONCILLA_BAD_NUMBER, cpuct_at_root.base, 0);
     BAD(ONCILLA_BAD_NUMBER, policy_temperature, 0);
     BAD(ONCILLA_BAD_NUMBER, noise.epsilon, 1.5f);
@@ -401,6 +412,30 @@ static void searches(void) {
     }
 }
 
+/* What is said of one root's moves holds until there is another root. */
+static void root_moves(void) {
+    OncillaCapacity capacity = {NODES, WORDS, 0};
+    Fixture it = make(capacity, NULL);
+    Board start = {0, 0};
+    uint16_t mv = 99, none = 40;
+    OncillaMet met;
+    search_until(&it, start, 50);
+    OK(oncilla_best_move(it.search, &mv));
+    for (int i = 0; i < 2; i++) {
+        /* No move of this root. */
+        OK(oncilla_set_root_moves(it.search, &none, &none, 1));
+        OK(oncilla_gather(it.search, it.events, 1));
+        OK(oncilla_event_met(it.events[0], &met));
+        CHECK(met == ONCILLA_NO_MOVES);
+        OK(i == 0 ? oncilla_advance(it.search, &mv, 1, NULL) : oncilla_clear(it.search));
+        OK(oncilla_gather(it.search, it.events, 1));
+        OK(oncilla_event_met(it.events[0], &met));
+        CHECK(met == ONCILLA_LEAF || met == ONCILLA_KNOWN);
+        OK(oncilla_cancel(it.search, it.events[0]));
+    }
+    unmake(&it);
+}
+
 static void time_managers(void) {
     OncillaTimeParams params;
     OncillaTime *time = NULL;
@@ -418,6 +453,9 @@ static void time_managers(void) {
     EXPECT(ONCILLA_MEMORY_TOO_SMALL, oncilla_time_new(memory, bytes - 1, &params, &time));
     EXPECT(ONCILLA_MISALIGNED, oncilla_time_new(memory + 1, bytes, &params, &time));
     params.smooth.init_nps = 0;
+    EXPECT(ONCILLA_BAD_NUMBER, oncilla_time_new(memory, bytes, &params, &time));
+    params.manager = ONCILLA_TIME_LEGACY;
+    params.legacy.slowmover = 1e308;
     EXPECT(ONCILLA_BAD_NUMBER, oncilla_time_new(memory, bytes, &params, &time));
     params.manager = 4;
     EXPECT(ONCILLA_BAD_CHOICE, oncilla_time_new(memory, bytes, &params, &time));
@@ -474,6 +512,8 @@ static void moves_left(void) {
     CHECK(moves == 48.5);
     params.steepness = 0;
     EXPECT(ONCILLA_BAD_NUMBER, oncilla_moves_left(&params, &clock, &moves));
+    params.steepness = 1e17;
+    EXPECT(ONCILLA_BAD_NUMBER, oncilla_moves_left(&params, &clock, &moves));
 }
 
 int main(void) {
@@ -483,6 +523,7 @@ int main(void) {
     events();
     parameters();
     searches();
+    root_moves();
     time_managers();
     moves_left();
     printf("%d checks, %d not as promised\n", checks, failures);

@@ -24,18 +24,19 @@ impl Default for Collisions {
 
 impl Collisions {
     /// Collision visits that a batch may have where the root has `visits`, or where fewer remain to be made:
-    /// `1 + (most − 1)·((visits − start)/(end − start))^power`, rounded; between 1 and the most.
+    /// `1 + (most − 1)·((visits − start)/(end − start))^power`, rounded; between 1 and the most, whatever the power is.
     pub fn allowed(&self, visits: u32) -> u32 {
+        let most = self.most.max(1);
         if visits >= self.scaling_end {
-            return self.most;
+            return most;
         }
         if visits <= self.scaling_start {
             return 1;
         }
         // Here start < visits < end.
         let part = f64::from(visits - self.scaling_start) / f64::from(self.scaling_end - self.scaling_start);
-        let more = f64::from(self.most.saturating_sub(1)) * libm::pow(part, self.scaling_power.into());
-        1 + libm::round(more) as u32
+        let more = f64::from(most - 1) * libm::pow(part, self.scaling_power.into());
+        1u32.saturating_add(libm::round(more) as u32).min(most)
     }
 }
 
@@ -62,6 +63,19 @@ mod tests {
         assert_eq!(expected.map(|(visits, _)| (visits, Collisions::default().allowed(visits))), expected);
         assert_eq!(Collisions { scaling_end: 0, ..Collisions::default() }.allowed(0), 80_000);
         assert_eq!(Collisions { most: 1, ..Collisions::default() }.allowed(1000), 1);
+    }
+
+    #[test]
+    fn odd_options_keep_the_bounds() {
+        for power in [-1.0, -100.0, 0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            for most in [0, 1, 80_000, u32::MAX] {
+                let all = Collisions { most, scaling_power: power, ..Collisions::default() };
+                for visits in [0, 28, 29, 100, 144_999, 145_000, u32::MAX] {
+                    let allowed = all.allowed(visits);
+                    assert!((1..=most.max(1)).contains(&allowed), "{visits} visits, {all:?}: {allowed}");
+                }
+            }
+        }
     }
 
     quickcheck! {

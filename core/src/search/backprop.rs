@@ -96,7 +96,7 @@ impl<R: Repository> Search<R> {
         }
         let verdict = match answer.verdict {
             Verdict::Position(value) => Verdict::Position(self.params.wdl_rescale.at(event.plies()).apply(value)),
-            ended => ended,
+            ended => decided(ended),
         };
         let answer = &Answer { verdict, ..*answer };
         if let Verdict::Position(_) = verdict {
@@ -145,7 +145,7 @@ impl<R: Repository> Search<R> {
         policy: &[f32],
     ) -> Option<Stage> {
         let known = match answer.verdict {
-            Verdict::Position(_) => self.repository.join(leaf, answer.key, policy.len()),
+            Verdict::Position(_) => self.join(event, leaf, answer.key, policy.len()),
             Verdict::Terminal(..) => None,
         };
         let at = usize::from(step.at);
@@ -168,6 +168,13 @@ impl<R: Repository> Search<R> {
         self.repository.discard(leaf);
         set(&self.short_of_room, 1);
         Some(answered(answer.verdict, Some(answer.verdict.value())))
+    }
+
+    /// The node that has the leaf's position already. One on the way to the leaf is none: an edge to it would close a cycle,
+    /// whose nodes are below themselves, and a node that is its own child could not be locked as both.
+    fn join<const PLIES: usize>(&self, event: &Event<PLIES>, leaf: Key, position: u64, edges: usize) -> Option<Key> {
+        let on_the_way = |node| event.path.iter().any(|step| step.node == node);
+        self.repository.join(leaf, position, edges, |node| !on_the_way(node))
     }
 
     /// Links an edge to the node that its position has already. What the edge kept of a folded child stays where it is
@@ -556,10 +563,21 @@ fn is_settled(node: &impl Node) -> bool {
     node.is_expanded() || matches!(node.ending(), Some(Ending::Game | Ending::Tablebase))
 }
 
+/// A result as it is passed on: what it is worth is what it proves, for a proven win that is worth nothing would be neither.
+fn decided(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Terminal(value, ending @ (Ending::Game | Ending::Tablebase)) => {
+            Verdict::Terminal(Value { m: value.m, ..bound_of(value).value() }, ending)
+        }
+        verdict => verdict,
+    }
+}
+
+/// The nearest result; no number is a draw.
 fn bound_of(value: Value) -> Bound {
     match value.wl {
-        wl if wl > 0.0 => Bound::Win,
-        wl if wl < 0.0 => Bound::Loss,
+        wl if wl >= 0.5 => Bound::Win,
+        wl if wl <= -0.5 => Bound::Loss,
         _ => Bound::Draw,
     }
 }

@@ -91,6 +91,34 @@ fn best_of<'a, R: Repository>(edges: impl Iterator<Item = EdgeView<'a, R>>, rule
     edges.reduce(|best, edge| if better(&edge, &best, rule) == Ordering::Greater { edge } else { best })
 }
 
+/// Puts one more where it belongs in a list that is in order, after its equals. Where the list is full the last one falls out.
+fn push_ranked<T>(ranked: &mut VecView<T>, one: T, order: impl Fn(&T, &T) -> Ordering) {
+    if ranked.len() == ranked.capacity() {
+        if ranked.last().is_none_or(|last| order(&one, last).is_ge()) {
+            return;
+        }
+        ranked.pop();
+    }
+    let _ = ranked.push(one); // there is room: see above
+    sort::insert_last(ranked, order);
+}
+
+/// Moves `chosen` to the front: from where `is_it` finds it, or, where it is among those that fell out, in place of the last.
+fn move_to_front<T>(ranked: &mut VecView<T>, chosen: T, is_it: impl Fn(&T) -> bool) {
+    let at = match ranked.iter().position(is_it) {
+        Some(at) => at,
+        None if ranked.len() == ranked.capacity() => {
+            ranked.pop();
+            let _ = ranked.push(chosen);
+            ranked.len().saturating_sub(1)
+        }
+        None => return,
+    };
+    if let Some(front) = ranked.get_mut(..=at) {
+        sort::insert_last(front, |_, _| Ordering::Less);
+    }
+}
+
 impl<R: Repository> Search<R> {
     /// The move to play: `None` before a move has been visited. Where the best is one that nobody visited, as beside a
     /// mate, the best of the others: only those have a name.
@@ -119,8 +147,7 @@ impl<R: Repository> Search<R> {
                 let q = e.q(params.draw_score).unwrap_or(fpu);
                 Candidate { n: e.completed(), q, p: e.p }
             };
-            let candidates: Vec<Candidate, MAX_ROOT_MOVES> = list::up_to(moves().map(candidate));
-            let chosen = params.temperature.choose(temperature, candidates.iter().copied(), uniform)?;
+            let chosen = params.temperature.choose(temperature, moves().map(candidate), uniform)?;
             return moves().nth(chosen);
         }
         self.best_edge().map(|best| self.final_choice(best))
@@ -141,8 +168,7 @@ impl<R: Repository> Search<R> {
             let (q, d) = (e.q(draw_score).unwrap_or(0.0), e.value().map_or(0.0, |v| v.d));
             Visited { n: e.completed(), q, d }
         };
-        let seen: Vec<Visited, MAX_ROOT_MOVES> = list::up_to(open().map(visited));
-        open().nth(lcb.choose(seen.iter().copied(), draw_score)?)
+        open().nth(lcb.choose(open().map(visited), draw_score)?)
     }
 
     /// What an unvisited move of the root is worth.
@@ -156,16 +182,12 @@ impl<R: Repository> Search<R> {
         ranked.clear();
         let Some(edges) = self.root_edges() else { return };
         let rule = self.root_rule();
-        let mut sorted: Vec<EdgeView<'_, R>, MAX_ROOT_MOVES> = list::up_to(edges);
-        sort::insert_by(&mut sorted, |a, b| better(b, a, &rule));
-        // By its lower bound, another one than the most visited may be the one to play.
-        if let Some(chosen) = sorted.first().map(|best| self.final_choice(*best))
-            && let Some(at) = sorted.iter().position(|edge| edge.mv.is_some() && edge.mv == chosen.mv)
-        {
-            sorted[..=at].rotate_right(1);
+        for edge in edges {
+            push_ranked(ranked, edge, |a, b| better(b, a, &rule));
         }
-        for edge in sorted.iter().take(ranked.capacity()) {
-            let _ = ranked.push(*edge);
+        // By its lower bound, another one than the most visited may be the one to play.
+        if let Some(chosen) = ranked.first().map(|best| self.final_choice(*best)).filter(|chosen| chosen.mv.is_some()) {
+            move_to_front(ranked, chosen, |edge| edge.mv == chosen.mv);
         }
     }
 
@@ -199,11 +221,13 @@ impl<R: Repository> Search<R> {
         let exploration = puct::exploration(&self.params().cpuct_at_root, n);
         let arm = |e: EdgeView<'_, R>| Some(puct::Arm { n: e.completed(), q: e.q(plain.draw_score)?, p: e.p });
         let arms = self.root_edges().into_iter().flatten().filter_map(arm);
-        let edges: Vec<puct::Arm, MAX_ROOT_MOVES> = list::up_to(arms);
+        // An edge below the level changes nothing: those with the largest Q + U say where it is.
+        let score = |arm: &puct::Arm| arm.q + puct::u(arm.p, exploration, arm.n);
+        let edges: Vec<puct::Arm, MAX_ROOT_MOVES> = list::largest(arms, score);
         Rule { due: puct::level(&edges, exploration, restored).map(|level| (level, exploration)), ..plain }
     }
 
-    fn root_edges(&self) -> Option<impl Iterator<Item = EdgeView<'_, R>>> {
+    fn root_edges(&self) -> Option<impl Iterator<Item = EdgeView<'_, R>> + Clone> {
         Some(self.root()?.edges().filter(|edge| self.may_play(edge)))
     }
 }

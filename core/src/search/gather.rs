@@ -31,7 +31,8 @@ const STALE_VALUE: f32 = 0.01;
 const STALE_PLIES: f32 = 2.0;
 
 impl<R: Repository> Search<R> {
-    /// Takes one playout from the root to a leaf, counting a visit in flight along its edges.
+    /// Takes one playout from the root to a leaf, counting a visit in flight along its edges. An event that is in flight in
+    /// this search already is cancelled first.
     pub fn gather<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Gathered {
         self.gather_together(core::slice::from_mut(event));
         event.met()
@@ -47,6 +48,10 @@ impl<R: Repository> Search<R> {
         // A leaf without room is no leaf that grows: playouts would come to it again and again.
         let root = self.root.filter(|_| get(&self.short_of_room) == 0);
         for event in events.iter_mut().map(BorrowMut::borrow_mut) {
+            // Its path is about to be forgotten, and nobody else could take its visits back.
+            if self.is_in_flight(event) {
+                self.cancel(event);
+            }
             event.begin(self.epoch, root);
         }
         let (count, mut under_way) = (events.len(), events.len());

@@ -30,7 +30,7 @@ use crate::evaluate::{Evaluator, Move};
 use crate::list;
 use crate::repository::{Key, Naming, Node, Repository};
 use crate::stats::Counts;
-use crate::sync::{AtomicU32, get, set};
+use crate::sync::{AtomicU32, get, set, unique};
 use heapless::Vec;
 use select::Allowed;
 
@@ -77,6 +77,9 @@ pub enum RunError<E> {
     Refused(Refused),
     /// There is no room for another leaf, and nothing but the principal variation to fold.
     Full,
+    /// The playout met the leaf of an event that is in flight. No playout gets by before that event is brought back or
+    /// cancelled; where it is lost, [`Search::clear`] helps.
+    InFlight,
 }
 
 impl<R: Repository> Search<R> {
@@ -101,14 +104,27 @@ impl<R: Repository> Search<R> {
         search
     }
 
-    /// Forgets the tree. Events in flight will be refused as stale.
+    /// Forgets the tree. Events in flight will be refused as stale. Every root move may be searched.
     pub fn clear(&mut self) {
         self.repository.clear();
         self.root = self.repository.create(None);
-        self.epoch = self.epoch.wrapping_add(1);
+        self.start_epoch();
         self.clock_hand = 0;
         set(&self.short_of_room, 0);
+        self.lift_restrictions();
         self.start_restoring();
+    }
+
+    /// What was gathered before is of another tree. No two searches have an epoch in common, so an event that strays into
+    /// another one is as stale as one that is late.
+    fn start_epoch(&mut self) {
+        self.epoch = unique();
+    }
+
+    /// What was said of the moves of one root is not said of those of another.
+    fn lift_restrictions(&mut self) {
+        self.allowed.clear();
+        self.set_remaining_playouts(None);
     }
 
     /// Begins to count anew, for the next move of the game.
@@ -123,21 +139,25 @@ impl<R: Repository> Search<R> {
         &self.params
     }
 
-    /// Changes the parameters. Another policy temperature counts for new nodes only.
+    /// Changes the parameters. Another policy temperature counts for new nodes only. Numbers from outside are for
+    /// [`Params::check`] first.
     ///
     /// The draw score is that of the side to move at the root: whoever advances the root by one ply flips it.
     pub fn set_params(&mut self, params: Params) {
         self.params = params;
     }
 
-    /// Restricts the search to some root moves (UCI's `searchmoves`), each with its place among the legal ones; none
-    /// named means all. Moves beyond [`MAX_ROOT_MOVES`] are not taken.
+    /// Restricts the search to some root moves (UCI's `searchmoves`), each with its place among the legal ones, until the
+    /// root changes ([`Search::advance`], [`Search::clear`]); none named means all. Moves beyond [`MAX_ROOT_MOVES`] are not
+    /// taken. A place that the root has not is no move's: where all are such, none may be searched.
     pub fn set_root_moves(&mut self, moves: impl IntoIterator<Item = (usize, Move)>) {
-        self.allowed = list::up_to(moves.into_iter().map(|(index, mv)| Allowed { index: index as u16, mv }));
+        // No node has so many edges. Left out, it might leave an empty list, which means all moves.
+        let place = |index| u16::try_from(index).unwrap_or(u16::MAX);
+        self.allowed = list::up_to(moves.into_iter().map(|(index, mv)| Allowed { index: place(index), mv }));
     }
 
-    /// How many more playouts are expected at most: root moves that can't become the best one in so many are left out.
-    /// `None` searches all (smart pruning off).
+    /// How many more playouts are expected at most, until the root changes: root moves that can't become the best one in so
+    /// many are left out. `None` searches all (smart pruning off).
     pub fn set_remaining_playouts(&self, remaining: Option<u32>) {
         set(&self.remaining_playouts, remaining.unwrap_or(UNLIMITED));
     }
@@ -207,7 +227,7 @@ impl<R: Repository> Search<R> {
     }
 
     /// Does `playouts` playouts, one after the other, on one stack; fewer where the game has ended at the root. Nothing
-    /// else may be in flight. `EDGES` is the most legal moves of a position, `PLIES` the longest path. When the memory
+    /// else may be in flight: a playout that meets it is [`RunError::InFlight`]. `EDGES` is the most legal moves of a position, `PLIES` the longest path. When the memory
     /// is full, subtrees are folded and the search goes on; playouts that restore them count too.
     ///
     /// `EDGES` must not be less than the most legal moves that the evaluator may push. A root that is proven is searched
@@ -236,9 +256,9 @@ impl<R: Repository> Search<R> {
                 Gathered::Full => continue,
                 Gathered::NoMoves => break,
                 Gathered::Collision => {
-                    // With nothing else in flight, there is none.
+                    // The same answers as before: another try would end here too.
                     self.cancel(&mut event);
-                    continue;
+                    return Err(RunError::InFlight);
                 }
             }
             self.counts.add_playout(depth);

@@ -8,6 +8,8 @@ use crate::formula::lcb::FinalChoice;
 use crate::formula::noise::Dirichlet;
 use crate::formula::random::Random;
 use crate::formula::temperature::Temperature;
+use crate::time::OutOfRange;
+use crate::time::range::{Range, check_all};
 
 /// What an unvisited move is worth (first play urgency).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,11 +25,11 @@ pub enum Fpu {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Cpuct {
-    /// `CPuct`.
+    /// `CPuct`, in `[0, 1000000]`.
     pub init: f32,
-    /// `CPuctBase`.
+    /// `CPuctBase`, in visits: from 1 to 1000000000.
     pub base: f32,
-    /// `CPuctFactor`.
+    /// `CPuctFactor`, in `[0, 1000000]`.
     pub factor: f32,
 }
 
@@ -49,7 +51,8 @@ pub struct MovesLeft {
     pub quadratic: f32,
 }
 
-/// All parameters of a search.
+/// All parameters of a search. Whoever takes them from outside asks [`Params::check`]: a search with others does not
+/// panic, but where its scores are no numbers it chooses moves without sense.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Params {
@@ -61,7 +64,7 @@ pub struct Params {
     pub fpu: Fpu,
     /// Unvisited moves at the root.
     pub fpu_at_root: Fpu,
-    /// `PolicyTemperature`: divides the logits before the softmax.
+    /// `PolicyTemperature`: divides the logits before the softmax. Above 0.
     pub policy_temperature: f32,
     /// Noise on the root's priors, when it is evaluated.
     pub noise: Dirichlet,
@@ -114,11 +117,136 @@ impl Default for Params {
     }
 }
 
+/// So far from 0 a number may be, with no score beyond single precision.
+const BOUNDED: Range = Range::Between(-1e6, 1e6, "in [-1000000, 1000000]");
+const BOUNDED_POSITIVE: Range = Range::FromZeroTo(1e6, "in [0, 1000000]");
+const FINITE: Range = Range::Between(f64::MIN, f64::MAX, "finite");
+
+impl Cpuct {
+    fn check(&self, [init, base, factor]: [&'static str; 3]) -> Result<(), OutOfRange> {
+        check_all(&[
+            (init, self.init.into(), BOUNDED_POSITIVE),
+            // There is no less than one visit to measure growth in, and far below it the quotient overflows.
+            (base, self.base.into(), Range::Between(1.0, 1e9, "in [1, 1000000000]")),
+            (factor, self.factor.into(), BOUNDED_POSITIVE),
+        ])
+    }
+}
+
+impl Fpu {
+    fn check(&self, name: &'static str) -> Result<(), OutOfRange> {
+        let (Self::Reduction(value) | Self::Absolute(value)) = *self;
+        BOUNDED.check(name, value.into())
+    }
+}
+
+impl MovesLeft {
+    fn check(&self) -> Result<(), OutOfRange> {
+        check_all(&[
+            ("MovesLeftMaxEffect", self.max_effect.into(), BOUNDED_POSITIVE),
+            ("MovesLeftThreshold", self.threshold.into(), BOUNDED),
+            ("MovesLeftSlope", self.slope.into(), BOUNDED),
+            ("MovesLeftConstantFactor", self.constant.into(), BOUNDED),
+            ("MovesLeftScaledFactor", self.scaled.into(), BOUNDED),
+            ("MovesLeftQuadraticFactor", self.quadratic.into(), BOUNDED),
+        ])
+    }
+}
+
 impl Params {
+    /// Checks every parameter against its range: with those in range every score of a search is a finite number.
+    ///
+    /// # Errors
+    /// The first parameter that is out of its range, or not a number.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        self.cpuct.check(["CPuct", "CPuctBase", "CPuctFactor"])?;
+        self.cpuct_at_root.check(["CPuctAtRoot", "CPuctBaseAtRoot", "CPuctFactorAtRoot"])?;
+        self.fpu.check("FpuValue")?;
+        self.fpu_at_root.check("FpuValueAtRoot")?;
+        self.moves_left.map_or(Ok(()), |moves_left| moves_left.check())?;
+        check_all(&[
+            ("PolicyTemperature", self.policy_temperature.into(), Range::Positive),
+            ("DirichletNoiseEpsilon", self.noise.epsilon.into(), Range::FromZeroTo(1.0, "in [0, 1]")),
+            ("DirichletNoiseAlpha", self.noise.alpha.into(), Range::Positive),
+            ("DrawScore", self.draw_score.into(), Range::Between(-1.0, 1.0, "in [-1, 1]")),
+            ("ratio of the WDL rescale", self.wdl_rescale.ratio, Range::Positive),
+            ("diff of the WDL rescale", self.wdl_rescale.diff, FINITE),
+            ("WDLMaxS", self.wdl_rescale.max_s, Range::NotNegative),
+        ])?;
+        self.check_choice()
+    }
+
+    /// What the choice of the move to play is made of.
+    fn check_choice(&self) -> Result<(), OutOfRange> {
+        if let FinalChoice::Lcb(lcb) = self.final_choice {
+            check_all(&[
+                ("LcbStdevs", lcb.stdevs.into(), FINITE),
+                ("LcbMinVisitShare", lcb.min_visit_share.into(), FINITE),
+            ])?;
+        }
+        check_all(&[
+            ("Temperature", self.temperature.start.into(), Range::NotNegative),
+            ("TempEndgame", self.temperature.endgame.into(), Range::NotNegative),
+            ("TempValueCutoff", self.temperature.value_cutoff.into(), FINITE),
+            ("TempVisitOffset", self.temperature.visit_offset.into(), FINITE),
+        ])
+    }
+
     /// Mixes noise into the priors of the root.
     pub(crate) fn add_noise(&self, policy: &mut [f32]) {
         if !self.noise.is_off() {
             self.noise.mix(policy.iter_mut(), &mut Random::new(self.seed));
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_in_range() {
+        assert_eq!(Params::default().check(), Ok(()));
+        assert_eq!(Params { moves_left: Some(MovesLeft::default()), ..Params::default() }.check(), Ok(()));
+    }
+
+    #[test]
+    fn who_is_out_of_range_is_named() {
+        let refused = |change: fn(&mut Params)| {
+            let mut params = Params { moves_left: Some(MovesLeft::default()), ..Params::default() };
+            params.final_choice = FinalChoice::Lcb(Default::default());
+            change(&mut params);
+            params.check().unwrap_err().name
+        };
+        assert_eq!(refused(|p| p.cpuct.init = f32::NAN), "CPuct");
+        assert_eq!(refused(|p| p.cpuct.init = 1e30), "CPuct");
+        assert_eq!(refused(|p| p.cpuct.base = 1e-30), "CPuctBase");
+        assert_eq!(refused(|p| p.cpuct.factor = -1.0), "CPuctFactor");
+        assert_eq!(refused(|p| p.cpuct_at_root.base = 0.0), "CPuctBaseAtRoot");
+        assert_eq!(refused(|p| p.fpu = Fpu::Absolute(f32::INFINITY)), "FpuValue");
+        assert_eq!(refused(|p| p.fpu_at_root = Fpu::Reduction(f32::NAN)), "FpuValueAtRoot");
+        assert_eq!(refused(|p| p.policy_temperature = 0.0), "PolicyTemperature");
+        assert_eq!(refused(|p| p.noise.epsilon = 1.5), "DirichletNoiseEpsilon");
+        assert_eq!(refused(|p| p.noise.alpha = 0.0), "DirichletNoiseAlpha");
+        assert_eq!(refused(|p| p.draw_score = -1.5), "DrawScore");
+        assert_eq!(refused(|p| p.wdl_rescale.max_s = f64::NAN), "WDLMaxS");
+        assert_eq!(refused(|p| p.moves_left = Some(MovesLeft { slope: 1e30, ..Default::default() })), "MovesLeftSlope");
+        assert_eq!(refused(|p| p.temperature.start = -1.0), "Temperature");
+        let lcb = crate::formula::lcb::Lcb { stdevs: f32::NAN, min_visit_share: 0.5 };
+        let error = Params { final_choice: FinalChoice::Lcb(lcb), ..Params::default() }.check().unwrap_err();
+        assert_eq!(std::format!("{error}"), "LcbStdevs must be finite, not NaN");
+    }
+
+    /// The ends of the ranges together.
+    #[test]
+    fn scores_are_finite_in_range() {
+        use crate::search::puct;
+        let steep = Cpuct { init: 1e6, base: 1.0, factor: 1e6 };
+        assert!(puct::u(2.0, puct::exploration(&steep, u32::MAX), 0).is_finite());
+        assert!(puct::fpu(Fpu::Reduction(-1e6), 1.0, 2.0).is_finite());
+        let far = MovesLeft { max_effect: 1e6, threshold: 0.0, slope: 1e6, constant: 1e6, scaled: 1e6, quadratic: 1e6 };
+        let winning = crate::evaluate::Value { wl: 1.0, d: 0.0, m: 2047.0 };
+        let utility = puct::MovesLeftUtility::of(Some(far), winning).unwrap();
+        assert!(utility.of_child(1.0, 0.0).is_finite());
     }
 }

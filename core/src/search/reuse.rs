@@ -7,7 +7,8 @@ use crate::tree::Sums;
 
 impl<R: Repository> Search<R> {
     /// The game went on by `moves` from the root: the tree below them is kept, the rest is freed. Gives back the
-    /// visits that the new root has already.
+    /// visits that the new root has already. What was said of the old one's moves ([`Search::set_root_moves`],
+    /// [`Search::set_remaining_playouts`]) is forgotten.
     ///
     /// Bring back or cancel what is in flight before: otherwise the whole tree is forgotten, since nobody would take
     /// those visits back. Answers that come later are refused as stale.
@@ -19,7 +20,7 @@ impl<R: Repository> Search<R> {
         for &mv in moves {
             self.advance_one(mv);
         }
-        self.epoch = self.epoch.wrapping_add(1);
+        self.start_epoch();
         if let Some(root) = self.root {
             self.reopen_root(root);
         }
@@ -43,6 +44,7 @@ impl<R: Repository> Search<R> {
         drop(node);
         self.repository.free(old);
         self.root = child.or_else(|| self.repository.create(None));
+        self.lift_restrictions();
     }
 
     /// A root is searched even if it was proven, or drawn by a rule that holds only below a root: its value becomes

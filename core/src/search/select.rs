@@ -72,7 +72,14 @@ impl<R: Repository> Search<R> {
         if let Some((index, p)) = upcoming {
             offer(fpu + puct::u(p, exploration, 0), Choice::Unvisited(index));
         }
-        choice
+        choice.or_else(|| self.first_allowed(node, rules.as_ref()))
+    }
+
+    /// Where no score is a number no edge is the best, but the playout has to go on.
+    #[cold]
+    fn first_allowed(&self, node: &impl Node, rules: Option<&RootRules>) -> Option<Choice> {
+        let allowed = |visit: Visit| rules.is_none_or(|rules| rules.allow_visited(self, &visit));
+        node.visits().position(allowed).map(Choice::Visited)
     }
 
     /// As [`best_seen`], among the root moves that may be searched.

@@ -100,12 +100,12 @@ impl<'a, R: Repository> NodeView<'a, R> {
 
     /// The edges: those with a record in the order of their first visits, then the others in the order of the game's
     /// list.
-    pub fn edges(&self) -> impl Iterator<Item = EdgeView<'a, R>> + use<'a, R> {
+    pub fn edges(&self) -> impl Iterator<Item = EdgeView<'a, R>> + Clone + use<'a, R> {
         self.visited().chain(self.unvisited())
     }
 
     /// The edges that have a record.
-    pub fn visited(&self) -> impl Iterator<Item = EdgeView<'a, R>> + use<'a, R> {
+    pub fn visited(&self) -> impl Iterator<Item = EdgeView<'a, R>> + Clone + use<'a, R> {
         let view = *self;
         let count = self.read(Node::visited_count);
         (0..count).map(move |at| {
@@ -118,7 +118,7 @@ impl<'a, R: Repository> NodeView<'a, R> {
         })
     }
 
-    fn unvisited(&self) -> impl Iterator<Item = EdgeView<'a, R>> + use<'a, R> {
+    fn unvisited(&self) -> impl Iterator<Item = EdgeView<'a, R>> + Clone + use<'a, R> {
         let view = *self;
         (0..self.edge_count()).filter_map(move |index| {
             let p = view.read(|node| node.unvisited_prior(index))?;

@@ -1,7 +1,7 @@
 //! A time to stop at.
 
 use super::{Hints, Progress, Reason, Stopper};
-use crate::time::Budget;
+use crate::time::{Budget, sane_ms};
 
 /// Stops when the time is used, but lets one playout happen, or in a hurry none where the reused tree has an answer. An
 /// unsettled search may go on for an extension.
@@ -20,14 +20,14 @@ const PATIENCE_MS: f64 = 100.0;
 impl TimeLimit {
     /// Stop `ms` milliseconds after the move's clock started. A budget comes with its overhead already taken off.
     pub fn new(ms: f64) -> Self {
-        Self { ms: ms.max(0.0), extension_ms: 0.0, floor_ms: 0.0, in_hurry: false }
+        Self { ms: sane_ms(ms), extension_ms: 0.0, floor_ms: 0.0, in_hurry: false }
     }
 
     /// What a time manager gives a move.
     pub fn of(budget: &Budget) -> Self {
         Self {
-            extension_ms: budget.extension_ms.max(0.0),
-            floor_ms: budget.floor_ms.max(0.0),
+            extension_ms: sane_ms(budget.extension_ms),
+            floor_ms: sane_ms(budget.floor_ms),
             in_hurry: budget.in_hurry,
             ..Self::new(budget.limit_ms)
         }
@@ -142,5 +142,20 @@ mod tests {
     #[test]
     fn a_time_that_is_no_number_is_no_time() {
         assert_eq!(TimeLimit::new(f64::NAN).ms(), 0.0);
+    }
+
+    #[test]
+    fn an_endless_time_is_a_number() {
+        let times = |limit: TimeLimit| [limit.ms(), limit.extended_ms()];
+        let endless = TimeLimit::new(f64::INFINITY);
+        assert!(times(endless.earlier(endless)).iter().all(|ms| ms.is_finite()), "{:?}", endless.earlier(endless));
+        let extended = TimeLimit::of(&Budget {
+            limit_ms: f64::INFINITY,
+            extension_ms: f64::INFINITY,
+            floor_ms: f64::INFINITY,
+            ..Budget::default()
+        });
+        assert!(times(extended.earlier(endless)).iter().all(|ms| ms.is_finite()));
+        assert_eq!(times(extended.earlier(TimeLimit::new(800.0))), [800.0, 800.0]);
     }
 }

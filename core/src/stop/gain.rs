@@ -8,7 +8,8 @@ use heapless::Vec;
 /// Stops when the distribution of the root's visits changed less than this much for each new node.
 ///
 /// The change is the Kullback-Leibler divergence from the distribution at the last look to the one of now. Lc0's
-/// `MinimumKLDGainPerNode` and `KLDGainAverageInterval`.
+/// `MinimumKLDGainPerNode` and `KLDGainAverageInterval`. It never stops a search with more than [`MAX_ROOT_MOVES`] moves at
+/// the root: of those that it has no room for it would not see a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KldGain {
     least_per_node: f64,
@@ -46,7 +47,7 @@ impl Stopper for KldGain {
         // The root's own evaluation is no visit of a move.
         let total = progress.visits.saturating_sub(1);
         let new = total.saturating_sub(self.last_total);
-        if new < self.interval {
+        if new < self.interval || progress.root_visits.len() > MAX_ROOT_MOVES {
             return None;
         }
         let is_first = self.last.is_empty();
@@ -110,6 +111,18 @@ mod tests {
     #[test]
     fn visits_that_were_taken_back_are_a_change() {
         assert!(!look(&mut after(1.0, &[50, 50]), &[200, 0]));
+    }
+
+    #[test]
+    fn more_moves_than_there_is_room_for_never_stop() {
+        for (moves, stops) in [(MAX_ROOT_MOVES, true), (MAX_ROOT_MOVES + 1, false)] {
+            let mut visits = std::vec![1; moves];
+            let mut gain = after(1.0, &visits);
+            *visits.last_mut().unwrap() += 1000;
+            look(&mut gain, &visits);
+            *visits.last_mut().unwrap() += 1000;
+            assert_eq!(look(&mut gain, &visits), stops, "{moves} moves");
+        }
     }
 
     #[test]

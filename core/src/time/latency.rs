@@ -39,8 +39,9 @@ impl Mean {
 /// An evaluator may stall that long even if it never has: a driver that waits, a frequency that drops, a full disk.
 pub const STALL_MS: f64 = 300.0;
 
-/// A clock that lost more than this since our answer was not running for us: the game was paused or set up anew.
-const LONGEST_LAG_MS: f64 = 10_000.0;
+/// A clock that lost more than this since our answer was not running for us: the game was paused or set up anew. A search that
+/// ended so late was not running either: the machine slept.
+pub(super) const LONGEST_LAG_MS: f64 = 10_000.0;
 
 /// Moves beyond the expected end of the game whose cost is kept.
 const SPARE_MOVES: f64 = 100.0;
@@ -110,11 +111,13 @@ impl Latency {
     /// The move that began with `clock` is played after `used_ms`, of which `late_ms` were after its limit.
     pub fn on_move_end(&mut self, clock: &Clock, used_ms: f64, late_ms: f64) {
         let late_ms = sane_ms(late_ms);
-        self.late.see(late_ms);
-        // A search that ended early was not late. One that was late by more than that had no long batch but a stall, and
-        // these are rare.
-        if late_ms > 0.0 {
-            self.mean_late.see(late_ms.min(sane_ms(clock.overhead_ms) / 2.0));
+        if late_ms < LONGEST_LAG_MS {
+            self.late.see(late_ms);
+            // A search that ended early was not late. One that was late by more than that had no long batch but a stall,
+            // and these are rare.
+            if late_ms > 0.0 {
+                self.mean_late.see(late_ms.min(sane_ms(clock.overhead_ms) / 2.0));
+            }
         }
         self.expected_ms = Some(sane_ms(clock.base_ms) - sane_ms(used_ms) + sane_ms(clock.increment_ms));
     }
@@ -165,6 +168,16 @@ mod tests {
         assert_eq!((latency.stall_ms(), latency.late_ms()), (800.0, 800.0));
         play(&mut latency, 5000.0, f64::NAN, 56_000.0);
         assert_eq!(latency.stall_ms(), 800.0 * FADES_TO);
+    }
+
+    #[test]
+    fn a_machine_that_slept_was_not_late() {
+        let mut latency = Latency::default();
+        play(&mut latency, 5000.0, 800.0, 56_000.0);
+        let before = latency;
+        // An hour, and the clock was given back.
+        latency.on_move_end(&clock(60_000.0, 1000.0), 3_600_000.0, 3_595_000.0);
+        assert_eq!((latency.stall_ms(), latency.move_cost_ms()), (before.stall_ms(), before.move_cost_ms()));
     }
 
     #[test]

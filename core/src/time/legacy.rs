@@ -10,15 +10,15 @@ use super::{Clock, OutOfRange, sane_ms};
 /// The parameters, under their names in `--time-manager=legacy(…)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LegacyParams {
-    /// `slowmover`: factor of every budget, but not below 200 ms where it is above 1. At least 0.
+    /// `slowmover`: factor of every budget, but not below 200 ms where it is above 1. In [0, 100].
     pub slowmover: f64,
     /// `midpoint-move` and `steepness`: the estimator of the moves left.
     pub moves_left: MleLegacy,
     /// `immediate-use`: part of the spared time that the next move may use at once. In [0, 1].
     pub immediate_use: f64,
-    /// `first-move-bonus`: what the first move gets in addition, as a part of its time. At least 0.
+    /// `first-move-bonus`: what the first move gets in addition, as a part of its time. In [0, 100].
     pub first_move_bonus: f64,
-    /// `book-ply-bonus`: the same for each half move that the game had before our first, up to twelve. At least 0.
+    /// `book-ply-bonus`: the same for each half move that the game had before our first, up to twelve. In [0, 100].
     pub book_ply_bonus: f64,
 }
 
@@ -42,10 +42,10 @@ impl LegacyParams {
     pub fn check(&self) -> Result<(), OutOfRange> {
         self.moves_left.check(["midpoint-move", "steepness"])?;
         check_all(&[
-            ("slowmover", self.slowmover, Range::NotNegative),
+            ("slowmover", self.slowmover, Range::FromZeroTo(100.0, "in [0, 100]")),
             ("immediate-use", self.immediate_use, Range::FromZeroTo(1.0, "in [0, 1]")),
-            ("first-move-bonus", self.first_move_bonus, Range::NotNegative),
-            ("book-ply-bonus", self.book_ply_bonus, Range::NotNegative),
+            ("first-move-bonus", self.first_move_bonus, Range::FromZeroTo(100.0, "in [0, 100]")),
+            ("book-ply-bonus", self.book_ply_bonus, Range::FromZeroTo(100.0, "in [0, 100]")),
         ])
     }
 }
@@ -251,5 +251,26 @@ mod tests {
         assert_eq!(name(LegacyParams { slowmover: -1.0, ..later() }), "slowmover");
         let moves_left = MleLegacy { midpoint: 0.0, ..MleLegacy::default() };
         assert_eq!(name(LegacyParams { moves_left, ..later() }), "midpoint-move");
+        assert_eq!(name(LegacyParams { slowmover: 1e308, ..later() }), "slowmover");
+        assert_eq!(name(LegacyParams { first_move_bonus: 1e308, ..later() }), "first-move-bonus");
+        assert_eq!(name(LegacyParams { book_ply_bonus: 1e308, ..later() }), "book-ply-bonus");
+    }
+
+    #[test]
+    fn the_largest_parameters_give_finite_numbers() {
+        let moves_left = MleLegacy { midpoint: 1e6, ..MleLegacy::default() };
+        let most = LegacyParams {
+            slowmover: 100.0,
+            moves_left,
+            first_move_bonus: 100.0,
+            book_ply_bonus: 100.0,
+            ..LegacyParams::default()
+        };
+        let mut legacy = Legacy::new(most).unwrap();
+        for _ in 0..3 {
+            let budget = legacy.on_move_start(&clock(f64::INFINITY, f64::INFINITY, 40, None));
+            assert!(budget.numbers().iter().all(|(_, number)| number.is_finite()), "{budget:?}");
+            legacy.on_move_end(f64::INFINITY);
+        }
     }
 }

@@ -68,7 +68,7 @@ pub struct Clock {
 const FOREVER_MS: f64 = 1e12;
 
 /// A time from outside, from 0 to [`FOREVER_MS`]; not a number is 0.
-fn sane_ms(ms: f64) -> f64 {
+pub(crate) fn sane_ms(ms: f64) -> f64 {
     if ms > 0.0 { ms.min(FOREVER_MS) } else { 0.0 }
 }
 

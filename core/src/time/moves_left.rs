@@ -112,11 +112,14 @@ impl MlePieces {
 /// to go on for a fixed fraction of its age.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MleLegacy {
-    /// The move at which half of the games have ended. Above 0.
+    /// The move at which half of the games have ended. Above 0, at most a million.
     pub midpoint: f64,
-    /// How sharply the estimate turns at the midpoint. Above 0.
+    /// How sharply the estimate turns at the midpoint. In [0.01, 1000].
     pub steepness: f64,
 }
+
+/// Fewer moves than that, which are less than this one, are no number to divide a clock by.
+const FEWEST_MOVES: f64 = 1e-3;
 
 impl Default for MleLegacy {
     /// The values of Lc0's older time manager, which the seed document refers to.
@@ -128,13 +131,15 @@ impl Default for MleLegacy {
 impl MleLegacy {
     pub(crate) fn check(&self, names: [&'static str; 2]) -> Result<(), OutOfRange> {
         check_all(&[
-            (names[0], self.midpoint, Range::Positive),
-            // Below 0.01 the estimate overflows.
-            (names[1], self.steepness, Range::AtLeast(0.01, "at least 0.01")),
+            // What a clock adds in so many moves is a finite time.
+            (names[0], self.midpoint, Range::UpTo(1e6, "in (0, 1000000]")),
+            // Below 0.01 the estimate overflows, and no game ends more sharply than with 1000.
+            (names[1], self.steepness, Range::Between(0.01, 1000.0, "in [0.01, 1000]")),
         ])
     }
 
-    /// Moves left after `ply` half moves: `mid·(1 + 2·(move/mid)^steep)^(1/steep) − move`, `move` = ply/2.
+    /// Moves left after `ply` half moves: `mid·(1 + 2·(move/mid)^steep)^(1/steep) − move`, `move` = ply/2. Above 0, also where
+    /// rounding leaves nothing of it.
     pub fn estimate(&self, ply: u32) -> f64 {
         let (midpoint, steepness) = (self.midpoint, self.steepness);
         let played = f64::from(ply) / 2.0;
@@ -145,7 +150,7 @@ impl MleLegacy {
         } else {
             played * libm::pow(2.0 + libm::pow(age, -steepness), 1.0 / steepness)
         };
-        scaled - played
+        (scaled - played).max(FEWEST_MOVES)
     }
 }
 
@@ -186,6 +191,26 @@ mod tests {
                 let left = MleLegacy { midpoint: 51.5, steepness }.estimate(ply);
                 assert!(left.is_finite() && left > 0.0, "ply {ply}, steepness {steepness}: {left}");
             }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_ranges_give_numbers_too() {
+        for midpoint in [f64::MIN_POSITIVE, 1.0, 1e6] {
+            for steepness in [0.01, 1000.0] {
+                let legacy = MleLegacy { midpoint, steepness };
+                assert!(legacy.check(["midpoint", "steepness"]).is_ok());
+                for ply in [0, 1, 104, 2_000_000, u32::MAX] {
+                    let left = legacy.estimate(ply);
+                    assert!(left.is_finite() && left > 0.0, "ply {ply}, {legacy:?}: {left}");
+                }
+            }
+        }
+        // What is beyond them is refused, and no estimate of nothing where nobody asked.
+        for (midpoint, steepness) in [(1e308, 7.0), (51.5, 1e17), (51.5, 1e300)] {
+            let legacy = MleLegacy { midpoint, steepness };
+            assert!(legacy.check(["midpoint", "steepness"]).is_err(), "{legacy:?}");
+            assert!([0, 103, 104, 300, u32::MAX].iter().all(|&ply| legacy.estimate(ply) > 0.0), "{legacy:?}");
         }
     }
 

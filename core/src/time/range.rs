@@ -1,6 +1,6 @@
 //! Parameters and their ranges.
 
-/// A parameter of a time manager that is out of its range.
+/// A parameter that is out of its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct OutOfRange {
@@ -31,6 +31,7 @@ pub(crate) enum Range {
     /// From 0 to this.
     FromZeroTo(f64, &'static str),
     AtLeast(f64, &'static str),
+    Between(f64, f64, &'static str),
 }
 
 impl Range {
@@ -42,6 +43,7 @@ impl Range {
             Self::UpTo(most, text) => (value > 0.0 && value <= most, text),
             Self::FromZeroTo(most, text) => ((0.0..=most).contains(&value), text),
             Self::AtLeast(least, text) => (value >= least, text),
+            Self::Between(least, most, text) => ((least..=most).contains(&value), text),
         };
         if fits && value.is_finite() { Ok(()) } else { Err(OutOfRange { name, value, expected }) }
     }
@@ -66,6 +68,7 @@ mod tests {
             (Range::UpTo(1.0, "in (0, 1]"), [1e-9, 1.0], [0.0, 1.1]),
             (Range::FromZeroTo(100.0, "in [0, 100]"), [0.0, 100.0], [-0.1, 100.1]),
             (Range::AtLeast(2.0, "at least 2"), [2.0, 1e9], [1.9, f64::INFINITY]),
+            (Range::Between(2.0, 3.0, "in [2, 3]"), [2.0, 3.0], [1.9, 3.1]),
         ] {
             assert!(inside.into_iter().all(|value| fits(range, value)));
             assert!(outside.into_iter().all(|value| !fits(range, value)));

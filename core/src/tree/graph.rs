@@ -74,11 +74,18 @@ impl<'m> Graph<'m> {
     }
 
     /// The node that has the position already, with one link more, if it is the `same`; otherwise `slot` has it from
-    /// now on.
-    pub fn join(&self, slot: u32, position: u64, same: impl Fn(u32) -> bool) -> Option<u32> {
+    /// now on. One that it may not join leaves `slot` without a position.
+    pub fn join(
+        &self,
+        slot: u32,
+        position: u64,
+        same: impl Fn(u32) -> bool,
+        may_join: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
         let _held = self.lock.hold();
         match self.chain(position).find(|&other| other == slot || self.key(other) == position && same(other)) {
             Some(own) if own == slot => return None,
+            Some(other) if !may_join(other) => return None,
             Some(other) => {
                 let links = self.word(other, LINKS);
                 set(links, get(links) + 1);

@@ -186,9 +186,9 @@ impl<'m> Repository for Tree<'m> {
         self.drop_node(slot_of(key));
     }
 
-    fn join(&self, node: Key, position: u64, edges: usize) -> Option<Key> {
+    fn join(&self, node: Key, position: u64, edges: usize, may_join: impl Fn(Key) -> bool) -> Option<Key> {
         let graph = self.graph.as_ref()?;
-        graph.join(slot_of(node), position, |slot| self.has_edges(slot, edges)).map(key)
+        graph.join(slot_of(node), position, |slot| self.has_edges(slot, edges), |slot| may_join(key(slot))).map(key)
     }
 
     fn has(&self, position: u64, edges: usize) -> bool {

@@ -535,6 +535,9 @@ impl Node for Locked<'_, '_> {
     }
 
     fn unvisited_prior(&self, index: usize) -> Option<f32> {
+        if !self.flag(EXPANDED) || index >= self.edge_count() {
+            return None;
+        }
         let code = self.code(index);
         (code != HAS_RECORD).then(|| prior::unpack(code - 1))
     }

@@ -39,14 +39,15 @@ fn largest_number(of: &[f32]) -> f32 {
 const EXPONENT_BASE: u32 = 3 << 28;
 const DROPPED_BITS: u32 = 12;
 
-/// A probability, not negative, in 16 bits: a float with 11 bits of mantissa, rounded to nearest. Too small for that is
-/// 0.
+/// A probability in 16 bits: a float with 11 bits of mantissa, rounded to nearest. Too small for that is 0, and so is what
+/// is negative or no number. Never 0xffff, whatever comes: nodes keep one more than this beside the next one's.
 ///
 /// The width is Lc0's, so that a choice between two moves rounds as it does there.
 #[inline(always)]
 pub fn pack(p: f32) -> u16 {
+    let p = if p > 0.0 { p } else { 0.0 };
     let rounded = p.to_bits() + (1 << (DROPPED_BITS - 1));
-    ((rounded.max(EXPONENT_BASE) - EXPONENT_BASE) >> DROPPED_BITS).min(0xffff) as u16
+    ((rounded.max(EXPONENT_BASE) - EXPONENT_BASE) >> DROPPED_BITS).min(0xfffe) as u16
 }
 
 /// The probability that [`pack`] kept. 0 comes back as 2⁻³¹: nearly no prior is still one.
@@ -67,6 +68,16 @@ mod tests {
         }
         assert!((unpack(0xdccd) - 0.100006).abs() < 1e-6);
         assert!((unpack(0) - 4.6566e-10).abs() < 1e-13);
+    }
+
+    #[test]
+    fn what_is_no_probability_has_a_code_too() {
+        for p in [f32::NAN, -f32::NAN, -0.0, -1e-9, -1.0, f32::NEG_INFINITY] {
+            assert_eq!(pack(p), 0, "{p}");
+        }
+        for p in [2.0, 1e30, f32::MAX, f32::INFINITY] {
+            assert_eq!(pack(p), 0xfffe, "{p}");
+        }
     }
 
     #[test]

@@ -43,6 +43,6 @@ mod sums;
 
 pub use evaluate::{Evaluation, Room};
 pub use pack::{
-    ATTENTION, CONVOLUTION, MAGIC, MOST_HIDDEN, MOVES, Network, PIECES, POLICY_PLANES, PackError, SINGLE, VERSION,
-    WHOLE,
+    ATTENTION, CONVOLUTION, MAGIC, MOST_HIDDEN, MOVES, Network, PIECES, PLANES, POLICY_PLANES, PackError, SINGLE,
+    VERSION, WHOLE,
 };

@@ -6,7 +6,7 @@
 //!
 //! | what | numbers |
 //! |---|---|
-//! | planes that are read, ascending | a byte each |
+//! | planes that are read, of [`PLANES`], ascending | a byte each |
 //! | input convolution, single precision | `[plane][3][3][filter]`, then a bias for each filter |
 //! | for each block: two convolutions, in [`WHOLE`], then squeeze and excitation | a *layer* each, then `w1`, `b1`, `w2`, `b2` in single precision |
 //! | value head: 1×1 convolution, dense, dense | a layer each |
@@ -45,6 +45,9 @@ pub const CONVOLUTION: u8 = 0;
 
 /// The policy is a product of what the square has that a move starts from and what the one has that it ends on.
 pub const ATTENTION: u8 = 1;
+
+/// Input planes that there are.
+pub const PLANES: usize = 112;
 
 /// Moves of the policy.
 pub const MOVES: usize = 1858;
@@ -87,6 +90,11 @@ pub enum PackError {
         /// What it may be.
         most: usize,
     },
+    /// The byte at this place says no plane of [`PLANES`], or not one behind those before it.
+    Plane {
+        /// Where it is.
+        at: usize,
+    },
     /// The byte at this place says neither [`SINGLE`] nor [`WHOLE`], or the former in the tower.
     Kind {
         /// Where it is.
@@ -113,6 +121,9 @@ impl fmt::Display for PackError {
             Self::TooShort { expected, got } => write!(f, "expected {expected} bytes or more, got {got}"),
             Self::TooLong(over) => write!(f, "{over} bytes are left over"),
             Self::Size { what, got, most } => write!(f, "{what}: expected 1 to {most}, got {got}"),
+            Self::Plane { at } => {
+                write!(f, "byte {at}: expected an input plane below {PLANES}, behind the one before")
+            }
             Self::Kind { at } => {
                 write!(f, "byte {at}: expected a kind of weights, {SINGLE} or {WHOLE}, {WHOLE} in the tower")
             }
@@ -232,7 +243,7 @@ impl<'a> Network<'a> {
         let filters = reader.size("filters", usize::from(u8::MAX))?;
         let blocks = reader.size("blocks", usize::from(u8::MAX))?;
         let hidden = reader.size("neurons of squeeze and excitation", MOST_HIDDEN)?;
-        let planes = reader.size("planes", usize::from(u8::MAX))?;
+        let planes = reader.size("planes", PLANES)?;
         let mut head = || {
             Ok::<_, PackError>((
                 reader.size("channels of a head", filters)?,
@@ -241,7 +252,7 @@ impl<'a> Network<'a> {
             ))
         };
         let (value, moves_left) = (head()?, head()?);
-        let planes = reader.bytes(planes)?;
+        let planes = reader.planes(planes)?;
         let input = reader.floats(planes.len() * TAPS * filters)?;
         let input_bias = reader.floats(filters)?;
         let tower = reader;
@@ -274,7 +285,7 @@ impl<'a> Network<'a> {
         self.filters
     }
 
-    /// The input planes that the network looks at; the weights of all others are zero.
+    /// The input planes that the network looks at, ascending and below [`PLANES`]; the weights of all others are zero.
     pub fn planes(&self) -> &'a [u8] {
         self.planes
     }
@@ -309,6 +320,21 @@ impl<'a> Reader<'a> {
     fn size(&mut self, what: &'static str, most: usize) -> Result<usize, PackError> {
         let got = self.number()?;
         if (1..=most).contains(&got) { Ok(got) } else { Err(PackError::Size { what, got, most }) }
+    }
+
+    /// Whoever runs the network looks them up, on a microcontroller where nobody sees that there are fewer.
+    fn planes(&mut self, len: usize) -> Result<&'a [u8], PackError> {
+        let from = self.at;
+        let planes = self.bytes(len)?;
+        let mut least = 0;
+        for (at, &plane) in (from..).zip(planes) {
+            let plane = usize::from(plane);
+            if !(least..PLANES).contains(&plane) {
+                return Err(PackError::Plane { at });
+            }
+            least = plane + 1;
+        }
+        Ok(planes)
     }
 
     fn floats(&mut self, len: usize) -> Result<Floats<'a>, PackError> {
@@ -365,5 +391,41 @@ impl<'a> Reader<'a> {
         let embedding = self.layer(filters, width)?;
         let (query, key) = (self.layer(width, depth)?, self.layer(width, depth)?);
         Ok(Attention { embedding, query, key, pieces: self.layer(depth, PIECES)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    /// The beginning of a pack, up to its planes.
+    fn beginning(planes: &[u8]) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        for number in [VERSION, 8, 1, 4, planes.len() as u16, 1, 4, 1, 4] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(planes);
+        bytes
+    }
+
+    fn error(planes: &[u8]) -> PackError {
+        Network::new(&beginning(planes)).unwrap_err()
+    }
+
+    #[test]
+    fn planes_that_there_are_not_are_refused() {
+        let first = beginning(&[]).len();
+        // What is missing behind them is found only where they can be read.
+        let is_read = |planes: &[u8]| matches!(error(planes), PackError::TooShort { .. });
+        assert!(is_read(&[0, 1, 111]) && is_read(&(0..112).collect::<Vec<u8>>()));
+        assert_eq!(error(&[0, 1, 112]), PackError::Plane { at: first + 2 });
+        assert_eq!(error(&[255, 3]), PackError::Plane { at: first });
+        assert_eq!(error(&[3, 2, 5]), PackError::Plane { at: first + 1 });
+        assert_eq!(error(&[3, 3]), PackError::Plane { at: first + 1 });
+        assert_eq!(error(&[7; 113]), PackError::Size { what: "planes", got: 113, most: PLANES });
+        let text = error(&[0, 112]).to_string();
+        assert_eq!(text, "byte 23: expected an input plane below 112, behind the one before");
     }
 }

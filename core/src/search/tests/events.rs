@@ -136,3 +136,76 @@ fn an_edge_has_only_so_many_visits_in_flight() {
         assert_eq!(search.nodes() as usize, 5 + most);
     });
 }
+
+#[test]
+fn an_event_that_is_gathered_again_leaves_nothing_behind() {
+    let mut game = RandomGame::of(6);
+    on_both!(1000, 50_000, Params::default(), |search| {
+        // At the root, where every other playout would collide with it, and below.
+        for playouts in [0, 50] {
+            run_in_batches(search, &mut game, 1, playouts);
+            let mut events = [leaf(search), TestEvent::new()];
+            assert_eq!(search.gather(&mut events[0]), Gathered::Leaf);
+            audit(search, &Audit { flying: &events[..1], ..Audit::drained(game) });
+            search.gather_together(&mut events);
+            assert_eq!(events[0].met(), Gathered::Leaf);
+            events.iter_mut().for_each(|event| search.cancel(event));
+            audit(search, &Audit::drained(game));
+        }
+        search.run_game(&mut game, 50);
+        // One that was answered and never brought back, too.
+        let mut event = leaf(search);
+        let (answer, mut policy) = ask(&mut game, &mut event);
+        search.settle(&mut event, &answer, &mut policy).unwrap();
+        let _ = search.gather(&mut event);
+        search.cancel(&mut event);
+        assert_eq!(search.root_node().in_flight(), 0);
+        search.run_game(&mut game, 50);
+    });
+}
+
+#[test]
+fn who_runs_into_what_is_in_flight_hears_of_it() {
+    let mut game = RandomGame { seed: 1, width: 1, length: 9, endings: 0, ..RandomGame::of(0) };
+    on_both!(1000, 50_000, Params::default(), |search| {
+        for playouts in [0, 3] {
+            search.run_game(&mut game, playouts);
+            let nodes = search.nodes();
+            let mut event = leaf(search);
+            assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::InFlight));
+            assert_eq!(search.nodes(), nodes);
+            search.cancel(&mut event);
+            audit(search, &Audit::drained(game));
+            search.run_game(&mut game, 2);
+        }
+        // Nobody can take back what is lost.
+        drop(leaf(search));
+        assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::InFlight));
+        search.clear();
+        search.run_game(&mut game, 10);
+        assert_eq!(search.nodes(), 10);
+    });
+}
+
+#[test]
+fn an_event_of_another_search_is_stale() {
+    let mut game = RandomGame { seed: 3, width: 6, length: 20, endings: 0, ..RandomGame::of(0) };
+    on_both!(1000, 50_000, Params::default(), |search| {
+        on_tree!(1000, 50_000, Params::default(), |other| {
+            // Both have done as much with their trees as the other.
+            run_in_batches(search, &mut game, 1, 60);
+            run_in_batches(other, &mut game, 1, 2);
+            let mut event = leaf(search);
+            let mut copies = [event.clone(), event.clone()];
+            let (answer, mut policy) = ask(&mut game, &mut event);
+            assert!(search.is_in_flight(&event) && !other.is_in_flight(&event));
+            assert_eq!(other.answer(&mut event, &answer, &mut policy), Err(Refused::Stale));
+            other.cancel(&mut copies[0]);
+            other.bring_back(&mut copies);
+            audit(other, &Audit::drained(game));
+            other.run_game(&mut game, 50);
+            search.answer(&mut event, &answer, &mut policy).unwrap();
+            audit(search, &Audit::drained(game));
+        });
+    });
+}

@@ -212,3 +212,55 @@ fn a_two_fold_draw_opens_below_a_position_that_others_have_visited_too() {
         assert!(child.value().d < 0.01 && root.value().d < 0.01, "{:?} {:?}", child.value(), root.value());
     });
 }
+
+/// The side to move may pass, which leads to the same position with the same key, or go on.
+struct Passing;
+
+impl Passing {
+    fn steps(line: Moves<'_>) -> u64 {
+        line.map(|mv| u64::from(mv.0)).sum()
+    }
+}
+
+impl Evaluator for Passing {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, _: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend([Move(0), Move(1)]);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        policy.extend([0.0; 2]);
+        let steps = Self::steps(line);
+        let wl = (steps % 5) as f32 / 10.0 - 0.2;
+        Ok(Answer { key: steps, verdict: Verdict::Position(Value { wl, d: 0.1, m: 0.0 }) })
+    }
+}
+
+/// True if an edge leads from a node back to it or to one before it on the way there.
+fn has_cycle<R: Repository>(search: &Search<R>) -> bool {
+    let mut todo = std::vec![std::vec![search.root.unwrap()]];
+    while let Some(path) = todo.pop() {
+        let node = search.repository.lock(*path.last().unwrap());
+        for child in (0..node.visited_count()).filter_map(|at| node.child(at)) {
+            if path.contains(&child) {
+                return true;
+            }
+            todo.push(path.iter().copied().chain([child]).collect());
+        }
+    }
+    false
+}
+
+#[test]
+fn a_key_that_comes_again_on_its_own_path_closes_no_cycle() {
+    on_both_graphs!(200, 5000, Params::default(), |search| {
+        assert_eq!(search.run::<_, 2, 8>(&mut Passing, 100), Ok(()));
+        assert_eq!(search.nodes(), 100);
+        assert!(!has_cycle(search));
+        assert!(shared(search) > 0, "other paths are joined");
+        // Every node hangs on links that were counted.
+        search.advance(&[Move(999)]);
+        assert_eq!(search.repository.live_nodes(), 1);
+    });
+}

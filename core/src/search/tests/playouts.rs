@@ -173,3 +173,138 @@ fn root_moves_that_can_not_become_the_best_are_left_out() {
         }
     });
 }
+
+#[test]
+fn a_place_that_the_root_has_not_is_no_moves() {
+    let mut game = RandomGame { seed: 9, width: 9, length: 9, endings: 0, ..RandomGame::of(0) };
+    on_both!(1000, 50_000, Params::default(), |search| {
+        search.run_game(&mut game, 20);
+        let edges = search.root_node().edge_count();
+        // The first beyond the end, one beyond the words of the priors, one beyond 16 bits, that would become 0 there.
+        for place in [edges, edges + 40, 1 << 16] {
+            search.set_root_moves([(place, Move(999))]);
+            search.run_game(&mut game, 5);
+            assert_eq!((search.nodes(), search.best_move()), (20, None));
+        }
+        // Beside one that there is, they change nothing.
+        let best = {
+            search.set_root_moves([]);
+            search.best_move().unwrap()
+        };
+        search.set_root_moves([(edges + 40, Move(999)), (edges, best)]);
+        search.run_game(&mut game, 5);
+        assert_eq!((search.nodes(), search.best_move()), (25, Some(best)));
+        audit(search, &Audit::drained(game));
+    });
+}
+
+/// So many moves at the root, of which the last is the only good one.
+struct Wide(u16);
+
+impl Evaluator for Wide {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend((0..if line.len() == 0 { self.0 } else { 1 }).map(Move));
+    }
+
+    fn evaluate(&mut self, mut line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let plies = line.len();
+        policy.extend(core::iter::repeat_n(0.0, if plies == 0 { self.0.into() } else { 1 }));
+        let good = line.next() == Some(Move(self.0 - 1));
+        let of_us = if good { 0.9 } else { -0.9 };
+        let wl = if plies.is_multiple_of(2) { of_us } else { -of_us };
+        Ok(Answer { key: 0, verdict: Verdict::Position(Value { wl, d: 0.0, m: 0.0 }) })
+    }
+}
+
+#[test]
+fn the_move_to_play_may_be_any_of_more_moves_than_a_list_holds() {
+    use crate::formula::lcb::{FinalChoice, Lcb};
+    use crate::formula::temperature::Temperature;
+    // Every move is tried once before any is tried again.
+    let params = Params { fpu_at_root: Fpu::Absolute(2.0), ..Params::default() };
+    for moves in [MAX_ROOT_MOVES, MAX_ROOT_MOVES + 1, 593] {
+        let best = Some(Move(moves as u16 - 1));
+        on_both!(5000, 200_000, params, |search| {
+            search.run::<_, 600, 64>(&mut Wide(moves as u16), 3000).unwrap();
+            let (plain, cold) = (*search.params(), Temperature { start: 0.01, ..Temperature::default() });
+            assert_eq!(search.best_move(), best);
+            let mut ranked = Vec::<_, 3>::new();
+            search.rank_root(ranked.as_mut_view());
+            assert_eq!((ranked.len(), ranked[0].mv), (3, best));
+            assert!(ranked[1].n() >= ranked[2].n() && ranked[1].mv != best);
+            drop(ranked);
+            search.set_params(Params { final_choice: FinalChoice::Lcb(Lcb::default()), ..plain });
+            assert_eq!(search.edge_to_play(0).and_then(|edge| edge.mv), best);
+            search.set_params(Params { temperature: cold, ..plain });
+            assert_eq!(search.edge_to_play(0).and_then(|edge| edge.mv), best);
+        });
+    }
+}
+
+#[test]
+fn a_ranking_has_the_move_to_play_first_and_the_others_in_order() {
+    use crate::formula::lcb::{FinalChoice, Lcb};
+    let mut game = RandomGame { seed: 8, width: 9, length: 30, endings: 0, ..RandomGame::of(0) };
+    // What is sought is a bound that chooses another move than the visits do.
+    let mut overtaken = 0;
+    for seed in 0..40 {
+        game.seed = seed;
+        on_both!(2000, 100_000, Params::default(), |search| {
+            search.run_game(&mut game, 300);
+            let best = search.best_move();
+            let lcb = FinalChoice::Lcb(Lcb { stdevs: 0.0, min_visit_share: 0.05 });
+            search.set_params(Params { final_choice: lcb, ..Params::default() });
+            let chosen = search.edge_to_play(0).and_then(|edge| edge.mv);
+            overtaken += u32::from(chosen != best);
+            let mut all = Vec::<_, EDGES>::new();
+            search.rank_root(all.as_mut_view());
+            assert_eq!((all.len(), all[0].mv), (search.root_node().edge_count(), chosen));
+            assert!(all[1..].is_sorted_by(|a, b| a.completed() >= b.completed()));
+            // With less room the first of them.
+            let mut two = Vec::<_, 2>::new();
+            search.rank_root(two.as_mut_view());
+            let named = |edges: &[EdgeView<'_, _>]| edges.iter().map(|edge| (edge.mv, edge.index)).collect::<List<_>>();
+            assert_eq!(named(&two), named(&all[..two.len()]));
+            search.rank_root(Vec::<_, 0>::new().as_mut_view());
+        });
+    }
+    assert!(overtaken > 5, "{overtaken}");
+}
+
+/// Nobody asked whether the parameters are any.
+#[test]
+fn parameters_that_are_no_numbers_lead_nowhere_but_harm_nothing() {
+    use crate::formula::noise::Dirichlet;
+    let mut game = RandomGame { seed: 9, width: 9, length: 9, endings: 0, ..RandomGame::of(0) };
+    let plain = Params::default();
+    let noise = |epsilon| Dirichlet { epsilon, alpha: 0.3 };
+    let no_number = Cpuct { init: f32::NAN, ..Cpuct::default() };
+    let far = Cpuct { init: f32::INFINITY, ..Cpuct::default() };
+    for params in [
+        Params { policy_temperature: 0.0, ..plain },
+        Params { policy_temperature: -1.0, ..plain },
+        Params { policy_temperature: f32::NAN, ..plain },
+        Params { noise: noise(1.5), ..plain },
+        Params { noise: noise(f32::INFINITY), ..plain },
+        Params { cpuct: no_number, cpuct_at_root: no_number, ..plain },
+        Params { cpuct: far, cpuct_at_root: far, ..plain },
+        Params { draw_score: f32::NAN, ..plain },
+        Params { fpu: Fpu::Absolute(f32::NAN), fpu_at_root: Fpu::Absolute(f32::NAN), ..plain },
+    ] {
+        assert!(params.check().is_err(), "{params:?}");
+        on_both!(1000, 50_000, params, |search| {
+            search.run_game(&mut game, 1);
+            let edges = search.root_node().edge_count();
+            assert_eq!(search.root_node().edges().count(), edges, "each prior is one edge's");
+            search.run_game(&mut game, 199);
+            assert_eq!((search.nodes(), search.root_node().edges().count()), (200, edges), "{params:?}");
+            assert!(search.best_edge().is_some());
+            search.set_remaining_playouts(Some(1000));
+            search.run_game(&mut game, 10);
+            assert_eq!(search.nodes(), 210, "{params:?}");
+            audit(search, &Audit::drained(game));
+        });
+    }
+}

@@ -136,6 +136,43 @@ impl Evaluator for Blunder {
     }
 }
 
+/// The first of two moves ends the game, with a value that need not be a result.
+struct Almost(Value);
+
+impl Evaluator for Almost {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, _: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend([Move(1), Move(2)]);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        policy.extend([1.0, 0.0]);
+        let ended = Verdict::Terminal(self.0, Ending::Game);
+        Ok(Answer { key: 0, verdict: if line.len() == 1 { ended } else { Verdict::Position(Value::EVEN) } })
+    }
+}
+
+#[test]
+fn what_is_proven_is_worth_what_it_proves() {
+    let ended = |wl, d| Value { wl, d, m: 3.0 };
+    for (value, bound) in [
+        (ended(0.001, 0.0), Bound::Draw),
+        (ended(-0.4, 9.0), Bound::Draw),
+        (ended(f32::NAN, f32::NAN), Bound::Draw),
+        (ended(0.9, 0.1), Bound::Win),
+        (ended(-7.0, 0.0), Bound::Loss),
+    ] {
+        on_both!(1000, 50_000, Params::default(), |search| {
+            search.run::<_, 4, 32>(&mut Almost(value), 2).unwrap();
+            let edge = search.root().unwrap().edges().next().unwrap();
+            let child = edge.child().unwrap();
+            assert_eq!((child.bounds().lower, child.bounds().upper), (bound, bound), "{value:?}");
+            assert_eq!(child.value(), Value { m: 3.0, ..bound.value() }, "{value:?}");
+        });
+    }
+}
+
 #[test]
 fn there_is_a_move_once_one_was_visited() {
     on_both!(1000, 50_000, Params::default(), |search| {

@@ -125,3 +125,37 @@ fn a_two_fold_draw_opens_when_its_cycle_reaches_behind_the_root() {
         assert_eq!(visits, [2, 1]);
     });
 }
+
+#[test]
+fn what_was_said_of_a_roots_moves_is_not_said_of_the_nexts() {
+    let game = RandomGame { seed: 9, width: 9, length: 30, endings: 0, ..RandomGame::of(0) };
+    on_both!(5000, 200_000, Params::default(), |search| {
+        let mut moved = game;
+        run_in_batches(search, &mut moved, 1, 200);
+        let edge = search.root_node().visited().next().unwrap();
+        let mv = edge.mv.unwrap();
+        let restrict = |search: &mut Search<_>| {
+            search.set_root_moves([(0, Move(7))]);
+            search.set_remaining_playouts(Some(1));
+        };
+        let is_restricted = |search: &Search<_>| !search.allowed.is_empty() || search.remaining_playouts().is_some();
+        restrict(search);
+        search.advance(&[]);
+        assert!(is_restricted(search), "the root is the same");
+        search.advance(&[mv]);
+        assert!(!is_restricted(search));
+        let mut moved = game.after(mv);
+        search.run_game(&mut moved, 300);
+        let tried = search.root_node().visited().filter(|edge| edge.n() > 1).count();
+        assert!(tried > 1, "{tried} of {} moves", search.root_node().edge_count());
+        restrict(search);
+        search.clear();
+        assert!(!is_restricted(search));
+        // Also where it is cleared because of what is in flight.
+        run_in_batches(search, &mut moved, 1, 10);
+        restrict(search);
+        assert_ne!(search.gather(&mut TestEvent::new()), Gathered::NoMoves);
+        search.advance(&[]);
+        assert!(!is_restricted(search));
+    });
+}

@@ -17,6 +17,10 @@
 //! * moves left from the network or the pieces on the board, where they are known;
 //! * a pace, which makes up for searches that took less or more than their share, and what moves are measured to cost;
 //! * the latest moment to stop, so that an evaluator that stalls does not cost the game.
+//!
+//! A search that is held up, by a driver that hangs or a machine that sleeps, says nothing of the next ones: it teaches no speed, and
+//! what it took beyond its limit is no use of a budget. Only the seed document's time use, of which nothing but `budget_seed_ms` is
+//! made, is learnt from it as that text says.
 
 mod budget;
 mod params;
@@ -27,6 +31,7 @@ pub use budget::{Share, SmoothBudget};
 pub use params::SmoothParams;
 
 use super::decay::exponential_decay;
+use super::latency::{LONGEST_LAG_MS, STALL_MS};
 use super::unrest::{Leader, Unrest};
 use super::{Clock, OutOfRange, sane_ms};
 use budget::Guesses;
@@ -46,11 +51,29 @@ pub struct Smooth {
 struct Running {
     budget: SmoothBudget,
     reused_nodes: u64,
+    /// Nodes per second, as guessed when it began.
+    nps: f64,
+    /// How much longer than its limit it may last.
+    stall_ms: f64,
     /// The last report of progress.
     elapsed_ms: f64,
     new_nodes: u64,
     /// The budget was used and the search went on.
     is_extended: bool,
+}
+
+impl Running {
+    /// When its search should end.
+    fn limit_ms(&self) -> f64 {
+        let SmoothBudget { budget_ms, extension_ms, .. } = self.budget;
+        budget_ms + if self.is_extended { extension_ms } else { 0.0 }
+    }
+
+    /// A search that ended so late, with so few nodes, was stopped by something else than its evaluator.
+    fn is_held_up(&self, used_ms: f64, new_nodes: u64) -> bool {
+        let is_late = used_ms - self.limit_ms() > (HELD_UP * self.stall_ms).min(LONGEST_LAG_MS);
+        is_late && (new_nodes as f64) < HELD_SPEED * self.nps * used_ms / 1000.0
+    }
 }
 
 /// The last move that was played.
@@ -65,6 +88,12 @@ struct Ended {
 const MOST_PACE: f64 = 2.0;
 /// A move that took longer counts as this many average ones: a reserve was used, or a search stalled.
 const MOST_AHEAD: f64 = 3.0;
+
+/// A search that ends after its limit by more than so many of the stalls that there is room for was held up. An evaluator whose
+/// batches take that long is no such case, for the room grows with them.
+const HELD_UP: f64 = 5.0;
+/// It also made less than this part of the nodes that it should have made in its time; else it was late, but at work.
+const HELD_SPEED: f64 = 0.5;
 
 /// A search that is stuck must not drag the speed to 0: the budget divides by it.
 const SLOWEST_NPS: f64 = 1e-3;
@@ -86,11 +115,12 @@ impl Smooth {
     }
 
     fn start(params: SmoothParams) -> Self {
+        let timeuse = params.init_timeuse.max(params.min_timeuse);
         let known = Guesses {
             nps: params.init_nps,
-            tree_reuse: params.init_tree_reuse,
-            timeuse: params.init_timeuse,
-            regular_timeuse: params.init_timeuse,
+            tree_reuse: params.init_tree_reuse.min(params.max_tree_reuse),
+            timeuse,
+            regular_timeuse: timeuse,
             pace: 1.0,
         };
         Self { params, known, unrest: Unrest::default(), running: None, previous: None }
@@ -138,7 +168,15 @@ impl Smooth {
         self.learn_tree_reuse(reused_nodes);
         self.unrest.on_move_start();
         let budget = self.budget(clock, reused_nodes);
-        self.running = Some(Running { budget, reused_nodes, elapsed_ms: 0.0, new_nodes: 0, is_extended: false });
+        self.running = Some(Running {
+            budget,
+            reused_nodes,
+            nps: self.known.nps,
+            stall_ms: sane_ms(clock.stall_ms).max(STALL_MS),
+            elapsed_ms: 0.0,
+            new_nodes: 0,
+            is_extended: false,
+        });
         budget
     }
 
@@ -179,25 +217,30 @@ impl Smooth {
         self.on_progress(used_ms, new_nodes);
         let used_ms = sane_ms(used_ms);
         let Some(running) = self.running.take() else { return };
+        let is_held_up = running.is_held_up(used_ms, new_nodes);
+        if is_held_up {
+            self.known.nps = running.nps;
+        }
         let SmoothBudget { seed, regular, budget_seed_ms, budget_ms, .. } = running.budget;
-        let moves = |avg_move_ms: f64| if avg_move_ms > 0.0 { used_ms / avg_move_ms } else { 0.0 };
+        let moves = |used_ms: f64, avg_move_ms: f64| if avg_move_ms > 0.0 { used_ms / avg_move_ms } else { 0.0 };
         let total_nodes = running.reused_nodes.saturating_add(new_nodes);
-        self.previous = Some(Ended { total_nodes, moves: moves(seed.avg_move_ms) });
+        self.previous = Some(Ended { total_nodes, moves: moves(used_ms, seed.avg_move_ms) });
         let params = &self.params;
         let learn = |timeuse: &mut f64, used: f64, moves: f64| {
             *timeuse = exponential_decay(*timeuse, used, params.timeuse_update_rate, moves).max(params.min_timeuse);
         };
         // Nothing can be said about the use of a budget of nothing.
         if budget_seed_ms > 0.0 {
-            learn(&mut self.known.timeuse, used_ms / budget_seed_ms, moves(seed.avg_move_ms));
+            learn(&mut self.known.timeuse, used_ms / budget_seed_ms, moves(used_ms, seed.avg_move_ms));
         }
         if budget_ms > 0.0 {
-            // What came out of the reserve was no part of the budget.
-            let used = if running.is_extended { 1.0 } else { used_ms / budget_ms };
-            learn(&mut self.known.regular_timeuse, used, moves(regular.avg_move_ms));
+            // What came out of the reserve was no part of the budget, nor was what a search lost that was held up.
+            let spent_ms = if is_held_up { running.limit_ms() } else { used_ms };
+            let used = if running.is_extended || is_held_up { 1.0 } else { used_ms / budget_ms };
+            learn(&mut self.known.regular_timeuse, used, moves(spent_ms, regular.avg_move_ms));
         }
         if regular.avg_move_ms > 0.0 {
-            let behind = 1.0 - moves(regular.avg_move_ms).min(MOST_AHEAD);
+            let behind = 1.0 - moves(used_ms, regular.avg_move_ms).min(MOST_AHEAD);
             let pace = self.known.pace * libm::exp2(params.pace_rate * behind);
             self.known.pace = pace.clamp(1.0 / MOST_PACE, MOST_PACE);
         }

@@ -7,7 +7,7 @@ use crate::time::{MovesLeft, OutOfRange};
 /// The parameters, under their names in `--time-manager=smooth(…)`. The last six are not in the seed document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SmoothParams {
-    /// `init-tree-reuse`: first guess of the part of a tree that the next move starts with. In [0, 1).
+    /// `init-tree-reuse`: first guess of the part of a tree that the next move starts with, not above the most. In [0, 1).
     pub init_tree_reuse: f64,
     /// `max-tree-reuse`: the guess never goes above this. In [0, 1).
     pub max_tree_reuse: f64,
@@ -17,7 +17,7 @@ pub struct SmoothParams {
     pub init_nps: f64,
     /// `nps-update-rate`: seconds of search after which the guess has gone half of the way. Above 0.
     pub nps_update_rate: f64,
-    /// `init-timeuse`: first guess of the part of a budget that is used. Above 0.
+    /// `init-timeuse`: first guess of the part of a budget that is used, not below the least. Above 0.
     pub init_timeuse: f64,
     /// `min-timeuse`: the guess never goes below this. Above 0.
     pub min_timeuse: f64,

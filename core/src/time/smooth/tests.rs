@@ -121,7 +121,8 @@ fn the_guesses_keep_to_their_limits() {
 #[test]
 fn the_speed_does_not_depend_on_how_often_it_is_reported() {
     let (mut once, mut often) = (Smooth::default(), Smooth::default());
-    let clock = clock(60000.0, 0.0, 0);
+    // With time for it: a search that is held up teaches no speed.
+    let clock = clock(600_000.0, 0.0, 0);
     once.on_move_start(&clock, 0);
     often.on_move_start(&clock, 0);
     once.on_move_end(8000.0, 32000);
@@ -253,6 +254,60 @@ fn what_the_reserve_gave_is_no_use_of_the_budget() {
     let moves = 1.5 * Smooth::default().budget(&clock(60000.0, 0.0, 0), 0).budget_ms / (54000.0 / 51.5);
     assert_near("extended", run(true), exponential_decay(0.7, 1.0, 10.0, moves));
     assert_near("late", run(false), exponential_decay(0.7, 1.5, 10.0, moves));
+}
+
+/// A game of 300 s + 3 s whose moves take 70% of their budgets, the eleventh `stall_ms` more; the manager then, the clock, and the
+/// nodes in the tree. `reports` are made while it stalls.
+fn after_a_stall(stall_ms: f64, reports: u32) -> (Smooth, Clock, u64) {
+    let (mut smooth, mut nodes) = (Smooth::default(), 0);
+    let mut clock = Clock { overhead_ms: 50.0, stall_ms: STALL_MS, ..clock(300_000.0, 3000.0, 20) };
+    for at in 0..11 {
+        let search_ms = 0.7 * smooth.on_move_start(&clock, nodes).budget_ms;
+        let new_nodes = (20.0 * search_ms) as u64;
+        smooth.on_progress(search_ms, new_nodes);
+        let held_ms = if at == 10 { stall_ms } else { 0.0 };
+        for report in 0..reports {
+            smooth.on_progress(search_ms + held_ms * f64::from(report) / f64::from(reports), new_nodes);
+        }
+        smooth.on_move_end(search_ms + held_ms, new_nodes);
+        nodes = (nodes + new_nodes) / 2;
+        clock = Clock { base_ms: clock.base_ms - search_ms + clock.increment_ms, ply: clock.ply + 2, ..clock };
+    }
+    (smooth, clock, nodes)
+}
+
+#[test]
+fn a_stall_is_no_reason_to_hurry() {
+    let (plain, clock, nodes) = after_a_stall(0.0, 0);
+    let budget_ms = |smooth: &Smooth| smooth.budget(&clock, nodes).budget_ms;
+    for (stall_ms, reports) in [(15_000.0, 0), (30_000.0, 0), (30_000.0, 100), (100_000.0, 0), (3_600_000.0, 10_000)] {
+        let (stalled, ..) = after_a_stall(stall_ms, reports);
+        assert_near("nps", stalled.nps(), 20_000.0);
+        assert!(stalled.known.regular_timeuse < 0.75, "{stall_ms} ms: {:?}", stalled.known);
+        // The pace takes it for three average moves, and there is less time now.
+        let part = budget_ms(&stalled) / budget_ms(&plain);
+        assert!((0.5..1.0).contains(&part), "{stall_ms} ms: {part}, {:?}", stalled.known);
+        // The seed document's time use has no bound above.
+        assert!(stalled.timeuse() > plain.timeuse());
+    }
+}
+
+#[test]
+fn what_takes_long_every_time_is_no_stall() {
+    // A batch of four seconds is taken for a stall the first time only, and a quarter of the first guess for the speed then.
+    let mut smooth = Smooth::default();
+    for stall_ms in [0.0, 4_000.0] {
+        let budget_ms = smooth.on_move_start(&Clock { stall_ms, ..clock(60_000.0, 0.0, 0) }, 0).budget_ms;
+        smooth.on_move_end(budget_ms + 4_000.0, ((budget_ms + 4_000.0) * 5.0) as u64);
+        assert_eq!(smooth.nps() < 20_000.0, stall_ms > 0.0, "{stall_ms}");
+    }
+}
+
+#[test]
+fn first_guesses_keep_to_the_limits_too() {
+    let params = SmoothParams { init_tree_reuse: 0.99, init_timeuse: 0.01, ..SmoothParams::default() };
+    let budget = Smooth::new(params).unwrap().budget(&clock(300_000.0, 0.0, 0), 0);
+    assert_eq!((budget.tree_reuse, budget.seed.timeuse, budget.regular.timeuse), (0.7, 0.3, 0.3));
 }
 
 #[test]
