@@ -118,6 +118,12 @@ def read(path):
     return games[:len(games) // 2 * 2]
 
 
+def clock(text):
+    """(seconds a game, seconds a move)"""
+    game, _, move = text.partition("+")
+    return float(game), float(move or 0)
+
+
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--first")
@@ -125,7 +131,7 @@ def main():
     a.add_argument("--first-option", action="append", default=[], metavar="NAME=VALUE")
     a.add_argument("--second-option", action="append", default=[], metavar="NAME=VALUE")
     a.add_argument("--nodes", type=int)
-    a.add_argument("--clock", type=lambda s: tuple(float(x) for x in s.split("+")), help="seconds a game + seconds a move")
+    a.add_argument("--clock", type=clock, metavar="GAME+MOVE", help="seconds a game, seconds a move (0 if left out)")
     a.add_argument("--book")
     a.add_argument("--games", type=int, default=200)
     a.add_argument("--plies", type=int, default=400)

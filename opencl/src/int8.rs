@@ -20,8 +20,9 @@ use std::fmt;
 /// The largest whole number, and the smallest negated: a sign and seven bits.
 pub const MOST: f32 = 127.0;
 
-/// Products in a sum that 32 bits hold: 127² · 133,152 is just below 2³¹.
-pub const MOST_INPUTS: usize = 133_152;
+/// Products in a sum that 32 bits hold. Weights are within ±127; of an input the host takes 128 more, so that it has no sign, and takes the
+/// weights' sum times 128 off at the end, which has to fit as well.
+pub const MOST_INPUTS: usize = i32::MAX as usize / (127 * 128);
 
 /// Weights as whole numbers, `[channel][input]` as they came, and the step of each channel.
 #[derive(Clone, Debug, PartialEq)]

@@ -212,6 +212,9 @@ impl Raw {
         if self.bytes > LONGEST_GAME {
             self.fail("more than 8 MiB");
             self.items.clear();
+            // One whose end never comes has the rest of the file in it.
+            self.comment.iter_mut().for_each(String::clear);
+            self.variation.iter_mut().for_each(|(text, ..)| text.clear());
         }
         if line.starts_with('%') {
             return Taken::All;
@@ -493,6 +496,26 @@ mod tests {
         let mut games = read(text.as_bytes());
         assert_eq!(games.len(), 1, "{games:?}");
         games.remove(0).unwrap()
+    }
+
+    #[test]
+    fn of_a_game_that_is_too_long_nothing_is_kept() {
+        let line = "x".repeat(LONGEST_LINE - 1);
+        for open in ["{", "(", "", ";"] {
+            let mut raw = Raw::default();
+            raw.take(&format!("1. e4 {open}"));
+            for _ in 0..=LONGEST_GAME / LONGEST_LINE + 4 {
+                raw.take(&line);
+            }
+            let inside =
+                raw.comment.as_ref().map_or(0, String::len) + raw.variation.as_ref().map_or(0, |open| open.0.len());
+            assert!(
+                inside <= LONGEST_LINE && raw.items.is_empty(),
+                "{open:?}: {inside} bytes, {} items",
+                raw.items.len()
+            );
+            assert_eq!(raw.fault.as_deref(), Some("more than 8 MiB"), "{open:?}");
+        }
     }
 
     #[test]

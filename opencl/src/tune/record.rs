@@ -33,6 +33,8 @@ pub struct Record {
     key: Key,
     tried: Vec<(Tuning, Trial)>,
     best: Option<Tuning>,
+    /// Where the file's last whole line ends, if there is half of one behind it.
+    whole: Option<u64>,
 }
 
 impl Key {
@@ -63,7 +65,7 @@ impl Record {
     /// One line: the file can't be read, or its text makes no sense. What to do is to remove it.
     pub fn open(cache: &Path, key: &Key) -> Result<Self, String> {
         let path = key.path(cache);
-        let mut record = Self { path, key: key.clone(), tried: Vec::new(), best: None };
+        let mut record = Self { path, key: key.clone(), tried: Vec::new(), best: None, whole: None };
         match fs::read_to_string(&record.path) {
             Ok(text) => record.read(&text).map_err(|why| format!("{}: {why}", record.path.display()))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -73,16 +75,19 @@ impl Record {
     }
 
     fn read(&mut self, text: &str) -> Result<(), String> {
+        // What was being written when the power went, or the disk was full, says nothing: of a number its first digits may be there.
+        if text.len() < self.key.head.len() && self.key.head.starts_with(text) {
+            self.whole = Some(0);
+            return Ok(());
+        }
         let Some(lines) = text.strip_prefix(&self.key.head) else {
             return Err("it is of another device, driver, network or version".to_string());
         };
+        let lines = &lines[..lines.rfind('\n').map_or(0, |end| end + 1)];
+        let whole = self.key.head.len() + lines.len();
+        self.whole = (whole < text.len()).then_some(whole as u64);
         for (at, line) in lines.lines().enumerate() {
-            // A line that was being written when the power went is the last one.
-            let is_whole = at + 1 < lines.lines().count() || lines.ends_with('\n');
-            match self.read_line(line) {
-                Err(_) if !is_whole => break,
-                read => read.map_err(|why| format!("line {}: {why}", at + 1 + self.key.head.lines().count()))?,
-            }
+            self.read_line(line).map_err(|why| format!("line {}: {why}", at + 1 + self.key.head.lines().count()))?;
         }
         Ok(())
     }
@@ -151,19 +156,29 @@ impl Record {
     pub fn forget(&mut self) -> io::Result<()> {
         self.tried.clear();
         self.best = None;
+        self.whole = None;
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
 
-    fn append(&self, line: &str) -> io::Result<()> {
+    /// Behind the last whole line.
+    fn append(&mut self, line: &str) -> io::Result<()> {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
-        let head = if file.metadata()?.len() == 0 { self.key.head.as_str() } else { "" };
-        file.write_all(format!("{head}{line}").as_bytes())
+        if let Some(whole) = self.whole {
+            file.set_len(whole)?;
+        }
+        let end = file.metadata()?.len();
+        let head = if end == 0 { self.key.head.as_str() } else { "" };
+        // Until it is whole, what is written is half a line.
+        self.whole = Some(end);
+        file.write_all(format!("{head}{line}").as_bytes())?;
+        self.whole = None;
+        Ok(())
     }
 }
 
@@ -224,6 +239,27 @@ mod tests {
         }
         fs::write(record.path(), format!("{whole}best: variant=g")).unwrap();
         assert_eq!(Record::open(&folder.0, &key("x")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn who_goes_on_behind_half_a_line_leaves_a_whole_file() {
+        let folder = Folder::new("record-cut");
+        let (a, b) = (Tuning::start(Variant::Gpu, 1), Tuning::start(Variant::Cpu, 8));
+        let mut record = Record::open(&folder.0, &key("x")).unwrap();
+        record.add(a, &Ok([3.1, 8.2, 30.4])).unwrap();
+        let first = fs::read(record.path()).unwrap();
+        record.add(b, &Ok([3.1, 8.2, 30.4])).unwrap();
+        let both = fs::read(record.path()).unwrap();
+        // Wherever it was cut, in the head, in a line, in a number.
+        for cut in 0..=both.len() {
+            fs::write(record.path(), &both[..cut]).unwrap();
+            let mut record = Record::open(&folder.0, &key("x")).unwrap();
+            let known = usize::from(cut >= first.len()) + usize::from(cut == both.len());
+            assert_eq!(record.count(), known, "cut to {cut} of {}", both.len());
+            record.set_best(b).unwrap();
+            let again = Record::open(&folder.0, &key("x")).unwrap_or_else(|why| panic!("cut to {cut}: {why}"));
+            assert_eq!((again.count(), again.best()), (known, Some(b)), "cut to {cut}");
+        }
     }
 
     #[test]

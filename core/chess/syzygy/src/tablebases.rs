@@ -270,17 +270,26 @@ impl Tablebases {
     ) -> Result<T, ProbeError> {
         let on_board = Material::of(board);
         let slots = self.slots(metric);
-        let swapped = on_board.swapped();
-        let found = slots.get_key_value(&on_board).or_else(|| slots.get_key_value(&swapped));
-        let (&material, slot) = found.ok_or(ProbeError::NoTable { material: on_board, metric })?;
-        let table = slot.table.get_or_init(|| Table::read(&slot.file, material, metric));
-        let answer = match table {
-            Ok(table) => question(table, &slot.file).inspect_err(|&fault| {
-                slot.damage.get_or_init(|| fault);
-            }),
-            Err(fault) => Err(*fault),
+        let ask_slot = |material: Material, slot: &Slot| {
+            let table = slot.table.get_or_init(|| Table::read(&slot.file, material, metric));
+            let answer = match table {
+                Ok(table) => question(table, &slot.file).inspect_err(|&fault| {
+                    slot.damage.get_or_init(|| fault);
+                }),
+                Err(fault) => Err(*fault),
+            };
+            answer.map_err(|fault| ProbeError::BadTable { material, metric, fault })
         };
-        answer.map_err(|fault| ProbeError::BadTable { material, metric, fault })
+        let mut answer = Err(ProbeError::NoTable { material: on_board, metric });
+        // A file may have the name of the colours swapped, and be no table.
+        for material in [on_board, on_board.swapped()] {
+            if answer.is_err()
+                && let Some(slot) = slots.get(&material)
+            {
+                answer = ask_slot(material, slot);
+            }
+        }
+        answer
     }
 }
 
@@ -288,5 +297,8 @@ impl Tablebases {
 fn table_of(path: &Path) -> Option<(Material, Metric)> {
     let extension = path.extension()?.to_str()?;
     let metric = [Metric::Wdl, Metric::Dtz].into_iter().find(|metric| metric.extension() == extension)?;
-    Some((Material::parse(path.file_stem()?.to_str()?)?, metric))
+    let name = path.file_stem()?.to_str()?;
+    let material = Material::parse(name)?;
+    // No generator writes the pieces in another order; such a file would hide the one that has this name.
+    (material.to_string() == name).then_some((material, metric))
 }

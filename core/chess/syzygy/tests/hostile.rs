@@ -115,6 +115,22 @@ fn a_table_under_another_name_is_refused_once_and_told() {
     assert_eq!(bad[3].fault, Fault::Length(0));
 }
 
+#[test]
+fn a_file_of_another_spelling_hides_no_table() {
+    let folder = Folder::new("spelling");
+    folder.write("KNvK.rtbw", &synthetic::constant("KNvK", false, [4, 0]));
+    folder.write("KvKN.rtbw", b"none");
+    folder.write("KBNvK.rtbw", &synthetic::constant("KBNvK", false, [4, 0]));
+    folder.write("KNBvK.rtbw", b"none");
+    let tables = Tablebases::open(folder.path()).unwrap();
+    let (swapped, both) = ("8/8/3k4/8/8/3K4/8/3n4 w - - 0 1", "8/8/3k4/8/8/3K4/8/2NB4 w - - 0 1");
+    for (fen, wdl) in [(KNVK, 2), (swapped, -2), (both, 2)] {
+        assert_eq!(tables.wdl(&board(fen)).map(|wdl| wdl as i8), Ok(wdl), "{fen}");
+    }
+    let names: Vec<_> = tables.bad_files().iter().map(|bad| bad.path.file_name().unwrap().to_owned()).collect();
+    assert_eq!(names, ["KvKN.rtbw"]);
+}
+
 /// Tables to damage, and positions that ask them.
 fn victims() -> Vec<(String, Vec<u8>, Vec<&'static str>)> {
     let positions = [
