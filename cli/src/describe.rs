@@ -58,11 +58,11 @@ pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) 
     }
     let devices = device::list().map_err(|error| error.to_string())?;
     console.say_all(&devices.iter().map(ToString::to_string).collect::<Vec<_>>());
-    let (mut used, mut kinds) = (Vec::new(), Vec::new());
-    if settings.backend.on_devices().is_err() {
+    if !settings.backend.uses_devices() {
         console.say("used: none of them, as --backend says");
         return Ok(());
     }
+    let (mut used, mut kinds) = (Vec::new(), Vec::new());
     for wanted in wanted(settings) {
         match wanted {
             Wanted::Host => used.push("host".to_string()),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use std::sync::Arc;
 
 use crate::engine::{EvaluatorSettings, Inputs, canaries, device_choice, drivers, prepare, tuning};
+use crate::options::backend::on_devices;
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 
@@ -67,7 +68,7 @@ fn line(row: &Row) -> String {
 }
 
 fn run(settings: &EvaluatorSettings, bound: f32) -> Result<(Vec<Row>, String), String> {
-    settings.backend.on_devices()?;
+    on_devices(settings.backend)?;
     drivers::scout()?;
     let (network, notes) = prepare(settings)?;
     notes.iter().for_each(|note| aside(note));

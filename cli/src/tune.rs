@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::child;
 use crate::engine::{EvaluatorSettings, device_choice, drivers, prepare, read_network, tuning};
+use crate::options::backend::on_devices;
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 
@@ -50,7 +51,7 @@ enum Said {
 /// # Errors
 /// One line: no network, no device, a backend that uses none, or no kernels that work.
 pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
-    settings.backend.on_devices()?;
+    on_devices(settings.backend)?;
     match &ask.candidate {
         Some(text) => run_candidate(console, settings, text),
         None => tune(console, settings, ask),

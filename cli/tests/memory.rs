@@ -118,6 +118,14 @@ fn a_limit_that_cannot_be_kept_is_named() {
         let lines = engine.ask("go nodes 2", "bestmove");
         assert_eq!(lines.iter().any(|line| is_too_low_a_limit(line)), expected, "{lines:#?}");
     }
+    // And of each evaluator.
+    engine.say("setoption name Backend value random");
+    engine.say("setoption name RamLimitMb value 1");
+    for (backend, expected) in [("random", true), ("constant", true), ("constant", false)] {
+        engine.say(&format!("setoption name Backend value {backend}"));
+        let lines = engine.ask("go nodes 2", "bestmove");
+        assert_eq!(lines.iter().any(|line| is_too_low_a_limit(line)), expected, "{backend}: {lines:#?}");
+    }
 }
 
 /// Little more than the process takes for itself: there is a search all the same.

@@ -166,8 +166,8 @@ impl<'r> Reporter<'r> {
         let shown = self.shown(search, seen);
         // Moves left count from the position that the move is made in.
         let value = Value { wl: shown.wl * sign as f32, m: shown.m + 1.0, ..shown };
-        let is_certain = edge.bounds().lower == edge.bounds().upper;
-        self.put_value(&mut info, Valued { value, n, draw_score, is_certain }, at.side * sign);
+        let of = Valued { value, n, draw_score, is_certain: edge.bounds().closed() };
+        self.put_value(&mut info, of, at.side * sign);
         if let Some(moves) = mate(edge) {
             info.insert("mate".into(), json!(moves * (at.side * sign) as i32));
         }

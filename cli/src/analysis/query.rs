@@ -34,7 +34,7 @@ const FIELDS: [&str; 25] = [
     "priorities",
     "priority",
     "reportDuringSearchEvery",
-    "rootFpuReductionMax",
+    ROOT_FPU,
     "rootPolicyTemperature",
     "rules",
     "session",

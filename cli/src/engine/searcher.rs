@@ -110,7 +110,7 @@ pub struct Searcher {
     bad_files: Vec<BadFile>,
     /// Bytes that the process had, apart from tree and cache, when the evaluator was made.
     beside_the_tree: usize,
-    /// The last `RamLimitMb` of which it was said whether it can be kept.
+    /// The last `RamLimitMb` that was held against what this evaluator takes; 0: none yet.
     judged_limit_mb: usize,
     /// What the next search says first: which backend runs, and why not another.
     notes: Vec<String>,
@@ -257,8 +257,7 @@ impl Searcher {
             let cache = self.cache_size();
             // Without a cache there is a search all the same.
             self.notes.extend(self.evaluator.own().and_then(|evaluator| evaluator.set_cache(cache).err()));
-            let said = self.too_low_a_limit();
-            self.notes.extend(said);
+            self.judge_limit();
             return Ok(());
         }
         // The old one goes first: a small device has no room for two.
@@ -268,23 +267,23 @@ impl Searcher {
         self.notes.extend(notes);
         let said = self.weigh(&evaluator);
         self.notes.extend(said);
-        let said = self.too_low_a_limit();
-        self.notes.extend(said);
+        // What was said of the one before is not said of this one.
+        self.judged_limit_mb = 0;
+        self.judge_limit();
         self.notes.extend(evaluator.set_cache(self.cache_size()).err());
         self.evaluator = Held::Own(Box::new(evaluator));
         Ok(())
     }
 
-    /// A line for a person where `RamLimitMb` is less than the process takes with the smallest tree; once for each limit.
-    fn too_low_a_limit(&mut self) -> Option<String> {
+    /// Notes where `RamLimitMb` is less than the process takes with the smallest tree; once for each limit and evaluator.
+    fn judge_limit(&mut self) {
         let (limit, least) = (self.settings.ram_limit_mb, (self.beside_the_tree + LEAST_TREE).div_ceil(1 << 20));
-        if std::mem::replace(&mut self.judged_limit_mb, limit) == limit {
-            return None;
+        let is_new = std::mem::replace(&mut self.judged_limit_mb, limit) != limit;
+        if is_new && (1..least).contains(&limit) {
+            self.notes.push(format!(
+                "the program and its network take more than RamLimitMb={limit}: {least} MiB with the smallest tree"
+            ));
         }
-        let why = format!(
-            "the program and its network take more than RamLimitMb={limit}: {least} MiB with the smallest tree"
-        );
-        (1..least).contains(&limit).then_some(why)
     }
 
     /// Measures what the process takes beside tree and cache. A backend takes most of its memory with its first batch, so

@@ -56,18 +56,9 @@ pub enum BackendKind {
 }
 
 impl BackendKind {
-    /// For a command that is about OpenCL devices.
-    ///
-    /// # Errors
-    /// This backend uses none.
-    pub fn on_devices(self) -> Result<(), String> {
-        let name = match self {
-            Self::Auto | Self::OpenCl => return Ok(()),
-            Self::Host => "host",
-            Self::Random => "random",
-            Self::Constant => "constant",
-        };
-        Err(format!("--backend: expected auto or opencl, for an OpenCL device, got {name}"))
+    /// Whether an OpenCL device may run the network.
+    pub fn uses_devices(self) -> bool {
+        matches!(self, Self::Auto | Self::OpenCl)
     }
 }
 

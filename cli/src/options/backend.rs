@@ -20,6 +20,18 @@ pub fn kind(name: &str) -> Option<BackendKind> {
     })
 }
 
+/// For a command that is about OpenCL devices.
+///
+/// # Errors
+/// This backend uses none.
+pub fn on_devices(backend: BackendKind) -> Result<(), String> {
+    if backend.uses_devices() {
+        return Ok(());
+    }
+    let name = BACKENDS.iter().find(|name| kind(name) == Some(backend)).unwrap_or(&"another");
+    Err(format!("--backend: expected auto or opencl, for an OpenCL device, got {name}"))
+}
+
 /// Where the network comes from: the name of one in the program (a file of such a name is `./tiny`), or a file.
 pub fn weights(text: &str) -> Weights {
     match text {
