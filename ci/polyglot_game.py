@@ -3,8 +3,9 @@
 
     ci/polyglot_game.py --clock 5+0 --moves 10 -- target/release/oncilla --backend=host
 
-PolyGlot (Debian: polyglot) is a UCI client of its own: it sets options, searches, ponders with `go ponder`, `ponderhit` and
-`stop`, and checks moves by its own rules. What it is told, in XBoard's protocol (whole seconds only), comes from python-chess.
+PolyGlot (Debian: polyglot) is a UCI client of its own: it sets options, searches, ponders with `go ponder` and `stop`, and checks moves by its own rules. What
+it is told, in XBoard's protocol (whole seconds only), comes from python-chess, which ends pondering before it tells the move: there is no
+`ponderhit` here (cli/tests/uci.rs, cli/tests/orders).
 
 Exit status 1 if a move is illegal, a clock runs out, an engine does not answer or ends badly, or a `go` has no `bestmove` or
 two; 2 if the arguments are wrong.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Measures how long a UCI engine takes from `stop` to `bestmove`, with other programs on its cores if asked.
 
-    ci/stops.py [--stops 300] [--load 4] [--option Hash=64] -- target/release/oncilla --backend=random
+    ci/stops.py [--stops 300] [--load 4] [--full 900] [--option Hash=64] -- target/release/oncilla --backend=random
 
 Searches of the start position with `go infinite` are stopped after a random while; the tree stays from one to the next,
 so that it is full before long. Prints median, 99th percentile and worst, and how full the tree was. Exit status 1 if one
-of them took longer than `--limit` milliseconds (0: no limit).
+of them took longer than `--limit` milliseconds (0: no limit), or if the tree was never as full as `--full` (`hashfull`, per mille).
 """
 
 import argparse
@@ -43,6 +43,7 @@ def main():
     parser.add_argument("--stops", type=int, default=300)
     parser.add_argument("--load", type=int, default=0, help="busy loops beside the engine, at its own priority")
     parser.add_argument("--limit", type=float, default=0, help="milliseconds that no answer may take longer than")
+    parser.add_argument("--full", type=int, default=0, help="per mille that the tree must come to")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("command", nargs="+")
     args = parser.parse_args()
@@ -61,7 +62,7 @@ def main():
     engine.say("quit")
     median, late, worst = took[len(took) // 2], took[len(took) * 99 // 100], took[-1]
     print(f"{len(took)} stops: median {median:.1f} ms, p99 {late:.1f} ms, worst {worst:.1f} ms; hashfull {fullest}")
-    sys.exit(1 if args.limit and worst > args.limit else 0)
+    sys.exit(1 if args.limit and worst > args.limit or fullest < args.full else 0)
 
 
 main()

@@ -2,10 +2,10 @@
 """Plays games between two copies of a UCI engine, with python-chess between them, and judges what they say.
 
     ci/uci_game.py --clock 1+0.1 --moves 40 -- target/release/oncilla --backend=host
-    ci/uci_game.py --nodes 100 --moves 40 -- target/release/oncilla --backend=opencl
+    ci/uci_game.py --nodes 100 --moves 40 --backend opencl -- target/release/oncilla
 
 Exit status 1 if an engine makes an illegal move, loses on time, does not answer, ends badly or writes a line that is not
-UCI; 2 if the arguments are wrong. A game that ends early is followed by another until both sides have played the moves.
+UCI, or if the host does the work of the backend that was named; 2 if the arguments are wrong. A game that ends early is followed by another until both sides have played the moves.
 """
 
 import argparse
@@ -56,6 +56,10 @@ LINES = {
 LINES = {kind: re.compile(pattern) for kind, pattern in LINES.items()}
 
 
+# What Oncilla says when the host does a device's work.
+STANDS_IN = re.compile(r"info string .*the host (?:evaluates|takes over|runs the network)")
+
+
 class Fault(Exception):
     """What an engine did wrong."""
 
@@ -94,6 +98,8 @@ class Transcript(logging.Handler):
             self.faults.append(f"stray output: {line!r}")
             return
         self.counts[kind] += 1
+        if STANDS_IN.match(line):
+            self.faults.append(f"another backend was named: {line!r}")
         if kind == "bestmove":
             self.answered = time.monotonic()
 
@@ -228,8 +234,12 @@ def parse():
     limit.add_argument("--nodes", type=positive, help="nodes for each move")
     parser.add_argument("--moves", type=positive, default=40, help="moves of each side (default: 40)")
     parser.add_argument("--seed", type=int, default=1, help="of the random openings (default: 1)")
+    parser.add_argument("--backend", help="of Oncilla: its flag --backend")
     parser.add_argument("command", nargs="+", help="the engine and its arguments, after --")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.backend:
+        arguments.command.append(f"--backend={arguments.backend}")
+    return arguments
 
 
 def main():

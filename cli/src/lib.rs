@@ -1,5 +1,7 @@
 //! The program as a library: `main.rs` only reads the arguments.
 
+#![forbid(unsafe_code)]
+
 pub mod analysis;
 pub mod bench;
 mod child;

@@ -678,8 +678,9 @@ fn a_client_analyses_a_whole_game() {
         return;
     }
     let client = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/analysis/client.py");
-    let command = [env!("CARGO_BIN_EXE_oncilla"), "analysis", "--backend=random", "--parallel=3"];
-    let output = std::process::Command::new("python3").args([client, "--"]).args(command).output().unwrap();
+    let (program, arguments) = (driver::program::words(), ["analysis", "--backend=random", "--parallel=3"]);
+    let mut python = std::process::Command::new("python3");
+    let output = python.args([client, "--"]).args(program).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).ends_with("every promise kept\n"), "{}", stdout(&output));
 }

@@ -224,7 +224,7 @@ fn texts_for_the_system() {
 
 /// With a terminal on all of its streams, as far as `script` can make one.
 fn on_a_terminal(command: &str) -> Option<String> {
-    let command = format!("{} {command}", env!("CARGO_BIN_EXE_oncilla"));
+    let command = format!("{} {command}", driver::program::words().join(" "));
     let mut script = std::process::Command::new("script");
     match script.args(["-qefc", &command, "/dev/null"]).stdin(std::process::Stdio::null()).output() {
         Ok(output) => Some(stdout(&output)),

@@ -194,6 +194,26 @@ fn the_page_opens_in_a_browser() {
     assert!(console.contains("nothing_of_the_kind") && !shown.contains("data-games"), "{console}");
 }
 
+/// Where the game is over with a mate the page says who won, and nothing in pawns.
+#[test]
+fn the_page_says_who_was_mated() {
+    let Some(browser) = browser() else {
+        say("skipped: no chromium is here");
+        return;
+    };
+    for (fen, says) in [
+        ("rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3", "0-1: White wins 0 %"),
+        ("R5k1/5ppp/8/8/8/8/8/4K3 b - - 0 1", "1-0: White wins 100 %"),
+    ] {
+        let folder = Folder::new("report-mate");
+        std::fs::write(folder.0.join("games.pgn"), format!("[SetUp \"1\"]\n[FEN \"{fen}\"]\n\n*\n")).unwrap();
+        let file = folder.file("games.pgn");
+        assert!(run(&["report", &file, "--backend=random", "--max-visits=30"], "").status.success());
+        let (shown, console) = open(browser, &folder, &folder.0.join("games.report.html"));
+        assert!(console.is_empty() && shown.contains(says), "{console} {shown}");
+    }
+}
+
 #[test]
 fn the_page_asks_nobody_for_anything() {
     let folder = Folder::new("report-alone");

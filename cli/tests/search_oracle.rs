@@ -4,13 +4,14 @@
 //! real binary gets the same flags and answers over UCI.
 
 mod common;
+mod program;
 
 use common::{fixtures, json_lines, shared, text, words};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 
 /// An engine that talks UCI.
 struct Engine {
@@ -20,7 +21,7 @@ struct Engine {
 
 impl Engine {
     fn start(args: &[&str], weights: &Path) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_oncilla"))
+        let mut process = program::command()
             .args(args)
             .arg(format!("--weights={}", weights.display()))
             .stdin(Stdio::piped())

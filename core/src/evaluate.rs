@@ -29,11 +29,6 @@ impl Value {
     /// A game that has ended, won for the side to move.
     pub const WIN: Self = Self { wl: 1.0, d: 0.0, m: 0.0 };
 
-    /// The same value one ply earlier, as the other side sees it.
-    pub fn one_ply_up(self) -> Self {
-        Self { wl: -self.wl, d: self.d, m: self.m + 1.0 }
-    }
-
     /// The expected score with draws worth `draw_score` to the side to move.
     pub fn q(self, draw_score: f32) -> f32 {
         self.wl + draw_score * self.d

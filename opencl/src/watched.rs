@@ -1,4 +1,4 @@
-//! A backend that may never answer, in a thread of its own.
+//! What may never answer, in a thread of its own: a backend, or the driver that makes one.
 //!
 //! Whoever waits for a driver that hangs hangs as well, and OpenCL has no wait with an end. So the driver keeps a thread that nobody
 //! else needs, with buffers of its own, and the caller waits as long as is reasonable. The thread costs a batch some ten
@@ -11,6 +11,29 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+/// Runs `work`, which may never end, in a thread of its own, and waits for it as long as `limit`. What comes later is dropped where it was made.
+///
+/// # Errors
+/// In one line, if it takes longer or panics, or if the system gives no thread.
+pub fn within<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, BackendError> {
+    let (done, answer) = sync_channel(1);
+    let run = move || {
+        let _ = done.send(work()); // nobody waits any more
+    };
+    let thread = thread::Builder::new().name("device".to_string()).spawn(run);
+    let thread = thread.map_err(|error| BackendError(format!("no thread for it: {error}")))?;
+    let answer = answer.recv_timeout(limit).map_err(|why| match why {
+        RecvTimeoutError::Timeout => BackendError(format!("it took more than {limit:?}")),
+        RecvTimeoutError::Disconnected => BackendError("a panic in its thread".to_string()),
+    })?;
+    // It has nothing left to do.
+    let _ = thread.join();
+    Ok(answer)
+}
 
 /// How long a batch is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,6 +247,16 @@ mod tests {
     fn run(watched: &mut Watched, input: &[f32]) -> Result<Vec<f32>, String> {
         let mut outputs = Outputs { value: vec![9.0; 3], ..Outputs::default() };
         watched.evaluate(input, &mut outputs).map(|()| outputs.value).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn work_is_waited_for_as_long_as_was_said() {
+        assert_eq!(within(Duration::from_secs(60), || 7).map_err(|error| error.to_string()), Ok(7));
+        let (_held, never) = sync_channel::<u32>(1);
+        let late = within(Duration::from_millis(50), move || never.recv().ok()).expect_err("it waits for ever");
+        assert_eq!(late.to_string(), "it took more than 50ms");
+        let panics = within(Duration::from_secs(60), || assert_ne!(1, 1, "as a test")).expect_err("it panics");
+        assert_eq!(panics.to_string(), "a panic in its thread");
     }
 
     #[test]

@@ -16,6 +16,16 @@ fn without_a_library() {
     assert_eq!(device::choose(&DeviceChoice::Index(0)).expect_err("no platform").to_string(), line);
 }
 
+/// A command that starts this test's own program, by what runs it where this machine's processor can't (`ci/aarch64`).
+fn itself(path: &std::path::Path) -> Command {
+    let runner = std::env::var("ONCILLA_RUNNER").unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let Some(program) = words.next() else { return Command::new(path) };
+    let mut command = Command::new(program);
+    command.args(words).arg(path);
+    command
+}
+
 #[test]
 fn no_library_is_a_normal_state() {
     if std::env::var_os(INNER).is_some() {
@@ -23,7 +33,7 @@ fn no_library_is_a_normal_state() {
     }
     let this = std::env::current_exe().expect("a test knows where it is");
     for library in ["none", "/nowhere/libOpenCL.so", "\u{1}"] {
-        let run = Command::new(&this)
+        let run = itself(&this)
             .args(["--exact", "no_library_is_a_normal_state", "--test-threads=1"])
             .env(INNER, "1")
             .env("ONCILLA_OPENCL_LIBRARY", library)

@@ -15,8 +15,9 @@ use oncilla_opencl::host::Host;
 use oncilla_opencl::int8;
 use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
-use oncilla_opencl::watched::{Patience, Watched};
-use std::sync::Arc;
+use oncilla_opencl::watched::{Patience, Watched, within};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A network and what runs it.
 pub struct Running {
@@ -158,7 +159,7 @@ fn open_devices(
     let (mut units, mut faults) = (Vec::new(), Vec::new());
     for wanted in wanted(settings) {
         let opened = match wanted {
-            Wanted::Device(choice) => open_device(settings, &choice, graph, notes),
+            Wanted::Device(choice) => open_device_within(GETTING_READY, settings, choice, graph, notes),
             Wanted::Host => open_host(graph, settings),
         };
         match opened {
@@ -171,6 +172,39 @@ fn open_devices(
     }
     notes.extend(faults.into_iter().map(|fault| format!("{fault}; the other devices run the network")));
     Ok(units)
+}
+
+/// How long a device may take to compile its kernels and to answer for the first time. What it has compiled until then is kept, with a
+/// cache directory, so that the next start needs less.
+const GETTING_READY: Duration = Duration::from_secs(180);
+
+/// Devices that were not ready in time. Nobody waits for them again: their threads still hang.
+static HANGING: Mutex<Vec<DeviceChoice>> = Mutex::new(Vec::new());
+
+/// As [`open_device`], but for no longer than `limit`: a driver may hang here as well as later.
+fn open_device_within(
+    limit: Duration,
+    settings: &EvaluatorSettings,
+    choice: DeviceChoice,
+    graph: &Arc<Graph>,
+    notes: &mut Vec<String>,
+) -> Result<Unit, String> {
+    let hanging = || HANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    if hanging().contains(&choice) {
+        return Err("the OpenCL device did not get ready before".to_string());
+    }
+    let (settings, graph, device) = (settings.clone(), Arc::clone(graph), choice.clone());
+    let open = move || {
+        let mut notes = Vec::new();
+        let unit = open_device(&settings, &device, &graph, &mut notes);
+        (unit, notes)
+    };
+    let (unit, said) = within(limit, open).map_err(|error| {
+        hanging().push(choice);
+        format!("the OpenCL device is not ready: {error}")
+    })?;
+    notes.extend(said);
+    unit
 }
 
 /// A device with a second batch at the same time, if it has room for that.

@@ -232,7 +232,7 @@ const PROGRAM: &[Opt] = &[
         "",
         "cache-dir",
         "",
-        "Folder for what oncilla tune finds; without one $XDG_CACHE_HOME/oncilla or ~/.cache/oncilla.",
+        "Folder for compiled OpenCL programs and what oncilla tune finds; without one $XDG_CACHE_HOME/oncilla or ~/.cache/oncilla.",
         Sets(|d, folder| {
             d.meaning.settings.evaluator.cache_dir = (!folder.is_empty()).then(|| folder.into());
             Ok(())

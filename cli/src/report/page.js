@@ -29,6 +29,7 @@
   const percent = (x) => `${Math.round(100 * x)} %`;
 
   function evaluation(position) {
+    if (position.mated) return position.wdl[0] > 0 ? "1-0" : "0-1";
     if (position.mate !== null) return `#${position.mate}`;
     const pawns = position.cp / 100;
     return `${pawns > 0 ? "+" : ""}${pawns.toFixed(2)}`;

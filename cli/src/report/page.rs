@@ -93,6 +93,7 @@ fn position(position: &Position) -> Value {
         "wdl": position.wdl.map(rounded),
         "cp": position.cp,
         "mate": position.mate,
+        "mated": position.is_mate(),
         "left": position.moves_left.map(|plies| (plies * 10.0).round() / 10.0),
         "visits": position.visits,
         "line": position.line,

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+#[path = "../program/mod.rs"]
+pub mod program;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -157,7 +160,7 @@ pub fn say(line: &str) {
 
 /// The binary.
 pub fn binary() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_oncilla"))
+    program::command()
 }
 
 /// Runs the binary to its end.

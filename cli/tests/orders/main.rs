@@ -5,6 +5,8 @@
 //! is printed whole, with its seed. Most sessions run the program's own loop in this process; some start the real binary.
 
 mod board;
+#[path = "../program/mod.rs"]
+mod program;
 mod random;
 mod script;
 mod session;

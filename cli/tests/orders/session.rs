@@ -57,8 +57,8 @@ impl Host {
 
     /// The binary.
     pub fn binary(random: &mut Random) -> Self {
-        use std::process::{Command, Stdio};
-        let mut command = Command::new(env!("CARGO_BIN_EXE_oncilla"));
+        use std::process::Stdio;
+        let mut command = crate::program::command();
         let arguments = arguments(random);
         command.args(words(&arguments)).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().expect("the binary starts");

@@ -372,13 +372,13 @@ typedef struct OncillaMovesLeft {
     uint32_t network;
     // Not 0: the number of pieces may be asked.
     uint32_t pieces;
-    // mle-network: never fewer moves than this. At least 1.
+    // mle-network: never fewer moves than this. From 1 to 1,000,000.
     double network_least;
-    // mle-network: never more than so many times what mle-legacy says. At least 1.
+    // mle-network: never more than so many times what mle-legacy says. From 1 to 1,000,000.
     double network_most;
-    // mle-pieces: moves left with 32 pieces. At least 1.
+    // mle-pieces: moves left with 32 pieces. From 1 to 1,000,000.
     double pieces_full;
-    // mle-pieces: moves left with two. At least 1.
+    // mle-pieces: moves left with two. From 1 to 1,000,000.
     double pieces_bare;
     // mle-legacy: the move at which half of the games have ended. Above 0, at most 1,000,000.
     double midpoint;

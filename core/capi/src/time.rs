@@ -32,13 +32,13 @@ pub struct OncillaMovesLeft {
     pub network: u32,
     /// Not 0: the number of pieces may be asked.
     pub pieces: u32,
-    /// mle-network: never fewer moves than this. At least 1.
+    /// mle-network: never fewer moves than this. From 1 to 1,000,000.
     pub network_least: f64,
-    /// mle-network: never more than so many times what mle-legacy says. At least 1.
+    /// mle-network: never more than so many times what mle-legacy says. From 1 to 1,000,000.
     pub network_most: f64,
-    /// mle-pieces: moves left with 32 pieces. At least 1.
+    /// mle-pieces: moves left with 32 pieces. From 1 to 1,000,000.
     pub pieces_full: f64,
-    /// mle-pieces: moves left with two. At least 1.
+    /// mle-pieces: moves left with two. From 1 to 1,000,000.
     pub pieces_bare: f64,
     /// mle-legacy: the move at which half of the games have ended. Above 0, at most 1,000,000.
     pub midpoint: f64,

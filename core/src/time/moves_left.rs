@@ -44,27 +44,24 @@ impl MovesLeft {
     pub fn check(&self) -> Result<(), OutOfRange> {
         self.legacy.check(["mle-legacy midpoint", "mle-legacy steepness"])?;
         if let Some(pieces) = self.pieces {
-            check_all(&[
-                ("mle-pieces full", pieces.full, Range::AtLeast(1.0, "at least 1")),
-                ("mle-pieces bare", pieces.bare, Range::AtLeast(1.0, "at least 1")),
-            ])?;
+            check_all(&[("mle-pieces full", pieces.full, MOVES), ("mle-pieces bare", pieces.bare, MOVES)])?;
         }
         self.network.map_or(Ok(()), |network| {
-            check_all(&[
-                ("mle-network least", network.least, Range::AtLeast(1.0, "at least 1")),
-                ("mle-network most", network.most, Range::AtLeast(1.0, "at least 1")),
-            ])
+            check_all(&[("mle-network least", network.least, MOVES), ("mle-network most", network.most, MOVES)])
         })
     }
 }
 
+/// Moves, or a multiple of them: what a clock adds in so many is a finite time.
+const MOVES: Range = Range::Between(1.0, 1e6, "in [1, 1000000]");
+
 /// `mle-network(least, most)`: half of the plies that the network's moves-left head expects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MleNetwork {
-    /// Never fewer than this: a game that is nearly won may drag on. At least 1.
+    /// Never fewer than this: a game that is nearly won may drag on. From 1 to a million.
     pub least: f64,
     /// Never more than this many times what `mle-legacy` says: no head foresees a draw by repetition, and what is on the
-    /// clock then is lost. At least 1.
+    /// clock then is lost. From 1 to a million.
     pub most: f64,
 }
 
@@ -86,9 +83,9 @@ impl MleNetwork {
 /// `mle-pieces(full, bare)`: from the number of pieces on the board.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MlePieces {
-    /// Moves left with 32 pieces. At least 1.
+    /// Moves left with 32 pieces. From 1 to a million.
     pub full: f64,
-    /// Moves left with two kings. At least 1.
+    /// Moves left with two kings. From 1 to a million.
     pub bare: f64,
 }
 

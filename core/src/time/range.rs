@@ -30,7 +30,6 @@ pub(crate) enum Range {
     UpTo(f64, &'static str),
     /// From 0 to this.
     FromZeroTo(f64, &'static str),
-    AtLeast(f64, &'static str),
     Between(f64, f64, &'static str),
 }
 
@@ -42,7 +41,6 @@ impl Range {
             Self::NotNegative => (value >= 0.0, "at least 0"),
             Self::UpTo(most, text) => (value > 0.0 && value <= most, text),
             Self::FromZeroTo(most, text) => ((0.0..=most).contains(&value), text),
-            Self::AtLeast(least, text) => (value >= least, text),
             Self::Between(least, most, text) => ((least..=most).contains(&value), text),
         };
         if fits && value.is_finite() { Ok(()) } else { Err(OutOfRange { name, value, expected }) }
@@ -67,7 +65,6 @@ mod tests {
             (Range::NotNegative, [0.0, 1e9], [-1e-9, f64::INFINITY]),
             (Range::UpTo(1.0, "in (0, 1]"), [1e-9, 1.0], [0.0, 1.1]),
             (Range::FromZeroTo(100.0, "in [0, 100]"), [0.0, 100.0], [-0.1, 100.1]),
-            (Range::AtLeast(2.0, "at least 2"), [2.0, 1e9], [1.9, f64::INFINITY]),
             (Range::Between(2.0, 3.0, "in [2, 3]"), [2.0, 3.0], [1.9, 3.1]),
         ] {
             assert!(inside.into_iter().all(|value| fits(range, value)));
