@@ -33,6 +33,14 @@ impl Out {
     }
 }
 
+/// What the names of the three files end with.
+const ENDINGS: [&str; 3] = ["pgn", "jsonl", "html"];
+
+/// The names of the three files.
+pub fn names(stem: &str) -> [String; 3] {
+    ENDINGS.map(|ending| format!("{stem}.{ending}"))
+}
+
 /// Annotated PGN, JSON lines and the page.
 pub struct Files {
     pgn: Out,
@@ -47,8 +55,8 @@ impl Files {
     /// # Errors
     /// A file can't be written.
     pub fn create(stem: &str, heading: &Heading) -> Result<Self, String> {
-        let out = |ending: &str| Out::create(format!("{stem}.{ending}"));
-        let mut files = Self { pgn: out("pgn")?, lines: out("jsonl")?, page: out("html")?, notes: Vec::new() };
+        let [pgn, lines, page] = names(stem).map(Out::create);
+        let mut files = Self { pgn: pgn?, lines: lines?, page: page?, notes: Vec::new() };
         files.page.with(|file| page::begin(file, heading))?;
         Ok(files)
     }

@@ -29,6 +29,7 @@ use desk::{Desk, Done};
 use files::Files;
 use judge::Judgement;
 use pgn::Reader;
+use same_file::Handle;
 
 /// Characters of the progress bar.
 const BAR: usize = 24;
@@ -57,14 +58,20 @@ impl Question {
         name.map_or_else(|| "standard input".to_string(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// The annotated games do not go where the games come from.
+    /// Nothing is written where the games come from, whatever name that has.
     fn spare_the_input(&self) -> Result<(), String> {
-        let Some(name) = &self.file else { return Ok(()) };
-        let real = |name: &str| Path::new(name).canonicalize().ok();
-        let target = format!("{}.pgn", self.out());
-        match real(name).is_some() && real(name) == real(&target) {
-            true => Err(format!("--out: expected another name, got that of the games: {target} would be written over")),
-            false => Ok(()),
+        let input = match &self.file {
+            Some(name) => Handle::from_path(name),
+            None => Handle::stdin(),
+        };
+        // What can't be looked at says so when it is read.
+        let Ok(input) = input else { return Ok(()) };
+        let is_input = |target: &String| Handle::from_path(target).is_ok_and(|target| target == input);
+        match files::names(&self.out()).into_iter().find(is_input) {
+            Some(target) => {
+                Err(format!("--out: expected another name, got that of the games: {target} would be written over"))
+            }
+            None => Ok(()),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Games in PGN, one after the other, from a file of any size.
 //!
 //! What people's files hold is read: comments of both kinds, variations, NAGs and their old signs, escape lines, text in UTF-8
-//! or Latin-1, games without tags or without a result, `SetUp` and `FEN`, Chess960. A game that can't be read is passed over,
-//! and why is said; the next one begins at the next result or tag section.
+//! or Latin-1, games without tags or without a result, `SetUp` and `FEN`, Chess960. What is said behind a result belongs to its game. A game
+//! that can't be read is passed over, and why is said; the next one begins behind the next result, or with a tag section.
 
 use std::io::{self, BufRead};
 
@@ -28,7 +28,7 @@ pub struct Game {
     pub comments: Vec<String>,
     /// The main line.
     pub moves: Vec<Played>,
-    /// `1-0`, `0-1`, `1/2-1/2` or `*`.
+    /// `1-0`, `0-1`, `1/2-1/2` or `*`: behind the moves, else by the tag.
     pub result: String,
     /// By the rules of Chess960.
     pub chess960: bool,
@@ -143,7 +143,8 @@ impl<R: BufRead> Reader<R> {
         while bytes.last().is_some_and(u8::is_ascii_control) {
             bytes.pop();
         }
-        if self.line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+        // Files that were joined have one in the middle.
+        if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes.drain(..BYTE_ORDER_MARK.len());
         }
         // PGN is Latin-1 by its standard.
@@ -205,6 +206,9 @@ impl Raw {
 
     fn take(&mut self, line: &str) -> Taken {
         if line == TOO_LONG {
+            if self.result.is_some() {
+                return Taken::Upto(0);
+            }
             self.fail("a line of more than 1 MiB");
             return Taken::All;
         }
@@ -253,8 +257,11 @@ impl Raw {
 
     /// Nothing more comes.
     fn end(&mut self) {
-        if self.comment.take().is_some() {
-            self.fail("a comment has no end");
+        if let Some(comment) = self.comment.take() {
+            match self.result {
+                Some(_) => self.push(Item::Comment(comment.trim().to_string())),
+                None => self.fail("a comment has no end"),
+            }
         }
         if self.variation.take().is_some() {
             self.fail("a variation has no end");
@@ -289,6 +296,8 @@ impl Raw {
                     self.push(Item::Comment(rest[1..].replace('}', ")").trim().to_string()));
                     rest.len()
                 }
+                // What else stands behind a result is of the next game.
+                _ if self.result.is_some() && !(first.is_whitespace() || first == '$') => return Taken::Upto(at),
                 '(' => {
                     self.variation = Some((String::new(), 1, false));
                     1
@@ -302,9 +311,10 @@ impl Raw {
                 c if c.is_whitespace() || c == '.' => c.len_utf8(),
                 _ => {
                     let length = rest.find(|c: char| c.is_whitespace() || "{}();$<".contains(c)).unwrap_or(rest.len());
-                    if self.symbol(&rest[..length]) {
-                        return Taken::Upto(at + length);
+                    if self.is_first_number(&rest[..length]) {
+                        return Taken::Upto(at);
                     }
+                    self.symbol(&rest[..length]);
                     length
                 }
             };
@@ -377,11 +387,18 @@ impl Raw {
         length
     }
 
-    /// A move, its number, or the result: true at the end of the game.
-    fn symbol(&mut self, text: &str) -> bool {
+    /// Whether the moves are counted from 1 again: that is another game, where the first has no result.
+    fn is_first_number(&self, text: &str) -> bool {
+        let is_first = text.strip_prefix("1.").is_some_and(|behind| !behind.starts_with('.'));
+        // `1. e4 1. ... e5` is one.
+        is_first && self.items.iter().filter(|item| matches!(item, Item::Move(_))).nth(1).is_some()
+    }
+
+    /// A move, its number, or the result.
+    fn symbol(&mut self, text: &str) {
         if RESULTS.contains(&text) {
             self.result = Some(text.to_string());
-            return true;
+            return;
         }
         let without_number = text.trim_start_matches(|c: char| c.is_ascii_digit());
         let text = match without_number.starts_with('.') || without_number.is_empty() {
@@ -397,7 +414,6 @@ impl Raw {
         if let Some(sign) = sign {
             self.push(Item::Nag(sign as u8 + 1));
         }
-        false
     }
 
     /// Plays the moves.
@@ -406,8 +422,10 @@ impl Raw {
         if let Some(fault) = fault {
             return Err(fault);
         }
-        let result = result.unwrap_or_else(|| "*".to_string());
-        let mut game = Game { number, tags, comments: Vec::new(), moves: Vec::new(), result, chess960: false };
+        let mut game =
+            Game { number, tags, comments: Vec::new(), moves: Vec::new(), result: String::new(), chess960: false };
+        let by_tag = || RESULTS.into_iter().find(|result| game.tag("Result") == Some(result)).unwrap_or("*").to_string();
+        game.result = result.unwrap_or_else(by_tag);
         game.chess960 = is_chess960(game.tag("Variant").unwrap_or(""))?;
         let mut position = match game.fen() {
             Some(fen) => History::from_fen(fen).map_err(|error| format!("the tag FEN: {error}"))?,
@@ -565,6 +583,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_behind_a_result_belongs_to_its_game() {
+        let text = "[Event \"a\"]\n\n1. e4 e5 1-0 {White resigns} $3\n{two\nlines}\n\n[Event \"b\"]\n\n1. d4 d5 * ; over\n\n\
+                    1. c4 * {no end\n[Event \"c\"]\n\n1. f4 * 1. g4 {x} 0-1 1. h4";
+        let games: Vec<Game> = read(text.as_bytes()).into_iter().map(Result::unwrap).collect();
+        let found: Vec<(String, &str, String)> = (games.iter())
+            .map(|game| (moves(game).join(" "), game.result.as_str(), game.moves.last().unwrap().comments.join("|")))
+            .collect();
+        let expected = [
+            ("e2e4 e7e5", "1-0", "White resigns|two lines"),
+            ("d2d4 d7d5", "*", "over"),
+            ("c2c4", "*", "no end"),
+            ("f2f4", "*", ""),
+            ("g2g4", "0-1", "x"),
+            ("h2h4", "*", ""),
+        ];
+        assert_eq!(found, expected.map(|(moves, result, said)| (moves.to_string(), result, said.to_string())));
+        assert_eq!(games[0].moves[1].nags, [3]);
+    }
+
+    #[test]
+    fn games_without_results_are_told_apart() {
+        let games = read(b"1. e4 e5\n\n1. d4 d5 2. c4 1.c4 {x} 1... c5 2. g3\n1. f4 1. ... f5 1-0");
+        let found: Vec<String> = games.iter().map(|game| moves(game.as_ref().unwrap()).join(" ")).collect();
+        assert_eq!(found, ["e2e4 e7e5", "d2d4 d7d5 c2c4", "c2c4 c7c5 g2g3", "f2f4 f7f5"]);
+        let tagged = one("[Result \"1-0\"]\n\n1. e4 e5");
+        assert_eq!(tagged.result, "1-0");
+        assert_eq!(one("[Result \"1-0\"]\n\n1. e4 e5 *").result, "*");
+        assert_eq!(one("[Result \"?\"]\n\n1. e4 e5").result, "*");
+    }
+
+    #[test]
     fn other_positions_and_other_rules() {
         let game = one("[FEN \"4k3/8/8/8/8/8/8/4K2R w K - 0 1\"]\n[SetUp \"1\"]\n\n1. O-O+ Kd7 *");
         assert_eq!(moves(&game), ["e1h1", "e8d7"]);
@@ -605,5 +654,8 @@ mod tests {
     fn latin_1_and_byte_order_marks() {
         let games = read(b"\xef\xbb\xbf[White \"M\xfcller\"]\r\n\r\n1. e4 *\r\n");
         assert_eq!(games[0].as_ref().unwrap().tag("White"), Some("M\u{fc}ller"));
+        let joined = read("\u{feff}[White \"A\"]\n\n1. e4 *\n\u{feff}[White \"B\"]\n\n1. d4 *\n".as_bytes());
+        let names: Vec<_> = joined.iter().map(|game| game.as_ref().unwrap().tag("White").unwrap()).collect();
+        assert_eq!(names, ["A", "B"]);
     }
 }

@@ -216,27 +216,32 @@ impl<R: Repository> Search<R> {
     fn reopen_cycle<const PLIES: usize>(&self, event: &Event<PLIES>, node: Key) {
         let (mut taken, mut at_root) = (None, 0);
         for step in event.path.iter().rev() {
+            let at = usize::from(step.at);
             let mut parent = self.repository.lock(step.node);
             // Under the lock of its edge, so that nobody's visit of the open node is among those that the edge has completed.
-            if taken.is_none() && !self.open_cycle(node) {
+            if taken.is_none() && !(parent.child(at) == Some(node) && self.open_cycle(node)) {
                 return; // another thread was faster
             }
-            let visit = parent.visit(step.at.into());
-            let n = *taken.get_or_insert(visit.completed());
+            let (visit, child) = (parent.visit(at), self.known_below(&parent, at));
+            let n = match taken {
+                None => visit.completed(),
+                // Other paths may have brought them here: an edge above loses those that its child has no more.
+                Some(_) if self.repository.is_graph() => child.missing_of(visit.completed()),
+                Some(n) => n,
+            };
+            taken = Some(n);
             at_root = n;
-            let child = self.child_value(&parent, step.at.into());
-            let after = Visit { n: visit.n - n, value: child.map(EdgeValue::of_child), ..visit };
-            parent.set_visit(step.at.into(), after);
+            // A child that makes up for visits which its edge has counted does not change the edge's value yet.
+            let keeps = child.is_restoring && child.n < visit.completed() - n;
+            let value = if keeps { visit.value } else { child.value };
+            let after = Visit { n: visit.n - n, value, ..visit };
+            parent.set_visit(at, after);
             if parent.ending().is_some() {
                 // Proven meanwhile by another playout: what is left is worth what it was.
                 let (n, value) = (parent.n() - n, parent.mean());
                 parent.settle(n, value);
             } else {
                 parent.add(-(n as i32), after.contribution().minus(visit.contribution()));
-            }
-            if self.repository.is_graph() {
-                // Other paths may have brought them here: an edge above counts its own visits only, and keeps them.
-                taken = Some(0);
             }
         }
         self.count_taken_back(at_root);
@@ -253,10 +258,29 @@ impl<R: Repository> Search<R> {
         closed
     }
 
-    /// The mean of the child of an edge, if it has a visit.
-    fn child_value(&self, parent: &R::Node<'_>, at: usize) -> Option<Value> {
-        let child = self.repository.lock(parent.child(at)?);
-        (child.n() > 0).then(|| child.mean())
+    /// What the child of an edge has, nothing where there is none.
+    fn known_below(&self, parent: &R::Node<'_>, at: usize) -> KnownBelow {
+        let Some(child) = parent.child(at).map(|child| self.repository.lock(child)) else {
+            return KnownBelow { n: 0, value: None, is_restoring: false };
+        };
+        let value = (child.n() > 0).then(|| EdgeValue::of_child(child.mean()));
+        KnownBelow { n: child.n(), value, is_restoring: child.is_restoring() }
+    }
+}
+
+/// What a child has.
+struct KnownBelow {
+    n: u32,
+    /// What it is worth, if it has a visit.
+    value: Option<EdgeValue>,
+    /// It makes up for visits that its edge has counted before it was folded.
+    is_restoring: bool,
+}
+
+impl KnownBelow {
+    /// How many of an edge's completed visits it does not have, and never will.
+    fn missing_of(&self, completed: u32) -> u32 {
+        if self.is_restoring { 0 } else { completed.saturating_sub(self.n) }
     }
 }
 

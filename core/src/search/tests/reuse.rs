@@ -126,6 +126,80 @@ fn a_two_fold_draw_opens_when_its_cycle_reaches_behind_the_root() {
     });
 }
 
+/// After two plies whoever is to move draws by a repetition, or plays on and is a little worse. Two plies later the repetition
+/// reaches behind the root: the same move loses.
+struct Perpetual {
+    /// Moves of the game before the root.
+    before: &'static [u16],
+}
+
+impl Perpetual {
+    fn played(&self, line: Moves<'_>) -> List<u16> {
+        self.before.iter().copied().chain(line.map(|mv| mv.0)).collect()
+    }
+}
+
+impl Evaluator for Perpetual {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        let legal: &[u16] = match self.played(line)[..] {
+            [] => &[1],
+            [_] => &[2],
+            [_, _] => &[3, 5],
+            [_, _, 3] => &[4],
+            _ => &[1, 2],
+        };
+        moves.extend(legal.iter().map(|&mv| Move(mv)));
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let plies = line.len();
+        let played = self.played(line);
+        let edges = if matches!(played[..], [] | [_] | [_, _, 3]) { 1 } else { 2 };
+        policy.extend(core::iter::repeat_n(0.0, edges));
+        let of_the_repeater = match played[..] {
+            [_, _, 3, _, ..] => -0.9,
+            [_, _, 5, ..] => -0.2,
+            _ => 0.0,
+        };
+        let wl = if played.len().is_multiple_of(2) { of_the_repeater } else { -of_the_repeater };
+        let verdict = match played[..] {
+            [_, _, 3, 4] if plies >= 4 => Verdict::Terminal(Value { m: 4.0, ..Value::DRAW }, Ending::TwoFold),
+            _ => Verdict::Position(Value { wl, d: 0.0, m: 0.0 }),
+        };
+        // No two lines meet.
+        let key = played.iter().fold(1, |key, &mv| 7 * key + u64::from(mv));
+        Ok(Answer { key, verdict })
+    }
+}
+
+/// Visits of both moves one playout and some hundreds after the repetition has come to reach behind the root.
+fn after_the_perpetual<R: Repository>(search: &mut Search<R>) -> List<(u32, u32)> {
+    search.run::<_, 4, 64>(&mut Perpetual { before: &[] }, 1000).unwrap();
+    search.advance(&[Move(1), Move(2)]);
+    search.start_move();
+    let found = [1, 600].map(|more| {
+        search.run::<_, 4, 64>(&mut Perpetual { before: &[1, 2] }, more).unwrap();
+        let root = search.root_node();
+        let visits = |mv| root.visited().find(|edge| edge.mv == Some(Move(mv))).map_or(0, |edge| edge.n());
+        assert_eq!(root.n(), 1 + visits(3) + visits(5));
+        (visits(3), visits(5))
+    });
+    assert!(search.taken_back() > 700, "{}", search.taken_back());
+    assert_eq!(search.best_move(), Some(Move(5)));
+    found.into()
+}
+
+#[test]
+fn a_move_whose_draw_is_gone_has_to_win_its_visits_anew_in_trees_and_graphs() {
+    let mut found = std::vec![];
+    on_both!(5000, 50_000, Params::default(), |search| found.push(after_the_perpetual(search)));
+    on_both_graphs!(5000, 50_000, Params::default(), |search| found.push(after_the_perpetual(search)));
+    assert!(found[0][0].0 <= 2, "{found:?}");
+    assert!(found.iter().all(|one| *one == found[0]), "{found:?}");
+}
+
 #[test]
 fn what_was_said_of_a_roots_moves_is_not_said_of_the_nexts() {
     let game = RandomGame { seed: 9, width: 9, length: 30, endings: 0, ..RandomGame::of(0) };
