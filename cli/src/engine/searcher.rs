@@ -54,6 +54,10 @@ impl Held {
         }
     }
 
+    fn is_own(&self) -> bool {
+        matches!(self, Self::Own(_))
+    }
+
     fn own(&mut self) -> Option<&mut Evaluator> {
         match self {
             Self::Own(evaluator) => Some(evaluator),
@@ -108,8 +112,10 @@ pub struct Searcher {
     tablebase_paths: String,
     /// Files of them that are of no use, as far as it was said.
     bad_files: Vec<BadFile>,
-    /// Bytes that the process had, apart from tree and cache, when the evaluator was made.
+    /// Bytes that the process had, apart from tree and cache, when the evaluator was weighed, or else at its start.
     beside_the_tree: usize,
+    /// The evaluator was weighed: only where `RamLimitMb` asks for it, because it takes as long as some batches.
+    is_weighed: bool,
     /// The last `RamLimitMb` that was held against what this evaluator takes; 0: none yet.
     judged_limit_mb: usize,
     /// What the next search says first: which backend runs, and why not another.
@@ -136,6 +142,7 @@ impl Searcher {
             tablebase_paths: String::new(),
             bad_files: Vec::new(),
             beside_the_tree: memory::resident_bytes().unwrap_or(0),
+            is_weighed: false,
             judged_limit_mb: 0,
             notes: Vec::new(),
         }
@@ -159,7 +166,7 @@ impl Searcher {
                 let Some(command) = next.take().or_else(|| inbox.recv().ok()) else { return };
                 // The pages of a used tree are the process's as long as it lives: what a new network takes is measured
                 // beside a tree that nobody has touched.
-                if is_used && command.needs_evaluator() && self.must_load() {
+                if is_used && command.needs_evaluator() && (self.must_load() || self.must_weigh()) {
                     next = Some(command);
                     break;
                 }
@@ -252,26 +259,40 @@ impl Searcher {
         }
     }
 
+    /// Whether what the evaluator takes has to be known and is not.
+    fn must_weigh(&self) -> bool {
+        self.settings.ram_limit_mb > 0 && !self.is_weighed && self.evaluator.is_own()
+    }
+
     fn load(&mut self) -> Result<(), String> {
-        if !self.must_load() {
-            let cache = self.cache_size();
-            // Without a cache there is a search all the same.
-            self.notes.extend(self.evaluator.own().and_then(|evaluator| evaluator.set_cache(cache).err()));
-            self.judge_limit();
-            return Ok(());
+        if self.must_load() {
+            self.make_evaluator()?;
         }
+        if self.must_weigh() {
+            self.set_cache(CacheSize { entries: 0, mb: 0 });
+            let said = self.weigh();
+            self.notes.extend(said);
+        }
+        self.set_cache(self.cache_size());
+        self.judge_limit();
+        Ok(())
+    }
+
+    /// Without a cache there is a search all the same.
+    fn set_cache(&mut self, size: CacheSize) {
+        self.notes.extend(self.evaluator.own().and_then(|evaluator| evaluator.set_cache(size).err()));
+    }
+
+    fn make_evaluator(&mut self) -> Result<(), String> {
         // The old one goes first: a small device has no room for two.
         self.evaluator = Held::Nothing;
         self.root = None;
-        let (mut evaluator, notes) = Evaluator::new(&self.settings.evaluator)?;
+        self.is_weighed = false;
+        let (evaluator, notes) = Evaluator::new(&self.settings.evaluator)?;
+        self.evaluator = Held::Own(Box::new(evaluator));
         self.notes.extend(notes);
-        let said = self.weigh(&evaluator);
-        self.notes.extend(said);
         // What was said of the one before is not said of this one.
         self.judged_limit_mb = 0;
-        self.judge_limit();
-        self.notes.extend(evaluator.set_cache(self.cache_size()).err());
-        self.evaluator = Held::Own(Box::new(evaluator));
         Ok(())
     }
 
@@ -288,7 +309,8 @@ impl Searcher {
 
     /// Measures what the process takes beside tree and cache. A backend takes most of its memory with its first batch, so
     /// each thread's batch is run once; the line that a backend says meanwhile comes back.
-    fn weigh(&mut self, evaluator: &Evaluator) -> Option<String> {
+    fn weigh(&mut self) -> Option<String> {
+        let evaluator = self.evaluator.get()?;
         let (position, mut moves) = (History::startpos(), MoveList::new());
         position.legal_moves(&mut moves);
         let (size, workers) = (playouts::batch_size(&self.settings, evaluator), self.settings.workers);
@@ -304,6 +326,7 @@ impl Searcher {
         }
         // No search has used the tree: hardly a page of it has been touched.
         self.beside_the_tree = memory::resident_bytes().map_or(0, |bytes| bytes + QUEUES);
+        self.is_weighed = true;
         note
     }
 
