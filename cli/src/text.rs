@@ -11,9 +11,20 @@ pub fn quoted(text: &str) -> String {
     format!("{:?}… ({} bytes)", &text[..text.floor_char_boundary(LONGEST)], text.len())
 }
 
+/// The same without quotes where it is short and printable: for names.
+pub fn shown(text: &str) -> String {
+    if text.len() <= LONGEST && !text.chars().any(char::is_control) { text.to_string() } else { quoted(text) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_shown_as_it_is() {
+        assert_eq!((shown("a b"), shown("a\nb")), ("a b".to_string(), "\"a\\nb\"".to_string()));
+        assert!(shown(&"a".repeat(1000)).ends_with("… (1000 bytes)"));
+    }
 
     #[test]
     fn a_long_text_is_cut_between_characters() {

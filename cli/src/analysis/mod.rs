@@ -104,14 +104,17 @@ pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
 /// Serves until the end of the input.
 ///
 /// # Errors
-/// One line: an override that is no option, no network, no device, no thread.
+/// One line: an override without a value or with a wrong one, no network, no device, no thread.
 pub fn run(
     mut input: impl BufRead,
     console: Arc<Console>,
     mut typed: Typed,
     switches: &Switches,
 ) -> Result<(), String> {
-    apply(switches.overrides.as_deref().unwrap_or_default(), &mut typed)?;
+    let unused = apply(switches.overrides.as_deref().unwrap_or_default(), &mut typed)?;
+    if !unused.is_empty() {
+        aside(&format!("oncilla: --override-config: not used: {}", unused.join(", ")));
+    }
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let pool = Pool::start(typed, &meaning, Output::new(Arc::clone(&console)))?;
@@ -136,16 +139,18 @@ fn serve(input: &mut impl BufRead, pool: &Pool, longest: usize, heard: impl Fn(&
     }
 }
 
-/// Sets the options of `NAME=VALUE,…`.
-fn apply(overrides: &str, typed: &mut Typed) -> Result<(), String> {
+/// Sets the options of `NAME=VALUE,…`. KataGo has names that mean nothing here: those come back, as those of its files do.
+fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
+    let mut unused = Vec::new();
     for item in overrides.split(',').map(str::trim).filter(|item| !item.is_empty()) {
         let expected = || format!("--override-config: expected NAME=VALUE,…, got {}", crate::text::quoted(item));
         let (name, value) = item.split_once('=').ok_or_else(expected)?;
-        let opt = table::by_any_name(name.trim());
-        let opt = opt.ok_or_else(|| format!("--override-config: unknown option: {}", crate::text::quoted(name)))?;
-        typed.set(opt, name.trim(), value.trim()).map_err(|error| error.to_string())?;
+        match table::by_any_name(name.trim()) {
+            Some(opt) => _ = typed.set(opt, name.trim(), value.trim()).map_err(|error| error.to_string())?,
+            None => unused.push(crate::text::shown(name.trim())),
+        }
     }
-    Ok(())
+    Ok(unused)
 }
 
 /// Answers a line, or sees to it that somebody does.

@@ -70,7 +70,8 @@ pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, St
     let mut network = match weights {
         Weights::BuiltIn(network) => Network::from_bytes_heads(network.file(), heads)
             .map_err(|e| format!("{}, which is built in: {e}", network.name())),
-        Weights::File(path) => Network::read_heads(path, heads).map_err(|e| format!("{}: {e}", path.display())),
+        Weights::File(path) => Network::read_heads(path, heads)
+            .map_err(|e| format!("{}: {e}", crate::text::shown(&path.to_string_lossy()))),
     }?;
     network.prune();
     Ok(network)

@@ -20,7 +20,7 @@ pub fn read(from: &HintsFrom, weights: &Weights) -> Result<Option<Arc<Hints>>, S
         (HintsFrom::File(path), _) => std::fs::read(path)
             .map_err(|error| error.to_string())
             .and_then(|bytes| Hints::from_bytes(&bytes).map_err(|error| error.to_string()))
-            .map_err(|error| format!("{}: {error}", path.display())),
+            .map_err(|error| format!("{}: {error}", crate::text::shown(&path.to_string_lossy()))),
     };
     hints.map(|hints| Some(Arc::new(hints)))
 }

@@ -85,7 +85,7 @@ fn refuse(item: &Item) -> String {
         Content::List(_) => crate::text::quoted(&item.name),
         content => format!("{}={content}", item.name),
     };
-    let expected = "gpu=NUMBER, device=NAME, threads=NUMBER, policy_head=NAME or value_head=NAME".to_string();
+    let expected = "gpu=NUMBER, device=NAME, threads=0..128, policy_head=NAME or value_head=NAME".to_string();
     SubOptionError { offset: item.offset, expected, got }.to_string()
 }
 
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!((heads.policy.as_str(), heads.value.as_str()), ("soft", "q"));
         assert_eq!(
             read("gpu=-1").unwrap_err(),
-            "at offset 0: expected gpu=NUMBER, device=NAME, threads=NUMBER, policy_head=NAME or value_head=NAME, got gpu=-1"
+            "at offset 0: expected gpu=NUMBER, device=NAME, threads=0..128, policy_head=NAME or value_head=NAME, got gpu=-1"
         );
         assert!(read("threads=1e30").is_err());
         assert!(read("multiplexing(gpu=0)").unwrap_err().ends_with("got \"multiplexing\""));

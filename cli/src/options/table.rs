@@ -1112,7 +1112,7 @@ const NETWORK: &[Opt] = &[
         "BackendOptions",
         "backend-opts",
         "",
-        "gpu=NUMBER, device=NAME or host (several of them share the work), threads=NUMBER, policy_head=NAME, value_head=NAME.",
+        "gpu=NUMBER, device=NAME or host (several of them share the work), threads=0..128, policy_head=NAME, value_head=NAME.",
         Sets(|d, text| backend::options(&mut d.meaning.settings.evaluator, text)),
     )
     .short('o'),

@@ -1,5 +1,5 @@
 /* Connect Four in a tree whose memory is static, kept from move to move: plays a game against itself and prints each
- * position. It is core/examples/connect_four.rs once more, and plays the same game. An argument is the number of playouts
+ * position. It is core/examples/connect_four/main.rs once more, and plays the same game. An argument is the number of playouts
  * for each move.
  *
  *     core/capi/install ~/.local

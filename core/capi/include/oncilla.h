@@ -301,9 +301,9 @@ typedef struct OncillaParams {
 
 // What a search has room for.
 typedef struct OncillaCapacity {
-    // Nodes, at least 1: 20 bytes each.
+    // Nodes, at least 1 and at most 2^29 - 1: 20 bytes each.
     uint32_t nodes;
-    // Words of 4 bytes for the edges of all nodes. A node with 30 legal moves takes 16 of them, 8 more once a child of it is
+    // Words of 4 bytes for the edges of all nodes, at most 2^30 - 1. A node with 30 legal moves takes 16 of them, 8 more once a child of it is
     // visited, and some 6 for each visited child: 22 to 25 a node are enough for chess, 15 for Connect Four.
     uint32_t edge_words;
     // Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers: what
@@ -517,8 +517,10 @@ size_t oncilla_event_size(void);
 // The longest path of an event. A playout that gets so deep ends there.
 size_t oncilla_max_plies(void);
 
-// Makes an event that no playout uses yet in `memory`. It may be used with any search.
-OncillaStatus oncilla_event_new(void *memory, size_t bytes, struct OncillaEvent **event);
+// Makes an event that no playout uses yet in `memory`. It may be used with any search, one after the other: see oncilla_search_end.
+OncillaStatus oncilla_event_new(void *memory,
+                                size_t bytes,
+                                struct OncillaEvent **event);
 
 // Takes `count` playouts from the root to leaves, counting a visit in flight along their edges; oncilla_event_met says
 // what each met. ONCILLA_IN_FLIGHT or ONCILLA_OTHER_SEARCH: one of them is under way already.
@@ -588,7 +590,8 @@ OncillaStatus oncilla_search_new(void *memory,
                                  const struct OncillaParams *params,
                                  struct OncillaSearch **search);
 
-// The search is used no more: from now on its handle is none, and its memory the host's again.
+// The search is used no more: from now on its handle is none, and its memory the host's again. An event that is under way in it is of
+// no use any more: cancel it before, or make it anew with oncilla_event_new.
 OncillaStatus oncilla_search_end(struct OncillaSearch *search);
 
 // Changes the parameters. Another policy temperature counts for new nodes only. `draw_score` is that of the side to

@@ -234,7 +234,7 @@ pub extern "C" fn oncilla_max_plies() -> usize {
     PLIES
 }
 
-/// Makes an event that no playout uses yet in `memory`. It may be used with any search.
+/// Makes an event that no playout uses yet in `memory`. It may be used with any search, one after the other: see oncilla_search_end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_event_new(
     memory: *mut c_void,

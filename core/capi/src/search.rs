@@ -49,9 +49,9 @@ static SEARCHES: AtomicU32 = AtomicU32::new(0);
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaCapacity {
-    /// Nodes, at least 1: 20 bytes each.
+    /// Nodes, at least 1 and at most 2^29 - 1: 20 bytes each.
     pub nodes: u32,
-    /// Words of 4 bytes for the edges of all nodes. A node with 30 legal moves takes 16 of them, 8 more once a child of it is
+    /// Words of 4 bytes for the edges of all nodes, at most 2^30 - 1. A node with 30 legal moves takes 16 of them, 8 more once a child of it is
     /// visited, and some 6 for each visited child: 22 to 25 a node are enough for chess, 15 for Connect Four.
     pub edge_words: u32,
     /// Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers: what
@@ -70,7 +70,7 @@ struct Layout {
 impl OncillaCapacity {
     fn layout(&self) -> Result<Layout, OncillaStatus> {
         let bytes = |count: u32, size: usize| (count as usize).checked_mul(size).ok_or(OncillaStatus::OncillaBadCount);
-        if self.nodes == 0 {
+        if self.nodes == 0 || self.nodes as usize > Tree::MAX_NODES || self.edge_words as usize > Tree::MAX_WORDS {
             return Err(OncillaStatus::OncillaBadCount);
         }
         Ok(Layout {
@@ -152,7 +152,8 @@ pub unsafe extern "C" fn oncilla_search_new(
     })
 }
 
-/// The search is used no more: from now on its handle is none, and its memory the host's again.
+/// The search is used no more: from now on its handle is none, and its memory the host's again. An event that is under way in it is of
+/// no use any more: cancel it before, or make it anew with oncilla_event_new.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_search_end(search: *mut OncillaSearch) -> OncillaStatus {
     attempt(|| {

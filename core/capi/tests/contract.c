@@ -139,6 +139,14 @@ static void memory_of_a_search(void) {
     OK(oncilla_search_size(&capacity, &bytes));
     CHECK(bytes > 20u * NODES + 4u * WORDS && bytes <= ONCILLA_SEARCH_BYTES(NODES, WORDS));
 
+    size_t unused = 0;
+    OncillaCapacity most = {.nodes = (1u << 29) - 1, .edge_words = (1u << 30) - 1};
+    EXPECT(sizeof(size_t) > 4 ? ONCILLA_OK : ONCILLA_BAD_COUNT, oncilla_search_size(&most, &unused));
+    most.nodes += 1;
+    EXPECT(ONCILLA_BAD_COUNT, oncilla_search_size(&most, &unused));
+    OncillaCapacity too_many_words = {.nodes = 1, .edge_words = 1u << 30};
+    EXPECT(ONCILLA_BAD_COUNT, oncilla_search_size(&too_many_words, &unused));
+
     char *memory = malloc(bytes + ONCILLA_ALIGN);
     EXPECT(ONCILLA_NULL_POINTER, oncilla_search_new(NULL, bytes, &capacity, NULL, &search));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_search_new(memory, bytes, NULL, NULL, &search));

@@ -27,12 +27,17 @@ pub struct Tree<'m> {
 }
 
 impl<'m> Tree<'m> {
-    /// An empty tree with room for `nodes.len()` nodes, and `words` for their edges (beyond 2²⁹ − 1 nodes or
-    /// 2³⁰ − 1 words the rest is not used). What the memory held before does not matter, but nobody else may use it: that would be safe, and
+    /// Most nodes that a tree uses: 2²⁹ − 1, as links of 29 bits tell apart.
+    pub const MAX_NODES: usize = MOST_CHILDREN;
+    /// Most words that it uses for edges: 2³⁰ − 1.
+    pub const MAX_WORDS: usize = MOST_WORDS;
+
+    /// An empty tree with room for `nodes.len()` nodes, and `words` for their edges (what lies beyond [`Tree::MAX_NODES`] and
+    /// [`Tree::MAX_WORDS`] is not used). What the memory held before does not matter, but nobody else may use it: that would be safe, and
     /// senseless.
     pub fn new(nodes: &'m [NodeWords], words: &'m [AtomicU32]) -> Self {
-        let nodes = &nodes[..nodes.len().min(MOST_CHILDREN)];
-        let words = &words[..words.len().min(MOST_WORDS)];
+        let nodes = &nodes[..nodes.len().min(Self::MAX_NODES)];
+        let words = &words[..words.len().min(Self::MAX_WORDS)];
         let mut tree = Self { nodes, words, pool: Pool::new(), arrays: Arrays::new(), graph: None };
         tree.clear();
         tree
