@@ -109,7 +109,11 @@ fn warnings_go_on_and_errors_do_not() {
     assert_eq!((both.len(), &both[0]["field"], &both[1]["error"]), (2, &json!("komi"), &json!("Illegal move 0: e2e5")));
     let bad = of(&all, "bad");
     assert_eq!((bad.len(), &bad[0]["error"]), (1, &json!("Invalid turn number: 2")));
-    for switch in ["--no-warn-unused-fields", "-override-config=warnUnusedFields=false"] {
+    for switch in [
+        "-override-config=nnCacheSizePowerOfTwo=20,logDir=x,warnUnusedFields=false",
+        "--no-warn-unused-fields",
+        "-override-config=warnUnusedFields=false",
+    ] {
         assert_eq!(answers(&[switch], &format!("{}\n", input[3])).len(), 1, "{switch}");
     }
 }

@@ -2,7 +2,7 @@
 
 mod driver;
 
-use driver::{Folder, run, say, stderr, stdout};
+use driver::{Folder, binary, run, say, stderr, stdout};
 use oncilla::report::pgn::{Game, Played, Reader};
 use oncilla_chess::Square;
 use serde_json::Value;
@@ -136,8 +136,18 @@ fn many_games_need_the_memory_of_a_few() {
 fn the_games_are_not_written_over() {
     let folder = Folder::new("report-same");
     std::fs::write(folder.0.join("x.pgn"), "1. e4 *\n").unwrap();
-    let refused = run(&["report", &folder.file("x.pgn"), "--out", &folder.file("x"), "--backend=random"], "");
-    assert_eq!(refused.status.code(), Some(2));
+    std::fs::hard_link(folder.0.join("x.pgn"), folder.0.join("linked.pgn")).unwrap();
+    std::fs::copy(folder.0.join("x.pgn"), folder.0.join("page.html")).unwrap();
+    for (games, out) in [("x.pgn", "x"), ("x.pgn", "linked"), ("page.html", "page")] {
+        let refused = run(&["report", &folder.file(games), "--out", &folder.file(out), "--backend=random"], "");
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(stderr(&refused).contains("--out: expected another name"), "{}", stderr(&refused));
+        assert_eq!(folder.text(games), "1. e4 *\n");
+    }
+    // Standard input is a file, too.
+    let games = std::fs::File::open(folder.0.join("x.pgn")).unwrap();
+    let refused =
+        binary().args(["report", "--out", &folder.file("x"), "--backend=random"]).stdin(games).output().unwrap();
     assert!(stderr(&refused).contains("--out: expected another name"), "{}", stderr(&refused));
     assert_eq!(folder.text("x.pgn"), "1. e4 *\n");
 }

@@ -264,7 +264,10 @@ mod tests {
             error("smooth(mle-legacy(midpoint=50.0,steep=1))"),
             "at offset 32: expected one of midpoint, steepness, got \"steep\""
         );
-        assert_eq!(error("smooth(mle-network(least=0))"), "at offset 7: expected mle-network least in [1, 1000000], got 0");
+        assert_eq!(
+            error("smooth(mle-network(least=0))"),
+            "at offset 7: expected mle-network least in [1, 1000000], got 0"
+        );
         assert_eq!(error("simple(ply-pct=2)"), "at offset 7: expected ply-pct in [0, 1], got 2");
         assert_eq!(
             error("alphazero(time-pct=2)"),

@@ -424,7 +424,8 @@ impl Raw {
         }
         let mut game =
             Game { number, tags, comments: Vec::new(), moves: Vec::new(), result: String::new(), chess960: false };
-        let by_tag = || RESULTS.into_iter().find(|result| game.tag("Result") == Some(result)).unwrap_or("*").to_string();
+        let by_tag =
+            || RESULTS.into_iter().find(|result| game.tag("Result") == Some(result)).unwrap_or("*").to_string();
         game.result = result.unwrap_or_else(by_tag);
         game.chess960 = is_chess960(game.tag("Variant").unwrap_or(""))?;
         let mut position = match game.fen() {
