@@ -212,7 +212,8 @@ impl<R: Repository> Search<R> {
     }
 
     /// A node that ended by a two-fold repetition is open again once the first occurrence of its position lies before
-    /// the root: the opponent could have repeated it in the game, we did not. Its visits are taken back all the way up.
+    /// the root: the opponent could have repeated it in the game, we did not. Its visits are taken back all the way up. In a graph other
+    /// parents' edges keep theirs, and take the new value with their next visit.
     fn reopen_cycle<const PLIES: usize>(&self, event: &Event<PLIES>, node: Key) {
         let (mut taken, mut at_root) = (None, 0);
         for step in event.path.iter().rev() {
