@@ -16,7 +16,7 @@ use oncilla_opencl::int8;
 use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A network and what runs it.
@@ -179,8 +179,12 @@ fn open_devices(
 /// cache directory, so that the next start needs less.
 const GETTING_READY: Duration = Duration::from_secs(180);
 
-/// Devices that were not ready in time. Nobody waits for them again: their threads still hang.
+/// Devices that were not ready in time. Nobody waits for them again before the threads that do have come back.
 static HANGING: Mutex<Vec<DeviceChoice>> = Mutex::new(Vec::new());
+
+fn hanging() -> MutexGuard<'static, Vec<DeviceChoice>> {
+    HANGING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// As [`open_device`], but for no longer than `limit`: a driver may hang here as well as later.
 fn open_device_within(
@@ -190,14 +194,14 @@ fn open_device_within(
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
-    let hanging = || HANGING.lock().unwrap_or_else(PoisonError::into_inner);
     if hanging().contains(&choice) {
-        return Err("the OpenCL device did not get ready before".to_string());
+        return Err("the OpenCL device is still not ready".to_string());
     }
     let (settings, graph, device) = (settings.clone(), Arc::clone(graph), choice.clone());
     let open = move || {
         let mut notes = Vec::new();
         let unit = open_device(&settings, &device, &graph, &mut notes);
+        hanging().retain(|late| *late != device);
         (unit, notes)
     };
     let (unit, said) = within(limit, open).map_err(|error| {
@@ -285,4 +289,36 @@ pub fn value(outputs: &Outputs, at: usize) -> Value {
         _ => (outputs.value.get(at).copied().unwrap_or(0.0), 0.0),
     };
     Value { wl, d, m: outputs.moves_left.get(at).copied().unwrap_or(0.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Typed;
+
+    #[test]
+    fn a_device_that_is_late_is_asked_again_once_it_is_ready() {
+        // By its place: other tests take it by no name.
+        let choice = DeviceChoice::Index(0);
+        if let Err(error) = device::choose(&choice) {
+            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{error}");
+            return eprintln!("skipped: {error}");
+        }
+        let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
+        settings.weights = Weights::BuiltIn(super::super::builtin::BuiltIn::Tiny);
+        let cache = std::env::temp_dir().join(format!("oncilla-late-{}", std::process::id()));
+        settings.cache_dir = Some(cache.clone());
+        let graph = Arc::new(prepare(&settings).unwrap().0.graph);
+        let open = |limit| {
+            open_device_within(limit, &settings, choice.clone(), &graph, &mut Vec::new()).map(|_| ()).unwrap_err()
+        };
+        assert_eq!(open(Duration::ZERO), "the OpenCL device is not ready: it took more than 0ns");
+        assert_eq!(open(Duration::ZERO), "the OpenCL device is still not ready");
+        while hanging().contains(&choice) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let opened = open_device_within(GETTING_READY, &settings, choice, &graph, &mut Vec::new());
+        assert!(opened.is_ok(), "{:?}", opened.err());
+        let _ = std::fs::remove_dir_all(cache); // there may be none
+    }
 }
