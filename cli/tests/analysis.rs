@@ -429,8 +429,16 @@ fn katagos_arguments_are_understood() {
     assert_eq!(ask(&["analysis", "-config", &config, "-override-config", "maxVisits=4,cpuct=2"]), Some(4));
     assert_eq!(ask(&["analysis", "--config", &config, "--max-visits=6"]), Some(6));
     let _ = std::fs::remove_file(&file);
-    let refused = run(&["analysis", "--backend=random", "-override-config", "nonsense=1"], "");
-    assert_eq!((refused.status.code(), stdout(&refused).as_str()), (Some(2), ""));
+    let overriding = |with: &str| run(&["analysis", "--backend=random", "-override-config", with], "");
+    // KataGo has names that mean nothing here: as in its files they are told and passed over.
+    let passed = overriding("nonsense=1,maxVisits=4");
+    assert!(passed.status.success(), "{}", stderr(&passed));
+    assert!(stderr(&passed).contains("--override-config: not used: nonsense\n"), "{}", stderr(&passed));
+    for (with, fault) in [("maxVisits", "expected NAME=VALUE"), ("maxVisits=many", "expected a whole number")] {
+        let refused = overriding(with);
+        assert_eq!((refused.status.code(), stdout(&refused).as_str()), (Some(2), ""));
+        assert!(stderr(&refused).contains(fault), "{}", stderr(&refused));
+    }
 }
 
 #[test]
