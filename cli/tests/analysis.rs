@@ -378,6 +378,10 @@ fn settings_of_a_query_are_its_own() {
         json!({ "rootPolicyTemperature": 3.0 }),
         json!({ "rootFpuReductionMax": 1.5 }),
         json!({ "overrideSettings": { "rootFpuReductionMax": 1.5 } }),
+        json!({ "overrideSettings": { "cpuctExploration": 4 } }),
+        json!({ "overrideSettings": { "cpuctExplorationLog": 9.5 } }),
+        json!({ "overrideSettings": { "fpuReductionMax": 0 } }),
+        json!({ "overrideSettings": { "winLossUtilityFactor": 0.2 } }),
     ] {
         assert_ne!(ask(fields.clone())["moveInfos"], plain["moveInfos"], "{fields}");
     }
@@ -439,6 +443,46 @@ fn katagos_arguments_are_understood() {
         assert_eq!((refused.status.code(), stdout(&refused).as_str()), (Some(2), ""));
         assert!(stderr(&refused).contains(fault), "{}", stderr(&refused));
     }
+}
+
+#[test]
+fn the_example_configuration_is_used_wholly() {
+    let text = include_str!("../../fixtures/analysis/analysis_example.cfg");
+    // As it is, and with all that it offers but a log.
+    let offers = |line: &str| {
+        let is_name = |name: &str| name != "logFile" && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let setting =
+            line.strip_prefix("# ").filter(|rest| rest.split_once(" = ").is_some_and(|(name, _)| is_name(name)));
+        setting.unwrap_or(line).to_string()
+    };
+    let all: Vec<String> = text.lines().map(offers).collect();
+    assert!(all.iter().filter(|line| line.contains(" = ") && !line.starts_with('#')).count() > 20, "{all:?}");
+    let folder = driver::Folder::new("example-configuration");
+    for text in [text, &all.join("\n")] {
+        let config = folder.file("analysis.cfg");
+        std::fs::write(&config, text).unwrap();
+        let output = run(&["analysis", "--backend=random", "-config", &config], "{\"id\":\"a\",\"moves\":[]}\n");
+        assert!(output.status.success() && !stderr(&output).contains("not used"), "{}", stderr(&output));
+        assert_eq!(serde_json::from_str::<Value>(&stdout(&output)).unwrap()["rootInfo"]["visits"], 500);
+    }
+}
+
+#[test]
+fn bounds_are_as_wide_as_asked_for() {
+    let bound = |settings: Value| {
+        let answer = one(json!({ "id": "a", "moves": [], "maxVisits": 50, "overrideSettings": settings }));
+        let info = answer["moveInfos"][0].clone();
+        let [utility, bound] = ["utility", "utilityLcb"].map(|name| info[name].as_f64().unwrap());
+        (utility, utility - bound)
+    };
+    let (utility, one) = bound(json!({}));
+    let (same, five) = bound(json!({ "LcbStdevs": 5 }));
+    assert_eq!(utility, same);
+    assert!((five / one - 5.0).abs() < 1e-3, "{one} and {five}");
+    // A won game worth twice as much, with exploration and reductions worth twice as much: the same search in other units.
+    let double = json!({ "winLossUtilityFactor": 2, "cpuctExploration": 3.49, "cpuctExplorationLog": 7.788, "fpuReductionMax": 0.66 });
+    let (twice, wide) = bound(double);
+    assert!((twice / utility - 2.0).abs() < 1e-3 && (wide / one - 2.0).abs() < 1e-3, "{twice} and {wide}");
 }
 
 #[test]

@@ -454,6 +454,32 @@ fn verbose_statistics_count_every_visit() {
     assert!(moves.is_sorted_by_key(|line| visits(line)));
 }
 
+#[test]
+fn verbose_statistics_say_what_the_network_said_however_much_was_searched() {
+    for graph in ["tree", "graph"] {
+        let graph = format!("--search-graph={graph}");
+        let options = ["-v", "--weights=tiny", "--backend=host", "--threads=1", "--minibatch-size=1", &graph];
+        let mut engine = Engine::with(&options);
+        let mut own = |position: &str, nodes: u32| -> Vec<String> {
+            engine.say("ucinewgame");
+            engine.say(position);
+            let lines = engine.ask(&format!("go nodes {nodes}"), "bestmove");
+            lines.into_iter().filter(|line| line.contains(" (V:")).collect()
+        };
+        let stats = own("position startpos", 200);
+        let (node, moves) = stats.split_last().unwrap();
+        let alone = own("position startpos", 1);
+        assert_eq!(field(node, "(V:"), field(alone.last().unwrap(), "(V:"), "{node}");
+        for line in moves.iter().rev().take(4) {
+            assert!(!line.contains("-.----"), "{line}");
+            let mv = line.split(' ').nth(2).unwrap();
+            let after = own(&format!("position startpos moves {mv}"), 1);
+            let theirs = field(after.last().unwrap(), "(V:");
+            assert!((field(line, "(V:") + theirs).abs() < 1.1e-4, "{line}: {theirs}");
+        }
+    }
+}
+
 /// The number behind a label of a line of statistics.
 fn field(line: &str, label: &str) -> f32 {
     let after = line.split(label).nth(1).unwrap_or_else(|| panic!("{label} in {line}"));

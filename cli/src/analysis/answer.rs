@@ -2,7 +2,7 @@
 
 use oncilla_chess::{Board, Color, History, Move, MoveList, notation, unpack};
 use oncilla_core::evaluate::Value;
-use oncilla_core::formula::lcb::{FinalChoice, Lcb, Visited};
+use oncilla_core::formula::lcb::Visited;
 use oncilla_core::heapless::Vec as FixedVec;
 use oncilla_core::search::MAX_ROOT_MOVES;
 use serde_json::{Value as Json, json};
@@ -183,13 +183,9 @@ impl<'r> Reporter<'r> {
     fn put_value(&self, info: &mut Object, of: Valued, side: f64) {
         let Valued { value, n, draw_score, is_certain } = of;
         let q = f64::from(value.q(draw_score));
-        let lcb = match self.settings.params.final_choice {
-            FinalChoice::Lcb(lcb) => lcb,
-            FinalChoice::Visits => Lcb::default(),
-        };
         let bound = match is_certain {
             true => q,
-            false => f64::from(lcb.bound(Visited { n, q: q as f32, d: value.d }, draw_score)),
+            false => f64::from(self.settings.lcb.bound(Visited { n, q: q as f32, d: value.d }, draw_score)),
         };
         let wdl = wdl(value, side);
         let winrate = wdl[0] + 0.5 * wdl[1];
@@ -200,8 +196,9 @@ impl<'r> Reporter<'r> {
         info.insert("drawrate".into(), number(wdl[1]));
         info.insert("wdl".into(), json!(wdl.map(number)));
         info.insert("scoreCp".into(), json!(score));
-        info.insert("utility".into(), number(side * q));
-        info.insert("utilityLcb".into(), number(side * bound));
+        let unit = side * f64::from(self.query.wanted.win_loss_utility);
+        info.insert("utility".into(), number(unit * q));
+        info.insert("utilityLcb".into(), number(unit * bound));
         info.insert("lcb".into(), number(winrate - side * (q - bound) / 2.0));
         if self.has_moves_left {
             info.insert("movesLeft".into(), number(value.m.into()));

@@ -16,7 +16,7 @@ const TURNS: usize = 4;
 fn answers(lines: &str, plan: Plan) -> (Vec<Value>, Vec<String>) {
     let mut typed = Typed::default();
     for (name, value) in [("parallel", "3"), ("Hash", "4"), ("MinibatchSize", "1")] {
-        let opt = table::by_any_name(name).expect("an option");
+        let opt = table::by_flag(name).or_else(|| table::by_name(name)).expect("an option");
         typed.set(opt, name, value).expect("a value");
     }
     let meaning = typed.meaning().expect("settings");

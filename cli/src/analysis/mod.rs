@@ -37,7 +37,7 @@ use query::{Defaults, Read};
 pub use request::Object;
 use request::Request;
 
-use crate::options::{Typed, table};
+use crate::options::{Typed, katago};
 use crate::uci::console::{Console, aside};
 
 /// What a client may wait for on standard error.
@@ -145,9 +145,13 @@ fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
     for item in overrides.split(',').map(str::trim).filter(|item| !item.is_empty()) {
         let expected = || format!("--override-config: expected NAME=VALUE,…, got {}", crate::text::quoted(item));
         let (name, value) = item.split_once('=').ok_or_else(expected)?;
-        match table::by_any_name(name.trim()) {
-            Some(opt) => _ = typed.set(opt, name.trim(), value.trim()).map_err(|error| error.to_string())?,
-            None => unused.push(crate::text::shown(name.trim())),
+        let name = name.trim();
+        let set = katago::settings(name, value.trim());
+        if set.is_empty() {
+            unused.push(crate::text::shown(name));
+        }
+        for (opt, value) in set {
+            typed.set(opt, name, &value).map_err(|error| error.to_string())?;
         }
     }
     Ok(unused)

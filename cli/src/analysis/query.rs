@@ -10,7 +10,7 @@ use super::fields::{BadField, Fields, integer};
 use super::moves::{self, Game};
 use super::request::Object;
 use crate::engine::{Restrictions, Settings};
-use crate::options::{Analysis, Kind, Meaning, Perspective, Typed, table};
+use crate::options::{Analysis, Kind, Meaning, Perspective, Typed, katago};
 use crate::score::ScoreType;
 
 /// Every field that a query may have. (Those of actions are ignored, as `action` itself is where it is no text.)
@@ -103,6 +103,8 @@ pub struct Wanted {
     pub perspective: Perspective,
     /// Unit of `scoreCp`.
     pub score_type: ScoreType,
+    /// A won game's utility.
+    pub win_loss_utility: f32,
     /// Moves of a line after its first.
     pub pv_len: usize,
     /// `policy`.
@@ -197,6 +199,7 @@ impl Defaults {
         let wanted = Wanted {
             perspective: analysis.perspective,
             score_type,
+            win_loss_utility: analysis.win_loss_utility,
             pv_len: analysis.pv_len,
             policy: fields.switch("includePolicy")?,
             pv_visits: fields.switch("includePVVisits")?,
@@ -217,7 +220,7 @@ impl Defaults {
             root_temperature: Some(analysis.root_policy_temperature).filter(|temperature| *temperature != 1.0),
             restrictions,
             restrictions_bytes,
-            root_fpu_reduction,
+            root_fpu_reduction: root_fpu_reduction.map(|reduction| reduction / analysis.win_loss_utility),
         };
         Ok(Accepted { query: Query { id: id.to_string(), game, chess960, session, plan, wanted, reports }, turns })
     }
@@ -231,12 +234,15 @@ impl Defaults {
         let root_fpu_reduction = root_fpu_reduction(Fields(object))
             .map_err(|fault| BadField::new("overrideSettings", format!("{ROOT_FPU}: {}", fault.error)))?;
         for (name, value) in object.iter().filter(|(name, _)| *name != ROOT_FPU) {
-            let Some(opt) = table::by_any_name(name).filter(|opt| !matches!(opt.kind, Kind::Button)) else {
-                unknown.push(name.as_str());
-                continue;
-            };
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-            typed.set(opt, name, &text).map_err(|error| bad(error.to_string()))?;
+            let mut set = katago::settings(name, &text);
+            set.retain(|(opt, _)| !matches!(opt.kind, Kind::Button));
+            if set.is_empty() {
+                unknown.push(name.as_str());
+            }
+            for (opt, value) in set {
+                typed.set(opt, name, &value).map_err(|error| bad(error.to_string()))?;
+            }
         }
         Ok(Overridden { meaning: Some(typed.meaning().map_err(bad)?), root_fpu_reduction, unknown })
     }

@@ -4,6 +4,7 @@ use super::builtin::BuiltIn;
 use oncilla_chess::planes::HistoryFill;
 use oncilla_core::formula::collisions::Collisions;
 use oncilla_core::formula::contempt::Contempt;
+use oncilla_core::formula::lcb::Lcb;
 use oncilla_core::search::Params;
 use oncilla_nets::HeadChoice;
 use oncilla_opencl::kernels::Precision;
@@ -160,6 +161,8 @@ pub struct Settings {
     pub params: Params,
     /// Contempt, and whose it is.
     pub contempt: Contempt,
+    /// `Lcb…`: how far below its value a move's lower confidence bound is, whether moves are chosen by it or not.
+    pub lcb: Lcb,
     /// `RandomSeed`: noise and choices by chance are the same in every run; 0: other ones each time.
     pub random_seed: u64,
     /// `SearchGraph`: a graph or a tree.

@@ -209,7 +209,7 @@ impl Snapshot {
             q: shown.q(params.draw_score),
             u: None,
             s: None,
-            v: (root.n() == 1).then(|| params.wdl_rescale.original(root.value()).wl),
+            v: root.own_value().map(|value| params.wdl_rescale.original(value).wl),
             ending: root.ending(),
             bounds: root.bounds(),
         });
@@ -233,8 +233,12 @@ pub fn mate(edge: &EdgeView<'_>) -> Option<i32> {
     Some(sign * ((edge.m().unwrap_or(0.0).round() / 2.0 + beyond) as i32))
 }
 
-/// What the network (or the rules) said of the child itself: known while that is all there is.
+/// What the network (or the rules) said of the child itself, for the side that makes the move. Of a child that was folded it is known
+/// only while that is all there is.
 fn own_value(edge: &EdgeView<'_>) -> Option<Value> {
-    let only = edge.completed() == 1 || edge.ending().is_some();
-    edge.value().filter(|_| only)
+    if edge.ending().is_some() {
+        return edge.value();
+    }
+    let of_child = edge.child().and_then(|child| child.own_value()).map(|value| Value { wl: -value.wl, ..value });
+    of_child.or_else(|| edge.value().filter(|_| edge.completed() == 1))
 }

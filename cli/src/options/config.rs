@@ -5,8 +5,9 @@
 use std::path::Path;
 
 use super::args::find_named;
+use super::katago;
 use super::kind::{Kind, OptionError};
-use super::table::{self, Opt};
+use super::table::Opt;
 use super::typed::Typed;
 
 /// Whose file it is.
@@ -39,20 +40,20 @@ pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, S
             continue;
         }
         match (find(line), theirs(line)) {
-            (None, Some(name)) if whose == Whose::KataGos => unused.push(name.to_string()),
+            (found, Some(name)) if found.is_empty() && whose == Whose::KataGos => unused.push(name.to_string()),
             (found, _) => set(&mut typed, line, found).map_err(|error| (index + 1, error))?,
         }
     }
     Ok((typed, unused))
 }
 
-/// The option that a line names, and its value.
-fn find(line: &str) -> Option<(&'static Opt, Option<String>)> {
-    let by_name = || {
-        let (name, value) = line.split_once('=')?;
-        Some((table::by_any_name(name.trim())?, Some(value.trim().to_string())))
-    };
-    find_named(line.strip_prefix("--").unwrap_or(line)).or_else(by_name)
+/// The options that a line names, and their values.
+fn find(line: &str) -> Vec<(&'static Opt, Option<String>)> {
+    if let Some(flag) = find_named(line.strip_prefix("--").unwrap_or(line)) {
+        return vec![flag];
+    }
+    let Some((name, value)) = line.split_once('=') else { return Vec::new() };
+    katago::settings(name.trim(), value.trim()).into_iter().map(|(opt, value)| (opt, Some(value))).collect()
 }
 
 /// The name that is given a value, if it is a word as KataGo's names are.
@@ -64,8 +65,14 @@ fn theirs(line: &str) -> Option<&str> {
     is_word.then_some(name)
 }
 
-fn set(typed: &mut Typed, line: &str, found: Option<(&'static Opt, Option<String>)>) -> Result<(), String> {
-    let (opt, value) = found.ok_or_else(|| format!("expected a long flag, got {}", crate::text::quoted(line)))?;
+fn set(typed: &mut Typed, line: &str, found: Vec<(&'static Opt, Option<String>)>) -> Result<(), String> {
+    if found.is_empty() {
+        return Err(format!("expected a long flag, got {}", crate::text::quoted(line)));
+    }
+    found.into_iter().try_for_each(|(opt, value)| set_one(typed, opt, value))
+}
+
+fn set_one(typed: &mut Typed, opt: &'static Opt, value: Option<String>) -> Result<(), String> {
     if opt.name == "ConfigFile" {
         return Err("expected no other configuration file within this one".to_string());
     }

@@ -63,6 +63,8 @@ pub struct Analysis {
     pub pv_len: usize,
     /// `--root-policy-temperature`: divides the root's logits.
     pub root_policy_temperature: f32,
+    /// `--win-loss-utility-factor`: a won game's utility.
+    pub win_loss_utility: f32,
     /// `--report-analysis-winrates-as`.
     pub perspective: Perspective,
     /// `--warn-unused-fields`: a warning for each field of a query that means nothing.
@@ -135,8 +137,6 @@ pub struct Draft {
     pub root_has_own_cpuct: bool,
     /// `FinalChoice` is lcb.
     pub chooses_by_lcb: bool,
-    /// `Lcb…`.
-    pub lcb: Lcb,
     /// `Contempt`, in the grammar of [`contempt::elo_of`].
     pub contempt_list: String,
     /// `UCI_Opponent`.
@@ -168,6 +168,7 @@ impl Draft {
             white_draw_score: 0.0,
             two_fold_draws: true,
             contempt: Contempt::default(),
+            lcb: Lcb::default(),
             random_seed: 0,
             search_graph: SearchGraph::Auto,
             workers: Default::default(),
@@ -202,7 +203,6 @@ impl Draft {
             root_fpu_value: 0.0,
             root_has_own_cpuct: false,
             chooses_by_lcb: false,
-            lcb: Lcb::default(),
             contempt_list: String::new(),
             opponent: String::new(),
             rating_advantage: 0.0,
@@ -223,8 +223,9 @@ impl Draft {
         if !self.root_has_own_cpuct {
             params.cpuct_at_root = params.cpuct;
         }
+        scale_utility(params, meaning.analysis.win_loss_utility);
         if self.chooses_by_lcb {
-            params.final_choice = FinalChoice::Lcb(self.lcb);
+            params.final_choice = FinalChoice::Lcb(settings.lcb);
         }
         // The list was read when it was typed: what it can't say, it does not hold.
         let elo = contempt::elo_of(&self.contempt_list, &self.opponent, self.rating_advantage);
@@ -233,6 +234,20 @@ impl Draft {
             settings.hash_mb = settings.hash_mb.min(settings.ram_limit_mb);
         }
         meaning
+    }
+}
+
+/// KataGo's `winLossUtilityFactor`: with values f times as large the best of Q + U is that of Q + U/f, and likewise with what is taken from
+/// the parent's value for a move that was not visited.
+fn scale_utility(params: &mut Params, factor: f32) {
+    for cpuct in [&mut params.cpuct, &mut params.cpuct_at_root] {
+        cpuct.init /= factor;
+        cpuct.factor /= factor;
+    }
+    for fpu in [&mut params.fpu, &mut params.fpu_at_root] {
+        if let Fpu::Reduction(reduction) = fpu {
+            *reduction /= factor;
+        }
     }
 }
 

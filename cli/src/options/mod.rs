@@ -7,6 +7,7 @@
 pub mod args;
 pub mod backend;
 pub mod config;
+pub mod katago;
 pub mod kind;
 pub mod meaning;
 pub mod print;

@@ -54,22 +54,6 @@ pub static OPTIONS: &[Group] = &[
     Group { title: "Analysis (oncilla analysis)", options: ANALYSIS },
 ];
 
-/// KataGo's names for what is here under another one, and our flag for it. Configuration files, `-override-config` and
-/// `overrideSettings` know them.
-const KATAGO_NAMES: &[(&str, &str)] = &[
-    ("analysisPVLen", "analysis-pv-len"),
-    ("logFile", "logfile"),
-    ("maxPlayouts", "max-playouts"),
-    ("maxTime", "max-time"),
-    ("maxVisits", "max-visits"),
-    ("numAnalysisThreads", "parallel"),
-    ("numSearchThreads", "threads"),
-    ("numSearchThreadsPerAnalysisThread", "threads"),
-    ("reportAnalysisWinratesAs", "report-analysis-winrates-as"),
-    ("rootPolicyTemperature", "root-policy-temperature"),
-    ("warnUnusedFields", "warn-unused-fields"),
-];
-
 /// All rows, in order.
 pub fn all() -> impl Iterator<Item = &'static Opt> {
     OPTIONS.iter().flat_map(|group| group.options)
@@ -84,12 +68,6 @@ pub fn by_name(name: &str) -> Option<&'static Opt> {
 /// The row of that long flag.
 pub fn by_flag(flag: &str) -> Option<&'static Opt> {
     all().find(|opt| !flag.is_empty() && opt.flag == flag)
-}
-
-/// The row of that long flag, of that UCI name, or of that name of KataGo's.
-pub fn by_any_name(name: &str) -> Option<&'static Opt> {
-    let katago = || KATAGO_NAMES.iter().find(|(theirs, _)| *theirs == name).and_then(|(_, flag)| by_flag(flag));
-    by_flag(name).or_else(|| by_name(name)).or_else(katago)
 }
 
 /// The row of that short flag.
@@ -493,7 +471,7 @@ const SEARCH: &[Opt] = &[
         1.0,
         (0.0, 100.0),
         "Standard deviations from a move's value down to its lower confidence bound.",
-        Sets(|d, x| d.lcb.stdevs = x as f32),
+        Sets(|d, x| d.meaning.settings.lcb.stdevs = x as f32),
     )
     .hidden(),
     Opt::float(
@@ -502,7 +480,7 @@ const SEARCH: &[Opt] = &[
         0.15,
         (0.0, 1.0),
         "Share of the most visits that a move must have to be chosen by its bound.",
-        Sets(|d, x| d.lcb.min_visit_share = x as f32),
+        Sets(|d, x| d.meaning.settings.lcb.min_visit_share = x as f32),
     )
     .hidden(),
     Opt::switch(
@@ -1197,6 +1175,14 @@ const ANALYSIS: &[Opt] = &[
         (0.01, 100.0),
         "Divides the logits at the root, before PolicyTemperature divides them all.",
         Sets(|d, x| d.meaning.analysis.root_policy_temperature = x as f32),
+    ),
+    Opt::float(
+        "",
+        "win-loss-utility-factor",
+        1.0,
+        (0.01, 100.0),
+        "Utility of a won game: what exploration and FPU reductions are held against, and the unit of utilities.",
+        Sets(|d, x| d.meaning.analysis.win_loss_utility = x as f32),
     ),
     Opt::choice(
         "",

@@ -2,6 +2,7 @@
 
 use crate::evaluate::{Ending, Move, Value};
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Visit};
+use crate::tree::Sums;
 
 /// A node to look at.
 pub struct NodeView<'a, R> {
@@ -65,6 +66,16 @@ impl<'a, R: Repository> NodeView<'a, R> {
     /// Mean value, from the side to move.
     pub fn value(&self) -> Value {
         self.read(Node::mean)
+    }
+
+    /// What the evaluator said of the node itself: what is left of its sums without its edges' visits. `None` before the node is
+    /// expanded, where the game ended or the result is certain, and where it [is regrown](Self::is_regrown).
+    pub fn own_value(&self) -> Option<Value> {
+        self.read(|node| {
+            let is_known = node.is_expanded() && node.ending().is_none() && !node.is_regrown();
+            let edges = || node.visits().fold(Sums::default(), |sums, visit| sums.plus(visit.contribution()));
+            is_known.then(|| node.sums().minus(edges()).mean(1))
+        })
     }
 
     /// How the game ended here, if it did.

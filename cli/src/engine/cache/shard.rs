@@ -60,8 +60,12 @@ impl Shard {
         })
     }
 
+    /// Forgets all entries. What they took goes back to the system.
     pub fn clear(&mut self) {
-        self.words.clear();
+        self.words = Vec::new();
+        if self.words.try_reserve_exact(self.most_words).is_err() {
+            self.most_words = 0; // nothing is kept any more
+        }
         (self.oldest, self.end, self.wrapped) = (0, 0, None);
         self.index.clear();
         (self.hits, self.misses, self.evictions) = (0, 0, 0);

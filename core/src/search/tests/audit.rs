@@ -79,8 +79,12 @@ impl<R: Repository> NodeAudit<'_, R> {
         } else {
             assert!(visits.is_empty(), "edges before they are known: {path:?}");
         }
+        let may_tell = here.is_expanded() && here.ending().is_none() && !here.is_regrown();
         let children = visits.into_iter().enumerate().filter_map(|(at, visit)| self.edge(&here, at, visit)).collect();
         drop(here);
+        let told = NodeView::new(&self.search.repository, self.key).own_value();
+        let own = self.against.game.verdict(self.position()).value();
+        assert_eq!(told, may_tell.then(|| Sums::of(own, 1).mean(1)), "own value: {path:?}");
         children
     }
 
