@@ -53,8 +53,9 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
 /// # Errors
 /// One line: no OpenCL here, or no device; or a driver that must not be asked.
 pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) -> Result<(), String> {
-    if !trusting {
-        drivers::scout()?;
+    match trusting {
+        true => drivers::end_with_input_if_asked(),
+        false => drivers::scout()?,
     }
     let devices = device::list().map_err(|error| error.to_string())?;
     console.say_all(&devices.iter().map(ToString::to_string).collect::<Vec<_>>());

@@ -86,7 +86,7 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
     let device = device::choose(&device_choice(settings)).map_err(|error| error.to_string())?;
     let start = Tuning::of(&device);
     console.say(&format!("starting point: {}", Start::of(&device)));
-    let mut keeper = Keeper::open(settings, &Key::new(&device, &network.graph, settings.precision), ask.again)?;
+    let mut keeper = Keeper::open(settings, &Key::new(&device, &network.graph, settings.precision), ask)?;
     let trials = Trials::new(ask, &network.graph)?;
     let progress = Progress::on_stderr();
     let most = 2 + KNOBS.iter().map(|knob| knob.values.len()).sum::<usize>();
@@ -95,14 +95,17 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
     let try_out = |tuning: Tuning| {
         tried += 1;
         progress.show(&format!("{tried} of at most {most}, best {best:.3} ms: {tuning}"));
-        let trial = keeper.tried(tuning).unwrap_or_else(|| trials.run(tuning));
-        keeper.keep(tuning, &trial);
+        let trial = keeper.tried(tuning).unwrap_or_else(|| {
+            let outcome = trials.run(tuning);
+            keeper.keep(tuning, &outcome);
+            outcome.trial
+        });
         best = trial.as_ref().map_or(best, |times| score(*times).min(best));
         trial
     };
     let again = |tuning: Tuning| {
         progress.show(&format!("once more: {tuning}"));
-        trials.run(tuning)
+        trials.run(tuning).trial
     };
     let found = search(start, try_out, again)?;
     progress.clear();
@@ -135,33 +138,39 @@ struct Keeper {
     record: Option<Record>,
     /// Known without a record.
     loose: Vec<(Tuning, Trial)>,
+    /// Seconds that a candidate has now.
+    limit: u64,
 }
 
 impl Keeper {
-    fn open(settings: &EvaluatorSettings, key: &Key, again: bool) -> Result<Self, String> {
+    fn open(settings: &EvaluatorSettings, key: &Key, ask: &Ask) -> Result<Self, String> {
+        let (again, limit) = (ask.again, ask.limit);
         let Some(cache) = tuning::cache_dir(settings) else {
             aside("tuning: there is no cache folder (--cache-dir=FOLDER), so that what is found is not kept");
-            return Ok(Self { record: None, loose: Vec::new() });
+            return Ok(Self { record: None, loose: Vec::new(), limit });
         };
         if again {
             // A file that is not there, or can't be removed, is found out below.
             let _ = std::fs::remove_file(key.path(&cache));
         }
         let record = Record::open(&cache, key).map_err(|why| format!("tuning: {why}; --again begins a new file"))?;
-        Ok(Self { record: Some(record), loose: Vec::new() })
+        Ok(Self { record: Some(record), loose: Vec::new(), limit })
     }
 
+    /// What became of a candidate. One that took too long is asked again where it has more time now.
     fn tried(&self, tuning: Tuning) -> Option<Trial> {
-        let loose = || self.loose.iter().find(|(known, _)| *known == tuning).map(|(_, trial)| trial.clone());
-        self.record.as_ref().and_then(|record| record.tried(tuning).cloned()).or_else(loose)
+        let loose = self.loose.iter().find(|(known, _)| *known == tuning).map(|(_, trial)| trial.clone());
+        let kept = || self.record.as_ref().and_then(|record| record.tried(tuning).cloned());
+        let has_more_time =
+            |trial: &Trial| trial.as_ref().err().and_then(|why| had(why)).is_some_and(|had| had < self.limit);
+        loose.or_else(|| kept().filter(|trial| !has_more_time(trial)))
     }
 
-    fn keep(&mut self, tuning: Tuning, trial: &Trial) {
-        if self.tried(tuning).is_some() {
-            return;
+    fn keep(&mut self, tuning: Tuning, outcome: &Outcome) {
+        self.loose.push((tuning, outcome.trial.clone()));
+        if outcome.lasts {
+            self.write(|record| record.add(tuning, &outcome.trial));
         }
-        self.loose.push((tuning, trial.clone()));
-        self.write(|record| record.add(tuning, trial));
     }
 
     /// Where the tuning is kept; `None` if it is not.
@@ -178,6 +187,23 @@ impl Keeper {
             self.record = None;
         }
     }
+}
+
+/// What came of a candidate's process.
+#[derive(Clone, Debug, PartialEq)]
+struct Outcome {
+    trial: Trial,
+    /// Whether it says something of the candidate, and not of the system at that moment.
+    lasts: bool,
+}
+
+/// What is said of a candidate that had so many seconds, and what it had by that.
+fn too_late(seconds: u64) -> String {
+    format!("it took more than {seconds} s")
+}
+
+fn had(why: &str) -> Option<u64> {
+    why.strip_prefix("it took more than ")?.strip_suffix(" s")?.parse().ok()
 }
 
 /// Runs candidates in processes of their own.
@@ -198,7 +224,16 @@ impl Trials {
         Ok(Self { program, args, int8, limit: Duration::from_secs(ask.limit) })
     }
 
-    fn run(&self, tuning: Tuning) -> Trial {
+    fn run(&self, tuning: Tuning) -> Outcome {
+        match self.try_to_run(tuning) {
+            Ok(trial) => Outcome { trial, lasts: true },
+            Err(why) => Outcome { trial: Err(why), lasts: false },
+        }
+    }
+
+    /// # Errors
+    /// The system has no process for it, or has lost it.
+    fn try_to_run(&self, tuning: Tuning) -> Result<Trial, String> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).arg("--candidate").arg(format!("{tuning};{}", self.int8));
         // What drivers and compilers say of themselves is nobody's concern.
@@ -207,16 +242,16 @@ impl Trials {
         let said = hear(child.stdout.take());
         let status = match child::wait(&mut child, self.limit) {
             Ok(Some(status)) => status,
-            Ok(None) => return Err(format!("it took more than {} s", self.limit.as_secs())),
+            Ok(None) => return Ok(Err(too_late(self.limit.as_secs()))),
             Err(error) => return Err(format!("its process was lost: {error}")),
         };
         // A driver may have left a process behind that holds the pipe open.
         let last = std::iter::from_fn(|| said.recv_timeout(child::GRACE).ok()).last();
-        match last {
+        Ok(match last {
             Some(Said::Milliseconds(times)) if status.success() => Ok(times),
             Some(Said::Refused(why)) => Err(why),
             _ => Err(format!("its process ended without a result ({status})")),
-        }
+        })
     }
 }
 
@@ -247,9 +282,45 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         let args = vec!["tune".into()];
         let trials = Trials { program: path.clone(), args, int8: " 3 5".to_string(), limit: Duration::from_secs(1) };
-        let trial = trials.run(Tuning::start(Variant::Gpu, 1));
+        let outcome = trials.run(Tuning::start(Variant::Gpu, 1));
         std::fs::remove_file(&path).unwrap();
-        trial
+        assert!(outcome.lasts, "{outcome:?}");
+        outcome.trial
+    }
+
+    #[test]
+    fn what_the_system_had_no_process_for_is_tried_again() {
+        let trials =
+            Trials { program: "/no/such/program".into(), args: Vec::new(), int8: String::new(), limit: Duration::ZERO };
+        let tuning = Tuning::start(Variant::Gpu, 1);
+        let outcome = trials.run(tuning);
+        assert!(!outcome.lasts && outcome.trial.is_err(), "{outcome:?}");
+        let mut keeper = Keeper { record: None, loose: Vec::new(), limit: 20 };
+        keeper.keep(tuning, &outcome);
+        assert_eq!(keeper.tried(tuning), Some(outcome.trial), "not in this run");
+    }
+
+    #[test]
+    fn who_took_too_long_is_asked_again_where_there_is_more_time() {
+        let Ok(device) = device::choose(&device::DeviceChoice::Auto) else {
+            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "no device");
+            return eprintln!("skipped: no OpenCL device");
+        };
+        let folder = std::env::temp_dir().join(format!("oncilla-tune-patience-{}", std::process::id()));
+        let graph = Graph::new(oncilla_opencl::graph::Shape { channels: 1, squares: 64 });
+        let key = Key::new(&device, &graph, Default::default());
+        let (late, bad) = (Tuning::start(Variant::Gpu, 1), Tuning::start(Variant::Cpu, 8));
+        let open = |limit| Keeper { record: Some(Record::open(&folder, &key).unwrap()), loose: Vec::new(), limit };
+        let mut first = open(20);
+        for (tuning, why) in [(late, too_late(20)), (bad, "it is wrong".to_string())] {
+            first.keep(tuning, &Outcome { trial: Err(why), lasts: true });
+        }
+        assert_eq!(open(20).tried(late), Some(Err("it took more than 20 s".to_string())));
+        let mut second = open(60);
+        assert_eq!((second.tried(late), second.tried(bad)), (None, Some(Err("it is wrong".to_string()))));
+        second.keep(late, &Outcome { trial: Ok([1.0, 2.0, 3.0]), lasts: true });
+        assert_eq!(open(20).tried(late), Some(Ok([1.0, 2.0, 3.0])));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

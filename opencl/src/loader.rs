@@ -49,10 +49,11 @@ fn open(name: &CStr) -> Address {
 /// The library, opened once and never closed: drivers keep threads that a closed library would pull the code from under.
 fn library() -> Address {
     static LIBRARY: OnceLock<Address> = OnceLock::new();
-    *LIBRARY.get_or_init(|| match std::env::var(LIBRARY_ENV) {
+    // An empty name is none: the linker would give the program itself for it.
+    *LIBRARY.get_or_init(|| match std::env::var(LIBRARY_ENV).map(|name| name.trim().to_string()) {
         Ok(name) if name == "none" => 0,
-        Ok(name) => CString::new(name).map_or(0, |name| open(&name)),
-        Err(_) => NAMES.iter().map(|name| open(name)).find(|&address| address != 0).unwrap_or(0),
+        Ok(name) if !name.is_empty() => CString::new(name).map_or(0, |name| open(&name)),
+        _ => NAMES.iter().map(|name| open(name)).find(|&address| address != 0).unwrap_or(0),
     })
 }
 

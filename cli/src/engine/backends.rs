@@ -119,14 +119,17 @@ pub enum Wanted {
 pub fn wanted(settings: &EvaluatorSettings) -> Vec<Wanted> {
     let by_environment = || device::named_by_environment().unwrap_or_default();
     let names = match settings.devices.is_empty() {
-        true => by_environment().split(',').map(str::to_string).collect(),
+        true => by_environment().split(',').filter(|name| !name.trim().is_empty()).map(str::to_string).collect(),
         false => settings.devices.clone(),
     };
     let wanted = |name: &String| match name.trim() {
         name if name.eq_ignore_ascii_case("host") => Wanted::Host,
         name => Wanted::Device(DeviceChoice::from(name)),
     };
-    names.iter().map(wanted).collect()
+    match names.is_empty() {
+        true => vec![Wanted::Device(DeviceChoice::Auto)],
+        false => names.iter().map(wanted).collect(),
+    }
 }
 
 /// The first device that the settings name.
@@ -140,6 +143,9 @@ pub fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
 
 /// A device that nobody named must be more than the host's own cores, which the host backend has already.
 fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
+    if wanted(settings).iter().all(|wanted| *wanted == Wanted::Host) {
+        return Ok(()); // there is none to look at
+    }
     let choice = device_choice(settings);
     let named = choice != DeviceChoice::Auto || device::named_by_environment().is_some();
     drivers::scout()?;
@@ -179,11 +185,12 @@ fn open_devices(
 /// cache directory, so that the next start needs less.
 const GETTING_READY: Duration = Duration::from_secs(180);
 
-/// Devices that were not ready in time. Nobody waits for them again before the threads that do have come back.
-static HANGING: Mutex<Vec<DeviceChoice>> = Mutex::new(Vec::new());
+/// Devices that are being opened, those among them that were not ready in time: nobody waits for them again before the thread that does has
+/// come back.
+static OPENING: Mutex<Vec<DeviceChoice>> = Mutex::new(Vec::new());
 
-fn hanging() -> MutexGuard<'static, Vec<DeviceChoice>> {
-    HANGING.lock().unwrap_or_else(PoisonError::into_inner)
+fn opening() -> MutexGuard<'static, Vec<DeviceChoice>> {
+    OPENING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// As [`open_device`], but for no longer than `limit`: a driver may hang here as well as later.
@@ -194,22 +201,41 @@ fn open_device_within(
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
-    if hanging().contains(&choice) {
-        return Err("the OpenCL device is still not ready".to_string());
-    }
-    let (settings, graph, device) = (settings.clone(), Arc::clone(graph), choice.clone());
+    let opening = Opening::begin(&choice).ok_or("the OpenCL device is still not ready")?;
+    let (settings, graph) = (settings.clone(), Arc::clone(graph));
     let open = move || {
+        let _opening = opening;
         let mut notes = Vec::new();
-        let unit = open_device(&settings, &device, &graph, &mut notes);
-        hanging().retain(|late| *late != device);
+        let unit = open_device(&settings, &choice, &graph, &mut notes);
         (unit, notes)
     };
-    let (unit, said) = within(limit, open).map_err(|error| {
-        hanging().push(choice);
-        format!("the OpenCL device is not ready: {error}")
-    })?;
+    let (unit, said) = within(limit, open).map_err(|error| format!("the OpenCL device is not ready: {error}"))?;
     notes.extend(said);
     unit
+}
+
+/// While it lives nobody else opens that device: its thread has it, and drops it however it ends, or whoever finds that there is no thread.
+struct Opening(DeviceChoice);
+
+impl Opening {
+    /// `None` where somebody else is at it.
+    fn begin(choice: &DeviceChoice) -> Option<Self> {
+        let mut all = opening();
+        if all.contains(choice) {
+            return None;
+        }
+        all.push(choice.clone());
+        Some(Self(choice.clone()))
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let mut all = opening();
+        if let Some(at) = all.iter().position(|choice| *choice == self.0) {
+            all.swap_remove(at);
+        }
+    }
 }
 
 /// A device with a second batch at the same time, if it has room for that.
@@ -296,6 +322,31 @@ mod tests {
     use super::*;
     use crate::options::Typed;
 
+    /// With the kernels that a GPU has, too, where there is no Winograd to fall back from.
+    #[test]
+    fn the_built_in_networks_pass_the_check_in_every_precision_and_on_every_form_of_kernels() {
+        use oncilla_opencl::kernels::Variant;
+        if let Err(error) = device::choose(&DeviceChoice::Auto) {
+            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{error}");
+            return eprintln!("skipped: {error}");
+        }
+        for network in super::super::builtin::BuiltIn::ALL {
+            let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
+            settings.weights = Weights::BuiltIn(network);
+            for precision in [Precision::Fp32, Precision::Fp16, Precision::Int8] {
+                settings.precision = precision;
+                let graph = Arc::new(prepare(&settings).unwrap().0.graph);
+                for (variant, winograd) in [(Variant::Cpu, 0), (Variant::Cpu, 4), (Variant::Gpu, 0)] {
+                    let tuning = Tuning { winograd, ..Tuning::start(variant, 8) };
+                    let options = Options { tuning: Some(tuning), precision, max_batch: 3, ..Options::default() };
+                    let checked = OpenCl::new(Arc::clone(&graph), &options);
+                    let kept = checked.map(|device| device.tuning()).map_err(|error| error.to_string());
+                    assert_eq!(kept, Ok(tuning), "{}, {precision}", network.name());
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_device_that_is_late_is_asked_again_once_it_is_ready() {
         // By its place: other tests take it by no name.
@@ -314,7 +365,7 @@ mod tests {
         };
         assert_eq!(open(Duration::ZERO), "the OpenCL device is not ready: it took more than 0ns");
         assert_eq!(open(Duration::ZERO), "the OpenCL device is still not ready");
-        while hanging().contains(&choice) {
+        while opening().contains(&choice) {
             std::thread::sleep(Duration::from_millis(20));
         }
         let opened = open_device_within(GETTING_READY, &settings, choice, &graph, &mut Vec::new());

@@ -65,6 +65,12 @@ impl Control {
         }
     }
 
+    /// As [`Control::wait_until_idle`], but for no longer than `limit`. Whether no search runs.
+    pub fn wait_until_idle_for(&self, limit: Duration) -> bool {
+        let still = self.changed.wait_timeout_while(self.lock(), limit, |state| state.searching);
+        !still.unwrap_or_else(PoisonError::into_inner).0.searching
+    }
+
     /// For the search: should it end?
     pub fn should_stop(&self) -> bool {
         self.lock().stop

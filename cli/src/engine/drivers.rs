@@ -13,6 +13,9 @@ use crate::child;
 /// How long listing may take. Some drivers need seconds for their first call.
 const LIMIT: Duration = Duration::from_secs(20);
 
+/// Environment variable by which the process that lists devices is told to end with its standard input.
+const ENDS_WITH_INPUT: &str = "ONCILLA_ENDS_WITH_INPUT";
+
 static SCOUT: OnceLock<PathBuf> = OnceLock::new();
 
 /// Names the program that lists the devices and exits with status 0 or 2 when it is called with `devices --here`: this one.
@@ -34,7 +37,9 @@ pub fn scout() -> Result<(), String> {
 
 fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
     let mut command = Command::new(program);
-    command.args(["devices", "--here"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Its input ends with this process: whoever quits need not wait for it, see [`end_with_input_if_asked`].
+    command.args(["devices", "--here"]).env(ENDS_WITH_INPUT, "1");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // A system without another process to give is no fault of the drivers.
     let Ok(mut child) = command.spawn() else { return Ok(()) };
     match child::wait(&mut child, limit) {
@@ -42,6 +47,20 @@ fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
         Ok(None) => Err(format!("an OpenCL driver took more than {} s to list its devices", limit.as_secs())),
         Err(_) => Ok(()),
     }
+}
+
+/// For the process that lists devices for another one: ends it, whatever a driver is at, once its standard input ends, as it does when
+/// nobody waits any more.
+pub fn end_with_input_if_asked() {
+    if std::env::var_os(ENDS_WITH_INPUT).is_none() {
+        return;
+    }
+    let watch = || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        std::process::exit(1);
+    };
+    // Without a thread it ends when the driver lets it.
+    let _ = std::thread::Builder::new().name("stdin".to_string()).spawn(watch);
 }
 
 /// No device at all is for the caller to find out.

@@ -54,8 +54,9 @@ use control::Control;
 use oncilla_chess::History;
 use searcher::{Command, Searcher};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// The search in the tree that this program uses.
 pub type Search<'m> = oncilla_core::search::Search<oncilla_core::tree::Tree<'m>>;
@@ -106,12 +107,18 @@ impl Engine {
     /// # Errors
     /// One line: no such file, no network, no device.
     pub fn prepare(&mut self) -> Result<(), String> {
-        if self.is_searching() {
-            return Ok(());
-        }
+        self.begin_to_prepare().recv().unwrap_or_else(|_| Err(NO_THREAD.to_string()))
+    }
+
+    /// As [`Engine::prepare`], without waiting for it: what comes of it is sent. Where the thread is gone nothing is.
+    pub fn begin_to_prepare(&mut self) -> Receiver<Result<(), String>> {
         let (reply, answer) = channel();
-        self.tell(Command::Prepare(reply));
-        answer.recv().unwrap_or_else(|_| Err(NO_THREAD.to_string()))
+        if self.is_searching() {
+            let _ = reply.send(Ok(())); // there is who hears
+        } else {
+            self.tell(Command::Prepare(reply));
+        }
+        answer
     }
 
     /// A new game: forgets the tree and what was learned about time. A running search is stopped without a best move.
@@ -176,6 +183,11 @@ impl Engine {
         self.control.wait_until_idle();
     }
 
+    /// Blocks until the search has ended, or for so long. Whether it has ended.
+    pub fn wait_for(&mut self, limit: Duration) -> bool {
+        self.control.wait_until_idle_for(limit)
+    }
+
     fn abort(&mut self) {
         if self.is_searching() {
             self.control.stop(true);
@@ -216,8 +228,6 @@ impl Drop for Engine {
 mod tests {
     use super::*;
     use crate::options::Typed;
-    use std::sync::mpsc::{Receiver, channel};
-    use std::time::Duration;
 
     /// Panics when it hears how the search stands: in the middle of the search's thread.
     struct Faulty {

@@ -17,6 +17,12 @@ use super::console::Console;
 use super::input::{Input, listen};
 use super::report::Report;
 
+/// How long a search may take to end behind `quit`. One that takes longer waits for a device that is not ready, or for a file.
+const LEAVING: Duration = Duration::from_secs(2);
+
+/// Lines that are kept at most while the network is loaded. Who sends more waits.
+const AHEAD: usize = 64;
+
 /// How long `wait` sleeps between two looks at the search.
 const NAP: Duration = Duration::from_millis(2);
 
@@ -50,10 +56,11 @@ pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: T
         deferred: VecDeque::new(),
     };
     session.log();
-    if session.meaning.preload {
-        session.prepare();
+    let next = if session.meaning.preload { session.prepare() } else { Next::GoOn };
+    if next == Next::Leave || session.talk() == Next::Leave {
+        // Whatever its thread waits for ends with the process.
+        std::mem::forget(session);
     }
-    session.talk();
     ExitCode::SUCCESS
 }
 
@@ -98,17 +105,25 @@ impl End {
 enum Next {
     GoOn,
     Quit,
+    /// The same, without waiting for what the engine is at.
+    Leave,
 }
 
 impl Session {
-    fn talk(&mut self) {
+    /// Until `quit` or the end of the input.
+    fn talk(&mut self) -> Next {
         while let Some(input) = self.deferred.pop_front().or_else(|| self.lines.recv().ok()) {
-            if self.hear(input) == Next::Quit {
-                self.finish_search();
-                return;
+            match self.hear(input) {
+                Next::GoOn => {}
+                Next::Quit => {
+                    self.engine.stop();
+                    return if self.engine.wait_for(LEAVING) { Next::Quit } else { Next::Leave };
+                }
+                Next::Leave => return Next::Leave,
             }
         }
         self.end_of_input();
+        Next::Quit
     }
 
     /// A search that ends by itself may.
@@ -142,7 +157,9 @@ impl Session {
         match command {
             Command::Uci => self.introduce(),
             Command::IsReady => {
-                self.prepare();
+                if self.prepare() == Next::Leave {
+                    return Next::Leave;
+                }
                 self.console.say("readyok");
             }
             Command::NewGame => {
@@ -175,11 +192,32 @@ impl Session {
         self.console.say_all(&lines);
     }
 
-    /// Loads the network if that is due.
-    fn prepare(&mut self) {
-        if let Err(error) = self.engine.prepare() {
-            self.console.note(&error);
+    /// Loads the network if that is due. What comes in meanwhile is done afterwards, but for `quit`, if no search is to come before it.
+    fn prepare(&mut self) -> Next {
+        let answer = self.engine.begin_to_prepare();
+        loop {
+            match answer.recv_timeout(NAP) {
+                Err(RecvTimeoutError::Timeout) if self.may_leave() => return Next::Leave,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) | Ok(Ok(())) => return Next::GoOn,
+                Ok(Err(error)) => {
+                    self.console.note(&error);
+                    return Next::GoOn;
+                }
+            }
         }
+    }
+
+    /// Looks at what has come in, and keeps it.
+    fn may_leave(&mut self) -> bool {
+        let room = AHEAD.saturating_sub(self.deferred.len());
+        self.deferred.extend(self.lines.try_iter().take(room));
+        let mut commands = self.deferred.iter().filter_map(|input| match input {
+            Input::Line(line) => command::parse(line).ok().flatten(),
+            Input::TooLong => None,
+        });
+        let what_counts = |command: &Command<'_>| matches!(command, Command::Go(_) | Command::Wait | Command::Quit);
+        matches!(commands.find(what_counts), Some(Command::Quit))
     }
 
     /// A search that still runs gives its best move before anything else happens: every `go` gets one.
@@ -290,8 +328,11 @@ impl Session {
             };
             if !self.may_overtake(&input) {
                 self.deferred.push_back(input);
-            } else if self.hear(input) == Next::Quit {
-                return Next::Quit;
+            } else {
+                let next = self.hear(input);
+                if next != Next::GoOn {
+                    return next;
+                }
             }
         }
         self.deferred.append(&mut kept);

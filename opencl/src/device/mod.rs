@@ -22,7 +22,8 @@ use alone::driver_alone;
 use ocl::ffi::*;
 use std::fmt;
 
-/// Environment variable that chooses a device where nothing else does: an index or part of a name.
+/// Environment variable that chooses a device where nothing else does: an index or part of a name. Of several, parted by commas, the program
+/// takes all, and `host` beside them; here the first device is meant.
 pub const DEVICE_ENV: &str = "ONCILLA_DEVICE";
 
 /// Environment variable that names the OpenCL library to open instead of the usual ones; `none` means none at all.
@@ -215,7 +216,7 @@ pub fn named_by_environment() -> Option<String> {
 pub fn choose(choice: &DeviceChoice) -> Result<Device, Error> {
     let devices = list()?;
     let choice = match choice {
-        DeviceChoice::Auto => DeviceChoice::from(named_by_environment().unwrap_or_default().as_str()),
+        DeviceChoice::Auto => first_named(&named_by_environment().unwrap_or_default()),
         other => other.clone(),
     };
     let at = pick(&choice, &devices).ok_or_else(|| Error::NoMatch {
@@ -227,6 +228,12 @@ pub fn choose(choice: &DeviceChoice) -> Result<Device, Error> {
         there: devices.iter().map(|d| format!("{} {}", d.index, d.name)).collect(),
     })?;
     Ok(devices[at].clone())
+}
+
+/// The first device of a list as [`DEVICE_ENV`] may have one, in which `host` is none.
+fn first_named(list: &str) -> DeviceChoice {
+    let devices = list.split(',').filter(|name| !name.trim().eq_ignore_ascii_case("host")).map(DeviceChoice::from);
+    devices.into_iter().find(|choice| *choice != DeviceChoice::Auto).unwrap_or_default()
 }
 
 fn pick(choice: &DeviceChoice, devices: &[Device]) -> Option<usize> {
@@ -389,6 +396,16 @@ mod tests {
         assert_eq!(DeviceChoice::from("Mali"), DeviceChoice::Name("Mali".to_string()));
         assert_eq!(DeviceChoice::from("auto"), DeviceChoice::Auto);
         assert_eq!(DeviceChoice::from(""), DeviceChoice::Auto);
+    }
+
+    #[test]
+    fn of_a_list_the_first_device_is_meant() {
+        let first = |list| first_named(list);
+        assert_eq!(first("host, Mali ,0"), DeviceChoice::Name("Mali".to_string()));
+        assert_eq!(first("0,"), DeviceChoice::Index(0));
+        for nothing in ["", "host", " HOST , auto,"] {
+            assert_eq!(first(nothing), DeviceChoice::Auto, "{nothing:?}");
+        }
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// How far an output may be from the host's: in the self-test as a share of its largest number, elsewhere of each number, where that is above one.
+    /// How far an output may be from the host's, as a share of its largest number where that is above one: see [`crate::host::error`].
     pub fn bound(self) -> f32 {
         match self {
             Precision::Fp32 => 1e-4,

@@ -83,12 +83,16 @@ impl OpenCl {
             for value in what.reads() {
                 self.put(value, expected)?;
             }
-            for step in &mut self.steps[layer] {
-                step.enqueue(&self.session, expected.len())?;
-            }
             let made = ValueId(layer + 1);
-            let (got, wanted) = (self.get(made, expected.len())?, side_by_side(made, expected));
-            found.push(LayerError { layer, name: what.name(), shape: graph.shape(made), error: error(&wanted, &got) });
+            let mut worst = 0.0f32;
+            for positions in batches(expected.len()) {
+                for step in &mut self.steps[layer] {
+                    step.enqueue(&self.session, positions)?;
+                }
+                let (got, wanted) = (self.get(made, positions)?, side_by_side(made, &expected[..positions]));
+                worst = worst.max(error(&wanted, &got));
+            }
+            found.push(LayerError { layer, name: what.name(), shape: graph.shape(made), error: worst });
             done(layer + 1);
         }
         Ok(found)
@@ -99,16 +103,22 @@ impl OpenCl {
         input: &[f32],
         expected: &[Vec<Vec<f32>>],
     ) -> Result<(Vec<HeadError>, Option<Loss>), Error> {
-        let (mut got, mut wanted) = (Outputs::default(), Outputs::default());
-        self.run(expected.len(), input, &mut got)?;
-        for output in self.graph.outputs() {
-            *wanted.head_mut(output.role) = side_by_side(output.value, expected);
+        let graph = self.graph.clone();
+        let has_int8 = (0..graph.layers().len()).any(|layer| graph.is_int8(layer));
+        let mut heads: Vec<_> =
+            graph.outputs().iter().map(|output| HeadError { role: output.role, error: 0.0 }).collect();
+        let mut loss = None;
+        for positions in batches(expected.len()) {
+            let (mut got, mut wanted) = (Outputs::default(), Outputs::default());
+            self.run(positions, &input[..positions * graph.input().len()], &mut got)?;
+            for (output, head) in graph.outputs().iter().zip(&mut heads) {
+                *wanted.head_mut(head.role) = side_by_side(output.value, &expected[..positions]);
+                head.error = head.error.max(error(wanted.head_mut(head.role), got.head_mut(head.role)));
+            }
+            // The last batch has all positions.
+            loss = has_int8.then(|| Loss::between(&graph, &wanted, &got));
         }
-        let roles = self.graph.outputs().iter().map(|output| output.role);
-        let heads = roles.map(|role| HeadError { role, error: error(wanted.head_mut(role), got.head_mut(role)) });
-        let heads = heads.collect();
-        let has_int8 = (0..self.graph.layers().len()).any(|layer| self.graph.is_int8(layer));
-        Ok((heads, has_int8.then(|| Loss::between(&self.graph, &wanted, &got))))
+        Ok((heads, loss))
     }
 
     /// Sends a value of every position to its place on the device.
@@ -130,6 +140,11 @@ impl OpenCl {
         place.layout.unpack(&stored, &mut plain);
         Ok(plain)
     }
+}
+
+/// A single position, for which some kernels have a form of their own, and then all.
+fn batches(most: usize) -> impl Iterator<Item = usize> {
+    (most > 1).then_some(1).into_iter().chain([most])
 }
 
 fn side_by_side(value: ValueId, positions: &[Vec<Vec<f32>>]) -> Vec<f32> {

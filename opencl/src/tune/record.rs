@@ -112,9 +112,9 @@ impl Record {
         self.best
     }
 
-    /// What became of a candidate.
+    /// What became of a candidate, the last time that it was tried.
     pub fn tried(&self, tuning: Tuning) -> Option<&Trial> {
-        self.tried.iter().find(|(known, _)| *known == tuning).map(|(_, trial)| trial)
+        self.tried.iter().rev().find(|(known, _)| *known == tuning).map(|(_, trial)| trial)
     }
 
     /// How many were tried.
