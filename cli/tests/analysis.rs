@@ -80,7 +80,9 @@ fn every_turn_gets_one_line_and_the_input_may_end_before() {
     assert_eq!(turns, [0, 3, 6]);
     assert_eq!(answers(&[], ""), Vec::<Value>::new());
     assert_eq!(answers(&[], " \r\n\n\t\n"), Vec::<Value>::new());
-    assert_eq!(answers(&["--quit-without-waiting", "--max-visits=100000000"], &query.to_string()).len(), 0);
+    // So many visits that none is answered before the input ends.
+    let long = json!({ "id": "game", "moves": game, "analyzeTurns": [6, 0, 3, 3], "maxVisits": 100_000_000 });
+    assert_eq!(answers(&["--quit-without-waiting"], &long.to_string()).len(), 0);
 }
 
 #[test]
@@ -105,6 +107,8 @@ fn warnings_go_on_and_errors_do_not() {
         of(&all, "w").iter().map(|a| (a["field"].as_str().unwrap_or(""), a["warning"].is_string())).collect();
     assert_eq!(said, [("overrideSettings", true), ("Moves", true), ("komi", true), ("", false)]);
     assert_eq!(of(&all, "w")[0]["warning"], "Unknown config params: a,y");
+    let warned = |at: usize| of(&all, "w")[at]["warning"].as_str().unwrap();
+    assert!(warned(1).contains("do you have a typo?") && warned(2).starts_with("Has no meaning in chess"));
     let both = of(&all, "both");
     assert_eq!((both.len(), &both[0]["field"], &both[1]["error"]), (2, &json!("komi"), &json!("Illegal move 0: e2e5")));
     let bad = of(&all, "bad");
@@ -116,6 +120,20 @@ fn warnings_go_on_and_errors_do_not() {
     ] {
         assert_eq!(answers(&[switch], &format!("{}\n", input[3])).len(), 1, "{switch}");
     }
+}
+
+#[test]
+fn who_is_to_move_may_be_said_twice_but_not_otherwise() {
+    let ask = |player: &str, fen: &str| {
+        one(json!({ "id": "a", "moves": [], "maxVisits": 2, "fen": fen, "initialPlayer": player }))
+    };
+    let black = "4k3/8/8/8/8/8/8/4K2R b K - 0 1";
+    for (player, fen) in [("w", "startpos"), ("WHITE", "startpos"), ("B", black), ("black", black)] {
+        assert_eq!(ask(player, fen)["rootInfo"]["visits"], 2, "{player}");
+    }
+    let refused = ask("B", "startpos");
+    let said = (refused["field"].as_str(), refused["error"].as_str());
+    assert_eq!(said, (Some("initialPlayer"), Some("White is to move in the position")));
 }
 
 /// What is wrong, and with which field.

@@ -100,6 +100,20 @@ pub fn replay(fen: Option<&str>, start: History, moves: &[Played<'_>]) -> Result
     Ok(Game { fen: fen.map(Box::from), moves: packed.into() })
 }
 
+/// `initialPlayer`, which the position says already.
+///
+/// # Errors
+/// No player, or the one who is not to move.
+pub fn initial_player(fields: Fields<'_>, start: &History) -> Result<(), BadField> {
+    let expected = "Must be \"b\" or \"w\"";
+    let player = fields.read("initialPlayer", expected, |value| read_player(value.as_str()?))?;
+    let mover = start.side_to_move();
+    match player.is_none_or(|player| player == mover) {
+        true => Ok(()),
+        false => Err(BadField::new("initialPlayer", format!("{mover:?} is to move in the position"))),
+    }
+}
+
 /// A player's name or its first letter, in any case.
 fn read_player(text: &str) -> Option<Color> {
     match text.to_ascii_lowercase().as_str() {

@@ -14,7 +14,7 @@ use crate::options::{Analysis, Kind, Meaning, Perspective, Typed, katago};
 use crate::score::ScoreType;
 
 /// Every field that a query may have. (Those of actions are ignored, as `action` itself is where it is no text.)
-const FIELDS: [&str; 25] = [
+const FIELDS: [&str; 26] = [
     "action",
     "allowMoves",
     "analysisPVLen",
@@ -27,6 +27,7 @@ const FIELDS: [&str; 25] = [
     "includePolicy",
     "includeTree",
     "initialFen",
+    "initialPlayer",
     "maxTime",
     "maxVisits",
     "moves",
@@ -43,6 +44,23 @@ const FIELDS: [&str; 25] = [
 ];
 
 const UNUSED: &str = "Unexpected or unused field, do you have a typo? (set warnUnusedFields=false in the config to disable this warning)";
+
+/// What KataGo's queries have of Go: a client that always sends them has made no mistake.
+const OF_GO: [&str; 10] = [
+    "boardXSize",
+    "boardYSize",
+    "includeMovesOwnership",
+    "includeMovesOwnershipStdev",
+    "includeNoResultValue",
+    "includeOwnership",
+    "includeOwnershipStdev",
+    "initialStones",
+    "komi",
+    "whiteHandicapBonus",
+];
+
+const WITHOUT_MEANING: &str =
+    "Has no meaning in chess (set warnUnusedFields=false in the config to disable this warning)";
 
 /// Priorities are smaller than this.
 const PRIORITIES: i64 = 1 << 62;
@@ -175,6 +193,7 @@ impl Defaults {
     fn try_read(&self, id: &str, fields: Fields<'_>, warnings: &mut Vec<BadField>) -> Result<Accepted, BadField> {
         let (fen, start) = start(fields)?;
         let played = moves::played(fields)?;
+        moves::initial_player(fields, &start)?;
         let turns = turns(fields, played.len())?;
         let chess960 = rules(fields)?;
         let Overridden { meaning: own, root_fpu_reduction, unknown } = self.overridden(fields)?;
@@ -271,7 +290,8 @@ impl Defaults {
         }
         if self.analysis.warns {
             let unused = fields.0.keys().filter(|key| !FIELDS.contains(&key.as_str()));
-            warnings.extend(unused.map(|key| BadField::new(key, UNUSED)));
+            let why = |key: &str| if OF_GO.contains(&key) { WITHOUT_MEANING } else { UNUSED };
+            warnings.extend(unused.map(|key| BadField::new(key, why(key))));
         }
     }
 }

@@ -16,6 +16,7 @@ use oncilla_opencl::int8;
 use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -185,12 +186,15 @@ fn open_devices(
 /// cache directory, so that the next start needs less.
 const GETTING_READY: Duration = Duration::from_secs(180);
 
-/// Devices that are being opened, those among them that were not ready in time: nobody waits for them again before the thread that does has
-/// come back.
-static OPENING: Mutex<Vec<DeviceChoice>> = Mutex::new(Vec::new());
+/// Devices that were not ready in time, each with what says that its thread has come back. Nobody waits for them again before that.
+static LATE: Mutex<Vec<(DeviceChoice, Arc<AtomicBool>)>> = Mutex::new(Vec::new());
 
-fn opening() -> MutexGuard<'static, Vec<DeviceChoice>> {
-    OPENING.lock().unwrap_or_else(PoisonError::into_inner)
+fn late() -> MutexGuard<'static, Vec<(DeviceChoice, Arc<AtomicBool>)>> {
+    LATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_late(choice: &DeviceChoice) -> bool {
+    late().iter().any(|(late, _)| late == choice)
 }
 
 /// As [`open_device`], but for no longer than `limit`: a driver may hang here as well as later.
@@ -201,40 +205,37 @@ fn open_device_within(
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
-    let opening = Opening::begin(&choice).ok_or("the OpenCL device is still not ready")?;
-    let (settings, graph) = (settings.clone(), Arc::clone(graph));
+    if is_late(&choice) {
+        return Err("the OpenCL device is still not ready".to_string());
+    }
+    let came_back = Arc::new(AtomicBool::new(false));
+    let opening = Opening(Arc::clone(&came_back));
+    let (settings, graph, device) = (settings.clone(), Arc::clone(graph), choice.clone());
     let open = move || {
         let _opening = opening;
         let mut notes = Vec::new();
-        let unit = open_device(&settings, &choice, &graph, &mut notes);
+        let unit = open_device(&settings, &device, &graph, &mut notes);
         (unit, notes)
     };
-    let (unit, said) = within(limit, open).map_err(|error| format!("the OpenCL device is not ready: {error}"))?;
+    let (unit, said) = within(limit, open).map_err(|error| {
+        let mut late = late();
+        if !came_back.load(Ordering::Relaxed) {
+            late.push((choice, came_back));
+        }
+        format!("the OpenCL device is not ready: {error}")
+    })?;
     notes.extend(said);
     unit
 }
 
-/// While it lives nobody else opens that device: its thread has it, and drops it however it ends, or whoever finds that there is no thread.
-struct Opening(DeviceChoice);
-
-impl Opening {
-    /// `None` where somebody else is at it.
-    fn begin(choice: &DeviceChoice) -> Option<Self> {
-        let mut all = opening();
-        if all.contains(choice) {
-            return None;
-        }
-        all.push(choice.clone());
-        Some(Self(choice.clone()))
-    }
-}
+/// A thread that opens a device has one. It is dropped however the thread ends, or if there is none; its flag changes under the lock of [`LATE`].
+struct Opening(Arc<AtomicBool>);
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        let mut all = opening();
-        if let Some(at) = all.iter().position(|choice| *choice == self.0) {
-            all.swap_remove(at);
-        }
+        let mut late = late();
+        self.0.store(true, Ordering::Relaxed);
+        late.retain(|(_, came_back)| !Arc::ptr_eq(came_back, &self.0));
     }
 }
 
@@ -365,7 +366,7 @@ mod tests {
         };
         assert_eq!(open(Duration::ZERO), "the OpenCL device is not ready: it took more than 0ns");
         assert_eq!(open(Duration::ZERO), "the OpenCL device is still not ready");
-        while opening().contains(&choice) {
+        while is_late(&choice) {
             std::thread::sleep(Duration::from_millis(20));
         }
         let opened = open_device_within(GETTING_READY, &settings, choice, &graph, &mut Vec::new());

@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use oncilla_chess::History;
 
@@ -17,8 +17,9 @@ use super::console::Console;
 use super::input::{Input, listen};
 use super::report::Report;
 
-/// How long a search may take to end behind `quit`. One that takes longer waits for a device that is not ready, or for a file.
-const LEAVING: Duration = Duration::from_secs(2);
+/// How long a search may take to end behind `quit`, or a network to be loaded in front of it: what takes longer may wait for a device that
+/// will never be ready.
+const LEAVING: Duration = Duration::from_secs(5);
 
 /// Lines that are kept at most while the network is loaded. Who sends more waits.
 const AHEAD: usize = 64;
@@ -192,12 +193,18 @@ impl Session {
         self.console.say_all(&lines);
     }
 
-    /// Loads the network if that is due. What comes in meanwhile is done afterwards, but for `quit`, if no search is to come before it.
+    /// Loads the network if that is due. What comes in meanwhile is done afterwards, but for `quit`, which waits for [`LEAVING`] only, if no search
+    /// is to come before it.
     fn prepare(&mut self) -> Next {
         let answer = self.engine.begin_to_prepare();
+        let mut leaving: Option<Instant> = None;
         loop {
             match answer.recv_timeout(NAP) {
-                Err(RecvTimeoutError::Timeout) if self.may_leave() => return Next::Leave,
+                Err(RecvTimeoutError::Timeout) if self.may_leave() => {
+                    if leaving.get_or_insert_with(Instant::now).elapsed() > LEAVING {
+                        return Next::Leave;
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) | Ok(Ok(())) => return Next::GoOn,
                 Ok(Err(error)) => {

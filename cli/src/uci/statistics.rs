@@ -19,7 +19,7 @@ pub fn lines(statistics: &Statistics) -> Vec<String> {
     });
     let speeds: Vec<String> = speeds.collect();
     if !speeds.is_empty() {
-        lines.push(format!("playouts/s in the last {}", speeds.join(", ")));
+        lines.push(format!("playouts/s in the last full windows: {}", speeds.join(", ")));
     }
     lines
 }
@@ -84,7 +84,7 @@ mod tests {
                 "batches: 1 of 2–3; mean size 2.0",
                 "waits: gather 0 times, 0 ms; evaluate 1 times, 5 ms; backprop 0 times, 0 ms",
                 "in flight at most 64, by what keeps the evaluating threads busy",
-                "playouts/s in the last 0.5 s 4",
+                "playouts/s in the last full windows: 0.5 s 4",
             ]
         );
     }

@@ -18,6 +18,8 @@ pub fn bad_queries() -> Vec<(Value, &'static str)> {
         (json!({ "moves": [], "fen": "8/8 w" }), "fen"),
         (json!({ "moves": [], "initialFen": 5 }), "initialFen"),
         (json!({ "moves": [], "fen": "startpos", "initialFen": "startpos" }), "fen"),
+        (json!({ "moves": [], "initialPlayer": 5 }), "initialPlayer"),
+        (json!({ "moves": [], "initialPlayer": "X" }), "initialPlayer"),
         (json!({ "moves": [], "rules": "chinese" }), "rules"),
         (json!({ "moves": [], "rules": {} }), "rules"),
         (json!({ "moves": [], "analyzeTurns": [] }), "analyzeTurns"),

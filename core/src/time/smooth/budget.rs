@@ -90,7 +90,7 @@ pub struct SmoothBudget {
     /// Time that only unsettled searches may use: `reserve` × the clock less the overhead.
     pub reserve_ms: f64,
     /// This move's share without the reserve, with the best estimate of the moves left and what moves are measured to
-    /// cost.
+    /// cost; the seed's where nothing is added to it ([`SmoothParams::is_plain`]).
     pub regular: Share,
     /// Factor that makes up for moves which took less, or more, than an average move's time.
     pub pace: f64,
@@ -119,7 +119,10 @@ impl SmoothBudget {
         let reserve_ms = params.reserve * base_ms;
         let regular_base_ms = (clock.unspared_ms() - reserve_ms).max(0.0);
         let moves_left = params.moves_left.estimate(clock);
-        let regular = share(regular_base_ms, clock.net_increment_ms(), moves_left, known.regular_timeuse);
+        let regular = match params.is_plain() {
+            true => seed,
+            false => share(regular_base_ms, clock.net_increment_ms(), moves_left, known.regular_timeuse),
+        };
         let last_resort_ms = sane_ms(clock.base_ms) * LAST_RESORT;
         let ceiling_ms = cap_ms.min(clock.deadline_ms()).max(last_resort_ms);
         let has_floor = params.min_move_budget > 0.0;

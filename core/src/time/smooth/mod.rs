@@ -11,7 +11,8 @@
 //! * at least one move is left, this one;
 //! * "current nps" is the speed since the report before, so that the result does not depend on how often reports come.
 //!
-//! [`SmoothBudget::budget_seed_ms`] is what the text alone gives. Five things are added to it:
+//! [`SmoothBudget::budget_seed_ms`] is what the text alone gives, after what it has learnt from the searches that were. Five things are
+//! added to it, and where they are switched off ([`SmoothParams::is_plain`]) a game is played by the text alone:
 //! * a floor, so that a well reused tree does not cause an instant move;
 //! * a reserve, part of the clock that only a search that is [unsettled](super::unrest) may use;
 //! * moves left from the network or the pieces on the board, where they are known;
@@ -218,7 +219,7 @@ impl Smooth {
         let used_ms = sane_ms(used_ms);
         let Some(running) = self.running.take() else { return };
         let is_held_up = running.is_held_up(used_ms, new_nodes);
-        if is_held_up {
+        if is_held_up && !self.params.is_plain() {
             self.known.nps = running.nps;
         }
         let SmoothBudget { seed, regular, budget_seed_ms, budget_ms, .. } = running.budget;

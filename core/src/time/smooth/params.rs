@@ -65,6 +65,14 @@ impl Default for SmoothParams {
 }
 
 impl SmoothParams {
+    /// Whether nothing is added to the seed document: no floor, no reserve, no pace, and moves left by their number alone. Then the whole
+    /// game's budgets are those of its formulas, up to the latest moment to stop.
+    pub fn is_plain(&self) -> bool {
+        let MovesLeft { pieces, network, .. } = self.moves_left;
+        let estimates = pieces.is_some() || network.is_some();
+        !estimates && [self.min_move_budget, self.reserve, self.pace_rate].iter().all(|addition| *addition == 0.0)
+    }
+
     /// Checks every parameter against its range.
     ///
     /// # Errors

@@ -101,6 +101,39 @@ fn reference_game() {
 }
 
 #[test]
+fn without_additions_the_seed_plays_the_whole_game() {
+    let additions_off = SmoothParams {
+        moves_left: MovesLeft::by_number(MleLegacy::default()),
+        pace_rate: 0.0,
+        ..without_our_own(SmoothParams::default())
+    };
+    assert!(additions_off.is_plain() && !SmoothParams::default().is_plain());
+    let (mut smooth, mut base_ms) = (Smooth::new(additions_off).unwrap(), 180_000.0);
+    // What the clock loses otherwise, a search that was held up, and one that was short, change nothing of it.
+    for (turn, (share_used, new_nodes)) in
+        [(0.9, 60_000), (0.3, 90_000), (1.9, 40), (0.05, 900), (1.0, 70_000)].into_iter().enumerate()
+    {
+        let known = Clock {
+            move_cost_ms: 300.0,
+            spare_ms: 500.0,
+            pieces: Some(20),
+            network_plies: Some(30.0),
+            ..clock(base_ms, 2000.0, 2 * turn as u32)
+        };
+        let budget = smooth.on_move_start(&known, 20_000 * turn as u64);
+        assert_eq!(budget.budget_ms, budget.budget_seed_ms, "move {turn}");
+        assert_eq!((budget.regular, budget.extension_ms), (budget.seed, 0.0), "move {turn}");
+        let used_ms = share_used * budget.budget_ms;
+        smooth.on_move_end(used_ms, new_nodes);
+        base_ms += 2000.0 - used_ms;
+    }
+    // But for the latest moment to stop.
+    let late = Clock { spare_ms: 500.0, stall_ms: 300.0, ..clock(400.0, 0.0, 100) };
+    let budget = smooth.budget(&late, 0);
+    assert!(budget.budget_ms <= late.deadline_ms().max(400.0 * crate::time::LAST_RESORT), "{budget:?}");
+}
+
+#[test]
 fn the_guesses_keep_to_their_limits() {
     let mut smooth = Smooth::default();
     for _ in 0..50 {
