@@ -170,17 +170,13 @@ fn put_rules(request: &mut Object, error: &str) {
 fn put_settings(request: &mut Object) -> Option<()> {
     let Some(settings) = request.get_mut("overrideSettings").and_then(Value::as_object_mut) else { return Some(()) };
     let ours = |name: &str| match name {
-        "cpuctExploration" => Some("CPuct"),
         "rootSymmetryPruning" => Some("TwoFoldDraws"),
-        "nnCacheSizePowerOfTwo" => Some("NNCacheMb"),
         _ => None,
     };
     if settings.contains_key("humanSLProfile") {
         return None;
     }
-    for name in
-        ["winLossUtilityFactor", "wideRootNoise", "playoutDoublingAdvantage", "ignorePreRootHistory", "antiMirror"]
-    {
+    for name in ["wideRootNoise", "playoutDoublingAdvantage", "ignorePreRootHistory", "antiMirror"] {
         settings.remove(name);
     }
     for name in ["rootNumSymmetriesToSample", "nnRandomize", "conservativePass"] {
