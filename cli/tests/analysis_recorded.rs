@@ -65,7 +65,7 @@ const OTHERWISE: [(&str, &str, &[&str], &str); 15] = [
     ("s18b_invalid_utf8_garbage", "sync1", &["echo query_version"], "likewise"),
 ];
 
-/// Fields that only Go has. Here they get a warning each.
+/// Fields that only Go has, which get a warning each here, and who begins: a recording's is Go's.
 const OF_GO: [&str; 11] = [
     "boardXSize",
     "boardYSize",

@@ -16,8 +16,7 @@ use oncilla_opencl::int8;
 use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// A network and what runs it.
@@ -186,15 +185,15 @@ fn open_devices(
 /// cache directory, so that the next start needs less.
 const GETTING_READY: Duration = Duration::from_secs(180);
 
-/// Devices that were not ready in time, each with what says that its thread has come back. Nobody waits for them again before that.
-static LATE: Mutex<Vec<(DeviceChoice, Arc<AtomicBool>)>> = Mutex::new(Vec::new());
+/// Devices that were not ready in time, each with what its thread holds. Nobody waits for them again before that thread has come back.
+static LATE: Mutex<Vec<(DeviceChoice, Weak<()>)>> = Mutex::new(Vec::new());
 
-fn late() -> MutexGuard<'static, Vec<(DeviceChoice, Arc<AtomicBool>)>> {
+fn late() -> MutexGuard<'static, Vec<(DeviceChoice, Weak<()>)>> {
     LATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_late(choice: &DeviceChoice) -> bool {
-    late().iter().any(|(late, _)| late == choice)
+    late().iter().any(|(late, held)| late == choice && held.strong_count() > 0)
 }
 
 /// As [`open_device`], but for no longer than `limit`: a driver may hang here as well as later.
@@ -208,35 +207,24 @@ fn open_device_within(
     if is_late(&choice) {
         return Err("the OpenCL device is still not ready".to_string());
     }
-    let came_back = Arc::new(AtomicBool::new(false));
-    let opening = Opening(Arc::clone(&came_back));
+    // Gone however the thread ends, or if there is none.
+    let held = Arc::new(());
+    let is_held = Arc::downgrade(&held);
     let (settings, graph, device) = (settings.clone(), Arc::clone(graph), choice.clone());
     let open = move || {
-        let _opening = opening;
+        let _held = held;
         let mut notes = Vec::new();
         let unit = open_device(&settings, &device, &graph, &mut notes);
         (unit, notes)
     };
     let (unit, said) = within(limit, open).map_err(|error| {
         let mut late = late();
-        if !came_back.load(Ordering::Relaxed) {
-            late.push((choice, came_back));
-        }
+        late.retain(|(_, held)| held.strong_count() > 0);
+        late.push((choice, is_held));
         format!("the OpenCL device is not ready: {error}")
     })?;
     notes.extend(said);
     unit
-}
-
-/// A thread that opens a device has one. It is dropped however the thread ends, or if there is none; its flag changes under the lock of [`LATE`].
-struct Opening(Arc<AtomicBool>);
-
-impl Drop for Opening {
-    fn drop(&mut self) {
-        let mut late = late();
-        self.0.store(true, Ordering::Relaxed);
-        late.retain(|(_, came_back)| !Arc::ptr_eq(came_back, &self.0));
-    }
 }
 
 /// A device with a second batch at the same time, if it has room for that.

@@ -212,7 +212,8 @@ impl Stopper {
     }
 }
 
-const NO_THREAD: &str = "the search thread is not running";
+/// What is said where there is no engine.
+pub const NO_THREAD: &str = "the search thread is not running";
 
 impl Drop for Engine {
     fn drop(&mut self) {

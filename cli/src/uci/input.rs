@@ -9,7 +9,7 @@ use crate::line;
 const LONGEST: usize = 16 << 20;
 
 /// Lines read ahead. Beyond that the sender has to wait, so that a flood does not fill the memory.
-const AHEAD: usize = 64;
+pub const AHEAD: usize = 64;
 
 /// What came in.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 
 use oncilla_chess::History;
 
-use crate::engine::{Engine, Go};
+use crate::engine::{Engine, Go, NO_THREAD};
 use crate::options::{Change, Meaning, OptionError, Typed, UnknownOption, print, table};
 
 use super::command::{self, Command, GoWords, Setup};
 use super::console::Console;
-use super::input::{Input, listen};
+use super::input::{AHEAD, Input, listen};
 use super::report::Report;
 
 /// How long a search may take to end behind `quit`, or a network to be loaded in front of it: what takes longer may wait for a device that
 /// will never be ready.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// Lines that are kept at most while the network is loaded. Who sends more waits.
-const AHEAD: usize = 64;
+/// How often somebody looks for `quit` while the network is loaded.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// How long `wait` sleeps between two looks at the search.
 const NAP: Duration = Duration::from_millis(2);
@@ -199,19 +199,18 @@ impl Session {
         let answer = self.engine.begin_to_prepare();
         let mut leaving: Option<Instant> = None;
         loop {
-            match answer.recv_timeout(NAP) {
-                Err(RecvTimeoutError::Timeout) if self.may_leave() => {
-                    if leaving.get_or_insert_with(Instant::now).elapsed() > LEAVING {
+            match answer.recv_timeout(LOOK) {
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.may_leave() && leaving.get_or_insert_with(Instant::now).elapsed() > LEAVING {
                         return Next::Leave;
                     }
+                    continue;
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) | Ok(Ok(())) => return Next::GoOn,
-                Ok(Err(error)) => {
-                    self.console.note(&error);
-                    return Next::GoOn;
-                }
+                Err(RecvTimeoutError::Disconnected) => self.console.note(NO_THREAD),
+                Ok(Err(error)) => self.console.note(&error),
+                Ok(Ok(())) => {}
             }
+            return Next::GoOn;
         }
     }
 

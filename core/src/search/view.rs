@@ -2,7 +2,6 @@
 
 use crate::evaluate::{Ending, Move, Value};
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Visit};
-use crate::tree::Sums;
 
 /// A node to look at.
 pub struct NodeView<'a, R> {
@@ -73,8 +72,8 @@ impl<'a, R: Repository> NodeView<'a, R> {
     pub fn own_value(&self) -> Option<Value> {
         self.read(|node| {
             let is_known = node.is_expanded() && node.ending().is_none() && !node.is_regrown();
-            let edges = || node.visits().fold(Sums::default(), |sums, visit| sums.plus(visit.contribution()));
-            is_known.then(|| node.sums().minus(edges()).mean(1))
+            let own = || node.visits().fold(node.sums(), |sums, visit| sums.minus(visit.contribution()));
+            is_known.then(|| own().mean(1))
         })
     }
 

@@ -1,6 +1,7 @@
 //! The self-check at start-up: a driver that compiles our kernels into something else is found here and not in a game.
 
 use super::OpenCl;
+use super::selftest::batches;
 use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::{Graph, Role};
 use crate::host::{Host, canary, error};
@@ -27,8 +28,8 @@ pub fn check(device: &mut OpenCl, graph: &Arc<Graph>, bound: f32) -> Result<(), 
     let positions = POSITIONS.min(device.max_batch());
     let input = planes(positions * graph.input().len());
     let mut host = Host::new(graph.clone(), 1)?;
-    let batches = if positions > 1 { vec![&input[..], &input[..graph.input().len()]] } else { vec![&input[..]] };
-    batches.into_iter().try_for_each(|batch| check_batch(device, &mut host, graph, batch, bound))
+    let each = graph.input().len();
+    batches(positions).try_for_each(|batch| check_batch(device, &mut host, graph, &input[..batch * each], bound))
 }
 
 fn check_batch(

@@ -143,7 +143,7 @@ impl OpenCl {
 }
 
 /// A single position, for which some kernels have a form of their own, and then all.
-fn batches(most: usize) -> impl Iterator<Item = usize> {
+pub(super) fn batches(most: usize) -> impl Iterator<Item = usize> {
     (most > 1).then_some(1).into_iter().chain([most])
 }
 
