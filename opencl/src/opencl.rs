@@ -13,7 +13,7 @@ use crate::device::{self, Buffer, Copies, DeviceChoice, Error, Kind, Programs, S
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{
     Kernels, Precision, Step, Tuning, Value, Variant, attention, conv, dense, elementwise, gather, layout::Layout,
-    norm, se, softmax,
+    network::Network, norm, se, softmax,
 };
 use std::sync::Arc;
 
@@ -58,6 +58,8 @@ pub struct OpenCl {
     values: Vec<Value>,
     /// By layer.
     steps: Vec<Vec<Step>>,
+    /// All of them as one, where that is faster.
+    network: Option<Network>,
     heads: Vec<Head>,
     tuning: Tuning,
     precision: Precision,
@@ -131,7 +133,7 @@ impl OpenCl {
         options.programs.iter().for_each(|programs| session.keep_programs(Arc::clone(programs)));
         let tuning = options.tuning.unwrap_or(Tuning::of(&device));
         let mut kernels = Kernels::new(&session, tuning, options.precision, max_batch);
-        let (values, memory) = allocate(&mut kernels, &graph)?;
+        let (mut values, memory) = allocate(&mut kernels, &graph)?;
         let (mut steps, mut shared) = (Vec::new(), Shared::default());
         for (at, layer) in graph.layers().iter().enumerate() {
             let mut own = Vec::new();
@@ -139,6 +141,13 @@ impl OpenCl {
             push(&mut own, &mut kernels, &mut shared, layer, (&values, &values[at + 1]))?;
             steps.push(own);
         }
+        let network = match Network::new(&mut kernels, &mut steps)? {
+            Some((network, arenas)) => {
+                values.iter_mut().for_each(|value| value.buffer = arenas.moved(&value.buffer).clone());
+                Some(network)
+            }
+            None => None,
+        };
         let heads = graph
             .outputs()
             .iter()
@@ -147,7 +156,7 @@ impl OpenCl {
         session.finish()?;
         let turns = Turns::new(&device, max_batch);
         let precision = options.precision;
-        Ok(Self { graph, values, steps, heads, tuning, precision, max_batch, memory, turns, session })
+        Ok(Self { graph, values, steps, network, heads, tuning, precision, max_batch, memory, turns, session })
     }
 
     /// Another one for a second batch on the same device at the same time: with its own queue and its own room for values, and with
@@ -176,11 +185,12 @@ impl OpenCl {
         let heads = self.heads.iter().map(head).collect::<Result<Vec<_>, Error>>()?;
         let mut layer = |steps: &Vec<Step>| steps.iter().map(|step| step.copy(&mut copies)).collect();
         let steps = self.steps.iter().map(&mut layer).collect::<Result<Vec<Vec<_>>, Error>>()?;
+        let network = self.network.as_ref().map(|network| network.copy(&mut copies)).transpose()?;
         let (graph, tuning, precision) = (Arc::clone(&self.graph), self.tuning, self.precision);
         let memory = Footprint { all: needed, ..self.memory };
         let turns = Turns::new(device, self.max_batch);
         let max_batch = self.max_batch;
-        Ok(Self { graph, values, steps, heads, tuning, precision, max_batch, memory, turns, session })
+        Ok(Self { graph, values, steps, network, heads, tuning, precision, max_batch, memory, turns, session })
     }
 
     /// The kernels that are run.
@@ -190,11 +200,14 @@ impl OpenCl {
 
     /// Launches of kernels that a batch takes.
     pub fn launches(&mut self, batch: usize) -> usize {
+        if self.network.is_some() {
+            return 1;
+        }
         self.steps.iter_mut().flatten().map(|step| step.count(batch)).sum()
     }
 
     fn run(&mut self, batch: usize, input: &[f32], outputs: &mut Outputs) -> Result<(), Error> {
-        let Self { session, values, steps, heads, turns, .. } = self;
+        let Self { session, values, steps, network, heads, turns, .. } = self;
         for head in heads.iter_mut() {
             // What a device doesn't answer is no number, and not the last batch's.
             head.stored.clear();
@@ -202,6 +215,9 @@ impl OpenCl {
         }
         let mut reads: Vec<_> = heads.iter_mut().map(|h| (&h.value.buffer, h.stored.as_mut_slice())).collect();
         let chain = || {
+            if let Some(network) = network.as_mut() {
+                return network.enqueue(session, batch);
+            }
             for (layer, steps) in steps.iter_mut().enumerate() {
                 steps.iter_mut().try_for_each(|step| step.enqueue(session, batch))?;
                 // Some drivers begin when they are told to, and else with the wait at the end.
@@ -213,6 +229,9 @@ impl OpenCl {
         };
         let turn = turns.wait(batch);
         session.batch((&values[INPUT.0].buffer, input), chain, &mut reads)?;
+        if let Some(network) = network {
+            network.done();
+        }
         drop(turn);
         turns.done(batch);
         for head in heads {

@@ -9,14 +9,16 @@
 //! or a status is unknown.
 
 mod alone;
+mod arena;
 mod error;
 mod programs;
 mod session;
 
 pub use alone::{Turn, Turns};
+pub use arena::Arenas;
 pub use error::Error;
 pub use programs::{ProgramKey, Programs};
-pub use session::{Arg, Buffer, Copies, Kernel, Program, Session};
+pub use session::{Arg, Argument, Buffer, Copies, Kernel, Program, Session};
 
 use alone::driver_alone;
 use ocl::ffi::*;
@@ -81,6 +83,8 @@ pub struct Device {
     pub global_memory: u64,
     /// Bytes of the biggest single buffer.
     pub max_allocation: u64,
+    /// Bytes of which a region of a buffer begins at a multiple.
+    pub alignment: u32,
     /// Most work items in a group, for a kernel that needs little.
     pub max_work_group: usize,
     /// Bytes of local memory.
@@ -110,6 +114,7 @@ impl Device {
             clock_mhz: 0,
             global_memory: 0,
             max_allocation: 0,
+            alignment: 1,
             max_work_group: 1,
             local_memory: 0,
             vector_width: 1,
@@ -373,6 +378,7 @@ fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
         clock_mhz: small(CL_DEVICE_MAX_CLOCK_FREQUENCY),
         global_memory: ask.number(CL_DEVICE_GLOBAL_MEM_SIZE),
         max_allocation: ask.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+        alignment: ask.number(CL_DEVICE_MEM_BASE_ADDR_ALIGN) as u32 / 8,
         max_work_group: ask.number(CL_DEVICE_MAX_WORK_GROUP_SIZE) as usize,
         local_memory: ask.number(CL_DEVICE_LOCAL_MEM_SIZE),
         vector_width: small(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),

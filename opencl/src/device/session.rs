@@ -35,6 +35,8 @@ struct Mem {
     handle: cl_mem,
     /// It was filled when it was made and no kernel writes to it: weights and the like.
     is_constant: bool,
+    /// The buffer of which it is a part, and the elements before it there.
+    part_of: Option<(Buffer, usize)>,
 }
 
 // SAFETY: as for `Session`.
@@ -59,27 +61,69 @@ unsafe impl Send for Program {}
 pub struct Kernel {
     kernel: cl_kernel,
     name: String,
-    args: Vec<Kept>,
+    args: Vec<Argument>,
 }
 
 // SAFETY: as for `Session`.
 unsafe impl Send for Kernel {}
 
+impl Kernel {
+    /// What its program calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its arguments were set to, in order.
+    pub fn args(&self) -> &[Argument] {
+        &self.args
+    }
+}
+
 /// An argument that was set.
 #[derive(Clone, Debug)]
-enum Kept {
+pub enum Argument {
+    /// It was not.
     Nothing,
-    Buffer(Buffer),
+    /// [`Arg::Buffer`] or [`Arg::Output`].
+    Buffer {
+        /// To which it points.
+        buffer: Buffer,
+        /// Whether the kernel writes to it.
+        is_output: bool,
+    },
+    /// [`Arg::Int`].
     Int(usize),
+    /// [`Arg::Local`].
     Local(usize),
 }
 
-impl From<Arg<'_>> for Kept {
+impl Argument {
+    /// The memory to which it points.
+    pub fn buffer(&self) -> Option<&Buffer> {
+        match self {
+            Argument::Buffer { buffer, .. } => Some(buffer),
+            _ => None,
+        }
+    }
+
+    fn set(&self) -> Option<Arg<'_>> {
+        match self {
+            Argument::Nothing => None,
+            Argument::Buffer { buffer, is_output: false } => Some(Arg::Buffer(buffer)),
+            Argument::Buffer { buffer, is_output: true } => Some(Arg::Output(buffer)),
+            Argument::Int(value) => Some(Arg::Int(*value)),
+            Argument::Local(floats) => Some(Arg::Local(*floats)),
+        }
+    }
+}
+
+impl From<Arg<'_>> for Argument {
     fn from(arg: Arg<'_>) -> Self {
         match arg {
-            Arg::Buffer(buffer) => Kept::Buffer(buffer.clone()),
-            Arg::Int(value) => Kept::Int(value),
-            Arg::Local(floats) => Kept::Local(floats),
+            Arg::Buffer(buffer) => Argument::Buffer { buffer: buffer.clone(), is_output: false },
+            Arg::Output(buffer) => Argument::Buffer { buffer: buffer.clone(), is_output: true },
+            Arg::Int(value) => Argument::Int(value),
+            Arg::Local(floats) => Argument::Local(floats),
         }
     }
 }
@@ -87,8 +131,10 @@ impl From<Arg<'_>> for Kept {
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub enum Arg<'a> {
-    /// A pointer into global memory.
+    /// A pointer into global memory that is read.
     Buffer(&'a Buffer),
+    /// A pointer into global memory that is written to, and may be read.
+    Output(&'a Buffer),
     /// An `int`.
     Int(usize),
     /// A pointer into local memory of so many floats.
@@ -136,6 +182,16 @@ impl Buffer {
     /// True for a buffer without elements, which [`Session::buffer`] doesn't make.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Whether no kernel writes to it.
+    pub fn is_constant(&self) -> bool {
+        self.mem.is_constant
+    }
+
+    /// Whether both are the same memory.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.mem, &other.mem)
     }
 }
 
@@ -216,7 +272,51 @@ impl Session {
         let mem = unsafe { clCreateBuffer(self.context, CL_MEM_READ_WRITE, bytes, null_mut(), &mut status) };
         let made = Made { device: &self.device.name, status };
         made.check("clCreateBuffer", mem.is_null())?;
-        Ok(Buffer { mem: Arc::new(Mem { handle: mem, is_constant }), len })
+        Ok(Buffer { mem: Arc::new(Mem { handle: mem, is_constant, part_of: None }), len })
+    }
+
+    /// Memory for constants, which are sent to its regions.
+    ///
+    /// # Errors
+    /// As [`Session::buffer`].
+    pub fn constant_buffer(&self, len: usize) -> Result<Buffer, Error> {
+        self.memory(len, true)
+    }
+
+    /// `len` elements of a buffer from `at` on, which are at a multiple of the device's alignment.
+    ///
+    /// # Errors
+    /// If the buffer is shorter or itself a region, or the driver refuses.
+    pub fn region(&self, of: &Buffer, at: usize, len: usize) -> Result<Buffer, Error> {
+        if len == 0 || at.saturating_add(len) > of.len || of.mem.part_of.is_some() {
+            let what = format!("a region of {len} elements from {at} on in a buffer of {}", of.len);
+            return Err(Error::Unfit { device: self.device.name.clone(), what });
+        }
+        let region = cl_buffer_region { origin: at * 4, size: len * 4 };
+        let mut status = CL_SUCCESS;
+        // SAFETY: the buffer is alive, and the region, inside it, outlives the call.
+        let mem = unsafe {
+            let region = (&raw const region).cast();
+            clCreateSubBuffer(of.mem.handle, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, region, &mut status)
+        };
+        let made = Made { device: &self.device.name, status };
+        made.check("clCreateSubBuffer", mem.is_null())?;
+        let mem = Mem { handle: mem, is_constant: of.mem.is_constant, part_of: Some((of.clone(), at)) };
+        Ok(Buffer { mem: Arc::new(mem), len })
+    }
+
+    /// Enqueues a copy of what `from` holds to the start of `to`.
+    ///
+    /// # Errors
+    /// If `to` is shorter, or the driver refuses.
+    pub fn copy(&self, from: &Buffer, to: &Buffer) -> Result<(), Error> {
+        self.fits("copy", to, from.len)?;
+        // SAFETY: both are alive and hold so many elements, and they are different memory: nothing gives a region to be copied.
+        let status = unsafe {
+            let (from, to, bytes) = (from.mem.handle, to.mem.handle, from.len * 4);
+            clEnqueueCopyBuffer(self.queue, from, to, 0, 0, bytes, 0, null(), null_mut())
+        };
+        self.check("clEnqueueCopyBuffer", status)
     }
 
     /// Memory that holds `data`, which nothing changes.
@@ -469,7 +569,7 @@ impl Session {
     pub fn set_arg(&self, kernel: &mut Kernel, index: usize, arg: Arg<'_>) -> Result<(), Error> {
         let int;
         let (bytes, value): (usize, *const c_void) = match &arg {
-            Arg::Buffer(buffer) => (size_of::<cl_mem>(), (&raw const buffer.mem.handle).cast()),
+            Arg::Buffer(buffer) | Arg::Output(buffer) => (size_of::<cl_mem>(), (&raw const buffer.mem.handle).cast()),
             Arg::Int(value) => {
                 int = i32::try_from(*value).map_err(|_| Error::Unfit {
                     device: self.device.name.clone(),
@@ -484,7 +584,7 @@ impl Session {
         if status != CL_SUCCESS {
             return self.check(&format!("clSetKernelArg {index} of {}", kernel.name), status);
         }
-        kernel.args.resize(kernel.args.len().max(index + 1), Kept::Nothing);
+        kernel.args.resize(kernel.args.len().max(index + 1), Argument::Nothing);
         kernel.args[index] = arg.into();
         Ok(())
     }
@@ -563,10 +663,16 @@ impl<'a> Copies<'a> {
         if buffer.mem.is_constant {
             return Ok(buffer.clone());
         }
-        if let Some((_, copy)) = self.buffers.iter().find(|(known, _)| Arc::ptr_eq(&known.mem, &buffer.mem)) {
+        if let Some((_, copy)) = self.buffers.iter().find(|(known, _)| known.is(buffer)) {
             return Ok(copy.clone());
         }
-        let copy = self.session.buffer(buffer.len)?;
+        let copy = match &buffer.mem.part_of {
+            None => self.session.buffer(buffer.len)?,
+            Some((whole, at)) => {
+                let whole = self.buffer(whole)?;
+                self.session.region(&whole, *at, buffer.len)?
+            }
+        };
         self.buffers.push((buffer.clone(), copy.clone()));
         Ok(copy)
     }
@@ -578,14 +684,14 @@ impl<'a> Copies<'a> {
     pub fn kernel(&mut self, kernel: &Kernel) -> Result<Kernel, Error> {
         let mut copy = self.session.kernel_again(kernel)?;
         for (index, kept) in kernel.args.iter().enumerate() {
-            match kept {
-                Kept::Nothing => {}
-                Kept::Buffer(buffer) => {
-                    let buffer = self.buffer(buffer)?;
-                    self.session.set_arg(&mut copy, index, Arg::Buffer(&buffer))?;
+            let kept = match kept {
+                Argument::Buffer { buffer, is_output } => {
+                    Argument::Buffer { buffer: self.buffer(buffer)?, is_output: *is_output }
                 }
-                Kept::Int(value) => self.session.set_arg(&mut copy, index, Arg::Int(*value))?,
-                Kept::Local(floats) => self.session.set_arg(&mut copy, index, Arg::Local(*floats))?,
+                other => other.clone(),
+            };
+            if let Some(arg) = kept.set() {
+                self.session.set_arg(&mut copy, index, arg)?;
             }
         }
         Ok(copy)

@@ -26,12 +26,12 @@ INLINED void begin_rows(global const float **begins, global const float *x, int 
 //
 //   range     [batch][heads]
 
-kernel void attention(global const float *restrict query, int query_stride, global const float *restrict key,
+KERNEL attention(ITEM_ARGS global const float *restrict query, int query_stride, global const float *restrict key,
                       int key_stride, global const float *restrict value, int value_stride,
                       global const float *restrict bias, int has_bias, int bias_stride, int heads, int depth,
                       int width, global float *restrict output, int out_stride, int batch) {
-    const int n = get_global_id(0);
-    const int head = get_global_id(1);
+    const int n = item(0);
+    const int head = item(1);
     if (n >= batch || head >= heads) return;
     query += (size_t)n * query_stride + head * depth * SQUARES;
     key += (size_t)n * key_stride + head * depth * SQUARES;
@@ -92,11 +92,11 @@ kernel void attention(global const float *restrict query, int query_stride, glob
 //
 //   range     [batch][ceil(from / TILE)]
 
-kernel void scores(global const float *restrict query, int query_stride, global const float *restrict key,
+KERNEL scores(ITEM_ARGS global const float *restrict query, int query_stride, global const float *restrict key,
                    int key_stride, int channels, int from, int to, global float *restrict output, int out_stride,
                    int batch) {
-    const int n = get_global_id(0);
-    const int a = get_global_id(1) * TILE;
+    const int n = item(0);
+    const int a = item(1) * TILE;
     if (n >= batch) return;
     query += (size_t)n * query_stride;
     key += (size_t)n * key_stride;
@@ -125,10 +125,10 @@ kernel void scores(global const float *restrict query, int query_stride, global 
 //   range     [batch][panels of outputs]
 //   weights   [panel][part][VEC], zeros in the padding
 
-kernel void smolgen(global const float *restrict input, int in_stride, global const weight_t *restrict weights, int part,
+KERNEL smolgen(ITEM_ARGS global const float *restrict input, int in_stride, global const weight_t *restrict weights, int part,
                     int heads, int outputs, global float *restrict output, int out_stride, int batch) {
-    const int n = get_global_id(0);
-    const int panel = get_global_id(1);
+    const int n = item(0);
+    const int panel = item(1);
     if (n >= batch) return;
     input += (size_t)n * in_stride;
     weights += (size_t)panel * part * VEC;

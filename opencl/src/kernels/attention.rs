@@ -50,12 +50,12 @@ pub fn launch(kernels: &mut Kernels<'_>, attention: &Attention<'_>) -> Result<La
         Arg::Int(heads),
         Arg::Int(query.layout.shape.channels / heads),
         Arg::Int(value.layout.shape.channels / heads),
-        Arg::Buffer(&output.buffer),
+        Arg::Output(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
     let name = "attention";
     if kernels.variant() == Variant::Cpu {
-        return kernels.by_item(FAMILY, &format!("-DSQUARES={squares}"), name, &args, heads);
+        return Ok(kernels.by_item(FAMILY, &format!("-DSQUARES={squares}"), name, &args, heads)?.by_position());
     }
     // Half of the local memory, so that two groups of a unit hide each other's waits.
     let most = kernels.session.device().local_memory / 2 / (4 * squares as u64);
@@ -82,11 +82,13 @@ pub fn launch_scores(kernels: &mut Kernels<'_>, query: &Value, key: &Value, outp
         Arg::Int(from.channels),
         Arg::Int(from.squares),
         Arg::Int(to.squares),
-        Arg::Buffer(&output.buffer),
+        Arg::Output(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
     match kernels.variant() {
-        Variant::Cpu => kernels.by_item(FAMILY, "", "scores", &args, from.squares.div_ceil(TILE)),
+        Variant::Cpu => {
+            Ok(kernels.by_item(FAMILY, "", "scores", &args, from.squares.div_ceil(TILE))?.by_position())
+        }
         Variant::Gpu => kernels.by_element(FAMILY, "", "scores", &args, from.squares * to.squares),
     }
 }
@@ -151,7 +153,7 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
         Arg::Int(input.layout.shape.len() / heads),
         Arg::Int(heads),
         Arg::Int(outputs),
-        Arg::Buffer(&output.buffer),
+        Arg::Output(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
     match kernels.variant() {

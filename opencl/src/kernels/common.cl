@@ -81,6 +81,20 @@ typedef float weight_t;
 // compiler says on standard error.
 #define INLINED static inline __attribute__((always_inline))
 
+// What is a kernel elsewhere is a function in network.cl, which says of which item. `item(d)` is that item's place in dimension d;
+// functions that ask for it take ITEM_ARGS and are given ITEM.
+#ifdef IN_NETWORK
+#define KERNEL INLINED void
+#define ITEM_ARGS const int item_0, const int item_1,
+#define ITEM item_0, item_1,
+#define item(d) item_##d
+#else
+#define KERNEL kernel void
+#define ITEM_ARGS
+#define ITEM
+#define item(d) ((int)get_global_id(d))
+#endif
+
 #ifdef VARIANT_CPU
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)

@@ -27,10 +27,10 @@
 
 #define TILES_X ((FILES + TW - 1) / TW)
 
-INLINED void conv_row(const int K, const int IV, global const element_t *input, int in_blocks, int in_stride,
+INLINED void conv_row(ITEM_ARGS const int K, const int IV, global const element_t *input, int in_blocks, int in_stride,
                       global const weight_t *weights, STEPS_ARGS() global const float *bias, END_ARGS()) {
-    const int item = get_global_id(0);
-    const int panel = get_global_id(1);
+    const int item = item(0);
+    const int panel = item(1);
     const int n = item / (RANKS * TILES_X);
     const int y = item / TILES_X % RANKS;
     const int x0 = item % TILES_X * TW;
@@ -77,10 +77,10 @@ INLINED void conv_row(const int K, const int IV, global const element_t *input, 
 }
 
 #define CONV(NAME, K, IV)                                                                                              \
-    kernel void NAME(global const element_t *restrict input, int in_blocks, int in_stride,                             \
+    KERNEL NAME(ITEM_ARGS global const element_t *restrict input, int in_blocks, int in_stride,                             \
                      global const weight_t *restrict weights, STEPS_ARGS(restrict)                                     \
                      global const float *restrict bias, END_ARGS(restrict)) {                                          \
-        conv_row(K, IV, input, in_blocks, in_stride, weights, STEPS bias, END);                                        \
+        conv_row(ITEM K, IV, input, in_blocks, in_stride, weights, STEPS bias, END);                                        \
     }
 
 CONV(conv3_planes, 3, 1)

@@ -42,7 +42,7 @@ impl Conv<'_> {
             Arg::Int(self.residual.is_some().into()),
             Arg::Int(residual.layout.block),
             Arg::Int(residual.layout.stride()),
-            Arg::Buffer(&self.output.buffer),
+            Arg::Output(&self.output.buffer),
             Arg::Int(to.block),
             Arg::Int(to.stride()),
             Arg::Int(activation_code(self.activation)),

@@ -127,7 +127,7 @@ fn launch_rows(
     let outputs = dense.bias.len();
     let mut args = operands.args();
     args.extend([
-        Arg::Buffer(&dense.output.buffer),
+        Arg::Output(&dense.output.buffer),
         Arg::Int(outputs),
         Arg::Int(dense.output.layout.stride()),
         Arg::Int(activation_code(dense.activation)),
@@ -141,7 +141,7 @@ fn launch_rows(
 fn launch_groups(kernels: &mut Kernels<'_>, dense: &Dense<'_>, operands: &Operands<'_>) -> Result<Launch, Error> {
     let mut args = operands.args();
     args.extend([
-        Arg::Buffer(&dense.output.buffer),
+        Arg::Output(&dense.output.buffer),
         Arg::Int(dense.output.layout.stride()),
         Arg::Int(activation_code(dense.activation)),
     ]);

@@ -7,19 +7,19 @@
 // Options: LANES, items of a group.
 
 // out = in * scale + shift
-kernel void gate(global const float *restrict input, int in_stride, global const float *restrict scale,
+KERNEL gate(ITEM_ARGS global const float *restrict input, int in_stride, global const float *restrict scale,
                  global const float *restrict shift, int count, global float *restrict output, int out_stride,
                  int batch) {
-    const int n = get_global_id(0);
-    const int i = get_global_id(1);
+    const int n = item(0);
+    const int i = item(1);
     if (n >= batch || i >= count) return;
     output[(size_t)n * out_stride + i] = input[(size_t)n * in_stride + i] * scale[i] + shift[i];
 }
 
 // The same numbers for every position.
-kernel void constant_value(global const float *restrict values, int count, global float *restrict output,
+KERNEL constant_value(ITEM_ARGS global const float *restrict values, int count, global float *restrict output,
                            int out_stride, int batch) {
-    const int n = get_global_id(0);
-    const int i = get_global_id(1);
+    const int n = item(0);
+    const int i = item(1);
     if (n < batch && i < count) output[(size_t)n * out_stride + i] = values[i];
 }

@@ -25,7 +25,7 @@ pub fn launch_gate(
         Arg::Buffer(&scale),
         Arg::Buffer(&shift),
         Arg::Int(from.shape.len()),
-        Arg::Buffer(&output.buffer),
+        Arg::Output(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
     kernels.by_element(FAMILY, "", "gate", &args, from.shape.len())
@@ -39,6 +39,6 @@ pub fn launch_constant(kernels: &mut Kernels<'_>, values: &[f32], output: &Value
     kernels.check(&[output])?;
     let buffer = kernels.session.upload(values)?;
     let args =
-        [Arg::Buffer(&buffer), Arg::Int(values.len()), Arg::Buffer(&output.buffer), Arg::Int(output.layout.stride())];
+        [Arg::Buffer(&buffer), Arg::Int(values.len()), Arg::Output(&output.buffer), Arg::Int(output.layout.stride())];
     kernels.by_element(FAMILY, "", "constant_value", &args, values.len())
 }

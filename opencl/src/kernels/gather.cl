@@ -7,11 +7,11 @@
 //
 // Options: LANES, items of a group.
 
-kernel void gather(global const float *restrict input, int in_stride, global const uint *restrict indices, int count,
+KERNEL gather(ITEM_ARGS global const float *restrict input, int in_stride, global const uint *restrict indices, int count,
                    global const float *restrict residual, int has_residual, int residual_stride,
                    global float *restrict output, int out_stride, int batch) {
-    const int n = get_global_id(0);
-    const int i = get_global_id(1);
+    const int n = item(0);
+    const int i = item(1);
     if (n >= batch || i >= count) return;
     float x = input[(size_t)n * in_stride + indices[i]];
     if (has_residual) x += residual[(size_t)n * residual_stride + i];

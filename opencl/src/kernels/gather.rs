@@ -40,7 +40,7 @@ pub fn launch(kernels: &mut Kernels<'_>, gather: &Gather<'_>) -> Result<Launch, 
         Arg::Buffer(&residual.buffer),
         Arg::Int(gather.residual.is_some().into()),
         Arg::Int(residual.layout.stride()),
-        Arg::Buffer(&gather.output.buffer),
+        Arg::Output(&gather.output.buffer),
         Arg::Int(gather.output.layout.stride()),
     ];
     kernels.by_element(FAMILY, "", "gather", &args, places.len())

@@ -11,6 +11,7 @@ pub mod dense;
 pub mod elementwise;
 pub mod gather;
 pub mod layout;
+pub mod network;
 pub mod norm;
 mod pointwise;
 mod quantise;
@@ -227,7 +228,7 @@ impl<'a> Kernels<'a> {
     }
 
     /// A kernel of `family`, compiled with `options` if it wasn't yet.
-    fn kernel(&mut self, family: Family, options: &str, name: &str, args: &[Arg<'_>]) -> Result<Kernel, Error> {
+    fn kernel(&mut self, family: Family, options: &str, name: &str, args: &[Arg<'_>]) -> Result<Compiled, Error> {
         let key = format!("{} {} {options}", family.name, self.options());
         if !self.programs.iter().any(|(k, _)| *k == key) {
             let source = format!("{COMMON}\n{}", family.source);
@@ -236,7 +237,10 @@ impl<'a> Kernels<'a> {
             self.programs.push((key.clone(), program));
         }
         match self.programs.iter().find(|(k, _)| *k == key) {
-            Some((_, program)) => self.session.kernel(program, name, args),
+            Some((_, program)) => {
+                let kernel = self.session.kernel(program, name, args)?;
+                Ok(Compiled { kernel, family, options: options.to_string() })
+            }
             None => Err(self.unfit(format!("{}.cl was not kept", family.name))),
         }
     }
@@ -252,14 +256,14 @@ impl<'a> Kernels<'a> {
         options: impl Fn(usize) -> String,
         name: &str,
         args: &[Arg<'_>],
-    ) -> Result<(Kernel, usize), Error> {
+    ) -> Result<(Compiled, usize), Error> {
         let mut limit = self.session.device().max_work_group.max(1);
         for &size in sizes {
             if items(size) > limit {
                 continue;
             }
             let kernel = self.kernel(family, &options(size), name, args)?;
-            limit = self.session.work_group_limit(&kernel);
+            limit = self.session.work_group_limit(&kernel.kernel);
             if items(size) <= limit {
                 return Ok((kernel, size));
             }
@@ -285,7 +289,7 @@ impl<'a> Kernels<'a> {
         let options = |lanes| format!("-DLANES={lanes} {options}");
         let (kernel, lanes) = self.kernel_in_groups(family, &sizes, |lanes| lanes, options, name, args)?;
         let range = Range { each: 1, whole: 1, across: elements.div_ceil(lanes), local: [1, lanes] };
-        Ok(Launch::new(self, kernel, range, args.len()))
+        Ok(Launch::new(self, kernel, range, args.len()).by_position())
     }
 
     /// A launch of a kernel with `across` groups of one item for each position, as the CPU variant has them; the argument
@@ -333,6 +337,15 @@ fn halves(most: usize) -> Vec<usize> {
     std::iter::successors(Some(most), |size| Some(size / 2)).take_while(|&size| size > 0).collect()
 }
 
+/// A kernel, and of what text it was made.
+#[derive(Debug)]
+struct Compiled {
+    kernel: Kernel,
+    family: Family,
+    /// Besides those of [`Kernels::options`].
+    options: String,
+}
+
 /// One `.cl` file.
 #[derive(Clone, Copy, Debug)]
 struct Family {
@@ -341,12 +354,13 @@ struct Family {
 }
 
 /// Every family, for [`version`].
-const FAMILIES: [Family; 11] = [
+const FAMILIES: [Family; 12] = [
     attention::FAMILY,
     conv::FAMILY,
     dense::FAMILY,
     elementwise::FAMILY,
     gather::FAMILY,
+    network::FAMILY,
     norm::FAMILY,
     pointwise::FAMILY,
     quantise::FAMILY,
@@ -369,8 +383,10 @@ const COMMON: &str = include_str!("common.cl");
 /// One run of a kernel in a batch's chain.
 #[derive(Debug)]
 pub struct Launch {
-    kernel: Kernel,
+    compiled: Compiled,
     range: Range,
+    /// See [`Launch::by_position`].
+    by_position: bool,
     max_batch: usize,
     /// Place of the argument `batch`, and what it is set to.
     batch_arg: usize,
@@ -409,6 +425,11 @@ impl Step {
     fn launches(&mut self, batch: usize) -> impl Iterator<Item = &mut Launch> {
         let rest = if batch < self.large_from { &mut self.small } else { &mut self.large };
         self.first.iter_mut().chain(rest)
+    }
+
+    /// All launches, for batches of any size.
+    fn launches_mut(&mut self) -> impl Iterator<Item = &mut Launch> {
+        self.first.iter_mut().chain(&mut self.small).chain(&mut self.large)
     }
 
     /// How many launches a batch takes.
@@ -451,12 +472,20 @@ struct Range {
 }
 
 impl Launch {
-    fn new(kernels: &Kernels<'_>, kernel: Kernel, range: Range, batch_arg: usize) -> Self {
-        Self { kernel, range, max_batch: kernels.max_batch, batch_arg, batch: 0 }
+    fn new(kernels: &Kernels<'_>, compiled: Compiled, range: Range, batch_arg: usize) -> Self {
+        Self { compiled, range, by_position: false, max_batch: kernels.max_batch, batch_arg, batch: 0 }
+    }
+
+    /// For the order of items in [`network`]: all of a position, or what a group takes of the batch, follow each other, for they read or
+    /// write neighbouring memory. Otherwise those of all positions do that read the same weights.
+    fn by_position(self) -> Self {
+        Self { by_position: true, ..self }
     }
 
     fn copy(&self, copies: &mut Copies<'_>) -> Result<Self, Error> {
-        Ok(Self { kernel: copies.kernel(&self.kernel)?, batch: 0, ..*self })
+        let Compiled { kernel, family, options } = &self.compiled;
+        let compiled = Compiled { kernel: copies.kernel(kernel)?, family: *family, options: options.clone() };
+        Ok(Self { compiled, batch: 0, ..*self })
     }
 
     /// Puts this run for `batch` positions behind all that was enqueued before.
@@ -469,14 +498,14 @@ impl Launch {
             return Err(Error::Unfit { device: session.device().name.clone(), what });
         }
         if self.batch != batch {
-            session.set_arg(&mut self.kernel, self.batch_arg, Arg::Int(batch))?;
+            session.set_arg(&mut self.compiled.kernel, self.batch_arg, Arg::Int(batch))?;
             self.batch = batch;
         }
         let Range { each, whole, across, local } = self.range;
         let global = [(batch * each).div_ceil(whole) * local[0], across * local[1]];
         // SAFETY: a launcher made the range for a kernel that leaves out what lies behind the batch, its buffers were
         // checked to hold `max_batch` positions, and `batch` is no more.
-        unsafe { session.run(&self.kernel, global, local) }
+        unsafe { session.run(&self.compiled.kernel, global, local) }
     }
 }
 

@@ -10,11 +10,11 @@
 //   range     [batch][ceil(squares / VEC)], groups of one item
 //   local     none
 
-kernel void layer_norm(global const float *restrict input, int in_stride, int channels, int squares,
+KERNEL layer_norm(ITEM_ARGS global const float *restrict input, int in_stride, int channels, int squares,
                        global const float *restrict gammas, global const float *restrict betas, int epsilon,
                        global float *restrict output, int out_stride, int batch) {
-    const int n = get_global_id(0);
-    const int s = get_global_id(1) * VEC;
+    const int n = item(0);
+    const int s = item(1) * VEC;
     const int left = squares - s;
     if (n >= batch || left <= 0) return;
     input += (size_t)n * in_stride + s;
@@ -58,10 +58,10 @@ INLINED float sum_of_powers(global const float *x, int channels, float shift, co
     return sum;
 }
 
-kernel void vector_norm(global const float *restrict input, int in_stride, int channels,
+KERNEL vector_norm(ITEM_ARGS global const float *restrict input, int in_stride, int channels,
                         global const float *restrict gammas, global const float *restrict betas, int epsilon,
                         global float *restrict output, int out_stride, int batch) {
-    const int n = get_global_id(0);
+    const int n = item(0);
     if (n >= batch) return;
     input += (size_t)n * in_stride;
     output += (size_t)n * out_stride;

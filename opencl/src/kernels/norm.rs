@@ -36,7 +36,7 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
         Arg::Buffer(&gammas),
         Arg::Buffer(&betas),
         epsilon,
-        Arg::Buffer(&output.buffer),
+        Arg::Output(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
     if shape.squares == 1 {
@@ -48,7 +48,10 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
     }
     let args = [&from[..], &[Arg::Int(shape.squares)], &rest].concat();
     match kernels.variant() {
-        Variant::Cpu => kernels.by_item(FAMILY, "", "layer_norm", &args, shape.squares.div_ceil(kernels.tuning.vector)),
+        Variant::Cpu => {
+            let across = shape.squares.div_ceil(kernels.tuning.vector);
+            Ok(kernels.by_item(FAMILY, "", "layer_norm", &args, across)?.by_position())
+        }
         Variant::Gpu => kernels.by_element(FAMILY, "", "layer_norm", &args, shape.squares),
     }
 }

@@ -32,11 +32,11 @@ INLINED vecf load_squares(global const float *x, int channel, int s, int left, i
     return lanes_load(0, lanes);
 }
 
-kernel void pointwise(global const float *restrict input, int inputs, int in_stride,
+KERNEL pointwise(ITEM_ARGS global const float *restrict input, int inputs, int in_stride,
                       global const weight_t *restrict weights, global const float *restrict bias, int outputs,
                       END_ARGS(restrict)) {
     const int panels = (outputs + OUTS - 1) / OUTS;
-    const int item = get_global_id(0);
+    const int item = item(0);
     const int panel = item % panels;
     const int first = item / panels % SPANS * WIDTH;
     const int n = item / panels / SPANS;

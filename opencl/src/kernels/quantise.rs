@@ -52,10 +52,10 @@ pub(super) fn launch(kernels: &mut Kernels<'_>, input: &Value) -> Result<Rounded
         Arg::Int(shape.squares),
         Arg::Int(input.layout.block),
         Arg::Int(input.layout.stride()),
-        Arg::Buffer(&numbers),
+        Arg::Output(&numbers),
         Arg::Int(layout.block),
         Arg::Int(layout.stride()),
-        Arg::Buffer(&steps),
+        Arg::Output(&steps),
     ];
     let sizes = match kernels.variant() {
         Variant::Cpu => super::halves(CPU_LANES),

@@ -88,7 +88,7 @@ fn launch_positions(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Er
     let scratch = session.buffer(kernels.max_batch * (3 * blocks + hidden_blocks) * kernels.tuning.vector)?;
     let residual = se.residual.unwrap_or(se.value);
     let args = [
-        Arg::Buffer(&se.value.buffer),
+        Arg::Output(&se.value.buffer),
         Arg::Int(layout.block),
         Arg::Int(blocks),
         Arg::Int(layout.shape.squares),
@@ -103,7 +103,7 @@ fn launch_positions(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Er
         Arg::Int(se.residual.is_some().into()),
         Arg::Int(residual.layout.block),
         Arg::Int(residual.layout.stride()),
-        Arg::Buffer(&scratch),
+        Arg::Output(&scratch),
         Arg::Int(activation_code(se.activation)),
     ];
     let kernel = kernels.kernel(FAMILY, "", "se", &args)?;
@@ -125,7 +125,7 @@ fn launch_groups(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error
     let (w2, b2) = (session.upload(&packed.w2)?, session.upload(&packed.b2)?);
     let residual = se.residual.unwrap_or(se.value);
     let args = [
-        Arg::Buffer(buffer),
+        Arg::Output(buffer),
         Arg::Int(channels),
         Arg::Int(layout.shape.squares),
         Arg::Int(layout.stride()),

@@ -4,8 +4,8 @@
 //   x         [n][count], stride floats apart
 //   local     none
 
-kernel void softmax(global float *restrict x, int count, int stride, int batch) {
-    const int n = get_global_id(0);
+KERNEL softmax(ITEM_ARGS global float *restrict x, int count, int stride, int batch) {
+    const int n = item(0);
     if (n >= batch) return;
     x += (size_t)n * stride;
     float top = x[0];

@@ -79,10 +79,10 @@ TRANSFORMS(to_points, to_squares, vecf)
 // One work item makes the points of ROWS tiles of VEC channels.
 //
 //   range     [ceil(batch * TILES / ROWS)][blocks of VEC input channels]
-INLINED void tiles_to_points(const int IV, global const float *input, int in_stride, global float *v, int padded,
+INLINED void tiles_to_points(ITEM_ARGS const int IV, global const float *input, int in_stride, global float *v, int padded,
                              int batch) {
-    const int group = get_global_id(0);
-    const int block = get_global_id(1);
+    const int group = item(0);
+    const int block = item(1);
     v += (size_t)group * POINTS * ROWS * padded + block * VEC;
     for (int r = 0; r < ROWS; r++) {
         const int row = group * ROWS + r;
@@ -118,9 +118,9 @@ INLINED void tiles_to_points(const int IV, global const float *input, int in_str
 }
 
 #define WINOGRAD_INPUT(NAME, IV)                                                                                       \
-    kernel void NAME(global const float *restrict input, int in_stride, global float *restrict v, int padded,          \
+    KERNEL NAME(ITEM_ARGS global const float *restrict input, int in_stride, global float *restrict v, int padded,          \
                      int batch) {                                                                                      \
-        tiles_to_points(IV, input, in_stride, v, padded, batch);                                                       \
+        tiles_to_points(ITEM IV, input, in_stride, v, padded, batch);                                                       \
     }
 
 WINOGRAD_INPUT(winograd_input_planes, 1)
@@ -130,10 +130,10 @@ WINOGRAD_INPUT(winograd_input_blocked, VEC)
 // registers, and turns the products into squares. M stays in its private memory.
 //
 //   range     [ceil(batch * TILES / ROWS)][panels of output channels]: dimension 0 runs fastest, reusing the panel
-kernel void winograd_output(global const float *restrict v, int padded, global const weight_t *restrict weights,
+KERNEL winograd_output(ITEM_ARGS global const float *restrict v, int padded, global const weight_t *restrict weights,
                             global const float *restrict bias, int out_blocks, END_ARGS(restrict)) {
-    const int group = get_global_id(0);
-    const int panel = get_global_id(1);
+    const int group = item(0);
+    const int panel = item(1);
     vecf m[ROWS][VECTORS][POINTS];
     for (int point = 0; point < POINTS; point++) {
         global const weight_t *w = weights + (size_t)(panel * POINTS + point) * padded * VECTORS * VEC;

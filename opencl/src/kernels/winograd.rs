@@ -109,9 +109,9 @@ fn launches_in_registers(
     let range = Range { each: cut.tiles(), whole: rows, across: padded / vec, local: [1, 1] };
 
     let name = if from.block == 1 { "winograd_input_planes" } else { "winograd_input_blocked" };
-    let args = [Arg::Buffer(&conv.input.buffer), Arg::Int(from.stride()), Arg::Buffer(v), Arg::Int(padded)];
+    let args = [Arg::Buffer(&conv.input.buffer), Arg::Int(from.stride()), Arg::Output(v), Arg::Int(padded)];
     let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
-    let input = Launch::new(kernels, kernel, range, args.len());
+    let input = Launch::new(kernels, kernel, range, args.len()).by_position();
 
     let outputs = padded_outputs(kernels, to.shape.channels);
     let weights = kernels.upload_weights(&pack_panels(conv, cut.tile, padded, panel(kernels)))?;
@@ -144,13 +144,13 @@ fn launches_in_groups(
     let whole = |lanes: usize, across: usize| Range { each: cut.tiles(), whole: lanes, across, local: [lanes, 1] };
 
     let args =
-        [Arg::Buffer(&conv.input.buffer), Arg::Int(inputs), Arg::Int(from.stride()), Arg::Buffer(v), Arg::Int(length)];
+        [Arg::Buffer(&conv.input.buffer), Arg::Int(inputs), Arg::Int(from.stride()), Arg::Output(v), Arg::Int(length)];
     let sizes = kernels.lanes();
     let options = lanes_first(cut.options());
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_input", &args)?;
     let input = Launch::new(kernels, kernel, whole(lanes, inputs), args.len());
 
-    let args = [Arg::Buffer(v), Arg::Int(inputs), Arg::Int(length), Arg::Buffer(&weights), Arg::Buffer(m)];
+    let args = [Arg::Buffer(v), Arg::Int(inputs), Arg::Int(length), Arg::Buffer(&weights), Arg::Output(m)];
     let sizes = kernels.columns();
     let options = |lx| format!("{} -DLX={lx}", cut.options());
     let (kernel, lx) =

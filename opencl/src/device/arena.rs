@@ -1,0 +1,100 @@
+//! Many buffers brought together in two.
+
+use super::session::{Arg, Argument, Buffer, Kernel, Session};
+use super::Error;
+
+/// Where buffers lie that were made one by one: those that nothing writes to in one large buffer, the others in another.
+///
+/// What is moved is a region of the large one, and is used as before.
+#[derive(Debug)]
+pub struct Arenas {
+    constant: Buffer,
+    written: Buffer,
+    moves: Vec<Move>,
+}
+
+#[derive(Debug)]
+struct Move {
+    from: Buffer,
+    to: Buffer,
+    /// Elements before it in its arena.
+    at: usize,
+}
+
+/// A buffer, and where it will be.
+type Place<'a> = (&'a Buffer, usize);
+
+impl Arenas {
+    /// Brings `buffers` together, each once; constant ones with what they hold. `None` if an arena is more than the device gives in one
+    /// piece, or than an `int` counts.
+    ///
+    /// # Errors
+    /// If the driver has no room, or refuses.
+    pub fn new<'a>(session: &Session, buffers: impl Iterator<Item = &'a Buffer>) -> Result<Option<Self>, Error> {
+        let (mut places, mut lengths) = ([const { Vec::<Place<'a>>::new() }; 2], [0usize; 2]);
+        let align = session.device().alignment.div_ceil(4).max(1) as usize;
+        for buffer in buffers {
+            let kind = usize::from(!buffer.is_constant());
+            if places[kind].iter().all(|(known, _)| !known.is(buffer)) {
+                places[kind].push((buffer, lengths[kind]));
+                lengths[kind] = (lengths[kind] + buffer.len().max(1)).next_multiple_of(align);
+            }
+        }
+        let most = (session.device().max_allocation / 4).min(i32::MAX as u64) as usize;
+        if lengths.iter().any(|length| !(1..=most).contains(length)) {
+            return Ok(None);
+        }
+        let (constant, written) = (session.constant_buffer(lengths[0])?, session.buffer(lengths[1])?);
+        let mut moves = Vec::new();
+        for (arena, places) in [&constant, &written].into_iter().zip(&places) {
+            for &(from, at) in places {
+                let to = session.region(arena, at, from.len())?;
+                if from.is_constant() {
+                    session.copy(from, &to)?;
+                }
+                moves.push(Move { from: from.clone(), to, at });
+            }
+        }
+        session.finish()?;
+        Ok(Some(Self { constant, written, moves }))
+    }
+
+    /// All that nothing writes to.
+    pub fn constant(&self) -> &Buffer {
+        &self.constant
+    }
+
+    /// All the rest.
+    pub fn written(&self) -> &Buffer {
+        &self.written
+    }
+
+    fn of(&self, buffer: &Buffer) -> Option<&Move> {
+        self.moves.iter().find(|moved| moved.from.is(buffer))
+    }
+
+    /// Elements before a buffer in its arena.
+    pub fn place(&self, buffer: &Buffer) -> Option<usize> {
+        self.of(buffer).map(|moved| moved.at)
+    }
+
+    /// Where a buffer is now; itself if it was not moved.
+    pub fn moved<'a>(&'a self, buffer: &'a Buffer) -> &'a Buffer {
+        self.of(buffer).map_or(buffer, |moved| &moved.to)
+    }
+
+    /// Has a kernel read and write where its buffers are now.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn move_args(&self, session: &Session, kernel: &mut Kernel) -> Result<(), Error> {
+        for index in 0..kernel.args().len() {
+            if let Argument::Buffer { buffer, is_output } = &kernel.args()[index] {
+                let buffer = self.moved(buffer).clone();
+                let arg = if *is_output { Arg::Output(&buffer) } else { Arg::Buffer(&buffer) };
+                session.set_arg(kernel, index, arg)?;
+            }
+        }
+        Ok(())
+    }
+}

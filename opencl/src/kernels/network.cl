@@ -1,0 +1,96 @@
+// A whole network in one launch, for the cores of a host: what a launch costs there is more than what a small layer costs.
+//
+// A row of the table is a launch that is not made. Its items are handed out by a counter, a few at a time, to whoever comes: a
+// group takes what it gets, counts it as done, and goes on to the next row when nothing is left. A row that needs what rows
+// before it made waits until all of their items are done. Whoever has taken an item is running and doesn't wait, so that any
+// number of groups, running at the same time or one after the other, comes to an end.
+//
+//   range     [groups][1], groups of one item
+//   table     [row][ROW], the first of them as named below, the arguments of the row's kernel from ARGS on: an int as it is, a
+//             pointer as a place in `weights` or `values`
+//   weights   what nothing writes to
+//   values    everything else
+//   state     [row][STATE], zeros before and after
+//   local     none
+//
+// Options: ROW; and of all families what they need. `run_items`, which stands before this text, has a case for each kernel.
+
+#define KIND 0
+// Batches of FROM to UNTIL - 1 positions have this row.
+#define FROM 1
+#define UNTIL 2
+// ceil(batch * EACH / WHOLE) by ACROSS items.
+#define EACH 3
+#define WHOLE 4
+#define ACROSS 5
+// Whether it waits for all rows before it.
+#define WAITS 6
+
+// A line of a cache for each counter's row: next item, items done.
+#define STATE 16
+#define NEXT 0
+#define DONE 1
+
+// A group takes this part of what is left for it, so that all end a row at nearly the same time.
+#define PARTS 2
+
+// What a core does while it waits; without it, it takes from its neighbour.
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_ia32_pause)
+#define PAUSE() __builtin_ia32_pause()
+#endif
+#endif
+#ifndef PAUSE
+#define PAUSE()
+#endif
+
+// Items of a row along dimension 0.
+INLINED int row_width(global const int *row, int batch) {
+    if (batch < row[FROM] || batch >= row[UNTIL]) return 0;
+    return (batch * row[EACH] + row[WHOLE] - 1) / row[WHOLE];
+}
+
+// Until all items of rows [first, end) are done.
+INLINED void wait_for(global const int *table, int first, int end, global volatile int *state, int batch) {
+    for (int r = first; r < end; r++) {
+        const int items = row_width(table + r * ROW, batch) * table[r * ROW + ACROSS];
+        while (state[r * STATE + DONE] < items) PAUSE();
+    }
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+}
+
+// `state` of no row is in use any more when the last group is here.
+INLINED void leave(int rows, global volatile int *state) {
+    const int groups = get_num_groups(0);
+    if (atomic_inc(state + rows * STATE) + 1 < groups) return;
+    for (int r = 0; r <= rows; r++) {
+        state[r * STATE + NEXT] = 0;
+        state[r * STATE + DONE] = 0;
+    }
+}
+
+kernel void network(global const int *restrict table, int rows, global const float *restrict weights,
+                    global float *values, global volatile int *state, int batch) {
+    const int groups = get_num_groups(0);
+    int waited = 0;
+    for (int r = 0; r < rows; r++) {
+        global const int *row = table + r * ROW;
+        if (row[WAITS]) {
+            wait_for(table, waited, r, state, batch);
+            waited = r;
+        }
+        const int width = row_width(row, batch);
+        const int items = width * row[ACROSS];
+        while (1) {
+            // Others may take some in between: this is how many, not which.
+            const int part = max((items - state[r * STATE + NEXT]) / (groups * PARTS), 1);
+            const int first = atomic_add(state + r * STATE + NEXT, part);
+            if (first >= items) break;
+            const int end = min(first + part, items);
+            run_items(first, end, width, row[ACROSS], row, weights, values, batch);
+            mem_fence(CLK_GLOBAL_MEM_FENCE);
+            atomic_add(state + r * STATE + DONE, end - first);
+        }
+    }
+    leave(rows, state);
+}

@@ -1,0 +1,267 @@
+//! Launches `network.cl`: all launches of a chain as one, on the cores of a host.
+
+use super::{COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant};
+use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Error, Kernel, Session};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+pub(super) const FAMILY: Family = Family { name: "network", source: include_str!("network.cl") };
+
+/// Numbers of a row of the table, `ROW` in network.cl: [`HEAD`], and as many arguments as a kernel may have.
+const ROW: usize = 32;
+/// Numbers before the arguments: kind, from, until, each, whole, across, waits, and one to spare.
+const HEAD: usize = 8;
+/// Numbers of a row's state, `STATE` in network.cl.
+const STATE: usize = 16;
+
+/// A chain of launches as one.
+#[derive(Debug)]
+pub struct Network {
+    kernel: Kernel,
+    /// Items taken and done, by row.
+    state: Buffer,
+    /// As many as the device has cores.
+    groups: usize,
+    /// Whether `state` is all zeros: not after a batch that failed.
+    is_clean: bool,
+}
+
+/// Place of the argument `batch`.
+const BATCH_ARG: usize = 5;
+
+/// A launch, and for which batches it is made.
+struct Row<'a> {
+    launch: &'a Launch,
+    from: usize,
+    until: usize,
+}
+
+impl Network {
+    /// The launches of `steps` as one, after all their memory was brought together: `moved` says where a buffer is now, and the
+    /// steps read and write there, too. `None` where the kernels don't fit together, or the device is not made for it.
+    ///
+    /// # Errors
+    /// If the driver fails, or has no room to move.
+    pub fn new(kernels: &mut Kernels<'_>, steps: &mut [Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
+        let rows: Vec<Row<'_>> = steps.iter().flatten().flat_map(rows_of).collect();
+        let Some(text) = Text::of(kernels, &rows) else { return Ok(None) };
+        let session = kernels.session;
+        let buffers = rows.iter().flat_map(|row| row.launch.compiled.kernel.args()).filter_map(Argument::buffer);
+        let Some(arenas) = Arenas::new(session, buffers)? else { return Ok(None) };
+        let Some(table) = table(&rows, &text, &arenas) else { return Ok(None) };
+        let count = rows.len();
+        let program = session.program(FAMILY.name, &text.source, &text.options)?;
+        let table = session.upload(&table)?;
+        // One more: the groups that have left.
+        let state = session.buffer((count + 1) * STATE)?;
+        let args = [
+            Arg::Buffer(&table),
+            Arg::Int(count),
+            Arg::Buffer(arenas.constant()),
+            Arg::Output(arenas.written()),
+            Arg::Output(&state),
+        ];
+        let kernel = session.kernel(&program, "network", &args)?;
+        for step in steps.iter_mut().flatten() {
+            step.launches_mut().try_for_each(|launch| arenas.move_args(session, &mut launch.compiled.kernel))?;
+        }
+        let groups = (session.device().compute_units as usize).max(1);
+        Ok(Some((Self { kernel, state, groups, is_clean: false }, arenas)))
+    }
+
+    /// The same for another session.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn copy(&self, copies: &mut Copies<'_>) -> Result<Self, Error> {
+        let (kernel, state) = (copies.kernel(&self.kernel)?, copies.buffer(&self.state)?);
+        Ok(Self { kernel, state, groups: self.groups, is_clean: false })
+    }
+
+    /// Puts a batch, of at most as many positions as the steps were made for, behind all that was enqueued before.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn enqueue(&mut self, session: &Session, batch: usize) -> Result<(), Error> {
+        if !self.is_clean {
+            session.write(&self.state, &vec![0u32; self.state.len()])?;
+        }
+        self.is_clean = false;
+        session.set_arg(&mut self.kernel, BATCH_ARG, Arg::Int(batch))?;
+        // SAFETY: each item does what an item of a launch would, which its launcher answers for; the table says how many
+        // there are and where their memory lies. Any number of groups will do.
+        unsafe { session.run(&self.kernel, [self.groups, 1], [1, 1]) }
+    }
+
+    /// The batch that was enqueued is done, and nothing failed.
+    pub fn done(&mut self) {
+        self.is_clean = true;
+    }
+}
+
+fn rows_of(step: &Step) -> impl Iterator<Item = Row<'_>> {
+    let all = [
+        (&step.first, 0, usize::MAX),
+        (&step.small, 0, step.large_from),
+        (&step.large, step.large_from, usize::MAX),
+    ];
+    all.into_iter().flat_map(|(launches, from, until)| {
+        launches.iter().map(move |launch| Row { launch, from, until })
+    })
+}
+
+/// A kernel as a case of `run_items`.
+#[derive(PartialEq, Eq, Clone)]
+struct Case {
+    name: String,
+    /// Items of a group.
+    items: usize,
+    /// See [`Launch::by_position`].
+    by_position: bool,
+    args: Vec<Of>,
+}
+
+/// Where an argument comes from.
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Of {
+    Weights,
+    Values,
+    Number,
+}
+
+impl Case {
+    /// `None` if the kernel has local memory or more arguments than a row has room for.
+    fn of(launch: &Launch) -> Option<Self> {
+        let Compiled { kernel, .. } = &launch.compiled;
+        // The batch comes last, and is nobody's own.
+        let args = &kernel.args()[..launch.batch_arg.min(kernel.args().len())];
+        let of = |arg: &Argument| match arg {
+            Argument::Buffer { buffer, .. } if buffer.is_constant() => Some(Of::Weights),
+            Argument::Buffer { .. } => Some(Of::Values),
+            Argument::Int(_) => Some(Of::Number),
+            Argument::Nothing | Argument::Local(_) => None,
+        };
+        let args = args.iter().map(of).collect::<Option<Vec<_>>>()?;
+        let [rows, items] = launch.range.local;
+        (rows == 1 && args.len() <= ROW - HEAD).then(|| Self { name: kernel.name().to_string(), items, by_position: launch.by_position, args })
+    }
+
+    fn text(&self, kind: usize) -> String {
+        let Self { name, items, by_position, args } = self;
+        let args = args.iter().enumerate().map(|(at, of)| match of {
+            Of::Weights => format!("(global void *)(weights + row[{}])", HEAD + at),
+            Of::Values => format!("(global void *)(values + row[{}])", HEAD + at),
+            Of::Number => format!("row[{}]", HEAD + at),
+        });
+        let args: String = args.flat_map(|arg| [", ".to_string(), arg]).collect();
+        let place = if *by_position { ["at / across", "at % across"] } else { ["at % width", "at / width"] };
+        let [x, y] = place;
+        let call = match items {
+            1 => format!("{name}({x}, {y}{args}, batch);"),
+            _ => format!("for (int k = 0; k < {items}; k++) {name}({x}, {y} * {items} + k{args}, batch);"),
+        };
+        format!("    case {kind}:\n        for (int at = first; at < end; at++) {call}\n        break;\n")
+    }
+}
+
+/// The program of a network.
+struct Text {
+    source: String,
+    options: String,
+    cases: Vec<Case>,
+}
+
+impl Text {
+    /// `None` if a family is needed in two forms, which would give one name to two functions, or in eight bits.
+    fn of(kernels: &Kernels<'_>, rows: &[Row<'_>]) -> Option<Self> {
+        if kernels.variant() != Variant::Cpu {
+            return None;
+        }
+        let mut families: BTreeMap<&str, (Family, BTreeMap<&str, &str>)> = BTreeMap::new();
+        let mut cases: Vec<Case> = Vec::new();
+        for row in rows {
+            let Compiled { family, options, .. } = &row.launch.compiled;
+            let (_, known) = families.entry(family.name).or_insert((*family, BTreeMap::new()));
+            for option in options.split_whitespace() {
+                let (name, value) = option.strip_prefix("-D")?.split_once('=')?;
+                if *known.entry(name).or_insert(value) != value {
+                    return None;
+                }
+            }
+            let case = Case::of(row.launch)?;
+            if !cases.contains(&case) {
+                cases.push(case);
+            }
+        }
+        let mut source = format!("{COMMON}\n");
+        for (family, options) in families.values() {
+            for (name, value) in options {
+                let _ = writeln!(source, "#define {name} {value}");
+            }
+            source.push_str(family.source);
+            let names = options.keys().copied().chain(defined(family.source));
+            names.for_each(|name| _ = writeln!(source, "#undef {name}"));
+        }
+        source.push_str(
+            "INLINED void run_items(int first, int end, int width, int across, global const int *restrict row, \
+             global const float *weights, global float *values, int batch) {\n    switch (row[0]) {\n",
+        );
+        cases.iter().enumerate().for_each(|(kind, case)| source.push_str(&case.text(kind)));
+        source.push_str("    }\n}\n");
+        source.push_str(FAMILY.source);
+        Some(Self { source, options: format!("{} -DIN_NETWORK -DROW={ROW}", kernels.options()), cases })
+    }
+
+    fn kind(&self, launch: &Launch) -> Option<usize> {
+        let case = Case::of(launch)?;
+        self.cases.iter().position(|known| *known == case)
+    }
+}
+
+/// The macros that a text defines: other texts define some of the same names.
+fn defined(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix("#define ")?;
+        rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+    })
+}
+
+/// What network.cl reads of each row. `None` if a number is more than an `int` holds.
+fn table(rows: &[Row<'_>], text: &Text, arenas: &Arenas) -> Option<Vec<u32>> {
+    let mut table = Vec::with_capacity(rows.len() * ROW);
+    // Rows that may be under way, from here.
+    let mut waited = 0;
+    for (at, Row { launch, from, until }) in rows.iter().enumerate() {
+        let waits = rows[waited..at].iter().any(|before| conflict(before.launch, launch));
+        if waits {
+            waited = at;
+        }
+        let Range { each, whole, across, .. } = launch.range;
+        let kind = text.kind(launch)?;
+        let mut row = vec![kind, *from, (*until).min(i32::MAX as usize), each, whole, across, waits.into()];
+        row.resize(HEAD, 0);
+        for arg in &launch.compiled.kernel.args()[..launch.batch_arg] {
+            row.push(match arg {
+                Argument::Buffer { buffer, .. } => arenas.place(buffer)?,
+                Argument::Int(number) => *number,
+                Argument::Nothing | Argument::Local(_) => return None,
+            });
+        }
+        row.resize(ROW, 0);
+        for number in row {
+            table.push(i32::try_from(number).ok()? as u32);
+        }
+    }
+    Some(table)
+}
+
+/// Whether one writes to what the other reads or writes.
+fn conflict(a: &Launch, b: &Launch) -> bool {
+    let pairs = |x: &Argument, y: &Argument| match (x, y) {
+        (Argument::Buffer { buffer, is_output }, Argument::Buffer { buffer: other, is_output: also }) => {
+            (*is_output || *also) && buffer.is(other)
+        }
+        _ => false,
+    };
+    a.compiled.kernel.args().iter().any(|x| b.compiled.kernel.args().iter().any(|y| pairs(x, y)))
+}
