@@ -22,7 +22,8 @@ fn tunings() -> impl Iterator<Item = Tuning> {
 /// Runs `graph` on both variants, in every precision, and on the reference.
 fn agree(graph: &Graph, batches: [usize; 2], random: &mut Random, what: &str) {
     for variant in [Variant::Cpu, Variant::Gpu] {
-        let tuning = Tuning { winograd: random.pick(&[0, 2, 4]), ..Tuning::start(variant, 8) };
+        let (winograd, network) = (random.pick(&[0, 2, 4]), random.pick(&[0, 1]));
+        let tuning = Tuning { winograd, network, ..Tuning::start(variant, 8) };
         for precision in [Precision::Fp32, Precision::Fp16, Precision::Int8] {
             if let Err(why) = agrees(graph.clone(), &Way { tuning, precision, batches }, random) {
                 panic!("{what}: {why}");
@@ -64,9 +65,12 @@ fn tiny_shapes_of_every_kernel_agree() {
     let random = &mut Random(22);
     let graphs = [tiny_convolutions(random), tiny_vectors(random), tiny_attention(random)];
     for (tuning, precision) in [
-        (Tuning { winograd: 0, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
-        (Tuning { winograd: 4, rows: 8, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
-        (Tuning { winograd: 2, vectors: 1, vector: 4, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp16),
+        (Tuning { winograd: 0, network: 0, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
+        (Tuning { winograd: 0, network: 1, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
+        (Tuning { winograd: 4, rows: 8, network: 0, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
+        (Tuning { winograd: 4, rows: 8, network: 1, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
+        (Tuning { winograd: 2, vectors: 1, vector: 4, network: 0, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp16),
+        (Tuning { winograd: 2, vectors: 1, vector: 4, network: 1, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp16),
         (Tuning { winograd: 0, columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) }, Precision::Fp32),
         (Tuning { winograd: 4, columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) }, Precision::Fp32),
         (Tuning { winograd: 2, columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) }, Precision::Fp16),

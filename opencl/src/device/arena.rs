@@ -1,7 +1,7 @@
 //! Many buffers brought together in two.
 
-use super::session::{Arg, Argument, Buffer, Kernel, Session};
 use super::Error;
+use super::session::{Arg, Argument, Buffer, Kernel, Session};
 
 /// Where buffers lie that were made one by one: those that nothing writes to in one large buffer, the others in another.
 ///

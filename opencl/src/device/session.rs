@@ -589,6 +589,18 @@ impl Session {
         Ok(())
     }
 
+    /// Whether the text says of an argument that it is `const`; `None` where the driver doesn't know.
+    #[cfg(test)]
+    pub fn arg_is_const(&self, kernel: &Kernel, index: usize) -> Option<bool> {
+        let (mut qualifier, kernel): (cl_bitfield, _) = (0, kernel.kernel);
+        let (bytes, at) = (size_of::<cl_bitfield>(), (&raw mut qualifier).cast());
+        // SAFETY: the kernel is alive, and `qualifier` is a place for one.
+        let status = unsafe {
+            clGetKernelArgInfo(kernel, index as cl_uint, CL_KERNEL_ARG_TYPE_QUALIFIER, bytes, at, null_mut())
+        };
+        (status == CL_SUCCESS).then_some(qualifier & CL_KERNEL_ARG_TYPE_CONST != 0)
+    }
+
     /// Most work items that a group of this kernel can have on this device.
     pub fn work_group_limit(&self, kernel: &Kernel) -> usize {
         let (kernel, id) = (kernel.kernel, self.device.id.0);

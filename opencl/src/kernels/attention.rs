@@ -86,9 +86,7 @@ pub fn launch_scores(kernels: &mut Kernels<'_>, query: &Value, key: &Value, outp
         Arg::Int(output.layout.stride()),
     ];
     match kernels.variant() {
-        Variant::Cpu => {
-            Ok(kernels.by_item(FAMILY, "", "scores", &args, from.squares.div_ceil(TILE))?.by_position())
-        }
+        Variant::Cpu => Ok(kernels.by_item(FAMILY, "", "scores", &args, from.squares.div_ceil(TILE))?.by_position()),
         Variant::Gpu => kernels.by_element(FAMILY, "", "scores", &args, from.squares * to.squares),
     }
 }

@@ -77,10 +77,10 @@ INLINED void conv_row(ITEM_ARGS const int K, const int IV, global const element_
 }
 
 #define CONV(NAME, K, IV)                                                                                              \
-    KERNEL NAME(ITEM_ARGS global const element_t *restrict input, int in_blocks, int in_stride,                             \
+    KERNEL NAME(ITEM_ARGS global const element_t *restrict input, int in_blocks, int in_stride,                        \
                      global const weight_t *restrict weights, STEPS_ARGS(restrict)                                     \
                      global const float *restrict bias, END_ARGS(restrict)) {                                          \
-        conv_row(ITEM K, IV, input, in_blocks, in_stride, weights, STEPS bias, END);                                        \
+        conv_row(ITEM K, IV, input, in_blocks, in_stride, weights, STEPS bias, END);                                   \
     }
 
 CONV(conv3_planes, 3, 1)

@@ -17,8 +17,8 @@
 //   local     none
 
 INLINED void dense_rows(ITEM_ARGS const int ROWS, const int SPLIT, global const element_t *input, int in_len,
-                        int in_stride, global const weight_t *weights, STEPS_ARGS() global const float *bias, global float *output, int out_len,
-                        int out_stride, int act, int batch) {
+                        int in_stride, global const weight_t *weights, STEPS_ARGS() global const float *bias,
+                        global float *output, int out_len, int out_stride, int act, int batch) {
     const int first = item(0) * ROWS;
     const int panel = item(1);
     global const weight_t *w = weights + (size_t)panel * in_len * VEC;
@@ -59,11 +59,11 @@ INLINED void dense_rows(ITEM_ARGS const int ROWS, const int SPLIT, global const 
 }
 
 #define DENSE(NAME, ROWS, SPLIT)                                                                                       \
-    KERNEL NAME(ITEM_ARGS global const element_t *restrict input, int in_len, int in_stride,                                \
+    KERNEL NAME(ITEM_ARGS global const element_t *restrict input, int in_len, int in_stride,                           \
                      global const weight_t *restrict weights, STEPS_ARGS(restrict)                                     \
                      global const float *restrict bias, global float *restrict output, int out_len, int out_stride,    \
                      int act, int batch) {                                                                             \
-        dense_rows(ITEM ROWS, SPLIT, input, in_len, in_stride, weights, STEPS bias, output, out_len, out_stride, act,       \
+        dense_rows(ITEM ROWS, SPLIT, input, in_len, in_stride, weights, STEPS bias, output, out_len, out_stride, act,  \
                    batch);                                                                                             \
     }
 

@@ -21,6 +21,8 @@ pub mod starts;
 pub mod tuning;
 pub mod winograd;
 
+#[cfg(test)]
+use crate::device::Argument;
 use crate::device::{Arg, Buffer, Copies, Error, Kernel, Kind, Program, Session};
 use crate::graph::{Activation, Fnv};
 use half::f16;
@@ -196,9 +198,11 @@ impl<'a> Kernels<'a> {
             Precision::Fp32 | Precision::Int8 => "",
             Precision::Fp16 => " -DWEIGHTS_FP16",
         };
+        // For `Step::check_outputs`.
+        let info = if cfg!(test) { " -cl-kernel-arg-info" } else { "" };
         match self.tuning.variant {
-            Variant::Cpu => format!("-cl-mad-enable -DVARIANT_CPU -DVEC={}{weights}", self.tuning.vector),
-            Variant::Gpu => format!("-cl-mad-enable -DVARIANT_GPU{weights}"),
+            Variant::Cpu => format!("-cl-mad-enable -DVARIANT_CPU -DVEC={}{weights}{info}", self.tuning.vector),
+            Variant::Gpu => format!("-cl-mad-enable -DVARIANT_GPU{weights}{info}"),
         }
     }
 
@@ -430,6 +434,23 @@ impl Step {
     /// All launches, for batches of any size.
     fn launches_mut(&mut self) -> impl Iterator<Item = &mut Launch> {
         self.first.iter_mut().chain(&mut self.small).chain(&mut self.large)
+    }
+
+    /// Panics if a kernel's text says that it writes to other arguments than its launcher; gives back how many it says it of.
+    #[cfg(test)]
+    pub fn check_outputs(&mut self, session: &Session) -> usize {
+        let mut known = 0;
+        for Launch { compiled: Compiled { kernel, .. }, .. } in self.launches_mut() {
+            for (index, arg) in kernel.args().iter().enumerate() {
+                if let Argument::Buffer { is_output, .. } = arg
+                    && let Some(is_const) = session.arg_is_const(kernel, index)
+                {
+                    assert_eq!(!is_const, *is_output, "argument {index} of {}", kernel.name());
+                    known += 1;
+                }
+            }
+        }
+        known
     }
 
     /// How many launches a batch takes.

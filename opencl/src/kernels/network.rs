@@ -37,34 +37,40 @@ struct Row<'a> {
 }
 
 impl Network {
-    /// The launches of `steps` as one, after all their memory was brought together: `moved` says where a buffer is now, and the
-    /// steps read and write there, too. `None` where the kernels don't fit together, or the device is not made for it.
+    /// The launches of `steps` as one, after all their memory was brought together: the steps then read and write there, too, and
+    /// the arenas say where a buffer is now. `None`, and nothing has moved, where the kernels don't fit together, the device has no
+    /// room to bring them together, or its driver refuses.
     ///
     /// # Errors
-    /// If the driver fails, or has no room to move.
+    /// If the driver refuses what it took before.
     pub fn new(kernels: &mut Kernels<'_>, steps: &mut [Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
+        let Some((network, arenas)) = Self::made(kernels, steps).ok().flatten() else { return Ok(None) };
+        for step in steps.iter_mut().flatten() {
+            step.launches_mut()
+                .try_for_each(|launch| arenas.move_args(kernels.session, &mut launch.compiled.kernel))?;
+        }
+        Ok(Some((network, arenas)))
+    }
+
+    fn made(kernels: &Kernels<'_>, steps: &[Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
+        let session = kernels.session;
         let rows: Vec<Row<'_>> = steps.iter().flatten().flat_map(rows_of).collect();
         let Some(text) = Text::of(kernels, &rows) else { return Ok(None) };
-        let session = kernels.session;
+        let program = session.program(FAMILY.name, &text.source, &text.options)?;
         let buffers = rows.iter().flat_map(|row| row.launch.compiled.kernel.args()).filter_map(Argument::buffer);
         let Some(arenas) = Arenas::new(session, buffers)? else { return Ok(None) };
         let Some(table) = table(&rows, &text, &arenas) else { return Ok(None) };
-        let count = rows.len();
-        let program = session.program(FAMILY.name, &text.source, &text.options)?;
         let table = session.upload(&table)?;
         // One more: the groups that have left.
-        let state = session.buffer((count + 1) * STATE)?;
+        let state = session.buffer((rows.len() + 1) * STATE)?;
         let args = [
             Arg::Buffer(&table),
-            Arg::Int(count),
+            Arg::Int(rows.len()),
             Arg::Buffer(arenas.constant()),
             Arg::Output(arenas.written()),
             Arg::Output(&state),
         ];
         let kernel = session.kernel(&program, "network", &args)?;
-        for step in steps.iter_mut().flatten() {
-            step.launches_mut().try_for_each(|launch| arenas.move_args(session, &mut launch.compiled.kernel))?;
-        }
         let groups = (session.device().compute_units as usize).max(1);
         Ok(Some((Self { kernel, state, groups, is_clean: false }, arenas)))
     }
@@ -100,14 +106,9 @@ impl Network {
 }
 
 fn rows_of(step: &Step) -> impl Iterator<Item = Row<'_>> {
-    let all = [
-        (&step.first, 0, usize::MAX),
-        (&step.small, 0, step.large_from),
-        (&step.large, step.large_from, usize::MAX),
-    ];
-    all.into_iter().flat_map(|(launches, from, until)| {
-        launches.iter().map(move |launch| Row { launch, from, until })
-    })
+    let all =
+        [(&step.first, 0, usize::MAX), (&step.small, 0, step.large_from), (&step.large, step.large_from, usize::MAX)];
+    all.into_iter().flat_map(|(launches, from, until)| launches.iter().map(move |launch| Row { launch, from, until }))
 }
 
 /// A kernel as a case of `run_items`.
@@ -143,7 +144,12 @@ impl Case {
         };
         let args = args.iter().map(of).collect::<Option<Vec<_>>>()?;
         let [rows, items] = launch.range.local;
-        (rows == 1 && args.len() <= ROW - HEAD).then(|| Self { name: kernel.name().to_string(), items, by_position: launch.by_position, args })
+        (rows == 1 && args.len() <= ROW - HEAD).then(|| Self {
+            name: kernel.name().to_string(),
+            items,
+            by_position: launch.by_position,
+            args,
+        })
     }
 
     fn text(&self, kind: usize) -> String {
@@ -264,4 +270,22 @@ fn conflict(a: &Launch, b: &Launch) -> bool {
         _ => false,
     };
     a.compiled.kernel.args().iter().any(|x| b.compiled.kernel.args().iter().any(|y| pairs(x, y)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn macros_of_a_text_are_found() {
+        let text = "#define A 1\n  #define B_2(x) \\\n    x\n#ifdef C\n#undef A\n";
+        assert_eq!(defined(text).collect::<Vec<_>>(), ["A", "B_2"]);
+    }
+
+    #[test]
+    fn a_row_has_the_numbers_that_the_text_names() {
+        for (name, number) in [("UNTIL", 2), ("ACROSS", 5), ("WAITS", 6), ("STATE", STATE)] {
+            assert!(FAMILY.source.contains(&format!("#define {name} {number}\n")), "{name}");
+        }
+    }
 }

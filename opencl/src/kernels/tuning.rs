@@ -25,6 +25,8 @@ pub struct Tuning {
     pub rows: usize,
     /// CPU: vectors of output channels that it makes.
     pub vectors: usize,
+    /// CPU: whether the whole network is one launch, see [`super::network`] (1), or each layer has its own (0).
+    pub network: usize,
     /// GPU: most items of a group that runs over elements.
     pub lanes: usize,
     /// GPU: items of a group along the squares of a convolution; there are 8 along its channels.
@@ -45,12 +47,13 @@ pub struct Knob {
 }
 
 /// Every field but the variant, those first that matter most.
-pub const KNOBS: [Knob; 8] = [
+pub const KNOBS: [Knob; 9] = [
     knob("winograd", None, &[0, 2, 4], |t| &mut t.winograd),
     knob("vector", Some(Variant::Cpu), &[4, 8, 16], |t| &mut t.vector),
     knob("rows", Some(Variant::Cpu), &[4, 8, 16], |t| &mut t.rows).of_winograd(),
     knob("vectors", Some(Variant::Cpu), &[1, 2, 3], |t| &mut t.vectors).of_winograd(),
     knob("squares", Some(Variant::Cpu), &[4, 8], |t| &mut t.squares),
+    knob("network", Some(Variant::Cpu), &[0, 1], |t| &mut t.network),
     knob("columns", Some(Variant::Gpu), &[4, 8, 16, 32], |t| &mut t.columns),
     knob("lanes", Some(Variant::Gpu), &[32, 64, 128, 256], |t| &mut t.lanes),
     // No other value is looked for: the answer to a position would depend on the size of its batch.
@@ -100,6 +103,7 @@ impl Tuning {
             winograd_from: 1,
             rows: 4,
             vectors: 2,
+            network: if variant == Variant::Cpu { 1 } else { 0 },
             lanes: 64,
             columns: 16,
         }

@@ -118,9 +118,9 @@ INLINED void tiles_to_points(ITEM_ARGS const int IV, global const float *input, 
 }
 
 #define WINOGRAD_INPUT(NAME, IV)                                                                                       \
-    KERNEL NAME(ITEM_ARGS global const float *restrict input, int in_stride, global float *restrict v, int padded,          \
+    KERNEL NAME(ITEM_ARGS global const float *restrict input, int in_stride, global float *restrict v, int padded,     \
                      int batch) {                                                                                      \
-        tiles_to_points(ITEM IV, input, in_stride, v, padded, batch);                                                       \
+        tiles_to_points(ITEM IV, input, in_stride, v, padded, batch);                                                  \
     }
 
 WINOGRAD_INPUT(winograd_input_planes, 1)

@@ -149,6 +149,55 @@ fn attention() -> Result<Graph, ShapeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::{self, DeviceChoice};
+    use crate::kernels::{Precision, Tuning, Variant};
+    use crate::opencl::{OpenCl, Options};
+
+    /// On a device, if there is one.
+    fn made(graph: &Graph, tuning: Tuning, precision: Precision) -> Option<OpenCl> {
+        match device::choose(&DeviceChoice::Auto) {
+            Ok(_) => {
+                let options = Options { max_batch: 3, tuning: Some(tuning), precision, ..Options::default() };
+                Some(OpenCl::unchecked(graph.clone().into(), &options).expect("it compiles"))
+            }
+            Err(error) if std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() == Ok("1") => panic!("{error}"),
+            Err(_) => None,
+        }
+    }
+
+    /// What a network's one launch waits for follows from it.
+    #[test]
+    fn kernels_write_to_what_their_launchers_call_outputs() {
+        for (_, mut graph) in kit() {
+            for precision in [Precision::Fp32, Precision::Int8] {
+                for variant in [Variant::Cpu, Variant::Gpu] {
+                    for layer in 0..graph.layers().len() {
+                        let int8 = precision == Precision::Int8 && graph.can_be_int8(layer);
+                        graph.set_int8(layer, int8).expect("it can be");
+                    }
+                    let tuning = Tuning { network: 0, ..Tuning::start(variant, 8) };
+                    let Some(mut device) = made(&graph, tuning, precision) else { continue };
+                    let steps = device.steps.iter_mut().flatten();
+                    let known: usize = steps.map(|step| step.check_outputs(&device.session)).sum();
+                    let is_pocl = device.session.device().platform == "Portable Computing Language";
+                    assert!(known > 0 || !is_pocl, "PoCL knows what is const");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_network_is_one_launch_on_a_cpu() {
+        for (what, graph) in kit() {
+            for network in [0, 1] {
+                let tuning = Tuning { network, ..Tuning::start(Variant::Cpu, 8) };
+                let Some(mut device) = made(&graph, tuning, Precision::Fp32) else { continue };
+                assert_eq!(device.launches(1) == 1, network == 1, "{what}");
+                device.agrees_with_host().expect(what);
+                device.another().expect("there is room").agrees_with_host().expect(what);
+            }
+        }
+    }
 
     #[test]
     fn every_part_is_there_and_every_kind_of_layer_in_it() {
