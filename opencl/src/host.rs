@@ -19,6 +19,7 @@ pub mod plain;
 mod plan;
 mod product;
 mod run;
+mod sharing;
 mod team;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ use crate::graph::Graph;
 use kernel::Isa;
 use plan::Plan;
 use run::{Jobs, Workspace};
+use sharing::Sharing;
 use std::sync::{Arc, Mutex};
 use team::Team;
 
@@ -52,6 +54,7 @@ pub struct Host {
     team: Team,
     /// One for each thread; the first has room for a team.
     workspaces: Vec<Workspace>,
+    sharing: Sharing,
 }
 
 impl Host {
@@ -80,14 +83,14 @@ impl Host {
         }
         let team = Team::new(threads).map_err(|e| BackendError(format!("host: can't start {threads} threads: {e}")))?;
         let workspaces = (0..threads).map(|number| Workspace::new(&plan, threads > 1 && number == 0)).collect();
-        Ok(Self { graph, plan: Arc::new(plan), isa, team, workspaces })
+        Ok(Self { graph, plan: Arc::new(plan), isa, team, workspaces, sharing: Sharing::default() })
     }
 
     /// Another one for a single thread, with the same weights: several of them evaluate at once and none waits for another.
     pub fn single(&self) -> Self {
         let (graph, plan) = (Arc::clone(&self.graph), Arc::clone(&self.plan));
         let workspaces = vec![Workspace::new(&plan, false)];
-        Self { graph, plan, isa: self.isa, team: Team::alone(), workspaces }
+        Self { graph, plan, isa: self.isa, team: Team::alone(), workspaces, sharing: Sharing::default() }
     }
 }
 
@@ -160,22 +163,38 @@ impl Backend for Host {
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
         let batch = batch_of(&self.graph, MAX_BATCH, input)?;
-        let (plan, isa, team) = (&*self.plan, self.isa, &self.team);
-        team.wake();
-        if 2 * batch <= team.members() {
-            // With half of the threads or fewer, each position after the other is shared by all of them.
-            let jobs = Jobs::new(&self.graph, batch, batch, input, outputs);
-            jobs.for_each(|mut job| self.workspaces[0].run(plan, isa, &mut job, Some(team)));
-            return Ok(());
+        let Self { graph, plan, team, workspaces, sharing, isa } = self;
+        let mut run = |shares| match shares {
+            true => shared(plan, *isa, team, &mut workspaces[0], Jobs::new(graph, batch, batch, input, outputs)),
+            false => each_alone(plan, *isa, team, workspaces, Jobs::new(graph, batch, team.members(), input, outputs)),
+        };
+        // Half of the threads or more would have nothing to do.
+        match 2 * batch <= team.members() {
+            true => sharing.run(run),
+            false => run(false),
         }
-        let jobs = Mutex::new(Jobs::new(&self.graph, batch, team.members(), input, outputs));
-        // A poisoned lock means that another thread has panicked, which the team passes on.
-        let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());
-        team.each(self.workspaces.iter_mut(), |workspace| {
-            while let Some(mut job) = next() {
-                workspace.run(plan, isa, &mut job, None);
-            }
-        });
         Ok(())
     }
+}
+
+/// One position after the other, each by all threads.
+fn shared(plan: &Plan, isa: Isa, team: &Team, workspace: &mut Workspace, jobs: Jobs<'_>) {
+    team.wake();
+    jobs.for_each(|mut job| workspace.run(plan, isa, &mut job, Some(team)));
+}
+
+/// Each position by one thread.
+fn each_alone(plan: &Plan, isa: Isa, team: &Team, workspaces: &mut [Workspace], jobs: Jobs<'_>) {
+    if jobs.len() == 1 {
+        return jobs.for_each(|mut job| workspaces[0].run(plan, isa, &mut job, None));
+    }
+    team.wake();
+    let jobs = Mutex::new(jobs);
+    // A poisoned lock means that another thread has panicked, which the team passes on.
+    let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());
+    team.each(workspaces.iter_mut(), |workspace| {
+        while let Some(mut job) = next() {
+            workspace.run(plan, isa, &mut job, None);
+        }
+    });
 }

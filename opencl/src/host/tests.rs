@@ -185,9 +185,17 @@ fn forms(graph: &Graph) -> impl Iterator<Item = [Host; 3]> {
     Isa::found().map(|isa| [1, 2, 3].map(|threads| Host::with(graph.clone(), threads, isa).expect("a host")))
 }
 
+/// A single position so often that one thread has it at first, and then all share it.
 fn run(host: &mut Host, input: &[f32]) -> Outputs {
     let mut outputs = Outputs::default();
     host.evaluate(input, &mut outputs).expect("an evaluation");
+    if input.len() == host.graph().input().len() {
+        for _ in 0..=super::sharing::ROW {
+            let mut again = Outputs::default();
+            host.evaluate(input, &mut again).expect("an evaluation");
+            assert!(again == outputs, "{}: not the same bits", host.describe());
+        }
+    }
     outputs
 }
 
