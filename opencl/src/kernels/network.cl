@@ -34,11 +34,20 @@
 // A group takes this part of what is left for it, so that all end a row at nearly the same time.
 #define PARTS 2
 
-// What a core does while it waits; without it, it takes from its neighbour.
-#if defined(__has_builtin)
+// FENCE: what a group wrote before it, others read behind theirs. A fence of OpenCL 1.2 says nothing of other groups, and PoCL
+// makes nothing of it; that of the compiler is for all cores, where it knows the cores.
+//
+// PAUSE: what a core does while it waits; without it, it takes from its neighbour.
+#if defined(__has_builtin) && !defined(__SPIR__)
+#if __has_builtin(__sync_synchronize)
+#define FENCE() __sync_synchronize()
+#endif
 #if __has_builtin(__builtin_ia32_pause)
 #define PAUSE() __builtin_ia32_pause()
 #endif
+#endif
+#ifndef FENCE
+#define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
 #endif
 #ifndef PAUSE
 #define PAUSE()
@@ -56,7 +65,7 @@ INLINED void wait_for(global const int *table, int first, int end, global volati
         const int items = row_width(table + r * ROW, batch) * table[r * ROW + ACROSS];
         while (state[r * STATE + DONE] < items) PAUSE();
     }
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    FENCE();
 }
 
 // `state` of no row is in use any more when the last group is here.
@@ -88,7 +97,7 @@ kernel void network(global const int *restrict table, int rows, global const flo
             if (first >= items) break;
             const int end = min(first + part, items);
             run_items(first, end, width, row[ACROSS], row, weights, values, batch);
-            mem_fence(CLK_GLOBAL_MEM_FENCE);
+            FENCE();
             atomic_add(state + r * STATE + DONE, end - first);
         }
     }
