@@ -150,7 +150,7 @@ impl OpenCl {
         }
         let mut network = None;
         if tuning.network > 0
-            && let Some((made, arenas)) = Network::new(&mut kernels, &mut steps)?
+            && let Some((made, arenas)) = Network::new(&mut kernels, &graph, &mut steps)?
         {
             values.iter_mut().for_each(|value| value.buffer = arenas.moved(&value.buffer).clone());
             network = Some(made);

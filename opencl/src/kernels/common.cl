@@ -18,23 +18,29 @@
 #define ACT_SELU 6
 #define ACT_SIGMOID 7
 
+// Which of them there are, a bit for each: the others need no text. All, unless it is said.
+#ifndef ACTS
+#define ACTS 0xff
+#endif
+#define IS(act, kind) ((ACTS >> (kind)&1) && act == kind)
+
 // A relu that keeps a NaN, which fmax() would hide from the check of the outputs.
 //
 // mish(x) = x tanh(ln(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2); the quotient is 1 in float from x = 20 on, and
 // the bound keeps e^x from overflowing.
 #define ACTIVATE(NAME, T)                                                                                              \
     static inline T NAME(T x, int act) {                                                                               \
-        if (act == ACT_RELU) return x < (T)0.0f ? (T)0.0f : x;                                                         \
-        if (act == ACT_TANH) return tanh(x);                                                                           \
-        if (act == ACT_MISH) {                                                                                         \
+        if (IS(act, ACT_RELU)) return x < (T)0.0f ? (T)0.0f : x;                                                       \
+        if (IS(act, ACT_TANH)) return tanh(x);                                                                         \
+        if (IS(act, ACT_MISH)) {                                                                                       \
             T e = exp(fmin(x, (T)20.0f));                                                                              \
             T n = e * (e + 2.0f);                                                                                      \
             return x * (n / (n + 2.0f));                                                                               \
         }                                                                                                              \
-        if (act == ACT_RELU2) return x < (T)0.0f ? (T)0.0f : x * x;                                                    \
-        if (act == ACT_SWISH) return x / (1.0f + exp(-x));                                                             \
-        if (act == ACT_SELU) return x > (T)0.0f ? 1.050701f * x : 1.7580993f * (exp(x) - 1.0f);                        \
-        if (act == ACT_SIGMOID) return 1.0f / (1.0f + exp(-x));                                                        \
+        if (IS(act, ACT_RELU2)) return x < (T)0.0f ? (T)0.0f : x * x;                                                  \
+        if (IS(act, ACT_SWISH)) return x / (1.0f + exp(-x));                                                           \
+        if (IS(act, ACT_SELU)) return x > (T)0.0f ? 1.050701f * x : 1.7580993f * (exp(x) - 1.0f);                      \
+        if (IS(act, ACT_SIGMOID)) return 1.0f / (1.0f + exp(-x));                                                      \
         return x;                                                                                                      \
     }
 

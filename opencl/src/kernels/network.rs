@@ -1,7 +1,8 @@
 //! Launches `network.cl`: all launches of a chain as one, on the cores of a host.
 
-use super::{COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant};
+use super::{COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant, activation_code};
 use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Error, Kernel, Session};
+use crate::graph::{Activation, Graph, Layer};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -43,8 +44,12 @@ impl Network {
     ///
     /// # Errors
     /// If the driver refuses what it took before.
-    pub fn new(kernels: &mut Kernels<'_>, steps: &mut [Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
-        let Some((network, arenas)) = Self::made(kernels, steps).ok().flatten() else { return Ok(None) };
+    pub fn new(
+        kernels: &mut Kernels<'_>,
+        graph: &Graph,
+        steps: &mut [Vec<Step>],
+    ) -> Result<Option<(Self, Arenas)>, Error> {
+        let Some((network, arenas)) = Self::made(kernels, graph, steps).ok().flatten() else { return Ok(None) };
         for step in steps.iter_mut().flatten() {
             step.launches_mut()
                 .try_for_each(|launch| arenas.move_args(kernels.session, &mut launch.compiled.kernel))?;
@@ -52,10 +57,10 @@ impl Network {
         Ok(Some((network, arenas)))
     }
 
-    fn made(kernels: &Kernels<'_>, steps: &[Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
+    fn made(kernels: &Kernels<'_>, graph: &Graph, steps: &[Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
         let session = kernels.session;
         let rows: Vec<Row<'_>> = steps.iter().flatten().flat_map(rows_of).collect();
-        let Some(text) = Text::of(kernels, &rows) else { return Ok(None) };
+        let Some(text) = Text::of(kernels, graph, &rows) else { return Ok(None) };
         let program = session.program(FAMILY.name, &text.source, &text.options)?;
         let buffers = rows.iter().flat_map(|row| row.launch.compiled.kernel.args()).filter_map(Argument::buffer);
         let Some(arenas) = Arenas::new(session, buffers)? else { return Ok(None) };
@@ -179,7 +184,7 @@ struct Text {
 
 impl Text {
     /// `None` if a family is needed in two forms, which would give one name to two functions, or in eight bits.
-    fn of(kernels: &Kernels<'_>, rows: &[Row<'_>]) -> Option<Self> {
+    fn of(kernels: &Kernels<'_>, graph: &Graph, rows: &[Row<'_>]) -> Option<Self> {
         if kernels.variant() != Variant::Cpu {
             return None;
         }
@@ -215,13 +220,23 @@ impl Text {
         cases.iter().enumerate().for_each(|(kind, case)| source.push_str(&case.text(kind)));
         source.push_str("    }\n}\n");
         source.push_str(FAMILY.source);
-        Some(Self { source, options: format!("{} -DIN_NETWORK -DROW={ROW}", kernels.options()), cases })
+        let acts = activations(graph).fold(0, |acts, activation| acts | 1 << activation_code(activation));
+        let options = format!("{} -DIN_NETWORK -DROW={ROW} -DACTS={acts}", kernels.options());
+        Some(Self { source, options, cases })
     }
 
     fn kind(&self, launch: &Launch) -> Option<usize> {
         let case = Case::of(launch)?;
         self.cases.iter().position(|known| *known == case)
     }
+}
+
+/// What activations there are, to leave out the others.
+fn activations(graph: &Graph) -> impl Iterator<Item = Activation> {
+    graph.layers().iter().filter_map(|layer| match layer {
+        Layer::Conv { activation, .. } | Layer::Dense { activation, .. } => Some(*activation),
+        _ => None,
+    })
 }
 
 /// The macros that a text defines: other texts define some of the same names.
