@@ -54,7 +54,8 @@ pub struct Host {
     team: Team,
     /// One for each thread; the first has room for a team.
     workspaces: Vec<Workspace>,
-    sharing: Sharing,
+    /// By the number of positions less one, where there are half as many as threads or fewer.
+    sharing: Vec<Sharing>,
 }
 
 impl Host {
@@ -83,14 +84,14 @@ impl Host {
         }
         let team = Team::new(threads).map_err(|e| BackendError(format!("host: can't start {threads} threads: {e}")))?;
         let workspaces = (0..threads).map(|number| Workspace::new(&plan, threads > 1 && number == 0)).collect();
-        Ok(Self { graph, plan: Arc::new(plan), isa, team, workspaces, sharing: Sharing::default() })
+        Ok(Self { graph, plan: Arc::new(plan), isa, team, workspaces, sharing: vec![Sharing::default(); threads / 2] })
     }
 
     /// Another one for a single thread, with the same weights: several of them evaluate at once and none waits for another.
     pub fn single(&self) -> Self {
         let (graph, plan) = (Arc::clone(&self.graph), Arc::clone(&self.plan));
         let workspaces = vec![Workspace::new(&plan, false)];
-        Self { graph, plan, isa: self.isa, team: Team::alone(), workspaces, sharing: Sharing::default() }
+        Self { graph, plan, isa: self.isa, team: Team::alone(), workspaces, sharing: Vec::new() }
     }
 }
 
@@ -169,9 +170,9 @@ impl Backend for Host {
             false => each_alone(plan, *isa, team, workspaces, Jobs::new(graph, batch, team.members(), input, outputs)),
         };
         // Half of the threads or more would have nothing to do.
-        match 2 * batch <= team.members() {
-            true => sharing.run(run),
-            false => run(false),
+        match sharing.get_mut(batch - 1) {
+            Some(sharing) => sharing.run(run),
+            None => run(false),
         }
         Ok(())
     }

@@ -103,7 +103,7 @@ impl OpenCl {
         let (graph, tuning) = (backend.graph.clone(), backend.tuning);
         match backend.agrees_with_host() {
             Ok(()) => Ok(backend),
-            Err(_) if backend.agrees_layer_by_layer() => Ok(backend),
+            Err(_) if backend.falls_back_to_layers() => Ok(backend),
             // Winograd's sums round more, and how much depends on the weights: a smaller tile rounds less.
             Err(_) if tuning.winograd > 0 => {
                 drop(backend);
@@ -114,8 +114,8 @@ impl OpenCl {
         }
     }
 
-    /// Whether it agrees with the host when each layer has launches of its own, if it had not: it is left so then.
-    fn agrees_layer_by_layer(&mut self) -> bool {
+    /// Gives each layer launches of its own, if it had none; says whether it agrees with the host then.
+    fn falls_back_to_layers(&mut self) -> bool {
         self.tuning.network = 0;
         self.network.take().is_some() && self.agrees_with_host().is_ok()
     }
@@ -138,7 +138,7 @@ impl OpenCl {
         let device = device::choose(&options.device)?;
         let mut session = Session::open(&device)?;
         options.programs.iter().for_each(|programs| session.keep_programs(Arc::clone(programs)));
-        let tuning = options.tuning.unwrap_or(Tuning::of(&device));
+        let mut tuning = options.tuning.unwrap_or(Tuning::of(&device));
         let mut kernels = Kernels::new(&session, tuning, options.precision, max_batch);
         let (mut values, memory) = allocate(&mut kernels, &graph)?;
         let (mut steps, mut shared) = (Vec::new(), Shared::default());
@@ -150,11 +150,12 @@ impl OpenCl {
         }
         let mut network = None;
         if tuning.network > 0
-            && let Some((made, arenas)) = Network::new(&mut kernels, &graph, &mut steps)?
+            && let Some((made, arenas)) = Network::new(&kernels, &graph, &mut steps)?
         {
             values.iter_mut().for_each(|value| value.buffer = arenas.moved(&value.buffer).clone());
             network = Some(made);
         }
+        tuning.network = usize::from(network.is_some());
         let heads = graph
             .outputs()
             .iter()

@@ -25,8 +25,8 @@ struct Move {
 type Place<'a> = (&'a Buffer, usize);
 
 impl Arenas {
-    /// Brings `buffers` together, each once; constant ones with what they hold. `None` if an arena is more than the device gives in one
-    /// piece, or than an `int` counts.
+    /// Brings `buffers` together, each once; constant ones with what they hold. `None` if an arena is more than the device
+    /// gives in one piece, or than an `int` counts, or there is no room for all of it twice.
     ///
     /// # Errors
     /// If the driver has no room, or refuses.
@@ -41,7 +41,9 @@ impl Arenas {
             }
         }
         let most = (session.device().max_allocation / 4).min(i32::MAX as u64) as usize;
-        if lengths.iter().any(|length| !(1..=most).contains(length)) {
+        // Until the buffers are freed that were made one by one there is all of it twice.
+        let at_first = 2 * 4 * (lengths[0] as u64 + lengths[1] as u64);
+        if lengths.iter().any(|length| !(1..=most).contains(length)) || at_first > session.device().global_memory {
             return Ok(None);
         }
         let (constant, written) = (session.constant_buffer(lengths[0])?, session.buffer(lengths[1])?);

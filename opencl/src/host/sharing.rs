@@ -14,15 +14,15 @@ pub(super) const ROW: u32 = 4;
 /// After so many batches they are tried again.
 const AGAIN: u32 = 4096;
 
-/// Learns it from the batches themselves.
-#[derive(Debug, Default)]
+/// Learns it from the batches themselves, which are of one size.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Sharing {
     /// Batches since the ways were tried.
     batches: u32,
     /// Pairs in which sharing was faster.
     wins: u32,
     /// What a row of batches took, by way, of the pair that is being tried.
-    took: [Duration; 2],
+    times: [Duration; 2],
 }
 
 impl Sharing {
@@ -56,10 +56,10 @@ impl Sharing {
     fn took(&mut self, way: Way, time: Duration) {
         let Way::Tried { shares, place } = way else { return };
         if place > 0 {
-            self.took[usize::from(shares)] += time;
+            self.times[usize::from(shares)] += time;
         }
         if shares && place == ROW - 1 {
-            let [alone, shared] = std::mem::take(&mut self.took);
+            let [alone, shared] = std::mem::take(&mut self.times);
             self.wins += u32::from(shared < alone);
         }
     }

@@ -21,9 +21,7 @@ pub mod starts;
 pub mod tuning;
 pub mod winograd;
 
-#[cfg(test)]
-use crate::device::Argument;
-use crate::device::{Arg, Buffer, Copies, Error, Kernel, Kind, Program, Session};
+use crate::device::{Arg, Argument, Buffer, Copies, Error, Kernel, Kind, Program, Session};
 use crate::graph::{Activation, Fnv};
 use half::f16;
 use layout::Layout;
@@ -503,6 +501,12 @@ impl Launch {
         Self { by_position: true, ..self }
     }
 
+    /// The kernel's arguments without the batch, which comes last.
+    fn own_args(&self) -> &[Argument] {
+        let args = self.compiled.kernel.args();
+        &args[..self.batch_arg.min(args.len())]
+    }
+
     fn copy(&self, copies: &mut Copies<'_>) -> Result<Self, Error> {
         let Compiled { kernel, family, options } = &self.compiled;
         let compiled = Compiled { kernel: copies.kernel(kernel)?, family: *family, options: options.clone() };
@@ -514,10 +518,7 @@ impl Launch {
     /// # Errors
     /// If the batch is bigger than what the buffers were made for, or the driver refuses.
     pub fn enqueue(&mut self, session: &Session, batch: usize) -> Result<(), Error> {
-        if batch == 0 || batch > self.max_batch {
-            let what = format!("batch: expected 1 to {}, got {batch}", self.max_batch);
-            return Err(Error::Unfit { device: session.device().name.clone(), what });
-        }
+        check_batch(session, batch, self.max_batch)?;
         if self.batch != batch {
             session.set_arg(&mut self.compiled.kernel, self.batch_arg, Arg::Int(batch))?;
             self.batch = batch;
@@ -527,6 +528,16 @@ impl Launch {
         // SAFETY: a launcher made the range for a kernel that leaves out what lies behind the batch, its buffers were
         // checked to hold `max_batch` positions, and `batch` is no more.
         unsafe { session.run(&self.compiled.kernel, global, local) }
+    }
+}
+
+fn check_batch(session: &Session, batch: usize, most: usize) -> Result<(), Error> {
+    match (1..=most).contains(&batch) {
+        true => Ok(()),
+        false => Err(Error::Unfit {
+            device: session.device().name.clone(),
+            what: format!("batch: expected 1 to {most}, got {batch}"),
+        }),
     }
 }
 

@@ -6,7 +6,7 @@
 // number of groups, running at the same time or one after the other, comes to an end.
 //
 //   range     [groups][1], groups of one item
-//   table     [row][ROW], the first of them as named below, the arguments of the row's kernel from ARGS on: an int as it is, a
+//   table     [row][ROW]: which kernel, what is named below, and from the eighth on the kernel's arguments, an int as it is, a
 //             pointer as a place in `weights` or `values`
 //   weights   what nothing writes to
 //   values    everything else
@@ -15,7 +15,6 @@
 //
 // Options: ROW; and of all families what they need. `run_items`, which stands before this text, has a case for each kernel.
 
-#define KIND 0
 // Batches of FROM to UNTIL - 1 positions have this row.
 #define FROM 1
 #define UNTIL 2
@@ -35,7 +34,7 @@
 #define PARTS 2
 
 // FENCE: what a group wrote before it, others read behind theirs. A fence of OpenCL 1.2 says nothing of other groups, and PoCL
-// makes nothing of it; that of the compiler is for all cores, where it knows the cores.
+// makes nothing of it; that of the compiler is for all cores. Where groups run one after the other any will do.
 //
 // PAUSE: what a core does while it waits; without it, it takes from its neighbour.
 #if defined(__has_builtin) && !defined(__SPIR__)
@@ -71,7 +70,9 @@ INLINED void wait_for(global const int *table, int first, int end, global volati
 // `state` of no row is in use any more when the last group is here.
 INLINED void leave(int rows, global volatile int *state) {
     const int groups = get_num_groups(0);
+    FENCE();
     if (atomic_inc(state + rows * STATE) + 1 < groups) return;
+    FENCE();
     for (int r = 0; r <= rows; r++) {
         state[r * STATE + NEXT] = 0;
         state[r * STATE + DONE] = 0;

@@ -1,7 +1,7 @@
 //! Launches `network.cl`: all launches of a chain as one, on the cores of a host.
 
-use super::{COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant, activation_code};
-use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Error, Kernel, Session};
+use super::{COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant, activation_code, check_batch};
+use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Device, Error, Kernel, Kind, Session};
 use crate::graph::{Activation, Graph, Layer};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,6 +23,7 @@ pub struct Network {
     state: Buffer,
     /// As many as the device has cores.
     groups: usize,
+    max_batch: usize,
     /// Whether `state` is all zeros: not after a batch that failed.
     is_clean: bool,
 }
@@ -37,18 +38,21 @@ struct Row<'a> {
     until: usize,
 }
 
+impl Row<'_> {
+    /// Whether some batch has both.
+    fn may_meet(&self, other: &Self) -> bool {
+        self.from < other.until && other.from < self.until
+    }
+}
+
 impl Network {
     /// The launches of `steps` as one, after all their memory was brought together: the steps then read and write there, too, and
-    /// the arenas say where a buffer is now. `None`, and nothing has moved, where the kernels don't fit together, the device has no
-    /// room to bring them together, or its driver refuses.
+    /// the arenas say where a buffer is now. `None`, and nothing has moved, where the kernels don't fit together, the device is not known
+    /// to run them so or has no room to bring them together, or its driver refuses.
     ///
     /// # Errors
     /// If the driver refuses what it took before.
-    pub fn new(
-        kernels: &mut Kernels<'_>,
-        graph: &Graph,
-        steps: &mut [Vec<Step>],
-    ) -> Result<Option<(Self, Arenas)>, Error> {
+    pub fn new(kernels: &Kernels<'_>, graph: &Graph, steps: &mut [Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
         let Some((network, arenas)) = Self::made(kernels, graph, steps).ok().flatten() else { return Ok(None) };
         for step in steps.iter_mut().flatten() {
             step.launches_mut()
@@ -59,6 +63,9 @@ impl Network {
 
     fn made(kernels: &Kernels<'_>, graph: &Graph, steps: &[Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
         let session = kernels.session;
+        if !runs_groups_together(session.device()) {
+            return Ok(None);
+        }
         let rows: Vec<Row<'_>> = steps.iter().flatten().flat_map(rows_of).collect();
         let Some(text) = Text::of(kernels, graph, &rows) else { return Ok(None) };
         let program = session.program(FAMILY.name, &text.source, &text.options)?;
@@ -77,7 +84,8 @@ impl Network {
         ];
         let kernel = session.kernel(&program, "network", &args)?;
         let groups = (session.device().compute_units as usize).max(1);
-        Ok(Some((Self { kernel, state, groups, is_clean: false }, arenas)))
+        let max_batch = kernels.max_batch;
+        Ok(Some((Self { kernel, state, groups, max_batch, is_clean: false }, arenas)))
     }
 
     /// The same for another session.
@@ -86,14 +94,15 @@ impl Network {
     /// If the driver refuses.
     pub fn copy(&self, copies: &mut Copies<'_>) -> Result<Self, Error> {
         let (kernel, state) = (copies.kernel(&self.kernel)?, copies.buffer(&self.state)?);
-        Ok(Self { kernel, state, groups: self.groups, is_clean: false })
+        Ok(Self { kernel, state, is_clean: false, ..*self })
     }
 
-    /// Puts a batch, of at most as many positions as the steps were made for, behind all that was enqueued before.
+    /// Puts a batch behind all that was enqueued before.
     ///
     /// # Errors
-    /// If the driver refuses.
+    /// If the batch is bigger than what the steps were made for, or the driver refuses.
     pub fn enqueue(&mut self, session: &Session, batch: usize) -> Result<(), Error> {
+        check_batch(session, batch, self.max_batch)?;
         if !self.is_clean {
             session.write(&self.state, &vec![0u32; self.state.len()])?;
         }
@@ -107,6 +116,15 @@ impl Network {
     /// The batch that was enqueued is done, and nothing failed.
     pub fn done(&mut self) {
         self.is_clean = true;
+    }
+}
+
+/// Whether groups that wait for each other's items come to an end on a device. Mesa's llvmpipe, for one, leaves a loop after 65,535
+/// turns, whatever its condition says. Oclgrind runs one group after the other, as it is used here.
+fn runs_groups_together(device: &Device) -> bool {
+    match device.platform.as_str() {
+        "Portable Computing Language" => device.kind == Kind::Cpu,
+        platform => platform == "Oclgrind",
     }
 }
 
@@ -138,19 +156,16 @@ enum Of {
 impl Case {
     /// `None` if the kernel has local memory or more arguments than a row has room for.
     fn of(launch: &Launch) -> Option<Self> {
-        let Compiled { kernel, .. } = &launch.compiled;
-        // The batch comes last, and is nobody's own.
-        let args = &kernel.args()[..launch.batch_arg.min(kernel.args().len())];
         let of = |arg: &Argument| match arg {
             Argument::Buffer { buffer, .. } if buffer.is_constant() => Some(Of::Weights),
             Argument::Buffer { .. } => Some(Of::Values),
             Argument::Int(_) => Some(Of::Number),
             Argument::Nothing | Argument::Local(_) => None,
         };
-        let args = args.iter().map(of).collect::<Option<Vec<_>>>()?;
+        let args = launch.own_args().iter().map(of).collect::<Option<Vec<_>>>()?;
         let [rows, items] = launch.range.local;
         (rows == 1 && args.len() <= ROW - HEAD).then(|| Self {
-            name: kernel.name().to_string(),
+            name: launch.compiled.kernel.name().to_string(),
             items,
             by_position: launch.by_position,
             args,
@@ -253,7 +268,7 @@ fn table(rows: &[Row<'_>], text: &Text, arenas: &Arenas) -> Option<Vec<u32>> {
     // Rows that may be under way, from here.
     let mut waited = 0;
     for (at, Row { launch, from, until }) in rows.iter().enumerate() {
-        let waits = rows[waited..at].iter().any(|before| conflict(before.launch, launch));
+        let waits = rows[waited..at].iter().any(|before| before.may_meet(&rows[at]) && conflict(before.launch, launch));
         if waits {
             waited = at;
         }
@@ -261,7 +276,7 @@ fn table(rows: &[Row<'_>], text: &Text, arenas: &Arenas) -> Option<Vec<u32>> {
         let kind = text.kind(launch)?;
         let mut row = vec![kind, *from, (*until).min(i32::MAX as usize), each, whole, across, waits.into()];
         row.resize(HEAD, 0);
-        for arg in &launch.compiled.kernel.args()[..launch.batch_arg] {
+        for arg in launch.own_args() {
             row.push(match arg {
                 Argument::Buffer { buffer, .. } => arenas.place(buffer)?,
                 Argument::Int(number) => *number,
@@ -284,7 +299,7 @@ fn conflict(a: &Launch, b: &Launch) -> bool {
         }
         _ => false,
     };
-    a.compiled.kernel.args().iter().any(|x| b.compiled.kernel.args().iter().any(|y| pairs(x, y)))
+    a.own_args().iter().any(|x| b.own_args().iter().any(|y| pairs(x, y)))
 }
 
 #[cfg(test)]

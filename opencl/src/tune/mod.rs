@@ -73,5 +73,5 @@ pub fn score(times: [f64; 3]) -> f64 {
 
 /// The tuning that takes part in [`search`] whatever becomes of the others.
 pub fn baseline(tuning: Tuning) -> Tuning {
-    Tuning { winograd: 0, ..tuning }
+    Tuning { winograd: 0, network: 0, ..tuning }
 }
