@@ -21,7 +21,7 @@ pub struct Network {
     kernel: Kernel,
     /// Items taken and done, by row.
     state: Buffer,
-    /// As many as the device has cores.
+    /// See [`groups`].
     groups: usize,
     max_batch: usize,
     /// Whether `state` is all zeros: not after a batch that failed.
@@ -83,7 +83,7 @@ impl Network {
             Arg::Output(&state),
         ];
         let kernel = session.kernel(&program, "network", &args)?;
-        let groups = (session.device().compute_units as usize).max(1);
+        let groups = groups(session.device());
         let max_batch = kernels.max_batch;
         Ok(Some((Self { kernel, state, groups, max_batch, is_clean: false }, arenas)))
     }
@@ -126,6 +126,12 @@ fn runs_groups_together(device: &Device) -> bool {
         "Portable Computing Language" => device.kind == Kind::Cpu,
         platform => platform == "Oclgrind",
     }
+}
+
+/// As many as the device has cores, but no more than this process may use: a group that waits takes a core's time from another that works.
+fn groups(device: &Device) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (device.compute_units as usize).clamp(1, cores)
 }
 
 fn rows_of(step: &Step) -> impl Iterator<Item = Row<'_>> {
