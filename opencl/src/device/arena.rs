@@ -1,7 +1,7 @@
 //! Many buffers brought together in two.
 
 use super::Error;
-use super::session::{Arg, Argument, Buffer, Kernel, Session};
+use super::session::{Buffer, Kernel, Session};
 
 /// Where buffers lie that were made one by one: those that nothing writes to in one large buffer, the others in another.
 ///
@@ -90,13 +90,7 @@ impl Arenas {
     /// # Errors
     /// If the driver refuses.
     pub fn move_args(&self, session: &Session, kernel: &mut Kernel) -> Result<(), Error> {
-        for index in 0..kernel.args().len() {
-            if let Argument::Buffer { buffer, is_output } = &kernel.args()[index] {
-                let buffer = self.moved(buffer).clone();
-                let arg = if *is_output { Arg::Output(&buffer) } else { Arg::Buffer(&buffer) };
-                session.set_arg(kernel, index, arg)?;
-            }
-        }
-        Ok(())
+        let args = kernel.args().to_vec();
+        session.set_args(kernel, &args, |buffer| Ok(self.moved(buffer).clone()))
     }
 }

@@ -105,16 +105,6 @@ impl Argument {
             _ => None,
         }
     }
-
-    fn set(&self) -> Option<Arg<'_>> {
-        match self {
-            Argument::Nothing => None,
-            Argument::Buffer { buffer, is_output: false } => Some(Arg::Buffer(buffer)),
-            Argument::Buffer { buffer, is_output: true } => Some(Arg::Output(buffer)),
-            Argument::Int(value) => Some(Arg::Int(*value)),
-            Argument::Local(floats) => Some(Arg::Local(*floats)),
-        }
-    }
 }
 
 impl From<Arg<'_>> for Argument {
@@ -589,6 +579,25 @@ impl Session {
         Ok(())
     }
 
+    /// Sets all of `args` for the next run, with the buffer that `place` gives in place of each of theirs.
+    ///
+    /// # Errors
+    /// Those of `place`, and as [`Session::set_arg`].
+    pub fn set_args(
+        &self,
+        kernel: &mut Kernel,
+        args: &[Argument],
+        mut place: impl FnMut(&Buffer) -> Result<Buffer, Error>,
+    ) -> Result<(), Error> {
+        args.iter().enumerate().try_for_each(|(index, arg)| match arg {
+            Argument::Nothing => Ok(()),
+            Argument::Buffer { buffer, is_output: false } => self.set_arg(kernel, index, Arg::Buffer(&place(buffer)?)),
+            Argument::Buffer { buffer, is_output: true } => self.set_arg(kernel, index, Arg::Output(&place(buffer)?)),
+            Argument::Int(value) => self.set_arg(kernel, index, Arg::Int(*value)),
+            Argument::Local(floats) => self.set_arg(kernel, index, Arg::Local(*floats)),
+        })
+    }
+
     /// Whether the text says of an argument that it is `const`; `None` where the driver doesn't know.
     #[cfg(test)]
     pub fn arg_is_const(&self, kernel: &Kernel, index: usize) -> Option<bool> {
@@ -695,17 +704,8 @@ impl<'a> Copies<'a> {
     /// If the driver refuses.
     pub fn kernel(&mut self, kernel: &Kernel) -> Result<Kernel, Error> {
         let mut copy = self.session.kernel_again(kernel)?;
-        for (index, kept) in kernel.args.iter().enumerate() {
-            let kept = match kept {
-                Argument::Buffer { buffer, is_output } => {
-                    Argument::Buffer { buffer: self.buffer(buffer)?, is_output: *is_output }
-                }
-                other => other.clone(),
-            };
-            if let Some(arg) = kept.set() {
-                self.session.set_arg(&mut copy, index, arg)?;
-            }
-        }
+        let session = self.session;
+        session.set_args(&mut copy, &kernel.args, |buffer| self.buffer(buffer))?;
         Ok(copy)
     }
 }

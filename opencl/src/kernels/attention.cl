@@ -27,9 +27,9 @@ INLINED void begin_rows(global const float **begins, global const float *x, int 
 //   range     [batch][heads]
 
 KERNEL attention(ITEM_ARGS global const float *restrict query, int query_stride, global const float *restrict key,
-                      int key_stride, global const float *restrict value, int value_stride,
-                      global const float *restrict bias, int has_bias, int bias_stride, int heads, int depth,
-                      int width, global float *restrict output, int out_stride, int batch) {
+                 int key_stride, global const float *restrict value, int value_stride,
+                 global const float *restrict bias, int has_bias, int bias_stride, int heads, int depth, int width,
+                 global float *restrict output, int out_stride, int batch) {
     const int n = item(0);
     const int head = item(1);
     if (n >= batch || head >= heads) return;
@@ -93,8 +93,8 @@ KERNEL attention(ITEM_ARGS global const float *restrict query, int query_stride,
 //   range     [batch][ceil(from / TILE)]
 
 KERNEL scores(ITEM_ARGS global const float *restrict query, int query_stride, global const float *restrict key,
-                   int key_stride, int channels, int from, int to, global float *restrict output, int out_stride,
-                   int batch) {
+              int key_stride, int channels, int from, int to, global float *restrict output, int out_stride,
+              int batch) {
     const int n = item(0);
     const int a = item(1) * TILE;
     if (n >= batch) return;
@@ -125,8 +125,8 @@ KERNEL scores(ITEM_ARGS global const float *restrict query, int query_stride, gl
 //   range     [batch][panels of outputs]
 //   weights   [panel][part][VEC], zeros in the padding
 
-KERNEL smolgen(ITEM_ARGS global const float *restrict input, int in_stride, global const weight_t *restrict weights, int part,
-                    int heads, int outputs, global float *restrict output, int out_stride, int batch) {
+KERNEL smolgen(ITEM_ARGS global const float *restrict input, int in_stride, global const weight_t *restrict weights,
+               int part, int heads, int outputs, global float *restrict output, int out_stride, int batch) {
     const int n = item(0);
     const int panel = item(1);
     if (n >= batch) return;

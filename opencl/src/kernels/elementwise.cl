@@ -8,8 +8,7 @@
 
 // out = in * scale + shift
 KERNEL gate(ITEM_ARGS global const float *restrict input, int in_stride, global const float *restrict scale,
-                 global const float *restrict shift, int count, global float *restrict output, int out_stride,
-                 int batch) {
+            global const float *restrict shift, int count, global float *restrict output, int out_stride, int batch) {
     const int n = item(0);
     const int i = item(1);
     if (n >= batch || i >= count) return;
@@ -18,7 +17,7 @@ KERNEL gate(ITEM_ARGS global const float *restrict input, int in_stride, global 
 
 // The same numbers for every position.
 KERNEL constant_value(ITEM_ARGS global const float *restrict values, int count, global float *restrict output,
-                           int out_stride, int batch) {
+                      int out_stride, int batch) {
     const int n = item(0);
     const int i = item(1);
     if (n < batch && i < count) output[(size_t)n * out_stride + i] = values[i];

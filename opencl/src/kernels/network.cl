@@ -13,20 +13,15 @@
 //   state     [row][STATE], zeros before and after
 //   local     none
 //
-// Options: ROW; and of all families what they need. `run_items`, which stands before this text, has a case for each kernel.
+// Options: what all families need. Before this text stand `run_items`, which has a case for each kernel, and the names of
+// network.rs: ROW and STATE; and the places in a row
+//
+//   KIND                the case of `run_items`
+//   FROM, UNTIL         batches of FROM to UNTIL - 1 positions have this row
+//   EACH, WHOLE, ACROSS ceil(batch * EACH / WHOLE) by ACROSS items
+//   WAITS               whether it waits for all rows before it
 
-// Batches of FROM to UNTIL - 1 positions have this row.
-#define FROM 1
-#define UNTIL 2
-// ceil(batch * EACH / WHOLE) by ACROSS items.
-#define EACH 3
-#define WHOLE 4
-#define ACROSS 5
-// Whether it waits for all rows before it.
-#define WAITS 6
-
-// A line of a cache for each counter's row: next item, items done.
-#define STATE 16
+// Of a row's state: next item, items done.
 #define NEXT 0
 #define DONE 1
 

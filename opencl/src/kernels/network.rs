@@ -10,9 +10,12 @@ pub(super) const FAMILY: Family = Family { name: "network", source: include_str!
 
 /// Numbers of a row of the table, `ROW` in network.cl: [`HEAD`], and as many arguments as a kernel may have.
 const ROW: usize = 32;
-/// Numbers before the arguments: kind, from, until, each, whole, across, waits, and one to spare.
+/// What the first numbers of a row are, by the names that network.cl has for their places.
+const NAMES: [&str; 7] = ["KIND", "FROM", "UNTIL", "EACH", "WHOLE", "ACROSS", "WAITS"];
+/// Numbers before the arguments: those, and one to spare.
 const HEAD: usize = 8;
-/// Numbers of a row's state, `STATE` in network.cl.
+const _: () = assert!(NAMES.len() <= HEAD && HEAD < ROW);
+/// Numbers of a row's state, `STATE` in network.cl: a line of a cache for each row's counters.
 const STATE: usize = 16;
 
 /// A chain of launches as one.
@@ -200,7 +203,8 @@ impl Case {
 struct Text {
     source: String,
     options: String,
-    cases: Vec<Case>,
+    /// The case of each row.
+    kinds: Vec<usize>,
 }
 
 impl Text {
@@ -210,7 +214,7 @@ impl Text {
             return None;
         }
         let mut families: BTreeMap<&str, (Family, BTreeMap<&str, &str>)> = BTreeMap::new();
-        let mut cases: Vec<Case> = Vec::new();
+        let (mut cases, mut kinds) = (Vec::<Case>::new(), Vec::new());
         for row in rows {
             let Compiled { family, options, .. } = &row.launch.compiled;
             let (_, known) = families.entry(family.name).or_insert((*family, BTreeMap::new()));
@@ -221,7 +225,8 @@ impl Text {
                 }
             }
             let case = Case::of(row.launch)?;
-            if !cases.contains(&case) {
+            kinds.push(cases.iter().position(|known| *known == case).unwrap_or(cases.len()));
+            if kinds.last() == Some(&cases.len()) {
                 cases.push(case);
             }
         }
@@ -234,21 +239,20 @@ impl Text {
             let names = options.keys().copied().chain(defined(family.source));
             names.for_each(|name| _ = writeln!(source, "#undef {name}"));
         }
+        let places = NAMES.iter().enumerate().map(|(at, name)| (*name, at));
+        for (name, number) in places.chain([("ROW", ROW), ("STATE", STATE)]) {
+            let _ = writeln!(source, "#define {name} {number}");
+        }
         source.push_str(
             "INLINED void run_items(int first, int end, int width, int across, global const int *restrict row, \
-             global const float *weights, global float *values, int batch) {\n    switch (row[0]) {\n",
+             global const float *weights, global float *values, int batch) {\n    switch (row[KIND]) {\n",
         );
         cases.iter().enumerate().for_each(|(kind, case)| source.push_str(&case.text(kind)));
         source.push_str("    }\n}\n");
         source.push_str(FAMILY.source);
         let acts = activations(graph).fold(0, |acts, activation| acts | 1 << activation_code(activation));
-        let options = format!("{} -DIN_NETWORK -DROW={ROW} -DACTS={acts}", kernels.options());
-        Some(Self { source, options, cases })
-    }
-
-    fn kind(&self, launch: &Launch) -> Option<usize> {
-        let case = Case::of(launch)?;
-        self.cases.iter().position(|known| *known == case)
+        let options = format!("{} -DIN_NETWORK -DACTS={acts}", kernels.options());
+        Some(Self { source, options, kinds })
     }
 }
 
@@ -279,8 +283,9 @@ fn table(rows: &[Row<'_>], text: &Text, arenas: &Arenas) -> Option<Vec<u32>> {
             waited = at;
         }
         let Range { each, whole, across, .. } = launch.range;
-        let kind = text.kind(launch)?;
-        let mut row = vec![kind, *from, (*until).min(i32::MAX as usize), each, whole, across, waits.into()];
+        let until = (*until).min(i32::MAX as usize);
+        let head: [usize; NAMES.len()] = [text.kinds[at], *from, until, each, whole, across, waits.into()];
+        let mut row = head.to_vec();
         row.resize(HEAD, 0);
         for arg in launch.own_args() {
             row.push(match arg {
@@ -319,9 +324,10 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_the_numbers_that_the_text_names() {
-        for (name, number) in [("UNTIL", 2), ("ACROSS", 5), ("WAITS", 6), ("STATE", STATE)] {
-            assert!(FAMILY.source.contains(&format!("#define {name} {number}\n")), "{name}");
+    fn places_in_a_row_have_their_names_from_here_alone() {
+        let own: Vec<_> = defined(FAMILY.source).collect();
+        for name in NAMES.into_iter().chain(["ROW", "STATE"]) {
+            assert!(!own.contains(&name), "{name}");
         }
     }
 }

@@ -11,8 +11,8 @@
 //   local     none
 
 KERNEL layer_norm(ITEM_ARGS global const float *restrict input, int in_stride, int channels, int squares,
-                       global const float *restrict gammas, global const float *restrict betas, int epsilon,
-                       global float *restrict output, int out_stride, int batch) {
+                  global const float *restrict gammas, global const float *restrict betas, int epsilon,
+                  global float *restrict output, int out_stride, int batch) {
     const int n = item(0);
     const int s = item(1) * VEC;
     const int left = squares - s;
@@ -59,8 +59,8 @@ INLINED float sum_of_powers(global const float *x, int channels, float shift, co
 }
 
 KERNEL vector_norm(ITEM_ARGS global const float *restrict input, int in_stride, int channels,
-                        global const float *restrict gammas, global const float *restrict betas, int epsilon,
-                        global float *restrict output, int out_stride, int batch) {
+                   global const float *restrict gammas, global const float *restrict betas, int epsilon,
+                   global float *restrict output, int out_stride, int batch) {
     const int n = item(0);
     if (n >= batch) return;
     input += (size_t)n * in_stride;

@@ -33,8 +33,8 @@ INLINED vecf load_squares(global const float *x, int channel, int s, int left, i
 }
 
 KERNEL pointwise(ITEM_ARGS global const float *restrict input, int inputs, int in_stride,
-                      global const weight_t *restrict weights, global const float *restrict bias, int outputs,
-                      END_ARGS(restrict)) {
+                 global const weight_t *restrict weights, global const float *restrict bias, int outputs,
+                 END_ARGS(restrict)) {
     const int panels = (outputs + OUTS - 1) / OUTS;
     const int item = item(0);
     const int panel = item % panels;

@@ -20,10 +20,10 @@
 //   local     none
 
 KERNEL se(ITEM_ARGS global float *restrict z, int block, int blocks, int squares, int stride,
-               global const float *restrict w1, global const float *restrict b1, int hidden, int hidden_blocks,
-               global const float *restrict w2, global const float *restrict b2,
-               global const float *restrict residual, int has_residual, int residual_block, int residual_stride,
-               global float *restrict scratch, int act, int batch) {
+          global const float *restrict w1, global const float *restrict b1, int hidden, int hidden_blocks,
+          global const float *restrict w2, global const float *restrict b2, global const float *restrict residual,
+          int has_residual, int residual_block, int residual_stride, global float *restrict scratch, int act,
+          int batch) {
     const int n = item(0);
     if (n >= batch) return;
     z += (size_t)n * stride;

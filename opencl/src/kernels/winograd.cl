@@ -131,7 +131,7 @@ WINOGRAD_INPUT(winograd_input_blocked, VEC)
 //
 //   range     [ceil(batch * TILES / ROWS)][panels of output channels]: dimension 0 runs fastest, reusing the panel
 KERNEL winograd_output(ITEM_ARGS global const float *restrict v, int padded, global const weight_t *restrict weights,
-                            global const float *restrict bias, int out_blocks, END_ARGS(restrict)) {
+                       global const float *restrict bias, int out_blocks, END_ARGS(restrict)) {
     const int group = item(0);
     const int panel = item(1);
     vecf m[ROWS][VECTORS][POINTS];
