@@ -32,12 +32,20 @@
 // makes nothing of it; that of the compiler is for all cores. Where groups run one after the other any will do.
 //
 // PAUSE: what a core does while it waits; without it, it takes from its neighbour.
+//
+// GIVE_WAY: has the system run another thread where more want to run than there are cores: the group that is waited for may be
+// among them. By the system call's number, for PoCL links nothing of the C library.
 #if defined(__has_builtin) && !defined(__SPIR__)
 #if __has_builtin(__sync_synchronize)
 #define FENCE() __sync_synchronize()
 #endif
 #if __has_builtin(__builtin_ia32_pause)
 #define PAUSE() __builtin_ia32_pause()
+#endif
+#if defined(__linux__) && defined(__x86_64__)
+#define GIVE_WAY() __asm__ volatile("syscall" : : "a"(24L) : "rcx", "r11", "memory")
+#elif defined(__linux__) && defined(__aarch64__)
+#define GIVE_WAY() __asm__ volatile("mov x8, #124\n\tsvc #0" : : : "x0", "x8", "memory")
 #endif
 #endif
 #ifndef FENCE
@@ -46,6 +54,12 @@
 #ifndef PAUSE
 #define PAUSE()
 #endif
+#ifndef GIVE_WAY
+#define GIVE_WAY()
+#endif
+
+// Turns of waiting before each time that a group gives way: some microseconds, as long as most waits are.
+#define TURNS 256
 
 // Items of a row along dimension 0.
 INLINED int row_width(global const int *row, int batch) {
@@ -57,7 +71,10 @@ INLINED int row_width(global const int *row, int batch) {
 INLINED void wait_for(global const int *table, int first, int end, global volatile int *state, int batch) {
     for (int r = first; r < end; r++) {
         const int items = row_width(table + r * ROW, batch) * table[r * ROW + ACROSS];
-        while (state[r * STATE + DONE] < items) PAUSE();
+        for (int turns = 1; state[r * STATE + DONE] < items; turns++) {
+            PAUSE();
+            if (turns % TURNS == 0) GIVE_WAY();
+        }
     }
     FENCE();
 }
