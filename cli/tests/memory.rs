@@ -22,8 +22,10 @@ fn number(line: &str, name: &str) -> Option<u64> {
 }
 
 /// Searches until the tree has been full and `more` playouts have gone on from there. Gives back the nodes then.
+///
+/// How long that takes is the network's and the machine's affair, but the tree has to grow until it is full.
 fn fill(engine: &mut Engine, more: u64) -> u64 {
-    let deadline = Instant::now() + 2 * PATIENCE;
+    let mut deadline = Instant::now() + 2 * PATIENCE;
     let (mut full_at, mut last, mut fullest) = (None, 0, 0);
     loop {
         assert!(Instant::now() < deadline, "the tree is not full after {last} nodes");
@@ -33,8 +35,12 @@ fn fill(engine: &mut Engine, more: u64) -> u64 {
         assert!(nodes >= last, "nodes fell from {last} to {nodes}");
         last = nodes;
         // Nothing but folding makes a tree smaller.
-        if hashfull < fullest {
-            full_at.get_or_insert(nodes);
+        let is_full = full_at.is_none() && hashfull < fullest;
+        if is_full {
+            full_at = Some(nodes);
+        }
+        if is_full || hashfull > fullest {
+            deadline = Instant::now() + 2 * PATIENCE;
         }
         fullest = fullest.max(hashfull);
         if full_at.is_some_and(|from| nodes >= from + more) {
