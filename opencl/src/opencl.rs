@@ -12,8 +12,10 @@ use crate::backend::{Backend, BackendError, Outputs, batch_of};
 use crate::device::{self, Buffer, Copies, DeviceChoice, Error, Kind, Programs, Session, Turns};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{
-    Kernels, Precision, Step, Tuning, Value, Variant, attention, conv, dense, elementwise, gather, layout::Layout,
-    network::Network, norm, se, softmax,
+    Kernels, Precision, Step, Tuning, Value, Variant, attention, conv, dense, elementwise, gather,
+    layout::Layout,
+    network::{Network, move_steps},
+    norm, se, softmax,
 };
 use std::sync::Arc;
 
@@ -60,6 +62,8 @@ pub struct OpenCl {
     steps: Vec<Vec<Step>>,
     /// All of them as one, where that is faster.
     network: Option<Network>,
+    /// See [`OpenCl::refused`].
+    refused: Option<String>,
     heads: Vec<Head>,
     tuning: Tuning,
     precision: Precision,
@@ -103,7 +107,10 @@ impl OpenCl {
         let (graph, tuning) = (backend.graph.clone(), backend.tuning);
         match backend.agrees_with_host() {
             Ok(()) => Ok(backend),
-            Err(_) if backend.falls_back_to_layers() => Ok(backend),
+            Err(error) if backend.falls_back_to_layers() => {
+                backend.refused = Some(error.to_string());
+                Ok(backend)
+            }
             // Winograd's sums round more, and how much depends on the weights: a smaller tile rounds less.
             Err(_) if tuning.winograd > 0 => {
                 drop(backend);
@@ -148,12 +155,17 @@ impl OpenCl {
             push(&mut own, &mut kernels, &mut shared, layer, (&values, &values[at + 1]))?;
             steps.push(own);
         }
-        let mut network = None;
-        if tuning.network > 0
-            && let Some((made, arenas)) = Network::new(&kernels, &graph, &mut steps)?
-        {
-            values.iter_mut().for_each(|value| value.buffer = arenas.moved(&value.buffer).clone());
-            network = Some(made);
+        let (mut network, mut refused) = (None, None);
+        if tuning.network > 0 {
+            match Network::new(&kernels, &graph, &steps) {
+                Ok(None) => {}
+                Ok(Some((made, arenas))) => {
+                    move_steps(&session, &arenas, &mut steps)?;
+                    values.iter_mut().for_each(|value| value.buffer = arenas.moved(&value.buffer).clone());
+                    network = Some(made);
+                }
+                Err(error) => refused = Some(error.to_string()),
+            }
         }
         tuning.network = usize::from(network.is_some());
         let heads = graph
@@ -164,7 +176,7 @@ impl OpenCl {
         session.finish()?;
         let turns = Turns::new(&device, max_batch);
         let precision = options.precision;
-        Ok(Self { graph, values, steps, network, heads, tuning, precision, max_batch, memory, turns, session })
+        Ok(Self { graph, values, steps, network, refused, heads, tuning, precision, max_batch, memory, turns, session })
     }
 
     /// Another one for a second batch on the same device at the same time: with its own queue and its own room for values, and with
@@ -197,13 +209,19 @@ impl OpenCl {
         let (graph, tuning, precision) = (Arc::clone(&self.graph), self.tuning, self.precision);
         let memory = Footprint { all: needed, ..self.memory };
         let turns = Turns::new(device, self.max_batch);
-        let max_batch = self.max_batch;
-        Ok(Self { graph, values, steps, network, heads, tuning, precision, max_batch, memory, turns, session })
+        let (max_batch, refused) = (self.max_batch, self.refused.clone());
+        Ok(Self { graph, values, steps, network, refused, heads, tuning, precision, max_batch, memory, turns, session })
     }
 
     /// The kernels that are run.
     pub fn tuning(&self) -> Tuning {
         self.tuning
+    }
+
+    /// Why the network is not one launch, where it would be but for the driver, which refused, or the results, which differed from the
+    /// host's: each layer has launches of its own then, which is slower.
+    pub fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
     }
 
     /// Launches of kernels that a batch takes.

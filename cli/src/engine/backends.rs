@@ -278,6 +278,9 @@ fn open_tuned(
         ..Options::default()
     };
     let opened = open_with(graph, tuning, &options, notes);
+    if let Some(why) = opened.as_ref().ok().and_then(OpenCl::refused) {
+        notes.push(format!("{why}; each layer is launched by itself, which is slower"));
+    }
     notes.extend(programs.and_then(|programs| programs.take_note()));
     opened
 }

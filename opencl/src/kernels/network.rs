@@ -49,22 +49,13 @@ impl Row<'_> {
 }
 
 impl Network {
-    /// The launches of `steps` as one, after all their memory was brought together: the steps then read and write there, too, and
-    /// the arenas say where a buffer is now. `None`, and nothing has moved, where the kernels don't fit together, the device is not known
-    /// to run them so or has no room to bring them together, or its driver refuses.
+    /// The launches of `steps` as one, and where its memory is: all of theirs, brought together. The steps read and write where they did
+    /// until [`move_steps`]. `None` where the kernels don't fit together, or the device is not known to run them so or has no room to
+    /// bring their memory together.
     ///
     /// # Errors
-    /// If the driver refuses what it took before.
-    pub fn new(kernels: &Kernels<'_>, graph: &Graph, steps: &mut [Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
-        let Some((network, arenas)) = Self::made(kernels, graph, steps).ok().flatten() else { return Ok(None) };
-        for step in steps.iter_mut().flatten() {
-            step.launches_mut()
-                .try_for_each(|launch| arenas.move_args(kernels.session, &mut launch.compiled.kernel))?;
-        }
-        Ok(Some((network, arenas)))
-    }
-
-    fn made(kernels: &Kernels<'_>, graph: &Graph, steps: &[Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
+    /// If the driver refuses.
+    pub fn new(kernels: &Kernels<'_>, graph: &Graph, steps: &[Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
         let session = kernels.session;
         if !runs_groups_together(session.device()) {
             return Ok(None);
@@ -120,6 +111,15 @@ impl Network {
     pub fn done(&mut self) {
         self.is_clean = true;
     }
+}
+
+/// Has all steps read and write where the arenas say that their buffers are now.
+///
+/// # Errors
+/// If the driver refuses.
+pub fn move_steps(session: &Session, arenas: &Arenas, steps: &mut [Vec<Step>]) -> Result<(), Error> {
+    let mut launches = steps.iter_mut().flatten().flat_map(Step::launches_mut);
+    launches.try_for_each(|launch| arenas.move_args(session, &mut launch.compiled.kernel))
 }
 
 /// Whether groups that wait for each other's items come to an end on a device. Mesa's llvmpipe, for one, leaves a loop after 65,535

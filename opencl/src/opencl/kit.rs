@@ -192,6 +192,7 @@ mod tests {
             for network in [0, 1] {
                 let tuning = Tuning { network, ..Tuning::start(Variant::Cpu, 8) };
                 let Some(mut device) = made(&graph, tuning, Precision::Fp32) else { continue };
+                assert_eq!(device.refused(), None, "{what}");
                 assert_eq!(device.launches(1) == 1, network == 1, "{what}");
                 device.agrees_with_host().expect(what);
                 device.another().expect("there is room").agrees_with_host().expect(what);
