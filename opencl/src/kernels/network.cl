@@ -43,7 +43,11 @@
 #define PAUSE() __builtin_ia32_pause()
 #endif
 #if defined(__linux__) && defined(__x86_64__)
-#define GIVE_WAY() __asm__ volatile("syscall" : : "a"(24L) : "rcx", "r11", "memory")
+#define GIVE_WAY()                                                                                                     \
+    do {                                                                                                               \
+        long number = 24;                                                                                              \
+        __asm__ volatile("syscall" : "+a"(number) : : "rcx", "r11", "memory");                                         \
+    } while (0)
 #elif defined(__linux__) && defined(__aarch64__)
 #define GIVE_WAY() __asm__ volatile("mov x8, #124\n\tsvc #0" : : : "x0", "x8", "memory")
 #endif
@@ -72,7 +76,7 @@ INLINED int row_width(global const int *row, int batch) {
 INLINED void wait_for(global const int *table, int first, int end, global volatile int *state, int batch) {
     for (int r = first; r < end; r++) {
         const int items = row_width(table + r * ROW, batch) * table[r * ROW + ACROSS];
-        for (int turns = 1; state[r * STATE + DONE] < items; turns++) {
+        for (uint turns = 1; state[r * STATE + DONE] < items; turns++) {
             PAUSE();
             if (turns % TURNS == 0) GIVE_WAY();
         }
