@@ -119,34 +119,39 @@ KERNEL scores(ITEM_ARGS global const float *restrict query, int query_stride, gl
     }
 }
 
-// One work item makes VEC outputs for all heads, TILE heads at a time: positions of a batch come one after the other, so
-// that they find the panel of weights in a cache.
+// One work item makes VEC outputs of TILE rows: a row is a head of a position, and rows of a batch follow each other.
 //
-//   range     [batch][panels of outputs]
+//   range     [ceil(batch * heads / TILE)][panels of outputs]
 //   weights   [panel][part][VEC], zeros in the padding
 
 KERNEL smolgen(ITEM_ARGS global const float *restrict input, int in_stride, global const weight_t *restrict weights,
                int part, int heads, int outputs, global float *restrict output, int out_stride, int batch) {
-    const int n = item(0);
+    const int first = item(0) * TILE;
     const int panel = item(1);
-    if (n >= batch) return;
-    input += (size_t)n * in_stride;
+    const int rows = batch * heads;
+    if (first >= rows) return;
     weights += (size_t)panel * part * VEC;
-    output += (size_t)n * out_stride + panel * VEC;
-    for (int h = 0; h < heads; h += TILE) {
-        vecf sum[TILE];
+    output += panel * VEC;
+    vecf sum[TILE];
+    global const float *parts[TILE];
 #pragma unroll
-        for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
-        global const float *parts[TILE];
-        begin_rows(parts, input, h, heads, part);
-        for (int j = 0; j < part; j++) {
-            const vecf w = weight_vec(j, weights);
+    for (int i = 0; i < TILE; i++) {
+        sum[i] = 0.0f;
+        // Rows behind the last repeat it and aren't written.
+        const int row = min(first + i, rows - 1);
+        parts[i] = input + (size_t)(row / heads) * in_stride + row % heads * part;
+    }
+    for (int j = 0; j < part; j++) {
+        const vecf w = weight_vec(j, weights);
 #pragma unroll
-            for (int i = 0; i < TILE; i++) sum[i] += w * parts[i][j];
-        }
+        for (int i = 0; i < TILE; i++) sum[i] += w * parts[i][j];
+    }
 #pragma unroll
-        for (int i = 0; i < TILE; i++)
-            if (h + i < heads) store_left(sum[i], output + (h + i) * outputs, outputs - panel * VEC);
+    for (int i = 0; i < TILE; i++) {
+        const int row = first + i;
+        if (row >= rows) continue;
+        global float *to = output + (size_t)(row / heads) * out_stride + row % heads * outputs;
+        store_left(sum[i], to, outputs - panel * VEC);
     }
 }
 #endif

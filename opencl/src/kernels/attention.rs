@@ -7,6 +7,8 @@ pub(super) const FAMILY: Family = Family { name: "attention", source: include_st
 
 /// Squares of a query that an item of the CPU variant takes, `TILE` in attention.cl.
 const TILE: usize = 8;
+/// Words of weights that a core's own cache keeps beside what else it works on.
+const CACHED: usize = 1 << 17;
 /// Heads that an item of the GPU variant's smolgen takes, `HEADS` in attention.cl.
 const GPU_HEADS: usize = 8;
 
@@ -155,7 +157,15 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
         Arg::Int(output.layout.stride()),
     ];
     match kernels.variant() {
-        Variant::Cpu => kernels.by_item(FAMILY, "", "smolgen", &args, outputs.div_ceil(kernels.tuning.vector)),
+        Variant::Cpu => {
+            let kernel = kernels.kernel(FAMILY, "", "smolgen", &args)?;
+            let across = outputs.div_ceil(kernels.tuning.vector);
+            let range = Range { each: heads, whole: TILE, across, local: [1, 1] };
+            let launch = Launch::new(kernels, kernel, range, args.len());
+            // What is written is more than the weights: it is to go to neighbouring memory, if they stay in a cache.
+            let words = kernels.stored(input.layout.shape.len() / heads * outputs);
+            Ok(if words <= CACHED { launch.by_position() } else { launch })
+        }
         Variant::Gpu => kernels.by_element(FAMILY, "", "smolgen", &args, heads.div_ceil(GPU_HEADS) * outputs),
     }
 }

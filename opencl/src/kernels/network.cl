@@ -1,16 +1,17 @@
 // A whole network in one launch, for the cores of a host: what a launch costs there is more than what a small layer costs.
 //
-// A row of the table is a launch that is not made. Its items are handed out by a counter, a few at a time, to whoever comes: a
-// group takes what it gets, counts it as done, and goes on to the next row when nothing is left. A row that needs what rows
-// before it made waits until all of their items are done. Whoever has taken an item is running and doesn't wait, so that any
-// number of groups, running at the same time or one after the other, comes to an end.
+// A row of the table is a launch that is not made. Its items are parted among the groups, the same part of each row for a group, so
+// that it finds much of what it made in its core's cache; a counter for each part hands them out, a few at a time. A group takes
+// what is its own, then what others have left, says how many items it has done, and goes on to the next row. A row that needs what
+// rows before it made waits until all of their items are done. Whoever has taken an item is running and doesn't wait, so that
+// any number of groups, running at the same time or one after the other, comes to an end.
 //
 //   range     [groups][1], groups of one item
 //   table     [row][ROW]: which kernel, what is named below, and from the eighth on the kernel's arguments, an int as it is, a
 //             pointer as a place in `weights` or `values`
 //   weights   what nothing writes to
 //   values    everything else
-//   state     [row][STATE], zeros before and after
+//   state     [2][row][group][STATE]; one half is counted in and zeros before, the other, of the batch before, is made zeros for the next
 //   local     none
 //
 // Options: what all families need. Before this text stand `run_items`, which has a case for each kernel, and the names of
@@ -21,12 +22,12 @@
 //   EACH, WHOLE, ACROSS ceil(batch * EACH / WHOLE) by ACROSS items
 //   WAITS               whether it waits for all rows before it
 
-// Of a row's state: next item, items done.
-#define NEXT 0
+// Of a row's state for a group: how many items of its part are taken, by whomever, and how many of any part it has done.
+#define TAKEN 0
 #define DONE 1
 
-// A group takes this part of what is left for it, so that all end a row at nearly the same time.
-#define PARTS 2
+// Of what is left of a part this share is taken at a time, so that all groups end a row at nearly the same time.
+#define SHARE 2
 
 // FENCE: what a group wrote before it, others read behind theirs. A fence of OpenCL 1.2 says nothing of other groups, and PoCL
 // makes nothing of it; that of the compiler is for all cores. Where groups run one after the other any will do.
@@ -72,11 +73,23 @@ INLINED int row_width(global const int *row, int batch) {
     return (batch * row[EACH] + row[WHOLE] - 1) / row[WHOLE];
 }
 
+// The part of a row that a group takes first: of the positions where there are enough of them.
+INLINED part_t part_of(int group, int groups, int width, int across) {
+    const int by_width = width >= groups;
+    const int all = by_width ? width : across;
+    const int first = (long)all * group / groups;
+    const int some = (long)all * (group + 1) / groups - first;
+    return by_width ? (part_t){first, 0, some, across} : (part_t){0, first, width, some};
+}
+
 // Until all items of rows [first, end) are done.
-INLINED void wait_for(global const int *table, int first, int end, global volatile int *state, int batch) {
+INLINED void wait_for(global const int *table, int first, int end, global volatile int *state, int groups, int batch) {
     for (int r = first; r < end; r++) {
         const int items = row_width(table + r * ROW, batch) * table[r * ROW + ACROSS];
-        for (uint turns = 1; state[r * STATE + DONE] < items; turns++) {
+        for (uint turns = 1;; turns++) {
+            int done = 0;
+            for (int g = 0; g < groups; g++) done += state[(r * groups + g) * STATE + DONE];
+            if (done >= items) break;
             PAUSE();
             if (turns % TURNS == 0) GIVE_WAY();
         }
@@ -84,40 +97,42 @@ INLINED void wait_for(global const int *table, int first, int end, global volati
     FENCE();
 }
 
-// `state` of no row is in use any more when the last group is here.
-INLINED void leave(int rows, global volatile int *state) {
-    const int groups = get_num_groups(0);
-    FENCE();
-    if (atomic_inc(state + rows * STATE) + 1 < groups) return;
-    FENCE();
-    for (int r = 0; r <= rows; r++) {
-        state[r * STATE + NEXT] = 0;
-        state[r * STATE + DONE] = 0;
-    }
-}
-
 kernel void network(global const int *restrict table, int rows, global const float *restrict weights,
-                    global float *values, global volatile int *state, int batch) {
+                    global float *values, global volatile int *state, int half_of_state, int batch) {
     const int groups = get_num_groups(0);
+    const int group = get_group_id(0);
+    const int counted = rows * groups * STATE;
+    global volatile int *next_state = state + (1 - half_of_state) * counted;
+    state += half_of_state * counted;
     int waited = 0;
     for (int r = 0; r < rows; r++) {
         global const int *row = table + r * ROW;
         if (row[WAITS]) {
-            wait_for(table, waited, r, state, batch);
+            wait_for(table, waited, r, state, groups, batch);
             waited = r;
         }
         const int width = row_width(row, batch);
-        const int items = width * row[ACROSS];
-        while (1) {
-            // Others may take some in between: this is how many, not which.
-            const int part = max((items - state[r * STATE + NEXT]) / (groups * PARTS), 1);
-            const int first = atomic_add(state + r * STATE + NEXT, part);
-            if (first >= items) break;
-            const int end = min(first + part, items);
-            run_items(first, end, width, row[ACROSS], row, weights, values, batch);
-            FENCE();
-            atomic_add(state + r * STATE + DONE, end - first);
+        int done = 0;
+        for (int k = 0; k < groups; k++) {
+            const int owner = group + k < groups ? group + k : group + k - groups;
+            const part_t part = part_of(owner, groups, width, row[ACROSS]);
+            const int count = part.width * part.across;
+            global volatile int *taken = state + (r * groups + owner) * STATE + TAKEN;
+            while (1) {
+                // Others may take some in between: this is how many, not which.
+                const int left = count - *taken;
+                if (left <= 0) break;
+                const int some = max(left / SHARE, 1);
+                const int first = atomic_add(taken, some);
+                const int end = min(first + some, count);
+                if (first >= end) break;
+                run_items(first, end, part, row, weights, values, batch);
+                done += end - first;
+            }
         }
+        FENCE();
+        state[(r * groups + group) * STATE + DONE] = done;
+        next_state[(r * groups + group) * STATE + TAKEN] = 0;
+        next_state[(r * groups + group) * STATE + DONE] = 0;
     }
-    leave(rows, state);
 }

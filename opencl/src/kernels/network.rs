@@ -22,8 +22,10 @@ const STATE: usize = 16;
 #[derive(Debug)]
 pub struct Network {
     kernel: Kernel,
-    /// Items taken and done, by row.
+    /// Items taken and done, by half, row and group.
     state: Buffer,
+    /// The half that the next batch counts in.
+    half: usize,
     /// See [`groups`].
     groups: usize,
     max_batch: usize,
@@ -31,8 +33,9 @@ pub struct Network {
     is_clean: bool,
 }
 
-/// Place of the argument `batch`.
-const BATCH_ARG: usize = 5;
+/// Places of the arguments `half_of_state` and `batch`.
+const HALF_ARG: usize = 5;
+const BATCH_ARG: usize = 6;
 
 /// A launch, and for which batches it is made.
 struct Row<'a> {
@@ -67,8 +70,8 @@ impl Network {
         let Some(arenas) = Arenas::new(session, buffers)? else { return Ok(None) };
         let Some(table) = table(&rows, &text, &arenas) else { return Ok(None) };
         let table = session.upload(&table)?;
-        // One more: the groups that have left.
-        let state = session.buffer((rows.len() + 1) * STATE)?;
+        let groups = groups(session.device());
+        let state = session.buffer(2 * rows.len() * groups * STATE)?;
         let args = [
             Arg::Buffer(&table),
             Arg::Int(rows.len()),
@@ -77,9 +80,8 @@ impl Network {
             Arg::Output(&state),
         ];
         let kernel = session.kernel(&program, "network", &args)?;
-        let groups = groups(session.device());
         let max_batch = kernels.max_batch;
-        Ok(Some((Self { kernel, state, groups, max_batch, is_clean: false }, arenas)))
+        Ok(Some((Self { kernel, state, half: 0, groups, max_batch, is_clean: false }, arenas)))
     }
 
     /// The same for another session.
@@ -101,6 +103,8 @@ impl Network {
             session.write(&self.state, &vec![0u32; self.state.len()])?;
         }
         self.is_clean = false;
+        session.set_arg(&mut self.kernel, HALF_ARG, Arg::Int(self.half))?;
+        self.half = 1 - self.half;
         session.set_arg(&mut self.kernel, BATCH_ARG, Arg::Int(batch))?;
         // SAFETY: each item does what an item of a launch would, which its launcher answers for; the table says how many
         // there are and where their memory lies. Any number of groups will do.
@@ -189,11 +193,17 @@ impl Case {
             Of::Number => format!("row[{}]", HEAD + at),
         });
         let args: String = args.flat_map(|arg| [", ".to_string(), arg]).collect();
-        let place = if *by_position { ["at / across", "at % across"] } else { ["at % width", "at / width"] };
+        let place = if *by_position {
+            ["at / part.across", "at % part.across"]
+        } else {
+            ["at % part.width", "at / part.width"]
+        };
         let [x, y] = place;
         let call = match items {
-            1 => format!("{name}({x}, {y}{args}, batch);"),
-            _ => format!("for (int k = 0; k < {items}; k++) {name}({x}, {y} * {items} + k{args}, batch);"),
+            1 => format!("{name}(part.x + {x}, part.y + {y}{args}, batch);"),
+            _ => format!(
+                "for (int k = 0; k < {items}; k++) {name}(part.x + {x}, (part.y + {y}) * {items} + k{args}, batch);"
+            ),
         };
         format!("    case {kind}:\n        for (int at = first; at < end; at++) {call}\n        break;\n")
     }
@@ -244,7 +254,8 @@ impl Text {
             let _ = writeln!(source, "#define {name} {number}");
         }
         source.push_str(
-            "INLINED void run_items(int first, int end, int width, int across, global const int *restrict row, \
+            "typedef struct { int x, y, width, across; } part_t;\n\
+             INLINED void run_items(int first, int end, part_t part, global const int *restrict row, \
              global const float *weights, global float *values, int batch) {\n    switch (row[KIND]) {\n",
         );
         cases.iter().enumerate().for_each(|(kind, case)| source.push_str(&case.text(kind)));
