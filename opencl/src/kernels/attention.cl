@@ -67,7 +67,7 @@ KERNEL attention(ITEM_ARGS global const float *restrict query, int query_stride,
         }
         vecf total = 0.0f;
         for (int k = 0; k < SQUARES; k++) {
-            weights[k] = exp(weights[k] - top);
+            weights[k] = exp_vec(weights[k] - top);
             total += weights[k];
         }
         for (int c = 0; c < width; c += TILE) {
@@ -128,18 +128,27 @@ KERNEL smolgen(ITEM_ARGS global const float *restrict input, int in_stride, glob
                int part, int heads, int outputs, global float *restrict output, int out_stride, int batch) {
     const int first = item(0) * TILE;
     const int panel = item(1);
-    const int rows = batch * heads;
-    if (first >= rows) return;
+    const int rows = batch * heads - first;
+    if (rows <= 0) return;
     weights += (size_t)panel * part * VEC;
     output += panel * VEC;
     vecf sum[TILE];
     global const float *parts[TILE];
+    global float *to[TILE];
+    int n = first / heads;
+    int head = first % heads;
 #pragma unroll
     for (int i = 0; i < TILE; i++) {
         sum[i] = 0.0f;
-        // Rows behind the last repeat it and aren't written.
-        const int row = min(first + i, rows - 1);
-        parts[i] = input + (size_t)(row / heads) * in_stride + row % heads * part;
+        parts[i] = input + (size_t)n * in_stride + head * part;
+        to[i] = output + (size_t)n * out_stride + head * outputs;
+        // Rows behind the last repeat it and aren't written. No division for each, which takes as long as several products.
+        if (i + 1 >= rows) continue;
+        head++;
+        if (head == heads) {
+            head = 0;
+            n++;
+        }
     }
     for (int j = 0; j < part; j++) {
         const vecf w = weight_vec(j, weights);
@@ -147,12 +156,8 @@ KERNEL smolgen(ITEM_ARGS global const float *restrict input, int in_stride, glob
         for (int i = 0; i < TILE; i++) sum[i] += w * parts[i][j];
     }
 #pragma unroll
-    for (int i = 0; i < TILE; i++) {
-        const int row = first + i;
-        if (row >= rows) continue;
-        global float *to = output + (size_t)(row / heads) * out_stride + row % heads * outputs;
-        store_left(sum[i], to, outputs - panel * VEC);
-    }
+    for (int i = 0; i < TILE; i++)
+        if (i < rows) store_left(sum[i], to[i], outputs - panel * VEC);
 }
 #endif
 

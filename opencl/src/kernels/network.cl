@@ -14,10 +14,10 @@
 //   state     [2][row][group][STATE]; one half is counted in and zeros before, the other, of the batch before, is made zeros for the next
 //   local     none
 //
-// Options: what all families need. Before this text stand `run_items`, which has a case for each kernel, and the names of
-// network.rs: ROW and STATE; and the places in a row
+// Options: what all families need. Before this text stand the names of network.rs: ROW and STATE; CASES, for each kernel one that
+// calls it for item (x, y); and the places in a row
 //
-//   KIND                the case of `run_items`
+//   KIND                which of CASES
 //   FROM, UNTIL         batches of FROM to UNTIL - 1 positions have this row
 //   EACH, WHOLE, ACROSS ceil(batch * EACH / WHOLE) by ACROSS items
 //   WAITS               whether it waits for all rows before it
@@ -66,6 +66,31 @@
 // Turns of waiting before each time that a group gives way: some tens of microseconds, longer than most waits. Who gives way too often
 // is passed over by others (32 turns took 1.3 to 1.6 times as long on a loaded machine, see BENCHMARKS.md).
 #define TURNS 2048
+
+// What a group takes first of a row: items from (x, y) on.
+typedef struct {
+    int x, y, width, across;
+} part_t;
+
+// The items of a part from `first` to before `end`, all of a position or all that read the same weights one after the other. No
+// division for each, which takes as long as several products.
+#define BY_POSITION(call)                                                                                              \
+    for (int at = first, u = first / part.across, v = first % part.across; at < end; at++) {                           \
+        const int x = part.x + u, y = part.y + v;                                                                      \
+        call                                                                                                           \
+        if (++v == part.across) u++, v = 0;                                                                            \
+    }
+#define BY_WEIGHTS(call)                                                                                               \
+    for (int at = first, u = first % part.width, v = first / part.width; at < end; at++) {                             \
+        const int x = part.x + u, y = part.y + v;                                                                      \
+        call                                                                                                           \
+        if (++u == part.width) v++, u = 0;                                                                             \
+    }
+
+INLINED void run_items(int first, int end, part_t part, global const int *restrict row, global const float *weights,
+                       global float *values, int batch) {
+    switch (row[KIND]) { CASES }
+}
 
 // Items of a row along dimension 0.
 INLINED int row_width(global const int *row, int batch) {

@@ -193,19 +193,12 @@ impl Case {
             Of::Number => format!("row[{}]", HEAD + at),
         });
         let args: String = args.flat_map(|arg| [", ".to_string(), arg]).collect();
-        let place = if *by_position {
-            ["at / part.across", "at % part.across"]
-        } else {
-            ["at % part.width", "at / part.width"]
-        };
-        let [x, y] = place;
         let call = match items {
-            1 => format!("{name}(part.x + {x}, part.y + {y}{args}, batch);"),
-            _ => format!(
-                "for (int k = 0; k < {items}; k++) {name}(part.x + {x}, (part.y + {y}) * {items} + k{args}, batch);"
-            ),
+            1 => format!("{name}(x, y{args}, batch);"),
+            _ => format!("for (int k = 0; k < {items}; k++) {name}(x, y * {items} + k{args}, batch);"),
         };
-        format!("    case {kind}:\n        for (int at = first; at < end; at++) {call}\n        break;\n")
+        let order = if *by_position { "BY_POSITION" } else { "BY_WEIGHTS" };
+        format!(" \\\n    case {kind}: \\\n        {order}({call}) \\\n        break;")
     }
 }
 
@@ -253,13 +246,9 @@ impl Text {
         for (name, number) in places.chain([("ROW", ROW), ("STATE", STATE)]) {
             let _ = writeln!(source, "#define {name} {number}");
         }
-        source.push_str(
-            "typedef struct { int x, y, width, across; } part_t;\n\
-             INLINED void run_items(int first, int end, part_t part, global const int *restrict row, \
-             global const float *weights, global float *values, int batch) {\n    switch (row[KIND]) {\n",
-        );
+        source.push_str("#define CASES");
         cases.iter().enumerate().for_each(|(kind, case)| source.push_str(&case.text(kind)));
-        source.push_str("    }\n}\n");
+        source.push('\n');
         source.push_str(FAMILY.source);
         let acts = activations(graph).fold(0, |acts, activation| acts | 1 << activation_code(activation));
         let options = format!("{} -DIN_NETWORK -DACTS={acts}", kernels.options());

@@ -49,7 +49,7 @@ KERNEL se(ITEM_ARGS global float *restrict z, int block, int blocks, int squares
         vec_store(sum, panel, excite);
     }
     for (int panel = 0; panel < blocks; panel++) {
-        const vecf scale = 1.0f / (1.0f + exp(-vec_load(panel, excite)));
+        const vecf scale = 1.0f / (1.0f + exp_vec(-vec_load(panel, excite)));
         const vecf shift = vec_load(blocks + panel, excite);
         for (int s = 0; s < squares; s++) {
             vecf x = scale * load_channels(z, panel, s, squares, block, stride) + shift;
