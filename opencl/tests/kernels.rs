@@ -9,6 +9,7 @@ use common::{Random, TOLERANCE, Way, agrees, conv, dense, device_is_there, first
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::device::{self, DeviceChoice, Session};
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Shape};
+use oncilla_opencl::host::plain;
 use oncilla_opencl::kernels::{Precision, Tuning, Variant};
 use oncilla_opencl::opencl::{MAX_BATCH, OpenCl, Options};
 
@@ -175,6 +176,43 @@ fn an_output_that_is_not_finite_is_an_error() {
         assert!(error.0.contains("Policy is not finite"), "{error}");
         input[70] = 0.0;
         device.evaluate(&input, &mut Outputs::default()).expect("the device goes on after a bad batch");
+    }
+}
+
+#[test]
+fn activations_are_right_far_from_zero_and_keep_a_nan() {
+    if !device_is_there() {
+        return;
+    }
+    use Activation::{Mish, None as Nothing, Relu, Relu2, Selu, Sigmoid, Swish, Tanh};
+    for activation in [Nothing, Relu, Mish, Tanh, Relu2, Swish, Selu, Sigmoid] {
+        let mut graph = Graph::new(Shape { channels: 1, squares: 64 });
+        let same = Layer::Conv {
+            input: INPUT,
+            channels: 1,
+            kernel: 1,
+            weights: vec![1.0],
+            bias: vec![0.0],
+            se: None,
+            residual: None,
+            activation,
+        };
+        let x = graph.push(same).expect("it fits");
+        let graph = output(graph, x);
+        let mut input: Vec<f32> = (0..64).map(|at| (at as f32 - 31.5) * 6.0).collect();
+        let expected = plain::evaluate(&graph, &input).expect("the reference runs every graph");
+        for tuning in tunings() {
+            let options = Options { tuning: Some(tuning), ..Options::default() };
+            let mut device = OpenCl::new(graph.clone(), &options).expect("a device that is there runs the graph");
+            let mut got = Outputs::default();
+            device.evaluate(&input, &mut got).expect("numbers come out");
+            let difference = first_difference(&expected.policy, &got.policy, TOLERANCE);
+            assert_eq!(difference, None, "{activation:?}, {tuning}");
+            let kept = std::mem::replace(&mut input[40], f32::NAN);
+            let error = device.evaluate(&input, &mut got).expect_err("NaN goes in, so that NaN comes out");
+            assert!(error.0.contains("not finite at element 40"), "{activation:?}, {tuning}: {error}");
+            input[40] = kept;
+        }
     }
 }
 

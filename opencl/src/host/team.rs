@@ -17,7 +17,14 @@ const LOOKS: u32 = 2000;
 const PATIENCE: u32 = 1000;
 
 /// What a helper does until nothing is left of a round. It does not panic.
-type Work<'a> = &'a (dyn Fn() + Sync);
+type Work<'a> = &'a (dyn Fn(Member) + Sync);
+
+/// Who does a part of the work.
+#[derive(Clone, Copy)]
+enum Member {
+    Giver,
+    Helper,
+}
 
 /// A bit of [`Shared::state`]: work is being given out.
 const OPEN: u64 = 1;
@@ -54,7 +61,7 @@ impl Shared {
         // SAFETY: `Team::together` wrote the pointer before it opened the round, and keeps what it points to until every
         // helper that has joined has left (`Closing`), so that it outlives this call.
         let work = unsafe { *self.work.load(Ordering::Relaxed) };
-        work();
+        work(Member::Helper);
         self.state.fetch_sub(HELPER, Ordering::Release);
     }
 
@@ -170,26 +177,32 @@ impl Team {
     /// Where somebody gives out work already, as inside `work`, the caller does all of it.
     pub fn each<I>(&self, items: I, work: impl Fn(I::Item) + Sync)
     where
-        I: Iterator + Send,
+        I: DoubleEndedIterator + Send,
     {
         if self.helpers.is_empty() || self.shared.taken.swap(true, Ordering::Acquire) {
             return items.for_each(work);
         }
         let items = Mutex::new(items);
-        let next = || lock_awake(&items).and_then(|mut items| items.next());
-        self.together(|| {
-            while let Some(item) = next() {
+        let next = |member| {
+            let mut items = lock_awake(&items)?;
+            match member {
+                Member::Giver => items.next(),
+                Member::Helper => items.next_back(),
+            }
+        };
+        self.together(|member| {
+            while let Some(item) = next(member) {
                 work(item);
             }
         });
     }
 
     /// One round, of `work` by all members. `taken` is set, so that there is no other.
-    fn together(&self, work: impl Fn() + Sync) {
+    fn together(&self, work: impl Fn(Member) + Sync) {
         let shared = &*self.shared;
         let panic = Mutex::new(None);
-        let help = || {
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(&work)) {
+        let help = |member| {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| work(member))) {
                 *panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload);
             }
         };
@@ -198,7 +211,7 @@ impl Team {
         let round = shared.state.load(Ordering::Relaxed) / ROUND + 1;
         shared.work.store((&raw const help).cast::<Work<'static>>().cast_mut(), Ordering::Relaxed);
         shared.state.store((round * ROUND) | OPEN, Ordering::Release);
-        work();
+        work(Member::Giver);
         drop(closing);
         if let Some(payload) = panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
             resume_unwind(payload);
@@ -220,7 +233,7 @@ impl Drop for Team {
 /// Does `work` for each of `items`: by a team where there is one.
 pub(super) fn each<I>(team: Option<&Team>, items: I, work: impl Fn(I::Item) + Sync)
 where
-    I: Iterator + Send,
+    I: DoubleEndedIterator + Send,
 {
     match team {
         None => items.for_each(work),

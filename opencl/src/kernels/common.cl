@@ -133,8 +133,6 @@ typedef vecf sums_t;
 //
 // Adding and subtracting 1.5 * 2^23 rounds to a whole number, which then stands in the low bits; ln 2 comes in two parts, and products of
 // the first with whole numbers are exact.
-typedef CAT(int, VEC) veci;
-
 INLINED vecf exp_vec(vecf x) {
     const float shift = 12582912.0f;
     x = x < -86.0f ? (vecf)-86.0f : x;
