@@ -208,10 +208,13 @@ fn activations_are_right_far_from_zero_and_keep_a_nan() {
             device.evaluate(&input, &mut got).expect("numbers come out");
             let difference = first_difference(&expected.policy, &got.policy, TOLERANCE);
             assert_eq!(difference, None, "{activation:?}, {tuning}");
-            let kept = std::mem::replace(&mut input[40], f32::NAN);
-            let error = device.evaluate(&input, &mut got).expect_err("NaN goes in, so that NaN comes out");
-            assert!(error.0.contains("not finite at element 40"), "{activation:?}, {tuning}: {error}");
-            input[40] = kept;
+            // The usual one, and one with other bits set.
+            for nan in [f32::NAN, f32::from_bits(0xffc0_01ff)] {
+                let kept = std::mem::replace(&mut input[40], nan);
+                let error = device.evaluate(&input, &mut got).expect_err("NaN goes in, so that NaN comes out");
+                assert!(error.0.contains("not finite at element 40"), "{activation:?}, {tuning}: {error}");
+                input[40] = kept;
+            }
         }
     }
 }

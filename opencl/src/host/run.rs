@@ -1,6 +1,6 @@
 //! Runs a plan over groups of positions.
 
-use super::board::{Board, LANES};
+use super::board::{LANES, Lanes};
 use super::fours::{self, Four, RowEnds};
 use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::plan::{
@@ -622,29 +622,26 @@ fn end(conv: &Conv) -> (Option<Place>, Activation) {
 
 /// Elements side by side → the layout of `place`.
 fn spread(place: Place, from: &[f32], to: &mut [f32]) {
-    match place.board {
-        None => to.copy_from_slice(from),
-        Some(board) => {
-            for (row, from) in from.chunks_exact(board.files).enumerate() {
-                to[row_at(board, row)..][..board.files].copy_from_slice(from);
-            }
-        }
+    let Some(board) = place.board else { return to.copy_from_slice(from) };
+    for (from, to) in from.chunks_exact(board.rows * board.files).zip(to.chunks_exact_mut(board.plane)) {
+        let ranks = to[board.origin..].chunks_mut(board.stride);
+        from.chunks_exact(board.files).zip(ranks).for_each(|(from, to)| copy_rank(from, to));
     }
 }
 
 /// The layout of `place` → elements side by side.
 fn collect(place: Place, from: &[f32], to: &mut [f32]) {
-    match place.board {
-        None => to.copy_from_slice(from),
-        Some(board) => {
-            for (row, to) in to.chunks_exact_mut(board.files).enumerate() {
-                to.copy_from_slice(&from[row_at(board, row)..][..board.files]);
-            }
-        }
+    let Some(board) = place.board else { return to.copy_from_slice(from) };
+    for (from, to) in from.chunks_exact(board.plane).zip(to.chunks_exact_mut(board.rows * board.files)) {
+        let ranks = from[board.origin..].chunks(board.stride);
+        ranks.zip(to.chunks_exact_mut(board.files)).for_each(|(from, to)| copy_rank(&from[..to.len()], to));
     }
 }
 
-/// Index of the first square of a row, rows counted through all planes.
-fn row_at(board: Board, row: usize) -> usize {
-    row / board.rows * board.plane + board.origin + row % board.rows * board.stride
+/// `from` to the start of `to`; a rank of a chessboard as one vector, for a call of `memcpy` takes longer than the copy.
+fn copy_rank(from: &[f32], to: &mut [f32]) {
+    match (<&Lanes>::try_from(from), to.first_chunk_mut::<LANES>()) {
+        (Ok(from), Some(to)) => *to = *from,
+        _ => to[..from.len()].copy_from_slice(from),
+    }
 }

@@ -183,6 +183,7 @@ impl Team {
             return items.for_each(work);
         }
         let items = Mutex::new(items);
+        // From both ends: of layers that follow each other a thread makes the same part, and finds much of its input in its own cache.
         let next = |member| {
             let mut items = lock_awake(&items)?;
             match member {

@@ -5,7 +5,7 @@ use crate::device::{Arg, Buffer, Error};
 
 pub(super) const FAMILY: Family = Family { name: "attention", source: include_str!("attention.cl") };
 
-/// Squares of a query that an item of the CPU variant takes, `TILE` in attention.cl.
+/// Squares of a query, or rows of a smolgen, that an item of the CPU variant takes: `TILE` in attention.cl.
 const TILE: usize = 8;
 /// Words of weights that a core's own cache keeps beside what else it works on.
 const CACHED: usize = 1 << 17;

@@ -376,6 +376,7 @@ pub fn version() -> u64 {
     let mut hash = Fnv::default();
     hash.add(COMMON.as_bytes());
     FAMILIES.iter().for_each(|family| hash.add(family.source.as_bytes()));
+    hash.add(network::sample().as_bytes());
     hash.finish()
 }
 

@@ -63,8 +63,9 @@
 #define GIVE_WAY()
 #endif
 
-// Turns of waiting before each time that a group gives way: some tens of microseconds, longer than most waits. Who gives way too often
-// is passed over by others (32 turns took 1.3 to 1.6 times as long on a loaded machine, see BENCHMARKS.md).
+// Turns of waiting before each time that a group gives way: some tens of microseconds, longer than most waits; a turn looks at two
+// groups' counts. Who gives way too often is passed over by others (32 turns took 1.3 to 1.6 times as long on a loaded machine, see
+// BENCHMARKS.md).
 #define TURNS 2048
 
 // What a group takes first of a row: items from (x, y) on.
@@ -98,12 +99,14 @@ INLINED int row_width(global const int *row, int batch) {
     return (batch * row[EACH] + row[WHOLE] - 1) / row[WHOLE];
 }
 
-// The part of a row that a group takes first: of the positions where there are enough of them.
+// The part of a row that a group takes first: of the positions, where there are enough of them.
 INLINED part_t part_of(int group, int groups, int width, int across) {
-    const int by_width = width >= groups;
+    const int by_width = width >= min(groups, across);
     const int all = by_width ? width : across;
-    const int first = (long)all * group / groups;
-    const int some = (long)all * (group + 1) / groups - first;
+    const int each = all / groups;
+    const int more = all % groups;
+    const int first = each * group + min(group, more);
+    const int some = each + (group < more);
     return by_width ? (part_t){first, 0, some, across} : (part_t){0, first, width, some};
 }
 
@@ -111,12 +114,15 @@ INLINED part_t part_of(int group, int groups, int width, int across) {
 INLINED void wait_for(global const int *table, int first, int end, global volatile int *state, int groups, int batch) {
     for (int r = first; r < end; r++) {
         const int items = row_width(table + r * ROW, batch) * table[r * ROW + ACROSS];
-        for (uint turns = 1;; turns++) {
+        for (int looks = 0;;) {
             int done = 0;
             for (int g = 0; g < groups; g++) done += state[(r * groups + g) * STATE + DONE];
             if (done >= items) break;
             PAUSE();
-            if (turns % TURNS == 0) GIVE_WAY();
+            looks += groups;
+            if (looks < 2 * TURNS) continue;
+            GIVE_WAY();
+            looks = 0;
         }
     }
     FENCE();
@@ -138,7 +144,7 @@ kernel void network(global const int *restrict table, int rows, global const flo
         }
         const int width = row_width(row, batch);
         int done = 0;
-        for (int k = 0; k < groups; k++) {
+        for (int k = 0; k < groups && width > 0; k++) {
             const int owner = group + k < groups ? group + k : group + k - groups;
             const part_t part = part_of(owner, groups, width, row[ACROSS]);
             const int count = part.width * part.across;

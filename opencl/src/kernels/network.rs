@@ -15,7 +15,7 @@ const NAMES: [&str; 7] = ["KIND", "FROM", "UNTIL", "EACH", "WHOLE", "ACROSS", "W
 /// Numbers before the arguments: those, and one to spare.
 const HEAD: usize = 8;
 const _: () = assert!(NAMES.len() <= HEAD && HEAD < ROW);
-/// Numbers of a row's state, `STATE` in network.cl: a line of a cache for each row's counters.
+/// Numbers of a row's state for a group, `STATE` in network.cl: its counters have a line of a cache to themselves.
 const STATE: usize = 16;
 
 /// A chain of launches as one.
@@ -29,11 +29,13 @@ pub struct Network {
     /// See [`groups`].
     groups: usize,
     max_batch: usize,
-    /// Whether `state` is all zeros: not after a batch that failed.
+    /// Whether the half of `state` that comes next is all zeros: not after a batch that failed.
     is_clean: bool,
 }
 
-/// Places of the arguments `half_of_state` and `batch`.
+/// Places of the arguments `state`, `half_of_state` and `batch`.
+#[cfg(test)]
+const STATE_ARG: usize = 4;
 const HALF_ARG: usize = 5;
 const BATCH_ARG: usize = 6;
 
@@ -107,8 +109,19 @@ impl Network {
         self.half = 1 - self.half;
         session.set_arg(&mut self.kernel, BATCH_ARG, Arg::Int(batch))?;
         // SAFETY: each item does what an item of a launch would, which its launcher answers for; the table says how many
-        // there are and where their memory lies. Any number of groups will do.
+        // there are and where their memory lies. `state` has room for so many groups.
         unsafe { session.run(&self.kernel, [self.groups, 1], [1, 1]) }
+    }
+
+    /// In other groups than one for each core, of which a test's machine has few.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    #[cfg(test)]
+    pub fn in_groups(&mut self, session: &Session, groups: usize) -> Result<(), Error> {
+        self.state = session.buffer(self.state.len() / self.groups * groups)?;
+        (self.groups, self.is_clean) = (groups, false);
+        session.set_arg(&mut self.kernel, STATE_ARG, Arg::Output(&self.state))
     }
 
     /// The batch that was enqueued is done, and nothing failed.
@@ -202,6 +215,26 @@ impl Case {
     }
 }
 
+/// What stands before network.cl: the names of its numbers, and `CASES`.
+fn preamble(cases: &[Case]) -> String {
+    let mut text = String::new();
+    let places = NAMES.iter().enumerate().map(|(at, name)| (*name, at));
+    for (name, number) in places.chain([("ROW", ROW), ("STATE", STATE)]) {
+        let _ = writeln!(text, "#define {name} {number}");
+    }
+    text.push_str("#define CASES");
+    cases.iter().enumerate().for_each(|(kind, case)| text.push_str(&case.text(kind)));
+    text.push('\n');
+    text
+}
+
+/// What is written here and stands in no file, by the example of a kernel in each form: for [`super::version`].
+pub(super) fn sample() -> String {
+    let forms = [(1, true), (1, false), (2, true), (2, false)];
+    let args = [Of::Weights, Of::Values, Of::Number];
+    preamble(&forms.map(|(items, by_position)| Case { name: "kernel".into(), items, by_position, args: args.to_vec() }))
+}
+
 /// The program of a network.
 struct Text {
     source: String,
@@ -242,13 +275,7 @@ impl Text {
             let names = options.keys().copied().chain(defined(family.source));
             names.for_each(|name| _ = writeln!(source, "#undef {name}"));
         }
-        let places = NAMES.iter().enumerate().map(|(at, name)| (*name, at));
-        for (name, number) in places.chain([("ROW", ROW), ("STATE", STATE)]) {
-            let _ = writeln!(source, "#define {name} {number}");
-        }
-        source.push_str("#define CASES");
-        cases.iter().enumerate().for_each(|(kind, case)| source.push_str(&case.text(kind)));
-        source.push('\n');
+        source.push_str(&preamble(&cases));
         source.push_str(FAMILY.source);
         let acts = activations(graph).fold(0, |acts, activation| acts | 1 << activation_code(activation));
         let options = format!("{} -DIN_NETWORK -DACTS={acts}", kernels.options());

@@ -201,6 +201,22 @@ mod tests {
     }
 
     #[test]
+    fn a_launch_has_any_number_of_groups() {
+        for (what, graph) in kit() {
+            let tuning = Tuning { network: 1, ..Tuning::start(Variant::Cpu, 8) };
+            let Some(mut device) = made(&graph, tuning, Precision::Fp32) else { continue };
+            for groups in [1, 3, 7, 33] {
+                let network = device.network.as_mut().expect("one launch");
+                network.in_groups(&device.session, groups).expect("there is room");
+                // Of several positions and of one, in turns: both halves of the counters are used again.
+                for _ in 0..3 {
+                    device.agrees_with_host().unwrap_or_else(|error| panic!("{what}, {groups} groups: {error}"));
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_part_is_there_and_every_kind_of_layer_in_it() {
         let kit = kit();
         assert_eq!(kit.len(), 4);
