@@ -94,6 +94,9 @@ mod tests {
         assert!(ended.starts_with("an OpenCL driver ended the process that listed its devices (signal: 6"), "{ended}");
         let late = list_by("late", "exec sleep 60").unwrap_err();
         assert_eq!(late, "an OpenCL driver took more than 1 s to list its devices");
-        assert_eq!(list_with(Path::new("/no/such/program"), LIMIT), Ok(()));
+        // Under user-mode emulation the system starts a process that ends with 127 where there is no program.
+        if std::env::var_os("ONCILLA_RUNNER").is_none() {
+            assert_eq!(list_with(Path::new("/no/such/program"), LIMIT), Ok(()));
+        }
     }
 }
