@@ -163,8 +163,7 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
             let range = Range { each: heads, whole: TILE, across, local: [1, 1] };
             let launch = Launch::new(kernels, kernel, range, args.len());
             // What is written is more than the weights: it is to go to neighbouring memory, if they stay in a cache.
-            let words = kernels.stored(input.layout.shape.len() / heads * outputs);
-            Ok(if words <= CACHED { launch.by_position() } else { launch })
+            Ok(if weights.len() <= CACHED { launch.by_position() } else { launch })
         }
         Variant::Gpu => kernels.by_element(FAMILY, "", "smolgen", &args, heads.div_ceil(GPU_HEADS) * outputs),
     }

@@ -63,10 +63,10 @@
 #define GIVE_WAY()
 #endif
 
-// Turns of waiting before each time that a group gives way: some tens of microseconds, longer than most waits; a turn looks at two
-// groups' counts. Who gives way too often is passed over by others (32 turns took 1.3 to 1.6 times as long on a loaded machine, see
-// BENCHMARKS.md).
-#define TURNS 2048
+// So many counts a group looks at in vain before each time that it gives way: with two groups 2,048 turns of waiting, some tens of
+// microseconds, longer than most waits. Who gives way too often is passed over by others (32 turns took 1.3 to 1.6 times as long on a
+// loaded machine, see BENCHMARKS.md).
+#define LOOKS 4096
 
 // What a group takes first of a row: items from (x, y) on.
 typedef struct {
@@ -75,18 +75,14 @@ typedef struct {
 
 // The items of a part from `first` to before `end`, all of a position or all that read the same weights one after the other. No
 // division for each, which takes as long as several products.
-#define BY_POSITION(call)                                                                                              \
-    for (int at = first, u = first / part.across, v = first % part.across; at < end; at++) {                           \
+#define IN_ORDER(outer, inner, length, call)                                                                           \
+    for (int at = first, outer = first / part.length, inner = first % part.length; at < end; at++) {                   \
         const int x = part.x + u, y = part.y + v;                                                                      \
         call                                                                                                           \
-        if (++v == part.across) u++, v = 0;                                                                            \
+        if (++inner == part.length) outer++, inner = 0;                                                                \
     }
-#define BY_WEIGHTS(call)                                                                                               \
-    for (int at = first, u = first % part.width, v = first / part.width; at < end; at++) {                             \
-        const int x = part.x + u, y = part.y + v;                                                                      \
-        call                                                                                                           \
-        if (++u == part.width) v++, u = 0;                                                                             \
-    }
+#define BY_POSITION(call) IN_ORDER(u, v, across, call)
+#define BY_WEIGHTS(call) IN_ORDER(v, u, width, call)
 
 INLINED void run_items(int first, int end, part_t part, global const int *restrict row, global const float *weights,
                        global float *values, int batch) {
@@ -114,13 +110,12 @@ INLINED part_t part_of(int group, int groups, int width, int across) {
 INLINED void wait_for(global const int *table, int first, int end, global volatile int *state, int groups, int batch) {
     for (int r = first; r < end; r++) {
         const int items = row_width(table + r * ROW, batch) * table[r * ROW + ACROSS];
-        for (int looks = 0;;) {
+        for (int looks = groups;; looks += groups) {
             int done = 0;
             for (int g = 0; g < groups; g++) done += state[(r * groups + g) * STATE + DONE];
             if (done >= items) break;
             PAUSE();
-            looks += groups;
-            if (looks < 2 * TURNS) continue;
+            if (looks < LOOKS) continue;
             GIVE_WAY();
             looks = 0;
         }
