@@ -64,7 +64,8 @@ fn tiny_shapes_of_every_kernel_agree() {
         return;
     }
     let random = &mut Random(22);
-    let graphs = [tiny_convolutions(random), tiny_vectors(random), tiny_attention(random)];
+    let graphs = [tiny_convolutions(random, 5), tiny_convolutions(random, 4), tiny_vectors(random), tiny_attention(random)];
+    let gpu = Tuning { columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) };
     for (tuning, precision) in [
         (Tuning { winograd: 0, network: 0, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
         (Tuning { winograd: 0, network: 1, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
@@ -72,13 +73,15 @@ fn tiny_shapes_of_every_kernel_agree() {
         (Tuning { winograd: 4, rows: 8, network: 1, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
         (Tuning { winograd: 2, vectors: 1, vector: 4, network: 0, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp16),
         (Tuning { winograd: 2, vectors: 1, vector: 4, network: 1, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp16),
-        (Tuning { winograd: 0, columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) }, Precision::Fp32),
-        (Tuning { winograd: 4, columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) }, Precision::Fp32),
-        (Tuning { winograd: 2, columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) }, Precision::Fp16),
         (Tuning { winograd: 2, vector: 4, ..Tuning::start(Variant::Cpu, 8) }, Precision::Int8),
-        (Tuning { columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) }, Precision::Int8),
+        (Tuning { winograd: 0, ..gpu }, Precision::Fp32),
+        (Tuning { winograd: 4, ..gpu }, Precision::Fp32),
+        (Tuning { winograd: 4, item_rows: 8, item_channels: 8, depth: 16, ..gpu }, Precision::Fp32),
+        (Tuning { winograd: 2, depth: 0, ..gpu }, Precision::Fp16),
+        (gpu, Precision::Int8),
+        (Tuning { item_rows: 8, depth: 0, ..gpu }, Precision::Int8),
     ] {
-        for (what, graph) in ["convolutions", "vectors", "attention"].iter().zip(&graphs) {
+        for (what, graph) in ["convolutions", "convolutions in fours", "vectors", "attention"].iter().zip(&graphs) {
             let way = Way { tuning, precision, batches: [1, 3] };
             if let Err(why) = agrees(graph.clone(), &way, random) {
                 panic!("{what}: {why}");
@@ -87,8 +90,8 @@ fn tiny_shapes_of_every_kernel_agree() {
     }
 }
 
-fn tiny_convolutions(random: &mut Random) -> Graph {
-    let mut graph = Graph::new(Shape { channels: 2, squares: 25 });
+fn tiny_convolutions(random: &mut Random, side: usize) -> Graph {
+    let mut graph = Graph::new(Shape { channels: 2, squares: side * side });
     let x = conv(&mut graph, random, (INPUT, 9, 3), None, None, Activation::Relu);
     let y = conv(&mut graph, random, (x, 9, 3), Some(3), Some(x), Activation::Mish);
     let y = conv(&mut graph, random, (y, 5, 1), None, None, Activation::Relu);

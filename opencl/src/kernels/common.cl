@@ -240,29 +240,4 @@ INLINED void end_channel(float z, int n, int channel, int square, int squares, E
     if (has_residual) z += residual[(size_t)n * residual_stride + at];
     output[(size_t)n * out_stride + at] = activate(z, act);
 }
-
-// A product of matrices with tiles of both in local memory. A group of LX x 8 items makes 4 LX rows by 32 channels, an item 4
-// rows, LX apart so that neighbours write to neighbouring addresses, by 4 channels. The sum is taken DEPTH at a time.
-//
-// Option: LX, a power of two.
-#ifdef LX
-#define LY 8
-#define TILE_ROWS (4 * LX)
-#define TILE_CHANNELS 32
-#define DEPTH 8
-
-// sums[p][c] += rows[d][lx + p LX] channels[d][4 ly + c], summed over d
-INLINED void add_products(sum_t sums[4][4], local const element_t *rows, local const element_t *channels) {
-    const int lx = get_local_id(0);
-    const int ly = get_local_id(1);
-    for (int d = 0; d < DEPTH; d++) {
-        element_t b[4];
-        for (int c = 0; c < 4; c++) b[c] = channels[d * TILE_CHANNELS + ly * 4 + c];
-        for (int p = 0; p < 4; p++) {
-            const element_t a = rows[d * TILE_ROWS + lx + p * LX];
-            for (int c = 0; c < 4; c++) sums[p][c] = add_product(sums[p][c], a, b[c]);
-        }
-    }
-}
-#endif
 #endif

@@ -89,44 +89,59 @@ CONV(conv1_blocked, 1, VEC)
 #endif
 
 #ifdef VARIANT_GPU
-// For a GPU: a matrix product of pixels (all squares of the batch) by output channels, see common.cl. The matrix of the input
+// For a GPU: a matrix product of pixels (all squares of the batch) by output channels, see product.cl. The matrix of the input
 // is never written: each element of a tile is looked up on the board. The sum runs over kk = c * kernel^2 + i * kernel + j.
 //
-//   range     [ceil(batch * SQUARES / (4 LX)) * LX][ceil(channels / 32) * 8], groups of [LX][8]
+//   range     [ceil(batch * SQUARES / ROWS) * LX][ceil(channels / CHANNELS) * 8], groups of [LX][8]
 //   input     [n][channel][square]; with INT8 four channels count as one
-//   weights   [kk][output channels rounded up to 32], zeros in the padding
-//   bias, weight_steps   [output channels rounded up to 32]
+//   weights   [kk][output channels rounded up to CHANNELS], zeros in the padding
+//   bias, weight_steps   [output channels rounded up to CHANNELS]
 //   residual, output  [n][channel][square]
-//   local     8 * (4 LX + 32) elements
 
-static inline void conv_tile(const int K, global const element_t *input, int in_channels, int in_stride,
-                             global const weight_t *weights, STEPS_ARGS() global const float *bias, int out_channels,
-                             local element_t *pixels, local element_t *channels, END_ARGS()) {
-    const int lx = get_local_id(0);
-    const int ly = get_local_id(1);
-    const int lane = ly * LX + lx;
-    const int first_pixel = get_group_id(0) * TILE_ROWS;
-    const int first_channel = get_group_id(1) * TILE_CHANNELS;
-    const int padded = get_num_groups(1) * TILE_CHANNELS;
+#if SQUARES % 4 == 0
+#define WHOLE_FOURS
+#endif
+
+// The product of a 1x1 convolution: four neighbouring squares of a channel are a four of rows.
+#ifdef WHOLE_FOURS
+INLINED void multiply_squares(sums_t sums[ITEM_CHANNELS][ITEM_FOURS], global const element_t *input, int in_channels,
+                              int in_stride, global const weight_t *weights, int first_pixel, int padded,
+                              local four_t *some_rows, local four_t *some_channels, int batch) {
+    global const four_t *begins[READ_FOURS];
+    for (int p = 0; p < READ_FOURS; p++) {
+        const int pixel = first_pixel + 4 * read_four(p);
+        // Squares behind the batch repeat its last position's and aren't written.
+        const int n = min(pixel / SQUARES, batch - 1);
+        begins[p] = (global const four_t *)(input + (size_t)n * in_stride + pixel % SQUARES);
+    }
+    multiply(sums, begins, SQUARES / 4, in_channels, weights, padded, some_rows, some_channels);
+}
+#endif
+
+// The product of a convolution on any board.
+#if DEPTH > 0
+INLINED void multiply_pixels(const int K, sums_t sums[ITEM_CHANNELS][ITEM_FOURS], global const element_t *input,
+                             int in_channels, int in_stride, global const weight_t *weights, int first_pixel, int padded,
+                             local four_t *some_rows, local four_t *some_channels, int batch) {
+    const int lane = get_local_id(1) * LX + get_local_id(0);
     const int depth = in_channels * K * K;
-
-    // LX * LY items are two rows of pixels: an item loads the same pixel of every second row.
-    const int load_pixel = lane % TILE_ROWS;
-    const int load_row = lane / TILE_ROWS;
+    // An item loads the same pixel at every step of the sum that it loads.
+    const int load_pixel = lane % ROWS;
     const int at = first_pixel + load_pixel;
     const int load_n = at / SQUARES;
     const int load_square = at % SQUARES;
     const int load_y = load_square / FILES;
     const int load_x = load_square % FILES;
     global const element_t *from = input + (size_t)load_n * in_stride + load_square;
+    local element_t *pixels = (local element_t *)some_rows;
 
-    sum_t acc[4][4];
-    for (int p = 0; p < 4; p++)
-        for (int c = 0; c < 4; c++) acc[p][c] = 0;
-
+#pragma unroll
+    for (int c = 0; c < ITEM_CHANNELS; c++)
+#pragma unroll
+        for (int p = 0; p < ITEM_FOURS; p++) sums[c][p] = (sums_t)(0);
     for (int start = 0; start < depth; start += DEPTH) {
-        for (int row = load_row; row < DEPTH; row += LX * LY / TILE_ROWS) {
-            const int kk = start + row;
+        for (int d = lane / ROWS; d < DEPTH; d += LX * LY / ROWS) {
+            const int kk = start + d;
             const int c = kk / (K * K);
             const int dy = kk % (K * K) / K - K / 2;
             const int dx = kk % K - K / 2;
@@ -134,28 +149,58 @@ static inline void conv_tile(const int K, global const element_t *input, int in_
                                load_x + dx >= 0 && load_x + dx < FILES;
             element_t pixel = 0;
             if (inside) pixel = from[c * SQUARES + dy * FILES + dx];
-            pixels[row * TILE_ROWS + load_pixel] = pixel;
+            pixels[d * ROWS + load_pixel] = pixel;
         }
-        for (int e = lane; e < DEPTH * TILE_CHANNELS; e += LX * LY) {
-            const int kk = start + e / TILE_CHANNELS;
-            element_t weight = 0;
-            if (kk < depth) weight = weight_load((size_t)kk * padded + first_channel + e % TILE_CHANNELS, weights);
-            channels[e] = weight;
-        }
+        load_weights(some_channels, weights, padded, start, depth);
         barrier(CLK_LOCAL_MEM_FENCE);
-        add_products(acc, pixels, channels);
+        add_tiles(sums, some_rows, some_channels);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+}
+#endif
 
-    for (int p = 0; p < 4; p++) {
-        const int pixel = first_pixel + lx + p * LX;
-        const int n = pixel / SQUARES;
-        if (n >= batch) continue;
-        for (int c = 0; c < 4; c++) {
-            const int channel = first_channel + ly * 4 + c;
+INLINED void conv_tile(const int K, global const element_t *input, int in_channels, int in_stride,
+                       global const weight_t *weights, STEPS_ARGS() global const float *bias, int out_channels,
+                       local four_t *some_rows, local four_t *some_channels, END_ARGS()) {
+    const int first_pixel = get_group_id(0) * ROWS;
+    const int first_channel = get_group_id(1) * CHANNELS;
+    const int padded = get_num_groups(1) * CHANNELS;
+    weights += first_channel;
+
+    sums_t sums[ITEM_CHANNELS][ITEM_FOURS];
+#ifdef WHOLE_FOURS
+    if (K == 1)
+        multiply_squares(sums, input, in_channels, in_stride, weights, first_pixel, padded, some_rows, some_channels, batch);
+#endif
+#if DEPTH > 0
+#ifdef WHOLE_FOURS
+    else
+#endif
+        multiply_pixels(K, sums, input, in_channels, in_stride, weights, first_pixel, padded, some_rows, some_channels, batch);
+#endif
+
+#pragma unroll
+    for (int p = 0; p < ITEM_FOURS; p++) {
+        const int pixel = first_pixel + 4 * (get_local_id(0) + p * LX);
+#pragma unroll
+        for (int c = 0; c < ITEM_CHANNELS; c++) {
+            const int channel = first_channel + get_local_id(1) * ITEM_CHANNELS + c;
             if (channel >= out_channels) continue;
-            const float z = in_float(acc[p][c], n, channel, STEPS bias);
-            end_channel(z, n, channel, pixel % SQUARES, SQUARES, END);
+#ifdef WHOLE_FOURS
+            const int n = pixel / SQUARES;
+            if (n >= batch) continue;
+            const float4 z = in_floats(sums[c][p], n, channel, STEPS bias);
+            end_four(z, n, channel, pixel % SQUARES, SQUARES, END);
+#else
+            sum_t four[4];
+            vstore4(sums[c][p], 0, four);
+            for (int k = 0; k < 4; k++) {
+                const int n = (pixel + k) / SQUARES;
+                if (n >= batch) continue;
+                const float z = in_float(four[k], n, channel, STEPS bias);
+                end_channel(z, n, channel, (pixel + k) % SQUARES, SQUARES, END);
+            }
+#endif
         }
     }
 }
@@ -164,11 +209,14 @@ static inline void conv_tile(const int K, global const element_t *input, int in_
     kernel void NAME(global const element_t *restrict input, int in_channels, int in_stride,                           \
                      global const weight_t *restrict weights, STEPS_ARGS(restrict)                                     \
                      global const float *restrict bias, int out_channels, END_ARGS(restrict)) {                        \
-        local element_t pixels[DEPTH * TILE_ROWS];                                                                     \
-        local element_t channels[DEPTH * TILE_CHANNELS];                                                               \
-        conv_tile(K, input, in_channels, in_stride, weights, STEPS bias, out_channels, pixels, channels, END);         \
+        LOCAL_TILES;                                                                                                   \
+        conv_tile(K, input, in_channels, in_stride, weights, STEPS bias, out_channels, some_rows, some_channels, END); \
     }
 
+#if DEPTH > 0
 CONV(conv3, 3)
+#endif
+#if DEPTH > 0 || defined(WHOLE_FOURS)
 CONV(conv1, 1)
+#endif
 #endif

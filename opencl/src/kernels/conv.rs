@@ -1,16 +1,12 @@
 //! Launches `conv.cl`.
 
 use super::layout::Layout;
+use super::product::{self, with_product};
 use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, pointwise, quantise, winograd};
 use crate::device::{Arg, Buffer, Error};
 use crate::graph::{Activation, Shape};
 
-pub(super) const FAMILY: Family = Family { name: "conv", source: include_str!("conv.cl") };
-
-/// Output channels of a group in the GPU variant, `CHANNELS` in conv.cl.
-pub(super) const GPU_CHANNELS: usize = 32;
-/// Groups of the GPU variant are `LX` by 8 items.
-pub(super) const GPU_LY: usize = 8;
+pub(super) const FAMILY: Family = Family { name: "conv", source: with_product!("conv.cl") };
 
 /// A convolution with all that is fused into it.
 #[derive(Debug)]
@@ -109,7 +105,7 @@ pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kerne
 fn padded(kernels: &Kernels<'_>, channels: usize) -> usize {
     channels.next_multiple_of(match kernels.variant() {
         Variant::Cpu => kernels.tuning.vector,
-        Variant::Gpu => GPU_CHANNELS,
+        Variant::Gpu => product::channels(kernels),
     })
 }
 
@@ -205,11 +201,13 @@ fn launch_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands
             args.push(Arg::Int(channels));
             args.extend(conv.end());
             let name = if conv.kernel == 3 { "conv3" } else { "conv1" };
-            let items = |lx| lx * GPU_LY;
-            let options = |lx| format!("-DRANKS={ranks} -DFILES={files} -DLX={lx}{int8}");
-            let (kernel, lx) = kernels.kernel_in_groups(FAMILY, &kernels.columns(), items, options, name, &args)?;
-            let across = padded / GPU_CHANNELS;
-            let range = Range { each: ranks * files, whole: 4 * lx, across, local: [lx, GPU_LY] };
+            // Only squares of 1x1 convolutions, and whole fours of them, are read without looking them up.
+            let needs_local = conv.kernel != 1 || !squares.is_multiple_of(4);
+            let (sizes, tuning) = (kernels.columns(), kernels.tuning);
+            let of_product = |lx| product::options(tuning, lx, needs_local);
+            let options = |lx| format!("-DRANKS={ranks} -DFILES={files} {}{int8}", of_product(lx));
+            let (kernel, lx) = kernels.kernel_in_groups(FAMILY, &sizes, product::items, options, name, &args)?;
+            let range = product::range(kernels, lx, squares, padded / product::channels(kernels));
             Ok(Launch::new(kernels, kernel, range, args.len()))
         }
     }

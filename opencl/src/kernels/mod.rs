@@ -14,6 +14,7 @@ pub mod layout;
 pub mod network;
 pub mod norm;
 mod pointwise;
+mod product;
 mod quantise;
 pub mod se;
 pub mod softmax;

@@ -31,6 +31,12 @@ pub struct Tuning {
     pub lanes: usize,
     /// GPU: items of a group along the squares of a convolution; there are 8 along its channels.
     pub columns: usize,
+    /// GPU: squares that an item of a convolution makes.
+    pub item_rows: usize,
+    /// GPU: channels that it makes of each.
+    pub item_channels: usize,
+    /// GPU: steps of the sum that a group of a convolution brings into local memory at a time; 0: none where it can do without.
+    pub depth: usize,
 }
 
 /// A field of [`Tuning`] by its name, and what it can be.
@@ -47,7 +53,7 @@ pub struct Knob {
 }
 
 /// Every field but the variant, those first that matter most.
-pub const KNOBS: [Knob; 9] = [
+pub const KNOBS: [Knob; 12] = [
     knob("winograd", None, &[0, 2, 4], |t| &mut t.winograd),
     knob("vector", Some(Variant::Cpu), &[4, 8, 16], |t| &mut t.vector),
     knob("rows", Some(Variant::Cpu), &[4, 8, 16], |t| &mut t.rows).of_winograd(),
@@ -55,6 +61,9 @@ pub const KNOBS: [Knob; 9] = [
     knob("squares", Some(Variant::Cpu), &[4, 8], |t| &mut t.squares),
     knob("network", Some(Variant::Cpu), &[0, 1], |t| &mut t.network),
     knob("columns", Some(Variant::Gpu), &[4, 8, 16, 32], |t| &mut t.columns),
+    knob("item_rows", Some(Variant::Gpu), &[4, 8], |t| &mut t.item_rows),
+    knob("item_channels", Some(Variant::Gpu), &[4, 8], |t| &mut t.item_channels),
+    knob("depth", Some(Variant::Gpu), &[0, 8, 16], |t| &mut t.depth),
     knob("lanes", Some(Variant::Gpu), &[32, 64, 128, 256], |t| &mut t.lanes),
     // No other value is looked for: the answer to a position would depend on the size of its batch.
     knob("winograd_from", None, &[1], |t| &mut t.winograd_from).of_winograd(),
@@ -99,13 +108,16 @@ impl Tuning {
             // Neon's registers hold four floats, but it has twice as many of them as AVX2.
             vector: if vector_width >= 16 { 16 } else { 8 },
             squares: 8,
-            winograd: if variant == Variant::Cpu { 4 } else { 0 },
+            winograd: 4,
             winograd_from: 1,
             rows: 4,
             vectors: 2,
             network: if variant == Variant::Cpu { 1 } else { 0 },
             lanes: 64,
             columns: 16,
+            item_rows: 4,
+            item_channels: 4,
+            depth: 8,
         }
     }
 }

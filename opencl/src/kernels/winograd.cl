@@ -206,6 +206,30 @@ KERNEL winograd_output(ITEM_ARGS global const float *restrict v, int padded, glo
 
 TRANSFORMS(to_points, to_squares, float)
 
+// A tile's ranks begin at a multiple of four squares: four of the input that aren't on a border, and of the output, are a vector.
+#if TILE == 4 && FILES % 4 == 0
+#define WHOLE_FOURS
+#endif
+
+// The squares of a rank that a tile reads, from the one before its first, with zeros outside the board.
+INLINED void load_rank(float *d, global const float *from, int y, int x0) {
+    const int in_ranks = y >= 0 && y < RANKS;
+#ifdef WHOLE_FOURS
+    float4 four = (float4)(0.0f);
+    if (in_ranks) four = *(global const float4 *)(from + y * FILES + x0 + 1);
+    d[0] = in_ranks && x0 >= 0 ? from[y * FILES + x0] : 0.0f;
+    d[1] = four.s0;
+    d[2] = four.s1;
+    d[3] = four.s2;
+    d[4] = four.s3;
+    d[5] = in_ranks && x0 + 5 < FILES ? from[y * FILES + x0 + 5] : 0.0f;
+#else
+#pragma unroll
+    for (int j = 0; j < SIDE; j++)
+        d[j] = in_ranks && x0 + j >= 0 && x0 + j < FILES ? from[y * FILES + x0 + j] : 0.0f;
+#endif
+}
+
 // One item makes the points of one tile of one channel: neighbours write neighbouring rows.
 //
 //   range     [ceil(batch * TILES / LANES) * LANES][input channels], groups of [LANES][1]
@@ -219,67 +243,54 @@ kernel void winograd_input(global const float *restrict input, int channels, int
     const int y0 = row % TILES / TILES_X * TILE - 1;
     const int x0 = row % TILES_X * TILE - 1;
     global const float *from = input + (size_t)n * in_stride + c * SQUARES;
-    float column[SIDE][SIDE];
-    for (int j = 0; j < SIDE; j++) {
-        float d[SIDE];
-        for (int i = 0; i < SIDE; i++) {
-            const int y = y0 + i;
-            const int x = x0 + j;
-            const int inside = y >= 0 && y < RANKS && x >= 0 && x < FILES;
-            d[i] = inside ? from[y * FILES + x] : 0.0f;
-        }
-        to_points(d, column[j]);
-    }
+    // [point of a rank][rank]
+    float ranks[SIDE][SIDE];
+#pragma unroll
     for (int i = 0; i < SIDE; i++) {
-        float d[SIDE], point[SIDE];
-        for (int j = 0; j < SIDE; j++) d[j] = column[j][i];
-        to_points(d, point);
-        for (int j = 0; j < SIDE; j++) v[((size_t)(i * SIDE + j) * channels + c) * rows + row] = point[j];
+        float d[SIDE], points[SIDE];
+        load_rank(d, from, y0 + i, x0);
+        to_points(d, points);
+#pragma unroll
+        for (int j = 0; j < SIDE; j++) ranks[j][i] = points[j];
+    }
+#pragma unroll
+    for (int j = 0; j < SIDE; j++) {
+        float points[SIDE];
+        to_points(ranks[j], points);
+#pragma unroll
+        for (int i = 0; i < SIDE; i++) v[((size_t)(i * SIDE + j) * channels + c) * rows + row] = points[i];
     }
 }
 
-// M = U V for every point, a matrix product as in common.cl.
+// M = U V for every point, a matrix product as in product.cl.
 //
-//   range     [ceil(batch * TILES / (4 LX)) * LX][POINTS * panels * 8], groups of [LX][8]
-//   local     8 * (4 LX + 32) floats
+//   range     [ceil(batch * TILES / ROWS) * LX][POINTS * panels * 8], groups of [LX][8]
 #ifdef LX
 kernel void winograd_multiply(global const float *restrict v, int channels, int rows,
                               global const weight_t *restrict weights, global float *restrict m, int batch) {
-    local float some_rows[DEPTH * TILE_ROWS];
-    local float some_channels[DEPTH * TILE_CHANNELS];
-    const int lx = get_local_id(0);
-    const int ly = get_local_id(1);
-    const int lane = ly * LX + lx;
+    LOCAL_TILES;
     const int panels = get_num_groups(1) / POINTS;
     const int point = get_group_id(1) / panels;
-    const int first_channel = get_group_id(1) % panels * TILE_CHANNELS;
-    const int padded = panels * TILE_CHANNELS;
-    const int first_row = get_group_id(0) * TILE_ROWS;
-    v += (size_t)point * channels * rows + first_row;
+    const int first_channel = get_group_id(1) % panels * CHANNELS;
+    const int padded = panels * CHANNELS;
+    const int first_row = get_group_id(0) * ROWS;
+    // `rows` is a multiple of ROWS: what is read behind the batch is there.
+    global const four_t *fours = (global const four_t *)(v + (size_t)point * channels * rows + first_row);
+    global const four_t *begins[READ_FOURS];
+    for (int p = 0; p < READ_FOURS; p++) begins[p] = fours + read_four(p);
     weights += (size_t)point * channels * padded + first_channel;
-    m += ((size_t)point * padded + first_channel) * rows + first_row;
 
-    float acc[4][4];
-    for (int p = 0; p < 4; p++)
-        for (int c = 0; c < 4; c++) acc[p][c] = 0.0f;
-    for (int start = 0; start < channels; start += DEPTH) {
-        for (int e = lane; e < DEPTH * TILE_ROWS; e += LX * LY) {
-            const int c = start + e / TILE_ROWS;
-            some_rows[e] = c < channels ? v[(size_t)c * rows + e % TILE_ROWS] : 0.0f;
-        }
-        for (int e = lane; e < DEPTH * TILE_CHANNELS; e += LX * LY) {
-            const int c = start + e / TILE_CHANNELS;
-            some_channels[e] = c < channels ? weight_load((size_t)c * padded + e % TILE_CHANNELS, weights) : 0.0f;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        add_products(acc, some_rows, some_channels);
-        barrier(CLK_LOCAL_MEM_FENCE);
+    sums_t sums[ITEM_CHANNELS][ITEM_FOURS];
+    multiply(sums, begins, rows / 4, channels, weights, padded, some_rows, some_channels);
+    const int channel = first_channel + get_local_id(1) * ITEM_CHANNELS;
+    global sums_t *to = (global sums_t *)(m + ((size_t)point * padded + channel) * rows + first_row);
+#pragma unroll
+    for (int p = 0; p < ITEM_FOURS; p++) {
+        const int four = get_local_id(0) + p * LX;
+        if (first_row + 4 * four >= batch * TILES) continue;
+#pragma unroll
+        for (int c = 0; c < ITEM_CHANNELS; c++) to[c * (rows / 4) + four] = sums[c][p];
     }
-    for (int p = 0; p < 4; p++)
-        for (int c = 0; c < 4; c++) {
-            const int row = lx + p * LX;
-            if (first_row + row < batch * TILES) m[(size_t)(ly * 4 + c) * rows + row] = acc[p][c];
-        }
 }
 #endif
 
@@ -294,20 +305,30 @@ kernel void winograd_output(global const float *restrict m, int padded, int rows
     if (n >= batch) return;
     const int y0 = row % TILES / TILES_X * TILE;
     const int x0 = row % TILES_X * TILE;
-    float column[TILE][SIDE];
-    for (int i = 0; i < SIDE; i++) {
+    // [square of a file][point of a rank]
+    float files[TILE][SIDE];
+#pragma unroll
+    for (int j = 0; j < SIDE; j++) {
         float points[SIDE], y[TILE];
-        for (int j = 0; j < SIDE; j++) points[j] = m[((size_t)(i * SIDE + j) * padded + c) * rows + row];
+#pragma unroll
+        for (int i = 0; i < SIDE; i++) points[i] = m[((size_t)(i * SIDE + j) * padded + c) * rows + row];
         to_squares(points, y);
-        for (int j = 0; j < TILE; j++) column[j][i] = y[j];
+#pragma unroll
+        for (int i = 0; i < TILE; i++) files[i][j] = y[i];
     }
-    for (int j = 0; j < TILE; j++) {
+    const float start = bias[c];
+#pragma unroll
+    for (int i = 0; i < TILE; i++) {
+        if (y0 + i >= RANKS) continue;
         float y[TILE];
-        to_squares(column[j], y);
-        for (int i = 0; i < TILE; i++) {
-            if (y0 + i >= RANKS || x0 + j >= FILES) continue;
-            end_channel(y[i] + bias[c], n, c, (y0 + i) * FILES + x0 + j, SQUARES, END);
-        }
+        to_squares(files[i], y);
+#ifdef WHOLE_FOURS
+        const float4 four = (float4)(y[0], y[1], y[2], y[3]) + start;
+        end_four(four, n, c, (y0 + i) * FILES + x0, SQUARES, END);
+#else
+        for (int j = 0; j < TILE; j++)
+            if (x0 + j < FILES) end_channel(y[j] + start, n, c, (y0 + i) * FILES + x0 + j, SQUARES, END);
+#endif
     }
 }
 #endif

@@ -1,15 +1,13 @@
 //! Launches `winograd.cl`: a 3×3 convolution in two launches (CPU variant) or three (GPU variant).
 
-use super::conv::{Conv, GPU_CHANNELS, GPU_LY, board, no_board, upload_bias};
+use super::conv::{Conv, board, no_board, upload_bias};
 use super::layout::Layout;
+use super::product::{self, with_product};
 use super::{Family, Kernels, Launch, Range, Variant};
 use crate::device::{Arg, Buffer, Error};
 use crate::winograd::transform;
 
-pub(super) const FAMILY: Family = Family { name: "winograd", source: include_str!("winograd.cl") };
-
-/// Rows of the GPU variant's matrices are as long as the widest group's, a multiple of this.
-const GPU_ROWS: usize = 128;
+pub(super) const FAMILY: Family = Family { name: "winograd", source: with_product!("winograd.cl") };
 
 /// How a board is cut.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +59,7 @@ pub fn needs(kernels: &Kernels<'_>, input: Layout, channels: usize) -> Needs {
 fn rows(kernels: &Kernels<'_>, cut: Cut) -> usize {
     (kernels.max_batch * cut.tiles()).next_multiple_of(match kernels.variant() {
         Variant::Cpu => kernels.tuning.rows,
-        Variant::Gpu => GPU_ROWS,
+        Variant::Gpu => product::MOST_ROWS,
     })
 }
 
@@ -73,7 +71,7 @@ fn padded_inputs(kernels: &Kernels<'_>, channels: usize) -> usize {
 fn panel(kernels: &Kernels<'_>) -> usize {
     match kernels.variant() {
         Variant::Cpu => kernels.tuning.vectors * kernels.tuning.vector,
-        Variant::Gpu => GPU_CHANNELS,
+        Variant::Gpu => product::channels(kernels),
     }
 }
 
@@ -151,12 +149,11 @@ fn launches_in_groups(
     let input = Launch::new(kernels, kernel, whole(lanes, inputs), args.len());
 
     let args = [Arg::Buffer(v), Arg::Int(inputs), Arg::Int(length), Arg::Buffer(&weights), Arg::Output(m)];
-    let sizes = kernels.columns();
-    let options = |lx| format!("{} -DLX={lx}", cut.options());
+    let (sizes, tuning) = (kernels.columns(), kernels.tuning);
+    let options = |lx| format!("{} {}", cut.options(), product::options(tuning, lx, false));
     let (kernel, lx) =
-        kernels.kernel_in_groups(FAMILY, &sizes, |lx| lx * GPU_LY, options, "winograd_multiply", &args)?;
-    let across = cut.points() * (outputs / GPU_CHANNELS);
-    let range = Range { each: cut.tiles(), whole: 4 * lx, across, local: [lx, GPU_LY] };
+        kernels.kernel_in_groups(FAMILY, &sizes, product::items, options, "winograd_multiply", &args)?;
+    let range = product::range(kernels, lx, cut.tiles(), cut.points() * (outputs / product::channels(kernels)));
     let multiply = Launch::new(kernels, kernel, range, args.len());
 
     let mut args = vec![Arg::Buffer(m), Arg::Int(outputs), Arg::Int(length), Arg::Buffer(&bias)];

@@ -228,7 +228,7 @@ mod tests {
         let whole = fs::read_to_string(record.path()).unwrap();
         for (text, why) in [
             (whole.replace("device: x", "device: z"), "another device"),
-            (whole.replace("winograd=0", "winograd=7"), "winograd: expected one of"),
+            (whole.replace("winograd=4", "winograd=7"), "winograd: expected one of"),
             (whole.replace("1.0000 1.0000", "1.0000 NaN"), "expected three times"),
             (format!("{whole}best: fast\n"), "line 4: expected name=value"),
             (format!("{whole}\n"), "expected tried: or best:"),

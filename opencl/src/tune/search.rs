@@ -86,7 +86,7 @@ mod tests {
     /// Two seconds for everything, less for what is wished.
     fn time(tuning: Tuning, wished: Tuning) -> f64 {
         let right = KNOBS.iter().filter(|knob| knob.get(tuning) == knob.get(wished)).count();
-        2.0 - 0.2 * right as f64
+        2.0 - 0.1 * right as f64
     }
 
     #[test]
