@@ -146,7 +146,7 @@ impl OpenCl {
         let mut session = Session::open(&device)?;
         options.programs.iter().for_each(|programs| session.keep_programs(Arc::clone(programs)));
         let mut tuning = options.tuning.unwrap_or(Tuning::of(&device));
-        let mut kernels = Kernels::new(&session, tuning, options.precision, max_batch);
+        let mut kernels = Kernels::new(&session, &graph, tuning, options.precision, max_batch);
         let (mut values, memory) = allocate(&mut kernels, &graph)?;
         let (mut steps, mut shared) = (Vec::new(), Shared::default());
         for (at, layer) in graph.layers().iter().enumerate() {
@@ -157,7 +157,7 @@ impl OpenCl {
         }
         let (mut network, mut refused) = (None, None);
         if tuning.network > 0 {
-            match Network::new(&kernels, &graph, &steps) {
+            match Network::new(&kernels, &steps) {
                 Ok(None) => {}
                 Ok(Some((made, arenas))) => {
                     move_steps(&session, &arenas, &mut steps)?;

@@ -162,25 +162,45 @@ KERNEL smolgen(ITEM_ARGS global const float *restrict input, int in_stride, glob
 #endif
 
 #ifdef VARIANT_GPU
-#define TILE 4
-// For a GPU: an item makes what belongs to one square or element; its neighbours read and write neighbouring addresses.
+// For a GPU: an item makes what belongs to one square, or to a few; its neighbours read and write neighbouring addresses. What all
+// items of a group read alike, they read in fours.
 //
 // Option: LANES, items of a group.
+
+// The four from `at` on of a row of so many numbers, zeros behind the last. A row of whole fours is read as vectors.
+#define LOAD_FOUR(NAME, LENGTH)                                                                                        \
+    INLINED float4 NAME(global const float *row, int at) {                                                             \
+        if (LENGTH % 4 == 0) return *(global const float4 *)(row + at);                                                \
+        return (float4)(row[at], at + 1 < LENGTH ? row[at + 1] : 0.0f, at + 2 < LENGTH ? row[at + 2] : 0.0f,           \
+                        at + 3 < LENGTH ? row[at + 3] : 0.0f);                                                         \
+    }
 
 #ifdef SQUARES
 // One item takes a query of a head. It keeps its weights in a column of local memory that no other item reads, so that
 // there is no barrier. All items of a group read the same key and value, from cache.
 //
 //   range     [batch][heads * ceil(SQUARES / LANES) * LANES], groups of [1][LANES]
-//   local     SQUARES * LANES floats
+//   local     4 FOURS LANES floats
 
+#define FOURS ((SQUARES + 3) / 4)
 #define GROUPS ((SQUARES + LANES - 1) / LANES)
+// Fours of keys that meet a number of the query once it is loaded, and channels of the value that meet four weights.
+#define KEYS 4
+#define VALUES 8
 
-kernel void attention(global const float *restrict query, int query_stride, global const float *restrict key,
-                      int key_stride, global const float *restrict value, int value_stride,
-                      global const float *restrict bias, int has_bias, int bias_stride, int heads, int depth,
-                      int width, global float *restrict output, int out_stride, int batch) {
-    local float columns[SQUARES * LANES];
+LOAD_FOUR(four_squares, SQUARES)
+
+// The bias of four keys, and what makes a weight of none of those behind the last.
+INLINED float4 four_biases(int k, global const float *bias, int has_bias) {
+#define BIAS(j) (SQUARES % 4 != 0 && k + j >= SQUARES ? -INFINITY : has_bias ? bias[(k + j) * SQUARES] : 0.0f)
+    return (float4)(BIAS(0), BIAS(1), BIAS(2), BIAS(3));
+}
+
+kernel IN_GROUPS(1, LANES) void attention(
+    global const float *restrict query, int query_stride, global const float *restrict key, int key_stride,
+    global const float *restrict value, int value_stride, global const float *restrict bias, int has_bias, int bias_stride,
+    int heads, int depth, int width, global float *restrict output, int out_stride, int batch) {
+    local float4 columns[FOURS * LANES];
     const int n = get_global_id(0);
     const int lane = get_local_id(1);
     const int head = get_group_id(1) / GROUPS;
@@ -191,87 +211,144 @@ kernel void attention(global const float *restrict query, int query_stride, glob
     value += (size_t)n * value_stride + head * width * SQUARES;
     bias += (size_t)n * bias_stride + head * SQUARES * SQUARES + q;
     output += (size_t)n * out_stride + head * width * SQUARES + q;
-    local float *weights = columns + lane;
+    local float4 *weights = columns + lane;
 
     const float scale = 1.0f / sqrt((float)depth);
-    float top = -INFINITY;
-    for (int k = 0; k < SQUARES; k += TILE) {
-        float sum[TILE];
-        for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+    float4 tops = -INFINITY;
+    for (int k = 0; k < FOURS; k += KEYS) {
+        float4 sums[KEYS];
+#pragma unroll
+        for (int i = 0; i < KEYS; i++) sums[i] = 0.0f;
         for (int c = 0; c < depth; c++) {
             const float x = query[c * SQUARES];
-            for (int i = 0; i < TILE; i++) sum[i] += x * key[c * SQUARES + min(k + i, SQUARES - 1)];
+#pragma unroll
+            for (int i = 0; i < KEYS; i++) sums[i] += x * four_squares(key + c * SQUARES, 4 * min(k + i, FOURS - 1));
         }
-        for (int i = 0; i < TILE && k + i < SQUARES; i++) {
-            const float z = sum[i] * scale + (has_bias ? bias[(k + i) * SQUARES] : 0.0f);
-            weights[(k + i) * LANES] = z;
-            top = fmax(top, z);
+#pragma unroll
+        for (int i = 0; i < KEYS; i++) {
+            if (k + i >= FOURS) continue;
+            const float4 scores = sums[i] * scale + four_biases(4 * (k + i), bias, has_bias);
+            weights[(k + i) * LANES] = scores;
+            tops = fmax(tops, scores);
         }
     }
-    float total = 0.0f;
-    for (int k = 0; k < SQUARES; k++) {
-        const float w = exp(weights[k * LANES] - top);
+    const float top = fmax(fmax(tops.s0, tops.s1), fmax(tops.s2, tops.s3));
+    float4 totals = 0.0f;
+    for (int k = 0; k < FOURS; k++) {
+        const float4 w = exp(weights[k * LANES] - top);
         weights[k * LANES] = w;
-        total += w;
+        totals += w;
     }
-    for (int c = 0; c < width; c += TILE) {
-        float sum[TILE];
-        for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
-        for (int k = 0; k < SQUARES; k++) {
-            const float w = weights[k * LANES];
-            for (int i = 0; i < TILE; i++) sum[i] += w * value[min(c + i, width - 1) * SQUARES + k];
+    const float total = totals.s0 + totals.s1 + totals.s2 + totals.s3;
+    for (int c = 0; c < width; c += VALUES) {
+        float sums[VALUES];
+#pragma unroll
+        for (int i = 0; i < VALUES; i++) sums[i] = 0.0f;
+        for (int k = 0; k < FOURS; k++) {
+            const float4 w = weights[k * LANES];
+#pragma unroll
+            for (int i = 0; i < VALUES; i++) {
+                const float4 x = four_squares(value + min(c + i, width - 1) * SQUARES, 4 * k);
+                sums[i] += w.s0 * x.s0 + w.s1 * x.s1 + w.s2 * x.s2 + w.s3 * x.s3;
+            }
         }
-        for (int i = 0; i < TILE && c + i < width; i++) output[(c + i) * SQUARES] = sum[i] / total;
+#pragma unroll
+        for (int i = 0; i < VALUES; i++)
+            if (c + i < width) output[(c + i) * SQUARES] = sums[i] / total;
     }
 }
 #endif
 
-// One item makes one score.
+#ifdef FROM
+// One item makes four by four scores.
 //
-//   range     [batch][ceil(from * to / LANES) * LANES], groups of [1][LANES]
+//   range     [batch][ceil(ceil(FROM / 4) * ceil(TO / 4) / LANES) * LANES], groups of [1][LANES]
 //   local     none
+//
+// Options: FROM and TO, squares of query and key.
 
-kernel void scores(global const float *restrict query, int query_stride, global const float *restrict key,
-                   int key_stride, int channels, int from, int to, global float *restrict output, int out_stride,
-                   int batch) {
+LOAD_FOUR(four_queries, FROM)
+LOAD_FOUR(four_keys, TO)
+
+kernel IN_GROUPS(1, LANES) void scores(global const float *restrict query, int query_stride,
+                                       global const float *restrict key, int key_stride, int channels, int from, int to,
+                                       global float *restrict output, int out_stride, int batch) {
     const int n = get_global_id(0);
     const int i = get_global_id(1);
-    if (n >= batch || i >= from * to) return;
-    query += (size_t)n * query_stride + i / to;
-    key += (size_t)n * key_stride + i % to;
-    float sum = 0.0f;
-    for (int c = 0; c < channels; c++) sum += query[c * from] * key[c * to];
-    output[(size_t)n * out_stride + i] = sum / sqrt((float)channels);
+    const int a = i / ((TO + 3) / 4) * 4;
+    const int b = i % ((TO + 3) / 4) * 4;
+    if (n >= batch || a >= FROM) return;
+    query += (size_t)n * query_stride;
+    key += (size_t)n * key_stride;
+    output += (size_t)n * out_stride;
+    float4 sums[4];
+#pragma unroll
+    for (int j = 0; j < 4; j++) sums[j] = 0.0f;
+    for (int c = 0; c < channels; c++) {
+        const float4 x = four_queries(query + c * FROM, a);
+        const float4 y = four_keys(key + c * TO, b);
+        sums[0] += x.s0 * y;
+        sums[1] += x.s1 * y;
+        sums[2] += x.s2 * y;
+        sums[3] += x.s3 * y;
+    }
+    const float scale = 1.0f / sqrt((float)channels);
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        if (a + j >= FROM) continue;
+        global float *to_row = output + (a + j) * TO + b;
+        const float4 four = sums[j] * scale;
+        to_row[0] = four.s0;
+        if (b + 1 < TO) to_row[1] = four.s1;
+        if (b + 2 < TO) to_row[2] = four.s2;
+        if (b + 3 < TO) to_row[3] = four.s3;
+    }
 }
+#endif
 
+#ifdef PART
 // One item makes one output of HEADS heads, which share its weights.
 //
 //   range     [batch][ceil(ceil(heads / HEADS) * outputs / LANES) * LANES], groups of [1][LANES]
-//   weights   [part][outputs]
+//   weights   [PART][outputs]
 //   local     none
+//
+// Option: PART, numbers of the input that are a head's.
 
 #define HEADS 8
 
-kernel void smolgen(global const float *restrict input, int in_stride, global const weight_t *restrict weights, int part,
-                    int heads, int outputs, global float *restrict output, int out_stride, int batch) {
+LOAD_FOUR(four_inputs, PART)
+
+kernel IN_GROUPS(1, LANES) void smolgen(global const float *restrict input, int in_stride,
+                                        global const weight_t *restrict weights, int part, int heads, int outputs,
+                                        global float *restrict output, int out_stride, int batch) {
     const int n = get_global_id(0);
     const int i = get_global_id(1);
     const int first = i / outputs * HEADS;
     if (n >= batch || first >= heads) return;
     const int o = i % outputs;
-    input += (size_t)n * in_stride + first * part;
+    input += (size_t)n * in_stride + first * PART;
     output += (size_t)n * out_stride + first * outputs + o;
     float sums[HEADS];
 #pragma unroll
     for (int h = 0; h < HEADS; h++) sums[h] = 0.0f;
-    for (int j = 0; j < part; j++) {
-        const float w = weight_load((size_t)j * outputs + o, weights);
+    for (int j = 0; j < PART; j += 4) {
+        float w[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            w[k] = 0.0f;
+            if (PART % 4 == 0 || j + k < PART) w[k] = weight_load((size_t)(j + k) * outputs + o, weights);
+        }
         // Heads behind the last repeat the first and aren't written.
 #pragma unroll
-        for (int h = 0; h < HEADS; h++) sums[h] += w * input[(first + h < heads ? h : 0) * part + j];
+        for (int h = 0; h < HEADS; h++) {
+            const float4 x = four_inputs(input + (first + h < heads ? h : 0) * PART, j);
+            sums[h] += w[0] * x.s0 + w[1] * x.s1 + w[2] * x.s2 + w[3] * x.s3;
+        }
     }
 #pragma unroll
     for (int h = 0; h < HEADS; h++)
         if (first + h < heads) output[h * outputs] = sums[h];
 }
+#endif
 #endif

@@ -60,7 +60,7 @@ pub fn launch(kernels: &mut Kernels<'_>, attention: &Attention<'_>) -> Result<La
         return Ok(kernels.by_item(FAMILY, &format!("-DSQUARES={squares}"), name, &args, heads)?.by_position());
     }
     // Half of the local memory, so that two groups of a unit hide each other's waits.
-    let most = kernels.session.device().local_memory / 2 / (4 * squares as u64);
+    let most = kernels.session.device().local_memory / 2 / (4 * squares.next_multiple_of(4) as u64);
     let fits = |&lanes: &usize| lanes as u64 <= most || lanes == 1;
     let sizes: Vec<usize> = kernels.lanes_for(squares).into_iter().filter(fits).collect();
     let options = |lanes| format!("-DSQUARES={squares} -DLANES={lanes}");
@@ -89,7 +89,11 @@ pub fn launch_scores(kernels: &mut Kernels<'_>, query: &Value, key: &Value, outp
     ];
     match kernels.variant() {
         Variant::Cpu => Ok(kernels.by_item(FAMILY, "", "scores", &args, from.squares.div_ceil(TILE))?.by_position()),
-        Variant::Gpu => kernels.by_element(FAMILY, "", "scores", &args, from.squares * to.squares),
+        Variant::Gpu => {
+            let options = format!("-DFROM={} -DTO={}", from.squares, to.squares);
+            let fours = from.squares.div_ceil(4) * to.squares.div_ceil(4);
+            kernels.by_element(FAMILY, &options, "scores", &args, fours)
+        }
     }
 }
 
@@ -146,11 +150,12 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
     let Smolgen { input, heads, weights, output } = *smolgen;
     kernels.check_plain(&[input, output])?;
     let outputs = output.layout.shape.squares;
+    let part = input.layout.shape.len() / heads;
     let args = [
         Arg::Buffer(&input.buffer),
         Arg::Int(input.layout.stride()),
         Arg::Buffer(weights),
-        Arg::Int(input.layout.shape.len() / heads),
+        Arg::Int(part),
         Arg::Int(heads),
         Arg::Int(outputs),
         Arg::Output(&output.buffer),
@@ -165,6 +170,9 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
             // What is written is more than the weights: it is to go to neighbouring memory, if they stay in a cache.
             Ok(if weights.len() <= CACHED { launch.by_position() } else { launch })
         }
-        Variant::Gpu => kernels.by_element(FAMILY, "", "smolgen", &args, heads.div_ceil(GPU_HEADS) * outputs),
+        Variant::Gpu => {
+            let elements = heads.div_ceil(GPU_HEADS) * outputs;
+            kernels.by_element(FAMILY, &format!("-DPART={part}"), "smolgen", &args, elements)
+        }
     }
 }

@@ -217,6 +217,11 @@ INLINED void end_channels(vecf z, int n, int panel, int square, int squares, END
 #endif
 
 #ifdef VARIANT_GPU
+// How many items a group has: a compiler that isn't told reckons with the most that the device takes.
+#define IN_GROUPS(x, y) __attribute__((reqd_work_group_size(x, y, 1)))
+
+ACTIVATE(activate_four, float4, exp)
+
 INLINED sum_t add_product(sum_t sum, element_t a, element_t b) {
 #ifdef INT8
     return sum + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;

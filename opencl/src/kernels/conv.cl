@@ -206,9 +206,9 @@ INLINED void conv_tile(const int K, global const element_t *input, int in_channe
 }
 
 #define CONV(NAME, K)                                                                                                  \
-    kernel void NAME(global const element_t *restrict input, int in_channels, int in_stride,                           \
-                     global const weight_t *restrict weights, STEPS_ARGS(restrict)                                     \
-                     global const float *restrict bias, int out_channels, END_ARGS(restrict)) {                        \
+    kernel IN_GROUPS(LX, LY) void NAME(                                                                                \
+        global const element_t *restrict input, int in_channels, int in_stride, global const weight_t *restrict weights,  \
+        STEPS_ARGS(restrict) global const float *restrict bias, int out_channels, END_ARGS(restrict)) {                \
         LOCAL_TILES;                                                                                                   \
         conv_tile(K, input, in_channels, in_stride, weights, STEPS bias, out_channels, some_rows, some_channels, END); \
     }

@@ -72,42 +72,78 @@ DENSE(dense_four, 4, 2)
 #endif
 
 #ifdef VARIANT_GPU
-// One group of LANES items makes one output for ROWS positions: lanes read neighbouring weights, a tree adds their sums.
+// One group of LANES items makes OUTS outputs for ROWS positions: each number that is loaded, of the weights or of the input, is
+// used for all of the other. Lanes read neighbouring numbers, a tree adds their sums.
 //
-//   range     [ceil(batch / ROWS) * LANES][outputs], groups of [LANES][1]
+//   range     [ceil(batch / ROWS) * LANES][ceil(outputs / OUTS)], groups of [LANES][1]
 //   input     [n][in_len], weights [o][in_len], bias and weight_steps [o], output [n][out_len]; with INT8 four inputs
 //             count as one
-//   local     ROWS * LANES sums
+//   local     ROWS * OUTS * LANES sums
 //
-// Options: LANES, a power of two.
+// Options: LANES, a power of two; ROWS; IN_FOURS where in_len is a number of whole fours, not with INT8.
 
-#define ROWS 4
+#define OUTS 4
 
-kernel void dense(global const element_t *restrict input, int in_len, int in_stride,
-                  global const weight_t *restrict weights, STEPS_ARGS(restrict) global const float *restrict bias,
-                  global float *restrict output, int out_stride, int act, int batch) {
-    local sum_t sums[ROWS * LANES];
+#ifdef IN_FOURS
+typedef float4 part_t;
+#define SIZE 4
+#ifdef WEIGHTS_FP16
+#define weight_part(at, weights) vload_half4(at, weights)
+#else
+#define weight_part(at, weights) (((global const float4 *)(weights))[at])
+#endif
+#define add_part(sum, a, b) ((sum) + (a).s0 * (b).s0 + (a).s1 * (b).s1 + (a).s2 * (b).s2 + (a).s3 * (b).s3)
+#else
+typedef element_t part_t;
+#define SIZE 1
+#define weight_part weight_load
+#define add_part add_product
+#endif
+
+kernel IN_GROUPS(LANES, 1) void dense(global const element_t *restrict input, int in_len, int in_stride,
+                                      global const weight_t *restrict weights,
+                                      STEPS_ARGS(restrict) global const float *restrict bias,
+                                      global float *restrict output, int out_len, int out_stride, int act, int batch) {
+    local sum_t sums[ROWS * OUTS * LANES];
     const int first = get_group_id(0) * ROWS;
+    const int first_out = get_group_id(1) * OUTS;
     const int lane = get_local_id(0);
-    const int o = get_group_id(1);
-    sum_t acc[ROWS];
-    for (int r = 0; r < ROWS; r++) acc[r] = 0;
-    for (int i = lane; i < in_len; i += LANES) {
-        const element_t w = weight_load((size_t)o * in_len + i, weights);
-        // Rows behind the batch repeat its last one and aren't written.
-        for (int r = 0; r < ROWS; r++)
-            acc[r] = add_product(acc[r], w, input[(size_t)min(first + r, batch - 1) * in_stride + i]);
+    sum_t acc[ROWS][OUTS];
+    // Positions behind the batch, and outputs behind the last, repeat the last one and aren't written.
+    global const part_t *from[ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        from[r] = (global const part_t *)(input + (size_t)min(first + r, batch - 1) * in_stride);
+#pragma unroll
+        for (int o = 0; o < OUTS; o++) acc[r][o] = 0;
     }
-    for (int r = 0; r < ROWS; r++) sums[r * LANES + lane] = acc[r];
+    for (int i = lane; i < in_len / SIZE; i += LANES) {
+        part_t w[OUTS];
+#pragma unroll
+        for (int o = 0; o < OUTS; o++)
+            w[o] = weight_part((size_t)min(first_out + o, out_len - 1) * (in_len / SIZE) + i, weights);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const part_t x = from[r][i];
+#pragma unroll
+            for (int o = 0; o < OUTS; o++) acc[r][o] = add_part(acc[r][o], w[o], x);
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int o = 0; o < OUTS; o++) sums[(r * OUTS + o) * LANES + lane] = acc[r][o];
     for (int half_way = LANES / 2; half_way > 0; half_way /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (lane < half_way)
-            for (int r = 0; r < ROWS; r++) sums[r * LANES + lane] += sums[r * LANES + lane + half_way];
+            for (int k = 0; k < ROWS * OUTS; k++) sums[k * LANES + lane] += sums[k * LANES + lane + half_way];
     }
-    if (lane == 0)
-        for (int r = 0; r < ROWS && first + r < batch; r++) {
-            const float z = in_float(sums[r * LANES], first + r, o, STEPS bias);
-            output[(size_t)(first + r) * out_stride + o] = activate(z, act);
-        }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = lane; k < ROWS * OUTS; k += LANES) {
+        const int n = first + k / OUTS;
+        const int o = first_out + k % OUTS;
+        if (n >= batch || o >= out_len) continue;
+        output[(size_t)n * out_stride + o] = activate(in_float(sums[k * LANES], n, o, STEPS bias), act);
+    }
 }
 #endif

@@ -7,8 +7,10 @@ use crate::graph::Activation;
 
 pub(super) const FAMILY: Family = Family { name: "dense", source: include_str!("dense.cl") };
 
-/// Positions of a group in the GPU variant, `ROWS` in dense.cl.
-const GPU_ROWS: usize = 4;
+/// Positions of a group in the GPU variant, `ROWS` in dense.cl: for a few of them, and for more.
+const GPU_ROWS: [usize; 2] = [2, 8];
+/// Outputs of a group in the GPU variant, `OUTS` in dense.cl.
+const GPU_OUTS: usize = 4;
 
 /// A fully connected layer.
 #[derive(Debug)]
@@ -88,7 +90,12 @@ fn launches(kernels: &mut Kernels<'_>, dense: &Dense<'_>, operands: &Operands<'_
             let shared = launch_rows(kernels, dense, operands, 4)?;
             Ok(Step::by_batch(vec![single], vec![shared], SHARE_FROM))
         }
-        Variant::Gpu => Ok(launch_groups(kernels, dense, operands)?.into()),
+        Variant::Gpu => {
+            let [few, many] = GPU_ROWS;
+            let small = launch_groups(kernels, dense, operands, few)?;
+            let large = launch_groups(kernels, dense, operands, many)?;
+            Ok(Step::by_batch(vec![small], vec![large], few + 1))
+        }
     }
 }
 
@@ -138,16 +145,29 @@ fn launch_rows(
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }
 
-fn launch_groups(kernels: &mut Kernels<'_>, dense: &Dense<'_>, operands: &Operands<'_>) -> Result<Launch, Error> {
+fn launch_groups(
+    kernels: &mut Kernels<'_>,
+    dense: &Dense<'_>,
+    operands: &Operands<'_>,
+    rows: usize,
+) -> Result<Launch, Error> {
+    let outputs = dense.bias.len();
     let mut args = operands.args();
     args.extend([
         Arg::Output(&dense.output.buffer),
+        Arg::Int(outputs),
         Arg::Int(dense.output.layout.stride()),
         Arg::Int(activation_code(dense.activation)),
     ]);
-    let options = |lanes| format!("-DLANES={lanes} {}", operands.options());
-    let sizes = kernels.lanes_for(operands.len);
+    let in_fours = operands.steps.is_none() && operands.len.is_multiple_of(4);
+    let fours = if in_fours { " -DIN_FOURS" } else { "" };
+    let options = |lanes| format!("-DLANES={lanes} -DROWS={rows}{fours} {}", operands.options());
+    // Half of the local memory, so that two groups of a unit hide each other's waits.
+    let most = kernels.session.device().local_memory / 2 / (4 * rows * GPU_OUTS) as u64;
+    let fits = |&lanes: &usize| lanes as u64 <= most || lanes == 1;
+    let parts = if in_fours { operands.len / 4 } else { operands.len };
+    let sizes: Vec<usize> = kernels.lanes_for(parts).into_iter().filter(fits).collect();
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "dense", &args)?;
-    let range = Range { each: 1, whole: GPU_ROWS, across: dense.bias.len(), local: [lanes, 1] };
+    let range = Range { each: 1, whole: rows, across: outputs.div_ceil(GPU_OUTS), local: [lanes, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }

@@ -23,7 +23,7 @@ pub mod tuning;
 pub mod winograd;
 
 use crate::device::{Arg, Argument, Buffer, Copies, Error, Kernel, Kind, Program, Session};
-use crate::graph::{Activation, Fnv};
+use crate::graph::{Activation, Fnv, Graph, Layer};
 use half::f16;
 use layout::Layout;
 use std::fmt;
@@ -120,14 +120,17 @@ pub struct Kernels<'a> {
     tuning: Tuning,
     precision: Precision,
     max_batch: usize,
+    /// See `ACTS` in common.cl.
+    activations: u32,
     programs: Vec<(String, Program)>,
     scratch: Option<[Buffer; 2]>,
 }
 
 impl<'a> Kernels<'a> {
-    /// For batches of at most `max_batch` positions.
-    pub fn new(session: &'a Session, tuning: Tuning, precision: Precision, max_batch: usize) -> Self {
-        Self { session, tuning, precision, max_batch, programs: Vec::new(), scratch: None }
+    /// For batches of at most `max_batch` positions of a graph.
+    pub fn new(session: &'a Session, graph: &Graph, tuning: Tuning, precision: Precision, max_batch: usize) -> Self {
+        let activations = activations(graph).fold(0, |acts, activation| acts | 1 << activation_code(activation));
+        Self { session, tuning, precision, max_batch, activations, programs: Vec::new(), scratch: None }
     }
 
     /// The session for which they are made.
@@ -199,10 +202,11 @@ impl<'a> Kernels<'a> {
         };
         // For `Step::check_outputs`.
         let info = if cfg!(test) { " -cl-kernel-arg-info" } else { "" };
-        match self.tuning.variant {
-            Variant::Cpu => format!("-cl-mad-enable -DVARIANT_CPU -DVEC={}{weights}{info}", self.tuning.vector),
-            Variant::Gpu => format!("-cl-mad-enable -DVARIANT_GPU{weights}{info}"),
-        }
+        let variant = match self.tuning.variant {
+            Variant::Cpu => format!("-DVARIANT_CPU -DVEC={}", self.tuning.vector),
+            Variant::Gpu => "-DVARIANT_GPU".to_string(),
+        };
+        format!("-cl-mad-enable {variant} -DACTS={}{weights}{info}", self.activations)
     }
 
     /// Words of four bytes that so many packed weights take.
@@ -333,6 +337,14 @@ impl<'a> Kernels<'a> {
         }
         self.check(values)
     }
+}
+
+/// What activations there are: the kernels' text has no others, which makes it several times shorter.
+fn activations(graph: &Graph) -> impl Iterator<Item = Activation> {
+    graph.layers().iter().filter_map(|layer| match layer {
+        Layer::Conv { activation, .. } | Layer::Dense { activation, .. } => Some(*activation),
+        _ => None,
+    })
 }
 
 /// A power of two and all smaller ones: a device that takes no group of that size may take a smaller one.

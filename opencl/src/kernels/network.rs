@@ -1,8 +1,7 @@
 //! Launches `network.cl`: all launches of a chain as one, on the cores of a host.
 
-use super::{COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant, activation_code, check_batch};
+use super::{COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant, check_batch};
 use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Device, Error, Kernel, Kind, Session};
-use crate::graph::{Activation, Graph, Layer};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -60,13 +59,13 @@ impl Network {
     ///
     /// # Errors
     /// If the driver refuses.
-    pub fn new(kernels: &Kernels<'_>, graph: &Graph, steps: &[Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
+    pub fn new(kernels: &Kernels<'_>, steps: &[Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
         let session = kernels.session;
         if !runs_groups_together(session.device()) {
             return Ok(None);
         }
         let rows: Vec<Row<'_>> = steps.iter().flatten().flat_map(rows_of).collect();
-        let Some(text) = Text::of(kernels, graph, &rows) else { return Ok(None) };
+        let Some(text) = Text::of(kernels, &rows) else { return Ok(None) };
         let program = session.program(FAMILY.name, &text.source, &text.options)?;
         let buffers = rows.iter().flat_map(|row| row.launch.compiled.kernel.args()).filter_map(Argument::buffer);
         let Some(arenas) = Arenas::new(session, buffers)? else { return Ok(None) };
@@ -245,7 +244,7 @@ struct Text {
 
 impl Text {
     /// `None` if a family is needed in two forms, which would give one name to two functions, or in eight bits.
-    fn of(kernels: &Kernels<'_>, graph: &Graph, rows: &[Row<'_>]) -> Option<Self> {
+    fn of(kernels: &Kernels<'_>, rows: &[Row<'_>]) -> Option<Self> {
         if kernels.variant() != Variant::Cpu {
             return None;
         }
@@ -277,18 +276,9 @@ impl Text {
         }
         source.push_str(&preamble(&cases));
         source.push_str(FAMILY.source);
-        let acts = activations(graph).fold(0, |acts, activation| acts | 1 << activation_code(activation));
-        let options = format!("{} -DIN_NETWORK -DACTS={acts}", kernels.options());
+        let options = format!("{} -DIN_NETWORK", kernels.options());
         Some(Self { source, options, kinds })
     }
-}
-
-/// What activations there are, to leave out the others.
-fn activations(graph: &Graph) -> impl Iterator<Item = Activation> {
-    graph.layers().iter().filter_map(|layer| match layer {
-        Layer::Conv { activation, .. } | Layer::Dense { activation, .. } => Some(*activation),
-        _ => None,
-    })
 }
 
 /// The macros that a text defines: other texts define some of the same names.

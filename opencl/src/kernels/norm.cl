@@ -76,64 +76,49 @@ KERNEL vector_norm(ITEM_ARGS global const float *restrict input, int in_stride, 
 #endif
 
 #ifdef VARIANT_GPU
-// Option: LANES, items of a group.
-
-// One item norms one square.
+// A group norms LINE neighbouring squares, one of a vector without a board: LANES / LINE items share the channels of a square, whose sums
+// meet in local memory.
 //
-//   range     [batch][ceil(squares / LANES) * LANES], groups of [1][LANES]
-//   local     none
-
-kernel void layer_norm(global const float *restrict input, int in_stride, int channels, int squares,
-                       global const float *restrict gammas, global const float *restrict betas, int epsilon,
-                       global float *restrict output, int out_stride, int batch) {
-    const int n = get_global_id(0);
-    const int s = get_global_id(1);
-    if (n >= batch || s >= squares) return;
-    input += (size_t)n * in_stride + s;
-    output += (size_t)n * out_stride + s;
-    float sum = 0.0f;
-    for (int c = 0; c < channels; c++) sum += input[c * squares];
-    const float mean = sum / channels;
-    sum = 0.0f;
-    for (int c = 0; c < channels; c++) {
-        const float x = input[c * squares] - mean;
-        sum += x * x;
-    }
-    const float scale = 1.0f / sqrt(sum / channels + as_float(epsilon));
-    for (int c = 0; c < channels; c++)
-        output[c * squares] = gammas[c] * ((input[c * squares] - mean) * scale) + betas[c];
-}
-
-// The norm of a vector without a board, by one group: lanes take neighbouring channels.
-//
-//   range     [batch][LANES], groups of [1][LANES]
+//   range     [batch][ceil(squares / LINE) * LANES], groups of [1][LANES]
 //   local     LANES floats
+//
+// Options: LANES, items of a group; LINE, a divisor of it.
 
-static inline float all_lanes(float mine, int lane, local float *sums) {
+#define SLICES (LANES / LINE)
+
+static inline float all_slices(float mine, int lane, local float *sums) {
     // What was read of the sums before is read by all.
     barrier(CLK_LOCAL_MEM_FENCE);
     sums[lane] = mine;
     barrier(CLK_LOCAL_MEM_FENCE);
     float sum = 0.0f;
-    for (int k = 0; k < LANES; k++) sum += sums[k];
+    for (int k = 0; k < SLICES; k++) sum += sums[k * LINE + lane % LINE];
     return sum;
 }
 
-kernel void vector_norm(global const float *restrict input, int in_stride, int channels,
-                        global const float *restrict gammas, global const float *restrict betas, int epsilon,
-                        global float *restrict output, int out_stride, int batch) {
+kernel IN_GROUPS(1, LANES) void layer_norm(global const float *restrict input, int in_stride, int channels, int squares,
+                                           global const float *restrict gammas, global const float *restrict betas,
+                                           int epsilon, global float *restrict output, int out_stride, int batch) {
     local float sums[LANES];
     // A position more than the batch has would be a group more, which the range hasn't.
     const int n = get_global_id(0);
     const int lane = get_local_id(1);
-    input += (size_t)n * in_stride;
-    output += (size_t)n * out_stride;
+    const int slice = lane / LINE;
+    const int s = get_group_id(1) * LINE + lane % LINE;
+    // Squares behind the last repeat it and aren't written: all items meet at the barriers.
+    input += (size_t)n * in_stride + min(s, squares - 1);
+    output += (size_t)n * out_stride + s;
     float sum = 0.0f;
-    for (int c = lane; c < channels; c += LANES) sum += input[c];
-    const float mean = all_lanes(sum, lane, sums) / channels;
+    for (int c = slice; c < channels; c += SLICES) sum += input[c * squares];
+    const float mean = all_slices(sum, lane, sums) / channels;
     sum = 0.0f;
-    for (int c = lane; c < channels; c += LANES) sum += (input[c] - mean) * (input[c] - mean);
-    const float scale = 1.0f / sqrt(all_lanes(sum, lane, sums) / channels + as_float(epsilon));
-    for (int c = lane; c < channels; c += LANES) output[c] = gammas[c] * ((input[c] - mean) * scale) + betas[c];
+    for (int c = slice; c < channels; c += SLICES) {
+        const float x = input[c * squares] - mean;
+        sum += x * x;
+    }
+    const float scale = 1.0f / sqrt(all_slices(sum, lane, sums) / channels + as_float(epsilon));
+    if (s >= squares) return;
+    for (int c = slice; c < channels; c += SLICES)
+        output[c * squares] = gammas[c] * ((input[c * squares] - mean) * scale) + betas[c];
 }
 #endif

@@ -2,6 +2,7 @@
 
 use super::{Family, Kernels, Launch, Range, Value, Variant};
 use crate::device::{Arg, Error};
+use crate::graph::Shape;
 
 pub(super) const FAMILY: Family = Family { name: "norm", source: include_str!("norm.cl") };
 
@@ -39,27 +40,28 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
         Arg::Output(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
-    if shape.squares == 1 {
-        let args = [&from[..], &rest].concat();
-        return match kernels.variant() {
-            Variant::Cpu => kernels.by_item(FAMILY, "", "vector_norm", &args, 1),
-            Variant::Gpu => launch_group(kernels, &args, shape.channels),
-        };
-    }
     let args = [&from[..], &[Arg::Int(shape.squares)], &rest].concat();
     match kernels.variant() {
+        Variant::Cpu if shape.squares == 1 => {
+            kernels.by_item(FAMILY, "", "vector_norm", &[&from[..], &rest].concat(), 1)
+        }
         Variant::Cpu => {
             let across = shape.squares.div_ceil(kernels.tuning.vector);
             Ok(kernels.by_item(FAMILY, "", "layer_norm", &args, across)?.by_position())
         }
-        Variant::Gpu => kernels.by_element(FAMILY, "", "layer_norm", &args, shape.squares),
+        Variant::Gpu => launch_lines(kernels, &args, shape),
     }
 }
 
-/// One group for a position.
-fn launch_group(kernels: &mut Kernels<'_>, args: &[Arg<'_>], channels: usize) -> Result<Launch, Error> {
-    let options = |lanes| format!("-DLANES={lanes}");
-    let sizes = kernels.lanes_for(channels);
-    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "vector_norm", args)?;
-    Ok(Launch::new(kernels, kernel, Range { each: 1, whole: 1, across: 1, local: [1, lanes] }, args.len()))
+/// Neighbouring squares that a group of the GPU variant norms, `LINE` in norm.cl: what a device loads at once.
+const LINE: usize = 16;
+
+/// One group for some squares of a position.
+fn launch_lines(kernels: &mut Kernels<'_>, args: &[Arg<'_>], shape: Shape) -> Result<Launch, Error> {
+    let line = |lanes: usize| lanes.min(LINE).min(shape.squares.next_power_of_two());
+    let options = |lanes| format!("-DLANES={lanes} -DLINE={}", line(lanes));
+    let sizes = kernels.lanes_for(LINE * shape.channels);
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "layer_norm", args)?;
+    let across = shape.squares.div_ceil(line(lanes));
+    Ok(Launch::new(kernels, kernel, Range { each: 1, whole: 1, across, local: [1, lanes] }, args.len()))
 }

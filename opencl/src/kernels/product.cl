@@ -49,8 +49,6 @@ INLINED float4 in_floats(sums_t sums, int n, int channel, STEPS_ARGS() global co
 #endif
 }
 
-ACTIVATE(activate_four, float4, exp)
-
 // The end of a convolution for one channel on four squares from `square` on, of a board whose squares are whole fours.
 INLINED void end_four(float4 z, int n, int channel, int square, int squares, END_ARGS()) {
     const int at = (channel * squares + square) / 4;

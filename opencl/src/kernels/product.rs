@@ -32,7 +32,12 @@ pub(super) fn options(tuning: Tuning, lx: usize, needs_local: bool) -> String {
     format!("-DLX={lx} -DITEM_ROWS={} -DITEM_CHANNELS={} -DDEPTH={depth}", tuning.item_rows, tuning.item_channels)
 }
 
-/// For `rows` of each position by `panels` of [`channels`].
-pub(super) fn range(kernels: &Kernels<'_>, lx: usize, rows: usize, panels: usize) -> Range {
-    Range { each: rows, whole: lx * kernels.tuning.item_rows, across: panels, local: [lx, LY] }
+/// Rows of a group.
+pub(super) fn rows(tuning: Tuning, lx: usize) -> usize {
+    lx * tuning.item_rows
+}
+
+/// For `each` rows of a position by `panels` of [`channels`].
+pub(super) fn range(kernels: &Kernels<'_>, lx: usize, each: usize, panels: usize) -> Range {
+    Range { each, whole: rows(kernels.tuning, lx), across: panels, local: [lx, LY] }
 }

@@ -69,12 +69,13 @@ KERNEL se(ITEM_ARGS global float *restrict z, int block, int blocks, int squares
 //   w2        [hidden][2 * channels]: scales, then shifts; b2 [2 * channels]
 //   local     partial [channels * 8], h [hidden], excite [2 * channels] floats
 //
-// Options: LANES, a multiple of 8.
+// Options: SQUARES; LANES, a multiple of 8.
 
-kernel void se(global float *restrict z, int channels, int squares, int stride, global const float *restrict w1,
-               global const float *restrict b1, int hidden, global const float *restrict w2,
-               global const float *restrict b2, global const float *restrict residual, int has_residual,
-               int residual_stride, int act, local float *partial, local float *h, local float *excite, int batch) {
+kernel IN_GROUPS(LANES, 1) void se(global float *restrict z, int channels, int stride, global const float *restrict w1,
+                                   global const float *restrict b1, int hidden, global const float *restrict w2,
+                                   global const float *restrict b2, global const float *restrict residual,
+                                   int has_residual, int residual_stride, int act, local float *partial,
+                                   local float *h, local float *excite, int batch) {
     const int n = get_group_id(0);
     const int lane = get_local_id(0);
     z += (size_t)n * stride;
@@ -83,7 +84,7 @@ kernel void se(global float *restrict z, int channels, int squares, int stride, 
     // Eight neighbouring lanes read eight neighbouring squares.
     for (int c = lane / 8; c < channels; c += LANES / 8) {
         float sum = 0.0f;
-        for (int s = lane % 8; s < squares; s += 8) sum += z[c * squares + s];
+        for (int s = lane % 8; s < SQUARES; s += 8) sum += z[c * SQUARES + s];
         partial[c * 8 + lane % 8] = sum;
     }
     // The global fence too: these reads of z come before other lanes write to it at the end.
@@ -91,7 +92,7 @@ kernel void se(global float *restrict z, int channels, int squares, int stride, 
     for (int c = lane; c < channels; c += LANES) {
         float sum = 0.0f;
         for (int k = 0; k < 8; k++) sum += partial[c * 8 + k];
-        partial[c * 8] = sum / squares;
+        partial[c * 8] = sum / SQUARES;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = lane; k < hidden; k += LANES) {
@@ -106,11 +107,22 @@ kernel void se(global float *restrict z, int channels, int squares, int stride, 
         excite[c] = c < channels ? 1.0f / (1.0f + exp(-sum)) : sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int at = lane; at < channels * squares; at += LANES) {
-        const int c = at / squares;
+#if SQUARES % 4 == 0
+    global const float4 *add = (global const float4 *)residual;
+    global float4 *four = (global float4 *)z;
+    for (int at = lane; at < channels * (SQUARES / 4); at += LANES) {
+        const int c = at / (SQUARES / 4);
+        float4 x = excite[c] * four[at] + excite[channels + c];
+        if (has_residual) x += add[at];
+        four[at] = activate_four(x, act);
+    }
+#else
+    for (int at = lane; at < channels * SQUARES; at += LANES) {
+        const int c = at / SQUARES;
         float x = excite[c] * z[at] + excite[channels + c];
         if (has_residual) x += residual[at];
         z[at] = activate(x, act);
     }
+#endif
 }
 #endif

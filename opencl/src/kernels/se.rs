@@ -1,6 +1,6 @@
 //! Launches `se.cl`.
 
-use super::{Family, Kernels, Launch, Range, Value, Variant, activation_code};
+use super::{Family, Kernels, Launch, Range, Value, Variant, activation_code, halves};
 use crate::device::{Arg, Error};
 use crate::graph::{Activation, SqueezeExcite};
 
@@ -8,6 +8,8 @@ pub(super) const FAMILY: Family = Family { name: "se", source: include_str!("se.
 
 /// Fewest items of a group in the GPU variant: eight add up a channel.
 const LEAST_LANES: usize = 8;
+/// Most of them: a position has one group.
+const MOST_LANES: usize = 256;
 
 /// Squeeze and excitation of what a convolution made, in place.
 #[derive(Debug)]
@@ -127,7 +129,6 @@ fn launch_groups(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error
     let args = [
         Arg::Output(buffer),
         Arg::Int(channels),
-        Arg::Int(layout.shape.squares),
         Arg::Int(layout.stride()),
         Arg::Buffer(&w1),
         Arg::Buffer(&b1),
@@ -142,8 +143,8 @@ fn launch_groups(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error
         Arg::Local(hidden),
         Arg::Local(2 * channels),
     ];
-    let options = |lanes| format!("-DLANES={lanes}");
-    let sizes: Vec<usize> = kernels.lanes().into_iter().filter(|&lanes| lanes >= LEAST_LANES).collect();
+    let options = |lanes| format!("-DSQUARES={} -DLANES={lanes}", layout.shape.squares);
+    let sizes: Vec<usize> = halves(MOST_LANES).into_iter().filter(|&lanes| lanes >= LEAST_LANES).collect();
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "se", &args)?;
     let range = Range { each: 1, whole: 1, across: 1, local: [lanes, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))

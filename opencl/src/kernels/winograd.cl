@@ -200,9 +200,13 @@ KERNEL winograd_output(ITEM_ARGS global const float *restrict v, int padded, glo
 // For a GPU: three passes, the middle one a matrix product for each point with tiles in local memory.
 //
 //   input     [n][channel][square]
-//   v         [point][input channel][row], m [point][output channel, padded][row]; `rows` is the length of both
+//   v         [point][input channel][row], m [point][output channel, padded][row], rows filled up to whole groups of the product
 //   weights   [point][input channel][output channel rounded up to 32], zeros in the padding; bias [output channel]
 //   residual, output  [n][channel][square]
+//
+// Option: GROUP_ROWS, rows of a group of the product.
+
+#define PADDED_ROWS(batch) (((batch) * TILES + GROUP_ROWS - 1) / GROUP_ROWS * GROUP_ROWS)
 
 TRANSFORMS(to_points, to_squares, float)
 
@@ -233,8 +237,10 @@ INLINED void load_rank(float *d, global const float *from, int y, int x0) {
 // One item makes the points of one tile of one channel: neighbours write neighbouring rows.
 //
 //   range     [ceil(batch * TILES / LANES) * LANES][input channels], groups of [LANES][1]
-kernel void winograd_input(global const float *restrict input, int channels, int in_stride, global float *restrict v,
-                           int rows, int batch) {
+#ifdef LANES
+kernel IN_GROUPS(LANES, 1) void winograd_input(global const float *restrict input, int channels, int in_stride,
+                                               global float *restrict v, int batch) {
+    const int rows = PADDED_ROWS(batch);
     const int row = get_global_id(0);
     const int c = get_global_id(1);
     const int n = row / TILES;
@@ -261,20 +267,22 @@ kernel void winograd_input(global const float *restrict input, int channels, int
         for (int i = 0; i < SIDE; i++) v[((size_t)(i * SIDE + j) * channels + c) * rows + row] = points[i];
     }
 }
+#endif
 
 // M = U V for every point, a matrix product as in product.cl.
 //
 //   range     [ceil(batch * TILES / ROWS) * LX][POINTS * panels * 8], groups of [LX][8]
 #ifdef LX
-kernel void winograd_multiply(global const float *restrict v, int channels, int rows,
-                              global const weight_t *restrict weights, global float *restrict m, int batch) {
+kernel IN_GROUPS(LX, LY) void winograd_multiply(global const float *restrict v, int channels,
+                                                global const weight_t *restrict weights, global float *restrict m,
+                                                int batch) {
     LOCAL_TILES;
+    const int rows = PADDED_ROWS(batch);
     const int panels = get_num_groups(1) / POINTS;
     const int point = get_group_id(1) / panels;
     const int first_channel = get_group_id(1) % panels * CHANNELS;
     const int padded = panels * CHANNELS;
     const int first_row = get_group_id(0) * ROWS;
-    // `rows` is a multiple of ROWS: what is read behind the batch is there.
     global const four_t *fours = (global const four_t *)(v + (size_t)point * channels * rows + first_row);
     global const four_t *begins[READ_FOURS];
     for (int p = 0; p < READ_FOURS; p++) begins[p] = fours + read_four(p);
@@ -297,8 +305,10 @@ kernel void winograd_multiply(global const float *restrict v, int channels, int 
 // One item makes the squares of one tile of one channel.
 //
 //   range     [ceil(batch * TILES / LANES) * LANES][output channels], groups of [LANES][1]
-kernel void winograd_output(global const float *restrict m, int padded, int rows, global const float *restrict bias,
-                            END_ARGS(restrict)) {
+#ifdef LANES
+kernel IN_GROUPS(LANES, 1) void winograd_output(global const float *restrict m, int padded,
+                                                global const float *restrict bias, END_ARGS(restrict)) {
+    const int rows = PADDED_ROWS(batch);
     const int row = get_global_id(0);
     const int c = get_global_id(1);
     const int n = row / TILES;
@@ -331,4 +341,5 @@ kernel void winograd_output(global const float *restrict m, int padded, int rows
 #endif
     }
 }
+#endif
 #endif

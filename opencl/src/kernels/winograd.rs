@@ -135,31 +135,28 @@ fn launches_in_groups(
 ) -> Result<Vec<Launch>, Error> {
     let (from, to) = (conv.input.layout, conv.output.layout);
     let (inputs, outputs) = (from.shape.channels, padded_outputs(kernels, to.shape.channels));
-    let length = rows(kernels, cut);
     let weights = kernels.upload_weights(&pack_panels(conv, cut.tile, inputs, outputs))?;
     let bias = kernels.session.upload(conv.bias)?;
-    let lanes_first = |options: String| move |lanes: usize| format!("{options} -DLANES={lanes}");
-    let whole = |lanes: usize, across: usize| Range { each: cut.tiles(), whole: lanes, across, local: [lanes, 1] };
 
-    let args =
-        [Arg::Buffer(&conv.input.buffer), Arg::Int(inputs), Arg::Int(from.stride()), Arg::Output(v), Arg::Int(length)];
-    let sizes = kernels.lanes();
-    let options = lanes_first(cut.options());
-    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_input", &args)?;
-    let input = Launch::new(kernels, kernel, whole(lanes, inputs), args.len());
-
-    let args = [Arg::Buffer(v), Arg::Int(inputs), Arg::Int(length), Arg::Buffer(&weights), Arg::Output(m)];
+    let args = [Arg::Buffer(v), Arg::Int(inputs), Arg::Buffer(&weights), Arg::Output(m)];
     let (sizes, tuning) = (kernels.columns(), kernels.tuning);
-    let options = |lx| format!("{} {}", cut.options(), product::options(tuning, lx, false));
+    let rows = |lx| product::rows(tuning, lx);
+    let options = |lx| format!("{} -DGROUP_ROWS={} {}", cut.options(), rows(lx), product::options(tuning, lx, false));
     let (kernel, lx) =
         kernels.kernel_in_groups(FAMILY, &sizes, product::items, options, "winograd_multiply", &args)?;
     let range = product::range(kernels, lx, cut.tiles(), cut.points() * (outputs / product::channels(kernels)));
     let multiply = Launch::new(kernels, kernel, range, args.len());
 
-    let mut args = vec![Arg::Buffer(m), Arg::Int(outputs), Arg::Int(length), Arg::Buffer(&bias)];
-    args.extend(conv.end());
     let sizes = kernels.lanes();
-    let options = lanes_first(cut.options());
+    let options = |lanes| format!("{} -DGROUP_ROWS={} -DLANES={lanes}", cut.options(), rows(lx));
+    let whole = |lanes: usize, across: usize| Range { each: cut.tiles(), whole: lanes, across, local: [lanes, 1] };
+
+    let args = [Arg::Buffer(&conv.input.buffer), Arg::Int(inputs), Arg::Int(from.stride()), Arg::Output(v)];
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_input", &args)?;
+    let input = Launch::new(kernels, kernel, whole(lanes, inputs), args.len());
+
+    let mut args = vec![Arg::Buffer(m), Arg::Int(outputs), Arg::Buffer(&bias)];
+    args.extend(conv.end());
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_output", &args)?;
     let output = Launch::new(kernels, kernel, whole(lanes, to.shape.channels), args.len());
     Ok(vec![input, multiply, output])
