@@ -90,11 +90,12 @@ CONV(conv1_blocked, 1, VEC)
 
 #ifdef VARIANT_GPU
 // For a GPU: a matrix product of pixels (all squares of the batch) by output channels, see product.cl. The matrix of the input
-// is never written: each element of a tile is looked up on the board. The sum runs over kk = c * kernel^2 + i * kernel + j.
+// is never written: each element of a tile is looked up on the board. The sum runs over the taps (i, j) of the kernel, and over
+// the channels c for each: where a tap lies on the board is known before the loop over channels.
 //
 //   range     [ceil(batch * SQUARES / ROWS) * LX][ceil(channels / CHANNELS) * 8], groups of [LX][8]
 //   input     [n][channel][square]; with INT8 four channels count as one
-//   weights   [kk][output channels rounded up to CHANNELS], zeros in the padding
+//   weights   [i][j][c][output channels rounded up to CHANNELS], zeros in the padding
 //   bias, weight_steps   [output channels rounded up to CHANNELS]
 //   residual, output  [n][channel][square]
 
@@ -124,7 +125,6 @@ INLINED void multiply_pixels(const int K, sums_t sums[ITEM_CHANNELS][ITEM_FOURS]
                              int in_channels, int in_stride, global const weight_t *weights, int first_pixel, int padded,
                              local four_t *some_rows, local four_t *some_channels, int batch) {
     const int lane = get_local_id(1) * LX + get_local_id(0);
-    const int depth = in_channels * K * K;
     // An item loads the same pixel at every step of the sum that it loads.
     const int load_pixel = lane % ROWS;
     const int at = first_pixel + load_pixel;
@@ -139,22 +139,24 @@ INLINED void multiply_pixels(const int K, sums_t sums[ITEM_CHANNELS][ITEM_FOURS]
     for (int c = 0; c < ITEM_CHANNELS; c++)
 #pragma unroll
         for (int p = 0; p < ITEM_FOURS; p++) sums[c][p] = (sums_t)(0);
-    for (int start = 0; start < depth; start += DEPTH) {
-        for (int d = lane / ROWS; d < DEPTH; d += LX * LY / ROWS) {
-            const int kk = start + d;
-            const int c = kk / (K * K);
-            const int dy = kk % (K * K) / K - K / 2;
-            const int dx = kk % K - K / 2;
-            const int inside = kk < depth && load_n < batch && load_y + dy >= 0 && load_y + dy < RANKS &&
-                               load_x + dx >= 0 && load_x + dx < FILES;
-            element_t pixel = 0;
-            if (inside) pixel = from[c * SQUARES + dy * FILES + dx];
-            pixels[d * ROWS + load_pixel] = pixel;
+    for (int tap = 0; tap < K * K; tap++) {
+        const int dy = tap / K - K / 2;
+        const int dx = tap % K - K / 2;
+        const int inside = load_n < batch && load_y + dy >= 0 && load_y + dy < RANKS && load_x + dx >= 0 &&
+                           load_x + dx < FILES;
+        const int shift = dy * FILES + dx;
+        for (int start = 0; start < in_channels; start += DEPTH) {
+            for (int d = lane / ROWS; d < DEPTH; d += LX * LY / ROWS) {
+                element_t pixel = 0;
+                if (inside && start + d < in_channels) pixel = from[(start + d) * SQUARES + shift];
+                pixels[d * ROWS + load_pixel] = pixel;
+            }
+            load_weights(some_channels, weights, padded, start, in_channels);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            add_tiles(sums, some_rows, some_channels);
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
-        load_weights(some_channels, weights, padded, start, depth);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        add_tiles(sums, some_rows, some_channels);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        weights += (size_t)in_channels * padded;
     }
 }
 #endif

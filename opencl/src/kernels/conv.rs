@@ -241,14 +241,14 @@ fn pack_rows<T: Copy + Default>(conv: &Conv<'_>, weights: &[T], from: Layout, ve
     packed
 }
 
-/// `[block of input channels][i][j][channels, padded][channel of the block]`.
+/// `[i][j][block of input channels][channels, padded][channel of the block]`.
 fn pack_tiles<T: Copy + Default>(conv: &Conv<'_>, weights: &[T], from: Layout, padded: usize) -> Vec<T> {
     let taps = conv.kernel * conv.kernel;
     let (inputs, block) = (from.shape.channels, from.block);
     let mut packed = vec![T::default(); from.blocks() * taps * padded * block];
     for (at, &w) in weights.iter().enumerate() {
         let (o, c, tap) = (at / (inputs * taps), at / taps % inputs, at % taps);
-        packed[((c / block * taps + tap) * padded + o) * block + c % block] = w;
+        packed[((tap * from.blocks() + c / block) * padded + o) * block + c % block] = w;
     }
     packed
 }

@@ -135,8 +135,10 @@ kernel IN_GROUPS(LANES, 1) void dense(global const element_t *restrict input, in
         for (int o = 0; o < OUTS; o++) sums[(r * OUTS + o) * LANES + lane] = acc[r][o];
     for (int half_way = LANES / 2; half_way > 0; half_way /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane < half_way)
-            for (int k = 0; k < ROWS * OUTS; k++) sums[k * LANES + lane] += sums[k * LANES + lane + half_way];
+        for (int e = lane; e < ROWS * OUTS * half_way; e += LANES) {
+            const int at = e / half_way * LANES + e % half_way;
+            sums[at] += sums[at + half_way];
+        }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = lane; k < ROWS * OUTS; k += LANES) {
