@@ -132,10 +132,14 @@ pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     if pointwise::takes(kernels, conv.input.layout, conv.kernel, conv.int8) {
         return Ok(pointwise::launch(kernels, conv)?.into());
     }
-    let direct = if is_direct { vec![launch(kernels, conv)?] } else { Vec::new() };
-    let winograd = if is_winograd { winograd::launches(kernels, conv)? } else { Vec::new() };
-    let from = if is_winograd { kernels.tuning.winograd_from } else { usize::MAX };
-    Ok(Step::by_batch(direct, winograd, from))
+    if !is_winograd {
+        return Ok(launch(kernels, conv)?.into());
+    }
+    let winograd::Launches { few, many, many_from } = winograd::launches(kernels, conv)?;
+    if !is_direct {
+        return Ok(Step::by_batch(few, many, many_from));
+    }
+    Ok(Step::by_batch(vec![launch(kernels, conv)?], many, kernels.tuning.winograd_from))
 }
 
 /// What a direct convolution reads.

@@ -25,39 +25,71 @@ pub struct Start {
     /// Parts of the name of device or vendor, in small letters; any of them will do.
     words: &'static [&'static str],
     variant: Variant,
-    /// [`Tuning::lanes`], [`Tuning::columns`] and [`Tuning::winograd`].
-    numbers: (usize, usize, usize),
+    numbers: Numbers,
     /// Where they come from.
     pub basis: Basis,
     /// Why these.
     pub because: &'static str,
 }
 
+/// What a row says of a [`Tuning`], by the names of its fields; the others are those of [`Tuning::start`].
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    winograd: usize,
+    lanes: usize,
+    columns: usize,
+    depth: usize,
+}
+
+/// Of a GPU that nothing is known of. Winograd's convolution has a quarter of the products, and its groups are enough for a whole GPU even for
+/// one position; Leela Zero and KataGo run every GPU so.
+const GPU: Numbers = Numbers { winograd: 4, lanes: 64, columns: 16, depth: 8 };
+
 /// The first row that fits counts. A GPU's convolution has groups of eight times `columns` items.
 const STARTS: [Start; 8] = [
-    gpu("Mali", &["mali", "arm"], (64, 8, 0), "local memory is global memory there, so that large groups gain nothing"),
-    gpu("Adreno", &["adreno", "qualcomm"], (128, 16, 0), "waves of 64 or 128 items, and a local memory of its own"),
-    gpu("VideoCore", &["videocore", "v3d", "broadcom"], (32, 4, 0), "16 lanes, few registers, small groups"),
-    gpu("NVIDIA", &["nvidia"], (128, 32, 0), "warps of 32 items; eight of them hide the latency of memory"),
-    gpu("AMD", &["amd", "advanced micro", "radeon"], (64, 16, 0), "wavefronts of 64 items (GCN) or 32 (RDNA)"),
-    gpu("Intel", &["intel"], (64, 8, 0), "threads of 8 to 32 items; small groups spread over more units"),
-    gpu("GPU", &[""], (64, 16, 0), "the smallest step from the definitions"),
+    gpu(
+        "Mali",
+        &["mali", "arm"],
+        Numbers { columns: 8, depth: 0, ..GPU },
+        "local memory is global memory there: nothing is gained by a copy in it, nor by large groups",
+    ),
+    gpu(
+        "Adreno",
+        &["adreno", "qualcomm"],
+        Numbers { lanes: 128, ..GPU },
+        "waves of 64 or 128 items, and a local memory of its own",
+    ),
+    gpu(
+        "VideoCore",
+        &["videocore", "v3d", "broadcom"],
+        Numbers { winograd: 2, lanes: 32, columns: 4, depth: 0 },
+        "16 lanes, few registers, small groups, local memory that is global memory",
+    ),
+    gpu(
+        "NVIDIA",
+        &["nvidia"],
+        Numbers { lanes: 128, columns: 32, ..GPU },
+        "warps of 32 items; eight of them hide the latency of memory",
+    ),
+    gpu("AMD", &["amd", "advanced micro", "radeon"], GPU, "wavefronts of 64 items (GCN) or 32 (RDNA)"),
+    gpu(
+        "Intel",
+        &["intel"],
+        Numbers { columns: 8, ..GPU },
+        "threads of 8 to 32 items; small groups spread over more units",
+    ),
+    gpu("GPU", &[""], GPU, "groups of a size that every GPU takes"),
     Start {
         family: "CPU",
         words: &[""],
         variant: Variant::Cpu,
-        numbers: (64, 16, 4),
+        numbers: GPU,
         basis: Basis::Measured,
         because: "PoCL 3.1 on cores with AVX2",
     },
 ];
 
-const fn gpu(
-    family: &'static str,
-    words: &'static [&'static str],
-    numbers: (usize, usize, usize),
-    because: &'static str,
-) -> Start {
+const fn gpu(family: &'static str, words: &'static [&'static str], numbers: Numbers, because: &'static str) -> Start {
     Start { family, words, variant: Variant::Gpu, numbers, basis: Basis::Reasoned, because }
 }
 
@@ -73,8 +105,8 @@ impl Start {
 
     /// Its numbers, with vectors as wide as the device's.
     pub fn tuning(&self, vector_width: u32) -> Tuning {
-        let (lanes, columns, winograd) = self.numbers;
-        Tuning { lanes, columns, winograd, ..Tuning::start(self.variant, vector_width) }
+        let Numbers { winograd, lanes, columns, depth } = self.numbers;
+        Tuning { winograd, lanes, columns, depth, ..Tuning::start(self.variant, vector_width) }
     }
 }
 

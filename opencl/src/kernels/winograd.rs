@@ -3,7 +3,7 @@
 use super::conv::{Conv, board, no_board, upload_bias};
 use super::layout::Layout;
 use super::product::{self, with_product};
-use super::{Family, Kernels, Launch, Range, Variant};
+use super::{Family, Kernels, Launch, Range, Variant, halves};
 use crate::device::{Arg, Buffer, Error};
 use crate::winograd::transform;
 
@@ -79,19 +79,57 @@ fn padded_outputs(kernels: &Kernels<'_>, channels: usize) -> usize {
     channels.next_multiple_of(panel(kernels))
 }
 
+/// A convolution's launches.
+pub struct Launches {
+    /// For a few positions; none where what follows is for all.
+    pub few: Vec<Launch>,
+    /// For others.
+    pub many: Vec<Launch>,
+    /// The smallest of the other batches.
+    pub many_from: usize,
+}
+
 /// Packs the weights, and makes the launches.
 ///
 /// # Errors
 /// If the board isn't square, the scratch memory is too small or the driver fails.
-pub fn launches(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Vec<Launch>, Error> {
+pub fn launches(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launches, Error> {
     let squares = conv.input.layout.shape.squares;
     let Some(cut) = Cut::of(kernels, squares) else { return Err(no_board(kernels, squares)) };
     let needed = needs(kernels, conv.input.layout, conv.bias.len()).scratch;
     let [v, m] = kernels.scratch(needed)?;
     match kernels.variant() {
-        Variant::Cpu => launches_in_registers(kernels, conv, cut, &v),
-        Variant::Gpu => launches_in_groups(kernels, conv, cut, [&v, &m]),
+        Variant::Cpu => {
+            let many = launches_in_registers(kernels, conv, cut, &v)?;
+            Ok(Launches { few: Vec::new(), many, many_from: 0 })
+        }
+        Variant::Gpu => {
+            let outputs = padded_outputs(kernels, conv.output.layout.shape.channels);
+            let packed = pack_panels(conv, cut.tile, conv.input.layout.shape.channels, outputs);
+            let (weights, bias) = (kernels.upload_weights(&packed)?, kernels.session.upload(conv.bias)?);
+            let product = Product { v: &v, m: &m, weights: &weights, bias: &bias, outputs };
+            let many = launches_in_groups(kernels, conv, cut, &product, &kernels.columns())?;
+            let few_rows = product::rows(kernels.tuning, FEW_COLUMNS);
+            if kernels.tuning.columns <= FEW_COLUMNS || few_rows < cut.tiles() {
+                return Ok(Launches { few: Vec::new(), many, many_from: 0 });
+            }
+            let few = launches_in_groups(kernels, conv, cut, &product, &halves(FEW_COLUMNS))?;
+            Ok(Launches { few, many, many_from: few_rows / cut.tiles() + 1 })
+        }
     }
+}
+
+/// `LX` of the GPU variant's groups for a few positions: of the rows of a larger group most would be none of a position.
+const FEW_COLUMNS: usize = 4;
+
+/// What the GPU variant's launches share.
+struct Product<'a> {
+    v: &'a Buffer,
+    m: &'a Buffer,
+    weights: &'a Buffer,
+    bias: &'a Buffer,
+    /// Channels, whole panels.
+    outputs: usize,
 }
 
 fn launches_in_registers(
@@ -131,19 +169,19 @@ fn launches_in_groups(
     kernels: &mut Kernels<'_>,
     conv: &Conv<'_>,
     cut: Cut,
-    [v, m]: [&Buffer; 2],
+    product: &Product<'_>,
+    columns: &[usize],
 ) -> Result<Vec<Launch>, Error> {
+    let Product { v, m, weights, bias, outputs } = *product;
     let (from, to) = (conv.input.layout, conv.output.layout);
-    let (inputs, outputs) = (from.shape.channels, padded_outputs(kernels, to.shape.channels));
-    let weights = kernels.upload_weights(&pack_panels(conv, cut.tile, inputs, outputs))?;
-    let bias = kernels.session.upload(conv.bias)?;
+    let inputs = from.shape.channels;
 
-    let args = [Arg::Buffer(v), Arg::Int(inputs), Arg::Buffer(&weights), Arg::Output(m)];
-    let (sizes, tuning) = (kernels.columns(), kernels.tuning);
+    let args = [Arg::Buffer(v), Arg::Int(inputs), Arg::Buffer(weights), Arg::Output(m)];
+    let tuning = kernels.tuning;
     let rows = |lx| product::rows(tuning, lx);
     let options = |lx| format!("{} -DGROUP_ROWS={} {}", cut.options(), rows(lx), product::options(tuning, lx, false));
     let (kernel, lx) =
-        kernels.kernel_in_groups(FAMILY, &sizes, product::items, options, "winograd_multiply", &args)?;
+        kernels.kernel_in_groups(FAMILY, columns, product::items, options, "winograd_multiply", &args)?;
     let range = product::range(kernels, lx, cut.tiles(), cut.points() * (outputs / product::channels(kernels)));
     let multiply = Launch::new(kernels, kernel, range, args.len());
 
@@ -155,7 +193,7 @@ fn launches_in_groups(
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_input", &args)?;
     let input = Launch::new(kernels, kernel, whole(lanes, inputs), args.len());
 
-    let mut args = vec![Arg::Buffer(m), Arg::Int(outputs), Arg::Buffer(&bias)];
+    let mut args = vec![Arg::Buffer(m), Arg::Int(outputs), Arg::Buffer(bias)];
     args.extend(conv.end());
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_output", &args)?;
     let output = Launch::new(kernels, kernel, whole(lanes, to.shape.channels), args.len());
