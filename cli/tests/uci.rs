@@ -535,15 +535,58 @@ fn a_bad_table_is_named_once() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// The statistics of one search, by which networks are told apart.
+fn searched(engine: &mut Engine) -> Vec<String> {
+    engine.say("ucinewgame");
+    let lines = engine.ask("go nodes 20", "bestmove");
+    lines.into_iter().filter(|line| line.contains(" (V:")).collect()
+}
+
+const ALONE: [&str; 4] = ["-v", "--backend=host", "--threads=1", "--minibatch-size=1"];
+
 #[test]
-fn a_network_that_is_not_there_still_gives_a_legal_move() {
-    let mut engine = Engine::with(&["--backend=host"]);
+fn a_wrong_setting_is_said_once_and_costs_no_more_than_itself() {
+    let small = searched(&mut Engine::with(&ALONE));
+    for (wrong, says) in [
+        (
+            "--weights=no such file",
+            "no such file: can't read it: No such file or directory (os error 2); the built-in network small",
+        ),
+        ("--hints=no such file", "no such file: No such file or directory (os error 2); the program's own hints"),
+        ("--backend-opts=policy_head=foo", "the network has no policy head \"foo\", but vanilla; the built-in network"),
+        ("--backend=opencl", "; the host runs the network"),
+    ] {
+        let mut args = [&ALONE[..], &[wrong]].concat();
+        if wrong == "--backend=opencl" {
+            args.push("--backend-opts=device='no such device'");
+        }
+        // Who asks before the game hears it then, and who does not, with the first search.
+        for first in ["isready", "d"] {
+            let mut engine = Engine::with(&args);
+            engine.ask(first, if first == "d" { "info string fen" } else { "readyok" });
+            assert_eq!(searched(&mut engine), small, "{wrong}");
+            engine.ask("isready", "readyok");
+            assert_eq!(searched(&mut engine), small, "{wrong}");
+            let warnings = engine.heard.iter().filter(|line| line.starts_with("info string WARNING: "));
+            let warnings: Vec<&String> = warnings.collect();
+            assert!(warnings.len() == 1 && warnings[0].contains(says), "{warnings:?}");
+            assert_eq!(engine.heard[0] == *warnings[0], first == "isready", "{:#?}", engine.heard);
+        }
+    }
+}
+
+#[test]
+fn a_network_that_is_not_there_leaves_the_last_one() {
+    let mut engine = Engine::with(&ALONE);
+    engine.say("setoption name WeightsFile value tiny");
+    let tiny = searched(&mut engine);
     engine.say("setoption name WeightsFile value no such file");
     let lines = engine.ask("isready", "readyok");
-    assert!(lines[0].starts_with("info string ") && lines[0].contains("no such file"), "{lines:#?}");
-    let lines = engine.ask("go nodes 5", "bestmove");
-    assert!(lines.iter().any(|line| line.starts_with("info string ") && line.contains("no such file")), "{lines:#?}");
-    assert_ne!(lines.last().unwrap(), "bestmove (none)");
+    assert!(lines[0].ends_with("; the built-in network tiny plays instead"), "{lines:#?}");
+    assert_eq!(searched(&mut engine), tiny);
+    engine.say("setoption name WeightsFile value small");
+    assert_eq!(engine.ask("isready", "readyok"), ["readyok"]);
+    assert_ne!(searched(&mut engine), tiny);
     engine.say("setoption name Backend value random");
     engine.ask("isready", "readyok");
     let lines = engine.ask("go nodes 5", "bestmove");

@@ -47,7 +47,7 @@ pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: T
         }
     };
     let mut session = Session {
-        engine: Engine::new(meaning.settings.clone()),
+        engine: Engine::that_plays_on(meaning.settings.clone()),
         console,
         typed,
         meaning,
