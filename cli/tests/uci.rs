@@ -440,6 +440,52 @@ fn live_statistics_come_with_every_info() {
 }
 
 #[test]
+fn statistics_go_to_the_log_where_nobody_else_wants_them() {
+    for live in [false, true] {
+        let file = std::env::temp_dir().join(format!("oncilla-statistics-{live}-{}", std::process::id()));
+        let flag = if live { "--log-live-stats" } else { "--no-log-live-stats" };
+        let log = format!("--logfile={}", file.display());
+        let mut engine = Engine::with(&["--backend=random", "--smart-pruning-factor=0", flag, &log]);
+        let lines = engine.ask("go nodes 300", "bestmove");
+        assert!(lines.iter().all(|line| !line.contains("info string node ")), "{lines:#?}");
+        drop(engine);
+        let text = std::fs::read_to_string(&file);
+        let _ = std::fs::remove_file(&file);
+        let text = text.unwrap();
+        let expected = if live { text.matches("< info depth ").count() + 1 } else { 1 };
+        assert_eq!(text.matches("\n# info string node ").count(), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_move_that_nobody_visited_ends_the_line() {
+    let mut engine = Engine::with(&["--backend=random", "-v", "--threads=1", "--minibatch-size=1"]);
+    let lines = engine.ask("go nodes 2", "bestmove");
+    let [.., best] = &lines[..] else { panic!("{lines:#?}") };
+    let &["bestmove", best, "ponder", ponder] = &best.split(' ').collect::<Vec<_>>()[..] else { panic!("{best}") };
+    let last = lines.iter().rfind(|line| line.starts_with("info depth")).unwrap();
+    assert!(last.ends_with(&format!(" pv {best} {ponder}")), "{last}");
+    engine.say(&format!("position startpos moves {best}"));
+    engine.say("ucinewgame");
+    let lines = engine.ask("go nodes 1", "bestmove");
+    assert_eq!(*lines.last().unwrap(), format!("bestmove {ponder}"), "by its prior");
+    let root = lines.iter().find(|line| line.starts_with("info string node ")).unwrap();
+    assert!(root.contains("(P:  0.00%)"), "{root}");
+}
+
+/// Lc0's rule: int((1 + M) / 2), where M of a move without a visit is one more than the root's.
+#[test]
+fn moves_left_of_a_move_that_nobody_visited() {
+    let net = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/nets/synthetic/synthetic-c-se-conv-wdl-mlh-in2.pb.gz");
+    let weights = format!("--weights={net}");
+    let mut engine = Engine::with(&[&ALONE[..], &[&weights, "--show-movesleft"]].concat());
+    let lines = engine.ask("go nodes 1", "bestmove");
+    let root = lines.iter().find(|line| line.starts_with("info string node ")).unwrap();
+    let expected = ((2.0 + field(root, "(M:")) / 2.0) as u32;
+    assert!(lines.iter().any(|line| line.contains(&format!(" movesleft {expected} "))), "{expected}: {lines:#?}");
+}
+
+#[test]
 fn verbose_statistics_count_every_visit() {
     let mut engine = Engine::with(&["--backend=random", "-v", "--minibatch-size=1", "--smart-pruning-factor=0"]);
     let lines = engine.ask("go nodes 300", "bestmove");
@@ -542,7 +588,7 @@ fn searched(engine: &mut Engine) -> Vec<String> {
     lines.into_iter().filter(|line| line.contains(" (V:")).collect()
 }
 
-const ALONE: [&str; 4] = ["-v", "--backend=host", "--threads=1", "--minibatch-size=1"];
+const ALONE: [&str; 5] = ["-v", "--backend=host", "--threads=1", "--minibatch-size=1", "--smart-pruning-factor=0"];
 
 #[test]
 fn a_wrong_setting_is_said_once_and_costs_no_more_than_itself() {
