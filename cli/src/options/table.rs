@@ -494,7 +494,7 @@ const SEARCH: &[Opt] = &[
         "VerboseMoveStats",
         "verbose-move-stats",
         false,
-        "Write the statistics of every root move before bestmove.",
+        "Write the statistics of every root move before bestmove; without it they go to the log file alone, behind #.",
         Sets(|d, on| d.meaning.output.verbose_move_stats = on),
     )
     .short('v'),
@@ -502,7 +502,7 @@ const SEARCH: &[Opt] = &[
         "LogLiveStats",
         "log-live-stats",
         false,
-        "Write the statistics of VerboseMoveStats with every info.",
+        "Write the statistics of VerboseMoveStats with every info; they go where that says.",
         Sets(|d, on| d.meaning.settings.live_stats = on),
     )
     .hidden(),

@@ -252,7 +252,7 @@ impl Session {
         self.end = End::of(&go);
         let Meaning { settings, output, .. } = &self.meaning;
         let board = self.position.board().clone();
-        let report = Report::new(Arc::clone(&self.console), board, *output, settings.white_draw_score);
+        let report = Report::new(Arc::clone(&self.console), board, *output, settings);
         if let Err(error) = self.engine.go(go, Box::new(report)) {
             self.console.note(&error);
             // Whoever said go waits for this word.
