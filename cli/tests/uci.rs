@@ -324,6 +324,17 @@ fn what_comes_behind_a_wait_is_meant_for_later() {
     assert!(as_asked, "{searched:?} {lines:#?}");
 }
 
+/// The mate is found before anything behind the `wait` is heard: another search, the end, or `quit`.
+#[test]
+fn wait_waits_for_a_mate() {
+    let position = "position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1\ngo mate 1\nwait\n";
+    for (rest, searches) in [("go nodes 5\nwait\nquit\n", 2), ("", 1)] {
+        let lines = stdout(&run(&["--backend=constant"], &format!("{position}{rest}")));
+        let played: Vec<&str> = lines.lines().filter(|line| line.starts_with("bestmove")).collect();
+        assert_eq!((played.len(), played[0]), (searches, "bestmove a1a8"), "{lines}");
+    }
+}
+
 fn visits(info: &str) -> u64 {
     info.split(" nodes ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok()).expect("a number of nodes")
 }
@@ -483,6 +494,10 @@ fn moves_left_of_a_move_that_nobody_visited() {
     let root = lines.iter().find(|line| line.starts_with("info string node ")).unwrap();
     let expected = ((2.0 + field(root, "(M:")) / 2.0) as u32;
     assert!(lines.iter().any(|line| line.contains(&format!(" movesleft {expected} "))), "{expected}: {lines:#?}");
+    let mut without = Engine::with(&[&ALONE[..], &[&weights, "--show-movesleft", "--backend-opts=mlh=false"]].concat());
+    let lines = without.ask("go nodes 1", "bestmove");
+    let root = lines.iter().find(|line| line.starts_with("info string node ")).unwrap();
+    assert!(field(root, "(M:") == 0.0 && lines.iter().all(|line| !line.contains("movesleft")), "{lines:#?}");
 }
 
 #[test]

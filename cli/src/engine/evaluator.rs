@@ -186,9 +186,9 @@ impl Evaluator {
         }
     }
 
-    /// Whether the network estimates the moves left.
+    /// Whether the network estimates the moves left, and is to be believed.
     pub fn has_moves_left(&self) -> bool {
-        self.network().is_some_and(|network| network.has_head(Role::MovesLeft))
+        self.settings.moves_left && self.network().is_some_and(|network| network.has_head(Role::MovesLeft))
     }
 
     /// Whether the network tells draws from losses.
@@ -261,6 +261,9 @@ impl Evaluator {
             }
             Source::Constant => None,
         };
+        if !self.settings.moves_left {
+            batch.forget_moves_left();
+        }
         if batch.evaluations() > 0 {
             self.work.evaluations.fetch_add(batch.evaluations() as u64, Ordering::Relaxed);
             self.work.batches.fetch_add(1, Ordering::Relaxed);
