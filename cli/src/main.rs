@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use argh::{ArgsInfo, FromArgs};
-use oncilla::engine::{self, Weights};
+use oncilla::engine;
 use oncilla::options::args::Args;
-use oncilla::options::{Meaning, Typed, print};
+use oncilla::options::{Meaning, Typed, backend, print};
 use oncilla::uci::console::{Console, aside};
 use oncilla::{analysis, bench, describe, eval, generate, report, selftest, time, tune, uci};
 
@@ -104,7 +104,7 @@ struct BackendBench {
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "describenet")]
 struct DescribeNet {
-    /// the file; without it what --weights names
+    /// the file, or small or tiny; without it what --weights names
     #[argh(positional)]
     file: Option<String>,
 }
@@ -253,7 +253,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
             bench::backend::print(&console, &settings.evaluator, &bench::backend::batches(&batch)?, json)?;
         }
         Command::DescribeNet(DescribeNet { file }) => {
-            let weights = file.map_or(settings.evaluator.weights, |file| Weights::File(file.into()));
+            let weights = file.map_or(settings.evaluator.weights, |file| backend::weights(&file));
             describe::network(&console, &weights)?;
         }
         Command::Devices(Devices { here }) => describe::devices(&console, &settings.evaluator, here)?,
@@ -289,7 +289,7 @@ fn help(all: bool) -> String {
         Ok(_) => String::new(),
         Err(exit) => exit.output,
     };
-    format!("{}\n{}", commands.trim_end(), print::help(all))
+    format!("{}\n{}{}", commands.trim_end(), generate::help(), print::help(all))
 }
 
 fn say_what_does_nothing(typed: &Typed) {

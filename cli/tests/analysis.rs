@@ -1,5 +1,6 @@
 //! `oncilla analysis`, through the real binary: what the protocol promises.
 
+mod common;
 mod driver;
 mod requests;
 
@@ -194,7 +195,7 @@ fn actions_answer_with_themselves() {
     assert_eq!(all.len(), 10);
     assert_eq!(all[0]["extra"].to_string(), r#"[1,{"b":null}]"#);
     assert_eq!((&all[0]["version"], &all[0]["action"]), (&json!(env!("CARGO_PKG_VERSION")), &json!("query_version")));
-    assert_eq!(all[1]["models"][0]["name"], "small");
+    assert_eq!((&all[1]["models"][0]["name"], &all[1]["models"][0]["usingFP16"]), (&json!("small"), &json!("false")));
     assert_eq!(all[2], json!({ "id": "c", "action": "clear_cache", "moves": 5 }));
     assert_eq!(all[3]["queue"]["waiting"], 0);
     assert_eq!(all[4], json!({ "id": "t", "action": "terminate", "terminateId": "nobody", "turnNumbers": [] }));
@@ -423,6 +424,43 @@ fn the_end_of_a_game_is_analysed() {
     let mates = one(json!({ "id": "a", "fen": "7k/Q7/6K1/8/8/8/8/8 w - - 0 1", "moves": [], "maxVisits": 100 }));
     assert_eq!((&mates["moveInfos"][0]["mate"], &mates["rootInfo"]["visits"]), (&json!(1), &json!(100)));
     assert_eq!(mates["moveInfos"][0]["lcb"], 1.0);
+}
+
+/// The search takes the prior from a move that loses for certain: the answer says what it was.
+#[test]
+fn a_move_that_loses_keeps_its_prior() {
+    let fen = "6k1/5ppp/8/8/8/8/r4PPP/4R1K1 b - - 0 1";
+    let ask = |temperatures: [f64; 2]| {
+        one(json!({
+            "id": "a", "fen": fen, "moves": [], "maxVisits": 1000, "includePolicy": true, "includeTree": { "depth": 2 },
+            "overrideSettings": { "PolicyTemperature": temperatures[0] }, "rootPolicyTemperature": temperatures[1],
+        }))
+    };
+    for temperatures in [[1.0, 1.0], [1.5, 2.0]] {
+        let answer = ask(temperatures);
+        let policy = answer["policy"].as_object().unwrap();
+        let tempered = |p: &Value| p.as_f64().unwrap().powf(1.0 / temperatures.iter().product::<f64>());
+        let sum: f64 = policy.values().map(tempered).sum();
+        let infos = answer["moveInfos"].as_array().unwrap();
+        assert!(infos.iter().any(|info| info["mate"] == -1), "{infos:#?}");
+        for info in infos {
+            let expected = tempered(&policy[info["move"].as_str().unwrap()]) / sum;
+            assert!((info["prior"].as_f64().unwrap() / expected - 1.0).abs() < 0.01, "{info}: {expected}");
+        }
+        let tree = answer["tree"].as_array().unwrap();
+        assert!(tree.iter().all(|node| node["prior"].is_null() == (node["mate"] == -1)), "{tree:#?}");
+    }
+}
+
+#[test]
+fn what_a_table_says_is_no_mate() {
+    let Some(shared) = common::shared() else { return };
+    let tables = format!("--syzygy-paths={}", shared.join("syzygy").display());
+    let fen = "k7/8/8/3q4/4P3/8/8/K6R w - - 0 1";
+    let query = json!({ "id": "a", "fen": fen, "moves": [], "maxVisits": 500 });
+    let answer = &answers(&[&tables], &format!("{query}\n"))[0];
+    let taken = answer["moveInfos"].as_array().unwrap().iter().find(|info| info["move"] == "e4d5").unwrap();
+    assert!(taken["winrate"] == 1.0 && taken["mate"].is_null(), "{taken}");
 }
 
 #[test]

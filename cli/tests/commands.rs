@@ -61,6 +61,9 @@ fn help_names_every_command_and_flag() {
         "--hash=",
         "--cpuct-at-root=",
         "-w, --weights=",
+        "--[no-]two-fold-draws\n",
+        "--[no-]chess960\n",
+        "--generate=man|bash|",
     ] {
         assert!(text.contains(word), "{word}");
     }
@@ -166,7 +169,10 @@ fn heads_are_chosen_by_name() {
 fn networks_are_described_or_refused() {
     let text = stdout(&run(&["describenet"], ""));
     assert!(text.contains("Filters: ") && text.contains("Policy head: "), "{text}");
-    assert_eq!(stdout(&run(&["describenet", "--weights=small"], "")), text);
+    for args in [&["describenet", "--weights=small"][..], &["describenet", "small"]] {
+        assert_eq!(stdout(&run(args, "")), text, "{args:?}");
+    }
+    assert!(stdout(&run(&["describenet", "tiny"], "")).contains("Network: tiny, built in\n"));
     let cargo_toml = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let output = run(&["describenet", cargo_toml.to_str().unwrap()], "");
     assert_eq!(output.status.code(), Some(2));
@@ -210,6 +216,8 @@ fn texts_for_the_system() {
         ".TH ONCILLA 1",
         ".SH EXIT STATUS",
         "\n.B backendbench\n",
+        ".\n.RS\n.TP\n.B \\-\\-batch=VALUE\n",
+        "\n.B \\-\\-no\\-two\\-fold\\-draws\nSwitches off: Take the first ",
         "\n.B \\-w, \\-\\-weights=VALUE\n",
         "\\-\\-movestogo",
     ] {

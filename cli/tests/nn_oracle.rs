@@ -39,6 +39,7 @@ fn evaluator(
     let settings = EvaluatorSettings {
         weights: Weights::File(weights.to_owned()),
         hints: HintsFrom::Nowhere,
+        moves_left: true,
         heads,
         backend,
         devices: Vec::new(),

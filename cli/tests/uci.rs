@@ -324,6 +324,17 @@ fn what_comes_behind_a_wait_is_meant_for_later() {
     assert!(as_asked, "{searched:?} {lines:#?}");
 }
 
+/// The mate is found before anything behind the `wait` is heard: another search, the end, or `quit`.
+#[test]
+fn wait_waits_for_a_mate() {
+    let position = "position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1\ngo mate 1\nwait\n";
+    for (rest, searches) in [("go nodes 5\nwait\nquit\n", 2), ("", 1)] {
+        let lines = stdout(&run(&["--backend=constant"], &format!("{position}{rest}")));
+        let played: Vec<&str> = lines.lines().filter(|line| line.starts_with("bestmove")).collect();
+        assert_eq!((played.len(), played[0]), (searches, "bestmove a1a8"), "{lines}");
+    }
+}
+
 fn visits(info: &str) -> u64 {
     info.split(" nodes ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok()).expect("a number of nodes")
 }
@@ -440,6 +451,56 @@ fn live_statistics_come_with_every_info() {
 }
 
 #[test]
+fn statistics_go_to_the_log_where_nobody_else_wants_them() {
+    for live in [false, true] {
+        let file = std::env::temp_dir().join(format!("oncilla-statistics-{live}-{}", std::process::id()));
+        let flag = if live { "--log-live-stats" } else { "--no-log-live-stats" };
+        let log = format!("--logfile={}", file.display());
+        let mut engine = Engine::with(&["--backend=random", "--smart-pruning-factor=0", flag, &log]);
+        let lines = engine.ask("go nodes 300", "bestmove");
+        assert!(lines.iter().all(|line| !line.contains("info string node ")), "{lines:#?}");
+        drop(engine);
+        let text = std::fs::read_to_string(&file);
+        let _ = std::fs::remove_file(&file);
+        let text = text.unwrap();
+        let expected = if live { text.matches("< info depth ").count() + 1 } else { 1 };
+        assert_eq!(text.matches("\n# info string node ").count(), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_move_that_nobody_visited_ends_the_line() {
+    let mut engine = Engine::with(&["--backend=random", "-v", "--threads=1", "--minibatch-size=1"]);
+    let lines = engine.ask("go nodes 2", "bestmove");
+    let [.., best] = &lines[..] else { panic!("{lines:#?}") };
+    let &["bestmove", best, "ponder", ponder] = &best.split(' ').collect::<Vec<_>>()[..] else { panic!("{best}") };
+    let last = lines.iter().rfind(|line| line.starts_with("info depth")).unwrap();
+    assert!(last.ends_with(&format!(" pv {best} {ponder}")), "{last}");
+    engine.say(&format!("position startpos moves {best}"));
+    engine.say("ucinewgame");
+    let lines = engine.ask("go nodes 1", "bestmove");
+    assert_eq!(*lines.last().unwrap(), format!("bestmove {ponder}"), "by its prior");
+    let root = lines.iter().find(|line| line.starts_with("info string node ")).unwrap();
+    assert!(root.contains("(P:  0.00%)"), "{root}");
+}
+
+/// Lc0's rule: int((1 + M) / 2), where M of a move without a visit is one more than the root's.
+#[test]
+fn moves_left_of_a_move_that_nobody_visited() {
+    let net = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/nets/synthetic/synthetic-c-se-conv-wdl-mlh-in2.pb.gz");
+    let weights = format!("--weights={net}");
+    let mut engine = Engine::with(&[&ALONE[..], &[&weights, "--show-movesleft"]].concat());
+    let lines = engine.ask("go nodes 1", "bestmove");
+    let root = lines.iter().find(|line| line.starts_with("info string node ")).unwrap();
+    let expected = ((2.0 + field(root, "(M:")) / 2.0) as u32;
+    assert!(lines.iter().any(|line| line.contains(&format!(" movesleft {expected} "))), "{expected}: {lines:#?}");
+    let mut without = Engine::with(&[&ALONE[..], &[&weights, "--show-movesleft", "--backend-opts=mlh=false"]].concat());
+    let lines = without.ask("go nodes 1", "bestmove");
+    let root = lines.iter().find(|line| line.starts_with("info string node ")).unwrap();
+    assert!(field(root, "(M:") == 0.0 && lines.iter().all(|line| !line.contains("movesleft")), "{lines:#?}");
+}
+
+#[test]
 fn verbose_statistics_count_every_visit() {
     let mut engine = Engine::with(&["--backend=random", "-v", "--minibatch-size=1", "--smart-pruning-factor=0"]);
     let lines = engine.ask("go nodes 300", "bestmove");
@@ -535,15 +596,58 @@ fn a_bad_table_is_named_once() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// The statistics of one search, by which networks are told apart.
+fn searched(engine: &mut Engine) -> Vec<String> {
+    engine.say("ucinewgame");
+    let lines = engine.ask("go nodes 20", "bestmove");
+    lines.into_iter().filter(|line| line.contains(" (V:")).collect()
+}
+
+const ALONE: [&str; 5] = ["-v", "--backend=host", "--threads=1", "--minibatch-size=1", "--smart-pruning-factor=0"];
+
 #[test]
-fn a_network_that_is_not_there_still_gives_a_legal_move() {
-    let mut engine = Engine::with(&["--backend=host"]);
+fn a_wrong_setting_is_said_once_and_costs_no_more_than_itself() {
+    let small = searched(&mut Engine::with(&ALONE));
+    for (wrong, says) in [
+        (
+            "--weights=no such file",
+            "no such file: can't read it: No such file or directory (os error 2); the built-in network small",
+        ),
+        ("--hints=no such file", "no such file: No such file or directory (os error 2); the program's own hints"),
+        ("--backend-opts=policy_head=foo", "the network has no policy head \"foo\", but vanilla; the built-in network"),
+        ("--backend=opencl", "; the host runs the network"),
+    ] {
+        let mut args = [&ALONE[..], &[wrong]].concat();
+        if wrong == "--backend=opencl" {
+            args.push("--backend-opts=device='no such device'");
+        }
+        // Who asks before the game hears it then, and who does not, with the first search.
+        for first in ["isready", "d"] {
+            let mut engine = Engine::with(&args);
+            engine.ask(first, if first == "d" { "info string fen" } else { "readyok" });
+            assert_eq!(searched(&mut engine), small, "{wrong}");
+            engine.ask("isready", "readyok");
+            assert_eq!(searched(&mut engine), small, "{wrong}");
+            let warnings = engine.heard.iter().filter(|line| line.starts_with("info string WARNING: "));
+            let warnings: Vec<&String> = warnings.collect();
+            assert!(warnings.len() == 1 && warnings[0].contains(says), "{warnings:?}");
+            assert_eq!(engine.heard[0] == *warnings[0], first == "isready", "{:#?}", engine.heard);
+        }
+    }
+}
+
+#[test]
+fn a_network_that_is_not_there_leaves_the_last_one() {
+    let mut engine = Engine::with(&ALONE);
+    engine.say("setoption name WeightsFile value tiny");
+    let tiny = searched(&mut engine);
     engine.say("setoption name WeightsFile value no such file");
     let lines = engine.ask("isready", "readyok");
-    assert!(lines[0].starts_with("info string ") && lines[0].contains("no such file"), "{lines:#?}");
-    let lines = engine.ask("go nodes 5", "bestmove");
-    assert!(lines.iter().any(|line| line.starts_with("info string ") && line.contains("no such file")), "{lines:#?}");
-    assert_ne!(lines.last().unwrap(), "bestmove (none)");
+    assert!(lines[0].ends_with("; the built-in network tiny plays instead"), "{lines:#?}");
+    assert_eq!(searched(&mut engine), tiny);
+    engine.say("setoption name WeightsFile value small");
+    assert_eq!(engine.ask("isready", "readyok"), ["readyok"]);
+    assert_ne!(searched(&mut engine), tiny);
     engine.say("setoption name Backend value random");
     engine.ask("isready", "readyok");
     let lines = engine.ask("go nodes 5", "bestmove");

@@ -1,5 +1,6 @@
 //! What a client can ask for beside analysis. An answer is the request itself and what the action adds.
 
+use oncilla_opencl::kernels::Precision;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -66,7 +67,7 @@ impl Actions<'_> {
             "maxBatchSize": self.evaluator.max_batch(),
             "name": settings.weights.to_string(),
             "usesHumanSLProfile": false,
-            "usingFP16": "auto",
+            "usingFP16": (settings.precision == Precision::Fp16).to_string(),
             "hasWdl": self.evaluator.has_wdl(),
             "hasMovesLeft": self.evaluator.has_moves_left(),
             "hasValueError": self.evaluator.has_value_error(),

@@ -1,9 +1,10 @@
 //! What a search found, as the line of an answer.
 
 use oncilla_chess::{Board, Color, History, Move, MoveList, notation, unpack};
-use oncilla_core::evaluate::Value;
+use oncilla_core::evaluate::{Ending, Value};
 use oncilla_core::formula::lcb::Visited;
 use oncilla_core::heapless::Vec as FixedVec;
+use oncilla_core::repository::Bound;
 use oncilla_core::search::MAX_ROOT_MOVES;
 use serde_json::{Value as Json, json};
 
@@ -141,6 +142,9 @@ impl<'r> Reporter<'r> {
         let at_root = At { board: self.board, mover: 1.0, side: self.side() };
         let infos = ranked.iter().enumerate().filter_map(|(order, edge)| {
             let mut info = self.edge_info(search, edge, at_root)?;
+            if !info.contains_key("prior") {
+                info.insert("prior".into(), number(self.prior(search, edge)));
+            }
             info.insert("order".into(), json!(order));
             self.put_line(&mut info, search, edge);
             Some(Json::Object(info))
@@ -148,7 +152,18 @@ impl<'r> Reporter<'r> {
         infos.collect()
     }
 
-    /// What is known of an edge, but for its line.
+    /// The prior of a root move that the search has taken its own from.
+    fn prior(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> f64 {
+        let at = self.legal.iter().position(|&mv| edge.mv.is_some_and(|of_edge| unpack(of_edge.0) == mv));
+        let temperature =
+            f64::from(search.params().policy_temperature * self.query.plan.root_temperature.unwrap_or(1.0));
+        let tempered = |p: f64| p.powf(1.0 / temperature);
+        let sum: f64 = self.raw.policy.iter().copied().map(tempered).sum();
+        at.and_then(|at| self.raw.policy.get(at)).map_or(0.0, |&p| tempered(p) / sum)
+    }
+
+    /// What is known of an edge, but for its line; without the prior of a move that is lost for certain, from which the search has taken
+    /// it away.
     fn edge_info(&self, search: &Search<'_>, edge: &EdgeView<'_>, at: At<'_>) -> Option<Object> {
         let (mv, value) = edge.mv.zip(edge.value())?;
         let n = edge.completed();
@@ -158,7 +173,9 @@ impl<'r> Reporter<'r> {
         info.insert("edgeVisits".into(), json!(n));
         info.insert("weight".into(), json!(f64::from(n)));
         info.insert("playSelectionValue".into(), json!(f64::from(n)));
-        info.insert("prior".into(), number(edge.p.into()));
+        if edge.bounds().upper != Bound::Loss {
+            info.insert("prior".into(), number(edge.p.into()));
+        }
         let sign = at.mover;
         let draw_score = search.params().draw_score * sign as f32;
         // Seen from the root the contempt of the other side is the same with the other sign.
@@ -168,7 +185,8 @@ impl<'r> Reporter<'r> {
         let value = Value { wl: shown.wl * sign as f32, m: shown.m + 1.0, ..shown };
         let of = Valued { value, n, draw_score, is_certain: edge.bounds().closed() };
         self.put_value(&mut info, of, at.side * sign);
-        if let Some(moves) = mate(edge) {
+        // What a table says is no mate that was found.
+        if let Some(moves) = mate(edge).filter(|_| edge.ending() != Some(Ending::Tablebase)) {
             info.insert("mate".into(), json!(moves * (at.side * sign) as i32));
         }
         Some(info)

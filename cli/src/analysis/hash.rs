@@ -1,6 +1,6 @@
 //! Names of positions: equal for equal ones, and different, as good as always, for different ones.
 
-use oncilla_chess::History;
+use oncilla_chess::{History, MoveList, Piece, Square};
 
 /// 32 hexadecimal digits each: of the position with its rule-50 count and repetitions, and of the position alone, the
 /// same for all that are equal but for the colours and, where nobody may castle any more, for left and right.
@@ -8,6 +8,7 @@ pub fn of(position: &History) -> [String; 2] {
     let fen = position.to_fen(true);
     let fields: Vec<&str> = fen.split(' ').collect();
     let [pieces, side, castling, en_passant] = std::array::from_fn(|at| fields.get(at).copied().unwrap_or("-"));
+    let en_passant = if can_capture_on(position, en_passant) { en_passant } else { "-" };
     let plain = [pieces, side, castling, en_passant].map(str::to_string);
     let swapped = swap_colours(&plain);
     let mut alike = vec![plain.join(" "), swapped.join(" ")];
@@ -17,6 +18,14 @@ pub fn of(position: &History) -> [String; 2] {
     let this = format!("{} {} {}", plain.join(" "), position.rule50(), position.repetitions().min(2));
     let least = alike.iter().min().map_or("", String::as_str);
     [digits(&this), digits(least)]
+}
+
+/// Whether a pawn may capture on the square that a FEN names: only then the square makes another position.
+fn can_capture_on(position: &History, square: &str) -> bool {
+    let Ok(square) = square.parse::<Square>() else { return false };
+    let mut legal = MoveList::new();
+    position.legal_moves(&mut legal);
+    legal.iter().any(|mv| mv.to == square && position.board().piece_on(mv.from) == Some(Piece::Pawn))
 }
 
 type Fields = [String; 4];
@@ -95,6 +104,10 @@ mod tests {
         let takes = "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1";
         assert_ne!(hashes(takes)[1], hashes(&takes.replace("d6", "-"))[1]);
         assert_eq!(hashes(takes)[1], hashes("4k3/8/8/8/3Pp3/8/8/4K3 b - d3 0 1")[1]);
+        // No pawn is there to capture, or it is pinned.
+        for idle in ["4k3/8/8/3p4/8/8/8/4K3 w - d6 0 1", "4r1k1/8/8/3pP3/8/8/8/4K3 w - d6 0 1"] {
+            assert_eq!(hashes(idle), hashes(&idle.replace("d6", "-")), "{idle}");
+        }
         assert_eq!(hashes(takes)[1], hashes("3k4/8/8/3Pp3/8/8/8/3K4 w - e6 0 1")[1]);
     }
 }

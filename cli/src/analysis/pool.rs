@@ -151,7 +151,7 @@ fn evaluator(settings: &Settings, meaning: &Meaning) -> Result<(Evaluator, Vec<S
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         wanted.threads = host_threads(wanted.threads, meaning.analysis.parallel, cores);
     }
-    Evaluator::new(&wanted)
+    Ok(Evaluator::new(&wanted)?)
 }
 
 /// `Threads` are those of one position; the host backend computes for all of them, with no more threads than there are

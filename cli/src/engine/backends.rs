@@ -2,6 +2,7 @@
 
 use super::canaries;
 use super::drivers;
+use super::evaluator::{Lack, Part};
 use super::inputs::Inputs;
 use super::service::{MakeHost, Service, Unit};
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
@@ -37,11 +38,11 @@ impl Running {
 }
 
 /// Reads the network and makes the backend that `settings` name, with lines for a person.
-pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), String> {
-    let (network, mut notes) = prepare(settings)?;
-    let inputs = Inputs::of(&network, settings.history_fill)?;
+pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), Lack> {
+    let (network, mut notes) = prepare(settings).map_err(Lack::of(Part::Network))?;
+    let inputs = Inputs::of(&network, settings.history_fill).map_err(Lack::of(Part::Network))?;
     let graph = Arc::new(network.graph);
-    let units = open_units(settings, &graph, &mut notes)?;
+    let units = open_units(settings, &graph, &mut notes).map_err(Lack::of(Part::Backend))?;
     let service = Service::new(&graph, units, host_maker(&graph, settings));
     notes.push(format!("network on {}", service.facts().describe));
     Ok((Running { graph, service, inputs }, notes))

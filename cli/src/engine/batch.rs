@@ -226,6 +226,11 @@ impl Batch {
         }
     }
 
+    /// As if the network had no estimate of them.
+    pub(super) fn forget_moves_left(&mut self) {
+        self.rows.iter().for_each(|&at| self.values[at].m = 0.0);
+    }
+
     /// Gives the answers to the cache, and to the positions that stand in the batch twice.
     pub(super) fn share_answers(&mut self) {
         let Some(cache) = &self.cache else { return };

@@ -68,20 +68,54 @@ enum Source {
     Constant,
 }
 
+/// What an evaluator is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The network, with its heads.
+    Network,
+    /// The hints for it.
+    Hints,
+    /// What runs it.
+    Backend,
+}
+
+/// Why there is no evaluator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// What can't be had.
+    pub part: Part,
+    /// One line: no such file, no network, no device.
+    pub why: String,
+}
+
+impl Lack {
+    /// Says which part a line is about.
+    pub fn of(part: Part) -> impl FnOnce(String) -> Self {
+        move |why| Self { part, why }
+    }
+}
+
+impl From<Lack> for String {
+    fn from(lack: Lack) -> Self {
+        lack.why
+    }
+}
+
 impl Evaluator {
     /// Loads the network and makes its backend. Besides the evaluator there are lines for a person: what runs, and why
     /// not something else.
     ///
     /// # Errors
-    /// One line: no such file, no network, no device.
-    pub fn new(settings: &EvaluatorSettings) -> Result<(Self, Vec<String>), String> {
+    /// The part that can't be had, and why.
+    pub fn new(settings: &EvaluatorSettings) -> Result<(Self, Vec<String>), Lack> {
         let mut hints = None;
         let (source, notes) = match settings.backend {
             BackendKind::Random => (Source::Random, Vec::new()),
             BackendKind::Constant => (Source::Constant, Vec::new()),
             BackendKind::Auto | BackendKind::Host | BackendKind::OpenCl => {
+                // Hints are read at once, a network may take long.
+                hints = hints::read(&settings.hints, &settings.weights).map_err(Lack::of(Part::Hints))?;
                 let (running, notes) = backends::open(settings)?;
-                hints = hints::read(&settings.hints, &settings.weights)?;
                 (Source::Network(running), notes)
             }
         };
@@ -152,9 +186,9 @@ impl Evaluator {
         }
     }
 
-    /// Whether the network estimates the moves left.
+    /// Whether the network estimates the moves left, and is to be believed.
     pub fn has_moves_left(&self) -> bool {
-        self.network().is_some_and(|network| network.has_head(Role::MovesLeft))
+        self.settings.moves_left && self.network().is_some_and(|network| network.has_head(Role::MovesLeft))
     }
 
     /// Whether the network tells draws from losses.
@@ -227,6 +261,9 @@ impl Evaluator {
             }
             Source::Constant => None,
         };
+        if !self.settings.moves_left {
+            batch.forget_moves_left();
+        }
         if batch.evaluations() > 0 {
             self.work.evaluations.fetch_add(batch.evaluations() as u64, Ordering::Relaxed);
             self.work.batches.fetch_add(1, Ordering::Relaxed);

@@ -13,6 +13,7 @@ mod control;
 mod crew;
 pub mod drivers;
 mod evaluator;
+mod fallback;
 mod fault;
 mod hints;
 mod inputs;
@@ -37,7 +38,7 @@ pub use builtin::BuiltIn;
 pub use cache::CacheCounts;
 #[cfg(test)]
 pub(crate) use evaluator::tests as failing;
-pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Pushed};
+pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Lack, Pushed};
 pub(crate) use fault::guarded;
 pub use inputs::Inputs;
 pub use limits::{Clock, Go};
@@ -52,7 +53,7 @@ pub use snapshot::{EdgeView, mate};
 
 use control::Control;
 use oncilla_chess::History;
-use searcher::{Command, Searcher};
+use searcher::{Command, Lacking, Searcher};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -72,21 +73,27 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine without a network yet: it is loaded by [`Engine::prepare`] or the first search.
+    /// An engine without a network yet: it is loaded by [`Engine::prepare`] or the first search. Without what the settings name it does
+    /// not search.
     pub fn new(settings: Settings) -> Self {
-        Self::start(settings, None)
+        Self::start(settings, None, Lacking::IsAnError)
+    }
+
+    /// As [`Engine::new`], but one that searches in any case: with the best that can be had, where that is not what the settings name.
+    pub fn that_plays_on(settings: Settings) -> Self {
+        Self::start(settings, None, Lacking::IsReplaced)
     }
 
     /// An engine with an evaluator that others use too, and its cache. It never makes one of its own, whatever the settings
     /// say.
     pub fn sharing(settings: Settings, evaluator: Arc<Evaluator>) -> Self {
-        Self::start(settings, Some(evaluator))
+        Self::start(settings, Some(evaluator), Lacking::IsAnError)
     }
 
-    fn start(settings: Settings, lent: Option<Arc<Evaluator>>) -> Self {
+    fn start(settings: Settings, lent: Option<Arc<Evaluator>>, lacking: Lacking) -> Self {
         let control = Arc::new(Control::default());
         let (commands, inbox) = channel();
-        let searcher = Searcher::new(settings, Arc::clone(&control), lent);
+        let searcher = Searcher::new(settings, Arc::clone(&control), lent, lacking);
         let end = Arc::clone(&control).end_on_drop();
         let thread = std::thread::Builder::new().name("search".to_string()).spawn(move || {
             let _end = end;
@@ -105,7 +112,7 @@ impl Engine {
     /// else: clients of UCI expect nothing but `readyok` here. While a search runs there is nothing to load.
     ///
     /// # Errors
-    /// One line: no such file, no network, no device.
+    /// One line: no such file, no network, no device; once, where another plays on instead.
     pub fn prepare(&mut self) -> Result<(), String> {
         self.begin_to_prepare().recv().unwrap_or_else(|_| Err(NO_THREAD.to_string()))
     }

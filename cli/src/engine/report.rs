@@ -57,13 +57,13 @@ pub struct Info {
 /// A line of play and what it is worth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// From the side to move at the root; moves left in plies from the root.
+    /// From the side to move at the root; moves left in plies from the root, those of a move without a visit as Lc0 counts them.
     pub value: Value,
     /// Moves until mate, negative if the side to move is mated; tablebase results count from 101 on.
     pub mate: Option<i32>,
     /// Visits of the first move.
     pub nodes: u64,
-    /// The moves, castling as king takes rook.
+    /// The moves, castling as king takes rook; the last one may be a move that nobody has visited yet.
     pub pv: Vec<Move>,
 }
 
@@ -89,7 +89,7 @@ pub struct MoveStats {
     pub u: Option<f32>,
     /// Q + U + moves-left utility, as the search sees them: with contempt. `None` for the root.
     pub s: Option<f32>,
-    /// The network's own value or the terminal value, where it is still known.
+    /// The network's own value, where it is still known, or that of a result, with the draw score.
     pub v: Option<f32>,
     /// How the game ends there.
     pub ending: Option<Ending>,

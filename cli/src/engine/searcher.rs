@@ -4,6 +4,7 @@ use super::Search;
 use super::control::Control;
 use super::crew::Crew;
 use super::evaluator::Evaluator;
+use super::fallback::{self, Made};
 use super::fault::guarded;
 use super::leaf::Rules;
 use super::limits::Go;
@@ -11,7 +12,7 @@ use super::memory::{self, Memory};
 use super::pipeline::Queues;
 use super::playouts;
 use super::report::{Done, Observer, Statistics};
-use super::settings::{CacheSize, Settings};
+use super::settings::{CacheSize, EvaluatorSettings, Settings};
 use super::shared::Shared;
 use super::snapshot::Snapshot;
 use super::timing::{MoveTime, TimeManager};
@@ -66,6 +67,15 @@ impl Held {
     }
 }
 
+/// What becomes of a searcher whose settings name what can't be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacking {
+    /// It does not search.
+    IsAnError,
+    /// It searches with the best that can be had.
+    IsReplaced,
+}
+
 /// What the tree's memory is made from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct TreeSize {
@@ -96,14 +106,17 @@ pub struct Searcher {
     settings: Settings,
     control: Arc<Control>,
     evaluator: Held,
+    lacking: Lacking,
+    /// What the evaluator was made for: it may be another one, see [`Lacking::IsReplaced`].
+    made_for: Option<EvaluatorSettings>,
     position: Box<History>,
     /// The position at the root of the tree. `None`: whatever is in the tree is of no use, and the next search clears it.
     root: Option<Box<History>>,
     time: TimeManager,
     /// The position in which its clock ran last.
     timed: Option<Box<History>>,
-    /// Whether the last `go` found a network.
-    prepared: Result<(), String>,
+    /// What the next search says that it lacks.
+    lacks: Option<String>,
     stats: Stats,
     /// The zero of the statistics' clock.
     started: Instant,
@@ -124,18 +137,20 @@ pub struct Searcher {
 
 impl Searcher {
     /// With the evaluator that is `lent`, or one of its own that the settings describe.
-    pub fn new(settings: Settings, control: Arc<Control>, lent: Option<Arc<Evaluator>>) -> Self {
+    pub fn new(settings: Settings, control: Arc<Control>, lent: Option<Arc<Evaluator>>, lacking: Lacking) -> Self {
         let time = TimeManager::new(&settings);
         let position = Box::new(History::startpos());
         Self {
             settings,
             control,
             evaluator: lent.map_or(Held::Nothing, Held::Lent),
+            lacking,
+            made_for: None,
             position,
             root: None,
             time,
             timed: None,
-            prepared: Ok(()),
+            lacks: None,
             stats: Stats::new(0),
             started: Instant::now(),
             tablebases: None,
@@ -171,7 +186,8 @@ impl Searcher {
                     break;
                 }
                 if matches!(command, Command::Go(..)) {
-                    self.prepared = self.prepare();
+                    // A second attempt says no more what the first one has replaced.
+                    self.lacks = self.prepare().err().or(self.lacks.take());
                 }
                 // What the network takes of RamLimitMb is known once it is loaded.
                 if self.tree_size() != wanted {
@@ -254,7 +270,10 @@ impl Searcher {
     fn must_load(&self) -> bool {
         match &self.evaluator {
             Held::Nothing => true,
-            Held::Own(evaluator) => *evaluator.settings() != self.settings.evaluator,
+            Held::Own(evaluator) => {
+                let wanted = &self.settings.evaluator;
+                evaluator.settings() != wanted && self.made_for.as_ref() != Some(wanted)
+            }
             Held::Lent(_) => false,
         }
     }
@@ -264,10 +283,9 @@ impl Searcher {
         self.settings.ram_limit_mb > 0 && !self.is_weighed && self.evaluator.is_own()
     }
 
+    /// What is lacking comes back as an error, whether something else was found for it or not.
     fn load(&mut self) -> Result<(), String> {
-        if self.must_load() {
-            self.make_evaluator()?;
-        }
+        let lacks = if self.must_load() { self.make_evaluator()? } else { None };
         if self.must_weigh() {
             self.set_cache(CacheSize { entries: 0, mb: 0 });
             let said = self.weigh();
@@ -275,7 +293,7 @@ impl Searcher {
         }
         self.set_cache(self.cache_size());
         self.judge_limit();
-        Ok(())
+        lacks.map_or(Ok(()), Err)
     }
 
     /// Without a cache there is a search all the same.
@@ -283,17 +301,27 @@ impl Searcher {
         self.notes.extend(self.evaluator.own().and_then(|evaluator| evaluator.set_cache(size).err()));
     }
 
-    fn make_evaluator(&mut self) -> Result<(), String> {
+    /// With what it lacks of what the settings name.
+    fn make_evaluator(&mut self) -> Result<Option<String>, String> {
+        let wanted = &self.settings.evaluator;
+        let last = self.evaluator.own().map(|evaluator| evaluator.settings().clone());
         // The old one goes first: a small device has no room for two.
         self.evaluator = Held::Nothing;
         self.root = None;
         self.is_weighed = false;
-        let (evaluator, notes) = Evaluator::new(&self.settings.evaluator)?;
+        let Made { evaluator, notes, lacks } = match self.lacking {
+            Lacking::IsReplaced => fallback::make(wanted, last.as_ref())?,
+            Lacking::IsAnError => {
+                let (evaluator, notes) = Evaluator::new(wanted)?;
+                Made { evaluator, notes, lacks: None }
+            }
+        };
         self.evaluator = Held::Own(Box::new(evaluator));
+        self.made_for = Some(wanted.clone());
         self.notes.extend(notes);
         // What was said of the one before is not said of this one.
         self.judged_limit_mb = 0;
-        Ok(())
+        Ok(lacks)
     }
 
     /// Notes where `RamLimitMb` is less than the process takes with the smallest tree; once for each limit and evaluator.
@@ -331,18 +359,16 @@ impl Searcher {
     }
 
     fn go(&mut self, go: &Go, mut observer: Box<dyn Observer>, since: Instant, search: &mut Search<'_>) {
-        let done = match std::mem::replace(&mut self.prepared, Ok(())) {
-            Ok(()) => {
-                let searched = guarded(|| self.search_with_notes(go, observer.as_mut(), since, search));
-                searched.unwrap_or_else(|fault| {
-                    observer.note(&format!("{fault}; the best move so far is played"));
-                    self.salvage(go, search)
-                })
-            }
-            Err(fault) => {
-                observer.note(&format!("{fault}; without a network the first legal move is played"));
-                self.resign_to_any_move(go)
-            }
+        self.lacks.take().into_iter().for_each(|lacks| observer.note(&lacks));
+        let done = if self.evaluator.get().is_some() {
+            let searched = guarded(|| self.search_with_notes(go, observer.as_mut(), since, search));
+            searched.unwrap_or_else(|fault| {
+                observer.note(&format!("{fault}; the best move so far is played"));
+                self.salvage(go, search)
+            })
+        } else {
+            observer.note("without a network the first legal move is played");
+            self.resign_to_any_move(go)
         };
         if !self.control.is_silent() {
             observer.done(&done);
@@ -697,10 +723,10 @@ mod tests {
     fn a_reply_that_was_pondered_in_vain_costs_no_time_manager() {
         let mut settings = Typed::default().meaning().unwrap().settings;
         settings.evaluator.backend = BackendKind::Random;
-        let mut searcher = Searcher::new(settings, Arc::default(), None);
+        let mut searcher = Searcher::new(settings, Arc::default(), None, Lacking::IsAnError);
         let memory = Memory::of_at_most(1 << 20, false).unwrap().0;
         let mut search = Search::new(memory.lend(), searcher.settings.params);
-        searcher.prepared = searcher.prepare();
+        searcher.prepare().unwrap();
         let mut go = |moves: &[&str], ponder: bool| {
             searcher.time.plies_left = Some(77.0);
             *searcher.position = after(moves);
@@ -726,7 +752,7 @@ mod tests {
     fn a_tree_that_is_forgotten_is_cleared_by_the_next_search_alone() {
         let mut settings = Typed::default().meaning().unwrap().settings;
         settings.evaluator.backend = BackendKind::Random;
-        let mut searcher = Searcher::new(settings.clone(), Arc::default(), None);
+        let mut searcher = Searcher::new(settings.clone(), Arc::default(), None, Lacking::IsAnError);
         let memory = Memory::of_at_most(1 << 20, settings.is_graph()).unwrap().0;
         let mut search = Search::new(memory.lend(), searcher.settings.params);
         searcher.prepare().unwrap();

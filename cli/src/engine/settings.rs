@@ -72,6 +72,8 @@ pub struct EvaluatorSettings {
     pub hints: HintsFrom,
     /// Which of its heads, where it has several.
     pub heads: HeadChoice,
+    /// Whether its estimate of the moves left is used, where it has one.
+    pub moves_left: bool,
     /// What runs it.
     pub backend: BackendKind,
     /// Indices or parts of the names of OpenCL devices, or `host`; several share the work. None: the one that is chosen where

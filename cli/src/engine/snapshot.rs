@@ -4,7 +4,7 @@ use super::Search;
 use super::evaluator::Evaluator;
 use super::report::{Done, Info, Line, MoveStats, Observer};
 use super::settings::Settings;
-use oncilla_chess::{Color, History, MoveList, Transform, policy, unpack};
+use oncilla_chess::{Board, History, MoveList, Transform, nth_legal_move, policy, unpack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Ending, Value};
 use oncilla_core::heapless::Vec as FixedVec;
@@ -32,7 +32,8 @@ pub struct Snapshot {
     first_batch: Option<Instant>,
     multi_pv: usize,
     live_stats: bool,
-    mover: Color,
+    /// The position at the root.
+    board: Board,
     /// `WDLEvalObjectivity`.
     objectivity: f64,
     /// Half moves of the game.
@@ -63,7 +64,7 @@ impl Snapshot {
             first_batch: None,
             multi_pv: settings.multi_pv.max(1),
             live_stats: settings.live_stats,
-            mover: position.side_to_move(),
+            board: position.board().clone(),
             objectivity: settings.contempt.objectivity,
             ply: position.ply(),
             legal,
@@ -128,18 +129,25 @@ impl Snapshot {
     }
 
     fn line(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> Option<Line> {
-        let mut pv = FixedVec::<Move, LONGEST_PV>::new();
-        search.pv(edge, pv.as_mut_view());
         let value = match edge.value() {
-            Some(value) => Value { m: value.m + 1.0, ..value },
-            None => search.root()?.value(),
+            Some(value) => value,
+            // As Lc0 has it: a move that nobody visited is worth what the root is, and leads a ply further from the end.
+            None => search.root().map(|root| root.value()).map(|value| Value { m: value.m + 1.0, ..value })?,
         };
-        let value = self.shown(search, value);
-        let mut line: Vec<_> = pv.iter().map(|mv| unpack(mv.0)).collect();
-        if line.is_empty() {
-            line.extend(self.mv(edge));
-        }
-        Some(Line { value, mate: mate(edge), nodes: edge.completed().into(), pv: line })
+        let value = self.shown(search, Value { m: value.m + 1.0, ..value });
+        let pv = self.pv::<LONGEST_PV>(search, edge);
+        Some(Line { value, mate: mate(edge), nodes: edge.completed().into(), pv })
+    }
+
+    /// At most `N` visited moves, and the one that follows although nobody has visited it yet.
+    fn pv<const N: usize>(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<cozy_chess::Move> {
+        let mut visited = FixedVec::<Move, N>::new();
+        let next = search.pv(first, visited.as_mut_view());
+        let mut board = self.board.clone();
+        let mut line: Vec<_> = visited.iter().map(|mv| unpack(mv.0)).collect();
+        line.iter().for_each(|&mv| board.play_unchecked(mv));
+        line.extend(next.and_then(|index| nth_legal_move(&board, index)));
+        line
     }
 
     /// Moves until the shortest mate that is found, if one is.
@@ -154,11 +162,9 @@ impl Snapshot {
         let Some(best) = search.edge_to_play(self.ply) else {
             return Done::default();
         };
-        let mut pv = FixedVec::<Move, 2>::new();
-        search.pv(&best, pv.as_mut_view());
         Done {
             best: self.mv(&best),
-            ponder: pv.get(1).map(|mv| unpack(mv.0)),
+            ponder: self.pv::<2>(search, &best).get(1).copied(),
             stats: self.stats(search),
             ..Done::default()
         }
@@ -181,7 +187,7 @@ impl Snapshot {
                 let value = edge.value().map(|value| self.shown(search, value));
                 let stats = MoveStats {
                     mv,
-                    index: mv.map_or(0, |mv| policy::index(mv, self.mover, Transform::NONE).into()),
+                    index: mv.map_or(0, |mv| policy::index(mv, self.board.side_to_move(), Transform::NONE).into()),
                     n: edge.completed(),
                     in_flight: edge.n() - edge.completed(),
                     p: edge.p,
@@ -189,7 +195,10 @@ impl Snapshot {
                     q: value.map_or(fpu, |value| value.q(params.draw_score)),
                     u: Some(u),
                     s: Some(q + u + length),
-                    v: own_value(&edge).map(|value| params.wdl_rescale.original(value).wl),
+                    v: match edge.ending() {
+                        Some(_) => edge.q(params.draw_score),
+                        None => own_value(&edge).map(|value| params.wdl_rescale.original(value).wl),
+                    },
                     ending: edge.ending(),
                     bounds: edge.bounds(),
                 };
@@ -233,12 +242,9 @@ pub fn mate(edge: &EdgeView<'_>) -> Option<i32> {
     Some(sign * ((edge.m().unwrap_or(0.0).round() / 2.0 + beyond) as i32))
 }
 
-/// What the network (or the rules) said of the child itself, for the side that makes the move. Of a child that was folded it is known
-/// only while that is all there is.
+/// What the network said of the child itself, for the side that makes the move. Of a child that was folded it is known only while that
+/// is all there is.
 fn own_value(edge: &EdgeView<'_>) -> Option<Value> {
-    if edge.ending().is_some() {
-        return edge.value();
-    }
     let of_child = edge.child().and_then(|child| child.own_value()).map(|value| Value { wl: -value.wl, ..value });
     of_child.or_else(|| edge.value().filter(|_| edge.completed() == 1))
 }

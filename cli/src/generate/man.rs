@@ -1,6 +1,6 @@
 //! The manual page, in the macros of man(7).
 
-use super::{Command, Flag, Takes, groups, own};
+use super::{Command, Flag, groups, own};
 use crate::options::table;
 use std::fmt::Write;
 
@@ -15,7 +15,11 @@ pub fn page(commands: &[Command]) -> String {
     page.push_str(".SH COMMANDS\n");
     for command in commands {
         let _ = writeln!(page, ".TP\n.B {}\n{}", plain(&command.name), plain(&command.help));
-        command.flags.iter().for_each(|flag| entry(&mut page, flag));
+        if !command.flags.is_empty() {
+            page.push_str(".RS\n");
+            command.flags.iter().for_each(|flag| entry(&mut page, flag));
+            page.push_str(".RE\n");
+        }
     }
     page.push_str(".SH OPTIONS\n");
     let _ = writeln!(page, "{}", plain(OPTIONS));
@@ -60,14 +64,7 @@ const EXAMPLES: [&str; 4] = [
 ];
 
 fn entry(page: &mut String, flag: &Flag) {
-    let short = flag.short.map_or(String::new(), |short| format!("-{short}, "));
-    let value = match &flag.takes {
-        Takes::Nothing => String::new(),
-        Takes::OneOf(words) => format!("={}", words.join("|")),
-        Takes::Number(range) => format!("={range}"),
-        Takes::Text => "=VALUE".to_string(),
-    };
-    let _ = writeln!(page, ".TP\n.B {}\n{}", plain(&format!("{short}--{}{value}", flag.long)), plain(&flag.help));
+    let _ = writeln!(page, ".TP\n.B {}\n{}", plain(&flag.usage()), plain(&flag.help));
 }
 
 /// Text that troff takes for text.

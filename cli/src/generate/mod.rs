@@ -45,6 +45,20 @@ struct Flag {
     takes: Takes,
 }
 
+impl Flag {
+    /// As a person writes it.
+    fn usage(&self) -> String {
+        let short = self.short.map_or(String::new(), |short| format!("-{short}, "));
+        let value = match &self.takes {
+            Takes::Nothing => String::new(),
+            Takes::OneOf(words) => format!("={}", words.join("|")),
+            Takes::Number(range) => format!("={range}"),
+            Takes::Text => "=VALUE".to_string(),
+        };
+        format!("{short}--{}{value}", self.long)
+    }
+}
+
 /// What follows a flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Takes {
@@ -98,8 +112,16 @@ fn of_table(opt: &Opt) -> Flag {
         Kind::Text { .. } | Kind::Button => (opt.flag.to_string(), Takes::Text),
     };
     // A short flag switches on.
-    let short = opt.short.filter(|_| !matches!(opt.kind, Kind::Bool { default: true, .. }));
-    Flag { long, short, help: opt.help.to_string(), takes }
+    let is_on = matches!(opt.kind, Kind::Bool { default: true, .. });
+    let short = opt.short.filter(|_| !is_on);
+    let help = if is_on { format!("Switches off: {}", opt.help) } else { opt.help.to_string() };
+    Flag { long, short, help, takes }
+}
+
+/// The part of `--help` about the program's own switches.
+pub fn help() -> String {
+    let entry = |flag: &Flag| format!("  {}\n      {}\n", flag.usage(), flag.help);
+    format!("\nThe program itself:\n{}", own().iter().map(entry).collect::<String>())
 }
 
 /// The program's own switches, which `main` understands.
@@ -172,7 +194,7 @@ mod tests {
     fn a_manual_page_of_plain_lines() {
         for line in man::page(&sample()).lines() {
             assert!(!line.starts_with('\''), "{line}");
-            let is_macro = [".TH ", ".ad l", ".SH ", ".SS ", ".TP", ".B ", ".PP", ".EX", ".EE"]
+            let is_macro = [".TH ", ".ad l", ".SH ", ".SS ", ".TP", ".B ", ".PP", ".EX", ".EE", ".RS", ".RE"]
                 .iter()
                 .any(|m| line.starts_with(m));
             assert!(is_macro || !line.starts_with('.'), "{line}");

@@ -67,10 +67,15 @@ pub fn options(settings: &mut EvaluatorSettings, text: &str) -> Result<(), Strin
             ("threads", &Content::Number(threads)) if (0.0..=128.0).contains(&threads) && threads.fract() == 0.0 => {
                 settings.threads = threads as usize;
             }
+            ("mlh", &Content::Switch(on)) => settings.moves_left = on,
             ("policy_head", Content::Text(name)) => settings.heads.policy = name.clone(),
             ("value_head", Content::Text(name)) => settings.heads.value = name.clone(),
-            // Options of Lc0's backends that don't change what comes out of ours.
-            ("batch" | "batch_size" | "max_batch" | "min_batch", Content::Number(_)) => {}
+            // Options of Lc0's backends that don't change what comes out of ours; its random one has a seed.
+            (
+                "batch" | "batch_size" | "max_batch" | "min_batch" | "delay" | "seed" | "input_mode",
+                Content::Number(_),
+            )
+            | ("uniform", Content::Switch(_)) => {}
             _ => return Err(refuse(&item)),
         }
     }
@@ -85,7 +90,9 @@ fn refuse(item: &Item) -> String {
         Content::List(_) => crate::text::quoted(&item.name),
         content => format!("{}={content}", item.name),
     };
-    let expected = "gpu=NUMBER, device=NAME, threads=0..128, policy_head=NAME or value_head=NAME".to_string();
+    let expected = "gpu=NUMBER, device=NAME|host, threads=0..128, mlh=true|false, policy_head=NAME or value_head=NAME \
+                    (as in gpu=0,device=host)";
+    let expected = expected.to_string();
     SubOptionError { offset: item.offset, expected, got }.to_string()
 }
 
@@ -109,10 +116,19 @@ mod tests {
         assert_eq!((heads.policy.as_str(), heads.value.as_str()), ("soft", "q"));
         assert_eq!(
             read("gpu=-1").unwrap_err(),
-            "at offset 0: expected gpu=NUMBER, device=NAME, threads=0..128, policy_head=NAME or value_head=NAME, got gpu=-1"
+            "at offset 0: expected gpu=NUMBER, device=NAME|host, threads=0..128, mlh=true|false, policy_head=NAME or \
+             value_head=NAME (as in gpu=0,device=host), got gpu=-1"
         );
+        assert!(read("gpu=0,host").unwrap_err().ends_with("(as in gpu=0,device=host), got \"host\""));
         assert!(read("threads=1e30").is_err());
         assert!(read("multiplexing(gpu=0)").unwrap_err().ends_with("got \"multiplexing\""));
+    }
+
+    #[test]
+    fn what_lc0s_backends_are_told_is_taken() {
+        assert_eq!((read("").unwrap().moves_left, read("mlh=false").unwrap().moves_left), (true, false));
+        assert_eq!(read("seed=7,uniform=true,delay=5,input_mode=1,max_batch=8"), read(""));
+        assert!(read("mlh=1").is_err());
     }
 
     #[test]

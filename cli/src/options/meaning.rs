@@ -154,6 +154,7 @@ impl Draft {
             weights: Weights::BuiltIn(BuiltIn::Small),
             hints: HintsFrom::Program,
             heads: Default::default(),
+            moves_left: true,
             backend: BackendKind::Auto,
             devices: Vec::new(),
             precision: Precision::Fp32,

@@ -67,8 +67,8 @@ fn usage(opt: &Opt) -> String {
         None => "--".to_string(),
     };
     let _ = match opt.kind {
-        Kind::Bool { default: true, .. } => write!(text, "no-{}", opt.flag),
-        Kind::Bool { default: false, .. } => write!(text, "{}", opt.flag),
+        // What the help says is so without `no-`.
+        Kind::Bool { .. } => write!(text, "[no-]{}", opt.flag),
         _ => write!(text, "{}={}", opt.flag, values(opt)),
     };
     text

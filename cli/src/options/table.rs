@@ -494,7 +494,7 @@ const SEARCH: &[Opt] = &[
         "VerboseMoveStats",
         "verbose-move-stats",
         false,
-        "Write the statistics of every root move before bestmove.",
+        "Write the statistics of every root move before bestmove; without it they go to the log file alone, behind #.",
         Sets(|d, on| d.meaning.output.verbose_move_stats = on),
     )
     .short('v'),
@@ -502,7 +502,7 @@ const SEARCH: &[Opt] = &[
         "LogLiveStats",
         "log-live-stats",
         false,
-        "Write the statistics of VerboseMoveStats with every info.",
+        "Write the statistics of VerboseMoveStats with every info; they go where that says.",
         Sets(|d, on| d.meaning.settings.live_stats = on),
     )
     .hidden(),
@@ -569,7 +569,7 @@ const SEARCH: &[Opt] = &[
         "max-collision-visits",
         80000,
         (1, 100_000_000),
-        "Most visits that a batch spends on positions that are being evaluated already.",
+        "Most visits that a batch spends on positions that are being evaluated already; never more than it has positions.",
         Sets(|d, n| d.meaning.settings.collisions.most = n as u32),
     ),
     Opt::int(
@@ -1090,7 +1090,7 @@ const NETWORK: &[Opt] = &[
         "BackendOptions",
         "backend-opts",
         "",
-        "gpu=NUMBER, device=NAME or host (several of them share the work), threads=0..128, policy_head=NAME, value_head=NAME.",
+        "gpu=NUMBER, device=NAME|host (several share the work: gpu=0,device=host), threads=0..128, mlh=true|false (moves left), policy_head=NAME, value_head=NAME.",
         Sets(|d, text| backend::options(&mut d.meaning.settings.evaluator, text)),
     )
     .short('o'),

@@ -78,6 +78,17 @@ impl Console {
         self.lock().log('>', line);
     }
 
+    /// Whether somebody keeps what [`Console::log_all`] writes.
+    pub fn has_log(&self) -> bool {
+        self.lock().log.is_some()
+    }
+
+    /// Puts lines into the log that are said to nobody.
+    pub fn log_all(&self, lines: &[String]) {
+        let mut inner = self.lock();
+        lines.iter().for_each(|line| inner.log('#', line));
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
         // A thread that panicked here has at worst left half a line.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use oncilla_chess::cozy_chess::{Board, Color};
 use oncilla_chess::{Move, notation};
 
-use crate::engine::{Done, Info, Line, MoveStats, Observer};
+use crate::engine::{Done, Info, Line, MoveStats, Observer, Settings};
 use crate::options::Output;
 use crate::score::wdl_per_mille;
 
@@ -26,13 +26,16 @@ pub struct Report {
     output: Output,
     /// What a draw is worth to the side to move.
     draw_score: f32,
+    /// Whether lines are numbered, even if there is only one.
+    is_numbered: bool,
 }
 
 impl Report {
-    /// For a search from `root`. `white_draw_score`: what a draw is worth to White.
-    pub fn new(console: Arc<Console>, root: Board, output: Output, white_draw_score: f32) -> Self {
-        let draw_score = if root.side_to_move() == Color::White { white_draw_score } else { -white_draw_score };
-        Self { console, root, output, draw_score }
+    /// For a search from `root` with these settings.
+    pub fn new(console: Arc<Console>, root: Board, output: Output, settings: &Settings) -> Self {
+        let for_white = settings.white_draw_score;
+        let draw_score = if root.side_to_move() == Color::White { for_white } else { -for_white };
+        Self { console, root, output, draw_score, is_numbered: settings.multi_pv > 1 }
     }
 
     /// The lines of an info, best first.
@@ -40,12 +43,8 @@ impl Report {
         if info.lines.is_empty() {
             return vec![self.info_without_moves(info)];
         }
-        let several = info.lines.len() > 1;
-        info.lines
-            .iter()
-            .enumerate()
-            .map(|(index, line)| self.info_line(info, line, several.then_some(index + 1)))
-            .collect()
+        let number = |index| self.is_numbered.then_some(index + 1);
+        info.lines.iter().enumerate().map(|(index, line)| self.info_line(info, line, number(index))).collect()
     }
 
     /// The fields stand in Lc0's order.
@@ -114,8 +113,7 @@ impl Report {
     }
 
     fn done_lines(&self, done: &Done) -> Vec<String> {
-        let mut lines = Vec::new();
-        lines.extend(self.stats_lines(&done.stats));
+        let mut lines = self.stats_lines(&done.stats);
         if self.output.show_statistics {
             lines.extend(statistics::lines(&done.statistics).iter().map(|line| format!("info string {line}")));
         }
@@ -128,10 +126,16 @@ impl Report {
         lines
     }
 
-    /// The statistics of root moves, if somebody wants to see any.
+    /// The statistics of root moves, if the GUI wants them. Otherwise the log gets them, if there is one.
     fn stats_lines(&self, stats: &[MoveStats]) -> Vec<String> {
-        let shown = if self.output.verbose_move_stats { stats } else { &[] };
-        shown.iter().map(|stats| self.stats_line(stats)).collect()
+        let lines = || stats.iter().map(|stats| self.stats_line(stats)).collect();
+        if self.output.verbose_move_stats {
+            return lines();
+        }
+        if self.console.has_log() {
+            self.console.log_all(&lines());
+        }
+        Vec::new()
     }
 
     /// Castling is always king takes rook here, as in Lc0.
@@ -160,6 +164,7 @@ impl Observer for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Typed;
     use crate::score::ScoreType;
     use crate::uci::console::tests::Paper;
     use oncilla_chess::History;
@@ -195,10 +200,16 @@ mod tests {
 
     /// What a report writes.
     fn written(fen: &str, output: Output, write: impl Fn(&mut Report)) -> Vec<String> {
+        written_with(1, fen, output, write)
+    }
+
+    fn written_with(multi_pv: usize, fen: &str, output: Output, write: impl Fn(&mut Report)) -> Vec<String> {
         let paper = Paper::default();
         let history: History = History::from_fen(fen).unwrap();
         let console = Arc::new(Console::new(Box::new(paper.clone())));
-        write(&mut Report::new(console, history.board().clone(), output, -0.5));
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        (settings.white_draw_score, settings.multi_pv) = (-0.5, multi_pv);
+        write(&mut Report::new(console, history.board().clone(), output, &settings));
         paper.lines()
     }
 
@@ -226,7 +237,7 @@ mod tests {
         let output = Output { score_type: ScoreType::Q, per_pv_counters: true, ..Output::default() };
         let mut mate = line("a1b1");
         mate.mate = Some(-3);
-        let lines = written(CASTLING, output, |report| report.info(&info(vec![line("e1d1"), mate.clone()])));
+        let lines = written_with(2, CASTLING, output, |report| report.info(&info(vec![line("e1d1"), mate.clone()])));
         assert_eq!(
             lines,
             [
@@ -235,6 +246,16 @@ mod tests {
                 "info depth 3 seldepth 9 time 120 nodes 7 score mate -3 hashfull 1 nps 83 tbhits 0 multipv 2 pv a1b1",
             ]
         );
+    }
+
+    /// A GUI that asked for several lines reads the number, even if there is one move only.
+    #[test]
+    fn a_single_line_of_several_is_numbered() {
+        let said = |multi_pv| {
+            let write = |report: &mut Report| report.info(&info(vec![line("e1d1")]));
+            written_with(multi_pv, CASTLING, Output::default(), write).concat()
+        };
+        assert!(said(3).ends_with(" multipv 1 pv e1d1") && !said(1).contains("multipv"));
     }
 
     #[test]

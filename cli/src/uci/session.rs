@@ -47,7 +47,7 @@ pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: T
         }
     };
     let mut session = Session {
-        engine: Engine::new(meaning.settings.clone()),
+        engine: Engine::that_plays_on(meaning.settings.clone()),
         console,
         typed,
         meaning,
@@ -86,7 +86,9 @@ enum End {
     Limit,
     /// A limit that counts after `ponderhit`.
     PonderHit,
-    /// Nothing. (A mate may never be found.)
+    /// A mate, which may never be found.
+    Mate,
+    /// Nothing.
     Nothing,
 }
 
@@ -94,6 +96,7 @@ impl End {
     fn of(go: &Go) -> Self {
         let limited = go.clock.is_some() || go.move_time_ms.is_some() || go.nodes.is_some() || go.depth.is_some();
         match (limited && !go.infinite, go.ponder) {
+            (false, false) if go.mate.is_some() && !go.infinite => Self::Mate,
             (false, _) => Self::Nothing,
             (true, false) => Self::Limit,
             (true, true) => Self::PonderHit,
@@ -252,7 +255,7 @@ impl Session {
         self.end = End::of(&go);
         let Meaning { settings, output, .. } = &self.meaning;
         let board = self.position.board().clone();
-        let report = Report::new(Arc::clone(&self.console), board, *output, settings.white_draw_score);
+        let report = Report::new(Arc::clone(&self.console), board, *output, settings);
         if let Err(error) = self.engine.go(go, Box::new(report)) {
             self.console.note(&error);
             // Whoever said go waits for this word.
@@ -327,6 +330,10 @@ impl Session {
             let input = match kept.pop_front().map_or_else(|| self.lines.recv_timeout(NAP), Ok) {
                 Ok(input) => input,
                 Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) if self.end == End::Mate => {
+                    self.engine.wait();
+                    break;
+                }
                 Err(RecvTimeoutError::Disconnected) => {
                     self.end_of_input();
                     break;
@@ -350,7 +357,9 @@ impl Session {
     fn may_overtake(&self, input: &Input) -> bool {
         let Input::Line(line) = input else { return false };
         match command::parse(line) {
-            Ok(Some(Command::Stop | Command::PonderHit | Command::Quit)) => self.end != End::Limit,
+            Ok(Some(Command::Stop | Command::PonderHit)) => self.end != End::Limit,
+            // A script that looks for a mate may end with this word.
+            Ok(Some(Command::Quit)) => !matches!(self.end, End::Limit | End::Mate),
             Ok(Some(Command::IsReady)) => self.deferred.is_empty(),
             _ => false,
         }

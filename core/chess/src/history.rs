@@ -7,7 +7,7 @@ use heapless::Vec;
 
 use crate::fen::{self, FenError};
 use crate::move_list::MoveList;
-use crate::movegen::{self, Nth};
+use crate::movegen::{self, nth_legal_move};
 use crate::moves::{pack, unpack};
 
 /// Earlier positions that can still matter to the last one.
@@ -376,9 +376,7 @@ impl<const CAP: usize> History<CAP> {
     /// assert_eq!(history.nth_legal_move(20), None);
     /// ```
     pub fn nth_legal_move(&self, index: usize) -> Option<Move> {
-        let mut nth = Nth::new(index);
-        movegen::generate(&self.last.board, &mut nth);
-        nth.found
+        nth_legal_move(&self.last.board, index)
     }
 
     /// A 64-bit key of the last position for a search that is a graph.

@@ -51,6 +51,15 @@ impl Sink for MoveList {
     }
 }
 
+/// The move at `index` in the list that [`History::legal_moves`](crate::History::legal_moves) makes of this board, for less than the list
+/// costs.
+#[inline]
+pub fn nth_legal_move(board: &Board, index: usize) -> Option<Move> {
+    let mut nth = Nth::new(index);
+    generate(board, &mut nth);
+    nth.found
+}
+
 /// Takes the move at an index and no other.
 pub(crate) struct Nth {
     left: usize,

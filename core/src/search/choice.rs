@@ -192,8 +192,8 @@ impl<R: Repository> Search<R> {
     }
 
     /// The line that begins with a root edge, each side playing its best move, as far as nodes have visits or `line` has
-    /// room. An edge that nobody visited has no line.
-    pub fn pv(&self, first: &EdgeView<'_, R>, line: &mut VecView<Move>) {
+    /// room. Where a move follows that nobody visited, its place in the game's list comes back: the tree does not know more.
+    pub fn pv(&self, first: &EdgeView<'_, R>, line: &mut VecView<Move>) -> Option<usize> {
         line.clear();
         let mut edge = *first;
         let mut draw_score = self.params().draw_score;
@@ -201,13 +201,10 @@ impl<R: Repository> Search<R> {
             && line.push(mv).is_ok()
         {
             draw_score = -draw_score;
-            let Some(child) = edge.child().filter(|child| child.n() > 0) else { return };
-            let Some(next) = best_of(child.edges(), &Rule::plain(draw_score)).filter(|next| next.completed() > 0)
-            else {
-                return;
-            };
-            edge = next;
+            let child = edge.child().filter(|child| child.n() > 0)?;
+            edge = best_of(child.edges(), &Rule::plain(draw_score))?;
         }
+        edge.index
     }
 
     /// By visits, as they would be if playouts that only restored had been visits.

@@ -78,9 +78,25 @@ impl Summary {
         self.used.iter().copied().fold(1.0, f64::min)
     }
 
+    fn mean_used(&self) -> f64 {
+        self.used.iter().sum::<f64>() / self.used.len() as f64
+    }
+
+    /// Hasty moves in a hundred.
+    fn percent_hasty(&self) -> f64 {
+        100.0 * f64::from(self.hasty) / f64::from(self.moves)
+    }
+
+    /// As the table in docs/time.md has it.
+    fn row(&self, name: &str) -> String {
+        let Self { games, lost, lost_without_a_stall, .. } = self;
+        let [mean, least] = [self.mean_used(), self.least_used()].map(|part| 100.0 * part);
+        format!("| {name} | {games} | {lost} | {lost_without_a_stall} | {mean:.1}% | {least:.1}% |")
+    }
+
     fn print(&self, name: &str) {
         let part = |count: u32| 100.0 * f64::from(count) / f64::from(self.moves);
-        let mean = 100.0 * self.used.iter().sum::<f64>() / self.used.len() as f64;
+        let mean = 100.0 * self.mean_used();
         println!(
             "{name:>18} {:>4} games {:>6} moves, {:>3} lost ({:>2} without a stall), {:>4.1}% of the moves extended, {:>4.1}% \
              hasty; {:>3} long games: used {mean:.1}%, at least {:.1}%",
@@ -89,11 +105,19 @@ impl Summary {
             self.lost,
             self.lost_without_a_stall,
             part(self.extended),
-            part(self.hasty),
+            self.percent_hasty(),
             self.used.len(),
             100.0 * self.least_used(),
         );
     }
+}
+
+/// The page that has these figures must have the same, wherever its lines end.
+fn assert_said(text: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/time.md");
+    let page = std::fs::read_to_string(path).expect("docs/time.md");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&page).contains(&words(text)), "docs/time.md says something else than: {text}");
 }
 
 fn check(setup: &Setup, record: &Record) {
@@ -122,6 +146,7 @@ fn ten_thousand_games() {
     }
     for (control, summary) in CONTROLS.iter().zip(&summaries) {
         summary.print(control.name);
+        assert_said(&summary.row(control.name));
         assert!(summary.used.len() > 100, "{}: {} long games", control.name, summary.used.len());
         // With an increment of a hundredth the room for a stall is a fifth of all time: more can't be used without risk.
         if is_sudden_death(control) || control.increment_ms >= 100.0 {
@@ -165,6 +190,10 @@ fn what_is_added_to_the_seed_helps() {
     assert!(ours.hasty * 3 < seed.hasty * 2, "hasty moves: {} and {}", ours.hasty, seed.hasty);
     assert!(ours.lost < seed.lost, "lost games: {} and {}", ours.lost, seed.lost);
     assert!(ours.least_used() > seed.least_used());
+    assert_said(&format!("lost {} → {}, hasty moves", seed.lost, ours.lost));
+    let [hasty, least] = [Summary::percent_hasty, |summary: &Summary| 100.0 * summary.least_used()]
+        .map(|figure| format!("{:.1}% → {:.1}%", figure(&seed), figure(&ours)));
+    assert_said(&format!("the search was free to go on) {hasty}, least time used {least}."));
 }
 
 #[test]

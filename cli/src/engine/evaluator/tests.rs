@@ -21,6 +21,7 @@ fn settings(backend: BackendKind) -> EvaluatorSettings {
         weights: Weights::BuiltIn(BuiltIn::Small),
         hints: HintsFrom::Program,
         heads: Default::default(),
+        moves_left: true,
         backend,
         devices: Vec::new(),
         precision: Default::default(),

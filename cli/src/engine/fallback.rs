@@ -1,0 +1,192 @@
+//! The best that can be had where the settings name what can't be: no game is lost by a typo.
+
+use super::builtin::BuiltIn;
+use super::evaluator::{Evaluator, Lack, Part};
+use super::settings::{BackendKind, EvaluatorSettings, HintsFrom, Weights};
+use oncilla_nets::HeadChoice;
+
+/// An evaluator that may be another one than was wanted.
+pub struct Made {
+    pub evaluator: Evaluator,
+    /// Lines for a person: what runs, and why not something else.
+    pub notes: Vec<String>,
+    /// What could not be had, and what plays instead: one line.
+    pub lacks: Option<String>,
+}
+
+/// Makes the evaluator that is wanted, or the one that comes nearest to it. Heads that the network lacks give way to its default ones,
+/// a network that can't be read to that of `last`, and this to the one in the program; hints that can't be read are left out, and where no
+/// device can be had the host runs the network.
+///
+/// # Errors
+/// One line: nothing of all that can be made.
+pub fn make(wanted: &EvaluatorSettings, last: Option<&EvaluatorSettings>) -> Result<Made, String> {
+    let mut settings = wanted.clone();
+    let mut last = last;
+    let mut lacks: Vec<Replaced> = Vec::new();
+    loop {
+        let lack = match Evaluator::new(&settings) {
+            Ok((evaluator, notes)) => return Ok(Made { evaluator, notes, lacks: line(&lacks) }),
+            Err(lack) => lack,
+        };
+        match replace(&mut settings, lack.part, &mut last) {
+            Some(instead) => note(&mut lacks, lack, instead),
+            None => return Err(lack.why),
+        }
+    }
+}
+
+/// What was replaced.
+struct Replaced {
+    part: Part,
+    whys: Vec<String>,
+    instead: String,
+}
+
+/// A part may be replaced again, because what replaced it can't be had either: then the last counts.
+fn note(lacks: &mut Vec<Replaced>, Lack { part, why }: Lack, instead: String) {
+    match lacks.iter_mut().find(|replaced| replaced.part == part) {
+        Some(replaced) => {
+            replaced.instead = instead;
+            if !replaced.whys.contains(&why) {
+                replaced.whys.push(why);
+            }
+        }
+        None => lacks.push(Replaced { part, whys: vec![why], instead }),
+    }
+}
+
+fn line(lacks: &[Replaced]) -> Option<String> {
+    let texts = lacks.iter().map(|Replaced { whys, instead, .. }| format!("{}; {instead}", whys.join("; ")));
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| format!("WARNING: {}", texts.join(". ")))
+}
+
+/// Names the next best for a part, and says what that is. `None` where nothing is left.
+fn replace(settings: &mut EvaluatorSettings, part: Part, last: &mut Option<&EvaluatorSettings>) -> Option<String> {
+    match part {
+        Part::Network => replace_network(settings, last),
+        Part::Hints => replace_hints(settings),
+        Part::Backend if settings.backend == BackendKind::OpenCl => {
+            settings.backend = BackendKind::Host;
+            Some("the host runs the network".to_string())
+        }
+        Part::Backend => None,
+    }
+}
+
+fn replace_network(settings: &mut EvaluatorSettings, last: &mut Option<&EvaluatorSettings>) -> Option<String> {
+    let built_in = Weights::BuiltIn(BuiltIn::Small);
+    if settings.heads != HeadChoice::default() {
+        settings.heads = HeadChoice::default();
+        return Some(format!("{} plays with its default heads", shown(&settings.weights)));
+    }
+    let (weights, heads, hints) = match last.take().filter(|last| last.weights != settings.weights) {
+        Some(last) => (last.weights.clone(), last.heads.clone(), last.hints.clone()),
+        None if settings.weights != built_in => (built_in, HeadChoice::default(), HintsFrom::Program),
+        None => return None,
+    };
+    let instead = format!("{} plays instead", shown(&weights));
+    (settings.weights, settings.heads) = (weights, heads);
+    // Hints in a file were fitted to the network that is not there.
+    if settings.hints != HintsFrom::Nowhere {
+        settings.hints = hints;
+    }
+    Some(instead)
+}
+
+fn replace_hints(settings: &mut EvaluatorSettings) -> Option<String> {
+    let instead = match (&settings.hints, &settings.weights) {
+        (HintsFrom::Nowhere | HintsFrom::Program, _) => return None,
+        (HintsFrom::File(_), Weights::BuiltIn(_)) => "the program's own hints are used",
+        (HintsFrom::File(_), Weights::File(_)) => "the network plays without hints",
+    };
+    settings.hints = HintsFrom::Program;
+    Some(instead.to_string())
+}
+
+fn shown(weights: &Weights) -> String {
+    match weights {
+        Weights::BuiltIn(network) => format!("the built-in network {}", network.name()),
+        Weights::File(path) => crate::text::shown(&path.to_string_lossy()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Typed;
+
+    fn settings(change: impl FnOnce(&mut EvaluatorSettings)) -> EvaluatorSettings {
+        let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
+        settings.backend = BackendKind::Host;
+        settings.threads = 1;
+        change(&mut settings);
+        settings
+    }
+
+    /// What is made, and what is said to be lacking.
+    fn made(wanted: &EvaluatorSettings, last: Option<&EvaluatorSettings>) -> (EvaluatorSettings, Option<String>) {
+        let Made { evaluator, lacks, .. } = make(wanted, last).unwrap();
+        (evaluator.settings().clone(), lacks)
+    }
+
+    const NOWHERE: &str = "/no such folder/file";
+
+    #[test]
+    fn what_can_be_had_is_made_as_it_is_wanted() {
+        let wanted = settings(|_| {});
+        assert_eq!(made(&wanted, None), (wanted, None));
+    }
+
+    #[test]
+    fn a_network_gives_way_to_the_last_one_and_to_the_one_in_the_program() {
+        let wanted = settings(|s| {
+            s.weights = Weights::File(NOWHERE.into());
+            s.hints = HintsFrom::File(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/nets/tiny.hints").into());
+        });
+        let why = "WARNING: /no such folder/file: can't read it: No such file or directory (os error 2); the built-in network";
+        let (small, tiny) = (settings(|_| {}), settings(|s| s.weights = Weights::BuiltIn(BuiltIn::Tiny)));
+        assert_eq!(made(&wanted, None), (small.clone(), Some(format!("{why} small plays instead"))));
+        assert_eq!(made(&wanted, Some(&tiny)), (tiny.clone(), Some(format!("{why} tiny plays instead"))));
+        // A network that is gone since.
+        assert_eq!(made(&wanted, Some(&wanted)), (small.clone(), Some(format!("{why} small plays instead"))));
+        let heads = settings(|s| {
+            s.weights = wanted.weights.clone();
+            s.heads.policy = "soft".to_string();
+        });
+        assert_eq!(made(&heads, None), (small, Some(format!("{why} small plays instead"))), "said once");
+        let plain = settings(|s| {
+            s.weights = wanted.weights.clone();
+            s.hints = HintsFrom::Nowhere;
+        });
+        assert_eq!(made(&plain, None).0.hints, HintsFrom::Nowhere);
+    }
+
+    #[test]
+    fn heads_and_hints_cost_no_network() {
+        let (made_of, lacks) = made(&settings(|s| s.heads.policy = "foo".to_string()), None);
+        assert_eq!(made_of, settings(|_| {}));
+        let lacks = lacks.unwrap();
+        assert!(
+            lacks.contains("no policy head \"foo\", but vanilla; the built-in network small plays with its"),
+            "{lacks}"
+        );
+        let (made_of, lacks) = made(&settings(|s| s.hints = HintsFrom::File(NOWHERE.into())), None);
+        assert_eq!(made_of, settings(|_| {}));
+        assert!(lacks.unwrap().ends_with("(os error 2); the program's own hints are used"));
+    }
+
+    #[test]
+    fn each_of_several_faults_is_said() {
+        let wanted = settings(|s| {
+            s.weights = Weights::File(NOWHERE.into());
+            s.backend = BackendKind::OpenCl;
+            s.devices = vec!["no such device".to_string()];
+        });
+        let (made_of, lacks) = made(&wanted, None);
+        assert_eq!((made_of.backend, made_of.weights), (BackendKind::Host, Weights::BuiltIn(BuiltIn::Small)));
+        let lacks = lacks.unwrap();
+        assert!(lacks.contains("small plays instead. ") && lacks.ends_with("; the host runs the network"), "{lacks}");
+    }
+}
