@@ -50,7 +50,15 @@ pub(super) struct Below {
 }
 
 /// A playout under way: the path from the root to a leaf. Reused from playout to playout.
-#[derive(Clone, Debug)]
+///
+/// It can't be cloned: each event stands for visits in flight, and those of a copy would be brought back twice.
+///
+/// ```compile_fail,E0599
+/// use oncilla_core::search::Event;
+///
+/// let twin = Event::<32>::new().clone();
+/// ```
+#[derive(Debug)]
 pub struct Event<const PLIES: usize = MAX_PLIES> {
     pub(super) path: Vec<Step, PLIES>,
     pub(super) leaf: Option<Key>,
