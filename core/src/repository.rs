@@ -69,6 +69,11 @@ impl Bounds {
         Self { lower: self.upper.flipped(), upper: self.lower.flipped() }
     }
 
+    /// What is proven by two proofs together.
+    pub fn both(self, other: Self) -> Self {
+        Self { lower: self.lower.max(other.lower), upper: self.upper.min(other.upper) }
+    }
+
     /// True if the result is certain.
     pub fn closed(self) -> bool {
         self.lower == self.upper

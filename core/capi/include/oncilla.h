@@ -359,7 +359,7 @@ typedef struct OncillaStats {
     float d;
     // Plies left.
     float m;
-    // What is proven: at least this (-1 a loss, 0 a draw, 1 a win) ...
+    // What is proven of the root's position by all its moves: at least this (-1 a loss, 0 a draw, 1 a win) ...
     int32_t lower;
     // ... and at most this.
     int32_t upper;

@@ -417,7 +417,7 @@ pub struct OncillaStats {
     pub d: f32,
     /// Plies left.
     pub m: f32,
-    /// What is proven: at least this (-1 a loss, 0 a draw, 1 a win) ...
+    /// What is proven of the root's position by all its moves: at least this (-1 a loss, 0 a draw, 1 a win) ...
     pub lower: i32,
     /// ... and at most this.
     pub upper: i32,
@@ -437,7 +437,7 @@ pub unsafe extern "C" fn oncilla_stats(search: *const OncillaSearch, stats: *mut
 fn stats_of(search: &Search<Tree<'static>>) -> Option<OncillaStats> {
     use oncilla_core::repository::Repository;
     let (root, tree) = (search.root()?, search.repository());
-    let (value, bounds) = (root.value(), root.bounds());
+    let (value, bounds) = (root.value(), search.proven());
     Some(OncillaStats {
         visits: root.n(),
         in_flight: root.in_flight(),

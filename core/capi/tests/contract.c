@@ -397,6 +397,7 @@ static void searches(void) {
         CHECK(stats.visits >= 1500 && stats.visits == sum && stats.in_flight == 0);
         CHECK(stats.nodes > 1 && stats.nodes <= capacities[i].nodes && stats.edge_words <= capacities[i].edge_words);
         CHECK(stats.wl > 0.5f && stats.permille_full <= 1000);
+        CHECK(stats.lower == 1 && stats.upper == 1);
         CHECK(priors > 0.99f && priors < 1.01f);
         CHECK(best && best->has_value && best->wl > 0.999f && best->lower == 1 && best->upper == 1);
         /* Fewer than there are. */

@@ -486,7 +486,7 @@ impl<R: Repository> Search<R> {
     }
 
     /// The children's bounds together, from the side to move at their parent.
-    fn children(&self, node: &R::Node<'_>) -> Children {
+    pub(super) fn children(&self, node: &R::Node<'_>) -> Children {
         let mut all = Children {
             bounds: Bounds { lower: Bound::Loss, upper: Bound::Loss },
             win: None,
@@ -521,8 +521,8 @@ impl<R: Repository> Search<R> {
     }
 }
 
-struct Children {
-    bounds: Bounds,
+pub(super) struct Children {
+    pub(super) bounds: Bounds,
     /// Moves left after the first move that wins.
     win: Option<f32>,
     longest_loss: f32,

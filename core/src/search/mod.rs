@@ -28,7 +28,7 @@ pub use view::{EdgeView, NodeView};
 
 use crate::evaluate::{Evaluator, Move};
 use crate::list;
-use crate::repository::{Key, Naming, Node, Repository};
+use crate::repository::{Bounds, Key, Naming, Node, Repository};
 use crate::stats::Counts;
 use crate::sync::{AtomicU32, get, set, unique};
 use heapless::Vec;
@@ -169,6 +169,17 @@ impl<R: Repository> Search<R> {
     /// The root; `None` only where the memory has no room for one node.
     pub fn root(&self) -> Option<NodeView<'_, R>> {
         self.root.map(|key| NodeView::new(&self.repository, key))
+    }
+
+    /// What is proven of the root's position, from its side to move, by all its moves. The root's own
+    /// [`bounds`](NodeView::bounds) say that only where the game has ended: while it goes on the root is never settled, so
+    /// that a proven position is searched on and there is a move to play (as in Lc0's `StickyEndgames`).
+    pub fn proven(&self) -> Bounds {
+        let Some(root) = self.root else { return Bounds::OPEN };
+        let node = self.repository.lock(root);
+        let by_moves = node.is_expanded() && node.ending().is_none();
+        // The root may know more than its moves: from before it was the root, of a child that was folded since.
+        if by_moves { node.bounds().both(self.children(&node).bounds) } else { node.bounds() }
     }
 
     /// Completed visits of the root, those of earlier moves included.

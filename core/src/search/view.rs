@@ -82,7 +82,8 @@ impl<'a, R: Repository> NodeView<'a, R> {
         self.read(Node::ending)
     }
 
-    /// What is proven, from the side to move.
+    /// What is proven, from the side to move. A root's stay open while the game goes on: see
+    /// [`Search::proven`](super::Search::proven).
     pub fn bounds(&self) -> Bounds {
         self.read(Node::bounds)
     }

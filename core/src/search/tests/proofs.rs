@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::evaluate::{Ending, Moves, Verdict};
-use crate::repository::Bound;
+use crate::repository::{Bound, Bounds};
 use audit::points;
 use heapless::VecView;
 
@@ -59,6 +59,41 @@ fn what_is_proven_is_true() {
     assert!(proven > 300, "{proven} nodes proven by their children");
     // With this many playouts in a game this small.
     assert!(found * 10 >= won * 9 && won > 20, "{found} of {won} wins found");
+}
+
+#[test]
+fn a_position_is_proven_by_its_moves_though_the_root_is_searched_on() {
+    let mut closed = [0; 3];
+    for seed in 0..120 {
+        let mut game = RandomGame { seed, width: 3, length: 5, endings: 30, ..RandomGame::of(0) };
+        let result = solve(&game, &mut List::new());
+        on_both!(5000, 200_000, Params::default(), |search| {
+            assert_eq!(search.proven(), Bounds::OPEN);
+            for _ in 0..30 {
+                run_in_batches(search, &mut game, 1 + (seed % 5) as usize, 50);
+                let proven = search.proven();
+                assert!((points(proven.lower)..=points(proven.upper)).contains(&result), "seed {seed}: {proven:?}");
+                assert_eq!(search.root_node().bounds(), Bounds::OPEN);
+            }
+            let edges: List<Bounds> = search.root_node().edges().map(|edge| edge.bounds()).collect();
+            let (lower, upper) = (edges.iter().map(|edge| edge.lower).max(), edges.iter().map(|edge| edge.upper).max());
+            assert_eq!((Some(search.proven().lower), Some(search.proven().upper)), (lower, upper));
+            if search.proven().closed() {
+                closed[(result + 1) as usize] += 1;
+            }
+        });
+    }
+    assert!(closed.iter().all(|&count| count > 5), "{closed:?} losses, draws and wins proven");
+}
+
+#[test]
+fn a_game_that_has_ended_at_the_root_is_proven() {
+    let mut game = RandomGame { seed: 1, width: 1, length: 0, endings: 0, ..RandomGame::of(0) }.after(Move(7));
+    on_both!(100, 5000, Params::default(), |search| {
+        search.run_game(&mut game, 1);
+        assert!(search.proven().closed());
+        assert_eq!(search.proven(), search.root_node().bounds());
+    });
 }
 
 #[test]
