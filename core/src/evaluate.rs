@@ -1,11 +1,19 @@
 //! What a host must answer about a leaf.
 
+use core::fmt;
 use heapless::VecView;
 
 /// A move of the game: a number that means something to the host only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Move(pub u16);
+
+/// The number: how the move is written is the host's business.
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// What a position is worth to the side to move.
 #[derive(Clone, Copy, Debug, PartialEq)]

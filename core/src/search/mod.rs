@@ -31,6 +31,7 @@ use crate::list;
 use crate::repository::{Bounds, Key, Naming, Node, Repository};
 use crate::stats::Counts;
 use crate::sync::{AtomicU32, get, set, unique};
+use core::fmt;
 use heapless::Vec;
 use select::Allowed;
 
@@ -75,12 +76,36 @@ pub enum RunError<E> {
     Evaluator(E),
     /// The answer was refused.
     Refused(Refused),
+    /// Of one position the evaluator listed so many legal moves, but gave so many logits.
+    ListsDiffer {
+        /// Moves that [`Evaluator::legal_moves`] pushed.
+        moves: usize,
+        /// Logits that [`Evaluator::evaluate`] pushed.
+        logits: usize,
+    },
     /// There is no room for another leaf, and nothing but the principal variation to fold.
     Full,
     /// The playout met the leaf of an event that is in flight. No playout gets by before that event is brought back or
     /// cancelled; where it is lost, [`Search::clear`] helps.
     InFlight,
 }
+
+impl<E: fmt::Display> fmt::Display for RunError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Evaluator(error) => write!(f, "the evaluator failed: {error}"),
+            Self::Refused(refused) => write!(f, "the evaluator's answer was refused: {refused}"),
+            Self::ListsDiffer { moves, logits } => {
+                write!(f, "the evaluator listed {moves} moves and gave {logits} logits for the same position")
+            }
+            Self::Full => f.write_str("the memory is full, and there is nothing to fold"),
+            Self::InFlight => f.write_str("the playout met the leaf of an event that is in flight"),
+        }
+    }
+}
+
+/// The evaluator's own error is part of the message, and so none of its sources.
+impl<E: fmt::Debug + fmt::Display> core::error::Error for RunError<E> {}
 
 impl<R: Repository> Search<R> {
     /// A search without a visit in `repository`, whose nodes are forgotten.
@@ -282,24 +307,36 @@ impl<R: Repository> Search<R> {
         evaluator: &mut E,
         event: &mut Event<PLIES>,
     ) -> Result<(), RunError<E::Error>> {
-        if let Some(index) = event.unnamed() {
-            let mut moves = Vec::<Move, EDGES>::new();
-            evaluator.legal_moves(event.moves(), moves.as_mut_view());
-            match moves.get(index) {
-                Some(&mv) => event.name(mv),
-                None => {
-                    self.cancel(event);
-                    return Err(RunError::Refused(Refused::Unnamed));
-                }
-            }
-        }
         let mut policy = Vec::<f32, EDGES>::new();
-        match evaluator.evaluate(event.moves(), policy.as_mut_view()) {
+        let answer = self
+            .name::<E, EDGES, PLIES>(evaluator, event)
+            .and_then(|()| evaluator.evaluate(event.moves(), policy.as_mut_view()).map_err(RunError::Evaluator));
+        match answer {
             Ok(answer) => self.answer(event, &answer, &mut policy).map_err(RunError::Refused),
             Err(error) => {
                 self.cancel(event);
-                Err(RunError::Evaluator(error))
+                Err(error)
             }
+        }
+    }
+
+    /// Says which move the last one is, where the tree does not know: the evaluator lists the legal moves of the leaf's
+    /// parent, and must list as many as it gave logits for.
+    fn name<E: Evaluator, const EDGES: usize, const PLIES: usize>(
+        &self,
+        evaluator: &mut E,
+        event: &mut Event<PLIES>,
+    ) -> Result<(), RunError<E::Error>> {
+        let (Some(index), Some(step)) = (event.unnamed(), event.path.last()) else { return Ok(()) };
+        let logits = self.repository.lock(step.node).edge_count();
+        let mut moves = Vec::<Move, EDGES>::new();
+        evaluator.legal_moves(event.moves(), moves.as_mut_view());
+        match moves.get(index) {
+            Some(&mv) if moves.len() == logits => {
+                event.name(mv);
+                Ok(())
+            }
+            _ => Err(RunError::ListsDiffer { moves: moves.len(), logits }),
         }
     }
 }

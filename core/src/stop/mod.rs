@@ -25,6 +25,8 @@ pub use mate::MateLimit;
 pub use prune::SmartPruning;
 pub use root::{Outcome, Root, RootEdge};
 
+use core::fmt;
+
 /// What a search knows of itself when it is asked whether to go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress<'a> {
@@ -74,6 +76,23 @@ pub enum Reason {
     KnownBest,
     /// No other move can get as many visits as the most visited in what is left.
     Decided,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Time => "the time is used",
+            Self::Visits => "the root has the visits asked for",
+            Self::Playouts => "the playouts asked for are done",
+            Self::Nodes => "the tree holds the nodes that it may",
+            Self::Depth => "the mean depth is reached",
+            Self::Mate => "a mate is found that is short enough",
+            Self::KldGain => "more nodes no longer change where the visits go",
+            Self::OnlyMove => "there is only one move",
+            Self::KnownBest => "the best move is known",
+            Self::Decided => "no other move can catch up",
+        })
+    }
 }
 
 /// How much is left at most. Limits only ever lower it.
@@ -183,6 +202,12 @@ mod tests {
 
     fn after(visits: u64, elapsed_ms: f64) -> Progress<'static> {
         Progress { elapsed_ms, visits, playouts: visits, ..Progress::default() }
+    }
+
+    #[test]
+    fn a_reason_reads_as_a_sentence() {
+        let text = std::format!("stopped: {}", Reason::Decided);
+        assert_eq!(text, "stopped: no other move can catch up");
     }
 
     #[test]
