@@ -53,13 +53,17 @@
 //! let mut memory = TreeMemory::<200, 5000>::new();
 //! let mut search = Search::new(memory.lend(), Params::default());
 //! search.run::<_, 2, 32>(&mut Matches(7), 100).unwrap();
-//! assert_eq!(search.best_move(), Some(Move(1))); // leaves six, which are lost
+//! let nth = |index: usize| Move(1 + index as u16); // the move with that place among the legal ones
+//! assert_eq!(search.move_to_play(0, nth), Some(Move(1))); // leaves six, which are lost
 //!
 //! // The game goes on: what was searched below the moves played is kept.
 //! search.advance(&[Move(1), Move(2)]);
 //! assert!(search.nodes() > 0);
 //! ```
 //!
+//! [`Search::move_to_play`](search::Search::move_to_play) is the move for a game. It asks for the list of legal moves because the
+//! tree does not know the name of a move that nobody visited; [`Search::best_move`](search::Search::best_move) asks for none,
+//! and chooses among those that were visited.
 //! What the tree knows is read from [`Search::root`](search::Search::root): the visits, value and proof of each node and edge;
 //! [`Search::best_edge`](search::Search::best_edge) and [`Search::pv`](search::Search::pv) give the line that would be played.
 //! Examples in the repository: `tic_tac_toe` in less than sixty lines, `connect_four` in a `static`.

@@ -194,6 +194,7 @@ static void handles(void) {
     EXPECT(ONCILLA_NULL_POINTER, oncilla_best_move(NULL, &mv));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_best_move(it.search, NULL));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_move_to_play(it.search, 0, NULL));
+    EXPECT(ONCILLA_NULL_POINTER, oncilla_edge_to_play(it.search, 0, NULL));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_pv(it.search, NULL, 4, &count));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_pv(it.search, line, 4, NULL));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_root_edges(it.search, NULL, 1, &count));
@@ -205,6 +206,8 @@ static void handles(void) {
     EXPECT(ONCILLA_BAD_COUNT, oncilla_advance(it.search, &mv, SIZE_MAX, NULL));
     EXPECT(ONCILLA_NO_MOVE, oncilla_best_move(it.search, &mv));
     EXPECT(ONCILLA_NO_MOVE, oncilla_move_to_play(it.search, 0, &mv));
+    OncillaRootEdge edge;
+    EXPECT(ONCILLA_NO_MOVE, oncilla_edge_to_play(it.search, 0, &edge));
     OK(oncilla_pv(it.search, line, 4, &count));
     CHECK(count == 0);
 
@@ -363,6 +366,24 @@ static void parameters(void) {
     uint16_t mv = 99;
     OK(oncilla_move_to_play(it.search, 0, &mv));
     CHECK(mv < COLUMNS);
+    unmake(&it);
+}
+
+/* A move that nobody visited can be played by its place. */
+static void untried(void) {
+    OncillaCapacity capacity = {NODES, WORDS, 0};
+    Fixture it = make(capacity, NULL);
+    Board start = {0, 0};
+    OncillaRootEdge edge = {0};
+    uint16_t mv = 99;
+    search_until(&it, start, 1);
+    EXPECT(ONCILLA_NO_MOVE, oncilla_move_to_play(it.search, 0, &mv));
+    OK(oncilla_edge_to_play(it.search, 0, &edge));
+    CHECK(edge.mv == -1 && edge.index == 0 && edge.visits == 0);
+    search_until(&it, start, 50);
+    OK(oncilla_move_to_play(it.search, 0, &mv));
+    OK(oncilla_edge_to_play(it.search, 0, &edge));
+    CHECK(edge.mv == mv && edge.index == -1 && edge.visits > 0);
     unmake(&it);
 }
 
@@ -531,6 +552,7 @@ int main(void) {
     handles();
     events();
     parameters();
+    untried();
     searches();
     root_moves();
     time_managers();

@@ -218,3 +218,20 @@ fn there_is_a_move_once_one_was_visited() {
         assert_eq!(search.best_move(), Some(Move(1)));
     });
 }
+
+#[test]
+fn a_move_that_nobody_tried_is_played_before_one_that_loses() {
+    use crate::formula::temperature::Temperature;
+    let legal = |index: usize| Move(1 + index as u16);
+    on_both!(1000, 50_000, Params::default(), |search| {
+        assert_eq!(search.move_to_play(0, |_| unreachable!("nothing is known")), None);
+        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        assert_eq!(search.move_to_play(0, legal), Some(Move(1)), "by its prior");
+        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        assert_eq!(search.move_to_play(0, legal), Some(Move(2)));
+        // What has a name needs no list.
+        let warm = Temperature { start: 0.01, ..Temperature::default() };
+        search.set_params(Params { temperature: warm, ..Params::default() });
+        assert_eq!(search.move_to_play(0, |_| unreachable!("it was visited")), Some(Move(1)), "chance knows no proofs");
+    });
+}
