@@ -15,8 +15,8 @@ impl fmt::Display for Move {
     }
 }
 
-/// What a position is worth to the side to move.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a position is worth to the side to move. The default is [`Value::EVEN`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Value {
     /// Probability of a win minus that of a loss, in `[-1, 1]`.

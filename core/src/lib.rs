@@ -8,8 +8,8 @@
 //! The layers, from the bottom:
 //!
 //! - [`repository`]: what a search needs of whatever keeps its nodes.
-//! - [`tree`]: the repository that searches use, in memory that is lent by the caller or held in a
-//!   [`tree::TreeMemory`], which a `static` can hold. Threads share it by `&`.
+//! - [`tree`]: the repository that searches use, in memory that is lent by the caller: a [`tree::TreeMemory`], which a `static` can
+//!   hold, a `tree::BoxedMemory` (feature `std`), or slices. Threads share it by `&`.
 //! - [`search`]: gather and backprop over that repository, and what they are made of: one file for each idea.
 //! - [`time`], [`stop`]: how long to think about a move, and when to stop.
 //! - [`stats`]: counts by game, by move and by exponential time windows.
@@ -133,8 +133,9 @@
 //!
 //! None is on by default.
 //!
-//! - `std`: threads that wait for a lock let others run, each thread takes memory from a share of its own, and there is a
-//!   second repository, in a hash map. For programs with threads.
+//! - `std`: threads that wait for a lock let others run, each thread takes memory from a share of its own, and there are
+//!   `tree::BoxedMemory`, for a capacity that is chosen at run time, and a second repository, in a hash map. For programs with
+//!   threads.
 //! - `defmt`: what a search says of itself implements `defmt::Format`.
 //!
 //! The C interface is a crate of its own, `oncilla-capi`: its `unsafe` and its panic handler are not here.
@@ -160,7 +161,7 @@
 //!
 //! Rust 1.95 or later; a later minimum is a new minor version.
 #![no_std]
-#![warn(missing_docs)]
+#![warn(missing_docs, missing_debug_implementations)]
 #![deny(unsafe_code)]
 
 #[cfg(not(any(target_pointer_width = "32", target_pointer_width = "64")))]

@@ -19,7 +19,7 @@ use core::num::NonZeroU64;
 pub struct Key(pub NonZeroU64);
 
 /// A result that is certain, seen from the side to move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Bound {
     /// The side to move loses.
@@ -50,14 +50,20 @@ impl Bound {
     }
 }
 
-/// What is proven of a node, from its side to move: the result lies between the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is proven of a node, from its side to move: the result lies between the two. The default is [`Bounds::OPEN`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Bounds {
     /// The side to move gets at least this.
     pub lower: Bound,
     /// The side to move gets at most this.
     pub upper: Bound,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::OPEN
+    }
 }
 
 impl Bounds {

@@ -68,6 +68,16 @@ pub struct Search<R> {
     counts: Counts,
 }
 
+impl<R: Repository> fmt::Debug for Search<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Search")
+            .field("nodes", &self.nodes())
+            .field("live_nodes", &self.repository.live_nodes())
+            .field("params", &self.params)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Why [`Search::run`] ended before its last playout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -212,7 +222,11 @@ impl<R: Repository> Search<R> {
         self.root.map_or(0, |root| self.repository.lock(root).n())
     }
 
-    /// The repository.
+    /// The repository, to be looked at: how full it is, whether it has a position.
+    ///
+    /// What its trait changes by `&` belongs to the search: whoever takes a node away ([`Repository::discard`]), makes or joins
+    /// one, or writes to one that is locked breaks the tree, and a playout may never end. A thread that keeps a node locked
+    /// keeps all others waiting.
     pub fn repository(&self) -> &R {
         &self.repository
     }

@@ -85,6 +85,13 @@ pub struct Params {
     pub seed: u64,
 }
 
+impl Default for Fpu {
+    /// Lc0's `FpuStrategy` and `FpuValue`.
+    fn default() -> Self {
+        Self::Reduction(0.33)
+    }
+}
+
 impl Default for MovesLeft {
     fn default() -> Self {
         Self { max_effect: 0.0345, threshold: 0.8, slope: 0.0027, constant: 0.0, scaled: 1.6521, quadratic: -0.6521 }
@@ -102,8 +109,8 @@ impl Default for Params {
         Self {
             cpuct: Cpuct::default(),
             cpuct_at_root: Cpuct::default(),
-            fpu: Fpu::Reduction(0.33),
-            fpu_at_root: Fpu::Reduction(0.33),
+            fpu: Fpu::default(),
+            fpu_at_root: Fpu::default(),
             policy_temperature: 1.359,
             noise: Dirichlet::default(),
             draw_score: 0.0,

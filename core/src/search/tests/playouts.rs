@@ -111,6 +111,29 @@ fn what_an_evaluator_says_beyond_all_bounds_is_no_overflow() {
     });
 }
 
+/// What a host prints when it looks for a fault.
+#[test]
+fn a_search_and_its_parts_can_be_printed() {
+    let mut game = RandomGame { seed: 4, width: 4, length: 30, endings: 0, ..RandomGame::of(0) };
+    let mut memory = crate::tree::TreeMemory::<100, 2000>::new();
+    assert_eq!(std::format!("{memory:?}"), "TreeMemory { nodes: 100, words: 2000, .. }");
+    let mut search = Search::new(memory.lend(), Params::default());
+    search.run_game(&mut game, 20);
+    let text = std::format!("{search:?}");
+    assert!(text.starts_with("Search { nodes: 20, live_nodes: 20, params: Params {"), "{text}");
+    let root = std::format!("{:?}", search.root_node());
+    assert!(root.starts_with("NodeView { key: Key(1), n: 20, value: Value {"), "{root}");
+    let edge = std::format!("{:?}", search.best_edge().unwrap());
+    assert!(edge.starts_with("EdgeView { mv: Some(Move("), "{edge}");
+}
+
+#[test]
+fn what_is_known_of_nothing_is_the_default() {
+    use crate::repository::Bounds;
+    assert_eq!((Bounds::default(), Value::default()), (Bounds::OPEN, Value::EVEN));
+    assert_eq!(Fpu::default(), Params::default().fpu);
+}
+
 #[test]
 fn visits_are_counted_up_to_a_limit() {
     let mut game = RandomGame { seed: 4, width: 4, length: 30, endings: 0, ..RandomGame::of(0) };
