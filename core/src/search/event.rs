@@ -14,11 +14,11 @@ pub const MAX_PLIES: usize = 256;
 
 /// One edge of a path.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub(crate) struct Step {
     pub(super) node: Key,
     /// The edge's record in the node.
     pub(super) at: u16,
-    pub(super) mv: Move,
+    pub(crate) mv: Move,
 }
 
 /// What a playout waits for.
@@ -97,7 +97,7 @@ impl<const PLIES: usize> Event<PLIES> {
 
     /// The moves from the root on: up to the leaf, or to its parent while the last one is [`Event::unnamed`].
     pub fn moves(&self) -> Moves<'_> {
-        place::span(&self.path, 0, self.path.len() - usize::from(self.unnamed.is_some())).iter().map(|step| step.mv)
+        Moves::along(place::span(&self.path, 0, self.path.len() - usize::from(self.unnamed.is_some())))
     }
 
     /// The last move's place among the legal moves of the position after [`Event::moves`], if the tree does not know

@@ -21,7 +21,8 @@ mod tests;
 mod view;
 
 pub use backprop::Refused;
-pub use event::{Event, MAX_PLIES, Step};
+pub(crate) use event::Step;
+pub use event::{Event, MAX_PLIES};
 pub use gather::Gathered;
 pub use params::{Cpuct, Fpu, MovesLeft, Params};
 pub use view::{EdgeView, NodeView};
