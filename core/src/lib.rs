@@ -110,24 +110,61 @@
 //! # How long to think
 //!
 //! A [`time::Manager`] gives each move of a game a budget; [`stop::Limits`] says when to stop, by time and by whatever else is
-//! limited. A [`time::MovesLeft`] estimates the length of the game alone.
+//! limited. The host asks them between small portions of playouts, with its own clock:
 //!
 //! ```
-//! use oncilla_core::stop::{Limits, Progress, TimeLimit};
-//! use oncilla_core::time::{Clock, Manager, MovesLeft};
+//! # use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
+//! # use oncilla_core::{Move, heapless::VecView};
+//! # struct Matches(u16);
+//! # impl Evaluator for Matches {
+//! #     type Error = core::convert::Infallible;
+//! #     fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+//! #         moves.extend((1..=line.fold(self.0, |left, taken| left - taken.0).min(2)).map(Move));
+//! #     }
+//! #     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+//! #         let left = line.fold(self.0, |left, taken| left - taken.0);
+//! #         policy.extend((1..=left.min(2)).map(|_| 0.0));
+//! #         let verdict = if left == 0 { Verdict::lost() } else { Verdict::Position(Value::EVEN) };
+//! #         Ok(Answer { key: left.into(), verdict })
+//! #     }
+//! # }
+//! use oncilla_core::search::{Params, Search};
+//! use oncilla_core::stop::{KnownBest, Limits, Progress, Reason, SmartPruning, TimeLimit};
+//! use oncilla_core::time::{Clock, Manager};
+//! use oncilla_core::tree::TreeMemory;
+//! use std::time::Instant;
 //!
-//! let mut manager = Manager::default();
+//! let mut memory = TreeMemory::<200, 5000>::new();
+//! let mut search = Search::new(memory.lend(), Params::default());
+//! let mut manager = Manager::default(); // of this game
+//!
 //! let clock = Clock { base_ms: 60_000.0, increment_ms: 600.0, ply: 20, overhead_ms: 50.0, ..Clock::default() };
-//! let budget = manager.on_move_start(&clock, 0);
-//! let mut limits = Limits { time: Some(TimeLimit::of(&budget)), ..Limits::default() };
-//! // While it searches, the host asks now and then, with its own clock:
-//! let progress = Progress { elapsed_ms: 10.0, visits: 100, playouts: 100, nodes: 100, ..Progress::default() };
-//! manager.on_progress(progress.elapsed_ms, progress.playouts);
-//! assert_eq!(limits.check(&progress, manager.nps()).stop, None);
-//! manager.on_move_end(budget.limit_ms, 20_000);
-//!
-//! assert!((MovesLeft::default().estimate(&clock) - 41.5).abs() < 0.1); // moves, by the ply alone
+//! let start = Instant::now();
+//! let elapsed_ms = || start.elapsed().as_secs_f64() * 1000.0;
+//! search.start_move();
+//! let budget = manager.on_move_start(&clock, search.nodes().into());
+//! let mut limits = Limits {
+//!     time: Some(TimeLimit::of(&budget)),
+//!     known_best: Some(KnownBest),
+//!     pruning: SmartPruning::new(1.33),
+//!     ..Limits::default()
+//! };
+//! let reason = loop {
+//!     search.run::<_, 2, 32>(&mut Matches(7), 20).unwrap();
+//!     let mut progress = Progress::of(&search, &search.counts(), elapsed_ms());
+//!     manager.on_progress(progress.elapsed_ms, progress.playouts);
+//!     if let Some(leader) = progress.root.leader() {
+//!         progress.unsettled = manager.on_leader(progress.elapsed_ms, leader);
+//!     }
+//!     if let Some(reason) = limits.check(&progress, manager.nps()).stop {
+//!         break reason;
+//!     }
+//! };
+//! manager.on_move_end(elapsed_ms(), search.counts().playouts);
+//! assert_eq!(reason, Reason::KnownBest);
 //! ```
+//!
+//! A [`time::MovesLeft`] estimates the length of the game alone.
 //!
 //! # Features
 //!

@@ -74,6 +74,12 @@ pub fn rust_limits_check(limits: &mut Limits, progress: &Progress<'_>, manager: 
     limits.check(progress, manager.nps()).stop
 }
 
+/// Every limit, of what a search says of itself.
+#[unsafe(no_mangle)]
+pub fn rust_limits_check_search(limits: &mut Limits, search: &TheSearch, counts: &Counts, ms: f64) -> Option<Reason> {
+    limits.check(&Progress::of(search, counts, ms), None).stop
+}
+
 /// What limits look at.
 #[unsafe(no_mangle)]
 pub fn rust_root_of(edges: &Vec<RootEdge, 362>) -> Root {

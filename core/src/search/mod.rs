@@ -218,9 +218,15 @@ impl<R: Repository> Search<R> {
         if by_moves { node.bounds().both(self.children(&node).bounds) } else { node.bounds() }
     }
 
-    /// Completed visits of the root, those of earlier moves included.
+    /// Completed visits of the root, those of earlier moves included: what UCI and Lc0 call nodes. How many nodes there are in
+    /// memory is [`Search::live_nodes`].
     pub fn nodes(&self) -> u32 {
         self.root.map_or(0, |root| self.repository.lock(root).n())
+    }
+
+    /// Nodes that the repository holds: fewer than visits, where positions are visited again or were folded.
+    pub fn live_nodes(&self) -> usize {
+        self.repository.live_nodes()
     }
 
     /// The repository, to be looked at: how full it is, whether it has a position.

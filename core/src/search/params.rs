@@ -33,7 +33,8 @@ pub struct Cpuct {
     pub factor: f32,
 }
 
-/// How much a shorter win and a longer loss are worth (`MovesLeft…`).
+/// How much a shorter win and a longer loss are worth (`MovesLeft…`). (The length of a game is estimated by a
+/// [`time::MovesLeft`](crate::time::MovesLeft).)
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MovesLeft {

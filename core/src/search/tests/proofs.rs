@@ -235,3 +235,39 @@ fn a_move_that_nobody_tried_is_played_before_one_that_loses() {
         assert_eq!(search.move_to_play(0, |_| unreachable!("it was visited")), Some(Move(1)), "chance knows no proofs");
     });
 }
+
+/// What limits are told of a search, move by move as a host would write it.
+#[test]
+fn limits_are_told_what_the_tree_knows() {
+    use crate::stop::{Outcome, Progress};
+    let (mut mates, mut losses) = (0, 0);
+    for seed in 0..60 {
+        let mut game = RandomGame { seed, width: 4, length: 6, endings: 30, ..RandomGame::of(0) };
+        on_both!(5000, 200_000, Params { draw_score: 0.25, ..Params::default() }, |search| {
+            search.run_game(&mut game, 400);
+            let progress = Progress::of(search, &search.counts(), 25.0);
+            assert_eq!((progress.elapsed_ms, progress.visits, progress.playouts), (25.0, 400, 400));
+            assert_eq!(progress.nodes as usize, search.live_nodes());
+            assert_eq!(progress.mean_depth, search.counts().mean_depth() as u32);
+            let root = search.root_node();
+            let count = |what: Outcome| root.edges().filter(|edge| Outcome::of(edge) == what).count();
+            let most = root.edges().map(|edge| edge.completed()).max().unwrap();
+            assert_eq!((progress.root.moves as usize, progress.root.most_visits), (root.edge_count(), most.into()));
+            assert_eq!(progress.root.losing as usize, count(Outcome::Loss));
+            assert_eq!(progress.root.winning, count(Outcome::Win) > 0);
+            assert!(progress.root.winning || progress.mate_in.is_none());
+            losses += count(Outcome::Loss);
+            mates += u32::from(progress.mate_in.is_some());
+            if let Some(mate) = progress.mate_in {
+                let best = search.best_edge().unwrap();
+                assert!(best.ending() != Some(Ending::Tablebase), "a mate comes first");
+                assert_eq!(mate, best.m().unwrap().round() as u32 / 2 + 1);
+            }
+            // Moves that may not be searched are there, and nothing is known of them.
+            search.set_root_moves([(usize::MAX, Move(0))]);
+            let none = Progress::of(search, &search.counts(), 0.0);
+            assert_eq!((none.root.moves, none.root.most_visits, none.mate_in), (progress.root.moves, 0, None));
+        });
+    }
+    assert!(mates > 10 && losses > 10, "{mates} mates, {losses} lost moves");
+}
