@@ -3,7 +3,7 @@
 //! A [`Repository`] finds nodes by a 64-bit [`Key`]. Nobody gets a node as a whole: a [`Node`] is one node under its
 //! lock, to be read or updated in parts, so a storage may keep the parts in any form. [`Tree`](crate::tree::Tree) is
 //! the one that searches use, in memory that is fixed before it starts; with the feature `std` there is a second one,
-//! [`map`](crate::map), in a sharded hash map.
+//! `map`, in a sharded hash map.
 //!
 //! Edges are numbered as the game numbers its legal moves. PUCT visits edges without a visit in the order of their
 //! priors, because each of them is worth the same: so a node only has to know which one is next, and the record of an
