@@ -66,7 +66,8 @@
 //! and chooses among those that were visited.
 //! What the tree knows is read from [`Search::root`](search::Search::root): the visits, value and proof of each node and edge;
 //! [`Search::best_edge`](search::Search::best_edge) and [`Search::pv`](search::Search::pv) give the line that would be played.
-//! Examples in the repository: `tic_tac_toe` in less than sixty lines, `connect_four` in a `static`.
+//! Examples in the repository: `tic_tac_toe` in less than sixty lines, `connect_four` in a `static`, `connect_four_threads` with
+//! two threads in one graph, recycling, limits and a time manager.
 //!
 //! # Batches and threads: events
 //!
@@ -105,7 +106,8 @@
 //! ```
 //!
 //! An event that met [`Gathered::Full`](search::Gathered::Full) found no room: [`Search::recycle`](search::Search::recycle) makes some, alone
-//! with the search.
+//! with the search. Threads keep theirs in a `RwLock` for that, shared for playouts and alone to recycle or advance; the example
+//! `connect_four_threads` has all of it.
 //!
 //! # How long to think
 //!
