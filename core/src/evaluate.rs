@@ -1,5 +1,9 @@
 //! What a host must answer about a leaf.
 
+use crate::search::Step;
+use core::fmt;
+use core::iter::FusedIterator;
+use core::slice;
 use heapless::VecView;
 
 /// A move of the game: a number that means something to the host only.
@@ -7,8 +11,15 @@ use heapless::VecView;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Move(pub u16);
 
-/// What a position is worth to the side to move.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The number: how the move is written is the host's business.
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a position is worth to the side to move. The default is [`Value::EVEN`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Value {
     /// Probability of a win minus that of a loss, in `[-1, 1]`.
@@ -96,9 +107,83 @@ pub struct Answer {
 }
 
 /// Moves from the root on.
-pub type Moves<'a> = core::iter::Map<core::slice::Iter<'a, crate::search::Step>, fn(&crate::search::Step) -> Move>;
+///
+/// An evaluator gets them from a search, and its tests from a list:
+///
+/// ```
+/// use oncilla_core::Move;
+/// use oncilla_core::evaluate::Moves;
+///
+/// let line = Moves::of(&[Move(3), Move(1)]);
+/// assert_eq!(line.len(), 2);
+/// assert_eq!(line.map(|mv| mv.0).collect::<Vec<_>>(), [3, 1]);
+/// ```
+#[derive(Clone)]
+pub struct Moves<'a>(Source<'a>);
 
-/// Answers one leaf at a time: for hosts without batches.
+#[derive(Clone)]
+enum Source<'a> {
+    Path(slice::Iter<'a, Step>),
+    List(slice::Iter<'a, Move>),
+}
+
+impl<'a> Moves<'a> {
+    /// The moves of a list.
+    pub fn of(line: &'a [Move]) -> Self {
+        Self(Source::List(line.iter()))
+    }
+
+    /// The moves of an event's path.
+    pub(crate) fn along(path: &'a [Step]) -> Self {
+        Self(Source::Path(path.iter()))
+    }
+}
+
+impl Iterator for Moves<'_> {
+    type Item = Move;
+
+    fn next(&mut self) -> Option<Move> {
+        match &mut self.0 {
+            Source::Path(steps) => steps.next().map(|step| step.mv),
+            Source::List(moves) => moves.next().copied(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.0 {
+            Source::Path(steps) => steps.size_hint(),
+            Source::List(moves) => moves.size_hint(),
+        }
+    }
+
+    fn fold<B, F: FnMut(B, Move) -> B>(self, init: B, mut f: F) -> B {
+        match self.0 {
+            Source::Path(steps) => steps.fold(init, |all, step| f(all, step.mv)),
+            Source::List(moves) => moves.copied().fold(init, f),
+        }
+    }
+}
+
+impl DoubleEndedIterator for Moves<'_> {
+    fn next_back(&mut self) -> Option<Move> {
+        match &mut self.0 {
+            Source::Path(steps) => steps.next_back().map(|step| step.mv),
+            Source::List(moves) => moves.next_back().copied(),
+        }
+    }
+}
+
+impl ExactSizeIterator for Moves<'_> {}
+
+impl FusedIterator for Moves<'_> {}
+
+impl fmt::Debug for Moves<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+/// Answers one leaf at a time: for hosts without batches. A test of one asks it about lines that it makes by [`Moves::of`].
 pub trait Evaluator {
     /// Why a leaf can't be answered.
     type Error;
@@ -111,4 +196,33 @@ pub trait Evaluator {
     /// `policy`, which comes empty. A terminal position needs no policy; a host with probabilities gives their
     /// logarithms, one without a policy gives 0 everywhere.
     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error>;
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::search::{Event, Gathered, Params, Search};
+    use crate::tree::TreeMemory;
+    use std::vec::Vec;
+
+    /// A position's moves are one line, whether a search made it or a test.
+    #[test]
+    fn moves_of_an_event_and_of_a_list_are_the_same() {
+        let mut memory = TreeMemory::<10, 200>::new();
+        let search = Search::new(memory.lend(), Params::default());
+        let mut event = Event::<8>::new();
+        for plies in 0..4 {
+            assert_eq!(search.gather(&mut event), Gathered::Leaf);
+            event.name(Move(10 + plies));
+            let line: Vec<Move> = (10..=10 + plies).skip(1).map(Move).collect();
+            let (gathered, listed) = (event.moves(), Moves::of(&line));
+            assert_eq!((gathered.len(), listed.len()), (line.len(), line.len()));
+            assert!(gathered.clone().rev().eq(listed.clone().rev()) && gathered.clone().eq(listed.clone()));
+            let digits = |all: u32, mv: Move| 100 * all + u32::from(mv.0);
+            assert_eq!(gathered.clone().fold(0, digits), listed.clone().fold(0, digits));
+            assert_eq!(std::format!("{gathered:?}"), std::format!("{line:?}"));
+            let even = Answer { key: 0, verdict: Verdict::Position(Value::EVEN) };
+            search.answer(&mut event, &even, &mut [0.0]).unwrap();
+        }
+    }
 }

@@ -8,8 +8,8 @@
 //! The layers, from the bottom:
 //!
 //! - [`repository`]: what a search needs of whatever keeps its nodes.
-//! - [`tree`]: the repository that searches use, in memory that is lent by the caller or held in a
-//!   [`tree::TreeMemory`], which a `static` can hold. Threads share it by `&`.
+//! - [`tree`]: the repository that searches use, in memory that is lent by the caller: a [`tree::TreeMemory`], which a `static` can
+//!   hold, a `tree::BoxedMemory` (feature `std`), or slices. Threads share it by `&`.
 //! - [`search`]: gather and backprop over that repository, and what they are made of: one file for each idea.
 //! - [`time`], [`stop`]: how long to think about a move, and when to stop.
 //! - [`stats`]: counts by game, by move and by exponential time windows.
@@ -53,16 +53,21 @@
 //! let mut memory = TreeMemory::<200, 5000>::new();
 //! let mut search = Search::new(memory.lend(), Params::default());
 //! search.run::<_, 2, 32>(&mut Matches(7), 100).unwrap();
-//! assert_eq!(search.best_move(), Some(Move(1))); // leaves six, which are lost
+//! let nth = |index: usize| Move(1 + index as u16); // the move with that place among the legal ones
+//! assert_eq!(search.move_to_play(0, nth), Some(Move(1))); // leaves six, which are lost
 //!
 //! // The game goes on: what was searched below the moves played is kept.
 //! search.advance(&[Move(1), Move(2)]);
 //! assert!(search.nodes() > 0);
 //! ```
 //!
+//! [`Search::move_to_play`](search::Search::move_to_play) is the move for a game. It asks for the list of legal moves because the
+//! tree does not know the name of a move that nobody visited; [`Search::best_move`](search::Search::best_move) asks for none,
+//! and chooses among those that were visited.
 //! What the tree knows is read from [`Search::root`](search::Search::root): the visits, value and proof of each node and edge;
 //! [`Search::best_edge`](search::Search::best_edge) and [`Search::pv`](search::Search::pv) give the line that would be played.
-//! Examples in the repository: `tic_tac_toe` in less than sixty lines, `connect_four` in a `static`.
+//! Examples in the repository: `tic_tac_toe` in less than sixty lines, `connect_four` in a `static`, `connect_four_threads` with
+//! two threads in one graph, recycling, limits and a time manager.
 //!
 //! # Batches and threads: events
 //!
@@ -101,36 +106,75 @@
 //! ```
 //!
 //! An event that met [`Gathered::Full`](search::Gathered::Full) found no room: [`Search::recycle`](search::Search::recycle) makes some, alone
-//! with the search.
+//! with the search. Threads keep theirs in a `RwLock` for that, shared for playouts and alone to recycle or advance; the example
+//! `connect_four_threads` has all of it.
 //!
 //! # How long to think
 //!
 //! A [`time::Manager`] gives each move of a game a budget; [`stop::Limits`] says when to stop, by time and by whatever else is
-//! limited. A [`time::MovesLeft`] estimates the length of the game alone.
+//! limited. The host asks them between small portions of playouts, with its own clock:
 //!
 //! ```
-//! use oncilla_core::stop::{Limits, Progress, TimeLimit};
-//! use oncilla_core::time::{Clock, Manager, MovesLeft};
+//! # use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
+//! # use oncilla_core::{Move, heapless::VecView};
+//! # struct Matches(u16);
+//! # impl Evaluator for Matches {
+//! #     type Error = core::convert::Infallible;
+//! #     fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+//! #         moves.extend((1..=line.fold(self.0, |left, taken| left - taken.0).min(2)).map(Move));
+//! #     }
+//! #     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+//! #         let left = line.fold(self.0, |left, taken| left - taken.0);
+//! #         policy.extend((1..=left.min(2)).map(|_| 0.0));
+//! #         let verdict = if left == 0 { Verdict::lost() } else { Verdict::Position(Value::EVEN) };
+//! #         Ok(Answer { key: left.into(), verdict })
+//! #     }
+//! # }
+//! use oncilla_core::search::{Params, Search};
+//! use oncilla_core::stop::{KnownBest, Limits, Progress, Reason, SmartPruning, TimeLimit};
+//! use oncilla_core::time::{Clock, Manager};
+//! use oncilla_core::tree::TreeMemory;
+//! use std::time::Instant;
 //!
-//! let mut manager = Manager::default();
+//! let mut memory = TreeMemory::<200, 5000>::new();
+//! let mut search = Search::new(memory.lend(), Params::default());
+//! let mut manager = Manager::default(); // of this game
+//!
 //! let clock = Clock { base_ms: 60_000.0, increment_ms: 600.0, ply: 20, overhead_ms: 50.0, ..Clock::default() };
-//! let budget = manager.on_move_start(&clock, 0);
-//! let mut limits = Limits { time: Some(TimeLimit::of(&budget)), ..Limits::default() };
-//! // While it searches, the host asks now and then, with its own clock:
-//! let progress = Progress { elapsed_ms: 10.0, visits: 100, playouts: 100, nodes: 100, ..Progress::default() };
-//! manager.on_progress(progress.elapsed_ms, progress.playouts);
-//! assert_eq!(limits.check(&progress, manager.nps()).stop, None);
-//! manager.on_move_end(budget.limit_ms, 20_000);
-//!
-//! assert!((MovesLeft::default().estimate(&clock) - 41.5).abs() < 0.1); // moves, by the ply alone
+//! let start = Instant::now();
+//! let elapsed_ms = || start.elapsed().as_secs_f64() * 1000.0;
+//! search.start_move();
+//! let budget = manager.on_move_start(&clock, search.nodes().into());
+//! let mut limits = Limits {
+//!     time: Some(TimeLimit::of(&budget)),
+//!     known_best: Some(KnownBest),
+//!     pruning: SmartPruning::new(1.33),
+//!     ..Limits::default()
+//! };
+//! let reason = loop {
+//!     search.run::<_, 2, 32>(&mut Matches(7), 20).unwrap();
+//!     let mut progress = Progress::of(&search, &search.counts(), elapsed_ms());
+//!     manager.on_progress(progress.elapsed_ms, progress.playouts);
+//!     if let Some(leader) = progress.root.leader() {
+//!         progress.unsettled = manager.on_leader(progress.elapsed_ms, leader);
+//!     }
+//!     if let Some(reason) = limits.check(&progress, manager.nps()).stop {
+//!         break reason;
+//!     }
+//! };
+//! manager.on_move_end(elapsed_ms(), search.counts().playouts);
+//! assert_eq!(reason, Reason::KnownBest);
 //! ```
+//!
+//! A [`time::MovesLeft`] estimates the length of the game alone.
 //!
 //! # Features
 //!
 //! None is on by default.
 //!
-//! - `std`: threads that wait for a lock let others run, each thread takes memory from a share of its own, and there is a
-//!   second repository, in a hash map. For programs with threads.
+//! - `std`: threads that wait for a lock let others run, each thread takes memory from a share of its own, and there are
+//!   `tree::BoxedMemory`, for a capacity that is chosen at run time, and a second repository, in a hash map. For programs with
+//!   threads.
 //! - `defmt`: what a search says of itself implements `defmt::Format`.
 //!
 //! The C interface is a crate of its own, `oncilla-capi`: its `unsafe` and its panic handler are not here.
@@ -156,7 +200,7 @@
 //!
 //! Rust 1.95 or later; a later minimum is a new minor version.
 #![no_std]
-#![warn(missing_docs)]
+#![warn(missing_docs, missing_debug_implementations)]
 #![deny(unsafe_code)]
 
 #[cfg(not(any(target_pointer_width = "32", target_pointer_width = "64")))]

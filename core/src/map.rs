@@ -10,6 +10,7 @@
 use crate::evaluate::{Ending, Value};
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Visit};
 use crate::tree::{Sums, prior};
+use core::fmt;
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use hashbrown::{HashMap, HashTable};
@@ -90,6 +91,15 @@ pub struct MapRepository {
     /// Of a graph: the nodes of each position. There are several where a node was made while another one with the same
     /// position was not evaluated yet.
     positions: Option<Mutex<HashMap<u64, Vec<Key>>>>,
+}
+
+impl fmt::Debug for MapRepository {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MapRepository")
+            .field("live_nodes", &self.live_nodes())
+            .field("most_nodes", &self.most_nodes)
+            .finish_non_exhaustive()
+    }
 }
 
 impl MapRepository {
@@ -281,6 +291,12 @@ pub struct Held<'r> {
     shard: &'r Shard,
     key: Key,
     record: Option<Box<Record>>,
+}
+
+impl fmt::Debug for Held<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").field("key", &self.key).field("record", &self.record).finish_non_exhaustive()
+    }
 }
 
 impl Held<'_> {

@@ -3,7 +3,7 @@
 //! A [`Repository`] finds nodes by a 64-bit [`Key`]. Nobody gets a node as a whole: a [`Node`] is one node under its
 //! lock, to be read or updated in parts, so a storage may keep the parts in any form. [`Tree`](crate::tree::Tree) is
 //! the one that searches use, in memory that is fixed before it starts; with the feature `std` there is a second one,
-//! [`map`](crate::map), in a sharded hash map.
+//! `map`, in a sharded hash map.
 //!
 //! Edges are numbered as the game numbers its legal moves. PUCT visits edges without a visit in the order of their
 //! priors, because each of them is worth the same: so a node only has to know which one is next, and the record of an
@@ -19,7 +19,7 @@ use core::num::NonZeroU64;
 pub struct Key(pub NonZeroU64);
 
 /// A result that is certain, seen from the side to move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Bound {
     /// The side to move loses.
@@ -50,14 +50,20 @@ impl Bound {
     }
 }
 
-/// What is proven of a node, from its side to move: the result lies between the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is proven of a node, from its side to move: the result lies between the two. The default is [`Bounds::OPEN`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Bounds {
     /// The side to move gets at least this.
     pub lower: Bound,
     /// The side to move gets at most this.
     pub upper: Bound,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::OPEN
+    }
 }
 
 impl Bounds {
@@ -67,6 +73,11 @@ impl Bounds {
     /// As the other side sees it.
     pub fn flipped(self) -> Self {
         Self { lower: self.upper.flipped(), upper: self.lower.flipped() }
+    }
+
+    /// What is proven by two proofs together.
+    pub fn both(self, other: Self) -> Self {
+        Self { lower: self.lower.max(other.lower), upper: self.upper.min(other.upper) }
     }
 
     /// True if the result is certain.

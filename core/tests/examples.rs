@@ -2,6 +2,9 @@
 
 #[path = "../examples/connect_four/game.rs"]
 mod connect_four;
+#[cfg(feature = "std")]
+#[path = "../examples/connect_four_threads/player.rs"]
+mod connect_four_threads;
 #[path = "../examples/tic_tac_toe.rs"]
 mod tic_tac_toe;
 
@@ -72,4 +75,47 @@ fn connect_four_plays_a_game_to_its_end() {
         plies += 1;
     }
     assert!((7..=42).contains(&plies) && (player.board().is_lost() || plies == 42), "{plies} plies");
+}
+
+#[cfg(feature = "std")]
+mod threads {
+    use super::connect_four::Board;
+    use super::connect_four_threads::{End, Player};
+    use oncilla_core::Move;
+    use oncilla_core::stop::Reason;
+    use oncilla_core::time::Clock;
+    use oncilla_core::tree::BoxedMemory;
+
+    #[test]
+    fn threads_take_a_win_and_hear_that_the_game_has_ended() {
+        let board = [0, 0, 1, 1, 2, 6].iter().fold(Board::default(), |board, &column| board.play(Move(column)));
+        let clock = Clock { base_ms: 60_000.0, ply: 6, ..Clock::default() };
+        // With room and without: the memory of the second is full after a moment.
+        for nodes in [20_000, 300] {
+            let mut memory = BoxedMemory::new_graph(nodes, 20 * nodes);
+            let mut player = Player::new(board, memory.lend());
+            let thought = player.think(&clock, 2).expect("the game goes on");
+            assert_eq!((thought.mv, thought.why), (Move(3), End::Limit(Reason::KnownBest)));
+            assert_eq!((thought.line, thought.wl), (vec![Move(3)], 1.0));
+            player.play(thought.mv);
+            assert!(player.board().is_lost());
+            assert!(player.think(&clock, 2).is_none(), "a game that has ended");
+        }
+    }
+
+    #[test]
+    fn threads_play_a_game_on_a_clock_and_lose_no_visit() {
+        let mut memory = BoxedMemory::new_graph(2000, 30_000);
+        let mut player = Player::new(Board::default(), memory.lend());
+        let mut clock = Clock { base_ms: 1000.0, ..Clock::default() };
+        while let Some(thought) = player.think(&clock, 3) {
+            assert!(player.board().moves().any(|legal| legal == thought.mv));
+            let root = player.search().root().expect("there is room");
+            assert_eq!(root.in_flight(), 0);
+            clock = Clock { base_ms: clock.base_ms - thought.used_ms, ply: clock.ply + 1, ..clock };
+            player.play(thought.mv);
+        }
+        let over = player.board().is_lost() || clock.ply == 42;
+        assert!(over && clock.ply >= 7, "{} plies", clock.ply);
+    }
 }

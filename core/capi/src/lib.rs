@@ -48,9 +48,9 @@ pub use params::{
 };
 pub use search::{
     ONCILLA_MAX_EDGES, ONCILLA_NO_LIMIT, ONCILLA_SEARCH_OVERHEAD, OncillaCapacity, OncillaRootEdge, OncillaSearch,
-    OncillaStats, oncilla_advance, oncilla_best_move, oncilla_clear, oncilla_move_to_play, oncilla_pv, oncilla_recycle,
-    oncilla_root_edges, oncilla_search_end, oncilla_search_new, oncilla_search_size, oncilla_set_params,
-    oncilla_set_remaining_playouts, oncilla_set_root_moves, oncilla_start_move, oncilla_stats,
+    OncillaStats, oncilla_advance, oncilla_best_move, oncilla_clear, oncilla_edge_to_play, oncilla_move_to_play,
+    oncilla_pv, oncilla_recycle, oncilla_root_edges, oncilla_search_end, oncilla_search_new, oncilla_search_size,
+    oncilla_set_params, oncilla_set_remaining_playouts, oncilla_set_root_moves, oncilla_start_move, oncilla_stats,
 };
 pub use status::{OncillaStatus, Outcome, oncilla_status_text};
 pub use time::{

@@ -53,18 +53,31 @@ pub fn rust_search_rank(search: &TheSearch, line: &mut Vec<Move, 64>) -> u32 {
     ranked.iter().map(|edge| (search.pv(edge, line.as_mut_view()), edge.n()).1).sum()
 }
 
+/// The move to play, by the list of the legal ones.
+#[unsafe(no_mangle)]
+pub fn rust_search_move_to_play(search: &TheSearch, ply: u32, legal: &Vec<Move, 64>) -> Option<Move> {
+    search.move_to_play(ply, |index| legal.get(index).copied().unwrap_or_default())
+}
+
 /// What can be asked of a node.
 #[unsafe(no_mangle)]
 pub fn rust_search_look(search: &TheSearch, draw_score: f32) -> f32 {
     let Some(root) = search.root() else { return 0.0 };
     let edges = root.edges().filter_map(|edge| Some(edge.q(draw_score)? + edge.m()? + edge.child()?.value().m));
-    edges.sum::<f32>() + root.visited_policy() + root.in_flight() as f32
+    let proven = f32::from(u8::from(search.proven().closed()));
+    edges.sum::<f32>() + root.visited_policy() + root.in_flight() as f32 + proven
 }
 
 /// Every limit.
 #[unsafe(no_mangle)]
 pub fn rust_limits_check(limits: &mut Limits, progress: &Progress<'_>, manager: &Manager) -> Option<Reason> {
     limits.check(progress, manager.nps()).stop
+}
+
+/// Every limit, of what a search says of itself.
+#[unsafe(no_mangle)]
+pub fn rust_limits_check_search(limits: &mut Limits, search: &TheSearch, counts: &Counts, ms: f64) -> Option<Reason> {
+    limits.check(&Progress::of(search, counts, ms), None).stop
 }
 
 /// What limits look at.

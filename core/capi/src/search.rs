@@ -269,8 +269,9 @@ pub unsafe extern "C" fn oncilla_set_remaining_playouts(search: *const OncillaSe
     })
 }
 
-/// The move to play by visits, proven results first; of moves that have been visited, for others have no name.
-/// ONCILLA_NO_MOVE before one has been.
+/// The best move by visits, proven results first; of moves that have been visited, for others have no name. After few playouts
+/// it may be one that is proven to lose while others were not tried yet: oncilla_edge_to_play knows those too.
+/// ONCILLA_NO_MOVE before one has been visited.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_best_move(search: *const OncillaSearch, mv: *mut u16) -> OncillaStatus {
     attempt(|| {
@@ -282,7 +283,8 @@ pub unsafe extern "C" fn oncilla_best_move(search: *const OncillaSearch, mv: *mu
 }
 
 /// The move to play after `ply` half moves of the game: oncilla_best_move's, or another one where the temperature leaves it
-/// to chance, or the parameters ask for a lower bound. A move that nobody visited gives way to oncilla_best_move's.
+/// to chance, or the parameters ask for a lower bound. A move that nobody visited has no name, and gives way to
+/// oncilla_best_move's: oncilla_edge_to_play gives its place instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_move_to_play(search: *const OncillaSearch, ply: u32, mv: *mut u16) -> OncillaStatus {
     attempt(|| {
@@ -291,6 +293,24 @@ pub unsafe extern "C" fn oncilla_move_to_play(search: *const OncillaSearch, ply:
         let edge = search.search.edge_to_play(ply);
         let mv = edge.and_then(|edge| edge.mv).or_else(|| search.search.best_move());
         to.set(mv.ok_or(OncillaStatus::OncillaNoMove)?.0);
+        Ok(())
+    })
+}
+
+/// The root's move to play after `ply` half moves of the game, also where nobody visited it, as beside moves that are proven to lose: then
+/// `mv` is -1, and `index` is its place among the legal moves. ONCILLA_NO_MOVE before the first playout, and where the game has
+/// ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_edge_to_play(
+    search: *const OncillaSearch,
+    ply: u32,
+    edge: *mut OncillaRootEdge,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, to) = unsafe { (shared(search)?, output(edge)?) };
+        let edge = search.search.edge_to_play(ply).ok_or(OncillaStatus::OncillaNoMove)?;
+        to.set(OncillaRootEdge::of(&edge));
         Ok(())
     })
 }
@@ -417,7 +437,7 @@ pub struct OncillaStats {
     pub d: f32,
     /// Plies left.
     pub m: f32,
-    /// What is proven: at least this (-1 a loss, 0 a draw, 1 a win) ...
+    /// What is proven of the root's position by all its moves: at least this (-1 a loss, 0 a draw, 1 a win) ...
     pub lower: i32,
     /// ... and at most this.
     pub upper: i32,
@@ -437,7 +457,7 @@ pub unsafe extern "C" fn oncilla_stats(search: *const OncillaSearch, stats: *mut
 fn stats_of(search: &Search<Tree<'static>>) -> Option<OncillaStats> {
     use oncilla_core::repository::Repository;
     let (root, tree) = (search.root()?, search.repository());
-    let (value, bounds) = (root.value(), root.bounds());
+    let (value, bounds) = (root.value(), search.proven());
     Some(OncillaStats {
         visits: root.n(),
         in_flight: root.in_flight(),

@@ -194,6 +194,7 @@ static void handles(void) {
     EXPECT(ONCILLA_NULL_POINTER, oncilla_best_move(NULL, &mv));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_best_move(it.search, NULL));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_move_to_play(it.search, 0, NULL));
+    EXPECT(ONCILLA_NULL_POINTER, oncilla_edge_to_play(it.search, 0, NULL));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_pv(it.search, NULL, 4, &count));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_pv(it.search, line, 4, NULL));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_root_edges(it.search, NULL, 1, &count));
@@ -205,6 +206,8 @@ static void handles(void) {
     EXPECT(ONCILLA_BAD_COUNT, oncilla_advance(it.search, &mv, SIZE_MAX, NULL));
     EXPECT(ONCILLA_NO_MOVE, oncilla_best_move(it.search, &mv));
     EXPECT(ONCILLA_NO_MOVE, oncilla_move_to_play(it.search, 0, &mv));
+    OncillaRootEdge edge;
+    EXPECT(ONCILLA_NO_MOVE, oncilla_edge_to_play(it.search, 0, &edge));
     OK(oncilla_pv(it.search, line, 4, &count));
     CHECK(count == 0);
 
@@ -366,6 +369,24 @@ static void parameters(void) {
     unmake(&it);
 }
 
+/* A move that nobody visited can be played by its place. */
+static void untried(void) {
+    OncillaCapacity capacity = {NODES, WORDS, 0};
+    Fixture it = make(capacity, NULL);
+    Board start = {0, 0};
+    OncillaRootEdge edge = {0};
+    uint16_t mv = 99;
+    search_until(&it, start, 1);
+    EXPECT(ONCILLA_NO_MOVE, oncilla_move_to_play(it.search, 0, &mv));
+    OK(oncilla_edge_to_play(it.search, 0, &edge));
+    CHECK(edge.mv == -1 && edge.index == 0 && edge.visits == 0);
+    search_until(&it, start, 50);
+    OK(oncilla_move_to_play(it.search, 0, &mv));
+    OK(oncilla_edge_to_play(it.search, 0, &edge));
+    CHECK(edge.mv == mv && edge.index == -1 && edge.visits > 0);
+    unmake(&it);
+}
+
 /* Three in a row, open at one end: the fourth wins. In a tree and in a graph, with room and without. */
 static void searches(void) {
     static const uint16_t played[6] = {0, 0, 1, 1, 2, 6};
@@ -397,6 +418,7 @@ static void searches(void) {
         CHECK(stats.visits >= 1500 && stats.visits == sum && stats.in_flight == 0);
         CHECK(stats.nodes > 1 && stats.nodes <= capacities[i].nodes && stats.edge_words <= capacities[i].edge_words);
         CHECK(stats.wl > 0.5f && stats.permille_full <= 1000);
+        CHECK(stats.lower == 1 && stats.upper == 1);
         CHECK(priors > 0.99f && priors < 1.01f);
         CHECK(best && best->has_value && best->wl > 0.999f && best->lower == 1 && best->upper == 1);
         /* Fewer than there are. */
@@ -530,6 +552,7 @@ int main(void) {
     handles();
     events();
     parameters();
+    untried();
     searches();
     root_moves();
     time_managers();

@@ -55,6 +55,15 @@ impl Board {
     }
 }
 
+impl Board {
+    /// Two positions have the same key only if they are the same: the side to move's stones, and a mark above each column.
+    /// With every move a stone is added, so no line comes by a key twice.
+    pub fn key(self) -> u64 {
+        let feet: u64 = (0..COLUMNS).map(|column| 1 << (column * COLUMN_BITS)).sum();
+        self.own + (self.own | self.other) + feet
+    }
+}
+
 impl fmt::Display for Board {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for row in (0..ROWS).rev() {
@@ -85,7 +94,7 @@ impl Evaluator for Board {
             0 => Verdict::drawn(),
             _ => Verdict::Position(Value { wl: board.estimate(), ..Value::EVEN }),
         };
-        Ok(Answer { key: 0, verdict })
+        Ok(Answer { key: board.key(), verdict })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::sync::set;
 use crate::tree::{MAX_EDGES, Sums, prior};
 use core::borrow::BorrowMut;
 use core::cmp::Ordering;
+use core::fmt;
 
 /// Why an answer did not enter the tree. But for [`Refused::Stale`], its visits are undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,22 @@ pub enum Refused {
     /// The memory is too small for the root's edges.
     NoRoom,
 }
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stale => f.write_str(
+                "the event does not wait for this, or the tree was cleared or advanced since it was gathered",
+            ),
+            Self::Unnamed => f.write_str("nobody said which move the event's last one is"),
+            Self::NoEdges => f.write_str("a position that goes on came without a legal move"),
+            Self::TooManyEdges => write!(f, "more than {MAX_EDGES} legal moves came"),
+            Self::NoRoom => f.write_str("the memory has no room for the root's moves"),
+        }
+    }
+}
+
+impl core::error::Error for Refused {}
 
 /// What a node on a path learned from the edges that its visits came back on.
 #[derive(Clone, Copy)]
@@ -486,7 +503,7 @@ impl<R: Repository> Search<R> {
     }
 
     /// The children's bounds together, from the side to move at their parent.
-    fn children(&self, node: &R::Node<'_>) -> Children {
+    pub(super) fn children(&self, node: &R::Node<'_>) -> Children {
         let mut all = Children {
             bounds: Bounds { lower: Bound::Loss, upper: Bound::Loss },
             win: None,
@@ -521,8 +538,8 @@ impl<R: Repository> Search<R> {
     }
 }
 
-struct Children {
-    bounds: Bounds,
+pub(super) struct Children {
+    pub(super) bounds: Bounds,
     /// Moves left after the first move that wins.
     win: Option<f32>,
     longest_loss: f32,

@@ -14,11 +14,11 @@ pub const MAX_PLIES: usize = 256;
 
 /// One edge of a path.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub(crate) struct Step {
     pub(super) node: Key,
     /// The edge's record in the node.
     pub(super) at: u16,
-    pub(super) mv: Move,
+    pub(crate) mv: Move,
 }
 
 /// What a playout waits for.
@@ -50,7 +50,15 @@ pub(super) struct Below {
 }
 
 /// A playout under way: the path from the root to a leaf. Reused from playout to playout.
-#[derive(Clone, Debug)]
+///
+/// It can't be cloned: each event stands for visits in flight, and those of a copy would be brought back twice.
+///
+/// ```compile_fail,E0599
+/// use oncilla_core::search::Event;
+///
+/// let twin = Event::<32>::new().clone();
+/// ```
+#[derive(Debug)]
 pub struct Event<const PLIES: usize = MAX_PLIES> {
     pub(super) path: Vec<Step, PLIES>,
     pub(super) leaf: Option<Key>,
@@ -89,7 +97,7 @@ impl<const PLIES: usize> Event<PLIES> {
 
     /// The moves from the root on: up to the leaf, or to its parent while the last one is [`Event::unnamed`].
     pub fn moves(&self) -> Moves<'_> {
-        place::span(&self.path, 0, self.path.len() - usize::from(self.unnamed.is_some())).iter().map(|step| step.mv)
+        Moves::along(place::span(&self.path, 0, self.path.len() - usize::from(self.unnamed.is_some())))
     }
 
     /// The last move's place among the legal moves of the position after [`Event::moves`], if the tree does not know

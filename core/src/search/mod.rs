@@ -21,16 +21,18 @@ mod tests;
 mod view;
 
 pub use backprop::Refused;
-pub use event::{Event, MAX_PLIES, Step};
+pub(crate) use event::Step;
+pub use event::{Event, MAX_PLIES};
 pub use gather::Gathered;
 pub use params::{Cpuct, Fpu, MovesLeft, Params};
 pub use view::{EdgeView, NodeView};
 
 use crate::evaluate::{Evaluator, Move};
 use crate::list;
-use crate::repository::{Key, Naming, Node, Repository};
+use crate::repository::{Bounds, Key, Naming, Node, Repository};
 use crate::stats::Counts;
 use crate::sync::{AtomicU32, get, set, unique};
+use core::fmt;
 use heapless::Vec;
 use select::Allowed;
 
@@ -67,6 +69,16 @@ pub struct Search<R> {
     counts: Counts,
 }
 
+impl<R: Repository> fmt::Debug for Search<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Search")
+            .field("nodes", &self.nodes())
+            .field("live_nodes", &self.repository.live_nodes())
+            .field("params", &self.params)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Why [`Search::run`] ended before its last playout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -75,12 +87,36 @@ pub enum RunError<E> {
     Evaluator(E),
     /// The answer was refused.
     Refused(Refused),
+    /// Of one position the evaluator listed so many legal moves, but gave so many logits.
+    ListsDiffer {
+        /// Moves that [`Evaluator::legal_moves`] pushed.
+        moves: usize,
+        /// Logits that [`Evaluator::evaluate`] pushed.
+        logits: usize,
+    },
     /// There is no room for another leaf, and nothing but the principal variation to fold.
     Full,
     /// The playout met the leaf of an event that is in flight. No playout gets by before that event is brought back or
     /// cancelled; where it is lost, [`Search::clear`] helps.
     InFlight,
 }
+
+impl<E: fmt::Display> fmt::Display for RunError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Evaluator(error) => write!(f, "the evaluator failed: {error}"),
+            Self::Refused(refused) => write!(f, "the evaluator's answer was refused: {refused}"),
+            Self::ListsDiffer { moves, logits } => {
+                write!(f, "the evaluator listed {moves} moves and gave {logits} logits for the same position")
+            }
+            Self::Full => f.write_str("the memory is full, and there is nothing to fold"),
+            Self::InFlight => f.write_str("the playout met the leaf of an event that is in flight"),
+        }
+    }
+}
+
+/// The evaluator's own error is part of the message, and so none of its sources.
+impl<E: fmt::Debug + fmt::Display> core::error::Error for RunError<E> {}
 
 impl<R: Repository> Search<R> {
     /// A search without a visit in `repository`, whose nodes are forgotten.
@@ -171,12 +207,33 @@ impl<R: Repository> Search<R> {
         self.root.map(|key| NodeView::new(&self.repository, key))
     }
 
-    /// Completed visits of the root, those of earlier moves included.
+    /// What is proven of the root's position, from its side to move, by all its moves. The root's own
+    /// [`bounds`](NodeView::bounds) say that only where the game has ended: while it goes on the root is never settled, so
+    /// that a proven position is searched on and there is a move to play (as in Lc0's `StickyEndgames`).
+    pub fn proven(&self) -> Bounds {
+        let Some(root) = self.root else { return Bounds::OPEN };
+        let node = self.repository.lock(root);
+        let by_moves = node.is_expanded() && node.ending().is_none();
+        // The root may know more than its moves: from before it was the root, of a child that was folded since.
+        if by_moves { node.bounds().both(self.children(&node).bounds) } else { node.bounds() }
+    }
+
+    /// Completed visits of the root, those of earlier moves included: what UCI and Lc0 call nodes. How many nodes there are in
+    /// memory is [`Search::live_nodes`].
     pub fn nodes(&self) -> u32 {
         self.root.map_or(0, |root| self.repository.lock(root).n())
     }
 
-    /// The repository.
+    /// Nodes that the repository holds: fewer than visits, where positions are visited again or were folded.
+    pub fn live_nodes(&self) -> usize {
+        self.repository.live_nodes()
+    }
+
+    /// The repository, to be looked at: how full it is, whether it has a position.
+    ///
+    /// What its trait changes by `&` belongs to the search: whoever takes a node away ([`Repository::discard`]), makes or joins
+    /// one, or writes to one that is locked breaks the tree, and a playout may never end. A thread that keeps a node locked
+    /// keeps all others waiting.
     pub fn repository(&self) -> &R {
         &self.repository
     }
@@ -271,24 +328,36 @@ impl<R: Repository> Search<R> {
         evaluator: &mut E,
         event: &mut Event<PLIES>,
     ) -> Result<(), RunError<E::Error>> {
-        if let Some(index) = event.unnamed() {
-            let mut moves = Vec::<Move, EDGES>::new();
-            evaluator.legal_moves(event.moves(), moves.as_mut_view());
-            match moves.get(index) {
-                Some(&mv) => event.name(mv),
-                None => {
-                    self.cancel(event);
-                    return Err(RunError::Refused(Refused::Unnamed));
-                }
-            }
-        }
         let mut policy = Vec::<f32, EDGES>::new();
-        match evaluator.evaluate(event.moves(), policy.as_mut_view()) {
+        let answer = self
+            .name::<E, EDGES, PLIES>(evaluator, event)
+            .and_then(|()| evaluator.evaluate(event.moves(), policy.as_mut_view()).map_err(RunError::Evaluator));
+        match answer {
             Ok(answer) => self.answer(event, &answer, &mut policy).map_err(RunError::Refused),
             Err(error) => {
                 self.cancel(event);
-                Err(RunError::Evaluator(error))
+                Err(error)
             }
+        }
+    }
+
+    /// Says which move the last one is, where the tree does not know: the evaluator lists the legal moves of the leaf's
+    /// parent, and must list as many as it gave logits for.
+    fn name<E: Evaluator, const EDGES: usize, const PLIES: usize>(
+        &self,
+        evaluator: &mut E,
+        event: &mut Event<PLIES>,
+    ) -> Result<(), RunError<E::Error>> {
+        let (Some(index), Some(step)) = (event.unnamed(), event.path.last()) else { return Ok(()) };
+        let logits = self.repository.lock(step.node).edge_count();
+        let mut moves = Vec::<Move, EDGES>::new();
+        evaluator.legal_moves(event.moves(), moves.as_mut_view());
+        match moves.get(index) {
+            Some(&mv) if moves.len() == logits => {
+                event.name(mv);
+                Ok(())
+            }
+            _ => Err(RunError::ListsDiffer { moves: moves.len(), logits }),
         }
     }
 }

@@ -33,7 +33,8 @@ pub struct Cpuct {
     pub factor: f32,
 }
 
-/// How much a shorter win and a longer loss are worth (`MovesLeft…`).
+/// How much a shorter win and a longer loss are worth (`MovesLeft…`). (The length of a game is estimated by a
+/// [`time::MovesLeft`](crate::time::MovesLeft).)
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MovesLeft {
@@ -85,6 +86,13 @@ pub struct Params {
     pub seed: u64,
 }
 
+impl Default for Fpu {
+    /// Lc0's `FpuStrategy` and `FpuValue`.
+    fn default() -> Self {
+        Self::Reduction(0.33)
+    }
+}
+
 impl Default for MovesLeft {
     fn default() -> Self {
         Self { max_effect: 0.0345, threshold: 0.8, slope: 0.0027, constant: 0.0, scaled: 1.6521, quadratic: -0.6521 }
@@ -102,8 +110,8 @@ impl Default for Params {
         Self {
             cpuct: Cpuct::default(),
             cpuct_at_root: Cpuct::default(),
-            fpu: Fpu::Reduction(0.33),
-            fpu_at_root: Fpu::Reduction(0.33),
+            fpu: Fpu::default(),
+            fpu_at_root: Fpu::default(),
             policy_temperature: 1.359,
             noise: Dirichlet::default(),
             draw_score: 0.0,

@@ -2,6 +2,7 @@
 
 use crate::evaluate::{Ending, Move, Value};
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Visit};
+use core::fmt;
 
 /// A node to look at.
 pub struct NodeView<'a, R> {
@@ -38,6 +39,22 @@ impl<R> Clone for EdgeView<'_, R> {
 
 impl<R> Copy for EdgeView<'_, R> {}
 
+impl<R: Repository> fmt::Debug for NodeView<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut view = f.debug_struct("NodeView");
+        view.field("key", &self.key).field("n", &self.n()).field("value", &self.value());
+        view.field("bounds", &self.bounds()).field("edge_count", &self.edge_count()).finish_non_exhaustive()
+    }
+}
+
+impl<R> fmt::Debug for EdgeView<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut view = f.debug_struct("EdgeView");
+        view.field("mv", &self.mv).field("index", &self.index).field("p", &self.p);
+        view.field("child", &self.child).field("visit", &self.visit).finish_non_exhaustive()
+    }
+}
+
 impl<'a, R: Repository> NodeView<'a, R> {
     pub(crate) fn new(repository: &'a R, key: Key) -> Self {
         Self { repository, key }
@@ -52,7 +69,7 @@ impl<'a, R: Repository> NodeView<'a, R> {
         self.key
     }
 
-    /// The repository that has the node.
+    /// The repository that has the node, to be looked at: see [`Search::repository`](super::Search::repository).
     pub fn repository(&self) -> &'a R {
         self.repository
     }
@@ -82,7 +99,8 @@ impl<'a, R: Repository> NodeView<'a, R> {
         self.read(Node::ending)
     }
 
-    /// What is proven, from the side to move.
+    /// What is proven, from the side to move. A root's stay open while the game goes on: see
+    /// [`Search::proven`](super::Search::proven).
     pub fn bounds(&self) -> Bounds {
         self.read(Node::bounds)
     }

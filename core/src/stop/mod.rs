@@ -25,6 +25,11 @@ pub use mate::MateLimit;
 pub use prune::SmartPruning;
 pub use root::{Outcome, Root, RootEdge};
 
+use crate::repository::Repository;
+use crate::search::Search;
+use crate::stats::Counts;
+use core::fmt;
+
 /// What a search knows of itself when it is asked whether to go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress<'a> {
@@ -48,6 +53,29 @@ pub struct Progress<'a> {
     pub root_visits: &'a [u32],
     /// The time manager finds that the search deserves more than its budget.
     pub unsettled: bool,
+}
+
+impl Progress<'_> {
+    /// What `search` has come to `elapsed_ms` milliseconds after the move's clock started. `counts` are those of this move:
+    /// [`Search::counts`] where [`Search::run`] does the playouts, the host's own where threads do.
+    ///
+    /// What a search does not know is left to its caller: `root_visits`, for which it has no room (only a [`KldGain`] asks for
+    /// them), and `unsettled`, which is the time manager's
+    /// ([`Manager::on_leader`](crate::time::Manager::on_leader)).
+    pub fn of<R: Repository>(search: &Search<R>, counts: &Counts, elapsed_ms: f64) -> Self {
+        Self {
+            elapsed_ms,
+            visits: search.nodes().into(),
+            playouts: counts.playouts,
+            nodes: search.live_nodes() as u64,
+            batches: counts.batch_count(),
+            mean_depth: counts.mean_depth() as u32,
+            mate_in: mate::mate_in(search),
+            root: Root::of_search(search),
+            root_visits: &[],
+            unsettled: false,
+        }
+    }
 }
 
 /// Why a search stops.
@@ -74,6 +102,23 @@ pub enum Reason {
     KnownBest,
     /// No other move can get as many visits as the most visited in what is left.
     Decided,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Time => "the time is used",
+            Self::Visits => "the root has the visits asked for",
+            Self::Playouts => "the playouts asked for are done",
+            Self::Nodes => "the tree holds the nodes that it may",
+            Self::Depth => "the mean depth is reached",
+            Self::Mate => "a mate is found that is short enough",
+            Self::KldGain => "more nodes no longer change where the visits go",
+            Self::OnlyMove => "there is only one move",
+            Self::KnownBest => "the best move is known",
+            Self::Decided => "no other move can catch up",
+        })
+    }
 }
 
 /// How much is left at most. Limits only ever lower it.
@@ -143,7 +188,7 @@ pub struct Limits {
     pub pruning: Option<SmartPruning>,
 }
 
-/// What the limits say.
+/// What the limits say. (What an evaluator says of a leaf is an [`evaluate::Verdict`](crate::evaluate::Verdict).)
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Verdict {
@@ -183,6 +228,12 @@ mod tests {
 
     fn after(visits: u64, elapsed_ms: f64) -> Progress<'static> {
         Progress { elapsed_ms, visits, playouts: visits, ..Progress::default() }
+    }
+
+    #[test]
+    fn a_reason_reads_as_a_sentence() {
+        let text = std::format!("stopped: {}", Reason::Decided);
+        assert_eq!(text, "stopped: no other move can catch up");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The moves at the root, as far as the end of a search depends on them.
 
+use crate::repository::{Bound, Repository};
+use crate::search::{EdgeView, Search};
 use crate::time::Leader;
 
 /// What is proven about a move at the root.
@@ -20,10 +22,34 @@ pub enum Outcome {
 pub struct RootEdge {
     /// Finished visits.
     pub visits: u64,
-    /// W − L for the side that plays it, in [−1, 1]. Means nothing without a visit.
+    /// Q for the side that plays it, draw score included, in [−1, 1]. Means nothing without a visit.
     pub q: f32,
     /// What is proven about it, for the side that plays it. Counts only with a visit.
     pub outcome: Outcome,
+}
+
+impl Outcome {
+    /// What is proven of a move by its edge.
+    pub fn of<R: Repository>(edge: &EdgeView<'_, R>) -> Self {
+        let bounds = edge.bounds();
+        match (edge.ending(), bounds.lower, bounds.upper) {
+            (None, ..) => Self::Open,
+            (_, Bound::Win, _) => Self::Win,
+            (_, _, Bound::Loss) => Self::Loss,
+            _ => Self::Open,
+        }
+    }
+}
+
+impl RootEdge {
+    /// An edge of a search's root. One that may not be searched counts as one without a visit.
+    pub fn of<R: Repository>(search: &Search<R>, edge: &EdgeView<'_, R>) -> Self {
+        if !search.may_play(edge) {
+            return Self::default();
+        }
+        let q = edge.q(search.params().draw_score).unwrap_or(0.0);
+        Self { visits: edge.completed().into(), q, outcome: Outcome::of(edge) }
+    }
 }
 
 /// A summary of all legal moves at the root. Those that `searchmoves` leaves out should count as moves without a visit: what is known of
@@ -57,6 +83,12 @@ impl Root {
     /// Summarises the edges of the root.
     pub fn of(edges: impl IntoIterator<Item = RootEdge>) -> Self {
         edges.into_iter().fold(Self::default(), Self::with)
+    }
+
+    /// Summarises the root of a search.
+    pub fn of_search<R: Repository>(search: &Search<R>) -> Self {
+        let edges = search.root().into_iter().flat_map(|root| root.edges());
+        Self::of(edges.map(|edge| RootEdge::of(search, &edge)))
     }
 
     fn with(mut self, edge: RootEdge) -> Self {

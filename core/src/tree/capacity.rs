@@ -2,6 +2,7 @@
 
 use super::memory::{NodeWords, Tree};
 use crate::sync::AtomicU32;
+use core::fmt;
 
 /// Memory for a tree of at most `NODES` nodes, and `WORDS` 32-bit words for their edges.
 ///
@@ -18,6 +19,10 @@ use crate::sync::AtomicU32;
 /// let search = Search::new(memory.lend(), Params::default());
 /// assert_eq!(search.repository().node_capacity(), 1000);
 /// ```
+///
+/// As a local variable it lies on the stack, and so it does for a moment in `Box::new(TreeMemory::new())` of a debug build: a
+/// large one ends the program there. With the feature `std` there is `BoxedMemory`, which never does, and whose
+/// capacity can be chosen when the program runs; without it, collect slices for [`Tree::new`].
 ///
 /// A node with 30 legal moves takes 16 words for its priors, 8 more once a child of it is visited, and some 6 for each
 /// visited child: 22 to 25 words a node are enough for chess.
@@ -36,6 +41,13 @@ impl<const NODES: usize, const WORDS: usize> TreeMemory<NODES, WORDS> {
     /// An empty tree in this memory.
     pub fn lend(&mut self) -> Tree<'_> {
         Tree::new(&self.nodes, &self.words)
+    }
+}
+
+/// How large it is. What is in it says nothing without the tree.
+impl<const NODES: usize, const WORDS: usize> fmt::Debug for TreeMemory<NODES, WORDS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TreeMemory").field("nodes", &NODES).field("words", &WORDS).finish_non_exhaustive()
     }
 }
 

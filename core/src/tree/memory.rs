@@ -9,6 +9,7 @@ use super::record::MOST_CHILDREN;
 use crate::place;
 use crate::repository::{Key, Node, Repository, Visit};
 use crate::sync::{AtomicU32, acquire, get, set};
+use core::fmt;
 use core::num::NonZeroU64;
 
 /// A node's record; its words are named in `node.rs`.
@@ -26,6 +27,18 @@ pub struct Tree<'m> {
     graph: Option<Graph<'m>>,
 }
 
+impl fmt::Debug for Tree<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tree")
+            .field("is_graph", &self.is_graph())
+            .field("live_nodes", &self.live_nodes())
+            .field("node_capacity", &self.node_capacity())
+            .field("live_words", &self.live_words())
+            .field("word_capacity", &self.word_capacity())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'m> Tree<'m> {
     /// Most nodes that a tree uses: 2²⁹ − 1, as links of 29 bits tell apart.
     pub const MAX_NODES: usize = MOST_CHILDREN;
@@ -35,6 +48,18 @@ impl<'m> Tree<'m> {
     /// An empty tree with room for `nodes.len()` nodes, and `words` for their edges (what lies beyond [`Tree::MAX_NODES`] and
     /// [`Tree::MAX_WORDS`] is not used). What the memory held before does not matter, but nobody else may use it: that would be safe, and
     /// senseless.
+    ///
+    /// ```
+    /// use oncilla_core::search::{Params, Search};
+    /// use oncilla_core::tree::{NodeWords, Tree};
+    /// use std::iter::repeat_with;
+    /// use std::sync::atomic::AtomicU32;
+    ///
+    /// let nodes: Vec<NodeWords> = repeat_with(NodeWords::default).take(1000).collect();
+    /// let words: Vec<AtomicU32> = repeat_with(AtomicU32::default).take(25_000).collect();
+    /// let search = Search::new(Tree::new(&nodes, &words), Params::default());
+    /// assert_eq!(search.nodes(), 0);
+    /// ```
     pub fn new(nodes: &'m [NodeWords], words: &'m [AtomicU32]) -> Self {
         let nodes = &nodes[..nodes.len().min(Self::MAX_NODES)];
         let words = &words[..words.len().min(Self::MAX_WORDS)];

@@ -8,6 +8,8 @@
 //! is its lock.
 
 mod arrays;
+#[cfg(all(any(test, feature = "std"), not(loom)))]
+mod boxed;
 #[cfg(not(loom))]
 mod capacity;
 mod graph;
@@ -20,6 +22,8 @@ mod record;
 mod share;
 mod sums;
 
+#[cfg(all(any(test, feature = "std"), not(loom)))]
+pub use boxed::BoxedMemory;
 #[cfg(not(loom))]
 pub use capacity::TreeMemory;
 pub use graph::GraphWords;

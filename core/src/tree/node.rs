@@ -9,6 +9,7 @@ use crate::evaluate::{Ending, Value};
 use crate::place;
 use crate::repository::{Bound, Bounds, EdgeValue, Key, MOST_IDLE, Naming, Node, Seen, Visit};
 use crate::sync::{AtomicU32, get, release, set};
+use core::fmt;
 
 // The words of a node.
 pub(super) const STATE: usize = 0;
@@ -59,6 +60,14 @@ pub struct Locked<'t, 'm> {
     state: u32,
     /// The words from the branch on; empty without one. Kept here, because an atomic that is read twice is read twice.
     branch: &'m [AtomicU32],
+}
+
+impl fmt::Debug for Locked<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut node = f.debug_struct("Locked");
+        node.field("n", &self.n()).field("mean", &self.mean()).field("bounds", &self.bounds());
+        node.field("edge_count", &self.edge_count()).finish_non_exhaustive()
+    }
 }
 
 /// What comes from memory at once has so many words.

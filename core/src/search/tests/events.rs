@@ -18,11 +18,11 @@ fn late_answers_hit_nobody() {
     let mut game = RandomGame::of(5);
     on_both!(1000, 50_000, Params::default(), |search| {
         run_in_batches(search, &mut game, 1, 50);
-        let mut event = leaf(search);
+        let (mut event, mut other) = (leaf(search), TestEvent::new());
         let (answer, mut policy) = ask(&mut game, &mut event);
+        assert_ne!(search.gather(&mut other), Gathered::NoMoves);
         search.clear();
         run_in_batches(search, &mut game, 1, 20);
-        let mut other = event.clone();
         assert_eq!(search.answer(&mut event, &answer, &mut policy), Err(Refused::Stale));
         search.cancel(&mut other);
         search.bring_back(&mut [&mut event, &mut other]);
@@ -125,7 +125,7 @@ fn an_edge_has_only_so_many_visits_in_flight() {
     on_both!(100, 5000, params, |search| {
         run_in_batches(search, &mut game, 1, 5);
         let most = usize::from(crate::repository::Visit::MOST_IN_FLIGHT);
-        let mut events = std::vec![TestEvent::new(); most + 5];
+        let mut events: List<_> = (0..most + 5).map(|_| TestEvent::new()).collect();
         let met: List<Gathered> = events.iter_mut().map(|event| search.gather(event)).collect();
         assert!(met[..most].iter().all(|met| *met == Gathered::Known));
         assert!(met[most..].iter().all(|met| *met == Gathered::Collision));
@@ -196,15 +196,21 @@ fn an_event_of_another_search_is_stale() {
             run_in_batches(search, &mut game, 1, 60);
             run_in_batches(other, &mut game, 1, 2);
             let mut event = leaf(search);
-            let mut copies = [event.clone(), event.clone()];
+            let mut strays = [TestEvent::new(), TestEvent::new()];
+            search.gather_together(&mut strays);
+            let in_flight = search.root_node().in_flight();
             let (answer, mut policy) = ask(&mut game, &mut event);
             assert!(search.is_in_flight(&event) && !other.is_in_flight(&event));
             assert_eq!(other.answer(&mut event, &answer, &mut policy), Err(Refused::Stale));
-            other.cancel(&mut copies[0]);
-            other.bring_back(&mut copies);
+            other.cancel(&mut strays[0]);
+            other.bring_back(&mut strays);
             audit(other, &Audit::drained(game));
             other.run_game(&mut game, 50);
+            // It is still its own search's. What the strays had in flight there stays, until the tree is cleared.
             search.answer(&mut event, &answer, &mut policy).unwrap();
+            assert_eq!((search.nodes(), search.root_node().in_flight()), (61, in_flight - 1));
+            search.clear();
+            search.run_game(&mut game, 20);
             audit(search, &Audit::drained(game));
         });
     });

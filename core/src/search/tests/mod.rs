@@ -95,7 +95,7 @@ struct Batch {
 
 impl Batch {
     fn new(size: usize) -> Self {
-        Self { events: std::vec![TestEvent::new(); size], met: List::new() }
+        Self { events: (0..size).map(|_| TestEvent::new()).collect(), met: List::new() }
     }
 
     /// Those under way.

@@ -111,6 +111,29 @@ fn what_an_evaluator_says_beyond_all_bounds_is_no_overflow() {
     });
 }
 
+/// What a host prints when it looks for a fault.
+#[test]
+fn a_search_and_its_parts_can_be_printed() {
+    let mut game = RandomGame { seed: 4, width: 4, length: 30, endings: 0, ..RandomGame::of(0) };
+    let mut memory = crate::tree::TreeMemory::<100, 2000>::new();
+    assert_eq!(std::format!("{memory:?}"), "TreeMemory { nodes: 100, words: 2000, .. }");
+    let mut search = Search::new(memory.lend(), Params::default());
+    search.run_game(&mut game, 20);
+    let text = std::format!("{search:?}");
+    assert!(text.starts_with("Search { nodes: 20, live_nodes: 20, params: Params {"), "{text}");
+    let root = std::format!("{:?}", search.root_node());
+    assert!(root.starts_with("NodeView { key: Key(1), n: 20, value: Value {"), "{root}");
+    let edge = std::format!("{:?}", search.best_edge().unwrap());
+    assert!(edge.starts_with("EdgeView { mv: Some(Move("), "{edge}");
+}
+
+#[test]
+fn what_is_known_of_nothing_is_the_default() {
+    use crate::repository::Bounds;
+    assert_eq!((Bounds::default(), Value::default()), (Bounds::OPEN, Value::EVEN));
+    assert_eq!(Fpu::default(), Params::default().fpu);
+}
+
 #[test]
 fn visits_are_counted_up_to_a_limit() {
     let mut game = RandomGame { seed: 4, width: 4, length: 30, endings: 0, ..RandomGame::of(0) };
@@ -307,4 +330,63 @@ fn parameters_that_are_no_numbers_lead_nowhere_but_harm_nothing() {
             audit(search, &Audit::drained(game));
         });
     }
+}
+
+/// Lists so many moves of each position, and gives logits for so many; or fails at the leaves below the root.
+struct Careless {
+    moves: u16,
+    logits: usize,
+    fails: bool,
+}
+
+impl Evaluator for Careless {
+    type Error = &'static str;
+
+    fn legal_moves(&mut self, _: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend((0..self.moves).map(Move));
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        policy.extend(core::iter::repeat_n(0.0, self.logits));
+        let answer = Answer { key: 0, verdict: Verdict::Position(Value::EVEN) };
+        if self.fails && line.len() > 0 { Err("no network") } else { Ok(answer) }
+    }
+}
+
+#[test]
+fn an_evaluator_that_lists_other_moves_than_it_has_logits_for_is_told() {
+    for (moves, logits) in [(2, 5), (5, 2), (0, 3)] {
+        on_both!(100, 5000, Params::default(), |search| {
+            let mut careless = Careless { moves, logits, fails: false };
+            let told = Err(RunError::ListsDiffer { moves: moves.into(), logits });
+            // The root is evaluated without a list, its moves are not.
+            assert_eq!(search.run::<_, EDGES, 64>(&mut careless, 10), told);
+            assert_eq!((search.nodes(), search.root_node().in_flight()), (1, 0));
+            assert_eq!(search.run::<_, EDGES, 64>(&mut careless, 10), told, "and once more");
+        });
+    }
+}
+
+#[test]
+fn what_ends_a_run_is_an_error_that_says_why() {
+    fn says(error: impl core::error::Error) -> std::string::String {
+        std::format!("{error}")
+    }
+    on_both!(100, 5000, Params::default(), |search| {
+        let failed = search.run::<_, EDGES, 64>(&mut Careless { moves: 2, logits: 2, fails: true }, 10);
+        assert_eq!(
+            failed.map_err(|error| std::format!("{error}")).unwrap_err(),
+            "the evaluator failed: no network",
+            "also where the evaluator's error is a text"
+        );
+        let differ = search.run::<_, EDGES, 64>(&mut Careless { moves: 1, logits: 2, fails: false }, 10).unwrap_err();
+        assert_eq!(says(differ), "the evaluator listed 1 moves and gave 2 logits for the same position");
+    });
+    on_both!(100, 5000, Params::default(), |search| {
+        let error = search.run::<_, EDGES, 64>(&mut Careless { moves: 0, logits: 0, fails: false }, 10).unwrap_err();
+        let why = "a position that goes on came without a legal move";
+        assert_eq!(says(error), std::format!("the evaluator's answer was refused: {why}"));
+    });
+    assert_eq!(says(Refused::TooManyEdges), "more than 1023 legal moves came");
+    assert_eq!(std::format!("{:>3}", Move(7)), "  7");
 }

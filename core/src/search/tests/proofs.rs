@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::evaluate::{Ending, Moves, Verdict};
-use crate::repository::Bound;
+use crate::repository::{Bound, Bounds};
 use audit::points;
 use heapless::VecView;
 
@@ -59,6 +59,41 @@ fn what_is_proven_is_true() {
     assert!(proven > 300, "{proven} nodes proven by their children");
     // With this many playouts in a game this small.
     assert!(found * 10 >= won * 9 && won > 20, "{found} of {won} wins found");
+}
+
+#[test]
+fn a_position_is_proven_by_its_moves_though_the_root_is_searched_on() {
+    let mut closed = [0; 3];
+    for seed in 0..120 {
+        let mut game = RandomGame { seed, width: 3, length: 5, endings: 30, ..RandomGame::of(0) };
+        let result = solve(&game, &mut List::new());
+        on_both!(5000, 200_000, Params::default(), |search| {
+            assert_eq!(search.proven(), Bounds::OPEN);
+            for _ in 0..30 {
+                run_in_batches(search, &mut game, 1 + (seed % 5) as usize, 50);
+                let proven = search.proven();
+                assert!((points(proven.lower)..=points(proven.upper)).contains(&result), "seed {seed}: {proven:?}");
+                assert_eq!(search.root_node().bounds(), Bounds::OPEN);
+            }
+            let edges: List<Bounds> = search.root_node().edges().map(|edge| edge.bounds()).collect();
+            let (lower, upper) = (edges.iter().map(|edge| edge.lower).max(), edges.iter().map(|edge| edge.upper).max());
+            assert_eq!((Some(search.proven().lower), Some(search.proven().upper)), (lower, upper));
+            if search.proven().closed() {
+                closed[(result + 1) as usize] += 1;
+            }
+        });
+    }
+    assert!(closed.iter().all(|&count| count > 5), "{closed:?} losses, draws and wins proven");
+}
+
+#[test]
+fn a_game_that_has_ended_at_the_root_is_proven() {
+    let mut game = RandomGame { seed: 1, width: 1, length: 0, endings: 0, ..RandomGame::of(0) }.after(Move(7));
+    on_both!(100, 5000, Params::default(), |search| {
+        search.run_game(&mut game, 1);
+        assert!(search.proven().closed());
+        assert_eq!(search.proven(), search.root_node().bounds());
+    });
 }
 
 #[test]
@@ -182,4 +217,57 @@ fn there_is_a_move_once_one_was_visited() {
         assert_eq!(search.best_edge().map(|edge| edge.mv), Some(None));
         assert_eq!(search.best_move(), Some(Move(1)));
     });
+}
+
+#[test]
+fn a_move_that_nobody_tried_is_played_before_one_that_loses() {
+    use crate::formula::temperature::Temperature;
+    let legal = |index: usize| Move(1 + index as u16);
+    on_both!(1000, 50_000, Params::default(), |search| {
+        assert_eq!(search.move_to_play(0, |_| unreachable!("nothing is known")), None);
+        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        assert_eq!(search.move_to_play(0, legal), Some(Move(1)), "by its prior");
+        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        assert_eq!(search.move_to_play(0, legal), Some(Move(2)));
+        // What has a name needs no list.
+        let warm = Temperature { start: 0.01, ..Temperature::default() };
+        search.set_params(Params { temperature: warm, ..Params::default() });
+        assert_eq!(search.move_to_play(0, |_| unreachable!("it was visited")), Some(Move(1)), "chance knows no proofs");
+    });
+}
+
+/// What limits are told of a search, move by move as a host would write it.
+#[test]
+fn limits_are_told_what_the_tree_knows() {
+    use crate::stop::{Outcome, Progress};
+    let (mut mates, mut losses) = (0, 0);
+    for seed in 0..60 {
+        let mut game = RandomGame { seed, width: 4, length: 6, endings: 30, ..RandomGame::of(0) };
+        on_both!(5000, 200_000, Params { draw_score: 0.25, ..Params::default() }, |search| {
+            search.run_game(&mut game, 400);
+            let progress = Progress::of(search, &search.counts(), 25.0);
+            assert_eq!((progress.elapsed_ms, progress.visits, progress.playouts), (25.0, 400, 400));
+            assert_eq!(progress.nodes as usize, search.live_nodes());
+            assert_eq!(progress.mean_depth, search.counts().mean_depth() as u32);
+            let root = search.root_node();
+            let count = |what: Outcome| root.edges().filter(|edge| Outcome::of(edge) == what).count();
+            let most = root.edges().map(|edge| edge.completed()).max().unwrap();
+            assert_eq!((progress.root.moves as usize, progress.root.most_visits), (root.edge_count(), most.into()));
+            assert_eq!(progress.root.losing as usize, count(Outcome::Loss));
+            assert_eq!(progress.root.winning, count(Outcome::Win) > 0);
+            assert!(progress.root.winning || progress.mate_in.is_none());
+            losses += count(Outcome::Loss);
+            mates += u32::from(progress.mate_in.is_some());
+            if let Some(mate) = progress.mate_in {
+                let best = search.best_edge().unwrap();
+                assert!(best.ending() != Some(Ending::Tablebase), "a mate comes first");
+                assert_eq!(mate, best.m().unwrap().round() as u32 / 2 + 1);
+            }
+            // Moves that may not be searched are there, and nothing is known of them.
+            search.set_root_moves([(usize::MAX, Move(0))]);
+            let none = Progress::of(search, &search.counts(), 0.0);
+            assert_eq!((none.root.moves, none.root.most_visits, none.mate_in), (progress.root.moves, 0, None));
+        });
+    }
+    assert!(mates > 10 && losses > 10, "{mates} mates, {losses} lost moves");
 }
