@@ -9,7 +9,7 @@ mod memory;
 pub mod selftest;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
-use crate::device::{self, Buffer, Copies, DeviceChoice, Error, Kind, Programs, Session, Turns};
+use crate::device::{self, Buffer, Copies, DeviceChoice, Error, Kind, Programs, Read, Session, Turns};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{
     Kernels, Precision, Step, Tuning, Value, Variant, attention, conv, dense, elementwise, gather,
@@ -89,6 +89,15 @@ struct Head {
     value: Value,
     /// What came back, in the layout of the device.
     stored: Vec<f32>,
+}
+
+impl Head {
+    /// For a batch whose numbers have a place in `stored`.
+    fn read(&mut self, batch: usize) -> Read<'_> {
+        // Of the last position: a launch over too few groups leaves that out first.
+        let proof = (batch - 1) * self.value.layout.stride();
+        Read { from: &self.value.buffer, to: &mut self.stored, proof }
+    }
 }
 
 impl OpenCl {
@@ -239,7 +248,7 @@ impl OpenCl {
             head.stored.clear();
             head.stored.resize(batch * head.value.layout.stride(), f32::NAN);
         }
-        let mut reads: Vec<_> = heads.iter_mut().map(|h| (&h.value.buffer, h.stored.as_mut_slice())).collect();
+        let mut reads: Vec<_> = heads.iter_mut().map(|head| head.read(batch)).collect();
         let chain = || {
             if let Some(network) = network.as_mut() {
                 return network.enqueue(session, batch);

@@ -18,7 +18,7 @@ pub use alone::{Turn, Turns};
 pub use arena::Arenas;
 pub use error::Error;
 pub use programs::{ProgramKey, Programs};
-pub use session::{Arg, Argument, Buffer, Copies, Kernel, Program, Session};
+pub use session::{Arg, Argument, Buffer, Copies, Kernel, Program, Read, Session};
 
 use alone::driver_alone;
 use ocl::ffi::*;

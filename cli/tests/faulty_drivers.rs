@@ -1,0 +1,104 @@
+//! A device that works, behind a library that makes it fail as small GPUs do (`driver/faulty.c`).
+#![cfg(all(unix, not(target_os = "macos")))]
+
+mod driver;
+
+use driver::{Folder, binary, stderr, stdout};
+use oncilla_opencl::device::{self, DeviceChoice, Kind, LIBRARY_ENV};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+const GPU: (&str, &str) = ("FAULTY_KIND", "4");
+const CPU: (&str, &str) = ("FAULTY_KIND", "2");
+const ACCELERATOR: (&str, &str) = ("FAULTY_KIND", "8");
+
+/// The library, and programs that were compiled behind it: kernels for a GPU take PoCL seconds.
+struct Lab {
+    library: String,
+    cache: String,
+}
+
+/// `None`, and a line that says so, where there is no OpenCL device or no compiler.
+fn lab() -> Option<&'static Lab> {
+    static LAB: OnceLock<Result<(Folder, Lab), String>> = OnceLock::new();
+    match LAB.get_or_init(build) {
+        Ok((_, lab)) => Some(lab),
+        Err(why) => {
+            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{why}");
+            driver::say(&format!("skipped: {why}"));
+            None
+        }
+    }
+}
+
+fn build() -> Result<(Folder, Lab), String> {
+    if driver::program::is_emulated() {
+        return Err("an emulated program takes no library of this machine's".to_string());
+    }
+    let device = device::choose(&DeviceChoice::Auto).map_err(|why| why.to_string())?;
+    if device.kind != Kind::Cpu || device.platform != "Portable Computing Language" {
+        return Err(format!("the faults are made for PoCL on a CPU, and there is \"{}\"", device.name));
+    }
+    let folder = Folder::new("faulty-drivers");
+    let (library, cache) = (folder.file("faulty.so"), folder.file("cache"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/faulty.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-Wall", "-Werror", "-shared", "-fPIC", "-o", &library]).arg(source);
+    // Calls that it does not know are looked for in the libraries that it needs.
+    compiler.args(["-Wl,--no-as-needed", "-l:libOpenCL.so.1"]);
+    match compiler.status() {
+        Ok(status) if status.success() => Ok((folder, Lab { library, cache })),
+        other => Err(format!("cc: {other:?}")),
+    }
+}
+
+impl Lab {
+    fn command(&self, args: &[&str], faults: &[(&str, &str)]) -> Command {
+        let mut command = binary();
+        command.args(args).args(["--weights=tiny", &format!("--cache-dir={}", self.cache)]);
+        command.env(LIBRARY_ENV, &self.library).envs(faults.iter().copied());
+        command
+    }
+
+    fn run(&self, args: &[&str], faults: &[(&str, &str)]) -> Output {
+        self.command(args, faults).output().expect("the binary starts")
+    }
+
+    /// What a start says that evaluates a few positions.
+    fn start(&self, faults: &[(&str, &str)]) -> String {
+        let output = self.run(&["bench", "--fen=startpos", "--nodes=4"], faults);
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output)
+    }
+
+    /// What a game hears that goes on once `fault` names a file that is there.
+    fn game_with_late(&self, fault: &str) -> String {
+        let folder = Folder::new(&format!("late-{}", fault.to_lowercase()));
+        let file = folder.file("now");
+        let mut engine = driver::Engine::of(self.command(&["--smart-pruning-factor=0"], &[GPU, (fault, &file)]));
+        engine.ask("isready", "readyok");
+        let played = engine.ask("go nodes 10", "bestmove").join("\n");
+        assert!(!played.contains("the host"), "{played}");
+        std::fs::File::create(&file).and_then(|mut file| file.write_all(b"now")).expect("a file");
+        engine.say("position startpos moves e2e4");
+        engine.ask("go nodes 10", "bestmove").join("\n")
+    }
+}
+
+/// Nothing but the numbers says it, which are those of the batch before unless somebody sees to that.
+#[test]
+fn a_lost_launch_is_no_answer() {
+    let Some(lab) = lab() else { return };
+    let said = lab.game_with_late("FAULTY_LOSES");
+    assert!(said.contains("is not finite at element ") && said.contains("; the host evaluates the batch"), "{said}");
+}
+
+#[test]
+fn what_only_an_event_says_is_heard() {
+    let Some(lab) = lab() else { return };
+    let said = lab.game_with_late("FAULTY_ADMITS");
+    let status = "a batch: status -14";
+    assert!(said.contains(status) && said.contains("; the host evaluates the batch"), "{said}");
+}
