@@ -7,12 +7,10 @@ use driver::{Folder, binary, stderr, stdout};
 use oncilla_opencl::device::{self, DeviceChoice, Kind, LIBRARY_ENV};
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 const GPU: (&str, &str) = ("FAULTY_KIND", "4");
-const CPU: (&str, &str) = ("FAULTY_KIND", "2");
-const ACCELERATOR: (&str, &str) = ("FAULTY_KIND", "8");
 
 /// The library, and programs that were compiled behind it: kernels for a GPU take PoCL seconds.
 struct Lab {
@@ -101,4 +99,26 @@ fn what_only_an_event_says_is_heard() {
     let said = lab.game_with_late("FAULTY_ADMITS");
     let status = "a batch: status -14";
     assert!(said.contains(status) && said.contains("; the host evaluates the batch"), "{said}");
+}
+
+/// Three positions are few groups: a driver may run those and leave out what a batch of sixteen has more.
+#[test]
+fn the_batches_that_play_are_compared_with_the_host() {
+    let Some(lab) = lab() else { return };
+    let said = lab.start(&[GPU, ("FAULTY_GROUPS", "40")]);
+    assert!(said.contains(", 16 at a time: ") && said.contains("; the host runs the network"), "{said}");
+    let output = lab.run(&["selftest", "--backend=opencl"], &[GPU, ("FAULTY_GROUPS", "40")]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).contains("OVER"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_second_batch_at_the_same_time_is_compared_as_well() {
+    let Some(lab) = lab() else { return };
+    let said = lab.start(&[GPU, ("FAULTY_LANES", "1")]);
+    assert!(
+        said.contains("a second batch at the same time: ") && said.contains("; one batch at a time runs"),
+        "{said}"
+    );
+    assert!(said.contains("network on OpenCL device "), "{said}");
 }

@@ -17,6 +17,7 @@ use crate::kernels::{
     network::{Network, move_steps},
     norm, se, softmax,
 };
+use canary::Canary;
 use std::sync::Arc;
 
 /// Most positions in a batch: the kernels count the squares of a batch in an `int`.
@@ -68,10 +69,42 @@ pub struct OpenCl {
     tuning: Tuning,
     precision: Precision,
     max_batch: usize,
+    /// What it is compared with, once it was.
+    canary: Option<Arc<Canary>>,
     memory: Footprint,
     turns: Turns,
     // The last field, so that it goes last: the other objects were made from it.
     session: Session,
+}
+
+/// Why a device is not trusted.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// A call failed.
+    Call(Error),
+    /// It answers, but not as it should.
+    Answer(BackendError),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault::Call(error)
+    }
+}
+
+impl From<BackendError> for Fault {
+    fn from(error: BackendError) -> Self {
+        Fault::Answer(error)
+    }
+}
+
+impl From<Fault> for BackendError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Call(error) => error.into(),
+            Fault::Answer(error) => error,
+        }
+    }
 }
 
 /// Bytes of device memory, without what single kernels need for themselves.
@@ -114,19 +147,19 @@ impl OpenCl {
 
     fn checked(mut backend: Self, options: &Options) -> Result<Self, BackendError> {
         let (graph, tuning) = (backend.graph.clone(), backend.tuning);
-        match backend.agrees_with_host() {
-            Ok(()) => Ok(backend),
-            Err(error) if backend.falls_back_to_layers() => {
-                backend.refused = Some(error.to_string());
-                Ok(backend)
-            }
+        let Err(fault) = backend.check() else { return Ok(backend) };
+        if backend.falls_back_to_layers() {
+            backend.refused = Some(BackendError::from(fault).to_string());
+            return Ok(backend);
+        }
+        match fault {
             // Winograd's sums round more, and how much depends on the weights: a smaller tile rounds less.
-            Err(_) if tuning.winograd > 0 => {
+            _ if tuning.winograd > 0 => {
                 drop(backend);
                 let winograd = if tuning.winograd > 2 { 2 } else { 0 };
                 Self::new(graph, &Options { tuning: Some(Tuning { winograd, ..tuning }), ..options.clone() })
             }
-            Err(error) => Err(error),
+            fault => Err(fault.into()),
         }
     }
 
@@ -136,14 +169,36 @@ impl OpenCl {
         self.network.take().is_some() && self.agrees_with_host().is_ok()
     }
 
-    /// Compares the outputs of a few positions, always the same, with the host's.
+    /// Compares the outputs of a few positions, always the same, with the host's: one alone, a few, and a batch of the size that plays.
     ///
     /// # Errors
     /// If the device fails, or a number is too far from the host's for the precision, as a share of the largest number of its output; with
     /// layers in eight bits, if the outputs differ by more than [`Loss::BOUND`](crate::int8::Loss::BOUND).
     pub fn agrees_with_host(&mut self) -> Result<(), BackendError> {
-        let graph = self.graph.clone();
-        canary::check(self, &graph, canary_bound(self.tuning, self.precision))
+        Ok(self.check()?)
+    }
+
+    /// The same with as many positions at a time.
+    ///
+    /// # Errors
+    /// As [`OpenCl::agrees_with_host`].
+    pub fn agrees_in_batches_of(&mut self, batch: usize) -> Result<(), BackendError> {
+        Ok(self.check_in(&[batch.clamp(1, self.max_batch)])?)
+    }
+
+    fn check(&mut self) -> Result<(), Fault> {
+        self.check_in(&canary::sizes(self.preferred_batch(), self.max_batch))
+    }
+
+    /// The same in batches of these sizes, each at most the largest.
+    fn check_in(&mut self, sizes: &[usize]) -> Result<(), Fault> {
+        let canary = match &self.canary {
+            Some(canary) => Arc::clone(canary),
+            None => Arc::new(Canary::new(&self.graph)?),
+        };
+        self.canary = Some(Arc::clone(&canary));
+        let bound = canary_bound(self.tuning, self.precision);
+        canary.check(self, sizes, bound)
     }
 
     fn unchecked(graph: Arc<Graph>, options: &Options) -> Result<Self, BackendError> {
@@ -185,7 +240,21 @@ impl OpenCl {
         session.finish()?;
         let turns = Turns::new(&device, max_batch);
         let precision = options.precision;
-        Ok(Self { graph, values, steps, network, refused, heads, tuning, precision, max_batch, memory, turns, session })
+        Ok(Self {
+            graph,
+            values,
+            steps,
+            network,
+            refused,
+            heads,
+            tuning,
+            precision,
+            max_batch,
+            canary: None,
+            memory,
+            turns,
+            session,
+        })
     }
 
     /// Another one for a second batch on the same device at the same time: with its own queue and its own room for values, and with
@@ -218,8 +287,22 @@ impl OpenCl {
         let (graph, tuning, precision) = (Arc::clone(&self.graph), self.tuning, self.precision);
         let memory = Footprint { all: needed, ..self.memory };
         let turns = Turns::new(device, self.max_batch);
-        let (max_batch, refused) = (self.max_batch, self.refused.clone());
-        Ok(Self { graph, values, steps, network, refused, heads, tuning, precision, max_batch, memory, turns, session })
+        let (max_batch, refused, canary) = (self.max_batch, self.refused.clone(), self.canary.clone());
+        Ok(Self {
+            graph,
+            values,
+            steps,
+            network,
+            refused,
+            heads,
+            tuning,
+            precision,
+            max_batch,
+            canary,
+            memory,
+            turns,
+            session,
+        })
     }
 
     /// The kernels that are run.
@@ -275,6 +358,15 @@ impl OpenCl {
         Ok(())
     }
 
+    /// As [`Backend::evaluate`], for `input` of `batch` positions.
+    fn answer(&mut self, batch: usize, input: &[f32], outputs: &mut Outputs) -> Result<(), Fault> {
+        for role in Role::ALL {
+            outputs.head_mut(role).clear();
+        }
+        self.run(batch, input, outputs)?;
+        Ok(self.check_finite(outputs)?)
+    }
+
     /// A device that computes nonsense is as bad as one that fails.
     fn check_finite(&self, outputs: &mut Outputs) -> Result<(), BackendError> {
         for Head { role, .. } in &self.heads {
@@ -317,11 +409,7 @@ impl Backend for OpenCl {
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
         let batch = batch_of(&self.graph, self.max_batch, input)?;
-        for role in Role::ALL {
-            outputs.head_mut(role).clear();
-        }
-        self.run(batch, input, outputs)?;
-        self.check_finite(outputs)
+        Ok(self.answer(batch, input, outputs)?)
     }
 }
 

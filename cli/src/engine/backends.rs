@@ -227,7 +227,7 @@ fn open_device_within(
     unit
 }
 
-/// A device with a second batch at the same time, if it has room for that.
+/// A device with a second batch at the same time, if it has room for that and agrees with the host on either.
 fn open_device(
     settings: &EvaluatorSettings,
     choice: &DeviceChoice,
@@ -237,7 +237,13 @@ fn open_device(
     let device = open_tuned(settings, choice, graph, notes)?;
     let second = device.another();
     let mut lanes = vec![lane(device, graph).map_err(|error| error.to_string())?];
-    lanes.extend(second.ok().and_then(|second| lane(second, graph).ok()));
+    // Without room for it there is nothing to say: one batch at a time is a normal state.
+    if let Ok(mut second) = second {
+        match second.agrees_with_host().and_then(|()| lane(second, graph)) {
+            Ok(second) => lanes.push(second),
+            Err(fault) => notes.push(format!("a second batch at the same time: {fault}; one batch at a time runs")),
+        }
+    }
     Ok(Unit::device(lanes))
 }
 
@@ -251,13 +257,11 @@ fn lane(device: OpenCl, graph: &Arc<Graph>) -> Result<Box<dyn Backend>, BackendE
     Ok(lane)
 }
 
-/// The first launches of a kernel can take seconds on some drivers: not on a game's clock.
+/// The first batch in the thread that plays. The first launches of each kernel, which can take seconds on some drivers, were those of the comparison
+/// with the host; whoever waits for an answer learns here how long one takes.
 fn warm_up(device: &mut dyn Backend) -> Result<(), BackendError> {
-    for batch in [1, device.preferred_batch()] {
-        let input = vec![0.0; batch * device.graph().input().len()];
-        device.evaluate(&input, &mut Outputs::default())?;
-    }
-    Ok(())
+    let input = vec![0.0; device.graph().input().len()];
+    device.evaluate(&input, &mut Outputs::default())
 }
 
 /// With what `oncilla tune` has found for this device, if it has, and if it works.
