@@ -36,7 +36,12 @@ pub struct Start {
 /// The first row that fits counts. A GPU's convolution has groups of eight times `columns` items.
 const STARTS: [Start; 8] = [
     gpu("Mali", &["mali", "arm"], (64, 8, 0), "local memory is global memory there, so that large groups gain nothing"),
-    gpu("Adreno", &["adreno", "qualcomm"], (128, 16, 0), "waves of 64 or 128 items, and a local memory of its own"),
+    gpu(
+        "Adreno",
+        &["adreno", "qualcomm", "freedreno"],
+        (128, 16, 0),
+        "waves of 64 or 128 items, and a local memory of its own",
+    ),
     gpu("VideoCore", &["videocore", "v3d", "broadcom"], (32, 4, 0), "16 lanes, few registers, small groups"),
     gpu("NVIDIA", &["nvidia"], (128, 32, 0), "warps of 32 items; eight of them hide the latency of memory"),
     gpu("AMD", &["amd", "advanced micro", "radeon"], (64, 16, 0), "wavefronts of 64 items (GCN) or 32 (RDNA)"),
@@ -107,6 +112,7 @@ mod tests {
     fn devices_are_known_by_their_names() {
         assert_eq!(family("Mali-G610 r0p0", "ARM", Kind::Gpu), "Mali");
         assert_eq!(family("QUALCOMM Adreno(TM)", "QUALCOMM", Kind::Gpu), "Adreno");
+        assert_eq!(family("FD640", "freedreno", Kind::Gpu), "Adreno", "as Mesa calls it");
         assert_eq!(family("V3D 7.1", "Broadcom", Kind::Gpu), "VideoCore");
         assert_eq!(family("gfx1100", "Advanced Micro Devices, Inc.", Kind::Gpu), "AMD");
         assert_eq!(family("Intel(R) UHD Graphics 770", "Intel(R) Corporation", Kind::Gpu), "Intel");
