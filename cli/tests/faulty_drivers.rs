@@ -11,6 +11,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 const GPU: (&str, &str) = ("FAULTY_KIND", "4");
+const CPU: (&str, &str) = ("FAULTY_KIND", "2");
 
 /// The library, and programs that were compiled behind it: kernels for a GPU take PoCL seconds.
 struct Lab {
@@ -121,4 +122,32 @@ fn a_second_batch_at_the_same_time_is_compared_as_well() {
         "{said}"
     );
     assert!(said.contains("network on OpenCL device "), "{said}");
+}
+
+/// A device that refuses a size takes a smaller one, whoever refuses: the compiler, the launch, or nobody who says how much would do.
+#[test]
+fn a_size_that_fails_gives_way_to_a_smaller_one() {
+    let Some(lab) = lab() else { return };
+    for fault in [("FAULTY_BUILD", "LX=16"), ("FAULTY_ITEMS", "32"), ("FAULTY_KERNEL_ITEMS", "0")] {
+        let said = lab.start(&[GPU, fault]);
+        assert!(said.contains("network on OpenCL device ") && !said.contains("the host"), "{fault:?}: {said}");
+    }
+    let said = lab.start(&[GPU, ("FAULTY_BUILD", "LX=")]);
+    assert!(said.contains("was not compiled: ") && said.contains("; the host runs the network"), "{said}");
+}
+
+/// OpenCL promises one item along dimension 1 and no more.
+#[test]
+fn groups_are_no_longer_along_a_dimension_than_the_device_takes() {
+    let Some(lab) = lab() else { return };
+    let output = lab.run(&["selftest", "--backend=opencl"], &[CPU, ("FAULTY_ALONG", "1")]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+}
+
+#[test]
+fn options_for_the_compiler_end_with_no_blank() {
+    let Some(lab) = lab() else { return };
+    let said = stderr(&lab.run(&["selftest", "--backend=opencl"], &[CPU, ("FAULTY_SAYS", "1")]));
+    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("built with [")).collect();
+    assert!(!lines.is_empty() && lines.iter().all(|line| !line.ends_with(" ]")), "{lines:#?}");
 }

@@ -153,6 +153,10 @@ impl OpenCl {
             return Ok(backend);
         }
         match fault {
+            Fault::Call(error) if error.is_of_groups() && smaller_groups(tuning).is_some() => {
+                drop(backend);
+                Self::new(graph, &Options { tuning: smaller_groups(tuning), ..options.clone() })
+            }
             // Winograd's sums round more, and how much depends on the weights: a smaller tile rounds less.
             _ if tuning.winograd > 0 => {
                 drop(backend);
@@ -425,6 +429,13 @@ fn canary_bound(tuning: Tuning, precision: Precision) -> f32 {
         // is 6e-4. Of int8 those networks get here that have no layer in it.
         Precision::Fp16 | Precision::Int8 => 5e-2,
     }
+}
+
+/// Groups of half as many items; `None` where they have no lanes to spare.
+fn smaller_groups(tuning: Tuning) -> Option<Tuning> {
+    let Tuning { variant, lanes, columns, .. } = tuning;
+    let halved = Tuning { lanes: (lanes / 2).max(1), columns: (columns / 2).max(1), ..tuning };
+    (variant == Variant::Gpu && halved != tuning).then_some(halved)
 }
 
 /// How each value is stored: as on the host, but for boards that convolutions write in blocks and nothing reads that knows only

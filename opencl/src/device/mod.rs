@@ -87,6 +87,10 @@ pub struct Device {
     pub alignment: u32,
     /// Most work items in a group, for a kernel that needs little.
     pub max_work_group: usize,
+    /// Most of them along dimensions 0 and 1.
+    pub max_items: [usize; 2],
+    /// Whether its memory is the host's: a GPU inside of a processor.
+    pub shares_memory: bool,
     /// Bytes of local memory.
     pub local_memory: u64,
     /// Floats in the vector registers: 8 with AVX2, 16 with AVX-512, often 1 on a GPU.
@@ -116,6 +120,8 @@ impl Device {
             max_allocation: 0,
             alignment: 1,
             max_work_group: 1,
+            max_items: [1; 2],
+            shares_memory: false,
             local_memory: 0,
             vector_width: 1,
             fp16: false,
@@ -358,6 +364,12 @@ impl Query {
     }
 }
 
+/// The first two of several sizes. What a driver does not say, or says to be none, is no limit.
+fn first_two(bytes: &[u8]) -> [usize; 2] {
+    let mut sizes = bytes.chunks_exact(size_of::<usize>()).map(|size| size.try_into().map_or(0, usize::from_ne_bytes));
+    [(); 2].map(|()| sizes.next().filter(|&size| size > 0).unwrap_or(usize::MAX))
+}
+
 fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
     let ask = Query(id);
     let bits = ask.number(CL_DEVICE_TYPE);
@@ -380,6 +392,8 @@ fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
         max_allocation: ask.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
         alignment: ask.number(CL_DEVICE_MEM_BASE_ADDR_ALIGN) as u32 / 8,
         max_work_group: ask.number(CL_DEVICE_MAX_WORK_GROUP_SIZE) as usize,
+        max_items: first_two(&ask.bytes(CL_DEVICE_MAX_WORK_ITEM_SIZES)),
+        shares_memory: ask.number(CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
         local_memory: ask.number(CL_DEVICE_LOCAL_MEM_SIZE),
         vector_width: small(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
         fp16: ask.text(CL_DEVICE_EXTENSIONS).split(' ').any(|e| e == "cl_khr_fp16"),
@@ -402,6 +416,15 @@ mod tests {
         assert_eq!(DeviceChoice::from("Mali"), DeviceChoice::Name("Mali".to_string()));
         assert_eq!(DeviceChoice::from("auto"), DeviceChoice::Auto);
         assert_eq!(DeviceChoice::from(""), DeviceChoice::Auto);
+    }
+
+    #[test]
+    fn a_size_that_a_driver_does_not_say_is_no_limit() {
+        let bytes = |sizes: &[usize]| sizes.iter().flat_map(|size| size.to_ne_bytes()).collect::<Vec<u8>>();
+        assert_eq!(first_two(&bytes(&[1024, 1, 1])), [1024, 1]);
+        assert_eq!(first_two(&bytes(&[64])), [64, usize::MAX]);
+        assert_eq!(first_two(&bytes(&[0, 8])), [usize::MAX, 8]);
+        assert_eq!(first_two(&[1, 2]), [usize::MAX; 2]);
     }
 
     #[test]

@@ -644,13 +644,18 @@ impl Session {
         (status == CL_SUCCESS).then_some(qualifier & CL_KERNEL_ARG_TYPE_CONST != 0)
     }
 
-    /// Most work items that a group of this kernel can have on this device.
+    /// Most work items that a group of this kernel can have on this device: what the driver says of the kernel, or, where it says nothing or
+    /// none, of the device.
     pub fn work_group_limit(&self, kernel: &Kernel) -> usize {
         let (kernel, id) = (kernel.kernel, self.device.id.0);
         // SAFETY: kernel and device are alive; `answer` passes null or as many bytes as it says.
         let bytes =
             answer(|n, at, len| unsafe { clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_WORK_GROUP_SIZE, n, at, len) });
-        bytes.try_into().map_or(1, usize::from_ne_bytes).min(self.device.max_work_group).max(1)
+        let of_device = self.device.max_work_group.max(1);
+        match bytes.try_into().map_or(0, usize::from_ne_bytes) {
+            0 => of_device,
+            of_kernel => of_kernel.min(of_device),
+        }
     }
 
     /// Enqueues one run of `global` work items in groups of `local`; each of `global` is a multiple of its `local`.
