@@ -20,6 +20,9 @@ use crate::kernels::{
 use canary::Canary;
 use std::sync::Arc;
 
+/// Launches after which a driver is told to begin with them: some begin when they are told to, and else with the wait at the end.
+const TOLD_AFTER: usize = 8;
+
 /// Most positions in a batch: the kernels count the squares of a batch in an `int`.
 pub const MAX_BATCH: usize = 1 << 16;
 
@@ -340,10 +343,13 @@ impl OpenCl {
             if let Some(network) = network.as_mut() {
                 return network.enqueue(session, batch);
             }
-            for (layer, steps) in steps.iter_mut().enumerate() {
-                steps.iter_mut().try_for_each(|step| step.enqueue(session, batch))?;
-                // Some drivers begin when they are told to, and else with the wait at the end.
-                if layer == 0 {
+            let mut launched = 0;
+            for step in steps.iter_mut().flatten() {
+                step.enqueue(session, batch)?;
+                let before = launched;
+                launched += step.count(batch);
+                // At once, and then again and again: what is enqueued later follows without a gap.
+                if before == 0 || before / TOLD_AFTER != launched / TOLD_AFTER {
                     session.flush()?;
                 }
             }
