@@ -9,7 +9,7 @@ use super::tuning;
 use oncilla_core::evaluate::Value;
 use oncilla_nets::{HeadChoice, Network};
 use oncilla_opencl::backend::{Backend, BackendError, Outputs};
-use oncilla_opencl::device::{self, DeviceChoice, Kind, Programs};
+use oncilla_opencl::device::{self, Device, DeviceChoice, Kind, Programs};
 use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::host::Host;
 use oncilla_opencl::int8;
@@ -141,17 +141,25 @@ pub fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
     wanted(settings).into_iter().find_map(device).unwrap_or_default()
 }
 
-/// A device that nobody named must be more than the host's own cores, which the host backend has already.
+/// Whether the user has said which device, or that there should be one.
+fn is_asked_for(settings: &EvaluatorSettings) -> bool {
+    let is_named = device_choice(settings) != DeviceChoice::Auto || device::named_by_environment().is_some();
+    is_named || settings.backend != BackendKind::Auto
+}
+
+/// A device that nobody named must be more than the host's own cores, which the host backend has already. An accelerator may be these
+/// cores again: there is a runtime for CPUs that comes with one.
 fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
     if wanted(settings).iter().all(|wanted| *wanted == Wanted::Host) {
         return Ok(()); // there is none to look at
     }
-    let choice = device_choice(settings);
-    let named = choice != DeviceChoice::Auto || device::named_by_environment().is_some();
     drivers::scout()?;
-    let device = device::choose(&choice).map_err(|e| e.to_string())?;
+    let device = device::choose(&device_choice(settings)).map_err(|e| e.to_string())?;
     match device.kind {
-        Kind::Cpu if !named => Err(format!("the only OpenCL device is a CPU ({})", device.name)),
+        Kind::Cpu if !is_asked_for(settings) => Err(format!("the only OpenCL device is a CPU ({})", device.name)),
+        Kind::Accelerator if !is_asked_for(settings) => {
+            Err(format!("no OpenCL device is a GPU (\"{}\" is an accelerator)", device.name))
+        }
         _ => Ok(()),
     }
 }
@@ -227,14 +235,38 @@ fn open_device_within(
     unit
 }
 
-/// A device with a second batch at the same time, if it has room for that and agrees with the host on either.
+/// The first of the devices that may be meant which works; those before it are said. Without a name only those of the best kind are tried: a CPU
+/// is no stand-in for a GPU.
 fn open_device(
     settings: &EvaluatorSettings,
     choice: &DeviceChoice,
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
-    let device = open_tuned(settings, choice, graph, notes)?;
+    let mut devices = device::candidates(choice).map_err(|e| e.to_string())?;
+    let best = devices[0].kind;
+    devices.retain(|device| device.kind == best);
+    let mut faults = Vec::new();
+    for device in &devices {
+        match open_lanes(settings, device, graph, notes) {
+            Ok(unit) => {
+                notes.extend(faults.into_iter().map(|fault| format!("{fault}; the next device runs the network")));
+                return Ok(unit);
+            }
+            Err(fault) => faults.push(fault),
+        }
+    }
+    Err(faults.join("; "))
+}
+
+/// A device with a second batch at the same time, if it has room for that and agrees with the host on either.
+fn open_lanes(
+    settings: &EvaluatorSettings,
+    device: &Device,
+    graph: &Arc<Graph>,
+    notes: &mut Vec<String>,
+) -> Result<Unit, String> {
+    let device = open_tuned(settings, device, graph, notes)?;
     let second = device.another();
     let mut lanes = vec![lane(device, graph).map_err(|error| error.to_string())?];
     // Without room for it there is nothing to say: one batch at a time is a normal state.
@@ -267,16 +299,15 @@ fn warm_up(device: &mut dyn Backend) -> Result<(), BackendError> {
 /// With what `oncilla tune` has found for this device, if it has, and if it works.
 fn open_tuned(
     settings: &EvaluatorSettings,
-    choice: &DeviceChoice,
+    device: &Device,
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<OpenCl, String> {
-    let device = device::choose(choice).map_err(|e| e.to_string())?;
-    let (tuning, note) = tuning::known(settings, &device, graph);
+    let (tuning, note) = tuning::known(settings, device, graph);
     notes.extend(note);
     let programs = tuning::cache_dir(settings).map(|cache| Arc::new(Programs::new(&cache)));
     let options = Options {
-        device: choice.clone(),
+        device: DeviceChoice::Index(device.index),
         precision: settings.precision,
         programs: programs.clone(),
         ..Options::default()

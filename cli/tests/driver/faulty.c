@@ -11,6 +11,7 @@
 //   FAULTY_ALONG=N          groups with more items along dimension 1 are refused, and the device says so
 //   FAULTY_KERNEL_ITEMS=N   what the driver says of a kernel's largest group
 //   FAULTY_MICROSECONDS=N   what a launch takes for each group
+//   FAULTY_OPENS=N          the first N devices that are opened are out of memory
 //   FAULTY_SAYS=1           a line for each program that is built
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -61,6 +62,15 @@ int clBuildProgram(Handle program, unsigned count, const Handle *devices, const 
     if (number("FAULTY_SAYS")) fprintf(stderr, "built with [%s]\n", options);
     if (refused && options && strstr(options, refused)) return -11;
     return real(program, count, devices, options, done, data);
+}
+
+Handle clCreateContext(const intptr_t *properties, unsigned count, const Handle *devices, void *heard, void *data,
+                       int *status) {
+    static size_t opened;
+    Handle (*real)(const intptr_t *, unsigned, const Handle *, void *, void *, int *) = next("clCreateContext");
+    if (opened++ >= number("FAULTY_OPENS")) return real(properties, count, devices, heard, data, status);
+    *status = -6;
+    return NULL;
 }
 
 static Handle queues[16];
