@@ -3,13 +3,14 @@
 //! A batch is one write, one chain of kernels in an in-order queue, and one read for each head: the host doesn't look
 //! at anything between layers. Weights are packed and sent once, when the backend is made.
 
+mod batches;
 pub(crate) mod canary;
 mod kit;
 mod memory;
 pub mod selftest;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
-use crate::device::{self, Buffer, Copies, DeviceChoice, Error, Kind, Programs, Read, Session, Turns};
+use crate::device::{self, Buffer, Copies, Device, DeviceChoice, Error, Kind, Programs, Read, Session, Turns};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{
     Kernels, Precision, Step, Tuning, Value, Variant, attention, conv, dense, elementwise, gather,
@@ -31,7 +32,8 @@ pub const MAX_BATCH: usize = 1 << 16;
 pub struct Options {
     /// On which device.
     pub device: DeviceChoice,
-    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it.
+    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it. A GPU that is compared with the host takes no more than
+    /// it is quick enough for.
     pub max_batch: usize,
     /// Which kernels; `None`: [`Tuning::of`] the device.
     pub tuning: Option<Tuning>,
@@ -72,6 +74,9 @@ pub struct OpenCl {
     tuning: Tuning,
     precision: Precision,
     max_batch: usize,
+    preferred: usize,
+    /// See [`OpenCl::rate`].
+    rate: Option<f64>,
     /// What it is compared with, once it was.
     canary: Option<Arc<Canary>>,
     memory: Footprint,
@@ -176,13 +181,20 @@ impl OpenCl {
         self.network.take().is_some() && self.agrees_with_host().is_ok()
     }
 
-    /// Compares the outputs of a few positions, always the same, with the host's: one alone, a few, and a batch of the size that plays.
+    /// Compares the outputs of a few positions, always the same, with the host's: one alone, a few, and as many as are evaluated at a time in a
+    /// game; on a device other than the host's own cores the largest batch, too.
     ///
     /// # Errors
     /// If the device fails, or a number is too far from the host's for the precision, as a share of the largest number of its output; with
     /// layers in eight bits, if the outputs differ by more than [`Loss::BOUND`](crate::int8::Loss::BOUND).
     pub fn agrees_with_host(&mut self) -> Result<(), BackendError> {
-        Ok(self.check()?)
+        let mut sizes = self.sizes();
+        sizes.extend(self.leaves_host_free().then_some(self.max_batch));
+        Ok(self.check_in(&sizes, 0)?)
+    }
+
+    fn sizes(&self) -> Vec<usize> {
+        canary::sizes(self.preferred_batch(), self.max_batch)
     }
 
     /// The same with as many positions at a time.
@@ -190,22 +202,27 @@ impl OpenCl {
     /// # Errors
     /// As [`OpenCl::agrees_with_host`].
     pub fn agrees_in_batches_of(&mut self, batch: usize) -> Result<(), BackendError> {
-        Ok(self.check_in(&[batch.clamp(1, self.max_batch)])?)
+        Ok(self.check_in(&[batch.clamp(1, self.max_batch)], 0)?)
     }
 
+    /// What a device has to pass before it is trusted.
     fn check(&mut self) -> Result<(), Fault> {
-        self.check_in(&canary::sizes(self.preferred_batch(), self.max_batch))
+        match self.leaves_host_free() {
+            true => self.fit_batches(),
+            // Nobody resets the host's own cores, and who starts a game waits for what they do.
+            false => self.check_in(&self.sizes(), 0),
+        }
     }
 
-    /// The same in batches of these sizes, each at most the largest.
-    fn check_in(&mut self, sizes: &[usize]) -> Result<(), Fault> {
+    /// Compares in batches of these sizes, each at most the largest; for `turn` see [`Canary::check`].
+    fn check_in(&mut self, sizes: &[usize], turn: usize) -> Result<(), Fault> {
         let canary = match &self.canary {
             Some(canary) => Arc::clone(canary),
             None => Arc::new(Canary::new(&self.graph)?),
         };
         self.canary = Some(Arc::clone(&canary));
         let bound = canary_bound(self.tuning, self.precision);
-        canary.check(self, sizes, bound)
+        canary.check(self, sizes, turn, bound)
     }
 
     fn unchecked(graph: Arc<Graph>, options: &Options) -> Result<Self, BackendError> {
@@ -247,6 +264,7 @@ impl OpenCl {
         session.finish()?;
         let turns = Turns::new(&device, max_batch);
         let precision = options.precision;
+        let preferred = preferred_batch(tuning.variant, &device).clamp(1, max_batch);
         Ok(Self {
             graph,
             values,
@@ -257,6 +275,8 @@ impl OpenCl {
             tuning,
             precision,
             max_batch,
+            preferred,
+            rate: None,
             canary: None,
             memory,
             turns,
@@ -294,7 +314,8 @@ impl OpenCl {
         let (graph, tuning, precision) = (Arc::clone(&self.graph), self.tuning, self.precision);
         let memory = Footprint { all: needed, ..self.memory };
         let turns = Turns::new(device, self.max_batch);
-        let (max_batch, refused, canary) = (self.max_batch, self.refused.clone(), self.canary.clone());
+        let (max_batch, preferred, rate) = (self.max_batch, self.preferred, self.rate);
+        let (refused, canary) = (self.refused.clone(), self.canary.clone());
         Ok(Self {
             graph,
             values,
@@ -305,6 +326,8 @@ impl OpenCl {
             tuning,
             precision,
             max_batch,
+            preferred,
+            rate,
             canary,
             memory,
             turns,
@@ -321,6 +344,11 @@ impl OpenCl {
     /// host's: each layer has launches of its own then, which is slower.
     pub fn refused(&self) -> Option<&str> {
         self.refused.as_deref()
+    }
+
+    /// Positions per second in batches of [`Backend::preferred_batch`], if that was measured when the device was compared with the host.
+    pub fn rate(&self) -> Option<f64> {
+        self.rate
     }
 
     /// Launches of kernels that a batch takes.
@@ -405,12 +433,7 @@ impl Backend for OpenCl {
     }
 
     fn preferred_batch(&self) -> usize {
-        // A CPU has its whole speed at a few positions. A GPU wants its units filled; 16 boards are 1,024 pixels.
-        let worth = match self.tuning.variant {
-            Variant::Cpu => 4 * self.session.device().compute_units as usize,
-            Variant::Gpu => 16,
-        };
-        worth.clamp(1, self.max_batch)
+        self.preferred.min(self.max_batch)
     }
 
     fn leaves_host_free(&self) -> bool {
@@ -420,6 +443,15 @@ impl Backend for OpenCl {
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
         let batch = batch_of(&self.graph, self.max_batch, input)?;
         Ok(self.answer(batch, input, outputs)?)
+    }
+}
+
+/// What is worth waiting for, until it is measured: a CPU has its whole speed at a few positions. A GPU wants its units filled; 16 boards are 1,024
+/// pixels.
+fn preferred_batch(variant: Variant, device: &Device) -> usize {
+    match variant {
+        Variant::Cpu => 4 * device.compute_units as usize,
+        Variant::Gpu => 16,
     }
 }
 

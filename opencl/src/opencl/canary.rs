@@ -36,8 +36,8 @@ impl Canary {
     }
 
     /// Runs batches of these sizes on the device. A single position and several are of interest, for some kernels have a form for either, and the
-    /// sizes that play: a driver may run a range of few groups only. In each batch the positions follow each other from another one on,
-    /// so that what a smaller batch has left behind is right at no place.
+    /// sizes that play: a driver may run a range of few groups only. In each batch the positions follow each other from another one on, in the first
+    /// from the one at `turn`, so that what a smaller batch has left behind is right at no place.
     ///
     /// No number may be further from the host's than `bound`, as a share of the largest number of its output ([`error`]). With layers
     /// in eight bits there is no such bound: an input that lies half way between two steps falls
@@ -46,9 +46,9 @@ impl Canary {
     ///
     /// # Errors
     /// If the device fails or disagrees, with the worst number.
-    pub fn check(&self, device: &mut OpenCl, sizes: &[usize], bound: f32) -> Result<(), Fault> {
+    pub fn check(&self, device: &mut OpenCl, sizes: &[usize], turn: usize, bound: f32) -> Result<(), Fault> {
         let graph = Arc::clone(&device.graph);
-        sizes.iter().enumerate().try_for_each(|(turn, &batch)| {
+        sizes.iter().zip(turn..).try_for_each(|(&batch, turn)| {
             let (input, mut expected) = self.batch(&graph, batch, turn);
             let mut got = Outputs::default();
             device.answer(batch, &input, &mut got)?;
@@ -173,7 +173,7 @@ mod tests {
         };
         let mut check = |graph: &Arc<Graph>| {
             device.graph = Arc::clone(graph);
-            let checked = Canary::new(graph).expect("the host").check(&mut device, &[1, 3, 4], 1e-3);
+            let checked = Canary::new(graph).expect("the host").check(&mut device, &[1, 3, 4], 0, 1e-3);
             checked.map_err(BackendError::from)
         };
         assert_eq!(check(&graph(0.5)), Ok(()));
