@@ -14,6 +14,8 @@ const GPU: (&str, &str) = ("FAULTY_KIND", "4");
 const CPU: (&str, &str) = ("FAULTY_KIND", "2");
 const ACCELERATOR: (&str, &str) = ("FAULTY_KIND", "8");
 
+const BENCH: &[&str] = &["bench", "--fen=startpos", "--nodes=4"];
+
 /// The library, and programs that were compiled behind it: kernels for a GPU take PoCL seconds.
 struct Lab {
     library: String,
@@ -66,18 +68,34 @@ impl Lab {
         self.command(args, faults).output().expect("the binary starts")
     }
 
-    /// What a start says that evaluates a few positions.
+    /// What a start says that evaluates a few positions on the device.
     fn start(&self, faults: &[(&str, &str)]) -> String {
-        let output = self.run(&["bench", "--fen=startpos", "--nodes=4"], faults);
-        assert!(output.status.success(), "{}", stderr(&output));
+        let output = self.run(&[BENCH, &["--backend=opencl"]].concat(), faults);
+        let said = stderr(&output);
+        assert!(output.status.success() && said.contains("network on OpenCL device "), "{said}");
+        said
+    }
+
+    /// Why it does not use the device.
+    fn refusal(&self, faults: &[(&str, &str)]) -> String {
+        let output = self.run(&[BENCH, &["--backend=opencl"]].concat(), faults);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         stderr(&output)
+    }
+
+    /// What it says where nobody asks for a device.
+    fn start_unasked(&self, faults: &[(&str, &str)]) -> String {
+        let said = stderr(&self.run(BENCH, faults));
+        assert!(said.contains("; the host runs the network"), "{said}");
+        said
     }
 
     /// What a game hears that goes on once `fault` names a file that is there.
     fn game_with_late(&self, fault: &str) -> String {
         let folder = Folder::new(&format!("late-{}", fault.to_lowercase()));
         let file = folder.file("now");
-        let mut engine = driver::Engine::of(self.command(&["--smart-pruning-factor=0"], &[GPU, (fault, &file)]));
+        let mut engine =
+            driver::Engine::of(self.command(&["--backend=opencl", "--smart-pruning-factor=0"], &[GPU, (fault, &file)]));
         engine.ask("isready", "readyok");
         let played = engine.ask("go nodes 10", "bestmove").join("\n");
         assert!(!played.contains("the host"), "{played}");
@@ -103,12 +121,12 @@ fn what_only_an_event_says_is_heard() {
     assert!(said.contains(status) && said.contains("; the host "), "{said}");
 }
 
-/// Three positions are few groups: a driver may run those and leave out what a batch of sixteen has more.
+/// Three positions are few groups: a driver may run those and leave out what larger batches have more.
 #[test]
 fn the_batches_that_play_are_compared_with_the_host() {
     let Some(lab) = lab() else { return };
-    let said = lab.start(&[GPU, ("FAULTY_GROUPS", "8")]);
-    assert!(said.contains(", 16 at a time: ") && said.contains("; the host runs the network"), "{said}");
+    let said = lab.refusal(&[GPU, ("FAULTY_GROUPS", "8")]);
+    assert!(said.contains(" at a time: Policy disagrees with the host by "), "{said}");
     let output = lab.run(&["selftest", "--backend=opencl"], &[GPU, ("FAULTY_GROUPS", "8")]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stdout(&output).contains("OVER"), "{}", stdout(&output));
@@ -122,7 +140,6 @@ fn a_second_batch_at_the_same_time_is_compared_as_well() {
         said.contains("a second batch at the same time: ") && said.contains("; one batch at a time runs"),
         "{said}"
     );
-    assert!(said.contains("network on OpenCL device "), "{said}");
 }
 
 /// A device that refuses a size takes a smaller one, whoever refuses: the compiler, the launch, or nobody who says how much would do.
@@ -130,11 +147,10 @@ fn a_second_batch_at_the_same_time_is_compared_as_well() {
 fn a_size_that_fails_gives_way_to_a_smaller_one() {
     let Some(lab) = lab() else { return };
     for fault in [("FAULTY_BUILD", "LX=16"), ("FAULTY_ITEMS", "32"), ("FAULTY_KERNEL_ITEMS", "0")] {
-        let said = lab.start(&[GPU, fault]);
-        assert!(said.contains("network on OpenCL device ") && !said.contains("the host"), "{fault:?}: {said}");
+        lab.start(&[GPU, fault]);
     }
-    let said = lab.start(&[GPU, ("FAULTY_BUILD", "LX=")]);
-    assert!(said.contains("was not compiled: ") && said.contains("; the host runs the network"), "{said}");
+    let said = lab.refusal(&[GPU, ("FAULTY_BUILD", "LX=")]);
+    assert!(said.contains("conv.cl was not compiled: "), "{said}");
 }
 
 /// OpenCL promises one item along dimension 1 and no more.
@@ -157,12 +173,9 @@ fn options_for_the_compiler_end_with_no_blank() {
 #[test]
 fn an_accelerator_is_not_taken_unasked() {
     let Some(lab) = lab() else { return };
-    let start =
-        |args: &[&str]| stderr(&lab.run(&[&["bench", "--fen=startpos", "--nodes=4"], args].concat(), &[ACCELERATOR]));
-    let said = start(&[]);
-    assert!(said.contains("no OpenCL device is a GPU (") && said.contains("; the host runs the network"), "{said}");
-    let said = start(&["--backend=opencl"]);
-    assert!(said.contains("network on OpenCL device 0 "), "{said}");
+    let said = lab.start_unasked(&[ACCELERATOR]);
+    assert!(said.contains("no OpenCL device is a GPU ("), "{said}");
+    lab.start(&[ACCELERATOR]);
     let said = stdout(&lab.run(&["devices"], &[ACCELERATOR]));
     assert!(said.contains(", with --backend=opencl only: "), "{said}");
 }
@@ -178,4 +191,23 @@ fn where_one_device_fails_the_next_is_tried() {
     let said = lab.start(&[GPU, two, ("FAULTY_OPENS", "1")]);
     assert!(said.contains("CL_OUT_OF_HOST_MEMORY (-6); the next device runs the network"), "{said}");
     assert!(said.contains("network on OpenCL device 1 "), "{said}");
+}
+
+/// A system resets a GPU whose launch takes too long.
+#[test]
+fn batches_are_no_larger_than_a_slow_device_is_quick_enough_for() {
+    let Some(lab) = lab() else { return };
+    let slow = [GPU, ("FAULTY_MICROSECONDS", "2000")];
+    let output = lab.run(&["backendbench", "--backend=opencl", "--batch=64"], &slow);
+    let said = stderr(&output);
+    let most = said.split("--batch: expected at most ").nth(1).and_then(|rest| rest.split(',').next()?.parse().ok());
+    assert!(most.is_some_and(|most: usize| most < 64), "{said}");
+    lab.start(&slow);
+}
+
+#[test]
+fn a_gpu_slower_than_the_host_is_not_taken_unasked() {
+    let Some(lab) = lab() else { return };
+    let said = lab.start_unasked(&[GPU, ("FAULTY_MICROSECONDS", "200")]);
+    assert!(said.contains(": expected more than the host's speed, got "), "{said}");
 }

@@ -17,7 +17,7 @@ use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A network and what runs it.
 pub struct Running {
@@ -98,12 +98,17 @@ pub fn host_maker(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> MakeHost 
 
 /// The host: one backend with all threads, and one for each thread.
 pub fn open_host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Unit, String> {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if settings.threads == 0 { cores() } else { settings.threads };
+    let threads = host_threads(settings);
     let wide = Host::new(Arc::clone(graph), threads).map_err(|e| e.to_string())?;
     let lanes = if threads > 1 { threads } else { 0 };
     let narrow = (0..lanes).map(|_| Box::new(wide.single()) as Box<dyn Backend>).collect();
     Ok(Unit::host(Box::new(wide), narrow))
+}
+
+/// As many as the settings say, or as there are cores.
+fn host_threads(settings: &EvaluatorSettings) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    if settings.threads == 0 { cores() } else { settings.threads }
 }
 
 /// One of the things that the user wants to run the network.
@@ -259,6 +264,31 @@ fn open_device(
     Err(faults.join("; "))
 }
 
+/// A GPU that nobody asked for must be faster than the host's cores.
+fn outdoes_host(settings: &EvaluatorSettings, graph: &Arc<Graph>, device: &OpenCl) -> Result<(), String> {
+    let Some(rate) = device.rate() else { return Ok(()) };
+    let batch = device.preferred_batch();
+    let of_host = host_rate(settings, graph, batch).map_err(|error| error.to_string())?;
+    if rate >= of_host {
+        return Ok(());
+    }
+    let (device, rates) = (device.describe(), format!("{rate:.0} positions per second, the host {of_host:.0}"));
+    Err(format!("{device}: expected more than the host's speed, got {rates} at {batch} a time"))
+}
+
+/// Positions per second in batches of this size: of two runs the faster one, the first beginning with memory that nobody has touched.
+fn host_rate(settings: &EvaluatorSettings, graph: &Arc<Graph>, batch: usize) -> Result<f64, BackendError> {
+    let mut host = Host::new(Arc::clone(graph), host_threads(settings))?;
+    let (batch, mut best) = (batch.min(host.max_batch()), 0.0f64);
+    let (input, mut outputs) = (vec![0.0; batch * graph.input().len()], Outputs::default());
+    for _ in 0..2 {
+        let begun = Instant::now();
+        host.evaluate(&input, &mut outputs)?;
+        best = best.max(batch as f64 / begun.elapsed().as_secs_f64().max(1e-9));
+    }
+    Ok(best)
+}
+
 /// A device with a second batch at the same time, if it has room for that and agrees with the host on either.
 fn open_lanes(
     settings: &EvaluatorSettings,
@@ -267,6 +297,9 @@ fn open_lanes(
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
     let device = open_tuned(settings, device, graph, notes)?;
+    if !is_asked_for(settings) {
+        outdoes_host(settings, graph, &device)?;
+    }
     let second = device.another();
     let mut lanes = vec![lane(device, graph).map_err(|error| error.to_string())?];
     // Without room for it there is nothing to say: one batch at a time is a normal state.
@@ -281,19 +314,15 @@ fn open_lanes(
 
 /// What is the host itself has no driver that waits for another processor.
 fn lane(device: OpenCl, graph: &Arc<Graph>) -> Result<Box<dyn Backend>, BackendError> {
-    let mut lane: Box<dyn Backend> = match device.leaves_host_free() {
-        true => Box::new(Watched::new(device, Arc::clone(graph), Patience::default())?),
-        false => Box::new(device),
-    };
-    warm_up(&mut *lane)?;
-    Ok(lane)
-}
-
-/// The first batch in the thread that plays. The first launches of each kernel, which can take seconds on some drivers, were those of the comparison
-/// with the host; whoever waits for an answer learns here how long one takes.
-fn warm_up(device: &mut dyn Backend) -> Result<(), BackendError> {
-    let input = vec![0.0; device.graph().input().len()];
-    device.evaluate(&input, &mut Outputs::default())
+    if !device.leaves_host_free() {
+        return Ok(Box::new(device));
+    }
+    let mut lane = Watched::new(device, Arc::clone(graph), Patience::default())?;
+    // The first launches of each kernel, which can take seconds on some drivers, were those of the comparison with the host. Whoever waits
+    // for an answer learns here, and not on a game's clock, how long one takes.
+    let input = vec![0.0; graph.input().len()];
+    lane.evaluate(&input, &mut Outputs::default())?;
+    Ok(Box::new(lane))
 }
 
 /// With what `oncilla tune` has found for this device, if it has, and if it works.
