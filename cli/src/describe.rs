@@ -87,6 +87,10 @@ fn why(settings: &EvaluatorSettings, kinds: &[Kind]) -> String {
         ([], None, [Kind::Cpu]) if settings.backend != BackendKind::OpenCl => {
             "with --backend=opencl only: a CPU does as much without OpenCL".to_string()
         }
+        ([], None, [Kind::Accelerator]) if settings.backend != BackendKind::OpenCl => {
+            "with --backend=opencl only: an accelerator may be a CPU's cores under another name".to_string()
+        }
+        ([], None, [Kind::Gpu]) => "the first gpu of those with memory of their own, or else of all".to_string(),
         ([], None, [kind, ..]) => format!("the first {kind}"),
         ([], None, []) => "as nothing else is named".to_string(),
     }

@@ -16,6 +16,9 @@ use crate::uci::console::{Console, aside};
 /// An opening, a middlegame and an endgame: more than one, so that the second one's places are checked too.
 const CANARIES: usize = 3;
 
+/// The batch that plays on a GPU, in which they are repeated.
+const BATCH: usize = 16;
+
 /// One line of what was found. The JSON output is a list of these.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
@@ -105,7 +108,7 @@ fn test(
     let precision: Precision = settings.precision;
     let options = Options {
         device: device_choice(settings),
-        max_batch: CANARIES,
+        max_batch: BATCH,
         tuning,
         precision,
         self_check: false,

@@ -3,13 +3,14 @@
 //! A batch is one write, one chain of kernels in an in-order queue, and one read for each head: the host doesn't look
 //! at anything between layers. Weights are packed and sent once, when the backend is made.
 
+mod batches;
 pub(crate) mod canary;
 mod kit;
 mod memory;
 pub mod selftest;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
-use crate::device::{self, Buffer, Copies, DeviceChoice, Error, Kind, Programs, Session, Turns};
+use crate::device::{self, Buffer, Copies, Device, DeviceChoice, Error, Kind, Programs, Read, Session, Turns};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{
     Kernels, Precision, Step, Tuning, Value, Variant, attention, conv, dense, elementwise, gather,
@@ -17,7 +18,11 @@ use crate::kernels::{
     network::{Network, move_steps},
     norm, se, softmax,
 };
+use canary::Canary;
 use std::sync::Arc;
+
+/// Launches after which a driver is told to begin with them: some begin when they are told to, and else with the wait at the end.
+const TOLD_AFTER: usize = 8;
 
 /// Most positions in a batch: the kernels count the squares of a batch in an `int`.
 pub const MAX_BATCH: usize = 1 << 16;
@@ -27,7 +32,8 @@ pub const MAX_BATCH: usize = 1 << 16;
 pub struct Options {
     /// On which device.
     pub device: DeviceChoice,
-    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it.
+    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it. A GPU that is compared with the host takes no more than
+    /// it is quick enough for.
     pub max_batch: usize,
     /// Which kernels; `None`: [`Tuning::of`] the device.
     pub tuning: Option<Tuning>,
@@ -68,10 +74,45 @@ pub struct OpenCl {
     tuning: Tuning,
     precision: Precision,
     max_batch: usize,
+    preferred: usize,
+    /// See [`OpenCl::rate`].
+    rate: Option<f64>,
+    /// What it is compared with, once it was.
+    canary: Option<Arc<Canary>>,
     memory: Footprint,
     turns: Turns,
     // The last field, so that it goes last: the other objects were made from it.
     session: Session,
+}
+
+/// Why a device is not trusted.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// A call failed.
+    Call(Error),
+    /// It answers, but not as it should.
+    Answer(BackendError),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault::Call(error)
+    }
+}
+
+impl From<BackendError> for Fault {
+    fn from(error: BackendError) -> Self {
+        Fault::Answer(error)
+    }
+}
+
+impl From<Fault> for BackendError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Call(error) => error.into(),
+            Fault::Answer(error) => error,
+        }
+    }
 }
 
 /// Bytes of device memory, without what single kernels need for themselves.
@@ -91,6 +132,15 @@ struct Head {
     stored: Vec<f32>,
 }
 
+impl Head {
+    /// For a batch whose numbers have a place in `stored`.
+    fn read(&mut self, batch: usize) -> Read<'_> {
+        // Of the last position: a launch over too few groups leaves that out first.
+        let proof = (batch - 1) * self.value.layout.stride();
+        Read { from: &self.value.buffer, to: &mut self.stored, proof }
+    }
+}
+
 impl OpenCl {
     /// Opens the device, compiles the kernels, sends the weights, and compares a few positions with the host.
     ///
@@ -105,19 +155,23 @@ impl OpenCl {
 
     fn checked(mut backend: Self, options: &Options) -> Result<Self, BackendError> {
         let (graph, tuning) = (backend.graph.clone(), backend.tuning);
-        match backend.agrees_with_host() {
-            Ok(()) => Ok(backend),
-            Err(error) if backend.falls_back_to_layers() => {
-                backend.refused = Some(error.to_string());
-                Ok(backend)
+        let Err(fault) = backend.check() else { return Ok(backend) };
+        if backend.falls_back_to_layers() {
+            backend.refused = Some(BackendError::from(fault).to_string());
+            return Ok(backend);
+        }
+        match fault {
+            Fault::Call(error) if error.is_of_groups() && smaller_groups(tuning).is_some() => {
+                drop(backend);
+                Self::new(graph, &Options { tuning: smaller_groups(tuning), ..options.clone() })
             }
             // Winograd's sums round more, and how much depends on the weights: a smaller tile rounds less.
-            Err(_) if tuning.winograd > 0 => {
+            _ if tuning.winograd > 0 => {
                 drop(backend);
                 let winograd = if tuning.winograd > 2 { 2 } else { 0 };
                 Self::new(graph, &Options { tuning: Some(Tuning { winograd, ..tuning }), ..options.clone() })
             }
-            Err(error) => Err(error),
+            fault => Err(fault.into()),
         }
     }
 
@@ -127,14 +181,48 @@ impl OpenCl {
         self.network.take().is_some() && self.agrees_with_host().is_ok()
     }
 
-    /// Compares the outputs of a few positions, always the same, with the host's.
+    /// Compares the outputs of a few positions, always the same, with the host's: one alone, a few, and as many as are evaluated at a time in a
+    /// game; on a device other than the host's own cores the largest batch, too.
     ///
     /// # Errors
     /// If the device fails, or a number is too far from the host's for the precision, as a share of the largest number of its output; with
     /// layers in eight bits, if the outputs differ by more than [`Loss::BOUND`](crate::int8::Loss::BOUND).
     pub fn agrees_with_host(&mut self) -> Result<(), BackendError> {
-        let graph = self.graph.clone();
-        canary::check(self, &graph, canary_bound(self.tuning, self.precision))
+        let mut sizes = self.sizes();
+        sizes.extend(self.leaves_host_free().then_some(self.max_batch));
+        Ok(self.check_in(&sizes, 0)?)
+    }
+
+    fn sizes(&self) -> Vec<usize> {
+        canary::sizes(self.preferred_batch(), self.max_batch)
+    }
+
+    /// The same with as many positions at a time.
+    ///
+    /// # Errors
+    /// As [`OpenCl::agrees_with_host`].
+    pub fn agrees_in_batches_of(&mut self, batch: usize) -> Result<(), BackendError> {
+        Ok(self.check_in(&[batch.clamp(1, self.max_batch)], 0)?)
+    }
+
+    /// What a device has to pass before it is trusted.
+    fn check(&mut self) -> Result<(), Fault> {
+        match self.leaves_host_free() {
+            true => self.fit_batches(),
+            // Nobody resets the host's own cores, and who starts a game waits for what they do.
+            false => self.check_in(&self.sizes(), 0),
+        }
+    }
+
+    /// Compares in batches of these sizes, each at most the largest; for `turn` see [`Canary::check`].
+    fn check_in(&mut self, sizes: &[usize], turn: usize) -> Result<(), Fault> {
+        let canary = match &self.canary {
+            Some(canary) => Arc::clone(canary),
+            None => Arc::new(Canary::new(&self.graph)?),
+        };
+        self.canary = Some(Arc::clone(&canary));
+        let bound = canary_bound(self.tuning, self.precision);
+        canary.check(self, sizes, turn, bound)
     }
 
     fn unchecked(graph: Arc<Graph>, options: &Options) -> Result<Self, BackendError> {
@@ -176,7 +264,24 @@ impl OpenCl {
         session.finish()?;
         let turns = Turns::new(&device, max_batch);
         let precision = options.precision;
-        Ok(Self { graph, values, steps, network, refused, heads, tuning, precision, max_batch, memory, turns, session })
+        let preferred = preferred_batch(tuning.variant, &device).clamp(1, max_batch);
+        Ok(Self {
+            graph,
+            values,
+            steps,
+            network,
+            refused,
+            heads,
+            tuning,
+            precision,
+            max_batch,
+            preferred,
+            rate: None,
+            canary: None,
+            memory,
+            turns,
+            session,
+        })
     }
 
     /// Another one for a second batch on the same device at the same time: with its own queue and its own room for values, and with
@@ -209,8 +314,25 @@ impl OpenCl {
         let (graph, tuning, precision) = (Arc::clone(&self.graph), self.tuning, self.precision);
         let memory = Footprint { all: needed, ..self.memory };
         let turns = Turns::new(device, self.max_batch);
-        let (max_batch, refused) = (self.max_batch, self.refused.clone());
-        Ok(Self { graph, values, steps, network, refused, heads, tuning, precision, max_batch, memory, turns, session })
+        let (max_batch, preferred, rate) = (self.max_batch, self.preferred, self.rate);
+        let (refused, canary) = (self.refused.clone(), self.canary.clone());
+        Ok(Self {
+            graph,
+            values,
+            steps,
+            network,
+            refused,
+            heads,
+            tuning,
+            precision,
+            max_batch,
+            preferred,
+            rate,
+            canary,
+            memory,
+            turns,
+            session,
+        })
     }
 
     /// The kernels that are run.
@@ -222,6 +344,11 @@ impl OpenCl {
     /// host's: each layer has launches of its own then, which is slower.
     pub fn refused(&self) -> Option<&str> {
         self.refused.as_deref()
+    }
+
+    /// Positions per second in batches of [`Backend::preferred_batch`], if that was measured when the device was compared with the host.
+    pub fn rate(&self) -> Option<f64> {
+        self.rate
     }
 
     /// Launches of kernels that a batch takes.
@@ -239,15 +366,18 @@ impl OpenCl {
             head.stored.clear();
             head.stored.resize(batch * head.value.layout.stride(), f32::NAN);
         }
-        let mut reads: Vec<_> = heads.iter_mut().map(|h| (&h.value.buffer, h.stored.as_mut_slice())).collect();
+        let mut reads: Vec<_> = heads.iter_mut().map(|head| head.read(batch)).collect();
         let chain = || {
             if let Some(network) = network.as_mut() {
                 return network.enqueue(session, batch);
             }
-            for (layer, steps) in steps.iter_mut().enumerate() {
-                steps.iter_mut().try_for_each(|step| step.enqueue(session, batch))?;
-                // Some drivers begin when they are told to, and else with the wait at the end.
-                if layer == 0 {
+            let mut launched = 0;
+            for step in steps.iter_mut().flatten() {
+                step.enqueue(session, batch)?;
+                let before = launched;
+                launched += step.count(batch);
+                // At once, and then again and again: what is enqueued later follows without a gap.
+                if before == 0 || before / TOLD_AFTER != launched / TOLD_AFTER {
                     session.flush()?;
                 }
             }
@@ -264,6 +394,15 @@ impl OpenCl {
             head.value.layout.unpack(&head.stored, outputs.head_mut(head.role));
         }
         Ok(())
+    }
+
+    /// As [`Backend::evaluate`], for `input` of `batch` positions.
+    fn answer(&mut self, batch: usize, input: &[f32], outputs: &mut Outputs) -> Result<(), Fault> {
+        for role in Role::ALL {
+            outputs.head_mut(role).clear();
+        }
+        self.run(batch, input, outputs)?;
+        Ok(self.check_finite(outputs)?)
     }
 
     /// A device that computes nonsense is as bad as one that fails.
@@ -294,12 +433,7 @@ impl Backend for OpenCl {
     }
 
     fn preferred_batch(&self) -> usize {
-        // A CPU has its whole speed at a few positions. A GPU wants its units filled; 16 boards are 1,024 pixels.
-        let worth = match self.tuning.variant {
-            Variant::Cpu => 4 * self.session.device().compute_units as usize,
-            Variant::Gpu => 16,
-        };
-        worth.clamp(1, self.max_batch)
+        self.preferred.min(self.max_batch)
     }
 
     fn leaves_host_free(&self) -> bool {
@@ -308,11 +442,16 @@ impl Backend for OpenCl {
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
         let batch = batch_of(&self.graph, self.max_batch, input)?;
-        for role in Role::ALL {
-            outputs.head_mut(role).clear();
-        }
-        self.run(batch, input, outputs)?;
-        self.check_finite(outputs)
+        Ok(self.answer(batch, input, outputs)?)
+    }
+}
+
+/// What is worth waiting for, until it is measured: a CPU has its whole speed at a few positions. A GPU wants its units filled; 16 boards are 1,024
+/// pixels.
+fn preferred_batch(variant: Variant, device: &Device) -> usize {
+    match variant {
+        Variant::Cpu => 4 * device.compute_units as usize,
+        Variant::Gpu => 16,
     }
 }
 
@@ -328,6 +467,13 @@ fn canary_bound(tuning: Tuning, precision: Precision) -> f32 {
         // is 6e-4. Of int8 those networks get here that have no layer in it.
         Precision::Fp16 | Precision::Int8 => 5e-2,
     }
+}
+
+/// Groups of half as many items; `None` where they have no lanes to spare.
+fn smaller_groups(tuning: Tuning) -> Option<Tuning> {
+    let Tuning { variant, lanes, columns, .. } = tuning;
+    let halved = Tuning { lanes: (lanes / 2).max(1), columns: (columns / 2).max(1), ..tuning };
+    (variant == Variant::Gpu && halved != tuning).then_some(halved)
 }
 
 /// How each value is stored: as on the host, but for boards that convolutions write in blocks and nothing reads that knows only

@@ -10,7 +10,7 @@ use super::tuning;
 use oncilla_core::evaluate::Value;
 use oncilla_nets::{HeadChoice, Network};
 use oncilla_opencl::backend::{Backend, BackendError, Outputs};
-use oncilla_opencl::device::{self, DeviceChoice, Kind, Programs};
+use oncilla_opencl::device::{self, Device, DeviceChoice, Kind, Programs};
 use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::host::Host;
 use oncilla_opencl::int8;
@@ -18,7 +18,7 @@ use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A network and what runs it.
 pub struct Running {
@@ -99,12 +99,17 @@ pub fn host_maker(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> MakeHost 
 
 /// The host: one backend with all threads, and one for each thread.
 pub fn open_host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Unit, String> {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if settings.threads == 0 { cores() } else { settings.threads };
+    let threads = host_threads(settings);
     let wide = Host::new(Arc::clone(graph), threads).map_err(|e| e.to_string())?;
     let lanes = if threads > 1 { threads } else { 0 };
     let narrow = (0..lanes).map(|_| Box::new(wide.single()) as Box<dyn Backend>).collect();
     Ok(Unit::host(Box::new(wide), narrow))
+}
+
+/// As many as the settings say, or as there are cores.
+fn host_threads(settings: &EvaluatorSettings) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    if settings.threads == 0 { cores() } else { settings.threads }
 }
 
 /// One of the things that the user wants to run the network.
@@ -142,17 +147,25 @@ pub fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
     wanted(settings).into_iter().find_map(device).unwrap_or_default()
 }
 
-/// A device that nobody named must be more than the host's own cores, which the host backend has already.
+/// Whether the user has said which device, or that there should be one.
+fn is_asked_for(settings: &EvaluatorSettings) -> bool {
+    let is_named = device_choice(settings) != DeviceChoice::Auto || device::named_by_environment().is_some();
+    is_named || settings.backend != BackendKind::Auto
+}
+
+/// A device that nobody named must be more than the host's own cores, which the host backend has already. An accelerator may be these
+/// cores again: there is a runtime for CPUs that comes with one.
 fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
     if wanted(settings).iter().all(|wanted| *wanted == Wanted::Host) {
         return Ok(()); // there is none to look at
     }
-    let choice = device_choice(settings);
-    let named = choice != DeviceChoice::Auto || device::named_by_environment().is_some();
     drivers::scout()?;
-    let device = device::choose(&choice).map_err(|e| e.to_string())?;
+    let device = device::choose(&device_choice(settings)).map_err(|e| e.to_string())?;
     match device.kind {
-        Kind::Cpu if !named => Err(format!("the only OpenCL device is a CPU ({})", device.name)),
+        Kind::Cpu if !is_asked_for(settings) => Err(format!("the only OpenCL device is a CPU ({})", device.name)),
+        Kind::Accelerator if !is_asked_for(settings) => {
+            Err(format!("no OpenCL device is a GPU (\"{}\" is an accelerator)", device.name))
+        }
         _ => Ok(()),
     }
 }
@@ -228,52 +241,103 @@ fn open_device_within(
     unit
 }
 
-/// A device with a second batch at the same time, if it has room for that.
+/// The first of the devices that may be meant which works; those before it are said. Without a name only those of the best kind are tried: a CPU
+/// is no stand-in for a GPU.
 fn open_device(
     settings: &EvaluatorSettings,
     choice: &DeviceChoice,
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
-    let device = open_tuned(settings, choice, graph, notes)?;
+    let mut devices = device::candidates(choice).map_err(|e| e.to_string())?;
+    let best = devices[0].kind;
+    devices.retain(|device| device.kind == best);
+    let mut faults = Vec::new();
+    for device in &devices {
+        match open_lanes(settings, device, graph, notes) {
+            Ok(unit) => {
+                notes.extend(faults.into_iter().map(|fault| format!("{fault}; the next device runs the network")));
+                return Ok(unit);
+            }
+            Err(fault) => faults.push(fault),
+        }
+    }
+    Err(faults.join("; "))
+}
+
+/// A GPU that nobody asked for must be faster than the host's cores.
+fn outdoes_host(settings: &EvaluatorSettings, graph: &Arc<Graph>, device: &OpenCl) -> Result<(), String> {
+    let Some(rate) = device.rate() else { return Ok(()) };
+    let batch = device.preferred_batch();
+    let of_host = host_rate(settings, graph, batch).map_err(|error| error.to_string())?;
+    if rate >= of_host {
+        return Ok(());
+    }
+    let (device, rates) = (device.describe(), format!("{rate:.0} positions per second, the host {of_host:.0}"));
+    Err(format!("{device}: expected more than the host's speed, got {rates} at {batch} a time"))
+}
+
+/// Positions per second in batches of this size: of two runs the faster one, the first beginning with memory that nobody has touched.
+fn host_rate(settings: &EvaluatorSettings, graph: &Arc<Graph>, batch: usize) -> Result<f64, BackendError> {
+    let mut host = Host::new(Arc::clone(graph), host_threads(settings))?;
+    let (batch, mut best) = (batch.min(host.max_batch()), 0.0f64);
+    let (input, mut outputs) = (vec![0.0; batch * graph.input().len()], Outputs::default());
+    for _ in 0..2 {
+        let begun = Instant::now();
+        host.evaluate(&input, &mut outputs)?;
+        best = best.max(batch as f64 / begun.elapsed().as_secs_f64().max(1e-9));
+    }
+    Ok(best)
+}
+
+/// A device with a second batch at the same time, if it has room for that and agrees with the host on either.
+fn open_lanes(
+    settings: &EvaluatorSettings,
+    device: &Device,
+    graph: &Arc<Graph>,
+    notes: &mut Vec<String>,
+) -> Result<Unit, String> {
+    let device = open_tuned(settings, device, graph, notes)?;
+    if !is_asked_for(settings) {
+        outdoes_host(settings, graph, &device)?;
+    }
     let second = device.another();
     let mut lanes = vec![lane(device, graph).map_err(|error| error.to_string())?];
-    lanes.extend(second.ok().and_then(|second| lane(second, graph).ok()));
+    // Without room for it there is nothing to say: one batch at a time is a normal state.
+    if let Ok(mut second) = second {
+        match second.agrees_with_host().and_then(|()| lane(second, graph)) {
+            Ok(second) => lanes.push(second),
+            Err(fault) => notes.push(format!("a second batch at the same time: {fault}; one batch at a time runs")),
+        }
+    }
     Ok(Unit::device(lanes))
 }
 
 /// What is the host itself has no driver that waits for another processor.
 fn lane(device: OpenCl, graph: &Arc<Graph>) -> Result<Box<dyn Backend>, BackendError> {
-    let mut lane: Box<dyn Backend> = match device.leaves_host_free() {
-        true => Box::new(Watched::new(device, Arc::clone(graph), Patience::default())?),
-        false => Box::new(device),
-    };
-    warm_up(&mut *lane)?;
-    Ok(lane)
-}
-
-/// The first launches of a kernel can take seconds on some drivers: not on a game's clock.
-fn warm_up(device: &mut dyn Backend) -> Result<(), BackendError> {
-    for batch in [1, device.preferred_batch()] {
-        let input = vec![0.0; batch * device.graph().input().len()];
-        device.evaluate(&input, &mut Outputs::default())?;
+    if !device.leaves_host_free() {
+        return Ok(Box::new(device));
     }
-    Ok(())
+    let mut lane = Watched::new(device, Arc::clone(graph), Patience::default())?;
+    // The first launches of each kernel, which can take seconds on some drivers, were those of the comparison with the host. Whoever waits
+    // for an answer learns here, and not on a game's clock, how long one takes.
+    let input = vec![0.0; graph.input().len()];
+    lane.evaluate(&input, &mut Outputs::default())?;
+    Ok(Box::new(lane))
 }
 
 /// With what `oncilla tune` has found for this device, if it has, and if it works.
 fn open_tuned(
     settings: &EvaluatorSettings,
-    choice: &DeviceChoice,
+    device: &Device,
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<OpenCl, String> {
-    let device = device::choose(choice).map_err(|e| e.to_string())?;
-    let (tuning, note) = tuning::known(settings, &device, graph);
+    let (tuning, note) = tuning::known(settings, device, graph);
     notes.extend(note);
     let programs = tuning::cache_dir(settings).map(|cache| Arc::new(Programs::new(&cache)));
     let options = Options {
-        device: choice.clone(),
+        device: DeviceChoice::Index(device.index),
         precision: settings.precision,
         programs: programs.clone(),
         ..Options::default()

@@ -66,8 +66,14 @@ impl Engine {
 
     /// Starts one with these arguments.
     pub fn with(args: &[&str]) -> Self {
-        let mut process =
-            binary().args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the binary starts");
+        let mut command = binary();
+        command.args(args);
+        Self::of(command)
+    }
+
+    /// Starts one by a command.
+    pub fn of(mut command: Command) -> Self {
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the binary starts");
         let stdout = BufReader::new(process.stdout.take().expect("stdout is piped"));
         let (sender, lines) = channel();
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));

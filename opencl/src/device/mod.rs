@@ -18,10 +18,11 @@ pub use alone::{Turn, Turns};
 pub use arena::Arenas;
 pub use error::Error;
 pub use programs::{ProgramKey, Programs};
-pub use session::{Arg, Argument, Buffer, Copies, Kernel, Program, Session};
+pub use session::{Arg, Argument, Buffer, Copies, Kernel, Program, Read, Session};
 
 use alone::driver_alone;
 use ocl::ffi::*;
+use std::cmp::Reverse;
 use std::fmt;
 
 /// Environment variable that chooses a device where nothing else does: an index or part of a name. Of several, parted by commas, the program
@@ -87,6 +88,10 @@ pub struct Device {
     pub alignment: u32,
     /// Most work items in a group, for a kernel that needs little.
     pub max_work_group: usize,
+    /// Most of them along dimensions 0 and 1.
+    pub max_items: [usize; 2],
+    /// Whether its memory is the host's: a GPU inside of a processor.
+    pub shares_memory: bool,
     /// Bytes of local memory.
     pub local_memory: u64,
     /// Floats in the vector registers: 8 with AVX2, 16 with AVX-512, often 1 on a GPU.
@@ -96,6 +101,19 @@ pub struct Device {
     /// Whether driver and compiler say that they work.
     pub available: bool,
     id: Handle,
+}
+
+impl Device {
+    /// Its name without what Mesa's drivers say of themselves in brackets behind it.
+    fn model(&self) -> &str {
+        self.name.split(" (").next().unwrap_or_default()
+    }
+
+    /// Major and minor of `OpenCL 3.0 …`; zeros where a driver says something else.
+    fn version_number(&self) -> (u32, u32) {
+        let number = self.version.strip_prefix("OpenCL ").and_then(|rest| rest.split(' ').next()?.split_once('.'));
+        number.map_or((0, 0), |(major, minor)| (major.parse().unwrap_or(0), minor.parse().unwrap_or(0)))
+    }
 }
 
 #[cfg(test)]
@@ -116,6 +134,8 @@ impl Device {
             max_allocation: 0,
             alignment: 1,
             max_work_group: 1,
+            max_items: [1; 2],
+            shares_memory: false,
             local_memory: 0,
             vector_width: 1,
             fp16: false,
@@ -137,7 +157,7 @@ unsafe impl Sync for Handle {}
 /// Which device is meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// What [`DEVICE_ENV`] says; without it the first GPU, else the first accelerator, else the first device.
+    /// What [`DEVICE_ENV`] says; without it the first of [`candidates`].
     #[default]
     Auto,
     /// Place in [`list`].
@@ -219,20 +239,29 @@ pub fn named_by_environment() -> Option<String> {
 /// # Errors
 /// If there is none, or none that answers to `choice`.
 pub fn choose(choice: &DeviceChoice) -> Result<Device, Error> {
+    Ok(candidates(choice)?.swap_remove(0))
+}
+
+/// The devices that may be meant, one or more: where nothing is named all that are there, those first that promise most; else the one that is named.
+///
+/// # Errors
+/// If there is none, or none that answers to `choice`.
+pub fn candidates(choice: &DeviceChoice) -> Result<Vec<Device>, Error> {
     let devices = list()?;
     let choice = match choice {
         DeviceChoice::Auto => first_named(&named_by_environment().unwrap_or_default()),
         other => other.clone(),
     };
-    let at = pick(&choice, &devices).ok_or_else(|| Error::NoMatch {
+    let no_match = || Error::NoMatch {
         asked: match &choice {
             DeviceChoice::Auto => "auto".to_string(),
             DeviceChoice::Index(index) => index.to_string(),
             DeviceChoice::Name(name) => name.clone(),
         },
         there: devices.iter().map(|d| format!("{} {}", d.index, d.name)).collect(),
-    })?;
-    Ok(devices[at].clone())
+    };
+    let meant: Vec<Device> = pick(&choice, &devices).into_iter().map(|at| devices[at].clone()).collect();
+    if meant.is_empty() { Err(no_match()) } else { Ok(meant) }
 }
 
 /// The first device of a list as [`DEVICE_ENV`] may have one, in which `host` is none.
@@ -241,19 +270,35 @@ fn first_named(list: &str) -> DeviceChoice {
     devices.into_iter().find(|choice| *choice != DeviceChoice::Auto).unwrap_or_default()
 }
 
-fn pick(choice: &DeviceChoice, devices: &[Device]) -> Option<usize> {
-    match choice {
+/// The places of those that are meant, see [`candidates`].
+fn pick(choice: &DeviceChoice, devices: &[Device]) -> Vec<usize> {
+    let named = match choice {
         DeviceChoice::Index(index) => devices.iter().position(|d| d.index == *index),
         DeviceChoice::Name(name) => {
             let name = name.to_lowercase();
             let named = |text: &str| text.to_lowercase().contains(&name);
             devices.iter().position(|d| named(&d.name)).or_else(|| devices.iter().position(|d| named(&d.platform)))
         }
-        DeviceChoice::Auto => {
-            let first = |kind| devices.iter().position(|d| d.available && d.kind == kind);
-            first(Kind::Gpu).or_else(|| first(Kind::Accelerator)).or(if devices.is_empty() { None } else { Some(0) })
-        }
-    }
+        DeviceChoice::Auto => return by_promise(devices),
+    };
+    named.into_iter().collect()
+}
+
+/// What is available, GPUs, accelerators, CPUs. A GPU with memory of its own comes before one inside of a processor, and of two drivers for
+/// the same device the one with the newer OpenCL; otherwise they stay in the driver's order.
+fn by_promise(devices: &[Device]) -> Vec<usize> {
+    let kind = |device: &Device| match device.kind {
+        Kind::Gpu => 0,
+        Kind::Accelerator => 1,
+        Kind::Cpu => 2,
+    };
+    let first_of_name = |device: &Device| devices.iter().position(|other| other.model() == device.model());
+    let mut places: Vec<usize> = (0..devices.len()).collect();
+    places.sort_by_key(|&at| {
+        let device = &devices[at];
+        (!device.available, kind(device), device.shares_memory, first_of_name(device), Reverse(device.version_number()))
+    });
+    places
 }
 
 /// `Ok` for `CL_SUCCESS`, before a device is chosen.
@@ -358,6 +403,12 @@ impl Query {
     }
 }
 
+/// The first two of several sizes. What a driver does not say, or says to be none, is no limit.
+fn first_two(bytes: &[u8]) -> [usize; 2] {
+    let mut sizes = bytes.chunks_exact(size_of::<usize>()).map(|size| size.try_into().map_or(0, usize::from_ne_bytes));
+    [(); 2].map(|()| sizes.next().filter(|&size| size > 0).unwrap_or(usize::MAX))
+}
+
 fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
     let ask = Query(id);
     let bits = ask.number(CL_DEVICE_TYPE);
@@ -380,6 +431,8 @@ fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
         max_allocation: ask.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
         alignment: ask.number(CL_DEVICE_MEM_BASE_ADDR_ALIGN) as u32 / 8,
         max_work_group: ask.number(CL_DEVICE_MAX_WORK_GROUP_SIZE) as usize,
+        max_items: first_two(&ask.bytes(CL_DEVICE_MAX_WORK_ITEM_SIZES)),
+        shares_memory: ask.number(CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
         local_memory: ask.number(CL_DEVICE_LOCAL_MEM_SIZE),
         vector_width: small(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
         fp16: ask.text(CL_DEVICE_EXTENSIONS).split(' ').any(|e| e == "cl_khr_fp16"),
@@ -405,6 +458,15 @@ mod tests {
     }
 
     #[test]
+    fn a_size_that_a_driver_does_not_say_is_no_limit() {
+        let bytes = |sizes: &[usize]| sizes.iter().flat_map(|size| size.to_ne_bytes()).collect::<Vec<u8>>();
+        assert_eq!(first_two(&bytes(&[1024, 1, 1])), [1024, 1]);
+        assert_eq!(first_two(&bytes(&[64])), [64, usize::MAX]);
+        assert_eq!(first_two(&bytes(&[0, 8])), [usize::MAX, 8]);
+        assert_eq!(first_two(&[1, 2]), [usize::MAX; 2]);
+    }
+
+    #[test]
     fn of_a_list_the_first_device_is_meant() {
         let first = |list| first_named(list);
         assert_eq!(first("host, Mali ,0"), DeviceChoice::Name("Mali".to_string()));
@@ -417,12 +479,30 @@ mod tests {
     #[test]
     fn a_gpu_comes_before_a_cpu_and_names_match_in_part() {
         let devices = [device(0, "Some CPU", Kind::Cpu), device(1, "Mali-G610", Kind::Gpu)];
-        assert_eq!(pick(&DeviceChoice::Auto, &devices), Some(1));
-        assert_eq!(pick(&DeviceChoice::Auto, &devices[..1]), Some(0));
-        assert_eq!(pick(&DeviceChoice::Auto, &[]), None);
-        assert_eq!(pick(&DeviceChoice::from("cpu"), &devices), Some(0));
-        assert_eq!(pick(&DeviceChoice::from("platform p"), &devices), Some(0));
-        assert_eq!(pick(&DeviceChoice::from("7"), &devices), None);
-        assert_eq!(pick(&DeviceChoice::from("Adreno"), &devices), None);
+        assert_eq!(pick(&DeviceChoice::Auto, &devices), [1, 0]);
+        assert_eq!(pick(&DeviceChoice::Auto, &devices[..1]), [0]);
+        assert!(pick(&DeviceChoice::Auto, &[]).is_empty());
+        assert_eq!(pick(&DeviceChoice::from("cpu"), &devices), [0]);
+        assert_eq!(pick(&DeviceChoice::from("platform p"), &devices), [0]);
+        assert!(pick(&DeviceChoice::from("7"), &devices).is_empty());
+        assert!(pick(&DeviceChoice::from("Adreno"), &devices).is_empty());
+    }
+
+    #[test]
+    fn what_promises_most_comes_first() {
+        let named = |name, version: &str, kind| Device { version: version.to_string(), ..device(0, name, kind) };
+        let inside = |device| Device { shares_memory: true, ..device };
+        let devices = [
+            named("CPU", "OpenCL 3.0 pocl", Kind::Cpu),
+            inside(named("UHD Graphics 770", "OpenCL 3.0 NEO", Kind::Gpu)),
+            named("FPGA Emulation Device", "OpenCL 1.2", Kind::Accelerator),
+            named("RX 580 (polaris10, LLVM 15)", "OpenCL 1.1 Mesa 22.3 clover", Kind::Gpu),
+            named("Arc A380", "OpenCL 3.0 NEO", Kind::Gpu),
+            named("RX 580 (radeonsi, polaris10)", "OpenCL 3.0", Kind::Gpu),
+            Device { available: false, ..named("A770", "OpenCL 3.0", Kind::Gpu) },
+        ];
+        assert_eq!(by_promise(&devices), [5, 3, 4, 1, 2, 0, 6]);
+        assert_eq!(named("", "OpenCL 1.2", Kind::Gpu).version_number(), (1, 2));
+        assert_eq!(named("", "something", Kind::Gpu).version_number(), (0, 0));
     }
 }

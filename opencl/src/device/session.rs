@@ -1,8 +1,9 @@
 //! One device in use, and the objects on it.
 
 use super::alone::driver_alone;
-use super::{Device, Error, ProgramKey, Programs, answer};
+use super::{Device, Error, Kind, ProgramKey, Programs, answer};
 use ocl::ffi::*;
+use std::cell::RefCell;
 use std::ffi::CString;
 use std::mem::size_of_val;
 use std::ptr::{null, null_mut};
@@ -11,6 +12,9 @@ use std::sync::Arc;
 /// Largest compiled program that is believed.
 const MAX_BINARY: usize = 256 << 20;
 
+/// What stands where a batch has yet to write: no output that a device computed.
+static NO_NUMBER: f32 = f32::NAN;
+
 /// A context and one in-order queue on one device.
 #[derive(Debug)]
 pub struct Session {
@@ -18,6 +22,8 @@ pub struct Session {
     context: cl_context,
     queue: cl_command_queue,
     programs: Option<Arc<Programs>>,
+    /// Of commands whose end is still to be asked for, see [`Session::completed`].
+    events: RefCell<Vec<Event>>,
 }
 
 // SAFETY: OpenCL objects may be used from any thread, one at a time; nothing here is tied to the thread that made it.
@@ -222,7 +228,7 @@ impl Session {
             unsafe { clReleaseContext(context) };
             return Err(error);
         }
-        Ok(Self { device: device.clone(), context, queue, programs: None })
+        Ok(Self { device: device.clone(), context, queue, programs: None, events: RefCell::default() })
     }
 
     /// Looks for compiled programs there, and keeps those that it compiles.
@@ -336,14 +342,15 @@ impl Session {
     /// Copies the start of `buffer` to `output`, behind all that was enqueued before.
     ///
     /// # Errors
-    /// If `output` is longer than the buffer, or the transfer fails.
+    /// If `output` is longer than the buffer, or the transfer or a command before it fails.
     pub fn read(&self, buffer: &Buffer, output: &mut [f32]) -> Result<(), Error> {
         self.fits("read", buffer, output.len())?;
         let (bytes, to) = (size_of_val(output), output.as_mut_ptr().cast());
         // SAFETY: the buffer holds that many elements, and the call blocks until they were written.
         let status =
             unsafe { clEnqueueReadBuffer(self.queue, buffer.mem.handle, CL_TRUE, 0, bytes, to, 0, null(), null_mut()) };
-        self.check("clEnqueueReadBuffer", status)
+        self.check("clEnqueueReadBuffer", status)?;
+        self.completed()
     }
 
     /// One write, what `enqueue` puts behind it, and the reads behind that, with one wait at the end.
@@ -354,23 +361,22 @@ impl Session {
         &self,
         write: (&Buffer, &[f32]),
         enqueue: impl FnOnce() -> Result<(), Error>,
-        reads: &mut [(&Buffer, &mut [f32])],
+        reads: &mut [Read<'_>],
     ) -> Result<(), Error> {
-        let mut events = Events(vec![null_mut(); reads.len()]);
-        let done = self.enqueue_batch(write, enqueue, reads, &mut events);
+        let done = self.enqueue_batch(write, enqueue, reads);
         // The driver may still be reading and writing the caller's slices, so that nothing returns before this.
         let finished = self.finish();
-        done.and(finished).and_then(|()| self.completed(&events))
+        done.and(finished)
     }
 
-    /// Some drivers say of a command that failed in its event alone.
-    fn completed(&self, events: &Events) -> Result<(), Error> {
-        for &event in events.0.iter().filter(|event| !event.is_null()) {
+    /// Some drivers say of a command that failed in its event alone: the commands behind it run on what was there before.
+    fn completed(&self) -> Result<(), Error> {
+        for event in self.events.take() {
             let mut status: cl_int = CL_COMPLETE;
             let at = (&raw mut status).cast();
             // SAFETY: the event is alive, and `status` is a place for a status.
             let asked = unsafe {
-                clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, size_of::<cl_int>(), at, null_mut())
+                clGetEventInfo(event.0, CL_EVENT_COMMAND_EXECUTION_STATUS, size_of::<cl_int>(), at, null_mut())
             };
             self.check("clGetEventInfo", asked)?;
             if status < CL_COMPLETE {
@@ -378,6 +384,18 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Remembers a command's event, if the driver gave one.
+    fn watch(&self, event: cl_event) {
+        if !event.is_null() {
+            self.events.borrow_mut().push(Event(event));
+        }
+    }
+
+    /// Whether launches may get lost: a GPU can be reset, the host's own cores can't. What it takes to notice is left out there.
+    fn may_lose_launches(&self) -> bool {
+        self.device.kind != Kind::Cpu
     }
 
     /// Has the driver begin with what was enqueued, while more is.
@@ -393,9 +411,11 @@ impl Session {
         &self,
         (to, input): (&Buffer, &[f32]),
         enqueue: impl FnOnce() -> Result<(), Error>,
-        reads: &mut [(&Buffer, &mut [f32])],
-        events: &mut Events,
+        reads: &mut [Read<'_>],
     ) -> Result<(), Error> {
+        if self.may_lose_launches() {
+            reads.iter().try_for_each(|read| self.spoil(read))?;
+        }
         self.fits("write", to, input.len())?;
         let (bytes, from) = (size_of_val(input), input.as_ptr().cast());
         // SAFETY: the buffer has room for `input`, which the caller of `batch` lends until the queue is empty.
@@ -403,15 +423,29 @@ impl Session {
             unsafe { clEnqueueWriteBuffer(self.queue, to.mem.handle, CL_FALSE, 0, bytes, from, 0, null(), null_mut()) };
         self.check("clEnqueueWriteBuffer", status)?;
         enqueue()?;
-        for ((from, output), event) in reads.iter_mut().zip(&mut events.0) {
+        for Read { from, to: output, .. } in reads {
             self.fits("read", from, output.len())?;
             let (bytes, to) = (size_of_val(*output), output.as_mut_ptr().cast());
+            let mut event = null_mut();
             // SAFETY: the buffer holds that many elements; `output` is lent until the queue is empty; `event` is a place for one.
-            let status =
-                unsafe { clEnqueueReadBuffer(self.queue, from.mem.handle, CL_FALSE, 0, bytes, to, 0, null(), event) };
+            let status = unsafe {
+                clEnqueueReadBuffer(self.queue, from.mem.handle, CL_FALSE, 0, bytes, to, 0, null(), &mut event)
+            };
             self.check("clEnqueueReadBuffer", status)?;
+            self.watch(event);
         }
         Ok(())
+    }
+
+    /// Enqueues that no number stands where the batch has to write one.
+    fn spoil(&self, read: &Read<'_>) -> Result<(), Error> {
+        self.fits("write behind the start", read.from, read.proof + 1)?;
+        let (at, from) = (read.proof * 4, (&raw const NO_NUMBER).cast());
+        // SAFETY: the buffer has that element, and a static is there until the queue is empty.
+        let status = unsafe {
+            clEnqueueWriteBuffer(self.queue, read.from.mem.handle, CL_FALSE, at, 4, from, 0, null(), null_mut())
+        };
+        self.check("clEnqueueWriteBuffer", status)
     }
 
     fn fits(&self, what: &str, buffer: &Buffer, len: usize) -> Result<(), Error> {
@@ -610,13 +644,18 @@ impl Session {
         (status == CL_SUCCESS).then_some(qualifier & CL_KERNEL_ARG_TYPE_CONST != 0)
     }
 
-    /// Most work items that a group of this kernel can have on this device.
+    /// Most work items that a group of this kernel can have on this device: what the driver says of the kernel, or, where it says nothing or
+    /// none, of the device.
     pub fn work_group_limit(&self, kernel: &Kernel) -> usize {
         let (kernel, id) = (kernel.kernel, self.device.id.0);
         // SAFETY: kernel and device are alive; `answer` passes null or as many bytes as it says.
         let bytes =
             answer(|n, at, len| unsafe { clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_WORK_GROUP_SIZE, n, at, len) });
-        bytes.try_into().map_or(1, usize::from_ne_bytes).min(self.device.max_work_group).max(1)
+        let of_device = self.device.max_work_group.max(1);
+        match bytes.try_into().map_or(0, usize::from_ne_bytes) {
+            0 => of_device,
+            of_kernel => of_kernel.min(of_device),
+        }
     }
 
     /// Enqueues one run of `global` work items in groups of `local`; each of `global` is a multiple of its `local`.
@@ -628,11 +667,13 @@ impl Session {
     /// If the driver refuses.
     pub unsafe fn run(&self, kernel: &Kernel, global: [usize; 2], local: [usize; 2]) -> Result<(), Error> {
         let (global, local) = (global.as_ptr(), local.as_ptr());
+        let mut event = null_mut();
+        let place = if self.may_lose_launches() { &raw mut event } else { null_mut() };
         // SAFETY: the caller says that arguments and range fit, the kernel keeps its buffers alive; both arrays have the
-        // two dimensions named.
-        let status = unsafe {
-            clEnqueueNDRangeKernel(self.queue, kernel.kernel, 2, null(), global, local, 0, null(), null_mut())
-        };
+        // two dimensions named; `place` is null or for an event.
+        let status =
+            unsafe { clEnqueueNDRangeKernel(self.queue, kernel.kernel, 2, null(), global, local, 0, null(), place) };
+        self.watch(event);
         match status {
             CL_SUCCESS => Ok(()),
             status => self.check(&format!("clEnqueueNDRangeKernel {}", kernel.name), status),
@@ -645,19 +686,33 @@ impl Session {
     /// If a command failed.
     pub fn finish(&self) -> Result<(), Error> {
         // SAFETY: the queue is alive.
-        self.check("clFinish", unsafe { clFinish(self.queue) })
+        let finished = self.check("clFinish", unsafe { clFinish(self.queue) });
+        // In any case, so that none is left for the next batch.
+        let completed = self.completed();
+        finished.and(completed)
     }
 }
 
-/// One for each read of a batch; null where it was not enqueued.
-struct Events(Vec<cl_event>);
+/// The start of a buffer, which a batch fetches.
+#[derive(Debug)]
+pub struct Read<'a> {
+    /// What the batch wrote to.
+    pub from: &'a Buffer,
+    /// Where it goes.
+    pub to: &'a mut [f32],
+    /// An element that the batch writes last. It is made no number before, on the device as well: where the launches were lost, what
+    /// comes back is not the finite answer of the batch before.
+    pub proof: usize,
+}
 
-impl Drop for Events {
+/// A command's own event, never null.
+#[derive(Debug)]
+struct Event(cl_event);
+
+impl Drop for Event {
     fn drop(&mut self) {
-        for &event in self.0.iter().filter(|event| !event.is_null()) {
-            // SAFETY: it was given to us, and is used no more.
-            unsafe { clReleaseEvent(event) };
-        }
+        // SAFETY: it was given to us, and is used no more.
+        unsafe { clReleaseEvent(self.0) };
     }
 }
 

@@ -239,8 +239,10 @@ impl<'a> Kernels<'a> {
         let key = format!("{} {} {options}", family.name, self.options());
         if !self.programs.iter().any(|(k, _)| *k == key) {
             let source = format!("{COMMON}\n{}", family.source);
+            // Some drivers' parsers stumble over a blank at the end.
             let options = format!("{} {options}", self.options());
-            let program = self.session.program(family.name, &source, &options)?;
+            let options = options.trim();
+            let program = self.session.program(family.name, &source, options)?;
             self.programs.push((key.clone(), program));
         }
         match self.programs.iter().find(|(k, _)| *k == key) {
@@ -254,7 +256,8 @@ impl<'a> Kernels<'a> {
 
     /// A kernel whose groups have as many items as the device takes for it, tried from the front of `sizes`.
     ///
-    /// A limit is known only after the kernel was compiled, and the kernel is compiled for its size.
+    /// A limit is known only after the kernel was compiled, and the kernel is compiled for its size. A compiler that has not enough registers or
+    /// local memory for one size may have enough for a smaller one.
     fn kernel_in_groups(
         &mut self,
         family: Family,
@@ -265,18 +268,28 @@ impl<'a> Kernels<'a> {
         args: &[Arg<'_>],
     ) -> Result<(Compiled, usize), Error> {
         let mut limit = self.session.device().max_work_group.max(1);
+        let mut refused = None;
         for &size in sizes {
             if items(size) > limit {
                 continue;
             }
-            let kernel = self.kernel(family, &options(size), name, args)?;
+            let kernel = match self.kernel(family, &options(size), name, args) {
+                Ok(kernel) => kernel,
+                Err(error) => {
+                    // The largest size says most of what is wrong with all.
+                    refused.get_or_insert(error);
+                    continue;
+                }
+            };
             limit = self.session.work_group_limit(&kernel.kernel);
             if items(size) <= limit {
                 return Ok((kernel, size));
             }
         }
         let least = sizes.iter().map(|&size| items(size)).min().unwrap_or(1);
-        Err(self.unfit(format!("{name} of {}.cl: groups of {least} items needed, {limit} allowed", family.name)))
+        Err(refused.unwrap_or_else(|| {
+            self.unfit(format!("{name} of {}.cl: groups of {least} items needed, {limit} allowed", family.name))
+        }))
     }
 
     /// A launch of a kernel with one item for each of `elements` of a position; the argument `batch` comes last.
@@ -293,6 +306,9 @@ impl<'a> Kernels<'a> {
             Variant::Cpu => halves(64),
             Variant::Gpu => self.lanes_for(elements),
         };
+        // The lanes lie along dimension 1, where some devices that are CPUs take one item only.
+        let most = self.session.device().max_items[1];
+        let sizes: Vec<usize> = sizes.into_iter().filter(|&lanes| lanes <= most).collect();
         let options = |lanes| format!("-DLANES={lanes} {options}");
         let (kernel, lanes) = self.kernel_in_groups(family, &sizes, |lanes| lanes, options, name, args)?;
         let range = Range { each: 1, whole: 1, across: elements.div_ceil(lanes), local: [1, lanes] };

@@ -55,7 +55,7 @@ const STARTS: [Start; 8] = [
     ),
     gpu(
         "Adreno",
-        &["adreno", "qualcomm"],
+        &["adreno", "qualcomm", "freedreno"],
         Numbers { lanes: 128, ..GPU },
         "waves of 64 or 128 items, and a local memory of its own",
     ),
@@ -139,6 +139,7 @@ mod tests {
     fn devices_are_known_by_their_names() {
         assert_eq!(family("Mali-G610 r0p0", "ARM", Kind::Gpu), "Mali");
         assert_eq!(family("QUALCOMM Adreno(TM)", "QUALCOMM", Kind::Gpu), "Adreno");
+        assert_eq!(family("FD640", "freedreno", Kind::Gpu), "Adreno", "as Mesa calls it");
         assert_eq!(family("V3D 7.1", "Broadcom", Kind::Gpu), "VideoCore");
         assert_eq!(family("gfx1100", "Advanced Micro Devices, Inc.", Kind::Gpu), "AMD");
         assert_eq!(family("Intel(R) UHD Graphics 770", "Intel(R) Corporation", Kind::Gpu), "Intel");

@@ -1,14 +1,13 @@
 //! The self-check at start-up: a driver that compiles our kernels into something else is found here and not in a game.
 
-use super::OpenCl;
-use super::selftest::batches;
+use super::{Fault, OpenCl};
 use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::{Graph, Role};
 use crate::host::{Host, canary, error};
 use crate::int8::Loss;
 use std::sync::Arc;
 
-/// Positions of the canary batch: more than one, so that the second one's places are checked too.
+/// Positions that the host evaluates: more than one, so that the second one's places are checked too.
 const POSITIONS: usize = 3;
 
 /// Input for so many numbers. Of a chessboard's planes about one number in 24 is a one. With many more (one in four) a network of ten blocks, ours,
@@ -17,48 +16,85 @@ pub fn planes(len: usize) -> Vec<f32> {
     canary(len, 16)
 }
 
-/// Runs a small batch and a single position on the device and on the host: some kernels have a form for either. No number may be further
-/// from the host's than `bound`, as a share of the largest number of its output ([`error`]). With layers in eight bits there is no such bound: an input that lies half way between two steps falls
-/// to one side here and to the other there, and what follows rounds otherwise too. There the device may differ from the host by what
-/// int8 may differ from single precision, [`Loss::BOUND`].
-///
-/// # Errors
-/// If the device fails or disagrees, with the worst number.
-pub fn check(device: &mut OpenCl, graph: &Arc<Graph>, bound: f32) -> Result<(), BackendError> {
-    let positions = POSITIONS.min(device.max_batch());
-    let input = planes(positions * graph.input().len());
-    let mut host = Host::new(graph.clone(), 1)?;
-    let each = graph.input().len();
-    batches(positions).try_for_each(|batch| check_batch(device, &mut host, graph, &input[..batch * each], bound))
+/// A few positions, and what the host makes of them.
+#[derive(Debug)]
+pub struct Canary {
+    input: Vec<f32>,
+    expected: Outputs,
 }
 
-fn check_batch(
-    device: &mut OpenCl,
-    host: &mut Host,
-    graph: &Graph,
-    input: &[f32],
-    bound: f32,
-) -> Result<(), BackendError> {
-    let (mut got, mut expected) = (Outputs::default(), Outputs::default());
-    host.evaluate(input, &mut expected)?;
-    device.evaluate(input, &mut got)?;
+impl Canary {
+    /// Has the host evaluate them, with one thread.
+    ///
+    /// # Errors
+    /// If the host can't run the graph.
+    pub fn new(graph: &Arc<Graph>) -> Result<Self, BackendError> {
+        let input = planes(POSITIONS * graph.input().len());
+        let mut expected = Outputs::default();
+        Host::new(graph.clone(), 1)?.evaluate(&input, &mut expected)?;
+        Ok(Self { input, expected })
+    }
+
+    /// Runs batches of these sizes on the device. A single position and several are of interest, for some kernels have a form for either, and the
+    /// sizes that play: a driver may run a range of few groups only. In each batch the positions follow each other from another one on, in the first
+    /// from the one at `turn`, so that what a smaller batch has left behind is right at no place.
+    ///
+    /// No number may be further from the host's than `bound`, as a share of the largest number of its output ([`error`]). With layers
+    /// in eight bits there is no such bound: an input that lies half way between two steps falls
+    /// to one side here and to the other there, and what follows rounds otherwise too. There the device may differ from the host by what
+    /// int8 may differ from single precision, [`Loss::BOUND`].
+    ///
+    /// # Errors
+    /// If the device fails or disagrees, with the worst number.
+    pub fn check(&self, device: &mut OpenCl, sizes: &[usize], turn: usize, bound: f32) -> Result<(), Fault> {
+        let graph = Arc::clone(&device.graph);
+        sizes.iter().zip(turn..).try_for_each(|(&batch, turn)| {
+            let (input, mut expected) = self.batch(&graph, batch, turn);
+            let mut got = Outputs::default();
+            device.answer(batch, &input, &mut got)?;
+            agree(&graph, &mut expected, &mut got, bound).map_err(|what| {
+                let name = &device.session.device().name;
+                BackendError(format!("device \"{name}\", {batch} at a time: {what}")).into()
+            })
+        })
+    }
+
+    /// As many positions one after the other, from the one at `turn` on, and what is expected of them.
+    fn batch(&self, graph: &Graph, batch: usize, turn: usize) -> (Vec<f32>, Outputs) {
+        let mut expected = Outputs::default();
+        for role in graph.outputs().iter().map(|output| output.role) {
+            *expected.head_mut(role) = in_turns(self.expected.clone().head_mut(role), batch, turn);
+        }
+        (in_turns(&self.input, batch, turn), expected)
+    }
+}
+
+/// `batch` parts of [`POSITIONS`], from the one at `turn` on.
+fn in_turns(all: &[f32], batch: usize, turn: usize) -> Vec<f32> {
+    let each = all.len() / POSITIONS;
+    let part = |at: usize| &all[(at + turn) % POSITIONS * each..][..each];
+    (0..batch).flat_map(|at| part(at).iter().copied()).collect()
+}
+
+/// The sizes that [`Canary::check`] looks at first: those that have kernels of their own, and `preferred`.
+pub fn sizes(preferred: usize, max_batch: usize) -> Vec<usize> {
+    let mut sizes = [1, POSITIONS, preferred].map(|size| size.min(max_batch)).to_vec();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+fn agree(graph: &Graph, expected: &mut Outputs, got: &mut Outputs, bound: f32) -> Result<(), String> {
     if (0..graph.layers().len()).any(|layer| graph.is_int8(layer)) {
-        let loss = Loss::between(graph, &expected, &got);
-        let (name, most) = (&device.session.device().name, Loss::BOUND);
+        let (loss, most) = (Loss::between(graph, expected, got), Loss::BOUND);
         return loss.within(1.0).then_some(()).ok_or_else(|| {
             let expected =
                 format!("a mean policy divergence of at most {} and a value within {}", most.policy, most.value);
-            BackendError(format!(
-                "device \"{name}\": int8 disagrees with the host: expected {expected}, got {} and {}",
-                loss.policy, loss.value
-            ))
+            format!("int8 disagrees with the host: expected {expected}, got {} and {}", loss.policy, loss.value)
         });
     }
-    for role in graph.outputs().iter().map(|output| output.role) {
-        compare(role, expected.head_mut(role), got.head_mut(role), bound)
-            .map_err(|what| BackendError(format!("device \"{}\": {what}", device.session.device().name)))?;
-    }
-    Ok(())
+    let mut roles = graph.outputs().iter().map(|output| output.role);
+    roles.try_for_each(|role| compare(role, expected.head_mut(role), got.head_mut(role), bound))
 }
 
 fn compare(role: Role, expected: &[f32], got: &[f32], bound: f32) -> Result<(), String> {
@@ -94,6 +130,17 @@ mod tests {
         assert!(compare(&[0.5], &[]).is_err());
     }
 
+    #[test]
+    fn no_two_batches_in_a_row_have_a_position_at_the_same_place() {
+        let parts = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5];
+        assert_eq!(in_turns(&parts, 2, 0), [0.0, 0.5, 1.0, 1.5]);
+        assert_eq!(in_turns(&parts, 4, 1), [1.0, 1.5, 2.0, 2.5, 0.0, 0.5, 1.0, 1.5]);
+        assert_eq!(
+            [sizes(16, 128), sizes(2, 128), sizes(16, 2), sizes(1, 1)],
+            [vec![1, 3, 16], vec![1, 2, 3], vec![1, 2], vec![1]]
+        );
+    }
+
     /// One convolution, whose weights are all `weight`.
     fn graph(weight: f32) -> Arc<Graph> {
         let mut graph = Graph::new(Shape { channels: 3, squares: 64 });
@@ -124,16 +171,21 @@ mod tests {
                 return;
             }
         };
-        assert_eq!(check(&mut device, &graph(0.5), 1e-3), Ok(()));
-        let error = check(&mut device, &graph(0.501), 1e-3).expect_err("the weights differ");
+        let mut check = |graph: &Arc<Graph>| {
+            device.graph = Arc::clone(graph);
+            let checked = Canary::new(graph).expect("the host").check(&mut device, &[1, 3, 4], 0, 1e-3);
+            checked.map_err(BackendError::from)
+        };
+        assert_eq!(check(&graph(0.5)), Ok(()));
+        let error = check(&graph(0.501)).expect_err("the weights differ");
         assert!(error.0.contains("Policy disagrees with the host by "), "{error}");
         let int8 = |weight| {
             let mut graph = Graph::clone(&graph(weight));
             graph.set_int8(0, true).expect("a convolution can be");
             Arc::new(graph)
         };
-        assert_eq!(check(&mut device, &int8(0.5), 1e-3), Ok(()), "within what eight bits lose");
-        let error = check(&mut device, &int8(-0.5), 1e-3).expect_err("the weights differ");
+        assert_eq!(check(&int8(0.5)), Ok(()), "within what eight bits lose");
+        let error = check(&int8(-0.5)).expect_err("the weights differ");
         assert!(error.0.contains("int8 disagrees with the host"), "{error}");
     }
 }

@@ -13,7 +13,8 @@ pub struct Plan {
 
 /// Gives each value a buffer of at least `sizes[value]` elements; a buffer is used again once nobody reads its value.
 ///
-/// A layer never writes to what it reads, and an output keeps its buffer.
+/// A layer never writes to what it reads. An output has a buffer to itself: what was put there before a batch stays until the launch that
+/// makes the output, see [`Read::proof`](crate::device::Read::proof).
 pub fn plan(graph: &Graph, sizes: &[usize]) -> Plan {
     let mut last_use: Vec<usize> = (0..sizes.len()).collect();
     for (at, layer) in graph.layers().iter().enumerate() {
@@ -21,18 +22,16 @@ pub fn plan(graph: &Graph, sizes: &[usize]) -> Plan {
             last_use[value.0] = at + 1;
         }
     }
-    for output in graph.outputs() {
-        last_use[output.value.0] = usize::MAX;
-    }
+    let is_output = |value| graph.outputs().iter().any(|output| output.value.0 == value);
 
     let mut plan = Plan { slots: Vec::new(), slot_of: Vec::new() };
     let mut free: Vec<usize> = Vec::new();
     for (value, &size) in sizes.iter().enumerate() {
-        let slot = take(&mut free, &mut plan.slots, size);
+        let slot = if is_output(value) { new(&mut plan.slots, size) } else { take(&mut free, &mut plan.slots, size) };
         plan.slot_of.push(slot);
         // A value that nobody reads is last used where it is made.
-        let done = plan.slot_of.iter().zip(&last_use).filter(|(_, last)| **last == value).map(|(slot, _)| *slot);
-        free.extend(done);
+        let done = (0..=value).filter(|&done| last_use[done] == value && !is_output(done));
+        free.extend(done.map(|done| plan.slot_of[done]));
     }
     plan
 }
@@ -46,11 +45,13 @@ fn take(free: &mut Vec<usize>, slots: &mut Vec<usize>, size: usize) -> usize {
             slots[slot] = slots[slot].max(size);
             slot
         }
-        None => {
-            slots.push(size);
-            slots.len() - 1
-        }
+        None => new(slots, size),
     }
+}
+
+fn new(slots: &mut Vec<usize>, size: usize) -> usize {
+    slots.push(size);
+    slots.len() - 1
 }
 
 #[cfg(test)]
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tower_of_any_height_takes_three_buffers() {
+    fn a_tower_of_any_height_takes_three_buffers_and_the_output_one() {
         let mut graph = Graph::new(Shape { channels: 2, squares: 4 });
         let mut x = INPUT;
         for _ in 0..20 {
@@ -83,7 +84,7 @@ mod tests {
         }
         graph.output(Role::Policy, x).expect("the value is there");
         let sizes = vec![8; graph.layers().len() + 1];
-        assert_eq!(plan(&graph, &sizes).slots, [8, 8, 8]);
+        assert_eq!(plan(&graph, &sizes).slots, [8, 8, 8, 8]);
     }
 
     #[test]
@@ -98,6 +99,7 @@ mod tests {
         let slot = |value: ValueId| plan.slot_of[value.0];
         assert!(slot(a) != slot(b) && slot(a) != slot(c) && slot(a) != slot(d) && slot(b) != slot(c));
         assert_ne!(slot(b), slot(d), "an output keeps its buffer");
-        assert_eq!(slot(INPUT), slot(b));
+        assert_ne!(slot(b), slot(INPUT), "and nothing was there before it");
+        assert_eq!(slot(c), slot(INPUT));
     }
 }

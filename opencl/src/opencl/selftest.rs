@@ -57,7 +57,8 @@ impl Findings {
 
 impl OpenCl {
     /// Compares every layer and every output with the host's plain form, for a batch of positions as in
-    /// [`crate::backend::Backend::evaluate`]; `done` hears after each layer how many there are.
+    /// [`crate::backend::Backend::evaluate`]; `done` hears after each layer how many there are. A single position, these, and the largest batch,
+    /// in which they are repeated: a driver may run a range of few groups only.
     ///
     /// # Errors
     /// If the device fails, or `input` is no batch.
@@ -80,16 +81,16 @@ impl OpenCl {
         let graph = self.graph.clone();
         let mut found = Vec::with_capacity(graph.layers().len());
         for (layer, what) in graph.layers().iter().enumerate() {
-            for value in what.reads() {
-                self.put(value, expected)?;
-            }
             let made = ValueId(layer + 1);
             let mut worst = 0.0f32;
-            for positions in batches(expected.len()) {
-                for step in &mut self.steps[layer] {
-                    step.enqueue(&self.session, positions)?;
+            for positions in batches(expected.len(), self.max_batch) {
+                for value in what.reads() {
+                    self.put(value, &positions, expected)?;
                 }
-                let (got, wanted) = (self.get(made, positions)?, side_by_side(made, &expected[..positions]));
+                for step in &mut self.steps[layer] {
+                    step.enqueue(&self.session, positions.len())?;
+                }
+                let (got, wanted) = (self.get(made, positions.len())?, side_by_side(made, &positions, expected));
                 worst = worst.max(error(&wanted, &got));
             }
             found.push(LayerError { layer, name: what.name(), shape: graph.shape(made), error: worst });
@@ -108,11 +109,13 @@ impl OpenCl {
         let mut heads: Vec<_> =
             graph.outputs().iter().map(|output| HeadError { role: output.role, error: 0.0 }).collect();
         let mut loss = None;
-        for positions in batches(expected.len()) {
+        let each = graph.input().len();
+        for positions in batches(expected.len(), self.max_batch) {
             let (mut got, mut wanted) = (Outputs::default(), Outputs::default());
-            self.run(positions, &input[..positions * graph.input().len()], &mut got)?;
+            let input: Vec<f32> = positions.iter().flat_map(|at| input[at * each..][..each].iter().copied()).collect();
+            self.run(positions.len(), &input, &mut got)?;
             for (output, head) in graph.outputs().iter().zip(&mut heads) {
-                *wanted.head_mut(head.role) = side_by_side(output.value, &expected[..positions]);
+                *wanted.head_mut(head.role) = side_by_side(output.value, &positions, expected);
                 head.error = head.error.max(error(wanted.head_mut(head.role), got.head_mut(head.role)));
             }
             // The last batch has all positions.
@@ -121,12 +124,12 @@ impl OpenCl {
         Ok((heads, loss))
     }
 
-    /// Sends a value of every position to its place on the device.
-    fn put(&self, value: ValueId, positions: &[Vec<Vec<f32>>]) -> Result<(), Error> {
+    /// Sends a value of these positions to its place on the device.
+    fn put(&self, value: ValueId, positions: &[usize], expected: &[Vec<Vec<f32>>]) -> Result<(), Error> {
         let place = &self.values[value.0];
         let mut stored = vec![0.0; positions.len() * place.layout.stride()];
-        for (position, stored) in positions.iter().zip(stored.chunks_exact_mut(place.layout.stride())) {
-            place.layout.pack(&position[value.0], stored);
+        for (&position, stored) in positions.iter().zip(stored.chunks_exact_mut(place.layout.stride())) {
+            place.layout.pack(&expected[position][value.0], stored);
         }
         self.session.write(&place.buffer, &stored)
     }
@@ -142,13 +145,17 @@ impl OpenCl {
     }
 }
 
-/// A single position, for which some kernels have a form of their own, and then all.
-pub(super) fn batches(most: usize) -> impl Iterator<Item = usize> {
-    (most > 1).then_some(1).into_iter().chain([most])
+/// Which of so many positions are in each batch: a single one, for which some kernels have a form of their own, all of them, and as many as
+/// fit, from another position on each time, so that what a smaller batch has left behind is right at no place.
+fn batches(positions: usize, max_batch: usize) -> Vec<Vec<usize>> {
+    let mut sizes = vec![1, positions, max_batch];
+    sizes.dedup();
+    let batch = |(turn, size): (usize, usize)| (0..size).map(|at| (at + turn) % positions).collect();
+    sizes.into_iter().enumerate().map(batch).collect()
 }
 
-fn side_by_side(value: ValueId, positions: &[Vec<Vec<f32>>]) -> Vec<f32> {
-    positions.iter().flat_map(|values| values[value.0].iter().copied()).collect()
+fn side_by_side(value: ValueId, positions: &[usize], expected: &[Vec<Vec<f32>>]) -> Vec<f32> {
+    positions.iter().flat_map(|&at| expected[at][value.0].iter().copied()).collect()
 }
 
 #[cfg(test)]
@@ -162,6 +169,13 @@ mod tests {
         assert_eq!(error(&[1.0], &[f32::NAN]), f32::INFINITY);
         assert_eq!(error(&[1.0], &[]), f32::INFINITY);
         assert_eq!(error(&[], &[]), 0.0);
+    }
+
+    #[test]
+    fn the_largest_batch_is_tested_too() {
+        assert_eq!(batches(3, 5), [vec![0], vec![1, 2, 0], vec![2, 0, 1, 2, 0]]);
+        assert_eq!(batches(2, 2), [vec![0], vec![1, 0]]);
+        assert_eq!(batches(1, 1), [vec![0]]);
     }
 
     #[test]

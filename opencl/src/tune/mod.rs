@@ -45,6 +45,7 @@ impl Candidate {
         let each = self.graph.input().len();
         let input = canary::planes(most * each);
         device.agrees_with_host()?;
+        device.agrees_in_batches_of(most)?;
         let mut times = [0.0; 3];
         for (time, batch) in times.iter_mut().zip(BATCHES) {
             *time = fastest(&mut device, &input[..batch * each])?;

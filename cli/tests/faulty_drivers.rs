@@ -1,0 +1,213 @@
+//! A device that works, behind a library that makes it fail as small GPUs do (`driver/faulty.c`).
+#![cfg(all(unix, not(target_os = "macos")))]
+
+mod driver;
+
+use driver::{Folder, binary, stderr, stdout};
+use oncilla_opencl::device::{self, DeviceChoice, Kind, LIBRARY_ENV};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+const GPU: (&str, &str) = ("FAULTY_KIND", "4");
+const CPU: (&str, &str) = ("FAULTY_KIND", "2");
+const ACCELERATOR: (&str, &str) = ("FAULTY_KIND", "8");
+
+const BENCH: &[&str] = &["bench", "--fen=startpos", "--nodes=4"];
+
+/// The library, and programs that were compiled behind it: kernels for a GPU take PoCL seconds.
+struct Lab {
+    library: String,
+    cache: String,
+}
+
+/// `None`, and a line that says so, where there is no OpenCL device or no compiler.
+fn lab() -> Option<&'static Lab> {
+    static LAB: OnceLock<Result<(Folder, Lab), String>> = OnceLock::new();
+    match LAB.get_or_init(build) {
+        Ok((_, lab)) => Some(lab),
+        Err(why) => {
+            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{why}");
+            driver::say(&format!("skipped: {why}"));
+            None
+        }
+    }
+}
+
+fn build() -> Result<(Folder, Lab), String> {
+    if driver::program::is_emulated() {
+        return Err("an emulated program takes no library of this machine's".to_string());
+    }
+    let device = device::choose(&DeviceChoice::Auto).map_err(|why| why.to_string())?;
+    if device.kind != Kind::Cpu || device.platform != "Portable Computing Language" {
+        return Err(format!("the faults are made for PoCL on a CPU, and there is \"{}\"", device.name));
+    }
+    let folder = Folder::new("faulty-drivers");
+    let (library, cache) = (folder.file("faulty.so"), folder.file("cache"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/faulty.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-Wall", "-Werror", "-shared", "-fPIC", "-o", &library]).arg(source);
+    // Calls that it does not know are looked for in the libraries that it needs.
+    compiler.args(["-Wl,--no-as-needed", "-l:libOpenCL.so.1"]);
+    match compiler.status() {
+        Ok(status) if status.success() => Ok((folder, Lab { library, cache })),
+        other => Err(format!("cc: {other:?}")),
+    }
+}
+
+impl Lab {
+    fn command(&self, args: &[&str], faults: &[(&str, &str)]) -> Command {
+        let mut command = binary();
+        command.args(args).args(["--weights=tiny", &format!("--cache-dir={}", self.cache)]);
+        command.env(LIBRARY_ENV, &self.library).envs(faults.iter().copied());
+        command
+    }
+
+    fn run(&self, args: &[&str], faults: &[(&str, &str)]) -> Output {
+        self.command(args, faults).output().expect("the binary starts")
+    }
+
+    /// What a start says that evaluates a few positions on the device.
+    fn start(&self, faults: &[(&str, &str)]) -> String {
+        let output = self.run(&[BENCH, &["--backend=opencl"]].concat(), faults);
+        let said = stderr(&output);
+        assert!(output.status.success() && said.contains("network on OpenCL device "), "{said}");
+        said
+    }
+
+    /// Why it does not use the device.
+    fn refusal(&self, faults: &[(&str, &str)]) -> String {
+        let output = self.run(&[BENCH, &["--backend=opencl"]].concat(), faults);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        stderr(&output)
+    }
+
+    /// What it says where nobody asks for a device.
+    fn start_unasked(&self, faults: &[(&str, &str)]) -> String {
+        let said = stderr(&self.run(BENCH, faults));
+        assert!(said.contains("; the host runs the network"), "{said}");
+        said
+    }
+
+    /// What a game hears that goes on once `fault` names a file that is there.
+    fn game_with_late(&self, fault: &str) -> String {
+        let folder = Folder::new(&format!("late-{}", fault.to_lowercase()));
+        let file = folder.file("now");
+        let mut engine =
+            driver::Engine::of(self.command(&["--backend=opencl", "--smart-pruning-factor=0"], &[GPU, (fault, &file)]));
+        engine.ask("isready", "readyok");
+        let played = engine.ask("go nodes 10", "bestmove").join("\n");
+        assert!(!played.contains("the host"), "{played}");
+        std::fs::File::create(&file).and_then(|mut file| file.write_all(b"now")).expect("a file");
+        engine.say("position startpos moves e2e4");
+        engine.ask("go nodes 10", "bestmove").join("\n")
+    }
+}
+
+/// Nothing but the numbers says it, which are those of the batch before unless somebody sees to that.
+#[test]
+fn a_lost_launch_is_no_answer() {
+    let Some(lab) = lab() else { return };
+    let said = lab.game_with_late("FAULTY_LOSES");
+    assert!(said.contains("is not finite at element ") && said.contains("; the host "), "{said}");
+}
+
+#[test]
+fn what_only_an_event_says_is_heard() {
+    let Some(lab) = lab() else { return };
+    let said = lab.game_with_late("FAULTY_ADMITS");
+    let status = "a batch: status -14";
+    assert!(said.contains(status) && said.contains("; the host "), "{said}");
+}
+
+/// Three positions are few groups: a driver may run those and leave out what larger batches have more.
+#[test]
+fn the_batches_that_play_are_compared_with_the_host() {
+    let Some(lab) = lab() else { return };
+    let said = lab.refusal(&[GPU, ("FAULTY_GROUPS", "8")]);
+    assert!(said.contains(" at a time: Policy disagrees with the host by "), "{said}");
+    let output = lab.run(&["selftest", "--backend=opencl"], &[GPU, ("FAULTY_GROUPS", "8")]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).contains("OVER"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_second_batch_at_the_same_time_is_compared_as_well() {
+    let Some(lab) = lab() else { return };
+    let said = lab.start(&[GPU, ("FAULTY_LANES", "1")]);
+    assert!(
+        said.contains("a second batch at the same time: ") && said.contains("; one batch at a time runs"),
+        "{said}"
+    );
+}
+
+/// A device that refuses a size takes a smaller one, whoever refuses: the compiler, the launch, or nobody who says how much would do.
+#[test]
+fn a_size_that_fails_gives_way_to_a_smaller_one() {
+    let Some(lab) = lab() else { return };
+    for fault in [("FAULTY_BUILD", "LX=16"), ("FAULTY_ITEMS", "32"), ("FAULTY_KERNEL_ITEMS", "0")] {
+        lab.start(&[GPU, fault]);
+    }
+    let said = lab.refusal(&[GPU, ("FAULTY_BUILD", "LX=")]);
+    assert!(said.contains("conv.cl was not compiled: "), "{said}");
+}
+
+/// OpenCL promises one item along dimension 1 and no more.
+#[test]
+fn groups_are_no_longer_along_a_dimension_than_the_device_takes() {
+    let Some(lab) = lab() else { return };
+    let output = lab.run(&["selftest", "--backend=opencl"], &[CPU, ("FAULTY_ALONG", "1")]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+}
+
+#[test]
+fn options_for_the_compiler_end_with_no_blank() {
+    let Some(lab) = lab() else { return };
+    let said = stderr(&lab.run(&["selftest", "--backend=opencl"], &[CPU, ("FAULTY_SAYS", "1")]));
+    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("built with [")).collect();
+    assert!(!lines.is_empty() && lines.iter().all(|line| !line.ends_with(" ]")), "{lines:#?}");
+}
+
+/// A runtime for CPUs brings an accelerator that is the same cores.
+#[test]
+fn an_accelerator_is_not_taken_unasked() {
+    let Some(lab) = lab() else { return };
+    let said = lab.start_unasked(&[ACCELERATOR]);
+    assert!(said.contains("no OpenCL device is a GPU ("), "{said}");
+    lab.start(&[ACCELERATOR]);
+    let said = stdout(&lab.run(&["devices"], &[ACCELERATOR]));
+    assert!(said.contains(", with --backend=opencl only: "), "{said}");
+}
+
+#[test]
+fn where_one_device_fails_the_next_is_tried() {
+    let Some(lab) = lab() else { return };
+    // PoCL offers its processor twice when it is told to.
+    let two = ("POCL_DEVICES", "pthread basic");
+    if stdout(&lab.run(&["devices"], &[GPU, two])).lines().filter(|line| line.contains("(gpu, ")).count() < 2 {
+        return driver::say("skipped: PoCL has one device only");
+    }
+    let said = lab.start(&[GPU, two, ("FAULTY_OPENS", "1")]);
+    assert!(said.contains("CL_OUT_OF_HOST_MEMORY (-6); the next device runs the network"), "{said}");
+    assert!(said.contains("network on OpenCL device 1 "), "{said}");
+}
+
+/// A system resets a GPU whose launch takes too long.
+#[test]
+fn batches_are_no_larger_than_a_slow_device_is_quick_enough_for() {
+    let Some(lab) = lab() else { return };
+    let slow = [GPU, ("FAULTY_MICROSECONDS", "2000")];
+    let output = lab.run(&["backendbench", "--backend=opencl", "--batch=64"], &slow);
+    let said = stderr(&output);
+    let most = said.split("--batch: expected at most ").nth(1).and_then(|rest| rest.split(',').next()?.parse().ok());
+    assert!(most.is_some_and(|most: usize| most < 64), "{said}");
+    lab.start(&slow);
+}
+
+#[test]
+fn a_gpu_slower_than_the_host_is_not_taken_unasked() {
+    let Some(lab) = lab() else { return };
+    let said = lab.start_unasked(&[GPU, ("FAULTY_MICROSECONDS", "200")]);
+    assert!(said.contains(": expected more than the host's speed, got "), "{said}");
+}

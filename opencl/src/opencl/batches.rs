@@ -1,0 +1,127 @@
+//! How large a GPU's batches are: measured when it is opened.
+//!
+//! A system takes a launch that lasts too long for one that hangs, and resets the GPU: after half a second where v3d or panfrost drives
+//! it, 640 ms with i915, two seconds on Windows. How many positions that is, on GPUs of which the fastest is a thousand times the slowest, is
+//! tried from a single one on.
+
+use super::{Fault, OpenCl, canary};
+use crate::backend::Outputs;
+use std::time::Instant;
+
+/// What is tried: the sizes that have kernels of their own, and those that a search may gather.
+const LADDER: [usize; 6] = [1, 3, 8, 16, 32, 64];
+
+/// Seconds that a batch's launches may take in the mean: the longest, which takes some four times as many, has a fifth of what the strictest
+/// system allows.
+const LAUNCH: f64 = 0.025;
+
+/// Seconds that a batch may take, however many launches it has: a game waits for it.
+const BATCH: f64 = 0.5;
+
+/// The share of the best rate that a smaller batch must have to be preferred: it is back sooner.
+const WORTH: f64 = 0.9;
+
+/// The smallest batch that is preferred, where there is one.
+const LEAST: usize = 8;
+
+/// A batch that was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Timed {
+    batch: usize,
+    seconds: f64,
+}
+
+impl Timed {
+    /// Positions per second.
+    fn rate(self) -> f64 {
+        self.batch as f64 / self.seconds
+    }
+
+    /// Seconds that another batch takes at most, for positions that share launches take no longer.
+    fn expected(self, batch: usize) -> f64 {
+        batch as f64 / self.rate()
+    }
+}
+
+/// Seconds that a batch of so many launches may take.
+fn limit(launches: usize) -> f64 {
+    (LAUNCH * launches as f64).min(BATCH)
+}
+
+/// The most positions that take no longer than `limit`, by the largest batch that was measured.
+fn largest(last: Timed, limit: f64, most: usize) -> usize {
+    ((limit * last.rate()) as usize).clamp(1, most)
+}
+
+/// The smallest of those worth gathering whose rate is about the best.
+fn preferred(timed: &[Timed]) -> Option<Timed> {
+    let from = timed.iter().position(|timed| timed.batch >= LEAST).unwrap_or(0);
+    let best = timed[from..].iter().map(|timed| timed.rate()).fold(0.0, f64::max);
+    timed[from..].iter().find(|timed| timed.rate() >= WORTH * best).copied()
+}
+
+impl OpenCl {
+    /// Compares batches of growing sizes with the host, as long as none takes too long; measures them, and says by that which one is
+    /// the largest and which one the best.
+    pub(super) fn fit_batches(&mut self) -> Result<(), Fault> {
+        let mut timed: Vec<Timed> = Vec::new();
+        for (turn, batch) in LADDER.into_iter().enumerate() {
+            let is_long = timed.last().is_some_and(|last| last.expected(batch) > limit(self.launches(batch)));
+            if batch > self.max_batch || is_long {
+                break;
+            }
+            self.check_in(&[batch], turn)?;
+            timed.push(Timed { batch, seconds: self.seconds(batch)? });
+        }
+        let Some(&last) = timed.last() else { return Ok(()) };
+        self.max_batch = largest(last, limit(self.launches(last.batch)), self.max_batch);
+        timed.retain(|timed| timed.batch <= self.max_batch);
+        if let Some(best) = preferred(&timed) {
+            (self.preferred, self.rate) = (best.batch, Some(best.rate()));
+        }
+        self.check_in(&[self.max_batch], LADDER.len())
+    }
+
+    /// The shorter of two runs, the kernels being compiled for that size.
+    fn seconds(&mut self, batch: usize) -> Result<f64, Fault> {
+        let input = canary::planes(batch * self.graph.input().len());
+        let mut outputs = Outputs::default();
+        let mut shortest = f64::INFINITY;
+        for _ in 0..2 {
+            let begun = Instant::now();
+            self.answer(batch, &input, &mut outputs)?;
+            shortest = shortest.min(begun.elapsed().as_secs_f64());
+        }
+        // A clock that stood still has at least ticked.
+        Ok(shortest.max(1e-9))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed(times: &[(usize, f64)]) -> Vec<Timed> {
+        times.iter().map(|&(batch, seconds)| Timed { batch, seconds }).collect()
+    }
+
+    #[test]
+    fn no_launch_comes_near_what_a_system_allows() {
+        assert_eq!(limit(4), 0.1);
+        assert_eq!(limit(80), BATCH);
+        let last = Timed { batch: 8, seconds: 0.04 };
+        assert_eq!(last.expected(16), 0.08);
+        assert_eq!(largest(last, 0.1, 128), 20);
+        assert_eq!(largest(last, 100.0, 128), 128);
+        assert_eq!(largest(Timed { batch: 1, seconds: 3.0 }, 0.5, 128), 1, "there is nothing smaller");
+    }
+
+    #[test]
+    fn the_smallest_batch_with_about_the_best_rate_is_preferred() {
+        let best = |times: &[(usize, f64)]| preferred(&timed(times)).map(|best| best.batch);
+        assert_eq!(best(&[(1, 1.0), (3, 1.0), (8, 1.0), (16, 1.1), (32, 1.5), (64, 2.9)]), Some(32));
+        assert_eq!(best(&[(1, 1.0), (3, 2.9), (8, 8.0), (16, 16.0)]), Some(8), "no smaller one is worth gathering");
+        assert_eq!(best(&[(1, 1.0), (3, 2.9)]), Some(1), "where there is a larger one");
+        assert_eq!(best(&[]), None);
+    }
+}
