@@ -550,6 +550,22 @@ fn a_network_that_is_not_there_still_gives_a_legal_move() {
     assert!(lines.iter().any(|line| line.starts_with("info depth")), "{lines:#?}");
 }
 
+/// Smart pruning is on, and looks at the root meanwhile: whenever that is, it comes after as many playouts.
+#[test]
+fn one_thread_makes_the_same_tree_in_every_run() {
+    for go in ["go nodes 60", "go nodes 800", "go depth 6"] {
+        let visits = || {
+            let mut engine = Engine::with(&["--weights=tiny", "--threads=1", "-v"]);
+            engine.ask("isready", "readyok");
+            let lines = engine.ask(go, "bestmove");
+            lines.into_iter().filter(|line| line.contains(" N: ") || line.starts_with("bestmove")).collect::<Vec<_>>()
+        };
+        let first = visits();
+        assert!(first.len() > 20, "{first:#?}");
+        (0..5).for_each(|_| assert_eq!(visits(), first, "{go}"));
+    }
+}
+
 #[test]
 fn the_tree_is_kept_while_the_game_goes_on() {
     let mut engine = Engine::with(&["--backend=random", "--smart-pruning-factor=0"]);

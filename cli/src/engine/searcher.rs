@@ -554,9 +554,7 @@ impl Searcher {
     }
 }
 
-/// Playouts after which the watchdog looks at the root again, if they took less than [`LOOK_TIME`]: a look takes as long
-/// as several playouts without a network.
-const LOOK_PLAYOUTS: u64 = 512;
+/// The watchdog looks at the search this often at least.
 const LOOK_TIME: Duration = Duration::from_millis(1);
 
 /// The watchdog: tells how the search stands, and sees when it is over.
@@ -580,6 +578,7 @@ impl Watch<'_, '_, '_> {
             let told = self.control.should_stop();
             let mate = self.go.mate.and_then(|_| snapshot.mate(&search));
             let over = time.is_over(self.manager, &search, &counts, mate);
+            time.looked(counts.playouts);
             // Of a move that is pondered the number of visits counts already; the clock does not run yet.
             let reached = over || (search.nodes() > 0 && time.nodes_wanted(&search, &counts) == 0);
             let halted = self.shared.is_halted();
@@ -598,7 +597,7 @@ impl Watch<'_, '_, '_> {
             let search = self.shared.search();
             snapshot.after_batch(&search, &counts, observer);
             observer.look(&search, false);
-            if time.is_pointless(&search, self.go) {
+            if time.may_judge(counts.playouts) && time.is_pointless(&search, self.go) {
                 self.shared.halt(None);
             }
         }
@@ -607,7 +606,6 @@ impl Watch<'_, '_, '_> {
     /// Lets playouts happen until it is time to look again.
     fn search_on(&mut self, time: &MoveTime) {
         let begun = Instant::now();
-        let before = self.shared.counts().playouts;
         loop {
             let counts = self.shared.counts();
             let due = time.nodes_due(&counts);
@@ -619,11 +617,9 @@ impl Watch<'_, '_, '_> {
             if let Err(fault) = self.crew.advance(self.shared, wanted) {
                 self.shared.halt(Some(fault));
             }
-            let done = self.shared.counts().playouts - before;
-            // A young tree is looked at after every batch.
-            let enough = done >= LOOK_PLAYOUTS.min(before) || begun.elapsed() >= LOOK_TIME;
-            if enough || self.shared.is_halted() || time.nodes_wanted(&self.shared.search(), &self.shared.counts()) == 0
-            {
+            let counts = self.shared.counts();
+            let enough = time.is_look_due(counts.playouts) || begun.elapsed() >= LOOK_TIME;
+            if enough || self.shared.is_halted() || time.nodes_wanted(&self.shared.search(), &counts) == 0 {
                 return;
             }
         }
