@@ -29,6 +29,7 @@ mod service;
 mod settings;
 mod shared;
 mod snapshot;
+mod tables;
 mod timing;
 pub mod tuning;
 
@@ -48,7 +49,8 @@ pub use settings::{
     BackendKind, CacheSize, EvaluatorSettings, HintsFrom, KldGainSettings, SearchGraph, Settings, Syzygy, Weights,
     Workers,
 };
-pub use snapshot::{EdgeView, mate};
+pub use snapshot::{EdgeView, mate, tablebase_mate};
+pub use tables::RootResults;
 
 use control::Control;
 use oncilla_chess::History;

@@ -14,6 +14,7 @@ use super::report::{Done, Observer, Statistics};
 use super::settings::{CacheSize, Settings};
 use super::shared::Shared;
 use super::snapshot::Snapshot;
+use super::tables::RootResults;
 use super::timing::{MoveTime, TimeManager};
 use oncilla_chess::{Color, History, MoveList, Position, pack, unpack};
 use oncilla_core::Move;
@@ -472,7 +473,11 @@ impl Searcher {
         search.start_move();
         self.stats.start_move(milliseconds(self.started));
 
-        let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since);
+        // Where moves are left out below the root, it may come to something else.
+        let known = ranks.as_ref().filter(|_| go.restrictions.is_none());
+        let results = known.map(RootResults::of).unwrap_or_default();
+        observer.results(&results);
+        let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since).knowing(results);
         let mut time = MoveTime::new(&self.settings, go, &self.position, since);
         let shared = Shared::new(search, evaluator, Crew::queues(&self.settings, evaluator));
         shared.add(&Counts { tablebase_hits: u64::from(ranks.is_some()), ..Counts::ZERO });
