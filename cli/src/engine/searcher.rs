@@ -241,6 +241,11 @@ impl Searcher {
         {
             self.root = None;
         }
+        // Batches of another size, or of more threads, take other memory.
+        if (old.minibatch, old.workers) != (settings.minibatch, settings.workers) {
+            self.is_weighed = false;
+            self.judged_limit_mb = 0;
+        }
         if old.time != settings.time {
             self.time = TimeManager::new(&settings);
         }
@@ -750,6 +755,27 @@ mod tests {
         }
         assert_eq!(nodes_after(&mut searcher, &mut search, 7), 7);
         assert_eq!(nodes_after(&mut searcher, &mut search, 5), 7, "the same tree");
+    }
+
+    /// What batches take counts under `RamLimitMb`, and that depends on how many there are and how large.
+    #[test]
+    fn the_evaluator_is_weighed_again_for_other_batches() {
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        settings.evaluator.backend = BackendKind::Random;
+        settings.ram_limit_mb = 1;
+        let mut searcher = Searcher::new(settings.clone(), Arc::default(), None);
+        let mut notes_with = |settings: &Settings| {
+            searcher.configure(settings.clone());
+            searcher.prepare().unwrap();
+            searcher.notes.drain(..).filter(|note| note.contains("RamLimitMb=1:")).count()
+        };
+        assert_eq!([notes_with(&settings), notes_with(&settings)], [1, 0]);
+        settings.params.cpuct.init += 1.0;
+        assert_eq!(notes_with(&settings), 0);
+        settings.minibatch = 64;
+        assert_eq!([notes_with(&settings), notes_with(&settings)], [1, 0]);
+        settings.workers.all = 3;
+        assert_eq!([notes_with(&settings), notes_with(&settings)], [1, 0]);
     }
 
     #[test]
