@@ -2,6 +2,14 @@
 
 use std::io::{self, BufRead, Read};
 
+/// What some editors put in front of a text in UTF-8. Where texts were joined it may stand before any line.
+pub const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The text without a byte-order mark at its beginning.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+}
+
 /// A line that is too long. Nothing of it was kept.
 pub struct TooLong {
     /// Its bytes, with its end.

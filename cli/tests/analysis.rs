@@ -404,8 +404,19 @@ fn settings_of_a_query_are_its_own() {
     ] {
         assert_ne!(ask(fields.clone())["moveInfos"], plain["moveInfos"], "{fields}");
     }
-    // What can't change for one query stays, and nothing is said.
-    assert_eq!(ask(json!({ "overrideSettings": { "Threads": 3, "Hash": 1, "numAnalysisThreads": 2 } })), plain);
+    // What can't change for one query stays, and that is said.
+    let fixed = json!({
+        "CPuct": 4, "Hash": 1, "MinibatchSize": 7, "MoveOverheadMs": 99, "NodesAsPlayouts": true, "SearchGraph": "tree",
+        "SmartPruningFactor": 2, "SyzygyPath": "x", "Threads": 3, "numAnalysisThreads": 3, "RandomSeed": 0,
+    });
+    let query = json!({ "id": "a", "moves": [], "maxVisits": 200, "overrideSettings": fixed });
+    let [said, answer] = &answers(&[], &format!("{query}\n"))[..] else { panic!("two lines") };
+    assert_eq!(
+        said["warning"],
+        "Can not be set for one query: Hash,MinibatchSize,MoveOverheadMs,NodesAsPlayouts,SearchGraph,\
+         SmartPruningFactor,SyzygyPath,Threads,numAnalysisThreads"
+    );
+    assert_eq!(*answer, ask(json!({ "overrideSettings": { "CPuct": 4 } })));
     let visits = ask(json!({ "overrideSettings": { "maxVisits": 7 } }))["rootInfo"]["visits"].clone();
     assert_eq!(visits, 200, "the query's own word counts for more");
     assert_eq!(one(json!({ "id": "a", "moves": [], "overrideSettings": { "maxVisits": 7 } }))["rootInfo"]["visits"], 7);

@@ -87,6 +87,44 @@ fn a_config_file_is_read() {
 }
 
 #[test]
+fn of_several_config_files_the_later_counts_for_more() {
+    let folder = driver::Folder::new("configs");
+    let config = |name: &str, text: &str| {
+        std::fs::write(folder.0.join(name), text).unwrap();
+        format!("--config={}", folder.file(name))
+    };
+    let (first, second) = (config("first", "backend=random\nmultipv=2\n"), config("second", "multipv=3\n"));
+    for (args, lines) in [([&first, &second], 3), ([&second, &first], 2)] {
+        let output = run(&args.map(String::as_str), "go nodes 50\n");
+        let text = stdout(&output);
+        let (shown, beyond) = (format!(" multipv {lines} "), format!(" multipv {} ", lines + 1));
+        assert!(text.contains(&shown) && !text.contains(&beyond), "{args:?}: {text}");
+    }
+    let absent = format!("--config={}", folder.file("absent"));
+    assert_eq!(run(&[&absent, &second], "quit\n").status.code(), run(&[&absent], "quit\n").status.code());
+    assert!(stderr(&run(&[&absent, &second], "quit\n")).contains("absent"));
+}
+
+/// Some editors put it in front of every file.
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_input() {
+    let output = run(&["--backend=random"], "\u{feff}uci\n");
+    assert!(stdout(&output).contains("uciok"), "{}", stdout(&output));
+    let output = run(&["eval", "--backend=random"], "\u{feff}{}\n");
+    assert!(stdout(&output).contains("policy"), "{}", stdout(&output));
+    let folder = driver::Folder::new("marks");
+    let marked = |name: &str, text: &str| {
+        std::fs::write(folder.0.join(name), format!("\u{feff}{text}")).unwrap();
+        folder.file(name)
+    };
+    let output = run(&["--backend=random", "--config", &marked("config", "multipv=2\n")], "go nodes 50\n");
+    assert!(stdout(&output).contains(" multipv 2 "), "{}", stderr(&output));
+    let history = marked("history", "{\"base\":180000,\"used\":4000,\"nodes\":60000}\n");
+    let output = run(&["time", "--history", &history, "--base", "60000"], "");
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
 fn a_bench_of_no_nodes_ends() {
     for threads in ["--threads=1", "--threads=2"] {
         let output = run(&["bench", "--backend=random", "--hash=16", "--nodes=0", "--fen=startpos", threads], "");

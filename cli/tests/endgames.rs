@@ -173,6 +173,72 @@ fn a_named_move_is_judged_by_the_tables() {
     assert!(asked >= 5, "{asked} positions with such a move that draws");
 }
 
+/// Positions of four men, the result of each for the side to move, and as an info line has it.
+const KNOWN: [(&str, f64, &str); 4] = [
+    ("8/2N2N2/7K/8/8/8/1k6/8 w - - 0 1", 0.5, " score cp 0 wdl 0 1000 0 "),
+    ("5k2/8/5p2/8/5P2/8/8/K7 b - - 52 60", 1.0, " score mate "),
+    // The same when the counter runs out before the win.
+    ("5k2/8/5p2/8/5P2/8/8/K7 b - - 98 60", 0.5, " score cp 0 wdl 0 1000 0 "),
+    ("8/8/8/8/8/2k5/1q6/3K4 w - - 0 1", 0.0, " score mate -"),
+];
+
+/// The search needs no table below a root that the tables know, but its score does not depend on the search.
+#[test]
+fn a_known_root_is_shown_as_the_tables_know_it() {
+    let Some(judge) = Judge::new() else { return };
+    let results_only = WithoutDistances::of(&judge.folder, "shown");
+    let mut uci = engine(&judge.folder, CLUELESS);
+    let mut without_distances = engine(&results_only.0, CLUELESS);
+    let syzygy = format!("--syzygy-paths={}", judge.folder.display());
+    let mut analysis = Engine::with(&["analysis", CLUELESS, &syzygy]);
+    for (fen, winrate, score) in KNOWN {
+        let info = |engine: &mut Engine| {
+            engine.say("setoption name UCI_ShowWDL value true");
+            engine.say("ucinewgame");
+            engine.say(&format!("position fen {fen}"));
+            let lines = engine.ask("go nodes 800", "bestmove");
+            lines.into_iter().rfind(|line| line.contains(" score ")).expect("an info line")
+        };
+        let line = info(&mut uci);
+        assert!(line.contains(score), "{fen}: {line}");
+        if fen.ends_with("w - - 0 1") && winrate == 0.5 {
+            let line = info(&mut without_distances);
+            assert!(line.contains(score), "{fen} without distances: {line}");
+        }
+        let query = format!(r#"{{"id":"a","fen":"{fen}","moves":[],"includeTree":true}}"#);
+        let line = analysis.ask(&query, "{").pop().expect("a line");
+        let answer: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        let moves = answer["moveInfos"].as_array().expect("moves");
+        for info in moves.iter().chain([&answer["rootInfo"], &answer["tree"][0]]) {
+            assert_eq!((&info["winrate"], &info["lcb"]), (&winrate.into(), &winrate.into()), "{fen}: {info}");
+            assert!(winrate != 0.5 || info["scoreCp"] == 0, "{fen}: {info}");
+        }
+        assert_eq!(moves[0]["mate"].is_null(), winrate == 0.5, "{fen}: {}", moves[0]);
+    }
+}
+
+/// What keeps the result gives nothing away, and what does not is marked.
+#[test]
+fn a_report_judges_by_the_tables() {
+    let Some(judge) = Judge::new() else { return };
+    let folder = driver::Folder::new("report-endgames");
+    let games = [
+        // A draw, whatever is played.
+        ("8/2N2N2/7K/8/8/8/1k6/8 w - - 0 1", "1. Kg5 Kc3 2. Ne5 Kd4 3. Kf4 Kc3 4. Ke3 Kb4 5. Nd3+ Kc3 6. Ne6 Kc2"),
+        // Won until the queen is left alone.
+        ("8/8/8/8/8/2k5/2q5/K7 b - - 0 1", "1... Qd2 2. Kb1 Qe2 3. Ka1 Qe1+ 4. Ka2 Qb1+ 5. Kxb1"),
+    ];
+    let text = games.map(|(fen, moves)| format!("[SetUp \"1\"]\n[FEN \"{fen}\"]\n\n{moves} *\n\n"));
+    std::fs::write(folder.0.join("games.pgn"), text.concat()).expect("a file");
+    let syzygy = format!("--syzygy-paths={}", judge.folder.display());
+    let output = driver::run(&["report", &folder.file("games.pgn"), CLUELESS, "--max-visits=30", &syzygy], "");
+    assert!(output.status.success(), "{}", driver::stderr(&output));
+    let pgn = driver::stdout(&output).lines().find(|name| name.ends_with(".pgn")).expect("a file").to_string();
+    let annotated = std::fs::read_to_string(pgn).expect("a file");
+    let marks: Vec<&str> = annotated.split_whitespace().filter(|word| ["$2", "$4", "$6"].contains(word)).collect();
+    assert_eq!(marks, ["$4"], "{annotated}");
+}
+
 /// Plays until mate against the defence that holds out longest, and judges each of the winner's moves that the tables know.
 /// The tree is kept from move to move. Gives back the plies.
 fn win(engine: &mut Engine, judge: &Judge, start: &Start, nodes: u32) -> usize {

@@ -134,6 +134,35 @@ fn a_limit_that_cannot_be_kept_is_named() {
     }
 }
 
+/// However many trees are asked for, there are no more than fit.
+#[test]
+fn sessions_and_positions_at_a_time_share_what_there_is() {
+    let mb = 128;
+    let bounds = [&format!("--ramlimit-mb={mb}"), "--queue-mb=8", "--line-mb=1", "--backend=random"];
+    for trees in ["--sessions=1024", "--parallel=256"] {
+        let mut engine = Engine::with(&[&["analysis", trees], &bounds[..]].concat());
+        for number in 0..200 {
+            let session = if trees.contains("sessions") { format!(r#","session":"s{number}""#) } else { String::new() };
+            engine.say(&format!(r#"{{"id":"{number}","moves":[],"maxVisits":8000{session}}}"#));
+        }
+        (0..200).for_each(|_| assert!(!engine.until("{")[0].contains("error")));
+        let peak = kib(&engine, "VmHWM");
+        assert!(peak <= mb * 1024, "{peak} KiB of {mb} MiB with {trees}");
+    }
+}
+
+#[test]
+fn analysis_says_what_there_is_no_room_for() {
+    let said = |args: &[&str]| driver::stderr(&driver::run(&[&["analysis", "--backend=random"], args].concat(), ""));
+    let reduced =
+        "oncilla: Hash and RamLimitMb leave too little for 1026 trees: 2 at a time, 6 of sessions, 2 MiB each";
+    let text = said(&["--hash=16", "--parallel=2", "--sessions=1024"]);
+    assert!(text.lines().any(|line| line == reduced), "{text}");
+    assert!(said(&["--ramlimit-mb=20"]).contains(" take more than RamLimitMb=20: "));
+    let text = said(&["--parallel=2"]);
+    assert!(!text.contains("RamLimitMb"), "{text}");
+}
+
 /// Little more than the process takes for itself: there is a search all the same.
 #[test]
 #[ignore = "takes minutes"]

@@ -5,6 +5,9 @@ mod driver;
 use driver::{A_WHILE, Engine, run, stderr, stdout};
 use std::process::Stdio;
 
+/// Smart pruning ends no search before it has as many visits as were asked for. What is proven still does.
+const TO_THE_LAST_VISIT: &str = "--smart-pruning-minimum-batches=10000";
+
 fn best_moves(lines: &[String]) -> usize {
     lines.iter().filter(|line| line.starts_with("bestmove ")).count()
 }
@@ -126,7 +129,7 @@ fn the_end_of_the_input_gives_the_answer_and_ends() {
 #[test]
 fn what_was_to_wait_waits_at_the_end_of_the_input_too() {
     let input = "go nodes 20000\nwait\nposition startpos moves e2e4\ngo nodes 30000\n";
-    let text = stdout(&run(&["--backend=random"], input));
+    let text = stdout(&run(&["--backend=random", TO_THE_LAST_VISIT], input));
     for nodes in [" nodes 20000 ", " nodes 30000 "] {
         assert!(text.contains(nodes), "{nodes} in {text}");
     }
@@ -311,7 +314,7 @@ fn wait_holds_back_what_can_wait() {
 /// A script may end with `quit`, and `stop` is for the search before it.
 #[test]
 fn what_comes_behind_a_wait_is_meant_for_later() {
-    let mut engine = Engine::start();
+    let mut engine = Engine::with(&["--backend=random", TO_THE_LAST_VISIT]);
     let script = "go nodes 300\nwait\nposition startpos moves e2e4\ngo infinite\nstop\ngo nodes 400\nwait\n\
                   setoption name MultiPV value 2\nisready\ngo infinite\nwait\nstop\ngo nodes 20\nwait\nquit";
     engine.say(script);
@@ -341,7 +344,7 @@ fn visits(info: &str) -> u64 {
 
 #[test]
 fn a_mate_that_may_not_be_played_ends_no_search() {
-    let mut engine = Engine::start();
+    let mut engine = Engine::with(&["--backend=random", TO_THE_LAST_VISIT]);
     engine.say("position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1");
     assert_eq!(engine.best_move("go nodes 2000"), "a1a8");
     let lines = engine.ask("go nodes 2600 searchmoves g1f2 g1f1", "bestmove");
@@ -652,6 +655,22 @@ fn a_network_that_is_not_there_leaves_the_last_one() {
     engine.ask("isready", "readyok");
     let lines = engine.ask("go nodes 5", "bestmove");
     assert!(lines.iter().any(|line| line.starts_with("info depth")), "{lines:#?}");
+}
+
+/// Smart pruning is on, and looks at the root meanwhile: whenever that is, it comes after as many playouts.
+#[test]
+fn one_thread_makes_the_same_tree_in_every_run() {
+    for go in ["go nodes 60", "go nodes 800", "go depth 6"] {
+        let visits = || {
+            let mut engine = Engine::with(&["--weights=tiny", "--threads=1", "-v"]);
+            engine.ask("isready", "readyok");
+            let lines = engine.ask(go, "bestmove");
+            lines.into_iter().filter(|line| line.contains(" N: ") || line.starts_with("bestmove")).collect::<Vec<_>>()
+        };
+        let first = visits();
+        assert!(first.len() > 20, "{first:#?}");
+        (0..5).for_each(|_| assert_eq!(visits(), first, "{go}"));
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use super::hash;
 use super::query::{Query, TreeBounds, Wanted};
 use super::request::Object;
-use crate::engine::{EdgeView, Evaluator, Search, Settings, mate};
+use crate::engine::{EdgeView, Evaluator, RootResults, Search, Settings, mate};
 use crate::options::Perspective;
 
 /// Longest line: the first move and as many more as a query may ask for.
@@ -45,6 +45,8 @@ pub struct Reporter<'r> {
     has_moves_left: bool,
     has_wdl: bool,
     raw: &'r Raw,
+    /// What tablebases say of the root's moves.
+    results: Option<&'r RootResults>,
     hashes: [String; 2],
     legal: MoveList,
 }
@@ -62,9 +64,15 @@ impl<'r> Reporter<'r> {
             has_moves_left: evaluator.has_moves_left(),
             has_wdl: evaluator.has_wdl(),
             raw,
+            results: None,
             hashes: hash::of(position),
             legal,
         }
+    }
+
+    /// Of a root whose moves' results are known: root and moves are worth these, not what the search finds.
+    pub fn knowing(self, results: &'r RootResults) -> Self {
+        Self { results: Some(results), ..self }
     }
 
     /// The line, or `None` while nothing is known.
@@ -83,7 +91,7 @@ impl<'r> Reporter<'r> {
         }
         if let Some(bounds) = self.query.wanted.tree {
             let mut left = MOST_TREE_NODES;
-            let at_root = At { board: self.board, mover: 1.0, side: self.side() };
+            let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
             answer.insert("tree".into(), json!(self.children(search, root.visited(), at_root, bounds, &mut left)));
             if left == 0 {
                 answer.insert("treeIsCut".into(), json!(true));
@@ -113,8 +121,9 @@ impl<'r> Reporter<'r> {
         info.insert("currentPlayer".into(), json!(if white { "W" } else { "B" }));
         info.insert("visits".into(), json!(n));
         info.insert("weight".into(), json!(f64::from(n)));
-        let (value, draw_score) = (self.shown(search, value), search.params().draw_score);
-        let of = Valued { value, n, draw_score, is_certain: self.legal.is_empty() };
+        let known = self.results.and_then(|results| results.of_root(value));
+        let (value, draw_score) = (known.unwrap_or_else(|| self.shown(search, value)), search.params().draw_score);
+        let of = Valued { value, n, draw_score, is_certain: self.legal.is_empty() || known.is_some() };
         self.put_value(&mut info, of, self.side());
         let [this, sym] = &self.hashes;
         info.insert("thisHash".into(), json!(this));
@@ -139,7 +148,7 @@ impl<'r> Reporter<'r> {
         let mut ranked = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
         search.rank_root(ranked.as_mut_view());
         ranked.retain(|edge| edge.completed() > 0);
-        let at_root = At { board: self.board, mover: 1.0, side: self.side() };
+        let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
         let infos = ranked.iter().enumerate().filter_map(|(order, edge)| {
             let mut info = self.edge_info(search, edge, at_root)?;
             if !info.contains_key("prior") {
@@ -183,7 +192,9 @@ impl<'r> Reporter<'r> {
         let shown = self.shown(search, seen);
         // Moves left count from the position that the move is made in.
         let value = Value { wl: shown.wl * sign as f32, m: shown.m + 1.0, ..shown };
-        let of = Valued { value, n, draw_score, is_certain: edge.bounds().closed() };
+        let known = self.results.filter(|_| at.is_root).and_then(|results| results.of_move(unpack(mv.0), value));
+        let is_certain = edge.bounds().closed() || known.is_some();
+        let of = Valued { value: known.unwrap_or(value), n, draw_score, is_certain };
         self.put_value(&mut info, of, at.side * sign);
         // What a table says is no mate that was found.
         if let Some(moves) = mate(edge).filter(|_| edge.ending() != Some(Ending::Tablebase)) {
@@ -270,7 +281,7 @@ impl<'r> Reporter<'r> {
             if let Some((child, mv)) = edge.child().zip(edge.mv).filter(|_| bounds.depth > 1) {
                 let mut board = at.board.clone();
                 board.play_unchecked(unpack(mv.0));
-                let below = At { board: &board, mover: -at.mover, side: at.side };
+                let below = At { board: &board, is_root: false, mover: -at.mover, side: at.side };
                 let bounds = TreeBounds { depth: bounds.depth - 1, ..bounds };
                 let children = self.children(search, child.visited(), below, bounds, left);
                 if !children.is_empty() {
@@ -287,6 +298,7 @@ impl<'r> Reporter<'r> {
 #[derive(Clone, Copy)]
 struct At<'b> {
     board: &'b Board,
+    is_root: bool,
     /// 1 where the side to move is the one to move at the root, −1 where it is the other.
     mover: f64,
     /// 1 where numbers are seen from the side to move at the root, −1 where from the other.

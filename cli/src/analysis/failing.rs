@@ -15,7 +15,7 @@ const TURNS: usize = 4;
 /// What `lines` are answered with, and what was said to a person.
 fn answers(lines: &str, plan: Plan) -> (Vec<Value>, Vec<String>) {
     let mut typed = Typed::default();
-    for (name, value) in [("parallel", "3"), ("Hash", "4"), ("MinibatchSize", "1")] {
+    for (name, value) in [("parallel", "3"), ("Hash", "16"), ("MinibatchSize", "1")] {
         let opt = table::by_flag(name).or_else(|| table::by_name(name)).expect("an option");
         typed.set(opt, name, value).expect("a value");
     }

@@ -31,8 +31,7 @@ pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Line>
 /// Without a byte-order mark at its beginning, and without white space around it.
 pub fn trimmed(line: &str) -> &str {
     let is_space = |c: char| c.is_ascii_whitespace() || c == '\x0b';
-    let line = line.trim_matches(is_space);
-    line.strip_prefix('\u{feff}').map_or(line, |rest| rest.trim_matches(is_space))
+    line::without_mark(line.trim_matches(is_space)).trim_matches(is_space)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What searches many positions at once: the queue, the workers, and what these share.
 
+use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -19,8 +20,11 @@ use serde_json::json;
 /// The cache gets at most one part in so many of what trees and cache may take together.
 const CACHE_SHARE: usize = 4;
 
-/// A tree of less is of no use, whatever the limit.
-const LEAST_TREE_MB: usize = 1;
+/// A tree of less is of no use, whatever the limit, and the smallest that is made takes more than half of it.
+const LEAST_TREE_MB: usize = 2;
+
+/// What its search takes beside it: a thread, events, a batch.
+const BESIDE_TREE_MB: usize = 1;
 
 /// More trees at a time than this would be small ones.
 const MOST_AT_A_TIME: usize = 256;
@@ -58,10 +62,10 @@ impl Pool {
         meaning: &Meaning,
         output: Output,
     ) -> Result<Self, String> {
-        let (evaluator, parallel, settings) = share_out(evaluator, settings, meaning);
+        let (evaluator, Trees { parallel, sessions, .. }, settings) = share_out(evaluator, settings, meaning);
         let output = Arc::new(output);
         let queue = Arc::new(Queue::new(meaning.analysis.queue_mb << 20));
-        let sessions = Arc::new(Sessions::new(meaning.analysis.sessions));
+        let sessions = Arc::new(Sessions::new(sessions));
         let mut workers = Vec::new();
         for index in 0..parallel {
             let worker = Worker::new(
@@ -164,11 +168,12 @@ fn host_threads(of_one: usize, parallel: usize, cores: usize) -> usize {
 }
 
 /// Shares the memory out: `Hash` is for all trees together, and with the cache they take no more than `RamLimitMb` leaves.
+/// Says where that is room for fewer trees than were asked for.
 fn share_out(
     mut evaluator: Evaluator,
     mut settings: Settings,
     meaning: &Meaning,
-) -> (Arc<Evaluator>, usize, Arc<Settings>) {
+) -> (Arc<Evaluator>, Trees, Arc<Settings>) {
     let parallel = match meaning.analysis.parallel {
         0 => suitable(&evaluator, settings.workers.all),
         parallel => parallel,
@@ -176,18 +181,64 @@ fn share_out(
     let left = match settings.ram_limit_mb {
         0 => usize::MAX,
         limit => {
-            let beside = resident_bytes().unwrap_or(0) >> 20;
-            limit.saturating_sub(beside + meaning.analysis.queue_mb + meaning.analysis.line_mb)
+            let beside = (resident_bytes().unwrap_or(0) >> 20) + meaning.analysis.queue_mb + meaning.analysis.line_mb;
+            too_low(limit, beside + BESIDE_TREE_MB + LEAST_TREE_MB).iter().for_each(|note| aside(note));
+            limit.saturating_sub(beside)
         }
     };
     let cache = CacheSize { mb: settings.cache.mb.min(left / CACHE_SHARE), ..settings.cache };
     if let Err(note) = evaluator.set_cache(cache) {
         aside(&note);
     }
-    let trees = settings.hash_mb.min(left.saturating_sub(cache.mb));
-    settings.hash_mb = (trees / (parallel + meaning.analysis.sessions)).max(LEAST_TREE_MB);
+    let wanted = meaning.analysis.sessions;
+    let trees = Trees::in_memory(settings.hash_mb, left.saturating_sub(cache.mb), parallel, wanted);
+    if (trees.parallel, trees.sessions) != (parallel, wanted) {
+        aside(&format!("oncilla: Hash and RamLimitMb leave too little for {} trees: {trees}", parallel + wanted));
+    }
+    settings.hash_mb = trees.each_mb;
     settings.ram_limit_mb = 0;
-    (Arc::new(evaluator), parallel, Arc::new(settings))
+    (Arc::new(evaluator), trees, Arc::new(settings))
+}
+
+/// What is said of a limit that can't be kept: all but trees and cache, and the smallest tree, take `least` MiB.
+fn too_low(limit: usize, least: usize) -> Option<String> {
+    (limit < least).then(|| {
+        format!(
+            "oncilla: the program, its network and the queries that may wait (--queue-mb, --line-mb) take more than \
+             RamLimitMb={limit}: {least} MiB with the smallest tree"
+        )
+    })
+}
+
+/// How many trees there are at most, and how large each is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Trees {
+    /// Positions that are searched at the same time.
+    parallel: usize,
+    /// Sessions whose trees are kept.
+    sessions: usize,
+    each_mb: usize,
+}
+
+impl Trees {
+    /// As many as were asked for, or as there is room for: then fewer sessions are kept, and where that is not enough fewer
+    /// positions are searched at a time. Up to half of the room is for sessions. Trees have `hash` MiB, and with what is
+    /// beside them `left`.
+    fn in_memory(hash: usize, left: usize, parallel: usize, sessions: usize) -> Self {
+        let room = (hash / LEAST_TREE_MB).min(left / (LEAST_TREE_MB + BESIDE_TREE_MB)).max(1);
+        let parallel = parallel.min(room - sessions.min(room / 2));
+        let sessions = sessions.min(room - parallel);
+        let count = parallel + sessions;
+        let each = (hash / count).min((left / count).saturating_sub(BESIDE_TREE_MB));
+        Self { parallel, sessions, each_mb: each.max(LEAST_TREE_MB) }
+    }
+}
+
+impl Display for Trees {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { parallel, sessions, each_mb } = self;
+        write!(f, "{parallel} at a time, {sessions} of sessions, {each_mb} MiB each")
+    }
 }
 
 /// Positions at a time that keep the evaluator busy, if each is searched by so many threads.
@@ -205,5 +256,30 @@ mod tests {
         assert_eq!(host_threads(4, 64, 16), 16);
         assert_eq!(host_threads(24, 4, 16), 24, "one position alone would have as many");
         assert_eq!([host_threads(0, 8, 16), host_threads(3, 0, 16)], [0, 0], "one for each core");
+    }
+
+    #[test]
+    fn there_are_no_more_trees_than_fit() {
+        const ALL: usize = usize::MAX;
+        for (memory, asked, expected) in [
+            ([256, ALL], [8, 4], [8, 4, 21]),
+            ([24, ALL], [8, 4], [8, 4, 2]),
+            ([16, ALL], [8, 4], [4, 4, 2]),
+            ([16, ALL], [2, 1024], [2, 6, 2]),
+            ([40, ALL], [256, 4], [16, 4, 2]),
+            ([4, ALL], [1, 4], [1, 1, 2]),
+            ([256, 120], [8, 4], [8, 4, 9]),
+            ([256, 24], [8, 4], [4, 4, 2]),
+            ([256, 0], [8, 4], [1, 0, 2]),
+        ] {
+            let Trees { parallel, sessions, each_mb } = Trees::in_memory(memory[0], memory[1], asked[0], asked[1]);
+            assert_eq!([parallel, sessions, each_mb], expected, "{memory:?} MiB for {asked:?}");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_can_not_be_kept_is_named() {
+        assert_eq!(too_low(90, 90), None);
+        assert!(too_low(89, 90).is_some_and(|note| note.contains("RamLimitMb=89: 90 MiB")));
     }
 }

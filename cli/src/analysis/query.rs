@@ -196,7 +196,7 @@ impl Defaults {
         moves::initial_player(fields, &start)?;
         let turns = turns(fields, played.len())?;
         let chess960 = rules(fields)?;
-        let Overridden { meaning: own, root_fpu_reduction, unknown } = self.overridden(fields)?;
+        let Overridden { meaning: own, root_fpu_reduction, unknown, fixed } = self.overridden(fields)?;
         let mut analysis = own.as_ref().map_or(self.analysis, |meaning| meaning.analysis);
         let score_type = own.as_ref().map_or(self.score_type, |meaning| meaning.output.score_type);
         let expected = "Must be an integer from 1 to 2^50";
@@ -229,10 +229,10 @@ impl Defaults {
         let turns = prioritized(fields, turns)?;
         let (restrictions, restrictions_bytes) = moves::restrictions(fields)?;
         let session = fields.read("session", "Must be a string", Value::as_str)?.map(str::to_string);
-        self.warn(fields, unknown, warnings);
+        self.warn(fields, &unknown, &fixed, warnings);
         let game = moves::replay(fen, start, &played)?;
         let plan = Plan {
-            settings: own.map_or_else(|| Arc::clone(&self.settings), |own| self.settings_of(own)),
+            settings: own.map_or_else(|| Arc::clone(&self.settings), |own| self.settings_of(&own.settings)),
             max_visits: analysis.max_visits,
             max_playouts: Some(analysis.max_playouts).filter(|playouts| *playouts > 0),
             max_time: Some(analysis.max_time).filter(|seconds| *seconds > 0.0),
@@ -248,7 +248,7 @@ impl Defaults {
         let object = fields.read("overrideSettings", "Must be an object", Value::as_object)?;
         let Some(object) = object.filter(|object| !object.is_empty()) else { return Ok(Overridden::default()) };
         let mut typed = self.typed.clone();
-        let mut unknown = Vec::new();
+        let (mut unknown, mut fixed) = (Vec::new(), Vec::new());
         let bad = |reason: String| BadField::new("overrideSettings", format!("Could not set settings: {reason}"));
         let root_fpu_reduction = root_fpu_reduction(Fields(object))
             .map_err(|fault| BadField::new("overrideSettings", format!("{ROOT_FPU}: {}", fault.error)))?;
@@ -259,17 +259,32 @@ impl Defaults {
             if set.is_empty() {
                 unknown.push(name.as_str());
             }
+            let mut alone = self.typed.clone();
             for (opt, value) in set {
                 typed.set(opt, name, &value).map_err(|error| bad(error.to_string()))?;
+                let _ = alone.set(opt, name, &value); // as the line before
+            }
+            if self.is_fixed(&alone) {
+                fixed.push(name.as_str());
             }
         }
-        Ok(Overridden { meaning: Some(typed.meaning().map_err(bad)?), root_fpu_reduction, unknown })
+        Ok(Overridden { meaning: Some(typed.meaning().map_err(bad)?), root_fpu_reduction, unknown, fixed })
+    }
+
+    /// Whether these options ask for something else than the program's, and nothing comes of it in a query.
+    fn is_fixed(&self, own: &Typed) -> bool {
+        let (Ok(plain), Ok(own)) = (self.typed.meaning(), own.meaning()) else { return false };
+        let Analysis { parallel, sessions, queue_mb, line_mb, warns, .. } = self.analysis;
+        let analysis = Analysis { parallel, sessions, queue_mb, line_mb, warns, ..own.analysis };
+        let is_as_usual = (analysis, own.output.score_type) == (self.analysis, self.score_type)
+            && *self.settings_of(&own.settings) == *self.settings;
+        own != plain && is_as_usual
     }
 
     /// The settings of a query with its own options. What can't change between two positions stays.
-    fn settings_of(&self, own: Meaning) -> Arc<Settings> {
+    fn settings_of(&self, own: &Settings) -> Arc<Settings> {
         let ours = &*self.settings;
-        let own = for_analysis(&own.settings);
+        let own = for_analysis(own);
         Arc::new(Settings {
             evaluator: ours.evaluator.clone(),
             workers: ours.workers,
@@ -283,10 +298,12 @@ impl Defaults {
         })
     }
 
-    fn warn(&self, fields: Fields<'_>, unknown: Vec<&str>, warnings: &mut Vec<BadField>) {
-        if !unknown.is_empty() {
-            let text = format!("Unknown config params: {}", unknown.join(","));
-            warnings.push(BadField::new("overrideSettings", text));
+    fn warn(&self, fields: Fields<'_>, unknown: &[&str], fixed: &[&str], warnings: &mut Vec<BadField>) {
+        for (what, names) in [("Unknown config params", unknown), ("Can not be set for one query", fixed)] {
+            if !names.is_empty() {
+                let text = format!("{what}: {}", names.join(","));
+                warnings.push(BadField::new("overrideSettings", text));
+            }
         }
         if self.analysis.warns {
             let unused = fields.0.keys().filter(|key| !FIELDS.contains(&key.as_str()));
@@ -311,6 +328,8 @@ struct Overridden<'o> {
     root_fpu_reduction: Option<f32>,
     /// Names that mean nothing.
     unknown: Vec<&'o str>,
+    /// Names of what is the same for all queries.
+    fixed: Vec<&'o str>,
 }
 
 /// The settings of a search that answers to nobody's clock: it does the visits that were asked for.

@@ -11,7 +11,9 @@ use super::output::Output;
 use super::query::{Plan, Query, Reports};
 use super::queue::{Queue, Taken};
 use super::sessions::{Held, Seat, Sessions};
-use crate::engine::{Batch, Done, Evaluator, Go, Info, Observer, Pushed, Restrictions, Search, Settings, guarded};
+use crate::engine::{
+    Batch, Done, Evaluator, Go, Info, Observer, Pushed, Restrictions, RootResults, Search, Settings, guarded,
+};
 use crate::softmax::softmax;
 
 /// What a worker needs.
@@ -108,6 +110,7 @@ impl Worker {
             turn,
             position,
             raw,
+            results: RootResults::default(),
             evaluator: Arc::clone(&self.evaluator),
             output: Arc::clone(&self.output),
             last,
@@ -206,6 +209,7 @@ struct Listener {
     turn: usize,
     position: Box<History>,
     raw: Raw,
+    results: RootResults,
     evaluator: Arc<Evaluator>,
     output: Arc<Output>,
     due: Due,
@@ -215,7 +219,8 @@ struct Listener {
 
 impl Listener {
     fn line(&self, search: &Search<'_>, is_during_search: bool) -> Option<String> {
-        Reporter::new(&self.query, self.turn, &self.evaluator, &self.position, &self.raw).line(search, is_during_search)
+        let reporter = Reporter::new(&self.query, self.turn, &self.evaluator, &self.position, &self.raw);
+        reporter.knowing(&self.results).line(search, is_during_search)
     }
 }
 
@@ -226,6 +231,10 @@ impl Observer for Listener {
 
     fn note(&mut self, text: &str) {
         self.output.aside(text);
+    }
+
+    fn results(&mut self, results: &RootResults) {
+        self.results = results.clone();
     }
 
     fn look(&mut self, search: &Search<'_>, is_last: bool) {

@@ -180,12 +180,16 @@ fn verdict(terminal: Terminal) -> Verdict {
     }
 }
 
-/// A win that rule 50 takes away is a draw. Tables know no distance to mate: one ply less than at the parent, as in Lc0.
+/// Tables know no distance to mate: one ply less than at the parent, as in Lc0.
 fn by_tablebase(wdl: Wdl, parent_m: f32) -> Verdict {
-    let value = match wdl {
+    Verdict::Terminal(Value { m: (parent_m - 1.0).max(0.0), ..value_by_tablebase(wdl) }, Ending::Tablebase)
+}
+
+/// A win that rule 50 takes away is a draw.
+pub fn value_by_tablebase(wdl: Wdl) -> Value {
+    match wdl {
         Wdl::Win => Value::WIN,
         Wdl::Loss => Value::LOSS,
         Wdl::CursedWin | Wdl::Draw | Wdl::BlessedLoss => Value::DRAW,
-    };
-    Verdict::Terminal(Value { m: (parent_m - 1.0).max(0.0), ..value }, Ending::Tablebase)
+    }
 }

@@ -30,6 +30,7 @@ mod service;
 mod settings;
 mod shared;
 mod snapshot;
+mod tables;
 mod timing;
 pub mod tuning;
 
@@ -50,6 +51,7 @@ pub use settings::{
     Workers,
 };
 pub use snapshot::{EdgeView, mate};
+pub use tables::RootResults;
 
 use control::Control;
 use oncilla_chess::History;

@@ -1,6 +1,7 @@
 //! What a search says: numbers, not text.
 
 use super::Search;
+use super::tables::RootResults;
 use cozy_chess::Move;
 use oncilla_core::evaluate::{Ending, Value};
 use oncilla_core::repository::Bounds;
@@ -14,6 +15,8 @@ pub trait Observer: Send {
     fn done(&mut self, done: &Done);
     /// Something that a person should know, in one line.
     fn note(&mut self, text: &str);
+    /// What tablebases say of the root's moves; before the search begins.
+    fn results(&mut self, _results: &RootResults) {}
     /// The tree itself, for whoever wants more than an [`Info`]: after every batch, while the search may go on, and once
     /// at the end, right before the last [`Observer::info`].
     fn look(&mut self, _search: &Search<'_>, _is_last: bool) {}

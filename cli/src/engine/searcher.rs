@@ -15,6 +15,7 @@ use super::report::{Done, Observer, Statistics};
 use super::settings::{CacheSize, EvaluatorSettings, Settings};
 use super::shared::Shared;
 use super::snapshot::Snapshot;
+use super::tables::RootResults;
 use super::timing::{MoveTime, TimeManager};
 use oncilla_chess::{Color, History, MoveList, Position, pack, unpack};
 use oncilla_core::Move;
@@ -255,6 +256,11 @@ impl Searcher {
             || old.evaluator != settings.evaluator
         {
             self.root = None;
+        }
+        // Batches of another size, or of more threads, take other memory.
+        if (old.minibatch, old.workers) != (settings.minibatch, settings.workers) {
+            self.is_weighed = false;
+            self.judged_limit_mb = 0;
         }
         if old.time != settings.time {
             self.time = TimeManager::new(&settings);
@@ -498,7 +504,11 @@ impl Searcher {
         search.start_move();
         self.stats.start_move(milliseconds(self.started));
 
-        let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since);
+        // Where moves are left out below the root, it may come to something else.
+        let known = ranks.as_ref().filter(|_| go.restrictions.is_none());
+        let results = known.map(RootResults::of).unwrap_or_default();
+        observer.results(&results);
+        let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since).knowing(results);
         let mut time = MoveTime::new(&self.settings, go, &self.position, since);
         let shared = Shared::new(search, evaluator, Crew::queues(&self.settings, evaluator));
         shared.add(&Counts { tablebase_hits: u64::from(ranks.is_some()), ..Counts::ZERO });
@@ -580,9 +590,7 @@ impl Searcher {
     }
 }
 
-/// Playouts after which the watchdog looks at the root again, if they took less than [`LOOK_TIME`]: a look takes as long
-/// as several playouts without a network.
-const LOOK_PLAYOUTS: u64 = 512;
+/// The watchdog looks at the search this often at least.
 const LOOK_TIME: Duration = Duration::from_millis(1);
 
 /// The watchdog: tells how the search stands, and sees when it is over.
@@ -606,6 +614,7 @@ impl Watch<'_, '_, '_> {
             let told = self.control.should_stop();
             let mate = self.go.mate.and_then(|_| snapshot.mate(&search));
             let over = time.is_over(self.manager, &search, &counts, mate);
+            time.looked(counts.playouts);
             // Of a move that is pondered the number of visits counts already; the clock does not run yet.
             let reached = over || (search.nodes() > 0 && time.nodes_wanted(&search, &counts) == 0);
             let halted = self.shared.is_halted();
@@ -624,7 +633,7 @@ impl Watch<'_, '_, '_> {
             let search = self.shared.search();
             snapshot.after_batch(&search, &counts, observer);
             observer.look(&search, false);
-            if time.is_pointless(&search, self.go) {
+            if time.may_judge(counts.playouts) && time.is_pointless(&search, self.go) {
                 self.shared.halt(None);
             }
         }
@@ -633,7 +642,6 @@ impl Watch<'_, '_, '_> {
     /// Lets playouts happen until it is time to look again.
     fn search_on(&mut self, time: &MoveTime) {
         let begun = Instant::now();
-        let before = self.shared.counts().playouts;
         loop {
             let counts = self.shared.counts();
             let due = time.nodes_due(&counts);
@@ -645,11 +653,9 @@ impl Watch<'_, '_, '_> {
             if let Err(fault) = self.crew.advance(self.shared, wanted) {
                 self.shared.halt(Some(fault));
             }
-            let done = self.shared.counts().playouts - before;
-            // A young tree is looked at after every batch.
-            let enough = done >= LOOK_PLAYOUTS.min(before) || begun.elapsed() >= LOOK_TIME;
-            if enough || self.shared.is_halted() || time.nodes_wanted(&self.shared.search(), &self.shared.counts()) == 0
-            {
+            let counts = self.shared.counts();
+            let enough = time.is_look_due(counts.playouts) || begun.elapsed() >= LOOK_TIME;
+            if enough || self.shared.is_halted() || time.nodes_wanted(&self.shared.search(), &counts) == 0 {
                 return;
             }
         }
@@ -775,6 +781,27 @@ mod tests {
         }
         assert_eq!(nodes_after(&mut searcher, &mut search, 7), 7);
         assert_eq!(nodes_after(&mut searcher, &mut search, 5), 7, "the same tree");
+    }
+
+    /// What batches take counts under `RamLimitMb`, and that depends on how many there are and how large.
+    #[test]
+    fn the_evaluator_is_weighed_again_for_other_batches() {
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        settings.evaluator.backend = BackendKind::Random;
+        settings.ram_limit_mb = 1;
+        let mut searcher = Searcher::new(settings.clone(), Arc::default(), None, Lacking::IsAnError);
+        let mut notes_with = |settings: &Settings| {
+            searcher.configure(settings.clone());
+            searcher.prepare().unwrap();
+            searcher.notes.drain(..).filter(|note| note.contains("RamLimitMb=1:")).count()
+        };
+        assert_eq!([notes_with(&settings), notes_with(&settings)], [1, 0]);
+        settings.params.cpuct.init += 1.0;
+        assert_eq!(notes_with(&settings), 0);
+        settings.minibatch = 64;
+        assert_eq!([notes_with(&settings), notes_with(&settings)], [1, 0]);
+        settings.workers.all = 3;
+        assert_eq!([notes_with(&settings), notes_with(&settings)], [1, 0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::Search;
 use super::evaluator::Evaluator;
 use super::report::{Done, Info, Line, MoveStats, Observer};
 use super::settings::Settings;
+use super::tables::RootResults;
 use oncilla_chess::{Board, History, MoveList, Transform, nth_legal_move, policy, unpack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Ending, Value};
@@ -40,6 +41,8 @@ pub struct Snapshot {
     ply: u32,
     /// The legal moves at the root: edges that nobody visited are places in this list.
     legal: MoveList,
+    /// What tablebases say of them.
+    results: RootResults,
     has_moves_left: bool,
     has_wdl: bool,
     last: Option<Said>,
@@ -68,10 +71,16 @@ impl Snapshot {
             objectivity: settings.contempt.objectivity,
             ply: position.ply(),
             legal,
+            results: RootResults::default(),
             has_moves_left: evaluator.has_moves_left(),
             has_wdl: evaluator.has_wdl(),
             last: None,
         }
+    }
+
+    /// Of a root whose moves' results are known: lines are worth these, not what the search finds.
+    pub fn knowing(self, results: RootResults) -> Self {
+        Self { results, ..self }
     }
 
     fn mv(&self, edge: &EdgeView<'_>) -> Option<cozy_chess::Move> {
@@ -134,9 +143,11 @@ impl Snapshot {
             // As Lc0 has it: a move that nobody visited is worth what the root is, and leads a ply further from the end.
             None => search.root().map(|root| root.value()).map(|value| Value { m: value.m + 1.0, ..value })?,
         };
-        let value = self.shown(search, Value { m: value.m + 1.0, ..value });
-        let pv = self.pv::<LONGEST_PV>(search, edge);
-        Some(Line { value, mate: mate(edge), nodes: edge.completed().into(), pv })
+        let value = Value { m: value.m + 1.0, ..value };
+        let known = self.mv(edge).and_then(|mv| self.results.of_move(mv, value));
+        let value = known.unwrap_or_else(|| self.shown(search, value));
+        let mate = mate(edge).or_else(|| tablebase_mate(known?.wl, edge.m()));
+        Some(Line { value, mate, nodes: edge.completed().into(), pv: self.pv::<LONGEST_PV>(search, edge) })
     }
 
     /// At most `N` visited moves, and the one that follows although nobody has visited it yet.
@@ -239,7 +250,16 @@ pub fn mate(edge: &EdgeView<'_>) -> Option<i32> {
         _ => return None,
     };
     let beyond = if ending == Ending::Tablebase { TABLEBASE_MATE } else { 1.0 };
-    Some(sign * ((edge.m().unwrap_or(0.0).round() / 2.0 + beyond) as i32))
+    Some(sign * moves_to_mate(edge.m(), beyond))
+}
+
+/// The same where a table says what the edge is worth; `None` where it draws.
+fn tablebase_mate(wl: f32, m: Option<f32>) -> Option<i32> {
+    (wl != 0.0).then(|| wl.signum() as i32 * moves_to_mate(m, TABLEBASE_MATE))
+}
+
+fn moves_to_mate(m: Option<f32>, beyond: f32) -> i32 {
+    (m.unwrap_or(0.0).round() / 2.0 + beyond) as i32
 }
 
 /// What the network said of the child itself, for the side that makes the move. Of a child that was folded it is known only while that

@@ -27,6 +27,11 @@ impl TimeManager {
     }
 }
 
+/// Playouts after which a search is looked at again: of those that are done one part in so many, but at most this many. A
+/// look takes as long as several playouts without a network.
+const LOOK_SHARE: u64 = 32;
+const LOOK_PLAYOUTS: u64 = 512;
+
 /// The time and the limits of one move.
 pub struct MoveTime {
     limits: Limits,
@@ -41,6 +46,8 @@ pub struct MoveTime {
     started: bool,
     /// Playouts that were done when the clock began to run.
     playouts_before: u64,
+    /// Playouts after which the limits are looked at again.
+    next_look: u64,
     /// Visits of the root's moves at the last look.
     root_visits: Vec<u32>,
 }
@@ -58,6 +65,7 @@ impl MoveTime {
             infinite: go.infinite,
             started: false,
             playouts_before: 0,
+            next_look: 0,
             root_visits: Vec::new(),
         }
     }
@@ -86,6 +94,25 @@ impl MoveTime {
         }
     }
 
+    /// Whether so many playouts are worth a look.
+    pub fn is_look_due(&self, playouts: u64) -> bool {
+        playouts >= self.next_look
+    }
+
+    /// Whether limits and proofs may end the search, or lead its choice at the root, after so many playouts. Under a clock they
+    /// may at any time. Without one the number of playouts alone says when: one thread then makes the same search each
+    /// time, however fast it is.
+    pub fn may_judge(&self, playouts: u64) -> bool {
+        self.limits.time.is_some() || self.is_look_due(playouts)
+    }
+
+    /// This many playouts have been looked at.
+    pub fn looked(&mut self, playouts: u64) {
+        if self.is_look_due(playouts) {
+            self.next_look = playouts + (playouts / LOOK_SHARE).clamp(1, LOOK_PLAYOUTS);
+        }
+    }
+
     fn elapsed_ms(&self) -> f64 {
         self.since.elapsed().as_secs_f64() * 1000.0
     }
@@ -98,7 +125,7 @@ impl MoveTime {
         counts: &Counts,
         mate_in: Option<i32>,
     ) -> bool {
-        if !self.started {
+        if !self.started || !self.may_judge(counts.playouts) {
             return false;
         }
         let elapsed_ms = self.elapsed_ms();

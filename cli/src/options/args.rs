@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::config::Whose;
-use super::kind::{Kind, OptionError, Value};
+use super::kind::{Kind, OptionError};
 use super::table::{self, Opt};
 use super::typed::Typed;
 
@@ -18,26 +18,28 @@ pub struct Args {
     pub typed: Typed,
     /// What is not in the table, in its order.
     pub rest: Vec<String>,
+    /// Configuration files, in the order in which they were named.
+    configs: Vec<String>,
     /// Lines for a person.
     pub notes: Vec<String>,
 }
 
 impl Args {
-    /// Reads the arguments after the program's name, and the configuration file that they name.
+    /// Reads the arguments after the program's name, and the configuration files that they name: of several the later counts
+    /// for more.
     ///
     /// # Errors
     /// A value that does not fit its option; a configuration file that can't be read.
     pub fn read(args: &[String]) -> Result<Self, String> {
         let mut read = split(args).map_err(|error| error.to_string())?;
-        let config = table::by_name("ConfigFile").and_then(|opt| read.typed.value(opt));
-        if let Some(Value::Text(file)) = config
-            && !file.is_empty()
-        {
-            let whose = if read.rest.iter().any(|word| word == "analysis") { Whose::KataGos } else { Whose::Ours };
-            let (typed, unused) = super::config::read(Path::new(&file), whose)?;
-            read.typed.fill_from(typed);
+        let whose = if read.rest.iter().any(|word| word == "analysis") { Whose::KataGos } else { Whose::Ours };
+        let mut files = Vec::new();
+        for file in read.configs.iter().filter(|file| !file.is_empty()) {
+            let (typed, unused) = super::config::read(Path::new(file), whose)?;
+            files.push(typed);
             read.notes.extend((!unused.is_empty()).then(|| format!("{file}: not used: {}", unused.join(", "))));
         }
+        files.into_iter().rev().for_each(|typed| read.typed.fill_from(typed));
         Ok(read)
     }
 }
@@ -79,6 +81,9 @@ fn split(args: &[String]) -> Result<Args, OptionError> {
             })?,
         };
         read.typed.set(flag.opt, &flag.spelling, &value)?;
+        if flag.opt.name == "ConfigFile" {
+            read.configs.push(value);
+        }
     }
     Ok(read)
 }

@@ -9,6 +9,7 @@ use super::katago;
 use super::kind::{Kind, OptionError};
 use super::table::Opt;
 use super::typed::Typed;
+use crate::line;
 
 /// Whose file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub fn read(file: &Path, whose: Whose) -> Result<(Typed, Vec<String>), String> {
 /// The line that is no flag, counted from 1, and what was expected there.
 pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, String)> {
     let (mut typed, mut unused) = (Typed::default(), Vec::new());
-    for (index, line) in text.lines().enumerate() {
+    for (index, line) in line::without_mark(text).lines().enumerate() {
         let line = line.split_once(" #").map_or(line, |(line, _)| line).trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -115,6 +116,7 @@ mod tests {
     #[test]
     fn flags_comments_and_blank_lines() {
         let typed = parse("# a comment\n\n  --cpuct=2.5  \nno-two-fold-draws\r\nchess960\nweights=/a b.pb\n").unwrap();
+        assert_eq!(parse("\u{feff}hash=8\n").unwrap().meaning().unwrap().settings.hash_mb, 8);
         let meaning = typed.meaning().unwrap();
         assert_eq!(meaning.settings.params.cpuct.init, 2.5);
         assert!(!meaning.settings.two_fold_draws);

@@ -163,7 +163,7 @@ const PROGRAM: &[Opt] = &[
         "ConfigFile",
         "config",
         "",
-        "Read flags from this file at the start, one a line. The command line counts for more.",
+        "Read flags from this file at the start, one a line. Of several files the later counts for more, and the command line for most.",
         AtStart("a configuration file is read at the start only (--config=FILE)"),
     )
     .short('c'),

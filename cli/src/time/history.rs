@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use std::path::Path;
 
+use crate::line;
+
 /// The clock when a move starts. Times are in milliseconds.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 pub struct Move {
@@ -67,7 +69,7 @@ const KNOWN: [&str; 14] = [
 /// One line that names the file, the line and what is wrong with it.
 pub fn read(path: &Path) -> Result<Vec<Played>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let lines = line::without_mark(&text).lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines.map(|(at, line)| row(line).map_err(|error| format!("{}, line {}: {error}", path.display(), at + 1))).collect()
 }
 

@@ -14,7 +14,7 @@ pub const AHEAD: usize = 64;
 /// What came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A line without its end. What is no UTF-8 has become U+FFFD.
+    /// A line without its end and without a byte-order mark. What is no UTF-8 has become U+FFFD.
     Line(String),
     /// A line of more than [`LONGEST`] bytes: nothing of it was kept.
     TooLong,
@@ -40,7 +40,7 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Input>> {
     while let Some(b'\n' | b'\r') = bytes.last() {
         bytes.pop();
     }
-    Ok(Some(Input::Line(String::from_utf8_lossy(&bytes).into_owned())))
+    Ok(Some(Input::Line(line::without_mark(&String::from_utf8_lossy(&bytes)).to_string())))
 }
 
 #[cfg(test)]
@@ -56,6 +56,7 @@ mod tests {
         let line = |text: &str| Input::Line(text.to_string());
         assert_eq!(read(b"a\r\nb\n\nc".to_vec()), [line("a"), line("b"), line(""), line("c")]);
         assert_eq!(read(b"\xff\0\n".to_vec()), [line("\u{fffd}\0")]);
+        assert_eq!(read("\u{feff}uci\n\u{feff}\nx\u{feff}".into()), [line("uci"), line(""), line("x\u{feff}")]);
         assert_eq!(read(Vec::new()), []);
     }
 

@@ -121,6 +121,9 @@ impl fmt::Display for Reason {
     }
 }
 
+/// What is left of a time that nobody limits.
+const UNTIMED_MS: f64 = 1e11;
+
 /// How much is left at most. Limits only ever lower it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hints {
@@ -137,7 +140,11 @@ pub struct Hints {
 impl Hints {
     /// Nothing is limited yet. The numbers are Lc0's: about three years, and four thousand million playouts.
     pub fn new(nps: Option<f64>) -> Self {
-        Self { remaining_ms: 1e11, remaining_playouts: 4_000_000_000, nps, floor_ms: 0.0 }
+        Self { remaining_ms: UNTIMED_MS, remaining_playouts: 4_000_000_000, nps, floor_ms: 0.0 }
+    }
+
+    fn is_timed(&self) -> bool {
+        self.remaining_ms < UNTIMED_MS
     }
 
     fn at_most_ms(&mut self, ms: f64) {

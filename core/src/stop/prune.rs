@@ -21,7 +21,8 @@ pub struct SmartPruning {
 /// The speed is not trusted sooner than this after the first playout. A limit by count needs no speed, and waits all the same:
 /// Lc0's rule makes no difference, and so the same limits end both at the same time.
 const WARMUP_MS: f64 = 200.0;
-/// Playouts added to those that were counted, against an estimate of the speed that is too low.
+/// Playouts added to those that were counted, against an estimate of the speed that is too low. Where no time is limited,
+/// so many have to be done before anything is pruned.
 const TOLERANCE_PLAYOUTS: u64 = 300;
 
 impl SmartPruning {
@@ -36,10 +37,15 @@ impl SmartPruning {
         Self { least_batches, ..self }
     }
 
-    /// Playouts that can still come, once the speed is known.
+    /// Playouts that can still come, once the speed is known. Where no time is limited it does not depend on the speed, and
+    /// so not on the clock: the same playouts are the same search.
     fn remaining_playouts(&mut self, progress: &Progress<'_>, hints: &Hints) -> Option<u64> {
         if progress.playouts == 0 {
             return None;
+        }
+        let in_count = hints.remaining_playouts as f64 / self.factor;
+        if !hints.is_timed() {
+            return (progress.playouts > TOLERANCE_PLAYOUTS).then_some(in_count as u64);
         }
         let elapsed_ms = progress.elapsed_ms - *self.started_ms.get_or_insert(progress.elapsed_ms);
         if elapsed_ms < WARMUP_MS {
@@ -48,7 +54,6 @@ impl SmartPruning {
         let measured = || ((progress.playouts + TOLERANCE_PLAYOUTS) as f64 / elapsed_ms * 1000.0).max(1.0);
         let nps = hints.nps.unwrap_or_else(measured);
         let in_time = hints.remaining_ms / 1000.0 * nps / self.factor;
-        let in_count = hints.remaining_playouts as f64 / self.factor;
         // Time that is over leaves a negative number, which becomes 0.
         Some(in_time.min(in_count) as u64)
     }
@@ -102,6 +107,21 @@ mod tests {
         let left = Hints { remaining_playouts: 133, ..Hints::new(None) };
         assert_eq!(after_a_second(1.33, 700, 100, left), (None, 100));
         assert_eq!(after_a_second(1.33, 700, 101, left), (Some(Reason::Decided), 100));
+    }
+
+    #[test]
+    fn a_limit_by_count_does_not_ask_the_clock() {
+        let root = Root::of([open(450), open(10)]);
+        let decides = |elapsed_ms, playouts| {
+            let progress = Progress { elapsed_ms, visits: playouts, playouts, root, ..Progress::default() };
+            let mut hints = Hints { remaining_playouts: 399, ..Hints::new(None) };
+            let stops = SmartPruning::new(1.33).unwrap().check(&progress, &mut hints) == Some(Reason::Decided);
+            (stops, hints.remaining_playouts)
+        };
+        for elapsed_ms in [0.0, 1.0, 199.0, 1e6] {
+            assert_eq!(decides(elapsed_ms, 300), (false, 399));
+            assert_eq!(decides(elapsed_ms, 301), (true, 300));
+        }
     }
 
     #[test]
