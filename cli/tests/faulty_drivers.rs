@@ -142,7 +142,8 @@ fn a_second_batch_at_the_same_time_is_compared_as_well() {
     );
 }
 
-/// A device that refuses a size takes a smaller one, whoever refuses: the compiler, the launch, or nobody who says how much would do.
+/// A device that refuses a size takes a smaller one, whoever refuses: the compiler, the launch, or nobody who says how
+/// much would do.
 #[test]
 fn a_size_that_fails_gives_way_to_a_smaller_one() {
     let Some(lab) = lab() else { return };

@@ -21,7 +21,8 @@ use crate::kernels::{
 use canary::Canary;
 use std::sync::Arc;
 
-/// Launches after which a driver is told to begin with them: some begin when they are told to, and else with the wait at the end.
+/// Launches after which a driver is told to begin with them: some begin when they are told to, and else with the wait
+/// at the end.
 const TOLD_AFTER: usize = 8;
 
 /// Most positions in a batch: the kernels count the squares of a batch in an `int`.
@@ -32,8 +33,8 @@ pub const MAX_BATCH: usize = 1 << 16;
 pub struct Options {
     /// On which device.
     pub device: DeviceChoice,
-    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it. A GPU that is compared with the host takes no more than
-    /// it is quick enough for.
+    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it. A GPU that is compared
+    /// with the host takes no more than it is quick enough for.
     pub max_batch: usize,
     /// Which kernels; `None`: [`Tuning::of`] the device.
     pub tuning: Option<Tuning>,
@@ -181,8 +182,8 @@ impl OpenCl {
         self.network.take().is_some() && self.agrees_with_host().is_ok()
     }
 
-    /// Compares the outputs of a few positions, always the same, with the host's: one alone, a few, and as many as are evaluated at a time in a
-    /// game; on a device other than the host's own cores the largest batch, too.
+    /// Compares the outputs of a few positions, always the same, with the host's: one alone, a few, and as many as are
+    /// evaluated at a time in a game; on a device other than the host's own cores the largest batch, too.
     ///
     /// # Errors
     /// If the device fails, or a number is too far from the host's for the precision, as a share of the largest number of its output; with
@@ -346,7 +347,8 @@ impl OpenCl {
         self.refused.as_deref()
     }
 
-    /// Positions per second in batches of [`Backend::preferred_batch`], if that was measured when the device was compared with the host.
+    /// Positions per second in batches of [`Backend::preferred_batch`], if that was measured when the device was
+    /// compared with the host.
     pub fn rate(&self) -> Option<f64> {
         self.rate
     }
@@ -446,8 +448,8 @@ impl Backend for OpenCl {
     }
 }
 
-/// What is worth waiting for, until it is measured: a CPU has its whole speed at a few positions. A GPU wants its units filled; 16 boards are 1,024
-/// pixels.
+/// What is worth waiting for, until it is measured: a CPU has its whole speed at a few positions. A GPU wants its units
+/// filled; 16 boards are 1,024 pixels.
 fn preferred_batch(variant: Variant, device: &Device) -> usize {
     match variant {
         Variant::Cpu => 4 * device.compute_units as usize,

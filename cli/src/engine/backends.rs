@@ -153,8 +153,8 @@ fn is_asked_for(settings: &EvaluatorSettings) -> bool {
     is_named || settings.backend != BackendKind::Auto
 }
 
-/// A device that nobody named must be more than the host's own cores, which the host backend has already. An accelerator may be these
-/// cores again: there is a runtime for CPUs that comes with one.
+/// A device that nobody named must be more than the host's own cores, which the host backend has already. An
+/// accelerator may be these cores again: there is a runtime for CPUs that comes with one.
 fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
     if wanted(settings).iter().all(|wanted| *wanted == Wanted::Host) {
         return Ok(()); // there is none to look at
@@ -241,8 +241,8 @@ fn open_device_within(
     unit
 }
 
-/// The first of the devices that may be meant which works; those before it are said. Without a name only those of the best kind are tried: a CPU
-/// is no stand-in for a GPU.
+/// The first of the devices that may be meant which works; those before it are said. Without a name only those of the
+/// best kind are tried: a CPU is no stand-in for a GPU.
 fn open_device(
     settings: &EvaluatorSettings,
     choice: &DeviceChoice,
@@ -277,7 +277,8 @@ fn outdoes_host(settings: &EvaluatorSettings, graph: &Arc<Graph>, device: &OpenC
     Err(format!("{device}: expected more than the host's speed, got {rates} at {batch} a time"))
 }
 
-/// Positions per second in batches of this size: of two runs the faster one, the first beginning with memory that nobody has touched.
+/// Positions per second in batches of this size: of two runs the faster one, the first beginning with memory that
+/// nobody has touched.
 fn host_rate(settings: &EvaluatorSettings, graph: &Arc<Graph>, batch: usize) -> Result<f64, BackendError> {
     let mut host = Host::new(Arc::clone(graph), host_threads(settings))?;
     let (batch, mut best) = (batch.min(host.max_batch()), 0.0f64);
@@ -319,8 +320,8 @@ fn lane(device: OpenCl, graph: &Arc<Graph>) -> Result<Box<dyn Backend>, BackendE
         return Ok(Box::new(device));
     }
     let mut lane = Watched::new(device, Arc::clone(graph), Patience::default())?;
-    // The first launches of each kernel, which can take seconds on some drivers, were those of the comparison with the host. Whoever waits
-    // for an answer learns here, and not on a game's clock, how long one takes.
+    // The first launches of each kernel, which can take seconds on some drivers, were those of the comparison with the
+    // host. Whoever waits for an answer learns here, and not on a game's clock, how long one takes.
     let input = vec![0.0; graph.input().len()];
     lane.evaluate(&input, &mut Outputs::default())?;
     Ok(Box::new(lane))

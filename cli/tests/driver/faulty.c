@@ -1,5 +1,5 @@
-// An OpenCL library that passes calls on to the system's and makes its devices fail as small GPUs do. Environment variables say how;
-// without them it changes nothing.
+// An OpenCL library that passes calls on to the system's and makes its devices fail as small GPUs do. Environment
+// variables say how; without them it changes nothing.
 //
 //   FAULTY_KIND=4           the devices are GPUs (4), CPUs (2) or accelerators (8)
 //   FAULTY_LOSES=FILE       once there is such a file, launches are lost and nothing says so

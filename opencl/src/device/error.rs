@@ -95,7 +95,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// Whether smaller groups may help: a driver has refused the ones that its own limits allow, for want of registers or local memory.
+    /// Whether smaller groups may help: a driver has refused the ones that its own limits allow, for want of registers
+    /// or local memory.
     pub fn is_of_groups(&self) -> bool {
         let statuses = [CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE];
         matches!(self, Error::Call { status, .. } if statuses.contains(status))

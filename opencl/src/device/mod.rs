@@ -242,7 +242,8 @@ pub fn choose(choice: &DeviceChoice) -> Result<Device, Error> {
     Ok(candidates(choice)?.swap_remove(0))
 }
 
-/// The devices that may be meant, one or more: where nothing is named all that are there, those first that promise most; else the one that is named.
+/// The devices that may be meant, one or more: where nothing is named all that are there, those first that promise
+/// most; else the one that is named.
 ///
 /// # Errors
 /// If there is none, or none that answers to `choice`.
@@ -284,8 +285,8 @@ fn pick(choice: &DeviceChoice, devices: &[Device]) -> Vec<usize> {
     named.into_iter().collect()
 }
 
-/// What is available, GPUs, accelerators, CPUs. A GPU with memory of its own comes before one inside of a processor, and of two drivers for
-/// the same device the one with the newer OpenCL; otherwise they stay in the driver's order.
+/// What is available, GPUs, accelerators, CPUs. A GPU with memory of its own comes before one inside of a processor,
+/// and of two drivers for the same device the one with the newer OpenCL; otherwise they stay in the driver's order.
 fn by_promise(devices: &[Device]) -> Vec<usize> {
     let kind = |device: &Device| match device.kind {
         Kind::Gpu => 0,

@@ -369,7 +369,8 @@ impl Session {
         done.and(finished)
     }
 
-    /// Some drivers say of a command that failed in its event alone: the commands behind it run on what was there before.
+    /// Some drivers say of a command that failed in its event alone: the commands behind it run on what was there
+    /// before.
     fn completed(&self) -> Result<(), Error> {
         for event in self.events.take() {
             let mut status: cl_int = CL_COMPLETE;
@@ -393,7 +394,8 @@ impl Session {
         }
     }
 
-    /// Whether launches may get lost: a GPU can be reset, the host's own cores can't. What it takes to notice is left out there.
+    /// Whether launches may get lost: a GPU can be reset, the host's own cores can't. What it takes to notice is left
+    /// out there.
     fn may_lose_launches(&self) -> bool {
         self.device.kind != Kind::Cpu
     }
@@ -644,8 +646,8 @@ impl Session {
         (status == CL_SUCCESS).then_some(qualifier & CL_KERNEL_ARG_TYPE_CONST != 0)
     }
 
-    /// Most work items that a group of this kernel can have on this device: what the driver says of the kernel, or, where it says nothing or
-    /// none, of the device.
+    /// Most work items that a group of this kernel can have on this device: what the driver says of the kernel, or,
+    /// where it says nothing or none, of the device.
     pub fn work_group_limit(&self, kernel: &Kernel) -> usize {
         let (kernel, id) = (kernel.kernel, self.device.id.0);
         // SAFETY: kernel and device are alive; `answer` passes null or as many bytes as it says.
@@ -700,8 +702,8 @@ pub struct Read<'a> {
     pub from: &'a Buffer,
     /// Where it goes.
     pub to: &'a mut [f32],
-    /// An element that the batch writes last. It is made no number before, on the device as well: where the launches were lost, what
-    /// comes back is not the finite answer of the batch before.
+    /// An element that the batch writes. It is made no number before, on the device as well: where the launches were
+    /// lost, what comes back is not the finite answer of the batch before.
     pub proof: usize,
 }
 

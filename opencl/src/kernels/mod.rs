@@ -256,8 +256,8 @@ impl<'a> Kernels<'a> {
 
     /// A kernel whose groups have as many items as the device takes for it, tried from the front of `sizes`.
     ///
-    /// A limit is known only after the kernel was compiled, and the kernel is compiled for its size. A compiler that has not enough registers or
-    /// local memory for one size may have enough for a smaller one.
+    /// A limit is known only after the kernel was compiled, and the kernel is compiled for its size. A compiler that
+    /// has not enough registers or local memory for one size may have enough for a smaller one.
     fn kernel_in_groups(
         &mut self,
         family: Family,

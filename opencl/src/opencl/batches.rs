@@ -1,8 +1,8 @@
 //! How large a GPU's batches are: measured when it is opened.
 //!
-//! A system takes a launch that lasts too long for one that hangs, and resets the GPU: after half a second where v3d or panfrost drives
-//! it, 640 ms with i915, two seconds on Windows. How many positions that is, on GPUs of which the fastest is a thousand times the slowest, is
-//! tried from a single one on.
+//! A system takes a launch that lasts too long for one that hangs, and resets the GPU: after half a second where v3d or
+//! panfrost drives it, 640 ms with i915, two seconds on Windows. How many positions that is, on GPUs of which the
+//! fastest is a thousand times the slowest, is tried from a single one on.
 
 use super::{Fault, OpenCl, canary};
 use crate::backend::Outputs;
@@ -11,8 +11,8 @@ use std::time::Instant;
 /// What is tried: the sizes that have kernels of their own, and those that a search may gather.
 const LADDER: [usize; 6] = [1, 3, 8, 16, 32, 64];
 
-/// Seconds that a batch's launches may take in the mean: the longest, which takes some four times as many, has a fifth of what the strictest
-/// system allows.
+/// Seconds that a batch's launches may take in the mean: the longest, which takes some four times as many, has a fifth
+/// of what the strictest system allows.
 const LAUNCH: f64 = 0.025;
 
 /// Seconds that a batch may take, however many launches it has: a game waits for it.
@@ -61,8 +61,8 @@ fn preferred(timed: &[Timed]) -> Option<Timed> {
 }
 
 impl OpenCl {
-    /// Compares batches of growing sizes with the host, as long as none takes too long; measures them, and says by that which one is
-    /// the largest and which one the best.
+    /// Compares batches of growing sizes with the host, as long as none takes too long; measures them, and says by that
+    /// which one is the largest and which one the best.
     pub(super) fn fit_batches(&mut self) -> Result<(), Fault> {
         let mut timed: Vec<Timed> = Vec::new();
         for (turn, batch) in LADDER.into_iter().enumerate() {

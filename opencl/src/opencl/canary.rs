@@ -35,14 +35,15 @@ impl Canary {
         Ok(Self { input, expected })
     }
 
-    /// Runs batches of these sizes on the device. A single position and several are of interest, for some kernels have a form for either, and the
-    /// sizes that play: a driver may run a range of few groups only. In each batch the positions follow each other from another one on, in the first
-    /// from the one at `turn`, so that what a smaller batch has left behind is right at no place.
+    /// Runs batches of these sizes on the device. A single position and several are of interest, for some kernels have
+    /// a form for either, and the sizes that play: a driver may run a range of few groups only. In each batch the
+    /// positions follow each other from another one on, in the first from the one at `turn`, so that what a smaller
+    /// batch has left behind is right at no place.
     ///
-    /// No number may be further from the host's than `bound`, as a share of the largest number of its output ([`error`]). With layers
-    /// in eight bits there is no such bound: an input that lies half way between two steps falls
-    /// to one side here and to the other there, and what follows rounds otherwise too. There the device may differ from the host by what
-    /// int8 may differ from single precision, [`Loss::BOUND`].
+    /// No number may be further from the host's than `bound`, as a share of the largest number of its output
+    /// ([`error`]). With layers in eight bits there is no such bound: an input that lies half way between two steps
+    /// falls to one side here and to the other there, and what follows rounds otherwise too. There the device may
+    /// differ from the host by what int8 may differ from single precision, [`Loss::BOUND`].
     ///
     /// # Errors
     /// If the device fails or disagrees, with the worst number.

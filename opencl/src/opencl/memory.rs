@@ -13,8 +13,8 @@ pub struct Plan {
 
 /// Gives each value a buffer of at least `sizes[value]` elements; a buffer is used again once nobody reads its value.
 ///
-/// A layer never writes to what it reads. An output has a buffer to itself: what was put there before a batch stays until the launch that
-/// makes the output, see [`Read::proof`](crate::device::Read::proof).
+/// A layer never writes to what it reads. An output has a buffer to itself: what was put there before a batch stays
+/// until the launch that makes the output, see [`Read::proof`](crate::device::Read::proof).
 pub fn plan(graph: &Graph, sizes: &[usize]) -> Plan {
     let mut last_use: Vec<usize> = (0..sizes.len()).collect();
     for (at, layer) in graph.layers().iter().enumerate() {

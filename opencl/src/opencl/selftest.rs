@@ -57,8 +57,8 @@ impl Findings {
 
 impl OpenCl {
     /// Compares every layer and every output with the host's plain form, for a batch of positions as in
-    /// [`crate::backend::Backend::evaluate`]; `done` hears after each layer how many there are. A single position, these, and the largest batch,
-    /// in which they are repeated: a driver may run a range of few groups only.
+    /// [`crate::backend::Backend::evaluate`]; `done` hears after each layer how many there are. A single position,
+    /// these, and the largest batch, in which they are repeated: a driver may run a range of few groups only.
     ///
     /// # Errors
     /// If the device fails, or `input` is no batch.
@@ -145,8 +145,9 @@ impl OpenCl {
     }
 }
 
-/// Which of so many positions are in each batch: a single one, for which some kernels have a form of their own, all of them, and as many as
-/// fit, from another position on each time, so that what a smaller batch has left behind is right at no place.
+/// Which of so many positions are in each batch: a single one, for which some kernels have a form of their own, all of
+/// them, and as many as fit, from another position on each time, so that what a smaller batch has left behind is right
+/// at no place.
 fn batches(positions: usize, max_batch: usize) -> Vec<Vec<usize>> {
     let mut sizes = vec![1, positions, max_batch];
     sizes.dedup();
