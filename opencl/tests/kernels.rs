@@ -64,7 +64,8 @@ fn tiny_shapes_of_every_kernel_agree() {
         return;
     }
     let random = &mut Random(22);
-    let graphs = [tiny_convolutions(random, 5), tiny_convolutions(random, 4), tiny_vectors(random), tiny_attention(random)];
+    let graphs =
+        [tiny_convolutions(random, 5), tiny_convolutions(random, 4), tiny_vectors(random), tiny_attention(random)];
     let gpu = Tuning { columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) };
     for (tuning, precision) in [
         (Tuning { winograd: 0, network: 0, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
