@@ -183,7 +183,8 @@ impl fmt::Debug for Moves<'_> {
     }
 }
 
-/// Answers one leaf at a time: for hosts without batches. A test of one asks it about lines that it makes by [`Moves::of`].
+/// Answers one leaf at a time: for hosts without batches. A test of one asks it about lines that it makes by
+/// [`Moves::of`].
 pub trait Evaluator {
     /// Why a leaf can't be answered.
     type Error;

@@ -8,8 +8,8 @@
 //! The layers, from the bottom:
 //!
 //! - [`repository`]: what a search needs of whatever keeps its nodes.
-//! - [`tree`]: the repository that searches use, in memory that is lent by the caller: a [`tree::TreeMemory`], which a `static` can
-//!   hold, a `tree::BoxedMemory` (feature `std`), or slices. Threads share it by `&`.
+//! - [`tree`]: the repository that searches use, in memory that is lent by the caller: a [`tree::TreeMemory`], which a
+//!   `static` can hold, a `tree::BoxedMemory` (feature `std`), or slices. Threads share it by `&`.
 //! - [`search`]: gather and backprop over that repository, and what they are made of: one file for each idea.
 //! - [`time`], [`stop`]: how long to think about a move, and when to stop.
 //! - [`stats`]: counts by game, by move and by exponential time windows.
@@ -61,13 +61,15 @@
 //! assert!(search.nodes() > 0);
 //! ```
 //!
-//! [`Search::move_to_play`](search::Search::move_to_play) is the move for a game. It asks for the list of legal moves because the
-//! tree does not know the name of a move that nobody visited; [`Search::best_move`](search::Search::best_move) asks for none,
-//! and chooses among those that were visited.
-//! What the tree knows is read from [`Search::root`](search::Search::root): the visits, value and proof of each node and edge;
-//! [`Search::best_edge`](search::Search::best_edge) and [`Search::pv`](search::Search::pv) give the line that would be played.
-//! Examples in the repository: `tic_tac_toe` in less than sixty lines, `connect_four` in a `static`, `connect_four_threads` with
-//! two threads in one graph, recycling, limits and a time manager.
+//! [`Search::move_to_play`](search::Search::move_to_play) is the move for a game. It asks for the list of legal moves
+//! because the tree does not know the name of a move that nobody visited;
+//! [`Search::best_move`](search::Search::best_move) asks for none, and chooses among those that were visited. What the
+//! tree knows is read from [`Search::root`](search::Search::root): the visits, value and proof of each node and edge;
+//! [`Search::best_edge`](search::Search::best_edge) and [`Search::pv`](search::Search::pv) give the line that would be
+//! played.
+//!
+//! Examples in the repository: `tic_tac_toe` in less than sixty lines, `connect_four` in a `static`,
+//! `connect_four_threads` with two threads in one graph, recycling, limits and a time manager.
 //!
 //! # Batches and threads: events
 //!
@@ -105,9 +107,9 @@
 //! assert_eq!(search.best_move(), Some(Move(1)));
 //! ```
 //!
-//! An event that met [`Gathered::Full`](search::Gathered::Full) found no room: [`Search::recycle`](search::Search::recycle) makes some, alone
-//! with the search. Threads keep theirs in a `RwLock` for that, shared for playouts and alone to recycle or advance; the example
-//! `connect_four_threads` has all of it.
+//! An event that met [`Gathered::Full`](search::Gathered::Full) found no room:
+//! [`Search::recycle`](search::Search::recycle) makes some, alone with the search. Threads keep theirs in a `RwLock`
+//! for that, shared for playouts and alone to recycle or advance; the example `connect_four_threads` has all of it.
 //!
 //! # How long to think
 //!
@@ -172,9 +174,9 @@
 //!
 //! None is on by default.
 //!
-//! - `std`: threads that wait for a lock let others run, each thread takes memory from a share of its own, and there are
-//!   `tree::BoxedMemory`, for a capacity that is chosen at run time, and a second repository, in a hash map. For programs with
-//!   threads.
+//! - `std`: threads that wait for a lock let others run, each thread takes memory from a share of its own, and there
+//!   are `tree::BoxedMemory`, for a capacity that is chosen at run time, and a second repository, in a hash map. For
+//!   programs with threads.
 //! - `defmt`: what a search says of itself implements `defmt::Format`.
 //!
 //! The C interface is a crate of its own, `oncilla-capi`: its `unsafe` and its panic handler are not here.

@@ -630,11 +630,10 @@ OncillaStatus oncilla_set_root_moves(struct OncillaSearch *search,
 OncillaStatus oncilla_set_remaining_playouts(const struct OncillaSearch *search,
                                              uint32_t remaining);
 
-// The best move by visits, proven results first; of moves that have been visited, for others have no name. After few playouts
-// it may be one that is proven to lose while others were not tried yet: oncilla_edge_to_play knows those too.
+// The best move by visits, proven results first; of moves that have been visited, for others have no name. After few
+// playouts it may be one that is proven to lose while others were not tried yet: oncilla_edge_to_play knows those too.
 // ONCILLA_NO_MOVE before one has been visited.
-OncillaStatus oncilla_best_move(const struct OncillaSearch *search,
-                                uint16_t *mv);
+OncillaStatus oncilla_best_move(const struct OncillaSearch *search, uint16_t *mv);
 
 // The move to play after `ply` half moves of the game: oncilla_best_move's, or another one where the temperature leaves it
 // to chance, or the parameters ask for a lower bound. A move that nobody visited has no name, and gives way to
@@ -643,12 +642,10 @@ OncillaStatus oncilla_move_to_play(const struct OncillaSearch *search,
                                    uint32_t ply,
                                    uint16_t *mv);
 
-// The root's move to play after `ply` half moves of the game, also where nobody visited it, as beside moves that are proven to lose: then
-// `mv` is -1, and `index` is its place among the legal moves. ONCILLA_NO_MOVE before the first playout, and where the game has
-// ended.
-OncillaStatus oncilla_edge_to_play(const struct OncillaSearch *search,
-                                   uint32_t ply,
-                                   struct OncillaRootEdge *edge);
+// The root's move to play after `ply` half moves of the game, also where nobody visited it, as beside moves that are
+// proven to lose: then `mv` is -1, and `index` is its place among the legal moves. ONCILLA_NO_MOVE before the first
+// playout, and where the game has ended.
+OncillaStatus oncilla_edge_to_play(const struct OncillaSearch *search, uint32_t ply, struct OncillaRootEdge *edge);
 
 // The principal variation: the best move and what both sides would play after it, as far as nodes have visits and there
 // is room for; at most oncilla_max_plies moves. `count` gets how many moves were written.

@@ -269,8 +269,8 @@ pub unsafe extern "C" fn oncilla_set_remaining_playouts(search: *const OncillaSe
     })
 }
 
-/// The best move by visits, proven results first; of moves that have been visited, for others have no name. After few playouts
-/// it may be one that is proven to lose while others were not tried yet: oncilla_edge_to_play knows those too.
+/// The best move by visits, proven results first; of moves that have been visited, for others have no name. After few
+/// playouts it may be one that is proven to lose while others were not tried yet: oncilla_edge_to_play knows those too.
 /// ONCILLA_NO_MOVE before one has been visited.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_best_move(search: *const OncillaSearch, mv: *mut u16) -> OncillaStatus {
@@ -297,9 +297,9 @@ pub unsafe extern "C" fn oncilla_move_to_play(search: *const OncillaSearch, ply:
     })
 }
 
-/// The root's move to play after `ply` half moves of the game, also where nobody visited it, as beside moves that are proven to lose: then
-/// `mv` is -1, and `index` is its place among the legal moves. ONCILLA_NO_MOVE before the first playout, and where the game has
-/// ended.
+/// The root's move to play after `ply` half moves of the game, also where nobody visited it, as beside moves that are
+/// proven to lose: then `mv` is -1, and `index` is its place among the legal moves. ONCILLA_NO_MOVE before the first
+/// playout, and where the game has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_edge_to_play(
     search: *const OncillaSearch,

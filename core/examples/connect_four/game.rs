@@ -56,8 +56,8 @@ impl Board {
 }
 
 impl Board {
-    /// Two positions have the same key only if they are the same: the side to move's stones, and a mark above each column.
-    /// With every move a stone is added, so no line comes by a key twice.
+    /// Two positions have the same key only if they are the same: the side to move's stones, and a mark above each
+    /// column. With every move a stone is added, so no line comes by a key twice.
     pub fn key(self) -> u64 {
         let feet: u64 = (0..COLUMNS).map(|column| 1 << (column * COLUMN_BITS)).sum();
         self.own + (self.own | self.other) + feet

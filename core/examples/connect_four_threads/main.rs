@@ -1,9 +1,9 @@
-//! Connect Four in a graph that two threads search at once, eight playouts at a time, for as long as a time manager says:
+//! Connect Four in a graph that two threads search at once, eight playouts at a time, as long as a time manager says:
 //!
 //!     cargo run --release -p oncilla-core --features std --example connect_four_threads
 //!
-//! plays a game against itself on a clock of two seconds, and prints each move, its value and the line that both sides would
-//! play. It is the same as `core/capi/examples/connect_four.cpp`.
+//! plays a game against itself on a clock of two seconds, and prints each move, its value and the line that both sides
+//! would play. It is the same as `core/capi/examples/connect_four.cpp`.
 
 #[path = "../connect_four/game.rs"]
 mod connect_four;

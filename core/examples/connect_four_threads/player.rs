@@ -14,7 +14,8 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::Instant;
 
-/// Playouts that a thread has under way at a time: so many positions would be a batch of an evaluator that wants batches.
+/// Playouts that a thread has under way at a time: so many positions would be a batch of an evaluator that wants
+/// batches.
 const BATCH: usize = 8;
 /// Longest game.
 const PLIES: usize = 42;
@@ -163,8 +164,8 @@ fn work(search: &RwLock<Search<Tree<'_>>>, board: Board, watch: &Mutex<Watch<'_>
     }
 }
 
-/// Folds what was visited least, alone with the search; false if that leaves no room. Where it frees nothing, another thread
-/// may have made room meanwhile.
+/// Folds what was visited least, alone with the search; false if that leaves no room. Where it frees nothing, another
+/// thread may have made room meanwhile.
 fn make_room(search: &RwLock<Search<Tree<'_>>>, event: &mut Event<PLIES>) -> bool {
     let mut search = search.write().unwrap_or_else(PoisonError::into_inner);
     let has_room = search.recycle() > 0 || search.gather(event) != Gathered::Full;
@@ -172,7 +173,8 @@ fn make_room(search: &RwLock<Search<Tree<'_>>>, event: &mut Event<PLIES>) -> boo
     has_room
 }
 
-/// One batch: down, answers, up. Gives back what kept a playout from a leaf, [`Gathered::Full`] or [`Gathered::NoMoves`].
+/// One batch: down, answers, up. Gives back what kept a playout from a leaf, [`Gathered::Full`] or
+/// [`Gathered::NoMoves`].
 fn playouts(
     search: &Search<Tree<'_>>,
     events: &mut [Event<PLIES>; BATCH],

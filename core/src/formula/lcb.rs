@@ -36,8 +36,8 @@ pub struct Lcb {
 }
 
 impl Default for Lcb {
-    /// KataGo's share of visits. In the 200 openings that [the module](self) speaks of, anything from 0.5 to 2 deviations chose
-    /// about equally well after 100 to 1600 visits, held against the values after 8000.
+    /// KataGo's share of visits. In the 200 openings that [the module](self) speaks of, anything from 0.5 to 2
+    /// deviations chose about equally well after 100 to 1600 visits, held against the values after 8000.
     fn default() -> Self {
         Self { stdevs: 1.0, min_visit_share: 0.15 }
     }

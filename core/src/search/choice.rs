@@ -120,27 +120,28 @@ fn move_to_front<T>(ranked: &mut VecView<T>, chosen: T, is_it: impl Fn(&T) -> bo
 }
 
 impl<R: Repository> Search<R> {
-    /// The move to play after `ply` half moves of the game: that of [`Search::edge_to_play`]. `None` before the first playout
-    /// and where the game has ended.
+    /// The move to play after `ply` half moves of the game: that of [`Search::edge_to_play`]. `None` before the first
+    /// playout and where the game has ended.
     ///
-    /// Moves get their names when they are first visited. Where the one to play has none, because those that were visited
-    /// lose, `legal` is asked which move stands at that place (from 0) among the root's legal ones.
+    /// Moves get their names when they are first visited. Where the one to play has none, because those that were
+    /// visited lose, `legal` is asked which move stands at that place (from 0) among the root's legal ones.
     pub fn move_to_play(&self, ply: u32, legal: impl FnOnce(usize) -> Move) -> Option<Move> {
         let edge = self.edge_to_play(ply)?;
         edge.mv.or_else(|| edge.index.map(legal))
     }
 
-    /// The best move of those that were visited, by proven results and visits: only those have a name. `None` before one was.
+    /// The best move of those that were visited, by proven results and visits: only those have a name. `None` before
+    /// one was.
     ///
-    /// After few playouts it may be a move that is proven to lose while others were not tried yet, and neither temperature
-    /// nor lower bounds are asked: to play a game, [`Search::move_to_play`] is the one to call.
+    /// After few playouts it may be a move that is proven to lose while others were not tried yet, and neither
+    /// temperature nor lower bounds are asked: to play a game, [`Search::move_to_play`] is the one to call.
     pub fn best_move(&self) -> Option<Move> {
         let best_named = || best_of(self.root_edges()?.filter(|edge| edge.mv.is_some()), &self.root_rule());
         self.best_edge()?.mv.or_else(|| best_named()?.mv)
     }
 
-    /// The best edge by proven results and visits: `None` before the first playout and where the game has ended. An edge that
-    /// nobody visited has no move, only its place in the game's list.
+    /// The best edge by proven results and visits: `None` before the first playout and where the game has ended. An
+    /// edge that nobody visited has no move, only its place in the game's list.
     pub fn best_edge(&self) -> Option<EdgeView<'_, R>> {
         best_of(self.root_edges()?, &self.root_rule())
     }

@@ -208,8 +208,8 @@ impl<R: Repository> Search<R> {
     }
 
     /// What is proven of the root's position, from its side to move, by all its moves. The root's own
-    /// [`bounds`](NodeView::bounds) say that only where the game has ended: while it goes on the root is never settled, so
-    /// that a proven position is searched on and there is a move to play (as in Lc0's `StickyEndgames`).
+    /// [`bounds`](NodeView::bounds) say that only where the game has ended: while it goes on the root is never settled,
+    /// so that a proven position is searched on and there is a move to play (as in Lc0's `StickyEndgames`).
     pub fn proven(&self) -> Bounds {
         let Some(root) = self.root else { return Bounds::OPEN };
         let node = self.repository.lock(root);
@@ -218,8 +218,8 @@ impl<R: Repository> Search<R> {
         if by_moves { node.bounds().both(self.children(&node).bounds) } else { node.bounds() }
     }
 
-    /// Completed visits of the root, those of earlier moves included: what UCI and Lc0 call nodes. How many nodes there are in
-    /// memory is [`Search::live_nodes`].
+    /// Completed visits of the root, those of earlier moves included: what UCI and Lc0 call nodes. How many nodes there
+    /// are in memory is [`Search::live_nodes`].
     pub fn nodes(&self) -> u32 {
         self.root.map_or(0, |root| self.repository.lock(root).n())
     }
@@ -231,9 +231,9 @@ impl<R: Repository> Search<R> {
 
     /// The repository, to be looked at: how full it is, whether it has a position.
     ///
-    /// What its trait changes by `&` belongs to the search: whoever takes a node away ([`Repository::discard`]), makes or joins
-    /// one, or writes to one that is locked breaks the tree, and a playout may never end. A thread that keeps a node locked
-    /// keeps all others waiting.
+    /// What its trait changes by `&` belongs to the search: whoever takes a node away ([`Repository::discard`]), makes
+    /// or joins one, or writes to one that is locked breaks the tree, and a playout may never end. A thread that keeps
+    /// a node locked keeps all others waiting.
     pub fn repository(&self) -> &R {
         &self.repository
     }

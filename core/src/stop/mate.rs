@@ -15,8 +15,8 @@ impl Stopper for MateLimit {
     }
 }
 
-/// Moves to the shortest mate that the root's moves prove: `round(M) / 2 + 1` in whole numbers, M being the plies left after the
-/// move, as Lc0 counts them. A win by tablebase is no mate.
+/// Moves to the shortest mate that the root's moves prove: `round(M) / 2 + 1` in whole numbers, M being the plies left
+/// after the move, as Lc0 counts them. A win by tablebase is no mate.
 pub(super) fn mate_in<R: Repository>(search: &Search<R>) -> Option<u32> {
     let mates = |edge: &EdgeView<'_, R>| {
         let by_rule = edge.completed() > 0 && edge.ending() != Some(Ending::Tablebase) && search.may_play(edge);

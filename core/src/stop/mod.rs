@@ -56,11 +56,11 @@ pub struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// What `search` has come to `elapsed_ms` milliseconds after the move's clock started. `counts` are those of this move:
-    /// [`Search::counts`] where [`Search::run`] does the playouts, the host's own where threads do.
+    /// What `search` has come to `elapsed_ms` milliseconds after the move's clock started. `counts` are those of this
+    /// move: [`Search::counts`] where [`Search::run`] does the playouts, the host's own where threads do.
     ///
-    /// What a search does not know is left to its caller: `root_visits`, for which it has no room (only a [`KldGain`] asks for
-    /// them), and `unsettled`, which is the time manager's
+    /// What a search does not know is left to its caller: `root_visits`, for which it has no room (only a [`KldGain`]
+    /// asks for them), and `unsettled`, which is the time manager's
     /// ([`Manager::on_leader`](crate::time::Manager::on_leader)).
     pub fn of<R: Repository>(search: &Search<R>, counts: &Counts, elapsed_ms: f64) -> Self {
         Self {

@@ -137,7 +137,8 @@ impl Manager {
         }
     }
 
-    /// A move starts, with `reused_nodes` in its tree ([`Search::nodes`](crate::search::Search::nodes)). Learns from the clock and the tree what the last move came to.
+    /// A move starts, with `reused_nodes` in its tree ([`Search::nodes`](crate::search::Search::nodes)). Learns from
+    /// the clock and the tree what the last move came to.
     ///
     /// `clock.overhead_ms` is what the user has set; a measured lag that is more replaces it. `clock.stall_ms`,
     /// `clock.move_cost_ms` and `clock.spare_ms` are measured here and need not be set; larger ones count.
@@ -200,8 +201,8 @@ impl Manager {
         budget
     }
 
-    /// The search has run for `elapsed_ms` since the move's start and has added `new_nodes`: visits of the root, which are the
-    /// playouts of this move. `reused_nodes` and the speed are counted in the same.
+    /// The search has run for `elapsed_ms` since the move's start and has added `new_nodes`: visits of the root, which
+    /// are the playouts of this move. `reused_nodes` and the speed are counted in the same.
     pub fn on_progress(&mut self, elapsed_ms: f64, new_nodes: u64) {
         if let Kind::Smooth(smooth) = &mut self.kind {
             smooth.on_progress(elapsed_ms, new_nodes);

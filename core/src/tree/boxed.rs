@@ -18,9 +18,9 @@ use std::boxed::Box;
 /// assert_eq!(search.repository().node_capacity(), nodes);
 /// ```
 ///
-/// A tree borrows its memory, so one struct can't own both: let what owns the struct own the memory, as a `Player<'m>` with a
-/// `Search<Tree<'m>>` does in the example `connect_four`. Where the search may last as long as the program, give the memory
-/// away:
+/// A tree borrows its memory, so one struct can't own both: let what owns the struct own the memory, as a `Player<'m>`
+/// with a `Search<Tree<'m>>` does in the example `connect_four`. Where the search may last as long as the program, give
+/// the memory away:
 ///
 /// ```
 /// use oncilla_core::search::{Params, Search};
@@ -41,8 +41,8 @@ use std::boxed::Box;
 /// engine.search.clear(); // a new game needs no other memory
 /// ```
 ///
-/// All of it is written once, and so is the process's from the start. Whoever wants memory that the system fills with zeros as
-/// it is used makes the slices for [`Tree::new`] in another way.
+/// All of it is written once, and so is the process's from the start. Whoever wants memory that the system fills with
+/// zeros as it is used makes the slices for [`Tree::new`] in another way.
 pub struct BoxedMemory {
     nodes: Box<[NodeWords]>,
     words: Box<[AtomicU32]>,

@@ -20,9 +20,9 @@ use core::fmt;
 /// assert_eq!(search.repository().node_capacity(), 1000);
 /// ```
 ///
-/// As a local variable it lies on the stack, and so it does for a moment in `Box::new(TreeMemory::new())` of a debug build: a
-/// large one ends the program there. With the feature `std` there is `BoxedMemory`, which never does, and whose
-/// capacity can be chosen when the program runs; without it, collect slices for [`Tree::new`].
+/// As a local variable it lies on the stack, and so it does for a moment in `Box::new(TreeMemory::new())` of a debug
+/// build: a large one ends the program there. With the feature `std` there is `BoxedMemory`, which never does, and
+/// whose capacity can be chosen when the program runs; without it, collect slices for [`Tree::new`].
 ///
 /// A node with 30 legal moves takes 16 words for its priors, 8 more once a child of it is visited, and some 6 for each
 /// visited child: 22 to 25 words a node are enough for chess.
