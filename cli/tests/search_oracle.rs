@@ -57,6 +57,11 @@ impl Drop for Engine {
     }
 }
 
+/// The moves of the last info.
+fn best_line<'l>(mut heard: impl DoubleEndedIterator<Item = &'l str>) -> Option<&'l str> {
+    heard.rfind(|line| line.starts_with("info depth")).and_then(|line| line.split_once(" pv ")).map(|(_, pv)| pv)
+}
+
 /// What a search says.
 struct Said {
     /// Visits by root move.
@@ -77,11 +82,10 @@ impl Said {
             stats.filter_map(|line| Some((line.split(' ').next().filter(|name| *name != "node")?.to_owned(), line)))
         };
         let certain = stats().filter(|(_, line)| line.ends_with("(T) "));
-        let infos = heard.iter().filter(|line| line.starts_with("info depth"));
         Self {
             visits: stats().filter_map(|(mv, line)| Some((mv, field(line, " N:")? as i64))).collect(),
             results: certain.filter_map(|(mv, line)| Some((mv, field(line, "(V:")?))).collect(),
-            line: infos.last().and_then(|line| line.split_once(" pv ")).map_or(String::new(), |(_, pv)| pv.to_owned()),
+            line: best_line(heard.iter().map(String::as_str)).unwrap_or_default().to_owned(),
             best: heard.last().cloned().unwrap_or_default(),
         }
     }
@@ -92,9 +96,7 @@ impl Said {
         let certain = children.iter().filter(|(_, child)| child["extra"] == "(T)");
         let mut results = certain.filter_map(|(mv, child)| Some((mv, child["V"].as_f64()?)));
         // Without the whole output the line is known as far as its second move.
-        let raw = words(row, "raw");
-        let infos = raw.iter().filter(|line| line.starts_with("info depth"));
-        let line = infos.last().and_then(|line| line.split_once(" pv ")).map(|(_, pv)| pv);
+        let line = best_line(words(row, "raw").into_iter());
         let texts = [(self.best.as_str(), Some(text(row, "bestmove"))), (self.line.as_str(), line)];
         let texts = texts.into_iter().find(|(ours, theirs)| theirs.is_some_and(|theirs| theirs != *ours));
         let mut result = || results.find(|(mv, v)| self.results.get(*mv) != Some(v));

@@ -171,8 +171,8 @@ impl<'r> Reporter<'r> {
         at.and_then(|at| self.raw.policy.get(at)).map_or(0.0, |&p| tempered(p) / sum)
     }
 
-    /// What is known of an edge, but for its line; without the prior of a move that is lost for certain, from which the search has taken
-    /// it away.
+    /// What is known of an edge, but for its line; without the prior of a move that is lost for certain, from which the
+    /// search has taken it away.
     fn edge_info(&self, search: &Search<'_>, edge: &EdgeView<'_>, at: At<'_>) -> Option<Object> {
         let (mv, value) = edge.mv.zip(edge.value())?;
         let n = edge.completed();

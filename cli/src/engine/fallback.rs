@@ -14,9 +14,9 @@ pub struct Made {
     pub lacks: Option<String>,
 }
 
-/// Makes the evaluator that is wanted, or the one that comes nearest to it. Heads that the network lacks give way to its default ones,
-/// a network that can't be read to that of `last`, and this to the one in the program; hints that can't be read are left out, and where no
-/// device can be had the host runs the network.
+/// Makes the evaluator that is wanted, or the one that comes nearest to it. Heads that the network lacks give way to
+/// its default ones, a network that can't be read to that of `last`, and this to the one in the program; hints that
+/// can't be read give way to the program's own, and where no device can be had the host runs the network.
 ///
 /// # Errors
 /// One line: nothing of all that can be made.
@@ -145,7 +145,8 @@ mod tests {
             s.weights = Weights::File(NOWHERE.into());
             s.hints = HintsFrom::File(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/nets/tiny.hints").into());
         });
-        let why = "WARNING: /no such folder/file: can't read it: No such file or directory (os error 2); the built-in network";
+        let why = "WARNING: /no such folder/file: can't read it: No such file or directory (os error 2); \
+                   the built-in network";
         let (small, tiny) = (settings(|_| {}), settings(|s| s.weights = Weights::BuiltIn(BuiltIn::Tiny)));
         assert_eq!(made(&wanted, None), (small.clone(), Some(format!("{why} small plays instead"))));
         assert_eq!(made(&wanted, Some(&tiny)), (tiny.clone(), Some(format!("{why} tiny plays instead"))));

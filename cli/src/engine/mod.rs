@@ -75,13 +75,14 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine without a network yet: it is loaded by [`Engine::prepare`] or the first search. Without what the settings name it does
-    /// not search.
+    /// An engine without a network yet: it is loaded by [`Engine::prepare`] or the first search. Without what the
+    /// settings name it does not search.
     pub fn new(settings: Settings) -> Self {
         Self::start(settings, None, Lacking::IsAnError)
     }
 
-    /// As [`Engine::new`], but one that searches in any case: with the best that can be had, where that is not what the settings name.
+    /// As [`Engine::new`], but one that searches in any case: with the best that can be had, where that is not what the
+    /// settings name.
     pub fn that_plays_on(settings: Settings) -> Self {
         Self::start(settings, None, Lacking::IsReplaced)
     }

@@ -60,7 +60,8 @@ pub struct Info {
 /// A line of play and what it is worth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// From the side to move at the root; moves left in plies from the root, those of a move without a visit as Lc0 counts them.
+    /// From the side to move at the root; moves left in plies from the root, those of a move without a visit as Lc0 has
+    /// them.
     pub value: Value,
     /// Moves until mate, negative if the side to move is mated; tablebase results count from 101 on.
     pub mate: Option<i32>,

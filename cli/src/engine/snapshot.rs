@@ -140,7 +140,7 @@ impl Snapshot {
     fn line(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> Option<Line> {
         let value = match edge.value() {
             Some(value) => value,
-            // As Lc0 has it: a move that nobody visited is worth what the root is, and leads a ply further from the end.
+            // As Lc0 has it: a move that nobody visited is worth what the root is, a ply further from the end.
             None => search.root().map(|root| root.value()).map(|value| Value { m: value.m + 1.0, ..value })?,
         };
         let value = Value { m: value.m + 1.0, ..value };
@@ -262,8 +262,8 @@ fn moves_to_mate(m: Option<f32>, beyond: f32) -> i32 {
     (m.unwrap_or(0.0).round() / 2.0 + beyond) as i32
 }
 
-/// What the network said of the child itself, for the side that makes the move. Of a child that was folded it is known only while that
-/// is all there is.
+/// What the network said of the child itself, for the side that makes the move. Of a child that was folded it is known
+/// only while that is all there is.
 fn own_value(edge: &EdgeView<'_>) -> Option<Value> {
     let of_child = edge.child().and_then(|child| child.own_value()).map(|value| Value { wl: -value.wl, ..value });
     of_child.or_else(|| edge.value().filter(|_| edge.completed() == 1))

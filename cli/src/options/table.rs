@@ -569,7 +569,8 @@ const SEARCH: &[Opt] = &[
         "max-collision-visits",
         80000,
         (1, 100_000_000),
-        "Most visits that a batch spends on positions that are being evaluated already; never more than it has positions.",
+        "Most visits that a batch spends on positions that are being evaluated already; never more than it has \
+         positions.",
         Sets(|d, n| d.meaning.settings.collisions.most = n as u32),
     ),
     Opt::int(
@@ -1090,7 +1091,8 @@ const NETWORK: &[Opt] = &[
         "BackendOptions",
         "backend-opts",
         "",
-        "gpu=NUMBER, device=NAME|host (several share the work: gpu=0,device=host), threads=0..128, mlh=true|false (moves left), policy_head=NAME, value_head=NAME.",
+        "gpu=NUMBER, device=NAME|host (several share the work: gpu=0,device=host), threads=0..128, \
+         mlh=true|false (moves left), policy_head=NAME, value_head=NAME.",
         Sets(|d, text| backend::options(&mut d.meaning.settings.evaluator, text)),
     )
     .short('o'),

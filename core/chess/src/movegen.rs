@@ -51,8 +51,8 @@ impl Sink for MoveList {
     }
 }
 
-/// The move at `index` in the list that [`History::legal_moves`](crate::History::legal_moves) makes of this board, for less than the list
-/// costs.
+/// The move at `index` in the list that [`History::legal_moves`](crate::History::legal_moves) makes of this board, for
+/// less than the list costs.
 #[inline]
 pub fn nth_legal_move(board: &Board, index: usize) -> Option<Move> {
     let mut nth = Nth::new(index);

@@ -205,7 +205,7 @@ impl<R: Repository> Search<R> {
     }
 
     /// The line that begins with a root edge, each side playing its best move, as far as nodes have visits or `line` has
-    /// room. Where a move follows that nobody visited, its place in the game's list comes back: the tree does not know more.
+    /// room. Where a move follows that nobody visited, its place in the game's list comes back: the tree knows no more.
     pub fn pv(&self, first: &EdgeView<'_, R>, line: &mut VecView<Move>) -> Option<usize> {
         line.clear();
         let mut edge = *first;

@@ -154,9 +154,9 @@ impl<'a, R: Repository> NodeView<'a, R> {
         })
     }
 
-    /// Sum of the priors of the edges that have a value (Lc0's visited policy). (Of none it is 0: `sum` makes −0 of them.)
+    /// Sum of the priors of the edges that have a value (Lc0's visited policy).
     pub fn visited_policy(&self) -> f32 {
-        self.visited().filter(EdgeView::has_value).fold(0.0, |sum, e| sum + e.p)
+        self.visited().filter(EdgeView::has_value).fold(0.0, |sum, e| sum + e.p) // `sum` makes −0 of none
     }
 }
 
