@@ -414,7 +414,7 @@ fn settings_of_a_query_are_its_own() {
     assert_eq!(
         said["warning"],
         "Can not be set for one query: Hash,MinibatchSize,MoveOverheadMs,NodesAsPlayouts,SearchGraph,\
-         SmartPruningFactor,SyzygyPath,Threads,numAnalysisThreads"
+         SmartPruningFactor,SyzygyPath,Threads"
     );
     assert_eq!(*answer, ask(json!({ "overrideSettings": { "CPuct": 4 } })));
     let visits = ask(json!({ "overrideSettings": { "maxVisits": 7 } }))["rootInfo"]["visits"].clone();

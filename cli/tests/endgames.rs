@@ -213,7 +213,7 @@ fn a_known_root_is_shown_as_the_tables_know_it() {
             assert_eq!((&info["winrate"], &info["lcb"]), (&winrate.into(), &winrate.into()), "{fen}: {info}");
             assert!(winrate != 0.5 || info["scoreCp"] == 0, "{fen}: {info}");
         }
-        assert_eq!(moves[0]["mate"].is_null(), winrate == 0.5, "{fen}: {}", moves[0]);
+        assert!(moves[0]["mate"].is_null(), "what a table says is no mate that was found: {fen}: {}", moves[0]);
     }
 }
 

@@ -126,7 +126,9 @@ fn what_only_an_event_says_is_heard() {
 fn the_batches_that_play_are_compared_with_the_host() {
     let Some(lab) = lab() else { return };
     let said = lab.refusal(&[GPU, ("FAULTY_GROUPS", "8")]);
-    assert!(said.contains(" at a time: Policy disagrees with the host by "), "{said}");
+    // Which of the two depends on whether the last position is among those that are left out.
+    let found = [" at a time: Policy disagrees with the host by ", "output Policy is not finite at element "];
+    assert!(found.iter().any(|what| said.contains(what)), "{said}");
     let output = lab.run(&["selftest", "--backend=opencl"], &[GPU, ("FAULTY_GROUPS", "8")]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stdout(&output).contains("OVER"), "{}", stdout(&output));

@@ -264,7 +264,8 @@ impl Defaults {
                 typed.set(opt, name, &value).map_err(|error| bad(error.to_string()))?;
                 let _ = alone.set(opt, name, &value); // as the line before
             }
-            if self.is_fixed(&alone) {
+            // KataGo passes over its own in silence.
+            if !katago::is_name(name) && self.is_fixed(&alone) {
                 fixed.push(name.as_str());
             }
         }

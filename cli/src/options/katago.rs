@@ -57,6 +57,11 @@ impl Value {
     }
 }
 
+/// Whether the name is KataGo's alone.
+pub fn is_name(name: &str) -> bool {
+    NAMES.iter().any(|(theirs, _)| *theirs == name)
+}
+
 /// The options that `name` with this `value` sets, and to what: the one of that flag or of that name in UCI, or those that stand for
 /// that name of KataGo's. None where there is no such name.
 pub fn settings(name: &str, value: &str) -> Vec<(&'static Opt, String)> {

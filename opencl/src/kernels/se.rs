@@ -8,8 +8,6 @@ pub(super) const FAMILY: Family = Family { name: "se", source: include_str!("se.
 
 /// Fewest items of a group in the GPU variant: eight add up a channel.
 const LEAST_LANES: usize = 8;
-/// Most of them: a position has one group.
-const MOST_LANES: usize = 256;
 
 /// Squeeze and excitation of what a convolution made, in place.
 #[derive(Debug)]
@@ -144,7 +142,9 @@ fn launch_groups(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error
         Arg::Local(2 * channels),
     ];
     let options = |lanes| format!("-DSQUARES={} -DLANES={lanes}", layout.shape.squares);
-    let sizes: Vec<usize> = halves(MOST_LANES).into_iter().filter(|&lanes| lanes >= LEAST_LANES).collect();
+    // A position has one group: a larger one than where there are many.
+    let sizes: Vec<usize> =
+        halves(2 * kernels.tuning.lanes).into_iter().filter(|&lanes| lanes >= LEAST_LANES).collect();
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "se", &args)?;
     let range = Range { each: 1, whole: 1, across: 1, local: [lanes, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))
