@@ -92,9 +92,9 @@ struct Bench {
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "backendbench")]
 struct BackendBench {
-    /// batch sizes, parted by commas (1,8,64)
-    #[argh(option, default = "String::from(\"1,8,64\")")]
-    batch: String,
+    /// batch sizes, parted by commas (1,8,64 as far as the device takes them)
+    #[argh(option)]
+    batch: Option<String>,
     /// print a JSON list
     #[argh(switch)]
     json: bool,
@@ -250,7 +250,8 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
             bench::print(&console, settings, fen.as_deref(), bench::Size { nodes, rounds }, json)?;
         }
         Command::BackendBench(BackendBench { batch, json }) => {
-            bench::backend::print(&console, &settings.evaluator, &bench::backend::batches(&batch)?, json)?;
+            let batches = batch.as_deref().map(bench::backend::batches).transpose()?;
+            bench::backend::print(&console, &settings.evaluator, batches.as_deref(), json)?;
         }
         Command::DescribeNet(DescribeNet { file }) => {
             let weights = file.map_or(settings.evaluator.weights, |file| backend::weights(&file));

@@ -657,6 +657,26 @@ fn a_network_that_is_not_there_leaves_the_last_one() {
     assert!(lines.iter().any(|line| line.starts_with("info depth")), "{lines:#?}");
 }
 
+#[test]
+fn what_could_not_be_had_is_looked_for_again() {
+    let folder = driver::Folder::new("later");
+    let file = folder.file("later.pb.gz");
+    let mut engine = Engine::with(&ALONE);
+    let small = searched(&mut engine);
+    let weights = format!("setoption name WeightsFile value {file}");
+    for _ in 0..2 {
+        engine.say(&weights);
+        let lines = engine.ask("isready", "readyok");
+        assert!(lines[0].contains("WARNING: ") && lines[0].contains(": can't read it: "), "{lines:#?}");
+        engine.say("setoption name WeightsFile value small");
+        assert_eq!(engine.ask("isready", "readyok"), ["readyok"]);
+    }
+    engine.say(&weights);
+    engine.ask("isready", "readyok");
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/nets/tiny.pb.gz"), &file).expect("a copy");
+    assert_ne!(searched(&mut engine), small, "with the next game");
+}
+
 /// Smart pruning is on, and looks at the root meanwhile: whenever that is, it comes after as many playouts.
 #[test]
 fn one_thread_makes_the_same_tree_in_every_run() {

@@ -471,10 +471,13 @@ fn canary_bound(tuning: Tuning, precision: Precision) -> f32 {
     }
 }
 
+/// Every kernel has something to do for so many lanes.
+const LEAST_LANES: usize = 8;
+
 /// Groups of half as many items; `None` where they have no lanes to spare.
 fn smaller_groups(tuning: Tuning) -> Option<Tuning> {
     let Tuning { variant, lanes, columns, .. } = tuning;
-    let halved = Tuning { lanes: (lanes / 2).max(1), columns: (columns / 2).max(1), ..tuning };
+    let halved = Tuning { lanes: (lanes / 2).max(LEAST_LANES), columns: (columns / 2).max(1), ..tuning };
     (variant == Variant::Gpu && halved != tuning).then_some(halved)
 }
 

@@ -116,12 +116,14 @@ impl<'r> Reporter<'r> {
     }
 
     fn root_info(&self, search: &Search<'_>, value: Value, n: u32) -> Json {
+        let edges = search.root().into_iter().flat_map(|root| root.edges());
+        let moves = edges.filter_map(|edge| Some((edge.ending(), edge.value()?)));
         let mut info = Object::new();
         let white = self.board.side_to_move() == Color::White;
         info.insert("currentPlayer".into(), json!(if white { "W" } else { "B" }));
         info.insert("visits".into(), json!(n));
         info.insert("weight".into(), json!(f64::from(n)));
-        let known = self.results.and_then(|results| results.of_root(value));
+        let known = self.results.and_then(|results| results.of_root(moves, value));
         let (value, draw_score) = (known.unwrap_or_else(|| self.shown(search, value)), search.params().draw_score);
         let of = Valued { value, n, draw_score, is_certain: self.legal.is_empty() || known.is_some() };
         self.put_value(&mut info, of, self.side());
@@ -192,7 +194,8 @@ impl<'r> Reporter<'r> {
         let shown = self.shown(search, seen);
         // Moves left count from the position that the move is made in.
         let value = Value { wl: shown.wl * sign as f32, m: shown.m + 1.0, ..shown };
-        let known = self.results.filter(|_| at.is_root).and_then(|results| results.of_move(unpack(mv.0), value));
+        let known =
+            self.results.filter(|_| at.is_root).and_then(|results| results.of_move(unpack(mv.0), edge.ending(), value));
         let is_certain = edge.bounds().closed() || known.is_some();
         let of = Valued { value: known.unwrap_or(value), n, draw_score, is_certain };
         self.put_value(&mut info, of, at.side * sign);

@@ -43,22 +43,32 @@ pub fn batches(text: &str) -> Result<Vec<usize>, String> {
     text.split(',').map(read).collect()
 }
 
+/// The sizes where nobody says any; those that the device does not take are left out.
+const USUAL: [usize; 3] = [1, 8, 64];
+
+/// The sizes to measure, before the first is.
+fn sizes(batches: Option<&[usize]>, most: usize) -> Result<Vec<usize>, String> {
+    let Some(batches) = batches else { return Ok(USUAL.into_iter().filter(|&batch| batch <= most).collect()) };
+    match batches.iter().find(|&&batch| batch > most) {
+        Some(batch) => Err(format!("--batch: expected at most {most}, got {batch}")),
+        None => Ok(batches.to_vec()),
+    }
+}
+
 /// Measures each batch size. Besides the rows there are lines for a person.
 ///
 /// # Errors
 /// One line: no network, no device, a batch that the backend does not take, a run that fails.
-pub fn run(settings: &EvaluatorSettings, batches: &[usize]) -> Result<(Vec<Row>, Vec<String>), String> {
+pub fn run(settings: &EvaluatorSettings, batches: Option<&[usize]>) -> Result<(Vec<Row>, Vec<String>), String> {
     let progress = Progress::on_stderr();
     progress.show("loading the network");
     let (evaluator, mut notes) = Evaluator::new(&EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() })?;
     progress.clear();
+    let batches = sizes(batches, evaluator.max_batch())?;
     let mut positions = evaluator.batch();
     let mut rows = Vec::new();
     for (index, &batch) in batches.iter().enumerate() {
         progress.show(&format!("{}/{}: batch {batch}", index + 1, batches.len()));
-        if batch > evaluator.max_batch() {
-            return Err(format!("--batch: expected at most {}, got {batch}", evaluator.max_batch()));
-        }
         fill(&mut positions, batch)?;
         rows.push(measure(&evaluator, &mut positions, &mut notes)?);
         progress.clear();
@@ -104,7 +114,12 @@ fn measure(evaluator: &Evaluator, positions: &mut Batch, notes: &mut Vec<String>
 ///
 /// # Errors
 /// As [`run`].
-pub fn print(console: &Console, settings: &EvaluatorSettings, sizes: &[usize], json: bool) -> Result<(), String> {
+pub fn print(
+    console: &Console,
+    settings: &EvaluatorSettings,
+    sizes: Option<&[usize]>,
+    json: bool,
+) -> Result<(), String> {
     let (rows, notes) = run(settings, sizes)?;
     notes.iter().for_each(|note| aside(note));
     if json {
@@ -121,6 +136,13 @@ pub fn print(console: &Console, settings: &EvaluatorSettings, sizes: &[usize], j
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_takes_few_positions_is_measured_with_few() {
+        assert_eq!([sizes(None, 128), sizes(None, 20), sizes(None, 1)], [vec![1, 8, 64], vec![1, 8], vec![1]].map(Ok));
+        assert_eq!(sizes(Some(&[2, 5]), 5), Ok(vec![2, 5]));
+        assert_eq!(sizes(Some(&[2, 6]), 5), Err("--batch: expected at most 5, got 6".to_string()));
+    }
 
     #[test]
     fn sizes_are_read_or_refused() {

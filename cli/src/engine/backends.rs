@@ -269,7 +269,7 @@ fn open_device(
 fn outdoes_host(settings: &EvaluatorSettings, graph: &Arc<Graph>, device: &OpenCl) -> Result<(), String> {
     let Some(rate) = device.rate() else { return Ok(()) };
     let batch = device.preferred_batch();
-    let of_host = host_rate(settings, graph, batch).map_err(|error| error.to_string())?;
+    let of_host = host_rate(settings, graph, batch, rate).map_err(|error| error.to_string())?;
     if rate >= of_host {
         return Ok(());
     }
@@ -277,12 +277,24 @@ fn outdoes_host(settings: &EvaluatorSettings, graph: &Arc<Graph>, device: &OpenC
     Err(format!("{device}: expected more than the host's speed, got {rates} at {batch} a time"))
 }
 
-/// Positions per second in batches of this size: of two runs the faster one, the first beginning with memory that
-/// nobody has touched.
-fn host_rate(settings: &EvaluatorSettings, graph: &Arc<Graph>, batch: usize) -> Result<f64, BackendError> {
-    let mut host = Host::new(Arc::clone(graph), host_threads(settings))?;
-    let (batch, mut best) = (batch.min(host.max_batch()), 0.0f64);
-    let (input, mut outputs) = (vec![0.0; batch * graph.input().len()], Outputs::default());
+/// Positions per second in batches of this size. Where one position alone takes so long that no batch can bring the host to `least`, that
+/// is all that is measured: a slow host would take minutes for a batch.
+fn host_rate(settings: &EvaluatorSettings, graph: &Arc<Graph>, batch: usize, least: f64) -> Result<f64, BackendError> {
+    let threads = host_threads(settings);
+    let mut host = Host::new(Arc::clone(graph), threads)?;
+    let alone = rate_in_batches_of(1, &mut host)?;
+    // A batch takes each thread half of what its positions take alone, at best.
+    if alone * 2.0 * (threads.max(1) as f64) < least {
+        return Ok(alone);
+    }
+    let batch = batch.min(host.max_batch());
+    rate_in_batches_of(batch, &mut host)
+}
+
+/// Of two runs the faster one, the first beginning with memory that nobody has touched.
+fn rate_in_batches_of(batch: usize, host: &mut Host) -> Result<f64, BackendError> {
+    let (input, mut outputs) = (vec![0.0; batch * host.graph().input().len()], Outputs::default());
+    let mut best = 0.0f64;
     for _ in 0..2 {
         let begun = Instant::now();
         host.evaluate(&input, &mut outputs)?;
@@ -396,9 +408,10 @@ mod tests {
                 let graph = Arc::new(prepare(&settings).unwrap().0.graph);
                 let has_int8 = (0..graph.layers().len()).any(|layer| graph.is_int8(layer));
                 assert!(precision == Precision::Int8 || !has_int8);
-                for (variant, winograd) in [(Variant::Cpu, 0), (Variant::Cpu, 4), (Variant::Gpu, 0)] {
+                for (variant, winograd) in [(Variant::Cpu, 0), (Variant::Cpu, 4), (Variant::Gpu, 0), (Variant::Gpu, 4)]
+                {
                     let tuning = Tuning { winograd, ..Tuning::start(variant, 8) };
-                    let options = Options { tuning: Some(tuning), precision, max_batch: 3, ..Options::default() };
+                    let options = Options { tuning: Some(tuning), precision, max_batch: 16, ..Options::default() };
                     let checked = OpenCl::new(Arc::clone(&graph), &options);
                     let kept = checked.map(|device| device.tuning()).map_err(|error| error.to_string());
                     // Layers in eight bits keep launches of their own, so that the network has no single one.

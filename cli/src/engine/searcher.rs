@@ -110,6 +110,8 @@ pub struct Searcher {
     lacking: Lacking,
     /// What the evaluator was made for: it may be another one, see [`Lacking::IsReplaced`].
     made_for: Option<EvaluatorSettings>,
+    /// What it lacks of these settings, which is said once.
+    told: Option<String>,
     position: Box<History>,
     /// The position at the root of the tree. `None`: whatever is in the tree is of no use, and the next search clears it.
     root: Option<Box<History>>,
@@ -146,6 +148,7 @@ impl Searcher {
             control,
             evaluator: lent.map_or(Held::Nothing, Held::Lent),
             lacking,
+            told: None,
             made_for: None,
             position,
             root: None,
@@ -237,6 +240,8 @@ impl Searcher {
                 self.root = None;
                 self.time = TimeManager::new(&self.settings);
                 self.timed = None;
+                // What could not be had for the last game may be there now.
+                self.made_for = None;
             }
             Command::Forget => self.root = None,
             Command::Position(position) => self.position = position,
@@ -261,6 +266,10 @@ impl Searcher {
         if (old.minibatch, old.workers) != (settings.minibatch, settings.workers) {
             self.is_weighed = false;
             self.judged_limit_mb = 0;
+        }
+        if old.evaluator != settings.evaluator {
+            self.made_for = None;
+            self.told = None;
         }
         if old.time != settings.time {
             self.time = TimeManager::new(&settings);
@@ -327,7 +336,8 @@ impl Searcher {
         self.notes.extend(notes);
         // What was said of the one before is not said of this one.
         self.judged_limit_mb = 0;
-        Ok(lacks)
+        let told = std::mem::replace(&mut self.told, lacks.clone());
+        Ok(lacks.filter(|lacks| told.as_ref() != Some(lacks)))
     }
 
     /// Notes where `RamLimitMb` is less than the process takes with the smallest tree; once for each limit and evaluator.

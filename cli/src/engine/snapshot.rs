@@ -144,7 +144,7 @@ impl Snapshot {
             None => search.root().map(|root| root.value()).map(|value| Value { m: value.m + 1.0, ..value })?,
         };
         let value = Value { m: value.m + 1.0, ..value };
-        let known = self.mv(edge).and_then(|mv| self.results.of_move(mv, value));
+        let known = self.mv(edge).and_then(|mv| self.results.of_move(mv, edge.ending(), value));
         let value = known.unwrap_or_else(|| self.shown(search, value));
         let mate = mate(edge).or_else(|| tablebase_mate(known?.wl, edge.m()));
         Some(Line { value, mate, nodes: edge.completed().into(), pv: self.pv::<LONGEST_PV>(search, edge) })

@@ -26,6 +26,8 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// How long `wait` sleeps between two looks at the search.
 const NAP: Duration = Duration::from_millis(2);
+/// How long a search for a mate goes on behind `wait` when nobody can stop it any more.
+const ALONE: Duration = Duration::from_secs(60);
 
 /// Speaks UCI until `quit` or the end of the input.
 ///
@@ -326,13 +328,17 @@ impl Session {
     fn wait(&mut self) -> Next {
         // An earlier `wait` may have kept the word that ends this search.
         let mut kept = std::mem::take(&mut self.deferred);
+        let mut alone = None;
         while self.engine.is_searching() {
             let input = match kept.pop_front().map_or_else(|| self.lines.recv_timeout(NAP), Ok) {
                 Ok(input) => input,
                 Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) if self.end == End::Mate => {
-                    self.engine.wait();
-                    break;
+                // A script may end with `wait`; a GUI that is gone must not leave a search for ever.
+                Err(RecvTimeoutError::Disconnected)
+                    if self.end == End::Mate && alone.get_or_insert_with(Instant::now).elapsed() < ALONE =>
+                {
+                    std::thread::sleep(NAP);
+                    continue;
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     self.end_of_input();

@@ -63,6 +63,7 @@ pub fn launch(kernels: &mut Kernels<'_>, attention: &Attention<'_>) -> Result<La
     let most = kernels.session.device().local_memory / 2 / (4 * squares.next_multiple_of(4) as u64);
     let fits = |&lanes: &usize| lanes as u64 <= most || lanes == 1;
     let sizes: Vec<usize> = kernels.lanes_for(squares).into_iter().filter(fits).collect();
+    let sizes = kernels.along_second(sizes);
     let options = |lanes| format!("-DSQUARES={squares} -DLANES={lanes}");
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, name, &args)?;
     let range = Range { each: 1, whole: 1, across: heads * squares.div_ceil(lanes), local: [1, lanes] };

@@ -92,8 +92,9 @@ fn launches(kernels: &mut Kernels<'_>, dense: &Dense<'_>, operands: &Operands<'_
         }
         Variant::Gpu => {
             let [few, many] = GPU_ROWS;
-            let small = launch_groups(kernels, dense, operands, few)?;
-            let large = launch_groups(kernels, dense, operands, many)?;
+            let (large, lanes) = launch_groups(kernels, dense, operands, (many, &kernels.lanes()))?;
+            // Other lanes would be other sums: an answer must not depend on its batch.
+            let (small, _) = launch_groups(kernels, dense, operands, (few, &[lanes]))?;
             Ok(Step::by_batch(vec![small], vec![large], few + 1))
         }
     }
@@ -149,8 +150,8 @@ fn launch_groups(
     kernels: &mut Kernels<'_>,
     dense: &Dense<'_>,
     operands: &Operands<'_>,
-    rows: usize,
-) -> Result<Launch, Error> {
+    (rows, sizes): (usize, &[usize]),
+) -> Result<(Launch, usize), Error> {
     let outputs = dense.bias.len();
     let mut args = operands.args();
     args.extend([
@@ -164,10 +165,10 @@ fn launch_groups(
     let options = |lanes| format!("-DLANES={lanes} -DROWS={rows}{fours} {}", operands.options());
     // Half of the local memory, so that two groups of a unit hide each other's waits.
     let most = kernels.session.device().local_memory / 2 / (4 * rows * GPU_OUTS) as u64;
-    let fits = |&lanes: &usize| lanes as u64 <= most || lanes == 1;
     let parts = if in_fours { operands.len / 4 } else { operands.len };
-    let sizes: Vec<usize> = kernels.lanes_for(parts).into_iter().filter(fits).collect();
+    let fits = |lanes: usize| lanes == 1 || lanes as u64 <= most && lanes <= parts.next_power_of_two();
+    let sizes: Vec<usize> = sizes.iter().copied().filter(|&lanes| fits(lanes)).collect();
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "dense", &args)?;
     let range = Range { each: 1, whole: rows, across: outputs.div_ceil(GPU_OUTS), local: [lanes, 1] };
-    Ok(Launch::new(kernels, kernel, range, args.len()))
+    Ok((Launch::new(kernels, kernel, range, args.len()), lanes))
 }

@@ -292,6 +292,12 @@ impl<'a> Kernels<'a> {
         }))
     }
 
+    /// Those sizes that a group may have along dimension 1, where some devices that are CPUs take one item only.
+    fn along_second(&self, sizes: Vec<usize>) -> Vec<usize> {
+        let most = self.session.device().max_items[1].max(1);
+        sizes.into_iter().filter(|&size| size <= most).collect()
+    }
+
     /// A launch of a kernel with one item for each of `elements` of a position; the argument `batch` comes last.
     fn by_element(
         &mut self,
@@ -306,9 +312,7 @@ impl<'a> Kernels<'a> {
             Variant::Cpu => halves(64),
             Variant::Gpu => self.lanes_for(elements),
         };
-        // The lanes lie along dimension 1, where some devices that are CPUs take one item only.
-        let most = self.session.device().max_items[1];
-        let sizes: Vec<usize> = sizes.into_iter().filter(|&lanes| lanes <= most).collect();
+        let sizes = self.along_second(sizes);
         let options = |lanes| format!("-DLANES={lanes} {options}");
         let (kernel, lanes) = self.kernel_in_groups(family, &sizes, |lanes| lanes, options, name, args)?;
         let range = Range { each: 1, whole: 1, across: elements.div_ceil(lanes), local: [1, lanes] };

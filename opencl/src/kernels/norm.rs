@@ -60,7 +60,7 @@ const LINE: usize = 16;
 fn launch_lines(kernels: &mut Kernels<'_>, args: &[Arg<'_>], shape: Shape) -> Result<Launch, Error> {
     let line = |lanes: usize| lanes.min(LINE).min(shape.squares.next_power_of_two());
     let options = |lanes| format!("-DLANES={lanes} -DLINE={}", line(lanes));
-    let sizes = kernels.lanes_for(LINE * shape.channels);
+    let sizes = kernels.along_second(kernels.lanes_for(LINE * shape.channels));
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "layer_norm", args)?;
     let across = shape.squares.div_ceil(line(lanes));
     Ok(Launch::new(kernels, kernel, Range { each: 1, whole: 1, across, local: [1, lanes] }, args.len()))

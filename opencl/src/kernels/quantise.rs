@@ -61,6 +61,7 @@ pub(super) fn launch(kernels: &mut Kernels<'_>, input: &Value) -> Result<Rounded
         Variant::Cpu => super::halves(CPU_LANES),
         Variant::Gpu => kernels.lanes(),
     };
+    let sizes = kernels.along_second(sizes);
     let options = |lanes| format!("-DLANES={lanes}");
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "quantise", &args)?;
     let range = Range { each: 1, whole: 1, across: 1, local: [1, lanes] };

@@ -144,7 +144,7 @@ fn launch_groups(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error
     let options = |lanes| format!("-DSQUARES={} -DLANES={lanes}", layout.shape.squares);
     // A position has one group: a larger one than where there are many.
     let sizes: Vec<usize> =
-        halves(2 * kernels.tuning.lanes).into_iter().filter(|&lanes| lanes >= LEAST_LANES).collect();
+        halves((2 * kernels.tuning.lanes).max(LEAST_LANES)).into_iter().filter(|&lanes| lanes >= LEAST_LANES).collect();
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "se", &args)?;
     let range = Range { each: 1, whole: 1, across: 1, local: [lanes, 1] };
     Ok(Launch::new(kernels, kernel, range, args.len()))

@@ -197,11 +197,11 @@ KERNEL winograd_output(ITEM_ARGS global const float *restrict v, int padded, glo
 #endif
 
 #ifdef VARIANT_GPU
-// For a GPU: three passes, the middle one a matrix product for each point with tiles in local memory.
+// For a GPU: three passes, the middle one a matrix product for each point.
 //
 //   input     [n][channel][square]
 //   v         [point][input channel][row], m [point][output channel, padded][row], rows filled up to whole groups of the product
-//   weights   [point][input channel][output channel rounded up to 32], zeros in the padding; bias [output channel]
+//   weights   [point][input channel][output channel, padded to whole groups of CHANNELS], zeros there; bias [output channel]
 //   residual, output  [n][channel][square]
 //
 // Option: GROUP_ROWS, rows of a group of the product.
