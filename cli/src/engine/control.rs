@@ -14,6 +14,8 @@ pub struct Control {
 struct State {
     searching: bool,
     stop: bool,
+    /// All that is left to do is to say the best move.
+    is_over: bool,
     /// Nobody waits for the best move.
     silent: bool,
     /// When the pondered move was played.
@@ -35,6 +37,17 @@ impl Control {
     pub fn end(&self) {
         self.lock().searching = false;
         self.changed.notify_all();
+    }
+
+    /// The best move is said next: whoever hears it may ask for what waits for the end of a search.
+    pub fn be_over(&self) {
+        self.lock().is_over = true;
+    }
+
+    /// True while a search runs that has yet to find its best move.
+    pub fn is_at_work(&self) -> bool {
+        let state = self.lock();
+        state.searching && !state.is_over
     }
 
     /// True while a search runs.

@@ -123,7 +123,7 @@ impl Engine {
     /// As [`Engine::prepare`], without waiting for it: what comes of it is sent. Where the thread is gone nothing is.
     pub fn begin_to_prepare(&mut self) -> Receiver<Result<(), String>> {
         let (reply, answer) = channel();
-        if self.is_searching() {
+        if self.control.is_at_work() {
             let _ = reply.send(Ok(())); // there is who hears
         } else {
             self.tell(Command::Prepare(reply));

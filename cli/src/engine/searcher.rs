@@ -386,6 +386,7 @@ impl Searcher {
             observer.note("without a network the first legal move is played");
             self.resign_to_any_move(go)
         };
+        self.control.be_over();
         if !self.control.is_silent() {
             observer.done(&done);
         }
@@ -622,8 +623,7 @@ impl Watch<'_, '_, '_> {
             let search = self.shared.search();
             time.start_if_due(self.manager, ponder_hit, search.nodes(), &counts);
             let told = self.control.should_stop();
-            let mate = self.go.mate.and_then(|_| snapshot.mate(&search));
-            let over = time.is_over(self.manager, &search, &counts, mate);
+            let over = time.is_over(self.manager, &search, &counts);
             time.looked(counts.playouts);
             // Of a move that is pondered the number of visits counts already; the clock does not run yet.
             let reached = over || (search.nodes() > 0 && time.nodes_wanted(&search, &counts) == 0);

@@ -161,13 +161,6 @@ impl Snapshot {
         line
     }
 
-    /// Moves until the shortest mate that is found, if one is.
-    pub fn mate(&self, search: &Search<'_>) -> Option<i32> {
-        let root = search.root()?;
-        let mates = root.edges().filter(|e| search.may_play(e) && e.ending() != Some(Ending::Tablebase));
-        mates.filter_map(|e| mate(&e)).filter(|n| *n > 0).min()
-    }
-
     /// The end of the search.
     pub fn done(&self, search: &Search<'_>) -> Done {
         let Some(best) = search.edge_to_play(self.ply) else {

@@ -4,11 +4,11 @@ use super::Search;
 use super::limits::Go;
 use super::settings::Settings;
 use oncilla_chess::History;
-use oncilla_core::repository::{Bound, Bounds, Repository};
+use oncilla_core::repository::{Bound, Bounds};
 use oncilla_core::stats::Counts;
 use oncilla_core::stop::{
-    DepthLimit, KldGain, KnownBest, Limits, MateLimit, OnlyMove, Outcome, PlayoutLimit, Progress, Root, RootEdge,
-    SmartPruning, TimeLimit, VisitLimit,
+    DepthLimit, KldGain, KnownBest, Limits, MateLimit, OnlyMove, PlayoutLimit, Progress, SmartPruning, TimeLimit,
+    VisitLimit,
 };
 use oncilla_core::time::{Clock, Manager};
 use std::time::Instant;
@@ -118,34 +118,18 @@ impl MoveTime {
     }
 
     /// Whether a limit is reached. Tells the time manager and the root's choice how it stands.
-    pub fn is_over(
-        &mut self,
-        manager: &mut TimeManager,
-        search: &Search<'_>,
-        counts: &Counts,
-        mate_in: Option<i32>,
-    ) -> bool {
+    pub fn is_over(&mut self, manager: &mut TimeManager, search: &Search<'_>, counts: &Counts) -> bool {
         if !self.started || !self.may_judge(counts.playouts) {
             return false;
         }
         let elapsed_ms = self.elapsed_ms();
-        let root = summary(search, &mut self.root_visits);
+        let progress = Progress::of(search, counts, elapsed_ms);
         let unsettled = self.clock.is_some() && {
             manager.manager.on_progress(elapsed_ms, counts.playouts - self.playouts_before);
-            root.leader().is_some_and(|leader| manager.manager.on_leader(elapsed_ms, leader))
+            progress.root.leader().is_some_and(|leader| manager.manager.on_leader(elapsed_ms, leader))
         };
-        let progress = Progress {
-            elapsed_ms,
-            visits: search.nodes().into(),
-            playouts: counts.playouts,
-            nodes: search.repository().live_nodes() as u64,
-            batches: counts.batches.iter().sum(),
-            mean_depth: counts.mean_depth() as u32,
-            mate_in: mate_in.and_then(|n| u32::try_from(n).ok()),
-            root,
-            root_visits: &self.root_visits,
-            unsettled,
-        };
+        visits_of_moves(search, &mut self.root_visits);
+        let progress = Progress { root_visits: &self.root_visits, unsettled, ..progress };
         let nps = self.clock.and_then(|_| manager.manager.nps()).or(self.nps_behind_pondering(counts, elapsed_ms));
         let nps = nps.map(|nps| nps.min(self.nps_limit.unwrap_or(f64::INFINITY)));
         let verdict = self.limits.check(&progress, nps);
@@ -241,24 +225,11 @@ fn limits(settings: &Settings, go: &Go) -> Limits {
     }
 }
 
-/// The root's moves, as far as a stopper asks, and the visits of each. One that may not be searched is one without visits.
-fn summary(search: &Search<'_>, visits: &mut Vec<u32>) -> Root {
+/// The visits of each of the root's moves. One that may not be searched is one without visits.
+fn visits_of_moves(search: &Search<'_>, visits: &mut Vec<u32>) {
     let edges = search.root().into_iter().flat_map(|root| root.edges());
     visits.clear();
-    Root::of(edges.map(|edge| {
-        if !search.may_play(&edge) {
-            visits.push(0);
-            return RootEdge::default();
-        }
-        let bounds = edge.bounds();
-        let outcome = match (edge.ending(), bounds.lower) {
-            (Some(_), Bound::Win) => Outcome::Win,
-            (Some(_), _) if bounds.upper == Bound::Loss => Outcome::Loss,
-            _ => Outcome::Open,
-        };
-        visits.push(edge.completed());
-        RootEdge { visits: edge.completed().into(), q: edge.q(search.params().draw_score).unwrap_or(0.0), outcome }
-    }))
+    visits.extend(edges.map(|edge| if search.may_play(&edge) { edge.completed() } else { 0 }));
 }
 
 #[cfg(test)]
