@@ -18,7 +18,7 @@ const BENCH: &[&str] = &["bench", "--fen=startpos", "--nodes=4"];
 
 /// The library, and programs that were compiled behind it: kernels for a GPU take PoCL seconds.
 struct Lab {
-    library: String,
+    faulty: String,
     cache: String,
 }
 
@@ -44,14 +44,14 @@ fn build() -> Result<(Folder, Lab), String> {
         return Err(format!("the faults are made for PoCL on a CPU, and there is \"{}\"", device.name));
     }
     let folder = Folder::new("faulty-drivers");
-    let (library, cache) = (folder.file("faulty.so"), folder.file("cache"));
+    let (faulty, cache) = (folder.file("faulty.so"), folder.file("cache"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/faulty.c");
     let mut compiler = Command::new("cc");
-    compiler.args(["-Wall", "-Werror", "-shared", "-fPIC", "-o", &library]).arg(source);
+    compiler.args(["-Wall", "-Werror", "-shared", "-fPIC", "-o", &faulty]).arg(source);
     // Calls that it does not know are looked for in the libraries that it needs.
     compiler.args(["-Wl,--no-as-needed", "-l:libOpenCL.so.1"]);
     match compiler.status() {
-        Ok(status) if status.success() => Ok((folder, Lab { library, cache })),
+        Ok(status) if status.success() => Ok((folder, Lab { faulty, cache })),
         other => Err(format!("cc: {other:?}")),
     }
 }
@@ -60,7 +60,7 @@ impl Lab {
     fn command(&self, args: &[&str], faults: &[(&str, &str)]) -> Command {
         let mut command = binary();
         command.args(args).args(["--weights=tiny", &format!("--cache-dir={}", self.cache)]);
-        command.env(LIBRARY_ENV, &self.library).envs(faults.iter().copied());
+        command.env(LIBRARY_ENV, &self.faulty).envs(faults.iter().copied());
         command
     }
 

@@ -249,7 +249,7 @@ kernel IN_GROUPS(1, LANES) void attention(
 #pragma unroll
             for (int i = 0; i < VALUES; i++) {
                 const float4 x = four_squares(value + min(c + i, width - 1) * SQUARES, 4 * k);
-                sums[i] += w.s0 * x.s0 + w.s1 * x.s1 + w.s2 * x.s2 + w.s3 * x.s3;
+                sums[i] = add_products_of_four(sums[i], w, x);
             }
         }
 #pragma unroll
@@ -343,7 +343,7 @@ kernel IN_GROUPS(1, LANES) void smolgen(global const float *restrict input, int 
 #pragma unroll
         for (int h = 0; h < HEADS; h++) {
             const float4 x = four_inputs(input + (first + h < heads ? h : 0) * PART, j);
-            sums[h] += w[0] * x.s0 + w[1] * x.s1 + w[2] * x.s2 + w[3] * x.s3;
+            sums[h] = add_products_of_four(sums[h], (float4)(w[0], w[1], w[2], w[3]), x);
         }
     }
 #pragma unroll

@@ -92,7 +92,7 @@ typedef float4 part_t;
 #else
 #define weight_part(at, weights) (((global const float4 *)(weights))[at])
 #endif
-#define add_part(sum, a, b) ((sum) + (a).s0 * (b).s0 + (a).s1 * (b).s1 + (a).s2 * (b).s2 + (a).s3 * (b).s3)
+#define add_part add_products_of_four
 #else
 typedef element_t part_t;
 #define SIZE 1
