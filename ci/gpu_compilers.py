@@ -17,30 +17,33 @@ KERNELS = Path(__file__).resolve().parent.parent / "opencl/src/kernels"
 CLANGS = ["clang-15", "clang-16", "clang-17", "clang-18", "clang-19", "clang-14"]
 LIBCLC = Path("/usr/lib/clc/polaris10-amdgcn-mesa-mesa3d.bc")
 BOARD = "-DRANKS=8 -DFILES=8"
+WITHIN = "-DWITHIN_WINOGRAD -DSQUARES=64 "
 
 
-def product(rows, channels, depth):
-    return f"-DLX=8 -DITEM_ROWS={rows} -DITEM_CHANNELS={channels} -DDEPTH={depth}"
+def product(rows, channels, depth, columns=8):
+    return f"-DLX={columns} -DLY=8 -DITEM_ROWS={rows} -DITEM_CHANNELS={channels} -DDEPTH={depth}"
 
 
 # A family, the texts before its own, and options as launchers give them. Activations: relu, and mish for attention bodies.
 CASES = [
-    (family, before, f"{board} {product(*sizes)} {more} {acts}")
-    for sizes in [(4, 4, 8), (8, 4, 16), (4, 4, 0), (8, 8, 8)]
+    # What is in eight bits has at most 16 steps at a time.
+    (family, before, f"{board} {product(*sizes)} {more} {acts}".replace("32 -DINT8", "16 -DINT8"))
+    for sizes in [(4, 4, 8), (8, 4, 16), (4, 4, 0), (8, 8, 8), (4, 4, 32, 4)]
     for acts in ["-DACTS=2", "-DACTS=4"]
     for family, before, board, more in [
         ("conv", ["product"], BOARD, ""),
         ("conv", ["product"], BOARD, "-DWEIGHTS_FP16"),
         ("conv", ["product"], BOARD, "-DINT8"),
-        ("winograd", ["product"], BOARD, "-DTILE=4 -DGROUP_ROWS=64 -DLANES=64"),
-        ("winograd", ["product"], BOARD, "-DTILE=2 -DGROUP_ROWS=64 -DLANES=64"),
+        ("winograd", ["se", "product"], BOARD, WITHIN + "-DTILE=4 -DGROUP_ROWS=64 -DLANES=64"),
+        ("winograd", ["se", "product"], BOARD, WITHIN + "-DTILE=2 -DGROUP_ROWS=64 -DLANES=64"),
     ]
 ] + [
-    ("attention", [], "-DSQUARES=64 -DLANES=64 -DFROM=64 -DTO=64 -DPART=32 -DACTS=1"),
+    ("attention", [], "-DSQUARES=64 -DLANES=64 -DFROM=64 -DTO=64 -DPART=32 -DOUTPUTS=4096 -DHEADS=8 -DACTS=1"),
     ("dense", [], "-DLANES=64 -DROWS=2 -DIN_FOURS -DACTS=4"),
     ("dense", [], "-DLANES=64 -DROWS=8 -DIN_FOURS -DACTS=4"),
     ("dense", [], "-DLANES=64 -DROWS=8 -DINT8 -DACTS=4"),
     ("norm", [], "-DLANES=64 -DLINE=16 -DACTS=1"),
+    ("norm", [], "-DLANES=128 -DLINE=16 -DCHANNELS=256 -DACTS=1"),
     ("se", [], "-DLANES=256 -DSQUARES=64 -DACTS=2"),
     ("elementwise", [], "-DLANES=64 -DACTS=1"),
     ("gather", [], "-DLANES=64 -DACTS=1"),

@@ -95,6 +95,10 @@ struct BackendBench {
     /// batch sizes, parted by commas (1,8,64 as far as the device takes them)
     #[argh(option)]
     batch: Option<String>,
+    /// say where the time goes on an OpenCL device: each kernel's, by the
+    /// device's own clock
+    #[argh(switch)]
+    profile: bool,
     /// print a JSON list
     #[argh(switch)]
     json: bool,
@@ -249,9 +253,13 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         Command::Bench(Bench { fen, nodes, rounds, json }) => {
             bench::print(&console, settings, fen.as_deref(), bench::Size { nodes, rounds }, json)?;
         }
-        Command::BackendBench(BackendBench { batch, json }) => {
+        Command::BackendBench(BackendBench { batch, profile, json }) => {
             let batches = batch.as_deref().map(bench::backend::batches).transpose()?;
-            bench::backend::print(&console, &settings.evaluator, batches.as_deref(), json)?;
+            if profile {
+                bench::profile::print(&console, &settings.evaluator, batches.as_deref(), json)?;
+            } else {
+                bench::backend::print(&console, &settings.evaluator, batches.as_deref(), json)?;
+            }
         }
         Command::DescribeNet(DescribeNet { file }) => {
             let weights = file.map_or(settings.evaluator.weights, |file| backend::weights(&file));

@@ -3,8 +3,8 @@
 use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::int8::Loss;
 use oncilla_opencl::kernels::Precision;
+use oncilla_opencl::opencl::Options;
 use oncilla_opencl::opencl::selftest::{Findings, kit};
-use oncilla_opencl::opencl::{OpenCl, Options};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -102,19 +102,10 @@ fn test(
 ) -> Result<(Findings, String), String> {
     use oncilla_opencl::backend::Backend;
     progress.show(&format!("{name}: compiling"));
-    let device = oncilla_opencl::device::choose(&device_choice(settings)).map_err(|e| e.to_string())?;
-    let (tuning, note) = tuning::known(settings, &device, graph);
+    let options =
+        Options { device: device_choice(settings), max_batch: BATCH, self_check: false, ..Options::default() };
+    let (mut device, note) = tuning::open(settings, graph, options)?;
     note.iter().for_each(|note| aside(note));
-    let precision: Precision = settings.precision;
-    let options = Options {
-        device: device_choice(settings),
-        max_batch: BATCH,
-        tuning,
-        precision,
-        self_check: false,
-        ..Options::default()
-    };
-    let mut device = OpenCl::new(Arc::clone(graph), &options).map_err(|error| error.to_string())?;
     let layers = graph.layers().len();
     progress.show(&format!("{name}: the host computes what is expected"));
     let findings = device.self_test(input, |done| progress.show(&format!("{name}: {done}/{layers}")));

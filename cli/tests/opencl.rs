@@ -45,6 +45,32 @@ fn a_device_is_named_and_proved_right() {
 }
 
 #[test]
+fn a_profile_says_where_the_time_goes() {
+    if !device_is_there() {
+        return;
+    }
+    let of_two = ["backendbench", "--profile", "--batch=1,2", "--backend=opencl", "--weights=tiny", NO_CACHE];
+    let output = run(&[&of_two[..], &["--json"]].concat(), "");
+    let rows: Vec<Value> = serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    assert_eq!(rows.iter().map(|row| row["batch"].as_u64()).collect::<Vec<_>>(), [Some(1), Some(2)]);
+    for row in &rows {
+        let ms = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{row}"));
+        let parts = row["parts"].as_array().unwrap_or_else(|| panic!("{row}"));
+        let busy: f64 = parts.iter().map(|part| ms(&part["ms"])).sum();
+        assert!((busy + ms(&row["between_ms"]) - ms(&row["device_ms"])).abs() <= 1e-3 * ms(&row["device_ms"]), "{row}");
+        for of in ["write", "read"] {
+            assert!(parts.iter().any(|part| part["of"] == of), "{row}");
+        }
+    }
+    let text = stdout(&run(&of_two, ""));
+    for line in ["batch 1: ", "batch 2: ", "  write ", "  between commands "] {
+        assert!(text.lines().any(|found| found.starts_with(line)), "{text}");
+    }
+    let output = run(&["backendbench", "--profile", "--backend=host"], "");
+    assert!(stderr(&output).contains("expected auto or opencl"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_candidate_says_how_it_went() {
     if !device_is_there() {
         return;

@@ -7,13 +7,16 @@ mod batches;
 pub(crate) mod canary;
 mod kit;
 mod memory;
+pub mod profile;
 pub mod selftest;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
 use crate::device::{self, Buffer, Copies, Device, DeviceChoice, Error, Kind, Programs, Read, Session, Turns};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{
-    Kernels, Precision, Step, Tuning, Value, Variant, attention, conv, dense, elementwise, gather,
+    Kernels, Precision, Step, Tuning, Value, Variant, attention,
+    conv::{self, Joins},
+    dense, elementwise, gather,
     layout::Layout,
     network::{Network, move_steps},
     norm, se, softmax,
@@ -44,6 +47,8 @@ pub struct Options {
     pub self_check: bool,
     /// Where compiled programs are kept; `None`: nowhere.
     pub programs: Option<Arc<Programs>>,
+    /// Whether it can say how long each kernel takes, see [`OpenCl::profile`]; everything is slower with that.
+    pub profiled: bool,
 }
 
 impl Default for Options {
@@ -55,6 +60,7 @@ impl Default for Options {
             precision: Precision::Fp32,
             self_check: true,
             programs: None,
+            profiled: false,
         }
     }
 }
@@ -157,6 +163,12 @@ impl OpenCl {
     fn checked(mut backend: Self, options: &Options) -> Result<Self, BackendError> {
         let (graph, tuning) = (backend.graph.clone(), backend.tuning);
         let Err(fault) = backend.check() else { return Ok(backend) };
+        if tuning.variant == Variant::Gpu && tuning.network > 0 {
+            drop(backend);
+            let layers = Options { tuning: Some(Tuning { network: 0, ..tuning }), ..options.clone() };
+            let refused = Some(BackendError::from(fault).to_string());
+            return Ok(Self { refused, ..Self::new(graph, &layers)? });
+        }
         if backend.falls_back_to_layers() {
             backend.refused = Some(BackendError::from(fault).to_string());
             return Ok(backend);
@@ -227,20 +239,43 @@ impl OpenCl {
     }
 
     fn unchecked(graph: Arc<Graph>, options: &Options) -> Result<Self, BackendError> {
+        Self::unchecked_on(&device::choose(&options.device)?, graph, options)
+    }
+
+    fn unchecked_on(device: &Device, graph: Arc<Graph>, options: &Options) -> Result<Self, BackendError> {
+        let tuning = options.tuning.unwrap_or(Tuning::of(device));
+        if tuning.variant == Variant::Cpu || tuning.network == 0 {
+            return Self::with_tuning(device, graph, options, tuning);
+        }
+        // Its layers are made for that launch: without it they are others.
+        let refused = match Self::with_tuning(device, graph.clone(), options, tuning) {
+            Ok(made) if made.network.is_some() => return Ok(made),
+            Ok(made) => made.refused.clone(),
+            Err(error) => Some(error.to_string()),
+        };
+        let made = Self::with_tuning(device, graph, options, Tuning { network: 0, ..tuning })?;
+        Ok(Self { refused, ..made })
+    }
+
+    fn with_tuning(
+        device: &Device,
+        graph: Arc<Graph>,
+        options: &Options,
+        mut tuning: Tuning,
+    ) -> Result<Self, BackendError> {
         let max_batch = options.max_batch;
         if !(1..=MAX_BATCH).contains(&max_batch) {
             return Err(BackendError(format!("largest batch: expected 1 to {MAX_BATCH} positions, got {max_batch}")));
         }
-        let device = device::choose(&options.device)?;
-        let mut session = Session::open(&device)?;
+        let mut session = if options.profiled { Session::open_timed(device)? } else { Session::open(device)? };
         options.programs.iter().for_each(|programs| session.keep_programs(Arc::clone(programs)));
-        let mut tuning = options.tuning.unwrap_or(Tuning::of(&device));
         let mut kernels = Kernels::new(&session, &graph, tuning, options.precision, max_batch);
         let (mut values, memory) = allocate(&mut kernels, &graph)?;
         let (mut steps, mut shared) = (Vec::new(), Shared::default());
         for (at, layer) in graph.layers().iter().enumerate() {
             let mut own = Vec::new();
-            let layer = (layer, graph.is_int8(at));
+            let joins = Joins::of(&kernels, &graph, at);
+            let layer = (layer, graph.is_int8(at), joins);
             push(&mut own, &mut kernels, &mut shared, layer, (&values, &values[at + 1]))?;
             steps.push(own);
         }
@@ -263,9 +298,9 @@ impl OpenCl {
             .map(|o| Head { role: o.role, value: values[o.value.0].clone(), stored: Vec::new() })
             .collect();
         session.finish()?;
-        let turns = Turns::new(&device, max_batch);
+        let turns = Turns::new(device, max_batch);
         let precision = options.precision;
-        let preferred = preferred_batch(tuning.variant, &device).clamp(1, max_batch);
+        let preferred = preferred_batch(tuning.variant, device).clamp(1, max_batch);
         Ok(Self {
             graph,
             values,
@@ -392,8 +427,12 @@ impl OpenCl {
         }
         drop(turn);
         turns.done(batch);
-        for head in heads {
-            head.value.layout.unpack(&head.stored, outputs.head_mut(head.role));
+        for Head { role, value, stored } in heads {
+            match value.layout.block {
+                // As it is on the device.
+                1 => std::mem::swap(stored, outputs.head_mut(*role)),
+                _ => value.layout.unpack(stored, outputs.head_mut(*role)),
+            }
         }
         Ok(())
     }
@@ -410,7 +449,12 @@ impl OpenCl {
     /// A device that computes nonsense is as bad as one that fails.
     fn check_finite(&self, outputs: &mut Outputs) -> Result<(), BackendError> {
         for Head { role, .. } in &self.heads {
-            if let Some(at) = outputs.head_mut(*role).iter().position(|x| !x.is_finite()) {
+            let numbers = outputs.head_mut(*role);
+            // A search that stops at the first would look at them one by one.
+            if !numbers.iter().fold(false, |any, x| any | !x.is_finite()) {
+                continue;
+            }
+            if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
                 let name = &self.session.device().name;
                 return Err(BackendError(format!("device \"{name}\": output {role:?} is not finite at element {at}")));
             }
@@ -510,7 +554,7 @@ fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
 fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<(Vec<Value>, Footprint), Error> {
     let layouts = layouts(kernels, graph);
     let strides: Vec<usize> = layouts.iter().map(|layout| layout.stride()).collect();
-    let plan = memory::plan(graph, &strides);
+    let plan = memory::plan(graph, &strides, kernels.alone());
     let layers = graph.layers().iter().enumerate();
     let weights = layers.map(|(at, layer)| weight_words(kernels, (layer, graph.is_int8(at)), &layouts) as u64);
     let weights: u64 = weights.sum();
@@ -577,15 +621,17 @@ fn push(
     steps: &mut Vec<Step>,
     kernels: &mut Kernels<'_>,
     shared: &mut Shared,
-    (layer, int8): (&Layer, bool),
+    (layer, int8, joins): (&Layer, bool, Joins),
     (values, output): (&[Value], &Value),
 ) -> Result<(), Error> {
     match layer {
         Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
             let residual = residual.map(|value| &values[value.0]);
+            let se = se.as_ref().map(|weights| se::Se { value: output, weights, residual, activation: *activation });
             // Squeeze and excitation needs all of the convolution first, so that what follows it goes there.
             let (conv_residual, conv_activation) =
                 if se.is_some() { (None, Activation::None) } else { (residual, *activation) };
+            let (joined, apart) = if joins.next { (se, None) } else { (None, se) };
             let conv = conv::Conv {
                 input: &values[input.0],
                 kernel: *kernel,
@@ -595,10 +641,11 @@ fn push(
                 activation: conv_activation,
                 output,
                 int8,
+                joins,
+                se: joined,
             };
             steps.push(conv::step(kernels, &conv)?);
-            if let Some(weights) = se {
-                let se = se::Se { value: output, weights, residual, activation: *activation };
+            if let Some(se) = apart {
                 steps.push(se::launch(kernels, &se)?.into());
             }
         }
@@ -648,7 +695,7 @@ fn push(
                 }
             };
             let smolgen = attention::Smolgen { input: &values[input.0], heads: *heads, weights: &buffer, output };
-            steps.push(attention::launch_smolgen(kernels, &smolgen)?.into());
+            steps.push(attention::launch_smolgen(kernels, &smolgen)?);
         }
         Layer::Scores { query, key } => {
             let scores = attention::launch_scores(kernels, &values[query.0], &values[key.0], output)?;

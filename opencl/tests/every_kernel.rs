@@ -46,8 +46,6 @@ impl Arbitrary for Case {
         for knob in &KNOBS {
             tuning = knob.set(tuning, random.pick(knob.values));
         }
-        // Batches of one and three on one object: from two on they take different ways.
-        tuning.winograd_from = random.pick(&[1, 2]);
         let precision = random.pick(&[Precision::Fp32, Precision::Fp16, Precision::Int8]);
         let first = random.pick(&[1, 3]);
         Self { seed: random.next(), way: Way { tuning, precision, batches: [first, 4 - first] } }

@@ -66,6 +66,13 @@ fn tiny_shapes_of_every_kernel_agree() {
     let random = &mut Random(22);
     let graphs =
         [tiny_convolutions(random, 5), tiny_convolutions(random, 4), tiny_vectors(random), tiny_attention(random)];
+    // A chessboard by one group of a GPU.
+    let way = Way {
+        tuning: Tuning { network: 1, ..Tuning::start(Variant::Gpu, 1) },
+        precision: Precision::Fp32,
+        batches: [1, 2],
+    };
+    agrees(tiny_convolutions(random, 8), &way, random).unwrap_or_else(|why| panic!("a chessboard: {why}"));
     let gpu = Tuning { columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) };
     for (tuning, precision) in [
         (Tuning { winograd: 0, network: 0, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
@@ -79,6 +86,7 @@ fn tiny_shapes_of_every_kernel_agree() {
         (Tuning { winograd: 4, ..gpu }, Precision::Fp32),
         (Tuning { winograd: 4, item_rows: 8, item_channels: 8, depth: 16, ..gpu }, Precision::Fp32),
         (Tuning { winograd: 2, depth: 0, ..gpu }, Precision::Fp16),
+        (Tuning { network: 1, ..gpu }, Precision::Fp32),
         (gpu, Precision::Int8),
         (Tuning { item_rows: 8, depth: 0, ..gpu }, Precision::Int8),
     ] {
@@ -353,9 +361,36 @@ fn a_tile_that_rounds_too_much_gives_way() {
     // The points of the smaller tile are whole numbers, those of the larger one are not. Of numbers so large that their sums
     // have more than 24 bits, neither form is exact.
     for (most, kept) in [(1 << 3, 4), (1 << 14, 2), (1 << 22, 0)] {
-        let tuning = Tuning { winograd: 4, ..Tuning::start(Variant::Cpu, 8) };
+        // Whether the network is one launch depends on the device.
+        let tuning = Tuning { winograd: 4, network: 0, ..Tuning::start(Variant::Cpu, 8) };
         let options = Options { max_batch: 3, tuning: Some(tuning), ..Options::default() };
         let device = OpenCl::new(cancelling(most), &options).expect("one of the forms agrees with the host");
         assert_eq!(device.tuning(), Tuning { winograd: kept, ..tuning }, "weights up to {most}");
+    }
+}
+
+#[test]
+fn a_profile_has_every_launch_and_transfer() {
+    if !device_is_there() {
+        return;
+    }
+    let graph = tower(20, 8, 12, 1, Activation::Mish);
+    let heads = graph.outputs().len();
+    let input: Vec<f32> = vec![0.5; 2 * graph.input().len()];
+    for tuning in tunings() {
+        let profiled =
+            Options { max_batch: 2, tuning: Some(tuning), self_check: false, profiled: true, ..Options::default() };
+        let mut device = OpenCl::new(graph.clone(), &profiled).expect("a device that is there runs the graph");
+        let profile = device.profile(&input, 3).expect("a batch of two");
+        let count = |of: &str| profile.parts.iter().find(|part| part.of == of).map_or(0, |part| part.count);
+        assert_eq!((count("write"), count("read")), (1, heads), "{tuning}: {profile:?}");
+        let all: usize = profile.parts.iter().map(|part| part.count).sum();
+        assert_eq!(all, device.launches(2) + 1 + heads, "{tuning}: {profile:?}");
+        let busy: f64 = profile.parts.iter().map(|part| part.seconds).sum();
+        assert!(0.0 < busy && busy <= 1.001 * profile.device, "{tuning}: {profile:?}");
+        assert!(profile.parts.is_sorted_by(|a, b| a.seconds >= b.seconds), "{tuning}: {profile:?}");
+        assert!(device.profile(&input, 0).is_err(), "none of no runs");
+        let mut other = OpenCl::new(graph.clone(), &Options { profiled: false, ..profiled }).expect("as before");
+        assert!(other.profile(&input, 1).is_err(), "it keeps no times");
     }
 }

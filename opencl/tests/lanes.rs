@@ -5,6 +5,7 @@ mod common;
 
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::graph::Activation;
+use oncilla_opencl::kernels::{Tuning, Variant};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched};
 use std::sync::Arc;
@@ -17,16 +18,24 @@ fn evaluate(device: &mut dyn Backend, input: &[f32], first: usize, batch: usize)
     outputs
 }
 
+/// Whatever the device starts with, and the forms of the kernels for a GPU, which have others for a few positions.
 #[test]
 fn a_position_has_the_same_answer_in_every_batch_and_on_every_queue() {
     if !common::device_is_there() {
         return;
     }
+    check(None);
+    for (winograd, network) in [(4, 0), (0, 0), (0, 1)] {
+        check(Some(Tuning { winograd, network, ..Tuning::start(Variant::Gpu, 8) }));
+    }
+}
+
+fn check(tuning: Option<Tuning>) {
     const POSITIONS: usize = 24;
     let graph = common::tower(1, 8, 24, 2, Activation::Mish);
     let mut random = common::Random(5);
     let input: Vec<f32> = (0..POSITIONS * graph.input().len()).map(|_| random.float()).collect();
-    let mut first = OpenCl::new(graph, &Options { max_batch: 16, ..Options::default() }).expect("it compiles");
+    let mut first = OpenCl::new(graph, &Options { max_batch: 16, tuning, ..Options::default() }).expect("it compiles");
     let alone: Vec<Outputs> = (0..POSITIONS).map(|at| evaluate(&mut first, &input, at, 1)).collect();
     let check = |device: &mut dyn Backend, at: usize, batch: usize| {
         let together = evaluate(device, &input, at, batch);

@@ -44,10 +44,10 @@ pub fn batches(text: &str) -> Result<Vec<usize>, String> {
 }
 
 /// The sizes where nobody says any; those that the device does not take are left out.
-const USUAL: [usize; 3] = [1, 8, 64];
+pub(super) const USUAL: [usize; 3] = [1, 8, 64];
 
 /// The sizes to measure, before the first is.
-fn sizes(batches: Option<&[usize]>, most: usize) -> Result<Vec<usize>, String> {
+pub(super) fn sizes(batches: Option<&[usize]>, most: usize) -> Result<Vec<usize>, String> {
     let Some(batches) = batches else { return Ok(USUAL.into_iter().filter(|&batch| batch <= most).collect()) };
     match batches.iter().find(|&&batch| batch > most) {
         Some(batch) => Err(format!("--batch: expected at most {most}, got {batch}")),

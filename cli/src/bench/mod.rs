@@ -2,6 +2,7 @@
 
 pub mod backend;
 mod positions;
+pub mod profile;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,12 +1,14 @@
 //! Where a tuning is kept, and what is known of a device.
 
 use super::settings::EvaluatorSettings;
-use oncilla_opencl::device::Device;
+use oncilla_opencl::device::{Device, choose};
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::kernels::Tuning;
+use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::tune::{Key, Record};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The cache folder: `--cache-dir`, else the one of the XDG base directory specification; none where there is no home.
 pub fn cache_dir(settings: &EvaluatorSettings) -> Option<PathBuf> {
@@ -27,6 +29,22 @@ pub fn known(settings: &EvaluatorSettings, device: &Device, graph: &Graph) -> (O
         Ok(record) => (record.best(), None),
         Err(why) => (None, Some(format!("tuning: {why}; the kernels run as they are made for any device of its kind"))),
     }
+}
+
+/// The device as `options` say, but with the settings' precision and what is known of it; and a line for a person.
+///
+/// # Errors
+/// As [`OpenCl::new`].
+pub fn open(
+    settings: &EvaluatorSettings,
+    graph: &Arc<Graph>,
+    options: Options,
+) -> Result<(OpenCl, Option<String>), String> {
+    let device = choose(&options.device).map_err(|error| error.to_string())?;
+    let (tuning, note) = known(settings, &device, graph);
+    let options = Options { tuning, precision: settings.precision, ..options };
+    let opened = OpenCl::new(Arc::clone(graph), &options).map_err(|error| error.to_string())?;
+    Ok((opened, note))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub use alone::{Turn, Turns};
 pub use arena::Arenas;
 pub use error::Error;
 pub use programs::{ProgramKey, Programs};
-pub use session::{Arg, Argument, Buffer, Copies, Kernel, Program, Read, Session};
+pub use session::{Arg, Argument, Buffer, Copies, Kernel, Program, Read, Session, Time};
 
 use alone::driver_alone;
 use ocl::ffi::*;
@@ -98,6 +98,8 @@ pub struct Device {
     pub vector_width: u32,
     /// Whether it computes in half precision.
     pub fp16: bool,
+    /// Whether it can be told to round quotients as the host does; else they may be off in the last bit.
+    pub rounds_quotients: bool,
     /// Whether driver and compiler say that they work.
     pub available: bool,
     id: Handle,
@@ -139,6 +141,7 @@ impl Device {
             local_memory: 0,
             vector_width: 1,
             fp16: false,
+            rounds_quotients: false,
             available: true,
             id: Handle(std::ptr::null_mut()),
         }
@@ -437,6 +440,7 @@ fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
         local_memory: ask.number(CL_DEVICE_LOCAL_MEM_SIZE),
         vector_width: small(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
         fp16: ask.text(CL_DEVICE_EXTENSIONS).split(' ').any(|e| e == "cl_khr_fp16"),
+        rounds_quotients: ask.number(CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0,
         available: ask.number(CL_DEVICE_AVAILABLE) != 0 && ask.number(CL_DEVICE_COMPILER_AVAILABLE) != 0,
         id: Handle(id),
     }

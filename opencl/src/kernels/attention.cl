@@ -176,14 +176,18 @@ KERNEL smolgen(ITEM_ARGS global const float *restrict input, int in_stride, glob
     }
 
 #ifdef SQUARES
-// One item takes a query of a head. It keeps its weights in a column of local memory that no other item reads, so that
-// there is no barrier. All items of a group read the same key and value, from cache.
+// PARTS items take a query of a head: each makes the scores of a part of the keys, and then a part of the channels of the result. The query's
+// weights lie in a column of local memory. All items of a head read the same keys and values, from cache.
 //
-//   range     [batch][heads * ceil(SQUARES / LANES) * LANES], groups of [1][LANES]
-//   local     4 FOURS LANES floats
+//   range     [batch][ceil(heads * SQUARES / QUERIES) * LANES], groups of [1][LANES]
+//   local     4 FOURS QUERIES + 2 LANES floats
 
 #define FOURS ((SQUARES + 3) / 4)
-#define GROUPS ((SQUARES + LANES - 1) / LANES)
+#define PARTS (LANES < 4 ? LANES : 4)
+#define QUERIES (LANES / PARTS)
+#ifdef IN_NETWORK
+enum { attention_fours = FOURS * QUERIES + 2 * ((LANES + 3) / 4) };
+#endif
 // Fours of keys that meet a number of the query once it is loaded, and channels of the value that meet four weights.
 #define KEYS 4
 #define VALUES 8
@@ -196,26 +200,32 @@ INLINED float4 four_biases(int k, global const float *bias, int has_bias) {
     return (float4)(BIAS(0), BIAS(1), BIAS(2), BIAS(3));
 }
 
-kernel IN_GROUPS(1, LANES) void attention(
-    global const float *restrict query, int query_stride, global const float *restrict key, int key_stride,
-    global const float *restrict value, int value_stride, global const float *restrict bias, int has_bias, int bias_stride,
-    int heads, int depth, int width, global float *restrict output, int out_stride, int batch) {
-    local float4 columns[FOURS * LANES];
-    const int n = get_global_id(0);
-    const int lane = get_local_id(1);
-    const int head = get_group_id(1) / GROUPS;
-    const int q = get_group_id(1) % GROUPS * LANES + lane;
-    if (n >= batch || head >= heads || q >= SQUARES) return;
+GROUP_KERNEL(1, LANES)
+attention(GROUP_ARGS global const float *restrict query, int query_stride, global const float *restrict key, int key_stride,
+          global const float *restrict value, int value_stride, global const float *restrict bias, int has_bias,
+          int bias_stride, int heads, int depth, int width, global float *restrict output, int out_stride, int batch) {
+    LOCAL_ARRAY(float4, columns, 0, FOURS * QUERIES);
+    LOCAL_ARRAY(float, all_tops, FOURS * QUERIES, (LANES + 3) / 4);
+    LOCAL_ARRAY(float, all_totals, FOURS * QUERIES + (LANES + 3) / 4, (LANES + 3) / 4);
+    const int n = group(0);
+    const int lane = local_y(1);
+    const int column = lane % QUERIES;
+    const int part = lane / QUERIES;
+    // Queries behind the last repeat it and aren't written: all items meet at the barriers.
+    const int at = group(1) * QUERIES + column;
+    const int is_there = at < heads * SQUARES;
+    const int head = min(at, heads * SQUARES - 1) / SQUARES;
+    const int q = min(at, heads * SQUARES - 1) % SQUARES;
     query += (size_t)n * query_stride + head * depth * SQUARES + q;
     key += (size_t)n * key_stride + head * depth * SQUARES;
     value += (size_t)n * value_stride + head * width * SQUARES;
     bias += (size_t)n * bias_stride + head * SQUARES * SQUARES + q;
     output += (size_t)n * out_stride + head * width * SQUARES + q;
-    local float4 *weights = columns + lane;
+    local float4 *weights = columns + column;
 
     const float scale = 1.0f / sqrt((float)depth);
     float4 tops = -INFINITY;
-    for (int k = 0; k < FOURS; k += KEYS) {
+    for (int k = part * KEYS; k < FOURS; k += PARTS * KEYS) {
         float4 sums[KEYS];
 #pragma unroll
         for (int i = 0; i < KEYS; i++) sums[i] = 0.0f;
@@ -228,24 +238,33 @@ kernel IN_GROUPS(1, LANES) void attention(
         for (int i = 0; i < KEYS; i++) {
             if (k + i >= FOURS) continue;
             const float4 scores = sums[i] * scale + four_biases(4 * (k + i), bias, has_bias);
-            weights[(k + i) * LANES] = scores;
+            weights[(k + i) * QUERIES] = scores;
             tops = fmax(tops, scores);
         }
     }
-    const float top = fmax(fmax(tops.s0, tops.s1), fmax(tops.s2, tops.s3));
+    all_tops[lane] = fmax(fmax(tops.s0, tops.s1), fmax(tops.s2, tops.s3));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float top = all_tops[column];
+    for (int k = 1; k < PARTS; k++) top = fmax(top, all_tops[k * QUERIES + column]);
+
     float4 totals = 0.0f;
-    for (int k = 0; k < FOURS; k++) {
-        const float4 w = exp(weights[k * LANES] - top);
-        weights[k * LANES] = w;
-        totals += w;
-    }
-    const float total = totals.s0 + totals.s1 + totals.s2 + totals.s3;
-    for (int c = 0; c < width; c += VALUES) {
+    for (int k = part * KEYS; k < FOURS; k += PARTS * KEYS)
+        for (int i = k; i < min(k + KEYS, FOURS); i++) {
+            const float4 w = exp(weights[i * QUERIES] - top);
+            weights[i * QUERIES] = w;
+            totals += w;
+        }
+    all_totals[lane] = totals.s0 + totals.s1 + totals.s2 + totals.s3;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float total = all_totals[column];
+    for (int k = 1; k < PARTS; k++) total += all_totals[k * QUERIES + column];
+
+    for (int c = part * VALUES; c < width; c += PARTS * VALUES) {
         float sums[VALUES];
 #pragma unroll
         for (int i = 0; i < VALUES; i++) sums[i] = 0.0f;
         for (int k = 0; k < FOURS; k++) {
-            const float4 w = weights[k * LANES];
+            const float4 w = weights[k * QUERIES];
 #pragma unroll
             for (int i = 0; i < VALUES; i++) {
                 const float4 x = four_squares(value + min(c + i, width - 1) * SQUARES, 4 * k);
@@ -254,7 +273,7 @@ kernel IN_GROUPS(1, LANES) void attention(
         }
 #pragma unroll
         for (int i = 0; i < VALUES; i++)
-            if (c + i < width) output[(c + i) * SQUARES] = sums[i] / total;
+            if (is_there && c + i < width) output[(c + i) * SQUARES] = sums[i] / total;
     }
 }
 #endif
@@ -270,11 +289,11 @@ kernel IN_GROUPS(1, LANES) void attention(
 LOAD_FOUR(four_queries, FROM)
 LOAD_FOUR(four_keys, TO)
 
-kernel IN_GROUPS(1, LANES) void scores(global const float *restrict query, int query_stride,
+ITEM_KERNEL(1, LANES) scores(ITEM_ARGS global const float *restrict query, int query_stride,
                                        global const float *restrict key, int key_stride, int channels, int from, int to,
                                        global float *restrict output, int out_stride, int batch) {
-    const int n = get_global_id(0);
-    const int i = get_global_id(1);
+    const int n = item(0);
+    const int i = item(1);
     const int a = i / ((TO + 3) / 4) * 4;
     const int b = i % ((TO + 3) / 4) * 4;
     if (n >= batch || a >= FROM) return;
@@ -307,48 +326,71 @@ kernel IN_GROUPS(1, LANES) void scores(global const float *restrict query, int q
 #endif
 
 #ifdef PART
-// One item makes one output of HEADS heads, which share its weights.
+// One item makes four outputs of HEADS heads, which share their weights.
 //
-//   range     [batch][ceil(ceil(heads / HEADS) * outputs / LANES) * LANES], groups of [1][LANES]
+//   range     [batch][ceil(ceil(heads / HEADS) * ceil(OUTPUTS / 4) / LANES) * LANES], groups of [1][LANES]
 //   weights   [PART][outputs]
 //   local     none
 //
-// Option: PART, numbers of the input that are a head's.
-
-#define HEADS 8
+// Options: PART, numbers of the input that are a head's; OUTPUTS, numbers of a head that are made; HEADS.
 
 LOAD_FOUR(four_inputs, PART)
 
-kernel IN_GROUPS(1, LANES) void smolgen(global const float *restrict input, int in_stride,
-                                        global const weight_t *restrict weights, int part, int heads, int outputs,
-                                        global float *restrict output, int out_stride, int batch) {
-    const int n = get_global_id(0);
-    const int i = get_global_id(1);
-    const int first = i / outputs * HEADS;
+// Those of four neighbouring outputs, zeros behind the last.
+INLINED float4 four_weights(global const weight_t *weights, int j, int o) {
+    const size_t at = (size_t)j * OUTPUTS + o;
+#if OUTPUTS % 4 == 0
+#ifdef WEIGHTS_FP16
+    return vload_half4(at / 4, weights);
+#else
+    return ((global const float4 *)weights)[at / 4];
+#endif
+#else
+#define WEIGHT(k) (o + k < OUTPUTS ? weight_load(at + k, weights) : 0.0f)
+    return (float4)(WEIGHT(0), WEIGHT(1), WEIGHT(2), WEIGHT(3));
+#endif
+}
+
+ITEM_KERNEL(1, LANES) smolgen(ITEM_ARGS global const float *restrict input, int in_stride,
+                              global const weight_t *restrict weights, int part, int heads, int outputs,
+                              global float *restrict output, int out_stride, int batch) {
+    const int n = item(0);
+    const int i = item(1);
+    const int first = i / ((OUTPUTS + 3) / 4) * HEADS;
+    const int o = i % ((OUTPUTS + 3) / 4) * 4;
     if (n >= batch || first >= heads) return;
-    const int o = i % outputs;
     input += (size_t)n * in_stride + first * PART;
-    output += (size_t)n * out_stride + first * outputs + o;
-    float sums[HEADS];
+    output += (size_t)n * out_stride + first * OUTPUTS + o;
+    float4 sums[HEADS];
 #pragma unroll
     for (int h = 0; h < HEADS; h++) sums[h] = 0.0f;
+#pragma unroll 2
     for (int j = 0; j < PART; j += 4) {
-        float w[4];
+        float4 w[4];
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             w[k] = 0.0f;
-            if (PART % 4 == 0 || j + k < PART) w[k] = weight_load((size_t)(j + k) * outputs + o, weights);
+            if (PART % 4 == 0 || j + k < PART) w[k] = four_weights(weights, j + k, o);
         }
         // Heads behind the last repeat the first and aren't written.
 #pragma unroll
         for (int h = 0; h < HEADS; h++) {
             const float4 x = four_inputs(input + (first + h < heads ? h : 0) * PART, j);
-            sums[h] = add_products_of_four(sums[h], (float4)(w[0], w[1], w[2], w[3]), x);
+            sums[h] += x.s0 * w[0] + x.s1 * w[1] + x.s2 * w[2] + x.s3 * w[3];
         }
     }
 #pragma unroll
-    for (int h = 0; h < HEADS; h++)
-        if (first + h < heads) output[h * outputs] = sums[h];
+    for (int h = 0; h < HEADS; h++) {
+        if (first + h >= heads) continue;
+#if OUTPUTS % 4 == 0
+        *(global float4 *)(output + h * OUTPUTS) = sums[h];
+#else
+        output[h * OUTPUTS] = sums[h].s0;
+        if (o + 1 < OUTPUTS) output[h * OUTPUTS + 1] = sums[h].s1;
+        if (o + 2 < OUTPUTS) output[h * OUTPUTS + 2] = sums[h].s2;
+        if (o + 3 < OUTPUTS) output[h * OUTPUTS + 3] = sums[h].s3;
+#endif
+    }
 }
 #endif
 #endif

@@ -1,6 +1,6 @@
 //! Launches `attention.cl`.
 
-use super::{Family, Kernels, Launch, Range, Value, Variant};
+use super::{Family, Kernels, Launch, Range, Step, Value, Variant};
 use crate::device::{Arg, Buffer, Error};
 
 pub(super) const FAMILY: Family = Family { name: "attention", source: include_str!("attention.cl") };
@@ -9,8 +9,15 @@ pub(super) const FAMILY: Family = Family { name: "attention", source: include_st
 const TILE: usize = 8;
 /// Words of weights that a core's own cache keeps beside what else it works on.
 const CACHED: usize = 1 << 17;
-/// Heads that an item of the GPU variant's smolgen takes, `HEADS` in attention.cl.
-const GPU_HEADS: usize = 8;
+/// Items that share a query in the GPU variant, `PARTS` in attention.cl.
+const GPU_PARTS: usize = 4;
+
+/// Heads that an item of a smolgen makes in the GPU variant: for a few positions, so that there are many items, and for more, so that a weight is
+/// read once for all.
+const GPU_HEADS: [usize; 2] = [2, 8];
+
+/// Items for each unit of a GPU from which on they are enough.
+const ITEMS_OF_UNIT: usize = 512;
 
 /// Attention between the squares of a position, see [`crate::graph::Layer::Attention`]. All values are plain.
 #[derive(Debug)]
@@ -61,13 +68,15 @@ pub fn launch(kernels: &mut Kernels<'_>, attention: &Attention<'_>) -> Result<La
     }
     // Half of the local memory, so that two groups of a unit hide each other's waits.
     let most = kernels.session.device().local_memory / 2 / (4 * squares.next_multiple_of(4) as u64);
-    let fits = |&lanes: &usize| lanes as u64 <= most || lanes == 1;
-    let sizes: Vec<usize> = kernels.lanes_for(squares).into_iter().filter(fits).collect();
+    let parts = |lanes: usize| lanes.min(GPU_PARTS);
+    let fits = |&lanes: &usize| (lanes / parts(lanes)) as u64 <= most || lanes == 1;
+    let sizes: Vec<usize> = kernels.lanes_for(heads * squares * GPU_PARTS).into_iter().filter(fits).collect();
     let sizes = kernels.along_second(sizes);
     let options = |lanes| format!("-DSQUARES={squares} -DLANES={lanes}");
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, name, &args)?;
-    let range = Range { each: 1, whole: 1, across: heads * squares.div_ceil(lanes), local: [1, lanes] };
-    Ok(Launch::new(kernels, kernel, range, args.len()))
+    let range =
+        Range { each: 1, whole: 1, across: (heads * squares).div_ceil(lanes / parts(lanes)), local: [1, lanes] };
+    Ok(Launch::new(kernels, kernel, range, args.len()).together())
 }
 
 /// Products of two squares' channels, see [`crate::graph::Layer::Scores`]: query, key, and where they go, all plain.
@@ -147,7 +156,7 @@ pub fn upload_smolgen(kernels: &Kernels<'_>, weights: &[f32], outputs: usize) ->
 ///
 /// # Errors
 /// If the driver fails.
-pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Result<Launch, Error> {
+pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Result<Step, Error> {
     let Smolgen { input, heads, weights, output } = *smolgen;
     kernels.check_plain(&[input, output])?;
     let outputs = output.layout.shape.squares;
@@ -169,11 +178,21 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
             let range = Range { each: heads, whole: TILE, across, local: [1, 1] };
             let launch = Launch::new(kernels, kernel, range, args.len());
             // What is written is more than the weights: it is to go to neighbouring memory, if they stay in a cache.
-            Ok(if weights.len() <= CACHED { launch.by_position() } else { launch })
+            Ok(if weights.len() <= CACHED { launch.by_position() } else { launch }.into())
         }
         Variant::Gpu => {
-            let elements = heads.div_ceil(GPU_HEADS) * outputs;
-            kernels.by_element(FAMILY, &format!("-DPART={part}"), "smolgen", &args, elements)
+            let (alone, units) = (kernels.alone(), kernels.session.device().compute_units as usize);
+            let columns = outputs.div_ceil(4);
+            let mut launch = |heads_of_item: usize| {
+                let options = format!("-DPART={part} -DOUTPUTS={outputs} -DHEADS={heads_of_item}");
+                kernels.by_element(FAMILY, &options, "smolgen", &args, heads.div_ceil(heads_of_item) * columns)
+            };
+            let [few, many] = GPU_HEADS;
+            if alone {
+                return Ok(launch(many)?.into());
+            }
+            let from = (ITEMS_OF_UNIT * units).div_ceil(heads.div_ceil(many) * columns);
+            Ok(Step::by_batch(vec![launch(few)?], vec![launch(many)?], from))
         }
     }
 }

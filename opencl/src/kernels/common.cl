@@ -86,19 +86,21 @@ typedef float weight_t;
 // compiler says on standard error.
 #define INLINED static inline __attribute__((always_inline))
 
-// What is a kernel elsewhere is a function in network.cl, which says of which item. `item(d)` is that item's place in dimension d;
-// functions that ask for it take ITEM_ARGS and are given ITEM.
+// What is a kernel elsewhere is a function in network.cl and position.cl, which say of which item. `item(d)` is that item's place in
+// dimension d; functions that ask for it take ITEM_ARGS and are given ITEM.
 #ifdef IN_NETWORK
 #ifdef __SPIR__
 // What becomes of it on an inlined function is not known to Oclgrind 21.10.
 #define restrict
 #endif
 #define KERNEL INLINED void
+#define ITEM_KERNEL(x, y) INLINED void
 #define ITEM_ARGS const int item_0, const int item_1,
 #define ITEM item_0, item_1,
 #define item(d) item_##d
 #else
 #define KERNEL kernel void
+#define ITEM_KERNEL(x, y) kernel IN_GROUPS(x, y) void
 #define ITEM_ARGS
 #define ITEM
 #define item(d) ((int)get_global_id(d))
@@ -219,6 +221,32 @@ INLINED void end_channels(vecf z, int n, int panel, int square, int squares, END
 #ifdef VARIANT_GPU
 // How many items a group has: a compiler that isn't told reckons with the most that the device takes.
 #define IN_GROUPS(x, y) __attribute__((reqd_work_group_size(x, y, 1)))
+
+// A kernel whose items work together is a function in position.cl, which says for which group, by its place and how many there are along
+// dimension 1, and in which local memory: `fours` of it from `at` on are an array.
+#ifdef IN_NETWORK
+#define GROUP_KERNEL(x, y) INLINED void
+#define GROUP_ARGS const int group_0, const int group_1, const int groups_1, local float4 *shared,
+#define GROUP group_0, group_1, groups_1, shared,
+#define group(d) group_##d
+#define groups_across groups_1
+#define LOCAL_ARRAY(T, name, at, fours) local T *name = (local T *)(shared + (at))
+#else
+#define GROUP_KERNEL(x, y) kernel IN_GROUPS(x, y) void
+#define GROUP_ARGS
+#define GROUP
+#define group(d) ((int)get_group_id(d))
+#define groups_across ((int)get_num_groups(1))
+#define LOCAL_ARRAY(T, name, at, fours) local T name[(fours) * sizeof(float4) / sizeof(T)]
+#endif
+// The place of an item of a group of `x` items along dimension 0. All lie along it in position.cl.
+#ifdef IN_NETWORK
+#define local_x(x) ((int)get_local_id(0) % (x))
+#define local_y(x) ((int)get_local_id(0) / (x))
+#else
+#define local_x(x) ((int)get_local_id(0))
+#define local_y(x) ((int)get_local_id(1))
+#endif
 
 ACTIVATE(activate_four, float4, exp)
 

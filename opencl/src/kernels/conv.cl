@@ -93,7 +93,7 @@ CONV(conv1_blocked, 1, VEC)
 // is never written: each element of a tile is looked up on the board. The sum runs over the taps (i, j) of the kernel, and over
 // the channels c for each: where a tap lies on the board is known before the loop over channels.
 //
-//   range     [ceil(batch * SQUARES / ROWS) * LX][ceil(channels / CHANNELS) * 8], groups of [LX][8]
+//   range     [ceil(batch * SQUARES / ROWS) * LX][ceil(channels / CHANNELS) * LY], groups of [LX][LY]
 //   input     [n][channel][square]; with INT8 four channels count as one
 //   weights   [i][j][c][output channels rounded up to CHANNELS], zeros in the padding
 //   bias, weight_steps   [output channels rounded up to CHANNELS]
@@ -121,12 +121,29 @@ INLINED void multiply_squares(sums_t sums[ITEM_CHANNELS][ITEM_FOURS], global con
 
 // The product of a convolution on any board.
 #if DEPTH > 0
+// Pixels that an item brings into local memory at a time.
+#define PIXELS (DEPTH * ROWS / ITEMS)
+
+// A pixel on DEPTH channels from `start` on, as `tap` sees it, which this item shares with others; zeros outside the board and behind the
+// last channel.
+INLINED void fetch_pixels(const int K, element_t *next, global const element_t *from, int in_batch, int y, int x, int tap, int start,
+                          int in_channels) {
+    const int dy = tap / K - K / 2;
+    const int dx = tap % K - K / 2;
+    const int inside = in_batch && y + dy >= 0 && y + dy < RANKS && x + dx >= 0 && x + dx < FILES;
+#pragma unroll
+    for (int k = 0; k < PIXELS; k++) {
+        const int c = start + LANE / ROWS + k * (ITEMS / ROWS);
+        next[k] = 0;
+        if (inside && c < in_channels) next[k] = from[c * SQUARES + dy * FILES + dx];
+    }
+}
+
 INLINED void multiply_pixels(const int K, sums_t sums[ITEM_CHANNELS][ITEM_FOURS], global const element_t *input,
                              int in_channels, int in_stride, global const weight_t *weights, int first_pixel, int padded,
                              local four_t *some_rows, local four_t *some_channels, int batch) {
-    const int lane = get_local_id(1) * LX + get_local_id(0);
     // An item loads the same pixel at every step of the sum that it loads.
-    const int load_pixel = lane % ROWS;
+    const int load_pixel = LANE % ROWS;
     const int at = first_pixel + load_pixel;
     const int load_n = at / SQUARES;
     const int load_square = at % SQUARES;
@@ -139,34 +156,41 @@ INLINED void multiply_pixels(const int K, sums_t sums[ITEM_CHANNELS][ITEM_FOURS]
     for (int c = 0; c < ITEM_CHANNELS; c++)
 #pragma unroll
         for (int p = 0; p < ITEM_FOURS; p++) sums[c][p] = (sums_t)(0);
-    for (int tap = 0; tap < K * K; tap++) {
-        const int dy = tap / K - K / 2;
-        const int dx = tap % K - K / 2;
-        const int inside = load_n < batch && load_y + dy >= 0 && load_y + dy < RANKS && load_x + dx >= 0 &&
-                           load_x + dx < FILES;
-        const int shift = dy * FILES + dx;
-        for (int start = 0; start < in_channels; start += DEPTH) {
-            for (int d = lane / ROWS; d < DEPTH; d += LX * LY / ROWS) {
-                element_t pixel = 0;
-                if (inside && start + d < in_channels) pixel = from[(start + d) * SQUARES + shift];
-                pixels[d * ROWS + load_pixel] = pixel;
-            }
-            load_weights(some_channels, weights, padded, start, in_channels);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            add_tiles(sums, some_rows, some_channels);
-            barrier(CLK_LOCAL_MEM_FENCE);
+    element_t next_pixels[PIXELS];
+    four_t next_channels[CHANNEL_FOURS];
+    fetch_pixels(K, next_pixels, from, load_n < batch, load_y, load_x, 0, 0, in_channels);
+    fetch_weights(next_channels, weights, padded, 0, in_channels);
+    const int tiles = K * K * ((in_channels + DEPTH - 1) / DEPTH);
+    int tap = 0;
+    int start = 0;
+    for (int tile = 0; tile < tiles; tile++) {
+        // All have used what was there.
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+        for (int k = 0; k < PIXELS; k++) pixels[LANE + k * ITEMS] = next_pixels[k];
+        keep_weights(some_channels, next_channels);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        start += DEPTH;
+        if (start >= in_channels) {
+            start = 0;
+            tap++;
+            weights += (size_t)in_channels * padded;
         }
-        weights += (size_t)in_channels * padded;
+        if (tap < K * K) {
+            fetch_pixels(K, next_pixels, from, load_n < batch, load_y, load_x, tap, start, in_channels);
+            fetch_weights(next_channels, weights, padded, start, in_channels);
+        }
+        add_tiles(sums, some_rows, some_channels);
     }
 }
 #endif
 
-INLINED void conv_tile(const int K, global const element_t *input, int in_channels, int in_stride,
+INLINED void conv_tile(GROUP_ARGS const int K, global const element_t *input, int in_channels, int in_stride,
                        global const weight_t *weights, STEPS_ARGS() global const float *bias, int out_channels,
                        local four_t *some_rows, local four_t *some_channels, END_ARGS()) {
-    const int first_pixel = get_group_id(0) * ROWS;
-    const int first_channel = get_group_id(1) * CHANNELS;
-    const int padded = get_num_groups(1) * CHANNELS;
+    const int first_pixel = group(0) * ROWS;
+    const int first_channel = group(1) * CHANNELS;
+    const int padded = groups_across * CHANNELS;
     weights += first_channel;
 
     sums_t sums[ITEM_CHANNELS][ITEM_FOURS];
@@ -183,10 +207,10 @@ INLINED void conv_tile(const int K, global const element_t *input, int in_channe
 
 #pragma unroll
     for (int p = 0; p < ITEM_FOURS; p++) {
-        const int pixel = first_pixel + 4 * (get_local_id(0) + p * LX);
+        const int pixel = first_pixel + 4 * (local_x(LX) + p * LX);
 #pragma unroll
         for (int c = 0; c < ITEM_CHANNELS; c++) {
-            const int channel = first_channel + get_local_id(1) * ITEM_CHANNELS + c;
+            const int channel = first_channel + local_y(LX) * ITEM_CHANNELS + c;
             if (channel >= out_channels) continue;
 #ifdef WHOLE_FOURS
             const int n = pixel / SQUARES;
@@ -208,11 +232,13 @@ INLINED void conv_tile(const int K, global const element_t *input, int in_channe
 }
 
 #define CONV(NAME, K)                                                                                                  \
-    kernel IN_GROUPS(LX, LY) void NAME(                                                                                \
-        global const element_t *restrict input, int in_channels, int in_stride, global const weight_t *restrict weights,  \
-        STEPS_ARGS(restrict) global const float *restrict bias, int out_channels, END_ARGS(restrict)) {                \
+    GROUP_KERNEL(LX, LY)                                                                                               \
+    NAME(GROUP_ARGS global const element_t *restrict input, int in_channels, int in_stride,                            \
+         global const weight_t *restrict weights, STEPS_ARGS(restrict) global const float *restrict bias,              \
+         int out_channels, END_ARGS(restrict)) {                                                                       \
         LOCAL_TILES;                                                                                                   \
-        conv_tile(K, input, in_channels, in_stride, weights, STEPS bias, out_channels, some_rows, some_channels, END); \
+        conv_tile(GROUP K, input, in_channels, in_stride, weights, STEPS bias, out_channels, some_rows, some_channels, \
+                  END);                                                                                                \
     }
 
 #if DEPTH > 0
@@ -220,5 +246,8 @@ CONV(conv3, 3)
 #endif
 #if DEPTH > 0 || defined(WHOLE_FOURS)
 CONV(conv1, 1)
+#endif
+#ifdef IN_NETWORK
+enum { conv_fours = LOCAL_FOURS };
 #endif
 #endif

@@ -1,10 +1,11 @@
 //! Launches `conv.cl`.
 
 use super::layout::Layout;
-use super::product::{self, with_product};
+use super::product::{self, Groups, Shapes, with_product};
+use super::se::Se;
 use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, pointwise, quantise, winograd};
 use crate::device::{Arg, Buffer, Error};
-use crate::graph::{Activation, Shape};
+use crate::graph::{Activation, Graph, Layer, Shape, ValueId};
 
 pub(super) const FAMILY: Family = Family { name: "conv", source: with_product!("conv.cl") };
 
@@ -27,6 +28,40 @@ pub struct Conv<'a> {
     pub output: &'a Value,
     /// Whether it multiplies in eight bits, see [`crate::int8`].
     pub int8: bool,
+    /// Its neighbours that are launched together with it.
+    pub joins: Joins,
+    /// Squeeze and excitation of its output, where that comes before what joins the next layer; it has residual and activation then.
+    pub se: Option<Se<'a>>,
+}
+
+/// Whether a convolution's end and the begin of the one that reads it are one launch: Winograd's on a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Joins {
+    /// With the layer before.
+    pub before: bool,
+    /// With the next layer.
+    pub next: bool,
+}
+
+impl Joins {
+    /// Of layer `at` of a graph.
+    pub fn of(kernels: &Kernels<'_>, graph: &Graph, at: usize) -> Self {
+        Self { before: at > 0 && is_joined(kernels, graph, at - 1), next: is_joined(kernels, graph, at) }
+    }
+}
+
+/// Layer `at` with the next one.
+fn is_joined(kernels: &Kernels<'_>, graph: &Graph, at: usize) -> bool {
+    let is_winograd = |at: usize, kernel: usize| is_winograd(kernels, kernel, graph.is_int8(at));
+    match graph.layers().get(at..at + 2) {
+        Some([Layer::Conv { kernel, .. }, Layer::Conv { input, kernel: next_kernel, .. }]) => {
+            kernels.variant() == Variant::Gpu
+                && *input == ValueId(at + 1)
+                && is_winograd(at, *kernel)
+                && is_winograd(at + 1, *next_kernel)
+        }
+        _ => false,
+    }
 }
 
 impl Conv<'_> {
@@ -47,7 +82,8 @@ impl Conv<'_> {
 
     fn check(&self, kernels: &Kernels<'_>) -> Result<(), Error> {
         kernels.check(&[self.input, self.output])?;
-        kernels.check(self.residual.as_slice())
+        kernels.check(self.residual.as_slice())?;
+        kernels.check(self.se.as_ref().and_then(|se| se.residual).as_slice())
     }
 }
 
@@ -77,12 +113,11 @@ pub fn output_layout(
     if plain { Layout::plain(shape) } else { Layout::blocked(shape, kernels.block()) }
 }
 
-/// Batches for which a convolution is direct, and those for which it is Winograd's, both if there are such.
-fn is_direct(kernels: &Kernels<'_>, kernel: usize, int8: bool) -> (bool, bool) {
-    let tuning = kernels.tuning;
+/// Whether a convolution is Winograd's, which it is then for every batch, so that an answer does not depend on its batch; else it is direct.
+fn is_winograd(kernels: &Kernels<'_>, kernel: usize, int8: bool) -> bool {
     // Winograd's points have more bits than the squares that they are made of: not in eight bits.
-    let winograd = kernel == 3 && tuning.winograd > 0 && tuning.winograd_from <= kernels.max_batch && !int8;
-    (!winograd || tuning.winograd_from > 1, winograd)
+    // And a position by itself has too few tiles for a group.
+    kernel == 3 && kernels.tuning.winograd > 0 && !int8 && !kernels.alone()
 }
 
 /// Words of four bytes that the packed weights take on the device.
@@ -95,10 +130,10 @@ pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kerne
         let whole = quantise::layout(kernels, input.shape);
         return 2 * padded + (padded * whole.blocks() * whole.block * kernel * kernel).div_ceil(4);
     }
-    let direct = padded + kernels.stored(padded * input.blocks() * input.block * kernel * kernel);
-    let (is_direct, is_winograd) = is_direct(kernels, kernel, int8);
-    let winograd = if is_winograd { winograd::needs(kernels, input, channels).weights } else { 0 };
-    winograd + if is_direct { direct } else { 0 }
+    match is_winograd(kernels, kernel, int8) {
+        true => winograd::needs(kernels, input, channels).weights,
+        false => padded + kernels.stored(padded * input.blocks() * input.block * kernel * kernel),
+    }
 }
 
 /// Output channels, filled up to whole panels.
@@ -111,35 +146,30 @@ fn padded(kernels: &Kernels<'_>, channels: usize) -> usize {
 
 /// Words of scratch memory that it takes, see [`winograd::Needs`] and `quantise`.
 pub fn scratch_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize, int8: bool) -> [usize; 2] {
-    match is_direct(kernels, kernel, int8) {
+    match is_winograd(kernels, kernel, int8) {
         _ if int8 => quantise::scratch(kernels, input.shape),
-        (_, true) => winograd::needs(kernels, input, channels).scratch,
-        (_, false) => [0; 2],
+        true => winograd::needs(kernels, input, channels).scratch,
+        false => [0; 2],
     }
 }
 
-/// Packs the weights, and makes the launches: direct, Winograd's, or the one for small batches and the other for large
-/// ones, as the tuning says.
+/// Packs the weights, and makes the launches: direct or Winograd's, as the tuning says.
 ///
 /// # Errors
 /// If the board isn't square or the driver fails.
 pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     conv.check(kernels)?;
-    let (is_direct, is_winograd) = is_direct(kernels, conv.kernel, conv.int8);
     if conv.int8 {
         return step_in_whole_numbers(kernels, conv);
     }
     if pointwise::takes(kernels, conv.input.layout, conv.kernel, conv.int8) {
         return Ok(pointwise::launch(kernels, conv)?.into());
     }
-    if !is_winograd {
-        return Ok(launch(kernels, conv)?.into());
+    if !is_winograd(kernels, conv.kernel, conv.int8) {
+        return direct(kernels, conv);
     }
     let winograd::Launches { few, many, many_from } = winograd::launches(kernels, conv)?;
-    if !is_direct {
-        return Ok(Step::by_batch(few, many, many_from));
-    }
-    Ok(Step::by_batch(vec![launch(kernels, conv)?], many, kernels.tuning.winograd_from))
+    Ok(Step::by_batch(few, many, many_from))
 }
 
 /// What a direct convolution reads.
@@ -152,11 +182,11 @@ struct Operands<'a> {
 }
 
 /// The direct one.
-fn launch(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launch, Error> {
+fn direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     let layout = conv.input.layout;
     let weights = kernels.upload_weights(&pack(kernels, conv, conv.weights, layout))?;
     let operands = Operands { input: &conv.input.buffer, layout, weights: &weights, steps: None };
-    launch_direct(kernels, conv, &operands)
+    step_direct(kernels, conv, &operands)
 }
 
 /// The direct one in eight bits, behind what rounds its input.
@@ -166,10 +196,10 @@ fn step_in_whole_numbers(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<S
     let (whole, of_weights) = quantise::weights(kernels, conv.weights, channels, padded(kernels, channels))?;
     let weights = quantise::upload(kernels, &pack(kernels, conv, &whole, layout))?;
     let operands = Operands { input: &numbers, layout, weights: &weights, steps: Some([&steps, &of_weights]) };
-    Ok(Step::from(launch_direct(kernels, conv, &operands)?).behind(launch))
+    Ok(step_direct(kernels, conv, &operands)?.behind(launch))
 }
 
-fn launch_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'_>) -> Result<Launch, Error> {
+fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'_>) -> Result<Step, Error> {
     let (from, channels) = (operands.layout, conv.bias.len());
     let squares = from.shape.squares;
     let Some((ranks, files)) = board(squares, conv.kernel) else {
@@ -199,7 +229,7 @@ fn launch_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands
             let options = format!("-DRANKS={ranks} -DFILES={files} -DTW={}{int8}", files.div_ceil(tiles));
             let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
             let range = Range { each: ranks * tiles, whole: 1, across: padded / vec, local: [1, 1] };
-            Ok(Launch::new(kernels, kernel, range, args.len()))
+            Ok(Launch::new(kernels, kernel, range, args.len()).into())
         }
         Variant::Gpu => {
             args.push(Arg::Int(channels));
@@ -207,12 +237,19 @@ fn launch_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands
             let name = if conv.kernel == 3 { "conv3" } else { "conv1" };
             // Only squares of 1x1 convolutions, and whole fours of them, are read without looking them up.
             let needs_local = conv.kernel != 1 || !squares.is_multiple_of(4);
-            let (sizes, tuning) = (kernels.columns(), kernels.tuning);
-            let of_product = |lx| product::options(tuning, lx, needs_local);
-            let options = |lx| format!("-DRANKS={ranks} -DFILES={files} {}{int8}", of_product(lx));
-            let (kernel, lx) = kernels.kernel_in_groups(FAMILY, &sizes, product::items, options, name, &args)?;
-            let range = product::range(kernels, lx, squares, padded / product::channels(kernels));
-            Ok(Launch::new(kernels, kernel, range, args.len()))
+            let int8_layer = operands.steps.is_some();
+            let Shapes { many, few } = Shapes::new(kernels, [squares, padded, 1], needs_local, int8_layer);
+            let mut launch = |groups: Groups| -> Result<Launch, Error> {
+                let options = |lx| format!("-DRANKS={ranks} -DFILES={files} {}{int8}", groups.options(lx));
+                let (kernel, lx) =
+                    kernels.kernel_in_groups(FAMILY, &groups.columns, |lx| groups.items(lx), options, name, &args)?;
+                Ok(Launch::new(kernels, kernel, groups.range(lx, squares, padded, 1), args.len()).together())
+            };
+            let many = launch(many)?;
+            match few {
+                Some((few, many_from)) => Ok(Step::by_batch(vec![launch(few)?], vec![many], many_from)),
+                None => Ok(many.into()),
+            }
         }
     }
 }

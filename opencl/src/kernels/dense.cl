@@ -100,13 +100,13 @@ typedef element_t part_t;
 #define add_part add_product
 #endif
 
-kernel IN_GROUPS(LANES, 1) void dense(global const element_t *restrict input, int in_len, int in_stride,
-                                      global const weight_t *restrict weights,
-                                      STEPS_ARGS(restrict) global const float *restrict bias,
-                                      global float *restrict output, int out_len, int out_stride, int act, int batch) {
-    local sum_t sums[ROWS * OUTS * LANES];
-    const int first = get_group_id(0) * ROWS;
-    const int first_out = get_group_id(1) * OUTS;
+GROUP_KERNEL(LANES, 1)
+dense(GROUP_ARGS global const element_t *restrict input, int in_len, int in_stride,
+      global const weight_t *restrict weights, STEPS_ARGS(restrict) global const float *restrict bias,
+      global float *restrict output, int out_len, int out_stride, int act, int batch) {
+    LOCAL_ARRAY(sum_t, sums, 0, ROWS * OUTS * LANES / 4);
+    const int first = group(0) * ROWS;
+    const int first_out = group(1) * OUTS;
     const int lane = get_local_id(0);
     sum_t acc[ROWS][OUTS];
     // Positions behind the batch, and outputs behind the last, repeat the last one and aren't written.
@@ -148,4 +148,7 @@ kernel IN_GROUPS(LANES, 1) void dense(global const element_t *restrict input, in
         output[(size_t)n * out_stride + o] = activate(in_float(sums[k * LANES], n, o, STEPS bias), act);
     }
 }
+#ifdef IN_NETWORK
+enum { dense_fours = ROWS * OUTS * LANES / 4 };
+#endif
 #endif

@@ -90,6 +90,10 @@ fn launches(kernels: &mut Kernels<'_>, dense: &Dense<'_>, operands: &Operands<'_
             let shared = launch_rows(kernels, dense, operands, 4)?;
             Ok(Step::by_batch(vec![single], vec![shared], SHARE_FROM))
         }
+        Variant::Gpu if kernels.alone() => {
+            let (launch, _) = launch_groups(kernels, dense, operands, (1, &kernels.lanes()))?;
+            Ok(launch.into())
+        }
         Variant::Gpu => {
             let [few, many] = GPU_ROWS;
             let (large, lanes) = launch_groups(kernels, dense, operands, (many, &kernels.lanes()))?;
@@ -160,15 +164,17 @@ fn launch_groups(
         Arg::Int(dense.output.layout.stride()),
         Arg::Int(activation_code(dense.activation)),
     ]);
-    let in_fours = operands.steps.is_none() && operands.len.is_multiple_of(4);
+    // One text for all layers, where they have one.
+    let in_fours = !kernels.alone() && operands.steps.is_none() && operands.len.is_multiple_of(4);
     let fours = if in_fours { " -DIN_FOURS" } else { "" };
     let options = |lanes| format!("-DLANES={lanes} -DROWS={rows}{fours} {}", operands.options());
     // Half of the local memory, so that two groups of a unit hide each other's waits.
     let most = kernels.session.device().local_memory / 2 / (4 * rows * GPU_OUTS) as u64;
     let parts = if in_fours { operands.len / 4 } else { operands.len };
-    let fits = |lanes: usize| lanes == 1 || lanes as u64 <= most && lanes <= parts.next_power_of_two();
+    let fits =
+        |lanes: usize| kernels.alone() || lanes == 1 || lanes as u64 <= most && lanes <= parts.next_power_of_two();
     let sizes: Vec<usize> = sizes.iter().copied().filter(|&lanes| fits(lanes)).collect();
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "dense", &args)?;
     let range = Range { each: 1, whole: rows, across: outputs.div_ceil(GPU_OUTS), local: [lanes, 1] };
-    Ok((Launch::new(kernels, kernel, range, args.len()), lanes))
+    Ok((Launch::new(kernels, kernel, range, args.len()).together(), lanes))
 }

@@ -3,7 +3,7 @@
 //! Each `.cl` file states at its top what it computes, how its operands are laid out and how much local memory it
 //! takes. A launcher packs the weights for that layout, sets the arguments once, and knows how the range follows from the
 //! batch. There are two variants of what is worth it, see [`Variant`], and [`Tuning`] has the rest of what a
-//! device can differ in. Those for a GPU were run on PoCL only, for their results; nothing is known of their speed on a GPU.
+//! device can differ in. Those for a GPU are tested on PoCL; of GPUs an NVIDIA H200 has run them, and its speed is in BENCHMARKS.md.
 
 pub mod attention;
 pub mod conv;
@@ -122,6 +122,8 @@ pub struct Kernels<'a> {
     max_batch: usize,
     /// See `ACTS` in common.cl.
     activations: u32,
+    /// Most channels that a convolution of the graph makes.
+    widest: usize,
     programs: Vec<(String, Program)>,
     scratch: Option<[Buffer; 2]>,
 }
@@ -130,7 +132,12 @@ impl<'a> Kernels<'a> {
     /// For batches of at most `max_batch` positions of a graph.
     pub fn new(session: &'a Session, graph: &Graph, tuning: Tuning, precision: Precision, max_batch: usize) -> Self {
         let activations = activations(graph).fold(0, |acts, activation| acts | 1 << activation_code(activation));
-        Self { session, tuning, precision, max_batch, activations, programs: Vec::new(), scratch: None }
+        let widest = graph.layers().iter().map(|layer| match layer {
+            Layer::Conv { channels, .. } => *channels,
+            _ => 0,
+        });
+        let widest = widest.max().unwrap_or(0);
+        Self { session, tuning, precision, max_batch, activations, widest, programs: Vec::new(), scratch: None }
     }
 
     /// The session for which they are made.
@@ -180,14 +187,20 @@ impl<'a> Kernels<'a> {
         }
     }
 
+    /// Whether a group of a GPU takes a position through the whole network, see [`network`].
+    pub(crate) fn alone(&self) -> bool {
+        self.tuning.variant == Variant::Gpu && self.tuning.network > 0
+    }
+
     /// Sizes of groups that run over elements in the GPU variant, the largest first.
     fn lanes(&self) -> Vec<usize> {
-        halves(self.tuning.lanes)
+        if self.alone() { vec![ALONE_ITEMS] } else { halves(self.tuning.lanes) }
     }
 
     /// The same where a group has work for so many items at most.
     fn lanes_for(&self, elements: usize) -> Vec<usize> {
-        self.lanes().into_iter().filter(|&lanes| lanes <= elements.next_power_of_two()).collect()
+        let fits = |&lanes: &usize| self.alone() || lanes <= elements.next_power_of_two();
+        self.lanes().into_iter().filter(fits).collect()
     }
 
     /// Sizes of groups along the squares of a convolution in the GPU variant, the largest first.
@@ -367,6 +380,9 @@ fn activations(graph: &Graph) -> impl Iterator<Item = Activation> {
     })
 }
 
+/// Items of a group that takes a position through the whole network: those of a product's group for a chessboard, four squares each.
+const ALONE_ITEMS: usize = 256;
+
 /// A power of two and all smaller ones: a device that takes no group of that size may take a smaller one.
 fn halves(most: usize) -> Vec<usize> {
     std::iter::successors(Some(most), |size| Some(size / 2)).take_while(|&size| size > 0).collect()
@@ -389,13 +405,14 @@ struct Family {
 }
 
 /// Every family, for [`version`].
-const FAMILIES: [Family; 12] = [
+const FAMILIES: [Family; 13] = [
     attention::FAMILY,
     conv::FAMILY,
     dense::FAMILY,
     elementwise::FAMILY,
     gather::FAMILY,
     network::FAMILY,
+    network::OF_POSITIONS,
     norm::FAMILY,
     pointwise::FAMILY,
     quantise::FAMILY,
@@ -423,6 +440,8 @@ pub struct Launch {
     range: Range,
     /// See [`Launch::by_position`].
     by_position: bool,
+    /// See [`Launch::together`].
+    together: bool,
     max_batch: usize,
     /// Place of the argument `batch`, and what it is set to.
     batch_arg: usize,
@@ -526,13 +545,18 @@ struct Range {
 
 impl Launch {
     fn new(kernels: &Kernels<'_>, compiled: Compiled, range: Range, batch_arg: usize) -> Self {
-        Self { compiled, range, by_position: false, max_batch: kernels.max_batch, batch_arg, batch: 0 }
+        Self { compiled, range, by_position: false, together: false, max_batch: kernels.max_batch, batch_arg, batch: 0 }
     }
 
     /// For the order of items in [`network`]: all of a position, or what a group takes of the batch, follow each other, for they read or
     /// write neighbouring memory. Otherwise those of all positions do that read the same weights.
     fn by_position(self) -> Self {
         Self { by_position: true, ..self }
+    }
+
+    /// For [`network`]: the items of a group work together.
+    fn together(self) -> Self {
+        Self { together: true, ..self }
     }
 
     /// The kernel's arguments without the batch, which comes last.

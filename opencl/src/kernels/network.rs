@@ -1,15 +1,16 @@
-//! Launches `network.cl`: all launches of a chain as one, on the cores of a host.
+//! Launches `network.cl` and `position.cl`: all launches of a chain as one, on the cores of a host and on a GPU.
 
-use super::{COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant, check_batch};
+use super::{ALONE_ITEMS, COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant, check_batch};
 use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Device, Error, Kernel, Kind, Session};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 pub(super) const FAMILY: Family = Family { name: "network", source: include_str!("network.cl") };
+pub(super) const OF_POSITIONS: Family = Family { name: "position", source: include_str!("position.cl") };
 
 /// Numbers of a row of the table, `ROW` in network.cl: [`HEAD`], and as many arguments as a kernel may have.
 const ROW: usize = 32;
-/// What the first numbers of a row are, by the names that network.cl has for their places.
+/// What the first numbers of a row are, by the names that network.cl and position.cl have for their places.
 const NAMES: [&str; 7] = ["KIND", "FROM", "UNTIL", "EACH", "WHOLE", "ACROSS", "WAITS"];
 /// Numbers before the arguments: those, and one to spare.
 const HEAD: usize = 8;
@@ -21,22 +22,37 @@ const STATE: usize = 16;
 #[derive(Debug)]
 pub struct Network {
     kernel: Kernel,
+    form: Form,
+    max_batch: usize,
+}
+
+#[derive(Debug)]
+enum Form {
+    /// `network.cl`.
+    Cores(Cores),
+    /// `position.cl`.
+    Positions,
+}
+
+/// What groups on the cores of a host share the work by.
+#[derive(Debug)]
+struct Cores {
     /// Items taken and done, by half, row and group.
     state: Buffer,
     /// The half that the next batch counts in.
     half: usize,
     /// See [`groups`].
     groups: usize,
-    max_batch: usize,
     /// Whether the half of `state` that comes next is all zeros: not after a batch that failed.
     is_clean: bool,
 }
 
-/// Places of the arguments `state`, `half_of_state` and `batch`.
+/// Places of the arguments `state`, `half_of_state` and `batch` of network.cl, and of `batch` of position.cl.
 #[cfg(test)]
 const STATE_ARG: usize = 4;
 const HALF_ARG: usize = 5;
 const BATCH_ARG: usize = 6;
+const POSITIONS_BATCH_ARG: usize = 4;
 
 /// A launch, and for which batches it is made.
 struct Row<'a> {
@@ -61,28 +77,34 @@ impl Network {
     /// If the driver refuses.
     pub fn new(kernels: &Kernels<'_>, steps: &[Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
         let session = kernels.session;
-        if !runs_groups_together(session.device()) {
+        if kernels.variant() == Variant::Cpu && !runs_groups_together(session.device()) {
             return Ok(None);
         }
         let rows: Vec<Row<'_>> = steps.iter().flatten().flat_map(rows_of).collect();
         let Some(text) = Text::of(kernels, &rows) else { return Ok(None) };
-        let program = session.program(FAMILY.name, &text.source, &text.options)?;
+        let program = session.program(text.name, &text.source, &text.options)?;
         let buffers = rows.iter().flat_map(|row| row.launch.compiled.kernel.args()).filter_map(Argument::buffer);
         let Some(arenas) = Arenas::new(session, buffers)? else { return Ok(None) };
         let Some(table) = table(&rows, &text, &arenas) else { return Ok(None) };
         let table = session.upload(&table)?;
-        let groups = groups(session.device());
-        let state = session.buffer(2 * rows.len() * groups * STATE)?;
-        let args = [
+        let mut args = vec![
             Arg::Buffer(&table),
             Arg::Int(rows.len()),
             Arg::Buffer(arenas.constant()),
             Arg::Output(arenas.written()),
-            Arg::Output(&state),
         ];
-        let kernel = session.kernel(&program, "network", &args)?;
         let max_batch = kernels.max_batch;
-        Ok(Some((Self { kernel, state, half: 0, groups, max_batch, is_clean: false }, arenas)))
+        if kernels.variant() == Variant::Gpu {
+            let kernel = session.kernel(&program, text.name, &args)?;
+            let fits = session.work_group_limit(&kernel) >= ALONE_ITEMS;
+            return Ok(fits.then_some((Self { kernel, form: Form::Positions, max_batch }, arenas)));
+        }
+        let groups = groups(session.device());
+        let state = session.buffer(2 * rows.len() * groups * STATE)?;
+        args.push(Arg::Output(&state));
+        let kernel = session.kernel(&program, text.name, &args)?;
+        let form = Form::Cores(Cores { state, half: 0, groups, is_clean: false });
+        Ok(Some((Self { kernel, form, max_batch }, arenas)))
     }
 
     /// The same for another session.
@@ -90,8 +112,14 @@ impl Network {
     /// # Errors
     /// If the driver refuses.
     pub fn copy(&self, copies: &mut Copies<'_>) -> Result<Self, Error> {
-        let (kernel, state) = (copies.kernel(&self.kernel)?, copies.buffer(&self.state)?);
-        Ok(Self { kernel, state, is_clean: false, ..*self })
+        let kernel = copies.kernel(&self.kernel)?;
+        let form = match &self.form {
+            Form::Cores(Cores { state, half, groups, .. }) => {
+                Form::Cores(Cores { state: copies.buffer(state)?, half: *half, groups: *groups, is_clean: false })
+            }
+            Form::Positions => Form::Positions,
+        };
+        Ok(Self { kernel, form, max_batch: self.max_batch })
     }
 
     /// Puts a batch behind all that was enqueued before.
@@ -100,16 +128,26 @@ impl Network {
     /// If the batch is bigger than what the steps were made for, or the driver refuses.
     pub fn enqueue(&mut self, session: &Session, batch: usize) -> Result<(), Error> {
         check_batch(session, batch, self.max_batch)?;
-        if !self.is_clean {
-            session.write(&self.state, &vec![0u32; self.state.len()])?;
-        }
-        self.is_clean = false;
-        session.set_arg(&mut self.kernel, HALF_ARG, Arg::Int(self.half))?;
-        self.half = 1 - self.half;
-        session.set_arg(&mut self.kernel, BATCH_ARG, Arg::Int(batch))?;
+        let kernel = &mut self.kernel;
+        let (global, local) = match &mut self.form {
+            Form::Cores(Cores { state, half, groups, is_clean }) => {
+                if !*is_clean {
+                    session.write(state, &vec![0u32; state.len()])?;
+                }
+                *is_clean = false;
+                session.set_arg(kernel, HALF_ARG, Arg::Int(*half))?;
+                *half = 1 - *half;
+                session.set_arg(kernel, BATCH_ARG, Arg::Int(batch))?;
+                ([*groups, 1], [1, 1])
+            }
+            Form::Positions => {
+                session.set_arg(kernel, POSITIONS_BATCH_ARG, Arg::Int(batch))?;
+                ([batch * ALONE_ITEMS, 1], [ALONE_ITEMS, 1])
+            }
+        };
         // SAFETY: each item does what an item of a launch would, which its launcher answers for; the table says how many
         // there are and where their memory lies. `state` has room for so many groups.
-        unsafe { session.run(&self.kernel, [self.groups, 1], [1, 1]) }
+        unsafe { session.run(kernel, global, local) }
     }
 
     /// In other groups than one for each core, of which a test's machine has few.
@@ -117,15 +155,18 @@ impl Network {
     /// # Errors
     /// If the driver refuses.
     #[cfg(test)]
-    pub fn in_groups(&mut self, session: &Session, groups: usize) -> Result<(), Error> {
-        self.state = session.buffer(self.state.len() / self.groups * groups)?;
-        (self.groups, self.is_clean) = (groups, false);
-        session.set_arg(&mut self.kernel, STATE_ARG, Arg::Output(&self.state))
+    pub fn in_groups(&mut self, session: &Session, number: usize) -> Result<(), Error> {
+        let Form::Cores(Cores { state, groups, is_clean, .. }) = &mut self.form else { return Ok(()) };
+        *state = session.buffer(state.len() / *groups * number)?;
+        (*groups, *is_clean) = (number, false);
+        session.set_arg(&mut self.kernel, STATE_ARG, Arg::Output(state))
     }
 
     /// The batch that was enqueued is done, and nothing failed.
     pub fn done(&mut self) {
-        self.is_clean = true;
+        if let Form::Cores(cores) = &mut self.form {
+            cores.is_clean = true;
+        }
     }
 }
 
@@ -159,15 +200,23 @@ fn rows_of(step: &Step) -> impl Iterator<Item = Row<'_>> {
     all.into_iter().flat_map(|(launches, from, until)| launches.iter().map(move |launch| Row { launch, from, until }))
 }
 
-/// A kernel as a case of `run_items`.
+/// A kernel as a case of `run_items` or `position`.
 #[derive(PartialEq, Eq, Clone)]
 struct Case {
     name: String,
-    /// Items of a group.
-    items: usize,
-    /// See [`Launch::by_position`].
-    by_position: bool,
+    calls: Calls,
     args: Vec<Of>,
+}
+
+/// How a kernel is called for its items.
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Calls {
+    /// One after the other, groups of so many; see [`Launch::by_position`].
+    InTurn { items: usize, by_position: bool },
+    /// All of a group at once, see [`Launch::together`].
+    Together,
+    /// Each by itself, as many at once as a group has.
+    AtOnce,
 }
 
 /// Where an argument comes from.
@@ -176,49 +225,78 @@ enum Of {
     Weights,
     Values,
     Number,
+    /// From so many fours of the local memory on.
+    Local(usize),
+}
+
+/// Fours of numbers that so many take.
+fn fours(floats: usize) -> usize {
+    floats.div_ceil(4)
 }
 
 impl Case {
-    /// `None` if the kernel has local memory or more arguments than a row has room for.
-    fn of(launch: &Launch) -> Option<Self> {
-        let of = |arg: &Argument| match arg {
+    /// `None` if the kernel has more arguments than a row has room for, or its groups are none that the network has.
+    fn of(variant: Variant, launch: &Launch) -> Option<Self> {
+        let mut local = 0;
+        let mut of = |arg: &Argument| match arg {
             Argument::Buffer { buffer, .. } if buffer.is_constant() => Some(Of::Weights),
             Argument::Buffer { .. } => Some(Of::Values),
             Argument::Int(_) => Some(Of::Number),
+            Argument::Local(floats) if variant == Variant::Gpu => {
+                local += fours(*floats);
+                Some(Of::Local(local - fours(*floats)))
+            }
             Argument::Nothing | Argument::Local(_) => None,
         };
-        let args = launch.own_args().iter().map(of).collect::<Option<Vec<_>>>()?;
-        let [rows, items] = launch.range.local;
-        (rows == 1 && args.len() <= ROW - HEAD).then(|| Self {
-            name: launch.compiled.kernel.name().to_string(),
-            items,
-            by_position: launch.by_position,
-            args,
-        })
+        let args = launch.own_args().iter().map(&mut of).collect::<Option<Vec<_>>>()?;
+        let Range { each, whole, local: [rows, items], .. } = launch.range;
+        let (fits, calls) = match variant {
+            Variant::Cpu => (rows == 1, Calls::InTurn { items, by_position: launch.by_position }),
+            // What is a group's is one position's.
+            Variant::Gpu if launch.together => (each == whole && rows * items == ALONE_ITEMS, Calls::Together),
+            Variant::Gpu => (each == whole && rows == 1, Calls::AtOnce),
+        };
+        let name = launch.compiled.kernel.name().to_string();
+        (fits && args.len() <= ROW - HEAD).then_some(Self { name, calls, args })
     }
 
     fn text(&self, kind: usize) -> String {
-        let Self { name, items, by_position, args } = self;
+        let Self { name, calls, args } = self;
         let args = args.iter().enumerate().map(|(at, of)| match of {
             Of::Weights => format!("(global void *)(weights + row[{}])", HEAD + at),
             Of::Values => format!("(global void *)(values + row[{}])", HEAD + at),
             Of::Number => format!("row[{}]", HEAD + at),
+            Of::Local(fours) => format!("(local void *)(shared + {fours})"),
         });
         let args: String = args.flat_map(|arg| [", ".to_string(), arg]).collect();
-        let call = match items {
-            1 => format!("{name}(x, y{args}, batch);"),
-            _ => format!("for (int k = 0; k < {items}; k++) {name}(x, y * {items} + k{args}, batch);"),
+        let call = match calls {
+            Calls::InTurn { items: 1, by_position } => format!("{}({name}(x, y{args}, batch);)", order(*by_position)),
+            Calls::InTurn { items, by_position } => {
+                let each = format!("for (int k = 0; k < {items}; k++) {name}(x, y * {items} + k{args}, batch);");
+                format!("{}({each})", order(*by_position))
+            }
+            Calls::Together => format!("BY_GROUP({name}(n, g, row[ACROSS], shared{args}, batch);)"),
+            Calls::AtOnce => format!("BY_ITEM({name}(n, y{args}, batch);)"),
         };
-        let order = if *by_position { "BY_POSITION" } else { "BY_WEIGHTS" };
-        format!(" \\\n    case {kind}: \\\n        {order}({call}) \\\n        break;")
+        format!(" \\\n    case {kind}: \\\n        {call} \\\n        break;")
+    }
+
+    /// Fours of local memory that are its arguments.
+    fn local_fours(launch: &Launch) -> usize {
+        let floats = |arg: &Argument| if let Argument::Local(floats) = arg { *floats } else { 0 };
+        launch.own_args().iter().map(|arg| fours(floats(arg))).sum()
     }
 }
 
-/// What stands before network.cl: the names of its numbers, and `CASES`.
+fn order(by_position: bool) -> &'static str {
+    if by_position { "BY_POSITION" } else { "BY_WEIGHTS" }
+}
+
+/// What stands before network.cl and position.cl: the names of their numbers, and `CASES`.
 fn preamble(cases: &[Case]) -> String {
     let mut text = String::new();
     let places = NAMES.iter().enumerate().map(|(at, name)| (*name, at));
-    for (name, number) in places.chain([("ROW", ROW), ("STATE", STATE)]) {
+    for (name, number) in places.chain([("ROW", ROW), ("STATE", STATE), ("ITEMS", ALONE_ITEMS)]) {
         let _ = writeln!(text, "#define {name} {number}");
     }
     text.push_str("#define CASES");
@@ -229,13 +307,16 @@ fn preamble(cases: &[Case]) -> String {
 
 /// What is written here and stands in no file, by the example of a kernel in each form: for [`super::version`].
 pub(super) fn sample() -> String {
-    let forms = [(1, true), (1, false), (2, true), (2, false)];
-    let args = [Of::Weights, Of::Values, Of::Number];
-    preamble(&forms.map(|(items, by_position)| Case { name: "kernel".into(), items, by_position, args: args.to_vec() }))
+    let in_turn = [(1, true), (1, false), (2, true), (2, false)];
+    let in_turn = in_turn.map(|(items, by_position)| Calls::InTurn { items, by_position });
+    let args = [Of::Weights, Of::Values, Of::Number, Of::Local(1)];
+    let cases = in_turn.into_iter().chain([Calls::Together, Calls::AtOnce]);
+    preamble(&cases.map(|calls| Case { name: "kernel".into(), calls, args: args.to_vec() }).collect::<Vec<_>>())
 }
 
 /// The program of a network.
 struct Text {
+    name: &'static str,
     source: String,
     options: String,
     /// The case of each row.
@@ -245,9 +326,9 @@ struct Text {
 impl Text {
     /// `None` if a family is needed in two forms, which would give one name to two functions, or in eight bits.
     fn of(kernels: &Kernels<'_>, rows: &[Row<'_>]) -> Option<Self> {
-        if kernels.variant() != Variant::Cpu {
-            return None;
-        }
+        let variant = kernels.variant();
+        // Of the local memory that is an argument, and of that which a family's text knows.
+        let mut shared = BTreeSet::from(["1".to_string()]);
         let mut families: BTreeMap<&str, (Family, BTreeMap<&str, &str>)> = BTreeMap::new();
         let (mut cases, mut kinds) = (Vec::<Case>::new(), Vec::new());
         for row in rows {
@@ -259,7 +340,15 @@ impl Text {
                     return None;
                 }
             }
-            let case = Case::of(row.launch)?;
+            if variant == Variant::Gpu && (row.from, row.until) != (0, usize::MAX) {
+                // A group knows its position, and not how many there are.
+                return None;
+            }
+            let case = Case::of(variant, row.launch)?;
+            if row.launch.together {
+                let fours = Case::local_fours(row.launch);
+                shared.insert(if fours > 0 { fours.to_string() } else { format!("{}_fours", family.name) });
+            }
             kinds.push(cases.iter().position(|known| *known == case).unwrap_or(cases.len()));
             if kinds.last() == Some(&cases.len()) {
                 cases.push(case);
@@ -275,9 +364,18 @@ impl Text {
             names.for_each(|name| _ = writeln!(source, "#undef {name}"));
         }
         source.push_str(&preamble(&cases));
-        source.push_str(FAMILY.source);
+        let of_all = match variant {
+            Variant::Cpu => FAMILY,
+            Variant::Gpu => {
+                let shared = shared.into_iter().reduce(|most, fours| format!("MOST({fours}, {most})"));
+                let shared = shared.unwrap_or_default();
+                let _ = writeln!(source, "#define MOST(a, b) ((a) > (b) ? (a) : (b))\n#define SHARED {shared}");
+                OF_POSITIONS
+            }
+        };
+        source.push_str(of_all.source);
         let options = format!("{} -DIN_NETWORK", kernels.options());
-        Some(Self { source, options, kinds })
+        Some(Self { name: of_all.name, source, options, kinds })
     }
 }
 
@@ -289,7 +387,7 @@ fn defined(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What network.cl reads of each row. `None` if a number is more than an `int` holds.
+/// What network.cl and position.cl read of each row. `None` if a number is more than an `int` holds.
 fn table(rows: &[Row<'_>], text: &Text, arenas: &Arenas) -> Option<Vec<u32>> {
     let mut table = Vec::with_capacity(rows.len() * ROW);
     // Rows that may be under way, from here.
@@ -299,7 +397,10 @@ fn table(rows: &[Row<'_>], text: &Text, arenas: &Arenas) -> Option<Vec<u32>> {
         if waits {
             waited = at;
         }
-        let Range { each, whole, across, .. } = launch.range;
+        let Range { each, whole, mut across, local } = launch.range;
+        if text.name == OF_POSITIONS.name && !launch.together {
+            across *= local[1];
+        }
         let until = (*until).min(i32::MAX as usize);
         let head: [usize; NAMES.len()] = [text.kinds[at], *from, until, each, whole, across, waits.into()];
         let mut row = head.to_vec();
@@ -308,7 +409,8 @@ fn table(rows: &[Row<'_>], text: &Text, arenas: &Arenas) -> Option<Vec<u32>> {
             row.push(match arg {
                 Argument::Buffer { buffer, .. } => arenas.place(buffer)?,
                 Argument::Int(number) => *number,
-                Argument::Nothing | Argument::Local(_) => return None,
+                Argument::Local(_) => 0,
+                Argument::Nothing => return None,
             });
         }
         row.resize(ROW, 0);
@@ -342,8 +444,8 @@ mod tests {
 
     #[test]
     fn places_in_a_row_have_their_names_from_here_alone() {
-        let own: Vec<_> = defined(FAMILY.source).collect();
-        for name in NAMES.into_iter().chain(["ROW", "STATE"]) {
+        let own: Vec<_> = defined(FAMILY.source).chain(defined(OF_POSITIONS.source)).collect();
+        for name in NAMES.into_iter().chain(["ROW", "STATE", "ITEMS", "SHARED"]) {
             assert!(!own.contains(&name), "{name}");
         }
     }

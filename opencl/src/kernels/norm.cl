@@ -82,9 +82,10 @@ KERNEL vector_norm(ITEM_ARGS global const float *restrict input, int in_stride, 
 //   range     [batch][ceil(squares / LINE) * LANES], groups of [1][LANES]
 //   local     LANES floats
 //
-// Options: LANES, items of a group; LINE, a divisor of it.
+// Options: LANES, items of a group; LINE, a divisor of it; CHANNELS, where an item has few enough for its registers.
 
 #define SLICES (LANES / LINE)
+#define KEPT ((CHANNELS + SLICES - 1) / SLICES)
 
 static inline float all_slices(float mine, int lane, local float *sums) {
     // What was read of the sums before is read by all.
@@ -96,18 +97,42 @@ static inline float all_slices(float mine, int lane, local float *sums) {
     return sum;
 }
 
-kernel IN_GROUPS(1, LANES) void layer_norm(global const float *restrict input, int in_stride, int channels, int squares,
-                                           global const float *restrict gammas, global const float *restrict betas,
-                                           int epsilon, global float *restrict output, int out_stride, int batch) {
-    local float sums[LANES];
+GROUP_KERNEL(1, LANES)
+layer_norm(GROUP_ARGS global const float *restrict input, int in_stride, int channels, int squares,
+           global const float *restrict gammas, global const float *restrict betas, int epsilon,
+           global float *restrict output, int out_stride, int batch) {
+    LOCAL_ARRAY(float, sums, 0, (LANES + 3) / 4);
     // A position more than the batch has would be a group more, which the range hasn't.
-    const int n = get_global_id(0);
-    const int lane = get_local_id(1);
+    const int n = group(0);
+    const int lane = local_y(1);
     const int slice = lane / LINE;
-    const int s = get_group_id(1) * LINE + lane % LINE;
+    const int s = group(1) * LINE + lane % LINE;
     // Squares behind the last repeat it and aren't written: all items meet at the barriers.
     input += (size_t)n * in_stride + min(s, squares - 1);
     output += (size_t)n * out_stride + s;
+#ifdef CHANNELS
+    // Each number is read once.
+    float x[KEPT];
+#pragma unroll
+    for (int k = 0; k < KEPT; k++) x[k] = slice + k * SLICES < CHANNELS ? input[(slice + k * SLICES) * squares] : 0.0f;
+    float sum = 0.0f;
+#pragma unroll
+    for (int k = 0; k < KEPT; k++) sum += x[k];
+    const float mean = all_slices(sum, lane, sums) / CHANNELS;
+    sum = 0.0f;
+#pragma unroll
+    for (int k = 0; k < KEPT; k++) {
+        x[k] = slice + k * SLICES < CHANNELS ? x[k] - mean : 0.0f;
+        sum += x[k] * x[k];
+    }
+    const float scale = 1.0f / sqrt(all_slices(sum, lane, sums) / CHANNELS + as_float(epsilon));
+    if (s >= squares) return;
+#pragma unroll
+    for (int k = 0; k < KEPT; k++) {
+        const int c = slice + k * SLICES;
+        if (c < CHANNELS) output[c * squares] = gammas[c] * (x[k] * scale) + betas[c];
+    }
+#else
     float sum = 0.0f;
     for (int c = slice; c < channels; c += SLICES) sum += input[c * squares];
     const float mean = all_slices(sum, lane, sums) / channels;
@@ -120,5 +145,9 @@ kernel IN_GROUPS(1, LANES) void layer_norm(global const float *restrict input, i
     if (s >= squares) return;
     for (int c = slice; c < channels; c += SLICES)
         output[c * squares] = gammas[c] * ((input[c * squares] - mean) * scale) + betas[c];
+#endif
 }
+#ifdef IN_NETWORK
+enum { norm_fours = (LANES + 3) / 4 };
+#endif
 #endif

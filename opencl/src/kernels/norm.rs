@@ -56,12 +56,23 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
 /// Neighbouring squares that a group of the GPU variant norms, `LINE` in norm.cl: what a device loads at once.
 const LINE: usize = 16;
 
+/// Channels of a square that an item keeps in registers, where it has no more: such a group knows how many there are.
+const MOST_KEPT: usize = 32;
+
 /// One group for some squares of a position.
 fn launch_lines(kernels: &mut Kernels<'_>, args: &[Arg<'_>], shape: Shape) -> Result<Launch, Error> {
-    let line = |lanes: usize| lanes.min(LINE).min(shape.squares.next_power_of_two());
-    let options = |lanes| format!("-DLANES={lanes} -DLINE={}", line(lanes));
+    // One text for all layers, where they have one.
+    let most = if kernels.alone() { LINE } else { shape.squares.next_power_of_two() };
+    let is_alone = kernels.alone();
+    let line = |lanes: usize| lanes.min(LINE).min(most);
+    let options = |lanes| {
+        let kept = shape.channels.div_ceil(lanes / line(lanes));
+        let channels = format!(" -DCHANNELS={}", shape.channels);
+        let channels = if kept <= MOST_KEPT && !is_alone { channels.as_str() } else { "" };
+        format!("-DLANES={lanes} -DLINE={}{channels}", line(lanes))
+    };
     let sizes = kernels.along_second(kernels.lanes_for(LINE * shape.channels));
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "layer_norm", args)?;
     let across = shape.squares.div_ceil(line(lanes));
-    Ok(Launch::new(kernels, kernel, Range { each: 1, whole: 1, across, local: [1, lanes] }, args.len()))
+    Ok(Launch::new(kernels, kernel, Range { each: 1, whole: 1, across, local: [1, lanes] }, args.len()).together())
 }

@@ -1,16 +1,16 @@
 // A product of matrices on a GPU, for conv.cl and winograd.cl, before whose text this stands: rows, which are squares or tiles of a
 // batch, by output channels, summed over a depth.
 //
-// A group of LX x 8 items makes LX ITEM_ROWS rows by 8 ITEM_CHANNELS channels. An item's rows come in fours, LX fours apart, so that
+// A group of LX x LY items makes LX ITEM_ROWS rows by LY ITEM_CHANNELS channels. An item's rows come in fours, LX fours apart, so that
 // neighbours read and write neighbouring fours; its channels lie next to each other. A four and a number of ITEM_CHANNELS make four
 // sums with one vector of each loaded: some GPUs load a vector in the time of a number, and some multiply by vectors.
 //
 //   rows      [depth][row], or wherever the caller says that fours of rows begin
 //   weights   [depth][output channel], channels padded to whole groups with zeros
-//   local     DEPTH (LX ITEM_ROWS + 8 ITEM_CHANNELS) elements
+//   local     DEPTH (LX ITEM_ROWS + LY ITEM_CHANNELS) elements
 //
-// Options: LX, a power of two; ITEM_ROWS and ITEM_CHANNELS, 4 or 8; DEPTH, steps of the sum that a group brings into local memory at a
-// time, 8 or 16. With DEPTH 0 each item reads what it needs from global memory: for GPUs whose local memory is no other.
+// Options: LX, a power of two; LY, 8 or 16; ITEM_ROWS and ITEM_CHANNELS, 4 or 8; DEPTH, steps of the sum that a group brings into local memory at a
+// time, a multiple of 8. With DEPTH 0 each item reads what it needs from global memory: for GPUs whose local memory is no other.
 
 #ifdef VARIANT_GPU
 #ifdef INT8
@@ -57,7 +57,6 @@ INLINED void end_four(float4 z, int n, int channel, int square, int squares, END
 }
 
 #ifdef LX
-#define LY 8
 // Fours of rows of an item and of a group.
 #define ITEM_FOURS (ITEM_ROWS / 4)
 #define FOURS (LX * ITEM_FOURS)
@@ -77,27 +76,63 @@ INLINED void add_fours(sums_t sums[ITEM_CHANNELS][ITEM_FOURS], const four_t *row
 }
 
 #if DEPTH > 0
+#define ROWS_FOURS (DEPTH * FOURS)
+#define CHANNELS_FOURS (DEPTH * CHANNELS / 4)
 #define LOCAL_TILES                                                                                                    \
-    local four_t some_rows[DEPTH * FOURS];                                                                             \
-    local four_t some_channels[DEPTH * CHANNELS / 4]
+    LOCAL_ARRAY(four_t, some_rows, 0, ROWS_FOURS);                                                                     \
+    LOCAL_ARRAY(four_t, some_channels, ROWS_FOURS, CHANNELS_FOURS)
+#define LOCAL_FOURS (ROWS_FOURS + CHANNELS_FOURS)
+#define ITEMS (LX * LY)
+#define LANE (local_y(LX) * LX + local_x(LX))
+// Fours that an item brings into local memory at a time; of channels there may be less than one for each item.
+#define ROW_FOURS (DEPTH * FOURS / ITEMS)
+#define CHANNEL_FOURS ((DEPTH * CHANNELS / 4 + ITEMS - 1) / ITEMS)
 // How many fours of rows an item reads at each step, and which of the group's they are.
 #define READ_FOURS 1
-#define read_four(p) ((int)(get_local_id(1) * LX + get_local_id(0)) % FOURS)
+#define read_four(p) (LANE % FOURS)
 
-// DEPTH steps of the sum from `start` on; zeros behind the last.
-INLINED void load_weights(local four_t *channels, global const weight_t *weights, int padded, int start, int depth) {
-    for (int e = get_local_id(1) * LX + get_local_id(0); e < DEPTH * CHANNELS / 4; e += LX * LY) {
+// What this item brings of DEPTH steps of the sum from `start` on: it comes while those before are multiplied. Zeros behind the last step.
+INLINED void fetch_rows(four_t *next, global const four_t *begin, int step, int start, int depth) {
+#pragma unroll
+    for (int k = 0; k < ROW_FOURS; k++) {
+        const int d = start + LANE / FOURS + k * (ITEMS / FOURS);
+        next[k] = (four_t)(0);
+        if (d < depth) next[k] = begin[(size_t)d * step];
+    }
+}
+
+INLINED void fetch_weights(four_t *next, global const weight_t *weights, int padded, int start, int depth) {
+#pragma unroll
+    for (int k = 0; k < CHANNEL_FOURS; k++) {
+        const int e = LANE + k * ITEMS;
         const int d = start + e / (CHANNELS / 4);
-        four_t four = (four_t)(0);
-        if (d < depth) four = weight_four((size_t)d * (padded / 4) + e % (CHANNELS / 4), weights);
-        channels[e] = four;
+        next[k] = (four_t)(0);
+        if (e < DEPTH * CHANNELS / 4 && d < depth)
+            next[k] = weight_four((size_t)d * (padded / 4) + e % (CHANNELS / 4), weights);
+    }
+}
+
+INLINED void keep_rows(local four_t *rows, const four_t *next) {
+#pragma unroll
+    for (int k = 0; k < ROW_FOURS; k++) rows[LANE + k * ITEMS] = next[k];
+}
+
+INLINED void keep_weights(local four_t *channels, const four_t *next) {
+#pragma unroll
+    for (int k = 0; k < CHANNEL_FOURS; k++) {
+        const int e = LANE + k * ITEMS;
+        if (e < DEPTH * CHANNELS / 4) channels[e] = next[k];
     }
 }
 
 // DEPTH steps of the sum.
 INLINED void add_tiles(sums_t sums[ITEM_CHANNELS][ITEM_FOURS], local const four_t *rows, local const four_t *channels) {
-    rows += get_local_id(0);
-    channels += get_local_id(1) * (ITEM_CHANNELS / 4);
+    rows += local_x(LX);
+    channels += local_y(LX) * (ITEM_CHANNELS / 4);
+    // In eight bits clang for AMD takes apart all that it unrolls, and has no registers left.
+#ifndef INT8
+#pragma unroll 8
+#endif
     for (int d = 0; d < DEPTH; d++) {
         four_t a[ITEM_FOURS], b[ITEM_CHANNELS / 4];
 #pragma unroll
@@ -109,8 +144,9 @@ INLINED void add_tiles(sums_t sums[ITEM_CHANNELS][ITEM_FOURS], local const four_
 }
 #else
 #define LOCAL_TILES local four_t *some_rows = 0, *some_channels = 0
+#define LOCAL_FOURS 0
 #define READ_FOURS ITEM_FOURS
-#define read_four(p) ((int)get_local_id(0) + (p) * LX)
+#define read_four(p) (local_x(LX) + (p) * LX)
 #endif
 
 // The product where each four of rows that this item reads begins at `begins`, and is `step` fours further on at the next step of the
@@ -122,20 +158,21 @@ INLINED void multiply(sums_t sums[ITEM_CHANNELS][ITEM_FOURS], global const four_
 #pragma unroll
         for (int p = 0; p < ITEM_FOURS; p++) sums[c][p] = (sums_t)(0);
 #if DEPTH > 0
-    const int lane = get_local_id(1) * LX + get_local_id(0);
+    four_t next_rows[ROW_FOURS], next_channels[CHANNEL_FOURS];
+    fetch_rows(next_rows, begins[0], step, 0, depth);
+    fetch_weights(next_channels, weights, padded, 0, depth);
     for (int start = 0; start < depth; start += DEPTH) {
-        for (int d = lane / FOURS; d < DEPTH; d += LX * LY / FOURS) {
-            four_t four = (four_t)(0);
-            if (start + d < depth) four = begins[0][(size_t)(start + d) * step];
-            some_rows[d * FOURS + lane % FOURS] = four;
-        }
-        load_weights(some_channels, weights, padded, start, depth);
+        // All have used what was there.
         barrier(CLK_LOCAL_MEM_FENCE);
+        keep_rows(some_rows, next_rows);
+        keep_weights(some_channels, next_channels);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        fetch_rows(next_rows, begins[0], step, start + DEPTH, depth);
+        fetch_weights(next_channels, weights, padded, start + DEPTH, depth);
         add_tiles(sums, some_rows, some_channels);
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
 #else
-    weights += get_local_id(1) * ITEM_CHANNELS;
+    weights += local_y(LX) * ITEM_CHANNELS;
     for (int d = 0; d < depth; d++) {
         four_t a[ITEM_FOURS], b[ITEM_CHANNELS / 4];
 #pragma unroll

@@ -62,7 +62,10 @@ pub(super) fn launch(kernels: &mut Kernels<'_>, input: &Value) -> Result<Rounded
         Variant::Gpu => kernels.lanes(),
     };
     let sizes = kernels.along_second(sizes);
-    let options = |lanes| format!("-DLANES={lanes}");
+    // A number half way between two whole ones is to fall to the same side as on the host.
+    let exact = kernels.session.device().rounds_quotients;
+    let exact = if exact { " -cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
+    let options = |lanes| format!("-DLANES={lanes}{exact}");
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "quantise", &args)?;
     let range = Range { each: 1, whole: 1, across: 1, local: [1, lanes] };
     Ok(Rounded { launch: Launch::new(kernels, kernel, range, args.len()), layout, numbers, steps })

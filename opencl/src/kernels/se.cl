@@ -5,7 +5,8 @@
 //
 // Strides count floats of one position.
 
-#ifdef VARIANT_CPU
+// winograd.cl has this text, too, for what it does between two convolutions.
+#if defined(VARIANT_CPU) && !defined(WITHIN_WINOGRAD)
 // One work item takes one position: a position's block is small beside the convolution before it, and a second launch
 // would cost more than the work that a second core could take.
 //
@@ -71,13 +72,15 @@ KERNEL se(ITEM_ARGS global float *restrict z, int block, int blocks, int squares
 //
 // Options: SQUARES; LANES, a multiple of 8.
 
-kernel IN_GROUPS(LANES, 1) void se(global float *restrict z, int channels, int stride, global const float *restrict w1,
-                                   global const float *restrict b1, int hidden, global const float *restrict w2,
-                                   global const float *restrict b2, global const float *restrict residual,
-                                   int has_residual, int residual_stride, int act, local float *partial,
-                                   local float *h, local float *excite, int batch) {
-    const int n = get_group_id(0);
-    const int lane = get_local_id(0);
+#define SE_ARGS(Q)                                                                                                     \
+    global const float *Q w1, global const float *Q b1, int hidden, global const float *Q w2, global const float *Q b2,   \
+        global const float *Q residual, int has_residual, int residual_stride, int act, local float *partial,             \
+        local float *h, local float *excite
+#define SE w1, b1, hidden, w2, b2, residual, has_residual, residual_stride, act, partial, h, excite
+
+#ifdef LANES
+// What one item of position `n` does.
+INLINED void squeeze_and_excite(global float *z, int channels, int stride, int n, int lane, SE_ARGS()) {
     z += (size_t)n * stride;
     residual += (size_t)n * residual_stride;
 
@@ -125,4 +128,11 @@ kernel IN_GROUPS(LANES, 1) void se(global float *restrict z, int channels, int s
     }
 #endif
 }
+
+#ifndef WITHIN_WINOGRAD
+GROUP_KERNEL(LANES, 1) se(GROUP_ARGS global float *restrict z, int channels, int stride, SE_ARGS(restrict), int batch) {
+    squeeze_and_excite(z, channels, stride, group(0), get_local_id(0), SE);
+}
+#endif
+#endif
 #endif

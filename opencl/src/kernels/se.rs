@@ -1,7 +1,7 @@
 //! Launches `se.cl`.
 
 use super::{Family, Kernels, Launch, Range, Value, Variant, activation_code, halves};
-use crate::device::{Arg, Error};
+use crate::device::{Arg, Buffer, Error};
 use crate::graph::{Activation, SqueezeExcite};
 
 pub(super) const FAMILY: Family = Family { name: "se", source: include_str!("se.cl") };
@@ -111,41 +111,69 @@ fn launch_positions(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Er
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }
 
+/// What the GPU variant reads, on the device.
+pub(super) struct Sent {
+    w1: Buffer,
+    b1: Buffer,
+    w2: Buffer,
+    b2: Buffer,
+}
+
+impl Sent {
+    /// Sends the weights.
+    ///
+    /// # Errors
+    /// If the local memory is too small or the driver fails.
+    pub fn new(kernels: &Kernels<'_>, se: &Se<'_>) -> Result<Self, Error> {
+        let (channels, session) = (se.value.layout.shape.channels, kernels.session);
+        let (needed, available) = ((10 * channels + se.weights.hidden) as u64 * 4, session.device().local_memory);
+        if needed > available {
+            let what = format!("local memory for squeeze and excitation of {channels} channels");
+            return Err(Error::Memory { device: session.device().name.clone(), what, needed, available });
+        }
+        let Packed { w1, b1, w2, b2 } = pack(se.weights, channels, 1);
+        let [w1, b1, w2, b2] = [w1, b1, w2, b2].map(|numbers| session.upload(&numbers));
+        Ok(Self { w1: w1?, b1: b1?, w2: w2?, b2: b2? })
+    }
+
+    /// `SE_ARGS` in se.cl.
+    pub fn args<'a>(&'a self, se: &Se<'a>) -> [Arg<'a>; 12] {
+        let (channels, hidden) = (se.value.layout.shape.channels, se.weights.hidden);
+        let residual = se.residual.unwrap_or(se.value);
+        [
+            Arg::Buffer(&self.w1),
+            Arg::Buffer(&self.b1),
+            Arg::Int(hidden),
+            Arg::Buffer(&self.w2),
+            Arg::Buffer(&self.b2),
+            Arg::Buffer(&residual.buffer),
+            Arg::Int(se.residual.is_some().into()),
+            Arg::Int(residual.layout.stride()),
+            Arg::Int(activation_code(se.activation)),
+            Arg::Local(channels * 8),
+            Arg::Local(hidden),
+            Arg::Local(2 * channels),
+        ]
+    }
+}
+
+/// Sizes of groups in the GPU variant. A position has one group: a larger one than where there are many.
+pub(super) fn group_sizes(kernels: &Kernels<'_>) -> Vec<usize> {
+    let sizes = match kernels.alone() {
+        true => kernels.lanes(),
+        false => halves((2 * kernels.tuning.lanes).max(LEAST_LANES)),
+    };
+    sizes.into_iter().filter(|&lanes| lanes >= LEAST_LANES).collect()
+}
+
 fn launch_groups(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error> {
     let Value { layout, buffer } = se.value;
-    let (channels, hidden) = (layout.shape.channels, se.weights.hidden);
-    let (needed, available) = ((10 * channels + hidden) as u64 * 4, kernels.session.device().local_memory);
-    if needed > available {
-        let what = format!("local memory for squeeze and excitation of {channels} channels");
-        return Err(Error::Memory { device: kernels.session.device().name.clone(), what, needed, available });
-    }
-    let packed = pack(se.weights, channels, 1);
-    let session = kernels.session;
-    let (w1, b1) = (session.upload(&packed.w1)?, session.upload(&packed.b1)?);
-    let (w2, b2) = (session.upload(&packed.w2)?, session.upload(&packed.b2)?);
-    let residual = se.residual.unwrap_or(se.value);
-    let args = [
-        Arg::Output(buffer),
-        Arg::Int(channels),
-        Arg::Int(layout.stride()),
-        Arg::Buffer(&w1),
-        Arg::Buffer(&b1),
-        Arg::Int(hidden),
-        Arg::Buffer(&w2),
-        Arg::Buffer(&b2),
-        Arg::Buffer(&residual.buffer),
-        Arg::Int(se.residual.is_some().into()),
-        Arg::Int(residual.layout.stride()),
-        Arg::Int(activation_code(se.activation)),
-        Arg::Local(channels * 8),
-        Arg::Local(hidden),
-        Arg::Local(2 * channels),
-    ];
+    let sent = Sent::new(kernels, se)?;
+    let mut args = vec![Arg::Output(buffer), Arg::Int(layout.shape.channels), Arg::Int(layout.stride())];
+    args.extend(sent.args(se));
     let options = |lanes| format!("-DSQUARES={} -DLANES={lanes}", layout.shape.squares);
-    // A position has one group: a larger one than where there are many.
-    let sizes: Vec<usize> =
-        halves((2 * kernels.tuning.lanes).max(LEAST_LANES)).into_iter().filter(|&lanes| lanes >= LEAST_LANES).collect();
+    let sizes = group_sizes(kernels);
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "se", &args)?;
     let range = Range { each: 1, whole: 1, across: 1, local: [lanes, 1] };
-    Ok(Launch::new(kernels, kernel, range, args.len()))
+    Ok(Launch::new(kernels, kernel, range, args.len()).together())
 }

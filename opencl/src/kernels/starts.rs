@@ -65,12 +65,15 @@ const STARTS: [Start; 8] = [
         Numbers { winograd: 2, lanes: 32, columns: 4, depth: 0 },
         "16 lanes, few registers, small groups, local memory that is global memory",
     ),
-    gpu(
-        "NVIDIA",
-        &["nvidia"],
-        Numbers { lanes: 128, columns: 32, ..GPU },
-        "warps of 32 items; eight of them hide the latency of memory",
-    ),
+    Start {
+        basis: Basis::Measured,
+        ..gpu(
+            "NVIDIA",
+            &["nvidia"],
+            Numbers { lanes: 128, columns: 32, ..GPU },
+            "an H200, among groups of other sizes and direct convolutions: BENCHMARKS.md",
+        )
+    },
     gpu("AMD", &["amd", "advanced micro", "radeon"], GPU, "wavefronts of 64 items (GCN) or 32 (RDNA)"),
     gpu(
         "Intel",
@@ -154,7 +157,8 @@ mod tests {
             let tuning = start.tuning(8);
             assert_eq!(tuning.to_string().parse(), Ok(tuning), "{start}");
             assert!(KNOBS.iter().all(|knob| knob.values.contains(&knob.get(tuning))), "{start}");
-            assert_eq!(start.to_string().contains("not measured"), start.variant == Variant::Gpu);
+            let is_measured = start.variant == Variant::Cpu || start.family == "NVIDIA";
+            assert_eq!(start.to_string().contains("not measured"), !is_measured, "{start}");
         }
     }
 }

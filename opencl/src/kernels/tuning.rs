@@ -19,13 +19,11 @@ pub struct Tuning {
     pub squares: usize,
     /// Squares of a side of Winograd's tile, 2 or 4; 0: every convolution is direct.
     pub winograd: usize,
-    /// Smallest batch for which a convolution is Winograd's.
-    pub winograd_from: usize,
     /// CPU: tiles that an item of Winograd's takes.
     pub rows: usize,
     /// CPU: vectors of output channels that it makes.
     pub vectors: usize,
-    /// CPU: whether the whole network is one launch, see [`super::network`] (1), or each layer has its own (0).
+    /// Whether the whole network is one launch, see [`super::network`] (1), or each layer has its own (0).
     pub network: usize,
     /// GPU: most items of a group that runs over elements.
     pub lanes: usize,
@@ -53,20 +51,18 @@ pub struct Knob {
 }
 
 /// Every field but the variant, those first that matter most.
-pub const KNOBS: [Knob; 12] = [
+pub const KNOBS: [Knob; 11] = [
     knob("winograd", None, &[0, 2, 4], |t| &mut t.winograd),
     knob("vector", Some(Variant::Cpu), &[4, 8, 16], |t| &mut t.vector),
     knob("rows", Some(Variant::Cpu), &[4, 8, 16], |t| &mut t.rows).of_winograd(),
     knob("vectors", Some(Variant::Cpu), &[1, 2, 3], |t| &mut t.vectors).of_winograd(),
     knob("squares", Some(Variant::Cpu), &[4, 8], |t| &mut t.squares),
-    knob("network", Some(Variant::Cpu), &[0, 1], |t| &mut t.network),
+    knob("network", None, &[0, 1], |t| &mut t.network),
     knob("columns", Some(Variant::Gpu), &[4, 8, 16, 32], |t| &mut t.columns),
     knob("item_rows", Some(Variant::Gpu), &[4, 8], |t| &mut t.item_rows),
     knob("item_channels", Some(Variant::Gpu), &[4, 8], |t| &mut t.item_channels),
     knob("depth", Some(Variant::Gpu), &[0, 8, 16], |t| &mut t.depth),
     knob("lanes", Some(Variant::Gpu), &[32, 64, 128, 256], |t| &mut t.lanes),
-    // No other value is looked for: the answer to a position would depend on the size of its batch.
-    knob("winograd_from", None, &[1], |t| &mut t.winograd_from).of_winograd(),
 ];
 
 const fn knob(
@@ -109,7 +105,6 @@ impl Tuning {
             vector: if vector_width >= 16 { 16 } else { 8 },
             squares: 8,
             winograd: 4,
-            winograd_from: 1,
             rows: 4,
             vectors: 2,
             network: if variant == Variant::Cpu { 1 } else { 0 },

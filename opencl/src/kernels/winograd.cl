@@ -16,7 +16,9 @@
 //
 // Options besides those of common.cl: RANKS and FILES of the board, TILE (2 or 4). Strides count floats of one position.
 
+#ifndef SQUARES
 #define SQUARES (RANKS * FILES)
+#endif
 #define SIDE (TILE + 2)
 #define POINTS (SIDE * SIDE)
 #define TILES_X ((FILES + TILE - 1) / TILE)
@@ -234,6 +236,60 @@ INLINED void load_rank(float *d, global const float *from, int y, int x0) {
 #endif
 }
 
+// The points of a tile of one channel's board, so far apart.
+INLINED void points_of(global const float *board, int tile, global float *v, size_t apart) {
+    const int y0 = tile / TILES_X * TILE - 1;
+    const int x0 = tile % TILES_X * TILE - 1;
+    // [point of a rank][rank]
+    float ranks[SIDE][SIDE];
+#pragma unroll
+    for (int i = 0; i < SIDE; i++) {
+        float d[SIDE], points[SIDE];
+        load_rank(d, board, y0 + i, x0);
+        to_points(d, points);
+#pragma unroll
+        for (int j = 0; j < SIDE; j++) ranks[j][i] = points[j];
+    }
+#pragma unroll
+    for (int j = 0; j < SIDE; j++) {
+        float points[SIDE];
+        to_points(ranks[j], points);
+#pragma unroll
+        for (int i = 0; i < SIDE; i++) v[(i * SIDE + j) * apart] = points[i];
+    }
+}
+
+// The squares of a tile of channel `c` of position `n`.
+INLINED void squares_of(global const float *m, size_t apart, int n, int c, int tile, global const float *bias, END_ARGS()) {
+    const int y0 = tile / TILES_X * TILE;
+    const int x0 = tile % TILES_X * TILE;
+    // [square of a file][point of a rank]
+    float files[TILE][SIDE];
+#pragma unroll
+    for (int j = 0; j < SIDE; j++) {
+        float points[SIDE], y[TILE];
+#pragma unroll
+        for (int i = 0; i < SIDE; i++) points[i] = m[(i * SIDE + j) * apart];
+        to_squares(points, y);
+#pragma unroll
+        for (int i = 0; i < TILE; i++) files[i][j] = y[i];
+    }
+    const float start = bias[c];
+#pragma unroll
+    for (int i = 0; i < TILE; i++) {
+        if (y0 + i >= RANKS) continue;
+        float y[TILE];
+        to_squares(files[i], y);
+#ifdef WHOLE_FOURS
+        const float4 four = (float4)(y[0], y[1], y[2], y[3]) + start;
+        end_four(four, n, c, (y0 + i) * FILES + x0, SQUARES, END);
+#else
+        for (int j = 0; j < TILE; j++)
+            if (x0 + j < FILES) end_channel(y[j] + start, n, c, (y0 + i) * FILES + x0 + j, SQUARES, END);
+#endif
+    }
+}
+
 // One item makes the points of one tile of one channel: neighbours write neighbouring rows.
 //
 //   range     [ceil(batch * TILES / LANES) * LANES][input channels], groups of [LANES][1]
@@ -246,26 +302,8 @@ kernel IN_GROUPS(LANES, 1) void winograd_input(global const float *restrict inpu
     const int n = row / TILES;
     // What lies behind the batch is multiplied too, and nobody reads the products.
     if (n >= batch) return;
-    const int y0 = row % TILES / TILES_X * TILE - 1;
-    const int x0 = row % TILES_X * TILE - 1;
-    global const float *from = input + (size_t)n * in_stride + c * SQUARES;
-    // [point of a rank][rank]
-    float ranks[SIDE][SIDE];
-#pragma unroll
-    for (int i = 0; i < SIDE; i++) {
-        float d[SIDE], points[SIDE];
-        load_rank(d, from, y0 + i, x0);
-        to_points(d, points);
-#pragma unroll
-        for (int j = 0; j < SIDE; j++) ranks[j][i] = points[j];
-    }
-#pragma unroll
-    for (int j = 0; j < SIDE; j++) {
-        float points[SIDE];
-        to_points(ranks[j], points);
-#pragma unroll
-        for (int i = 0; i < SIDE; i++) v[((size_t)(i * SIDE + j) * channels + c) * rows + row] = points[i];
-    }
+    global const float *board = input + (size_t)n * in_stride + c * SQUARES;
+    points_of(board, row % TILES, v + (size_t)c * rows + row, (size_t)channels * rows);
 }
 #endif
 
@@ -313,33 +351,63 @@ kernel IN_GROUPS(LANES, 1) void winograd_output(global const float *restrict m, 
     const int c = get_global_id(1);
     const int n = row / TILES;
     if (n >= batch) return;
-    const int y0 = row % TILES / TILES_X * TILE;
-    const int x0 = row % TILES_X * TILE;
-    // [square of a file][point of a rank]
-    float files[TILE][SIDE];
-#pragma unroll
-    for (int j = 0; j < SIDE; j++) {
-        float points[SIDE], y[TILE];
-#pragma unroll
-        for (int i = 0; i < SIDE; i++) points[i] = m[((size_t)(i * SIDE + j) * padded + c) * rows + row];
-        to_squares(points, y);
-#pragma unroll
-        for (int i = 0; i < TILE; i++) files[i][j] = y[i];
+    squares_of(m + (size_t)c * rows + row, (size_t)padded * rows, n, c, row % TILES, bias, END);
+}
+
+// The end of a convolution and the begin of the next one, which reads what this one makes: one launch instead of two, and what is between
+// stays in a cache. A group has GROUP_CHANNELS channels of a position, whose tiles look over their edges.
+//
+//   range     [batch * LANES][ceil(channels / GROUP_CHANNELS)], groups of [LANES][1]
+#define GROUP_CHANNELS (LANES > TILES ? LANES / TILES : 1)
+
+kernel IN_GROUPS(LANES, 1) void winograd_between(global const float *restrict m, int padded,
+                                                 global const float *restrict bias, int channels, global float *restrict v,
+                                                 END_ARGS(restrict)) {
+    const int rows = PADDED_ROWS(batch);
+    const int n = get_group_id(0);
+    const int first = get_group_id(1) * GROUP_CHANNELS;
+    const int end = min(first + GROUP_CHANNELS, channels) * TILES;
+    for (int at = first * TILES + (int)get_local_id(0); at < end; at += LANES) {
+        const int c = at / TILES;
+        const int tile = at % TILES;
+        squares_of(m + (size_t)c * rows + n * TILES + tile, (size_t)padded * rows, n, c, tile, bias, END);
     }
-    const float start = bias[c];
-#pragma unroll
-    for (int i = 0; i < TILE; i++) {
-        if (y0 + i >= RANKS) continue;
-        float y[TILE];
-        to_squares(files[i], y);
-#ifdef WHOLE_FOURS
-        const float4 four = (float4)(y[0], y[1], y[2], y[3]) + start;
-        end_four(four, n, c, (y0 + i) * FILES + x0, SQUARES, END);
-#else
-        for (int j = 0; j < TILE; j++)
-            if (x0 + j < FILES) end_channel(y[j] + start, n, c, (y0 + i) * FILES + x0 + j, SQUARES, END);
-#endif
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (int at = first * TILES + (int)get_local_id(0); at < end; at += LANES) {
+        const int c = at / TILES;
+        const int tile = at % TILES;
+        global const float *board = output + (size_t)n * out_stride + c * SQUARES;
+        points_of(board, tile, v + (size_t)c * rows + n * TILES + tile, (size_t)channels * rows);
     }
 }
+
+// The same with squeeze and excitation in between, for which a group has a whole position. `residual` and `act` are what ends that.
+//
+//   range     [batch * LANES][1], groups of [LANES][1]
+//   the rest  as in se.cl
+#if LANES >= 8
+kernel IN_GROUPS(LANES, 1) void winograd_between_se(
+    global const float *restrict m, int padded, global const float *restrict bias, global float *restrict z, int channels,
+    int stride, global float *restrict v, SE_ARGS(restrict), int batch) {
+    const int rows = PADDED_ROWS(batch);
+    const int n = get_group_id(0);
+    const int lane = get_local_id(0);
+    for (int at = lane; at < channels * TILES; at += LANES) {
+        const int c = at / TILES;
+        const int tile = at % TILES;
+        squares_of(m + (size_t)c * rows + n * TILES + tile, (size_t)padded * rows, n, c, tile, bias, z, 0, 1, stride, z, 1,
+                   stride, ACT_NONE, batch);
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    squeeze_and_excite(z, channels, stride, n, lane, SE);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (int at = lane; at < channels * TILES; at += LANES) {
+        const int c = at / TILES;
+        const int tile = at % TILES;
+        global const float *board = z + (size_t)n * stride + c * SQUARES;
+        points_of(board, tile, v + (size_t)c * rows + n * TILES + tile, (size_t)channels * rows);
+    }
+}
+#endif
 #endif
 #endif

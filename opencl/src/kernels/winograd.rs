@@ -1,13 +1,22 @@
-//! Launches `winograd.cl`: a 3×3 convolution in two launches (CPU variant) or three (GPU variant).
+//! Launches `winograd.cl`: a 3×3 convolution in two launches (CPU variant), or in three (GPU variant), of which the last is the first of the
+//! convolution that reads it.
 
 use super::conv::{Conv, board, no_board, upload_bias};
 use super::layout::Layout;
-use super::product::{self, with_product};
-use super::{Family, Kernels, Launch, Range, Variant, halves};
+use super::product::{self, Groups, Shapes, with_product};
+use super::se::{self, Sent};
+use super::{Family, Kernels, Launch, Range, Variant};
 use crate::device::{Arg, Buffer, Error};
 use crate::winograd::transform;
 
-pub(super) const FAMILY: Family = Family { name: "winograd", source: with_product!("winograd.cl") };
+pub(super) const FAMILY: Family = Family {
+    name: "winograd",
+    source: concat!(
+        "#define WITHIN_WINOGRAD\n#define SQUARES (RANKS * FILES)\n",
+        include_str!("se.cl"),
+        with_product!("winograd.cl")
+    ),
+};
 
 /// How a board is cut.
 #[derive(Clone, Copy, Debug)]
@@ -107,20 +116,18 @@ pub fn launches(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launches, 
             let outputs = padded_outputs(kernels, conv.output.layout.shape.channels);
             let packed = pack_panels(conv, cut.tile, conv.input.layout.shape.channels, outputs);
             let (weights, bias) = (kernels.upload_weights(&packed)?, kernels.session.upload(conv.bias)?);
-            let product = Product { v: &v, m: &m, weights: &weights, bias: &bias, outputs };
-            let many = launches_in_groups(kernels, conv, cut, &product, &kernels.columns())?;
-            let few_rows = product::rows(kernels.tuning, FEW_COLUMNS);
-            if kernels.tuning.columns <= FEW_COLUMNS || few_rows < cut.tiles() {
-                return Ok(Launches { few: Vec::new(), many, many_from: 0 });
-            }
-            let few = launches_in_groups(kernels, conv, cut, &product, &halves(FEW_COLUMNS))?;
-            Ok(Launches { few, many, many_from: few_rows / cut.tiles() + 1 })
+            let sent = conv.se.as_ref().map(|se| Sent::new(kernels, se)).transpose()?;
+            let product = Product { sent: sent.as_ref(), v: &v, m: &m, weights: &weights, bias: &bias, outputs };
+            // The same for all convolutions, see `Joins`: a few positions are as many as are a few for the widest.
+            let widest = padded_outputs(kernels, kernels.widest);
+            let Shapes { many, few } = Shapes::new(kernels, [cut.tiles(), widest, cut.points()], false, false);
+            let many = launches_in_groups(kernels, conv, cut, &product, &many)?;
+            let Some((few, many_from)) = few else { return Ok(Launches { few: Vec::new(), many, many_from: 0 }) };
+            let few = launches_in_groups(kernels, conv, cut, &product, &few)?;
+            Ok(Launches { few, many, many_from })
         }
     }
 }
-
-/// `LX` of the GPU variant's groups for a few positions: of the rows of a larger group most would be none of a position.
-const FEW_COLUMNS: usize = 4;
 
 /// What the GPU variant's launches share.
 struct Product<'a> {
@@ -130,6 +137,8 @@ struct Product<'a> {
     bias: &'a Buffer,
     /// Channels, whole panels.
     outputs: usize,
+    /// Of what comes before the next convolution's points.
+    sent: Option<&'a Sent>,
 }
 
 fn launches_in_registers(
@@ -170,34 +179,66 @@ fn launches_in_groups(
     conv: &Conv<'_>,
     cut: Cut,
     product: &Product<'_>,
-    columns: &[usize],
+    groups: &Groups,
 ) -> Result<Vec<Launch>, Error> {
-    let Product { v, m, weights, bias, outputs } = *product;
+    let Product { v, m, weights, bias, outputs, sent } = *product;
     let (from, to) = (conv.input.layout, conv.output.layout);
     let inputs = from.shape.channels;
 
     let args = [Arg::Buffer(v), Arg::Int(inputs), Arg::Buffer(weights), Arg::Output(m)];
-    let tuning = kernels.tuning;
-    let rows = |lx| product::rows(tuning, lx);
-    let options = |lx| format!("{} -DGROUP_ROWS={} {}", cut.options(), rows(lx), product::options(tuning, lx, false));
-    let (kernel, lx) =
-        kernels.kernel_in_groups(FAMILY, columns, product::items, options, "winograd_multiply", &args)?;
-    let range = product::range(kernels, lx, cut.tiles(), cut.points() * (outputs / product::channels(kernels)));
+    let rows = |lx| groups.rows(lx);
+    let options = |lx| format!("{} -DGROUP_ROWS={} {}", cut.options(), rows(lx), groups.options(lx));
+    let (kernel, lx) = kernels.kernel_in_groups(
+        FAMILY,
+        &groups.columns,
+        |lx| groups.items(lx),
+        options,
+        "winograd_multiply",
+        &args,
+    )?;
+    let range = groups.range(lx, cut.tiles(), outputs, cut.points());
     let multiply = Launch::new(kernels, kernel, range, args.len());
 
     let sizes = kernels.lanes();
     let options = |lanes| format!("{} -DGROUP_ROWS={} -DLANES={lanes}", cut.options(), rows(lx));
     let whole = |lanes: usize, across: usize| Range { each: cut.tiles(), whole: lanes, across, local: [lanes, 1] };
 
-    let args = [Arg::Buffer(&conv.input.buffer), Arg::Int(inputs), Arg::Int(from.stride()), Arg::Output(v)];
-    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_input", &args)?;
-    let input = Launch::new(kernels, kernel, whole(lanes, inputs), args.len());
+    let mut launches = Vec::new();
+    if !conv.joins.before {
+        let args = [Arg::Buffer(&conv.input.buffer), Arg::Int(inputs), Arg::Int(from.stride()), Arg::Output(v)];
+        let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_input", &args)?;
+        launches.push(Launch::new(kernels, kernel, whole(lanes, inputs), args.len()));
+    }
+    launches.push(multiply);
 
+    let channels = to.shape.channels;
     let mut args = vec![Arg::Buffer(m), Arg::Int(outputs), Arg::Buffer(bias)];
-    args.extend(conv.end());
-    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, "winograd_output", &args)?;
-    let output = Launch::new(kernels, kernel, whole(lanes, to.shape.channels), args.len());
-    Ok(vec![input, multiply, output])
+    let (name, sizes) = match conv.se.as_ref().zip(sent) {
+        Some((se, sent)) => {
+            let z = [Arg::Output(&conv.output.buffer), Arg::Int(channels), Arg::Int(to.stride()), Arg::Output(v)];
+            args.extend(z);
+            args.extend(sent.args(se));
+            ("winograd_between_se", se::group_sizes(kernels))
+        }
+        None if conv.joins.next => {
+            args.extend([Arg::Int(channels), Arg::Output(v)]);
+            args.extend(conv.end());
+            ("winograd_between", sizes)
+        }
+        None => {
+            args.extend(conv.end());
+            ("winograd_output", sizes)
+        }
+    };
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |n| n, options, name, &args)?;
+    let of_position = |across| Range { each: 1, whole: 1, across, local: [lanes, 1] };
+    let range = match (&conv.se, conv.joins.next) {
+        (Some(_), _) => of_position(1),
+        (None, true) => of_position(channels.div_ceil((lanes / cut.tiles()).max(1))),
+        (None, false) => whole(lanes, channels),
+    };
+    launches.push(Launch::new(kernels, kernel, range, args.len()));
+    Ok(launches)
 }
 
 /// `[panel][point][input channel, padded][channel of the panel]` of the weights in Winograd's form.

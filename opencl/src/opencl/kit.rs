@@ -149,9 +149,10 @@ fn attention() -> Result<Graph, ShapeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::{Backend, Outputs};
     use crate::device::{self, DeviceChoice};
     use crate::kernels::{Precision, Tuning, Variant};
-    use crate::opencl::{OpenCl, Options};
+    use crate::opencl::{OpenCl, Options, canary};
 
     /// On a device, if there is one.
     fn made(graph: &Graph, tuning: Tuning, precision: Precision) -> Option<OpenCl> {
@@ -196,6 +197,51 @@ mod tests {
                 assert_eq!(device.launches(1) == 1, network == 1, "{what}");
                 device.agrees_with_host().expect(what);
                 device.another().expect("there is room").agrees_with_host().expect(what);
+            }
+        }
+    }
+
+    #[test]
+    fn a_chess_network_is_one_launch_on_a_gpu_that_is_told_so() {
+        for (what, graph) in kit() {
+            for precision in [Precision::Fp32, Precision::Fp16] {
+                let tuning = Tuning { network: 1, ..Tuning::start(Variant::Gpu, 8) };
+                let Some(mut device) = made(&graph, tuning, precision) else { continue };
+                assert_eq!(device.refused(), None, "{what}");
+                // A group makes the squares of a chessboard, and a network without convolutions is one launch on any board.
+                assert_eq!(device.launches(1) == 1, what != "odd board", "{what}");
+                device.agrees_with_host().expect(what);
+                device.another().expect("there is room").agrees_with_host().expect(what);
+            }
+        }
+    }
+
+    /// How few have kernels of their own depends on the units that a GPU has.
+    #[test]
+    fn a_few_positions_have_the_answers_that_many_have() {
+        const MOST: usize = 24;
+        let Ok(device) = device::choose(&DeviceChoice::Auto) else { return };
+        for (what, graph) in kit() {
+            let each = graph.input().len();
+            let input = canary::planes(MOST * each);
+            for (units, winograd) in [(5, 0), (20, 4), (12, 2)] {
+                let tuning = Tuning { winograd, ..Tuning::start(Variant::Gpu, 8) };
+                let options = Options { max_batch: MOST, tuning: Some(tuning), ..Options::default() };
+                let mut device = device.clone();
+                device.compute_units = units;
+                let made = OpenCl::unchecked_on(&device, graph.clone().into(), &options);
+                let mut made = made.unwrap_or_else(|error| panic!("{what}, {units} units: {error}"));
+                made.agrees_with_host().unwrap_or_else(|error| panic!("{what}, {units} units: {error}"));
+                let mut answer = |batch: usize| {
+                    let mut outputs = Outputs::default();
+                    made.evaluate(&input[..batch * each], &mut outputs).expect("it runs");
+                    outputs.policy
+                };
+                let all = answer(MOST);
+                for batch in 1..MOST {
+                    let some = answer(batch);
+                    assert!(all.starts_with(&some), "{what}, {units} units, {batch} positions");
+                }
             }
         }
     }

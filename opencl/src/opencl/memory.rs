@@ -15,7 +15,10 @@ pub struct Plan {
 ///
 /// A layer never writes to what it reads. An output has a buffer to itself: what was put there before a batch stays
 /// until the launch that makes the output, see [`Read::proof`](crate::device::Read::proof).
-pub fn plan(graph: &Graph, sizes: &[usize]) -> Plan {
+///
+/// Where positions are `apart`, one may be in a later layer than another: what shares a buffer is then of the same size, so that a position
+/// has the same part of it in every layer.
+pub fn plan(graph: &Graph, sizes: &[usize], apart: bool) -> Plan {
     let mut last_use: Vec<usize> = (0..sizes.len()).collect();
     for (at, layer) in graph.layers().iter().enumerate() {
         for value in layer.reads() {
@@ -27,7 +30,11 @@ pub fn plan(graph: &Graph, sizes: &[usize]) -> Plan {
     let mut plan = Plan { slots: Vec::new(), slot_of: Vec::new() };
     let mut free: Vec<usize> = Vec::new();
     for (value, &size) in sizes.iter().enumerate() {
-        let slot = if is_output(value) { new(&mut plan.slots, size) } else { take(&mut free, &mut plan.slots, size) };
+        let slot = match apart {
+            _ if is_output(value) => new(&mut plan.slots, size),
+            true => take_same(&mut free, &mut plan.slots, size),
+            false => take(&mut free, &mut plan.slots, size),
+        };
         plan.slot_of.push(slot);
         // A value that nobody reads is last used where it is made.
         let done = (0..=value).filter(|&done| last_use[done] == value && !is_output(done));
@@ -45,6 +52,14 @@ fn take(free: &mut Vec<usize>, slots: &mut Vec<usize>, size: usize) -> usize {
             slots[slot] = slots[slot].max(size);
             slot
         }
+        None => new(slots, size),
+    }
+}
+
+/// A free buffer of that size, or a new one.
+fn take_same(free: &mut Vec<usize>, slots: &mut Vec<usize>, size: usize) -> usize {
+    match free.iter().position(|&slot| slots[slot] == size) {
+        Some(at) => free.swap_remove(at),
         None => new(slots, size),
     }
 }
@@ -84,7 +99,7 @@ mod tests {
         }
         graph.output(Role::Policy, x).expect("the value is there");
         let sizes = vec![8; graph.layers().len() + 1];
-        assert_eq!(plan(&graph, &sizes).slots, [8, 8, 8, 8]);
+        assert_eq!(plan(&graph, &sizes, false).slots, [8, 8, 8, 8]);
     }
 
     #[test]
@@ -95,11 +110,27 @@ mod tests {
         let c = conv(&mut graph, b, None);
         let d = conv(&mut graph, c, Some(a));
         graph.output(Role::Policy, b).expect("the value is there");
-        let plan = plan(&graph, &[8; 5]);
+        let plan = plan(&graph, &[8; 5], false);
         let slot = |value: ValueId| plan.slot_of[value.0];
         assert!(slot(a) != slot(b) && slot(a) != slot(c) && slot(a) != slot(d) && slot(b) != slot(c));
         assert_ne!(slot(b), slot(d), "an output keeps its buffer");
         assert_ne!(slot(b), slot(INPUT), "and nothing was there before it");
         assert_eq!(slot(c), slot(INPUT));
+    }
+
+    #[test]
+    fn positions_that_are_apart_keep_their_part_of_a_buffer() {
+        let mut graph = Graph::new(Shape { channels: 2, squares: 4 });
+        let mut x = INPUT;
+        for _ in 0..4 {
+            x = conv(&mut graph, x, None);
+        }
+        graph.output(Role::Policy, x).expect("the value is there");
+        let sizes = [8, 4, 6, 8, 8];
+        for apart in [false, true] {
+            let plan = plan(&graph, &sizes, apart);
+            let all_same = plan.slot_of.iter().zip(sizes).all(|(&slot, size)| plan.slots[slot] == size);
+            assert_eq!((plan.slots.len(), all_same), (if apart { 4 } else { 3 }, apart), "{plan:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Layer by layer against the host: which kernel is wrong, and by how much.
 //!
 //! Each layer's kernels are given what the host's plain form made of the layers before, so that an error stays where it
-//! arose. Then the whole network runs as it does in a game, and its outputs show how the errors add up.
+//! arose, or at the next layer where a launch makes what that one begins with. Then the whole network runs as it does in a game, and its outputs show how the errors add up.
 
 use super::OpenCl;
 pub use super::kit::kit;
@@ -57,7 +57,7 @@ impl Findings {
 
 impl OpenCl {
     /// Compares every layer and every output with the host's plain form, for a batch of positions as in
-    /// [`crate::backend::Backend::evaluate`]; `done` hears after each layer how many there are. A single position,
+    /// [`crate::backend::Backend::evaluate`]; `done` hears again and again how many layers there are. A single position,
     /// these, and the largest batch, in which they are repeated: a driver may run a range of few groups only.
     ///
     /// # Errors
@@ -79,11 +79,20 @@ impl OpenCl {
     ) -> Result<Vec<LayerError>, Error> {
         let _alone = self.turns.wait_alone();
         let graph = self.graph.clone();
-        let mut found = Vec::with_capacity(graph.layers().len());
-        for (layer, what) in graph.layers().iter().enumerate() {
-            let made = ValueId(layer + 1);
-            let mut worst = 0.0f32;
-            for positions in batches(expected.len(), self.max_batch) {
+        let layers = graph.layers();
+        let found = layers.iter().enumerate().map(|(layer, what)| LayerError {
+            layer,
+            name: what.name(),
+            shape: graph.shape(ValueId(layer + 1)),
+            error: 0.0,
+        });
+        let mut found: Vec<LayerError> = found.collect();
+        let batches = batches(expected.len(), self.max_batch);
+        let (all, mut said) = (batches.len(), 0);
+        for (turn, positions) in batches.into_iter().enumerate() {
+            // All layers for one batch: what a launch of the layer before has made for this one, see `conv::Joins`, is of the same batch.
+            for (layer, what) in layers.iter().enumerate() {
+                let made = ValueId(layer + 1);
                 for value in what.reads() {
                     self.put(value, &positions, expected)?;
                 }
@@ -91,10 +100,11 @@ impl OpenCl {
                     step.enqueue(&self.session, positions.len())?;
                 }
                 let (got, wanted) = (self.get(made, positions.len())?, side_by_side(made, &positions, expected));
-                worst = worst.max(error(&wanted, &got));
+                found[layer].error = found[layer].error.max(error(&wanted, &got));
+                let now = (turn * layers.len() + layer + 1) / all;
+                (said..now).for_each(|before| done(before + 1));
+                said = now;
             }
-            found.push(LayerError { layer, name: what.name(), shape: graph.shape(made), error: worst });
-            done(layer + 1);
         }
         Ok(found)
     }

@@ -1,0 +1,105 @@
+//! `oncilla backendbench --profile`: where a batch's time goes on an OpenCL device.
+
+use std::sync::Arc;
+
+use oncilla_opencl::backend::Backend;
+use oncilla_opencl::opencl::Options;
+use oncilla_opencl::opencl::profile::Profile;
+use serde::Serialize;
+
+use super::backend::{USUAL, sizes};
+use crate::engine::{EvaluatorSettings, Inputs, canaries, device_choice, drivers, prepare, tuning};
+use crate::options::backend::on_devices;
+use crate::uci::console::{Console, aside};
+
+/// Batches of a size whose mean is taken.
+const RUNS: usize = 50;
+
+/// One batch size. The JSON output is a list of these.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Positions evaluated together.
+    pub batch: usize,
+    /// Time of a batch, by the host's clock; noting the times makes it longer than it is without.
+    pub latency_ms: f64,
+    /// Time from the first command's begin to the last one's end, by the device's clock.
+    pub device_ms: f64,
+    /// Of that, time in which the device does no command.
+    pub between_ms: f64,
+    /// What takes longest comes first.
+    pub parts: Vec<Part>,
+}
+
+/// All launches of one kernel, or all transfers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// The kernel, or `write` and `read`.
+    pub of: String,
+    /// How many there are in a batch.
+    pub count: usize,
+    /// Time of all of them.
+    pub ms: f64,
+}
+
+impl Row {
+    fn new(batch: usize, profile: &Profile) -> Self {
+        let ms = |seconds: f64| 1000.0 * seconds;
+        let part = |part: &oncilla_opencl::opencl::profile::Part| Part {
+            of: part.of.clone(),
+            count: part.count,
+            ms: ms(part.seconds),
+        };
+        let busy: f64 = profile.parts.iter().map(|part| part.seconds).sum();
+        Self {
+            batch,
+            latency_ms: ms(profile.seconds),
+            device_ms: ms(profile.device),
+            between_ms: ms((profile.device - busy).max(0.0)),
+            parts: profile.parts.iter().map(part).collect(),
+        }
+    }
+
+    /// For a person.
+    fn lines(&self) -> Vec<String> {
+        let share = |ms: f64| 100.0 * ms / self.device_ms.max(1e-9);
+        let of = |of: &str, count: String, ms: f64| format!("  {of:<32} {count:>5} {ms:>10.3} {:>6.1}%", share(ms));
+        let head =
+            format!("batch {}: {:.3} ms, of which {:.3} ms on the device", self.batch, self.latency_ms, self.device_ms);
+        let parts = self.parts.iter().map(|part| of(&part.of, part.count.to_string(), part.ms));
+        let between = of("between commands", String::new(), self.between_ms);
+        std::iter::once(head).chain(parts).chain([between]).collect()
+    }
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// One line: no network, no device, a backend that uses none, a batch that it does not take.
+pub fn print(
+    console: &Console,
+    settings: &EvaluatorSettings,
+    batches: Option<&[usize]>,
+    json: bool,
+) -> Result<(), String> {
+    on_devices(settings.backend)?;
+    drivers::scout()?;
+    let (network, notes) = prepare(settings)?;
+    notes.iter().for_each(|note| aside(note));
+    let inputs = Inputs::of(&network, settings.history_fill)?;
+    let most = batches.unwrap_or(&USUAL).iter().copied().max().unwrap_or(1);
+    let options = Options { device: device_choice(settings), max_batch: most, profiled: true, ..Options::default() };
+    let (mut device, note) = tuning::open(settings, &Arc::new(network.graph), options)?;
+    note.iter().for_each(|note| aside(note));
+    device.refused().iter().for_each(|why| aside(&format!("the network is not one launch: {why}")));
+    let mut rows = Vec::new();
+    for batch in sizes(batches, device.max_batch())? {
+        let fens: Vec<&str> = canaries::POSITIONS.iter().copied().cycle().take(batch).collect();
+        let profile = device.profile(&canaries::planes(&fens, inputs)?, RUNS).map_err(|error| error.to_string())?;
+        rows.push(Row::new(batch, &profile));
+    }
+    match json {
+        true => console.say(&serde_json::to_string(&rows).map_err(|error| error.to_string())?),
+        false => rows.iter().flat_map(Row::lines).for_each(|line| console.say(&line)),
+    }
+    Ok(())
+}
