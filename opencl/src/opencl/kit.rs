@@ -153,6 +153,7 @@ mod tests {
     use crate::device::{self, DeviceChoice};
     use crate::kernels::{Precision, Tuning, Variant};
     use crate::opencl::{OpenCl, Options, canary};
+    use crate::tune::Candidate;
 
     /// On a device, if there is one.
     fn made(graph: &Graph, tuning: Tuning, precision: Precision) -> Option<OpenCl> {
@@ -209,7 +210,13 @@ mod tests {
                 let Some(mut device) = made(&graph, tuning, precision) else { continue };
                 assert_eq!(device.refused(), None, "{what}");
                 // A group makes the squares of a chessboard, and a network without convolutions is one launch on any board.
-                assert_eq!(device.launches(1) == 1, what != "odd board", "{what}");
+                let is_one = what != "odd board";
+                assert_eq!(device.launches(1) == 1, is_one, "{what}");
+                if !is_one {
+                    let options = Options { tuning: Some(tuning), precision, ..Options::default() };
+                    let error = Candidate { graph: graph.clone().into(), options }.run().expect_err(what);
+                    assert!(error.0.starts_with("this network is not one launch: "), "{error}");
+                }
                 device.agrees_with_host().expect(what);
                 device.another().expect("there is room").agrees_with_host().expect(what);
             }

@@ -11,7 +11,7 @@ pub use search::{Trial, search};
 
 use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::Graph;
-use crate::kernels::Tuning;
+use crate::kernels::{Tuning, Variant};
 use crate::opencl::{OpenCl, Options, canary};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,6 +42,12 @@ impl Candidate {
         let most = BATCHES[2];
         let options = Options { max_batch: most, self_check: false, ..self.options.clone() };
         let mut device = OpenCl::new(Arc::clone(&self.graph), &options)?;
+        let asked = self.options.tuning.filter(|asked| asked.variant == Variant::Gpu);
+        if asked.is_some_and(|asked| asked.network > 0) && device.tuning().network == 0 {
+            // As it is, another candidate has it.
+            let why = device.refused().unwrap_or("its kernels don't fit together");
+            return Err(BackendError(format!("this network is not one launch: {why}")));
+        }
         let each = self.graph.input().len();
         let input = canary::planes(most * each);
         device.agrees_with_host()?;
