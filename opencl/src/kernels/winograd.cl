@@ -360,6 +360,16 @@ kernel IN_GROUPS(LANES, 1) void winograd_output(global const float *restrict m, 
 //   range     [batch * LANES][ceil(channels / GROUP_CHANNELS)], groups of [LANES][1]
 #define GROUP_CHANNELS (LANES > TILES ? LANES / TILES : 1)
 
+// The points of position `n`, by all items of a group, from tile `first` of all channels' tiles to before `end`.
+INLINED void points_of_channels(global const float *boards, int first, int end, int channels, int n, global float *v,
+                                int rows) {
+    for (int at = first + (int)get_local_id(0); at < end; at += LANES) {
+        const int c = at / TILES;
+        const int tile = at % TILES;
+        points_of(boards + c * SQUARES, tile, v + (size_t)c * rows + n * TILES + tile, (size_t)channels * rows);
+    }
+}
+
 kernel IN_GROUPS(LANES, 1) void winograd_between(global const float *restrict m, int padded,
                                                  global const float *restrict bias, int channels, global float *restrict v,
                                                  END_ARGS(restrict)) {
@@ -373,12 +383,7 @@ kernel IN_GROUPS(LANES, 1) void winograd_between(global const float *restrict m,
         squares_of(m + (size_t)c * rows + n * TILES + tile, (size_t)padded * rows, n, c, tile, bias, END);
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
-    for (int at = first * TILES + (int)get_local_id(0); at < end; at += LANES) {
-        const int c = at / TILES;
-        const int tile = at % TILES;
-        global const float *board = output + (size_t)n * out_stride + c * SQUARES;
-        points_of(board, tile, v + (size_t)c * rows + n * TILES + tile, (size_t)channels * rows);
-    }
+    points_of_channels(output + (size_t)n * out_stride, first * TILES, end, channels, n, v, rows);
 }
 
 // The same with squeeze and excitation in between, for which a group has a whole position. `residual` and `act` are what ends that.
@@ -401,12 +406,7 @@ kernel IN_GROUPS(LANES, 1) void winograd_between_se(
     barrier(CLK_GLOBAL_MEM_FENCE);
     squeeze_and_excite(z, channels, stride, n, lane, SE);
     barrier(CLK_GLOBAL_MEM_FENCE);
-    for (int at = lane; at < channels * TILES; at += LANES) {
-        const int c = at / TILES;
-        const int tile = at % TILES;
-        global const float *board = z + (size_t)n * stride + c * SQUARES;
-        points_of(board, tile, v + (size_t)c * rows + n * TILES + tile, (size_t)channels * rows);
-    }
+    points_of_channels(z + (size_t)n * stride, 0, channels * TILES, channels, n, v, rows);
 }
 #endif
 #endif
