@@ -290,8 +290,8 @@ LOAD_FOUR(four_queries, FROM)
 LOAD_FOUR(four_keys, TO)
 
 ITEM_KERNEL(1, LANES) scores(ITEM_ARGS global const float *restrict query, int query_stride,
-                                       global const float *restrict key, int key_stride, int channels, int from, int to,
-                                       global float *restrict output, int out_stride, int batch) {
+                             global const float *restrict key, int key_stride, int channels, int from, int to,
+                             global float *restrict output, int out_stride, int batch) {
     const int n = item(0);
     const int i = item(1);
     const int a = i / ((TO + 3) / 4) * 4;

@@ -8,7 +8,7 @@ use super::{Fault, OpenCl, canary};
 use crate::backend::Outputs;
 use std::time::Instant;
 
-/// What is tried: the sizes that have kernels of their own, and those that a search may gather.
+/// What is tried: single positions and a few, which have kernels of their own, and the sizes that a search may gather.
 const LADDER: [usize; 6] = [1, 3, 8, 16, 32, 64];
 
 /// Seconds that a batch's launches may take in the mean: the longest, which takes some four times as many, has a fifth

@@ -77,7 +77,8 @@ fn in_turns(all: &[f32], batch: usize, turn: usize) -> Vec<f32> {
     (0..batch).flat_map(|at| part(at).iter().copied()).collect()
 }
 
-/// The sizes that [`Canary::check`] looks at first: those that have kernels of their own, and `preferred`.
+/// The sizes that [`Canary::check`] looks at first: one position, a few, and `preferred`. On a GPU the largest batch comes behind them, for how
+/// few have kernels of their own depends on its units.
 pub fn sizes(preferred: usize, max_batch: usize) -> Vec<usize> {
     let mut sizes = [1, POSITIONS, preferred].map(|size| size.min(max_batch)).to_vec();
     sizes.sort_unstable();

@@ -36,6 +36,9 @@ impl OpenCl {
     /// If the device fails or has no clock, `input` is no batch, or `runs` is none.
     pub fn profile(&mut self, input: &[f32], runs: usize) -> Result<Profile, BackendError> {
         batch_of(&self.graph, self.max_batch, input)?;
+        if runs == 0 {
+            return Err(BackendError("a profile: expected at least one run".to_string()));
+        }
         let mut outputs = Outputs::default();
         for _ in 0..WARM_UP {
             self.evaluate(input, &mut outputs)?;
@@ -54,7 +57,7 @@ impl OpenCl {
             profile.device += nanoseconds(first, last);
             times.iter().for_each(|time| profile.add(&time.of, nanoseconds(time.begin, time.end)));
         }
-        profile.mean_of(runs)
+        Ok(profile.mean_of(runs))
     }
 }
 
@@ -74,10 +77,7 @@ impl Profile {
         }
     }
 
-    fn mean_of(mut self, runs: usize) -> Result<Self, BackendError> {
-        if runs == 0 {
-            return Err(BackendError("a profile: expected at least one run".to_string()));
-        }
+    fn mean_of(mut self, runs: usize) -> Self {
         self.seconds /= runs as f64;
         self.device /= runs as f64;
         for part in &mut self.parts {
@@ -85,6 +85,6 @@ impl Profile {
             part.seconds /= runs as f64;
         }
         self.parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-        Ok(self)
+        self
     }
 }

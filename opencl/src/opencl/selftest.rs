@@ -1,7 +1,8 @@
 //! Layer by layer against the host: which kernel is wrong, and by how much.
 //!
 //! Each layer's kernels are given what the host's plain form made of the layers before, so that an error stays where it
-//! arose, or at the next layer where a launch makes what that one begins with. Then the whole network runs as it does in a game, and its outputs show how the errors add up.
+//! arose, or at the next layer where a launch makes what that one begins with. Then the whole network runs as it does in a
+//! game, and its outputs show how the errors add up.
 
 use super::OpenCl;
 pub use super::kit::kit;
