@@ -23,6 +23,8 @@ mod sharing;
 mod team;
 #[cfg(test)]
 mod tests;
+#[cfg_attr(not(all(target_arch = "x86_64", target_os = "linux")), allow(dead_code))]
+mod tiles;
 mod winograd;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -30,7 +32,7 @@ mod x86;
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
 use crate::graph::Graph;
 use kernel::Isa;
-use plan::Plan;
+use plan::{Plan, Way};
 use run::{Jobs, Workspace};
 use sharing::Sharing;
 use std::sync::{Arc, Mutex};
@@ -68,6 +70,14 @@ impl Host {
         Self::with(graph, threads, Isa::detect())
     }
 
+    /// The same without what rounds more than single precision does, for whoever compares others with the host.
+    ///
+    /// # Errors
+    /// As for [`Host::new`].
+    pub fn in_single_precision(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
+        Self::with(graph, threads, Isa::detect().without_tiles())
+    }
+
     /// With the instructions that are given.
     fn with(graph: impl Into<Arc<Graph>>, threads: usize, isa: Isa) -> Result<Self, BackendError> {
         let graph = graph.into();
@@ -101,22 +111,32 @@ const CANARIES: usize = 2;
 /// How far an output may be from that of direct convolutions, as a share of the largest number where that is above one.
 const BOUND: f32 = 5e-5;
 
-/// With Winograd's convolutions, unless this network's weights are such that they round too much.
+/// In tiles where the processor has them, else with Winograd's convolutions, unless this network's weights are such that they
+/// round too much.
 fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
-    let (fast, direct) = (Plan::new(graph, true)?, Plan::new(graph, false)?);
-    if fast.points == 0 || Workspace::bytes(&fast, false) > MAX_WORKSPACE {
-        return Ok(direct);
-    }
+    let direct = Plan::new(graph, Way::Direct)?;
     let input = canary(CANARIES * graph.input().len(), 4);
-    let [mut got, mut expected] = [&fast, &direct].map(|plan| {
+    let evaluate = |plan: &Plan| {
         let mut outputs = Outputs::default();
         let mut workspace = Workspace::new(plan, false);
         Jobs::new(graph, CANARIES, 1, &input, &mut outputs)
             .for_each(|mut job| workspace.run(plan, isa, &mut job, None));
         outputs
-    });
-    let agree = graph.outputs().iter().all(|o| error(expected.head_mut(o.role), got.head_mut(o.role)) <= BOUND);
-    Ok(if agree { fast } else { direct })
+    };
+    let mut expected = None;
+    let ways = isa.tiles().map(|_| Way::Tiles).into_iter().chain([Way::Winograd]);
+    for way in ways {
+        let fast = Plan::new(graph, way)?;
+        if !fast.differs() || Workspace::bytes(&fast, false) > MAX_WORKSPACE {
+            continue;
+        }
+        let expected = expected.get_or_insert_with(|| evaluate(&direct));
+        let mut got = evaluate(&fast);
+        if graph.outputs().iter().all(|o| error(expected.head_mut(o.role), got.head_mut(o.role)) <= BOUND) {
+            return Ok(fast);
+        }
+    }
+    Ok(direct)
 }
 
 /// Planes of ones and zeros, about one number in `one_in` a one, always the same.

@@ -14,6 +14,16 @@ pub(super) trait Form {
 
     /// Blocks of sixteen columns that a tile of a product has: as many as the registers hold beside the operands.
     const BLOCKS: usize;
+
+    /// Two ranks of a board a file on: towards higher files, or lower ones. Zeros come in.
+    #[inline(always)]
+    fn move_ranks(ranks: &[u32; 2 * LANES], higher: bool) -> [u32; 2 * LANES] {
+        std::array::from_fn(|at| match (higher, at % LANES) {
+            (true, 0) | (false, 7) => 0,
+            (true, _) => ranks[at - 1],
+            (false, _) => ranks[at + 1],
+        })
+    }
 }
 
 /// How a product is added to a sum, and vectors of some numbers.

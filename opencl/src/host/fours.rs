@@ -76,7 +76,7 @@ macro_rules! with_dots {
             use crate::host::{fours::portable::Arrays, kernel::Isa};
             match isa {
                 #[cfg(target_arch = "x86_64")]
-                Isa::Avx512(Found { fours: true }) => {
+                Isa::Avx512(Found { fours: true, .. }) => {
                     #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
                     fn avx512_vnni($($arg: $type),*) {
                         $body::<x86::Avx512>($($arg),*);
@@ -85,7 +85,7 @@ macro_rules! with_dots {
                     unsafe { avx512_vnni($($arg),*) }
                 }
                 #[cfg(target_arch = "x86_64")]
-                Isa::Avx512(Found { fours: false }) => {
+                Isa::Avx512(Found { fours: false, .. }) => {
                     #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
                     fn avx512($($arg: $type),*) {
                         $body::<x86::PairsOfAvx512>($($arg),*);
@@ -94,7 +94,7 @@ macro_rules! with_dots {
                     unsafe { avx512($($arg),*) }
                 }
                 #[cfg(target_arch = "x86_64")]
-                Isa::Avx2(Found { fours: true }) => {
+                Isa::Avx2(Found { fours: true, .. }) => {
                     #[target_feature(enable = "avx2,fma,avxvnni")]
                     fn avx_vnni($($arg: $type),*) {
                         $body::<x86::Avx>($($arg),*);
@@ -103,7 +103,7 @@ macro_rules! with_dots {
                     unsafe { avx_vnni($($arg),*) }
                 }
                 #[cfg(target_arch = "x86_64")]
-                Isa::Avx2(Found { fours: false }) => {
+                Isa::Avx2(Found { fours: false, .. }) => {
                     #[target_feature(enable = "avx2,fma")]
                     fn avx2($($arg: $type),*) {
                         $body::<x86::PairsOfAvx2>($($arg),*);

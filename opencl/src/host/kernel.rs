@@ -10,6 +10,7 @@
 
 use super::arith::{self, Arith, Form, activate_vector};
 use super::board::{Board, LANES};
+use super::tiles::Tiles;
 use crate::graph::Activation;
 
 /// Channels of a convolution's tile and rows of a product's: 6 · 2 sums, 2 operands and 1 weight fill the sixteen vector
@@ -40,6 +41,8 @@ pub(super) enum Isa {
 pub(super) struct Found {
     /// Products of four numbers of eight bits: AVX-512 VNNI or AVX-VNNI.
     pub(super) fours: bool,
+    /// What multiplies tiles of bfloat16. No processor has such instructions without AVX-512.
+    pub(super) tiles: Option<Tiles>,
 }
 
 impl Isa {
@@ -55,17 +58,53 @@ impl Isa {
                 && is_x86_feature_detected!("avx512vl");
             let avx512_vnni = is_x86_feature_detected!("avx512vnni");
             let avx_vnni = is_x86_feature_detected!("avxvnni");
+            let tiles = if avx512 { Tiles::find() } else { None };
             // What is found can be left alone, too.
             [
-                (avx512 && avx512_vnni).then_some(Self::Avx512(Found { fours: true })),
-                avx512.then_some(Self::Avx512(Found { fours: false })),
-                (avx2 && avx_vnni).then_some(Self::Avx2(Found { fours: true })),
-                avx2.then_some(Self::Avx2(Found { fours: false })),
+                (tiles.is_some() && avx512_vnni).then_some(Self::Avx512(Found { fours: true, tiles })),
+                (avx512 && avx512_vnni).then_some(Self::Avx512(Found { fours: true, tiles: None })),
+                avx512.then_some(Self::Avx512(Found { fours: false, tiles: None })),
+                (avx2 && avx_vnni).then_some(Self::Avx2(Found { fours: true, tiles: None })),
+                avx2.then_some(Self::Avx2(Found { fours: false, tiles: None })),
+                Self::with_loops(avx2, avx512, tiles),
             ]
         };
         #[cfg(not(target_arch = "x86_64"))]
         let more: [Option<Self>; 0] = [];
         more.into_iter().flatten().chain([Self::Baseline])
+    }
+
+    /// For tests on a processor without tiles: what it has, and loops for tiles.
+    #[cfg(all(test, target_arch = "x86_64"))]
+    fn with_loops(avx2: bool, avx512: bool, tiles: Option<Tiles>) -> Option<Self> {
+        let found = Found { fours: false, tiles: Some(Tiles::Loops) };
+        let form = if avx512 { Self::Avx512(found) } else { Self::Avx2(found) };
+        (avx2 && tiles.is_none()).then_some(form)
+    }
+
+    #[cfg(all(not(test), target_arch = "x86_64"))]
+    fn with_loops(_: bool, _: bool, _: Option<Tiles>) -> Option<Self> {
+        None
+    }
+
+    /// What multiplies tiles, if anything does.
+    pub fn tiles(self) -> Option<Tiles> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(found) | Self::Avx2(found) => found.tiles,
+            Self::Baseline => None,
+        }
+    }
+
+    /// The same without tiles.
+    pub fn without_tiles(self) -> Self {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(found) => Self::Avx512(Found { tiles: None, ..found }),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(found) => Self::Avx2(Found { tiles: None, ..found }),
+            Self::Baseline => Self::Baseline,
+        }
     }
 
     /// The best that this processor has.
@@ -76,6 +115,8 @@ impl Isa {
     /// For a person.
     pub fn name(self) -> &'static str {
         match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(Found { tiles: Some(_), .. }) => "AMX",
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => "AVX-512",
             #[cfg(target_arch = "x86_64")]
@@ -104,14 +145,14 @@ pub(super) type BaselineForm = super::arith::Unfused;
 macro_rules! versions {
     ($(#[$doc:meta])* $name:ident = $body:ident($($arg:ident: $type:ty),* $(,)?)) => {
         $(#[$doc])*
-        pub(super) fn $name(isa: super::kernel::Isa, $($arg: $type),*) {
-            use super::kernel::Isa;
+        pub(in crate::host) fn $name(isa: crate::host::kernel::Isa, $($arg: $type),*) {
+            use crate::host::kernel::Isa;
             match isa {
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx512(_) => {
                     #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
                     fn avx512($($arg: $type),*) {
-                        $body::<super::x86::Avx512>($($arg),*);
+                        $body::<crate::host::x86::Avx512>($($arg),*);
                     }
                     // SAFETY: `Found` is made only after all these features have been detected on this processor.
                     unsafe { avx512($($arg),*) }
@@ -120,12 +161,12 @@ macro_rules! versions {
                 Isa::Avx2(_) => {
                     #[target_feature(enable = "avx2,fma")]
                     fn avx2($($arg: $type),*) {
-                        $body::<super::arith::Fused>($($arg),*);
+                        $body::<crate::host::arith::Fused>($($arg),*);
                     }
                     // SAFETY: `Found` is made only after both features have been detected on this processor.
                     unsafe { avx2($($arg),*) }
                 }
-                Isa::Baseline => $body::<super::kernel::BaselineForm>($($arg),*),
+                Isa::Baseline => $body::<crate::host::kernel::BaselineForm>($($arg),*),
             }
         }
     };

@@ -4,6 +4,7 @@ use super::board::LANES;
 use super::fours::{self, Four, RowEnds};
 use super::kernel::{BLOCK, TILE};
 use super::product::{Block, COLUMNS};
+use super::tiles;
 use super::winograd::{PANEL, POINTS};
 use crate::int8;
 use crate::winograd::transform;
@@ -58,6 +59,48 @@ pub(super) fn winograd(weights: &[f32], channels: usize) -> Vec<Block> {
         let (o, c) = (at / inputs, at % inputs);
         for (point, u) in transform(4, weights).into_iter().enumerate() {
             packed[(o / PANEL * POINTS + point) * padded + c].0[o % PANEL] = u as f32;
+        }
+    }
+    packed
+}
+
+/// `[channels][inputs][taps]` → left sides in the order of [`tiles::Panels`], a panel for sixteen channels and the steps of
+/// [`tiles::Layout::steps`]; what fills up panels and steps is zero.
+pub(super) fn tiles(weights: &[f32], channels: usize, taps: usize, steps: &tiles::Steps) -> Vec<tiles::Left> {
+    let (inputs, panels) = (weights.len() / channels / taps, channels.div_ceil(tiles::ROWS));
+    let mut packed = vec![tiles::Left::ZERO; panels * steps.len()];
+    for panel in 0..panels {
+        for step in 0..steps.len() {
+            let (part, tap) = (step / taps * tiles::DEPTH, tiles::Layout::tap(step % taps, taps));
+            let weight = |o: usize, input: usize| match o < channels && input < inputs {
+                true => weights[(o * inputs + input) * taps + tap],
+                false => 0.0,
+            };
+            packed[steps.place(panels, panel, step)] =
+                tiles::left(|row| std::array::from_fn(|k| weight(panel * tiles::ROWS + row, part + k)));
+        }
+    }
+    packed
+}
+
+/// `[neurons][inputs]` → `[panels of 64][steps][halves][blocks][LINES]` lines of right sides; what fills up panels and steps is zero.
+pub(super) fn tiles_dense(matrix: &[f32], neurons: usize) -> Vec<tiles::Line> {
+    let inputs = matrix.len() / neurons;
+    let pairs = inputs.div_ceil(tiles::DEPTH) * tiles::LINES;
+    let mut packed = Vec::with_capacity(neurons.div_ceil(tiles::COLUMNS) * 2 * pairs * tiles::BLOCKS);
+    for first in (0..neurons).step_by(tiles::COLUMNS) {
+        let weight = |input: usize, neuron: usize| match input < inputs && neuron < neurons {
+            true => matrix[neuron * inputs + input],
+            false => 0.0,
+        };
+        for step in (0..pairs).step_by(tiles::LINES) {
+            let lines = |pair: usize| tiles::line_pairs(|row, column| weight(2 * pair + row, first + column));
+            let lines: Vec<_> = (step..step + tiles::LINES).map(lines).collect();
+            for half in 0..2 {
+                for block in 0..tiles::BLOCKS {
+                    packed.extend(lines.iter().map(|line| if half == 0 { line[block].0 } else { line[block].1 }));
+                }
+            }
         }
     }
     packed

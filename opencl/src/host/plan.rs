@@ -5,6 +5,7 @@ use super::fours::{self, Four, RowEnds};
 use super::kernel::TILE;
 use super::pack;
 use super::product::{Block, COLUMNS, attention_room, scores_room};
+use super::tiles::{self, Layout, Left, Line, Steps};
 use super::winograd::{PANEL, POINTS, TILES};
 use crate::backend::BackendError;
 use crate::graph::{Activation, Graph, Layer, Role, Shape, SqueezeExcite, ValueId};
@@ -68,6 +69,14 @@ impl Conv {
         }
     }
 
+    /// Lines of one position's input, if it is in tiles.
+    pub fn lines(&self) -> usize {
+        match &self.weights {
+            ConvWeights::Tiles(tiles) => tiles.layout.of(self.input.shape.channels),
+            _ => 0,
+        }
+    }
+
     /// Numbers of one position's points, if it is Winograd's.
     pub fn points(&self) -> usize {
         self.input.shape.channels.next_multiple_of(LANES) * POINTS * TILES
@@ -82,10 +91,22 @@ pub(super) enum ConvWeights {
     Direct(Vec<f32>),
     /// `[panels][POINTS][blocks of input channels][LANES]`, and the bias of each panel: see [`super::winograd`].
     Winograd(Vec<Block>, Vec<[f32; PANEL]>),
+    /// In tiles, on a chessboard: see [`super::tiles`].
+    Tiles(TileWeights),
     /// In eight bits: see [`super::fours::ConvPanels`].
     Fours(Vec<fours::Weights>, Vec<fours::Ends>),
     /// The same of 1×1, see [`super::fours::Pointwise`]; all values lie side by side.
     PointwiseFours(Vec<Four>, Vec<RowEnds>),
+}
+
+/// A convolution's weights in tiles.
+pub(super) struct TileWeights {
+    pub layout: Layout,
+    pub steps: Steps,
+    /// `[panels]` in their order.
+    pub left: Vec<Left>,
+    /// `[panels]`.
+    pub bias: Vec<[f32; tiles::ROWS]>,
 }
 
 /// Squeeze and excitation, weights transposed: see [`super::kernel::Se`].
@@ -114,6 +135,8 @@ pub(super) struct Dense {
 pub(super) enum DenseWeights {
     /// `[panels][inputs of a part]`.
     Single(Vec<Block>),
+    /// In tiles: the steps, and for each 64 neurons the lines of both halves.
+    Tiles(Steps, Vec<Line>),
     /// In eight bits: see [`super::fours::DensePanels`].
     Fours(Vec<fours::Weights>, Vec<fours::Ends>),
 }
@@ -222,6 +245,10 @@ pub(super) struct Plan {
     pub slots: Vec<usize>,
     /// Fours of the largest input in eight bits of one position.
     pub largest_fours: usize,
+    /// Lines of the largest input in tiles of as many positions as go at once.
+    pub lines: usize,
+    /// Left sides of the largest dense layer in tiles.
+    pub left: usize,
     /// Parts of a dense layer's input at most, see [`Dense::parts`].
     pub parts: usize,
     /// Numbers that a step needs to work in at most.
@@ -233,8 +260,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// With `winograd`, convolutions are computed by Winograd's where that takes less.
-    pub fn new(graph: &Graph, winograd: bool) -> Result<Self, BackendError> {
+    pub fn new(graph: &Graph, way: Way) -> Result<Self, BackendError> {
         let places = places(graph);
         let mut steps = Vec::with_capacity(graph.layers().len());
         let slot_count = places.iter().map(|p| p.slot + 1).max().unwrap_or(0);
@@ -244,7 +270,7 @@ impl Plan {
         // Where a value lies with its elements side by side, once a layer has asked for it.
         let mut flat = places.clone();
         for (at, layer) in graph.layers().iter().enumerate() {
-            let form = Form { int8: graph.is_int8(at), winograd };
+            let form = Form { int8: graph.is_int8(at), way };
             let place = places[at + 1];
             let reads_board = is_spatial(layer) || goes_by_element(layer);
             for value in layer.reads() {
@@ -284,6 +310,17 @@ impl Plan {
             }
             _ => (0, 0),
         };
+        let lines = |s: &Step| match s {
+            Step::Conv(conv) => at_once(conv.lines()) * conv.lines(),
+            _ => 0,
+        };
+        let left = |s: &Step| match s {
+            Step::Dense(dense) => match &*dense.weights {
+                DenseWeights::Tiles(steps, _) => (GROUP * dense.parts).div_ceil(tiles::ROWS) * steps.len(),
+                _ => 0,
+            },
+            _ => 0,
+        };
         let scratch = |s: &Step| match s {
             Step::Conv(conv) => conv.se.as_ref().map_or(0, |se| se.hidden + se.b2.len() / 2 * 3),
             Step::LayerNorm(norm) => 2 * norm.input.len() / norm.input.shape.channels,
@@ -308,12 +345,23 @@ impl Plan {
             points: steps.iter().map(|s| winograd(s).0).max().unwrap_or(0),
             panels: steps.iter().map(|s| winograd(s).1).max().unwrap_or(0),
             largest_fours: steps.iter().map(fours).max().unwrap_or(0),
+            lines: steps.iter().map(lines).max().unwrap_or(0),
+            left: steps.iter().map(left).max().unwrap_or(0),
             parts: steps.iter().map(|s| if let Step::Dense(dense) = s { dense.parts } else { 1 }).max().unwrap_or(1),
             scratch: steps.iter().map(scratch).max().unwrap_or(0),
             room: steps.iter().map(room).max().unwrap_or(0),
             shared_room: steps.iter().map(shared).max().unwrap_or(0),
             steps,
         })
+    }
+
+    pub fn in_tiles(&self) -> bool {
+        self.lines > 0 || self.left > 0
+    }
+
+    /// Whether something in it is not computed by its definition.
+    pub fn differs(&self) -> bool {
+        self.points > 0 || self.in_tiles()
     }
 }
 
@@ -409,11 +457,31 @@ fn places(graph: &Graph) -> Vec<Place> {
     places
 }
 
+/// Bytes of input in tiles that go at once: what a second-level cache holds beside the weights.
+const HELD: usize = 1 << 20;
+
+/// Positions whose input in tiles is made before their sums, of so many lines each.
+pub(super) fn at_once(lines: usize) -> usize {
+    let held = HELD / size_of::<tiles::Line>();
+    held.checked_div(lines).unwrap_or(0).clamp(1, GROUP)
+}
+
+/// How convolutions are computed where there is a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By their definition.
+    Direct,
+    /// By Winograd's where that takes less.
+    Winograd,
+    /// In tiles on a chessboard.
+    Tiles,
+}
+
 /// How a layer's sums are made.
 #[derive(Clone, Copy)]
 struct Form {
     int8: bool,
-    winograd: bool,
+    way: Way,
 }
 
 /// Fewest channels, in and out, for which Winograd's form is taken: a block.
@@ -431,9 +499,14 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
             ConvWeights::Fours(weights, ends)
         };
     }
-    if kernel == 1 {
+    let layout = if kernel == 1 { Layout::FLAT } else { Layout::BOARD };
+    if form.way == Way::Tiles && input.shape.squares == tiles::COLUMNS {
+        let steps = layout.steps(input.shape.channels);
+        let left = pack::tiles(weights, bias.len(), kernel * kernel, &steps);
+        ConvWeights::Tiles(TileWeights { layout, steps, left, bias: pack::by_panels(bias) })
+    } else if kernel == 1 {
         ConvWeights::Pointwise(pack::pointwise(weights, bias.len()))
-    } else if form.winograd && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {
+    } else if form.way == Way::Winograd && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {
         ConvWeights::Winograd(pack::winograd(weights, bias.len()), pack::by_panels(bias))
     } else {
         ConvWeights::Direct(pack::conv(weights, bias.len()))
@@ -442,7 +515,13 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
 
 fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights {
     if !form.int8 {
-        return DenseWeights::Single(pack::dense(weights, bias.len()));
+        let inputs = weights.len() / bias.len();
+        // The few neurons that heads end with take no time and keep single precision.
+        return if form.way == Way::Tiles && bias.len() >= tiles::COLUMNS && inputs >= tiles::DEPTH {
+            DenseWeights::Tiles(tiles::steps_of_inputs(inputs), pack::tiles_dense(weights, bias.len()))
+        } else {
+            DenseWeights::Single(pack::dense(weights, bias.len()))
+        };
     }
     let (weights, ends) = pack::fours(&int8::Weights::new(weights, bias.len()), bias, 1);
     DenseWeights::Fours(weights, ends)

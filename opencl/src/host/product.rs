@@ -37,7 +37,7 @@ impl Block {
     }
 
     #[inline(always)]
-    fn add<M: Arith>(&mut self, other: &Self) {
+    pub fn add<M: Arith>(&mut self, other: &Self) {
         for vector in 0..COLUMNS / M::LANES {
             self.set::<M>(vector, M::plus(self.vector::<M>(vector), other.vector::<M>(vector)));
         }
@@ -455,7 +455,7 @@ impl ByColumns for Channels<'_> {
         for (panel, (weights, bias)) in weights.chunks_exact(of_panel).zip(bias).enumerate() {
             tile::<M, TILE, BLOCKS>(Columns { data: weights, count: TILE, first: 0 }, input, &mut sums);
             let ends = bias.iter().map(|bias| Bias(*bias));
-            put_in_channels::<M, _, BLOCKS>(
+            put_in_channels::<M, _, TILE, BLOCKS>(
                 &mut sums,
                 ends,
                 (panel * TILE, block),
@@ -471,7 +471,7 @@ pub(super) trait End {
     fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector;
 }
 
-struct Bias(f32);
+pub(super) struct Bias(pub f32);
 
 impl End for Bias {
     #[inline(always)]
@@ -480,11 +480,11 @@ impl End for Bias {
     }
 }
 
-/// Ends a tile of a 1×1 convolution and writes it to where it belongs in `output`, `[channels][squares]`: its channels from the
+/// Ends some rows of a 1×1 convolution and writes it to where it belongs in `output`, `[channels][squares]`: its channels from the
 /// `first` and its squares from the `block` on. The residual lies as the output.
 #[inline(always)]
-pub(super) fn put_in_channels<M: Arith, E: End, const BLOCKS: usize>(
-    sums: &mut [[Block; BLOCKS]; TILE],
+pub(super) fn put_in_channels<M: Arith, E: End, const ROWS: usize, const BLOCKS: usize>(
+    sums: &mut [[Block; BLOCKS]; ROWS],
     ends: impl Iterator<Item = E>,
     (first, block): (usize, usize),
     (squares, residual, activation): (usize, Option<&[f32]>, Activation),

@@ -5,12 +5,15 @@ use super::fours::{self, Four, RowEnds};
 use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::plan::{
     Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
+    TileWeights, at_once,
 };
 use super::product::{self, Block, COLUMNS, DensePanels, MOST_BLOCKS, Pointwise};
 use super::team::{Team, each};
+use super::tiles::{self, Layout, Left, Line, Panels, Right, Steps};
 use super::winograd::{self, End, PANEL, POINTS, Rows, TILES};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// A dense layer with fewer weights than this is done by one thread sooner than several are told of it.
@@ -124,6 +127,9 @@ pub(super) struct Workspace {
     /// Inputs in eight bits, and what a step of each is worth: for each position, or each of its parts.
     fours: Vec<Four>,
     steps: Vec<f32>,
+    /// Inputs in tiles.
+    lines: Vec<Line>,
+    left: Vec<Left>,
     /// What a step needs besides, see [`Plan::scratch`] and [`Plan::room`].
     scratch: Vec<f32>,
     room: Vec<Block>,
@@ -135,6 +141,8 @@ impl Workspace {
         let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.points) + plan.scratch;
         GROUP * (plan.largest_fours * size_of::<Four>() + plan.parts * size_of::<f32>())
             + size_of::<f32>() * numbers
+            + size_of::<Line>() * plan.lines
+            + size_of::<Left>() * plan.left
             + size_of::<Block>() * (Self::room(plan, shared) + Self::products(plan, shared))
     }
 
@@ -155,6 +163,8 @@ impl Workspace {
             products: vec![Block::ZERO; Self::products(plan, shared)],
             fours: vec![fours::ZEROS; GROUP * plan.largest_fours],
             steps: vec![0.0; GROUP * plan.parts],
+            lines: vec![Line::ZERO; plan.lines],
+            left: vec![Left::ZERO; plan.left],
             scratch: vec![0.0; plan.scratch],
             room: vec![Block::ZERO; Self::room(plan, shared)],
         }
@@ -162,6 +172,8 @@ impl Workspace {
 
     /// Runs the layers over `job`; a team shares each layer, for which the workspace has to be made. The numbers are the same.
     pub fn run(&mut self, plan: &Plan, isa: Isa, job: &mut Job<'_>, team: Option<&Team>) {
+        // Once for all layers.
+        let _ready = isa.tiles().filter(|_| plan.in_tiles()).map(|tiles| tiles.ready());
         let each = plan.input.shape.len();
         for (position, input) in job.input.chunks_exact(each).enumerate() {
             let place = plan.input;
@@ -212,6 +224,7 @@ impl Workspace {
             ConvWeights::Winograd(weights, bias) => {
                 self.winograd(conv, (weights, bias), isa, positions, team, output);
             }
+            ConvWeights::Tiles(weights) => self.conv_in_tiles(conv, weights, isa, positions, team, output),
             ConvWeights::Pointwise(weights) => self.pointwise(conv, weights, isa, positions, team, output),
             ConvWeights::Direct(weights) => {
                 let of_panel = weights.len() / conv.bias.len();
@@ -316,6 +329,82 @@ impl Workspace {
             }
         }
         (self.points, self.products) = (points, products);
+    }
+
+    /// A convolution in tiles, some positions at a time: what a panel's weights multiply stays in a near cache for all panels.
+    fn conv_in_tiles(
+        &mut self,
+        conv: &Conv,
+        weights: &TileWeights,
+        isa: Isa,
+        positions: usize,
+        team: Option<&Team>,
+        output: &mut [f32],
+    ) {
+        let mut lines = std::mem::take(&mut self.lines);
+        let (needed, len) = (conv.lines(), conv.output.len());
+        // Parts of nearly equal size, for each reads the weights.
+        let at_once = positions.div_ceil(positions.div_ceil(at_once(needed)));
+        for first in (0..positions).step_by(at_once) {
+            let range = first..positions.min(first + at_once);
+            for (position, lines) in range.clone().zip(lines.chunks_exact_mut(needed)) {
+                split(conv, weights.layout, isa, self.value(conv.input, position), team, lines);
+            }
+            let output = &mut output[range.start * len..range.end * len];
+            self.panels_in_tiles((conv, weights), isa, first, team, &lines, output);
+        }
+        self.lines = lines;
+    }
+
+    /// All panels of some positions, from the `first` on, of their inputs in lines.
+    fn panels_in_tiles(
+        &self,
+        (conv, weights): (&Conv, &TileWeights),
+        isa: Isa,
+        first: usize,
+        team: Option<&Team>,
+        lines: &[Line],
+        output: &mut [f32],
+    ) {
+        let (needed, len, each) = (conv.lines(), conv.output.len(), conv.output.len() / conv.output.shape.channels);
+        let (residual, activation) = end(conv);
+        let tiles = isa.tiles().expect("a plan in tiles is made where there are some");
+        let width = tiles::ROWS * each;
+        let all = Panels { left: &weights.left, count: weights.bias.len() };
+        // Panels of a group from the `number`th on, as many as the output has.
+        let panels = |number: usize, position: usize, output: &mut [f32]| {
+            let mut sums = [const { MaybeUninit::uninit() }; tiles::GROUP];
+            let sums = &mut sums[..output.len().div_ceil(width)];
+            let right = Right::of(&lines[position * needed..][..needed]);
+            let sums = tiles.ready().multiply((all, number), &weights.steps, right, sums);
+            for (((sums, output), bias), number) in
+                sums.iter_mut().zip(output.chunks_mut(width)).zip(&weights.bias[number..]).zip(number..)
+            {
+                let residual =
+                    residual.map(|place| &self.value(place, first + position)[number * width..][..output.len()]);
+                match weights.layout {
+                    Layout::FLAT => tiles::end_side_by_side(isa, sums, bias, residual, activation, output),
+                    _ => tiles::end_on_board(isa, sums, bias, End { residual, activation }, output),
+                }
+            }
+        };
+        if let Some(team) = team {
+            // Parts of a group, one for each thread if there are panels enough.
+            let part = (all.count / team.members()).clamp(1, tiles::GROUP);
+            let part = 1 << part.ilog2();
+            for (position, output) in output.chunks_exact_mut(len).enumerate() {
+                let parts = output.chunks_mut(part * width).enumerate();
+                team.each(parts, |(number, output)| panels(number * part, position, output));
+            }
+        } else {
+            let group = tiles::GROUP;
+            for number in (0..all.count).step_by(group) {
+                let range = number * width..((number + group) * width).min(len);
+                for (position, output) in output.chunks_exact_mut(len).enumerate() {
+                    panels(number, position, &mut output[range.clone()]);
+                }
+            }
+        }
     }
 
     /// A 1×1 convolution, position by position.
@@ -449,6 +538,9 @@ impl Workspace {
     fn dense(&mut self, dense: &Dense, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
         match &*dense.weights {
             DenseWeights::Single(weights) => self.dense_in_single(dense, weights, isa, positions, team, output),
+            DenseWeights::Tiles(steps, lines) => {
+                self.dense_in_tiles(dense, (steps, lines), isa, positions, team, output);
+            }
             DenseWeights::Fours(weights, ends) => {
                 self.dense_in_fours(dense, (weights, ends), isa, positions, team, output);
             }
@@ -488,6 +580,48 @@ impl Workspace {
             each(team, blocks, |((input, steps), output)| {
                 fours::dense(isa, fours::DensePanels { weights, ends, steps, input }, output);
             });
+        }
+    }
+
+    /// All rows together, so that each weight is read once.
+    fn dense_in_tiles(
+        &mut self,
+        dense: &Dense,
+        (steps, lines): (&Steps, &[Line]),
+        isa: Isa,
+        positions: usize,
+        team: Option<&Team>,
+        output: &mut [f32],
+    ) {
+        // A part of a position is a row of its own.
+        let (inputs, outputs) = (dense.input.len() / dense.parts, dense.output.len() / dense.parts);
+        let rows = positions * dense.parts;
+        tiles::split_left(isa, &self.slots[dense.input.slot][..rows * inputs], inputs, steps, &mut self.left);
+        let (all, output) =
+            (Panels { left: &self.left, count: rows.div_ceil(tiles::ROWS) }, &mut output[..rows * outputs]);
+        let ready = isa.tiles().expect("a plan in tiles is made where there are some");
+        let of_panel = tiles::lines_of_panel(steps);
+        // Some neurons, which begin at the `first` of the output's rows, of `len` neurons each.
+        let neurons = |number: usize, first: usize, len: usize, output: &mut [f32]| {
+            let right = tiles::right(&lines[number * of_panel..][..of_panel]);
+            let bias = &dense.bias[number * tiles::BLOCKS..];
+            for (panel, output) in output.chunks_mut(tiles::GROUP * tiles::ROWS * len).enumerate() {
+                let mut sums = [const { MaybeUninit::uninit() }; tiles::GROUP];
+                let sums = &mut sums[..(output.len() / len).div_ceil(tiles::ROWS)];
+                let sums = ready.ready().multiply((all, panel * tiles::GROUP), steps, right, sums);
+                tiles::end_in_rows(isa, sums, bias, first, len, output);
+            }
+        };
+        match team {
+            Some(team) if rows == 1 && inputs * outputs >= WORTH_SHARING => {
+                let parts = output.chunks_mut(tiles::COLUMNS).enumerate();
+                team.each(parts, |(number, output)| neurons(number, 0, output.len(), output));
+            }
+            _ => {
+                for number in 0..outputs.div_ceil(tiles::COLUMNS) {
+                    neurons(number, number * tiles::COLUMNS, outputs, output);
+                }
+            }
         }
     }
 
@@ -610,6 +744,21 @@ fn each_part(
     let part = panels.div_ceil(PARTS * team.members());
     let parts = output.chunks_mut(part * of_panel).enumerate();
     team.each(parts, |(number, output)| make(number * part..panels.min((number + 1) * part), output));
+}
+
+/// The input of a convolution in lines.
+fn split(conv: &Conv, layout: Layout, isa: Isa, input: &[f32], team: Option<&Team>, lines: &mut [Line]) {
+    let each = if layout == Layout::FLAT { tiles::COLUMNS } else { conv.board.plane };
+    let make = |input: &[f32], upper: &mut [Line], lower: &mut [Line]| match layout {
+        Layout::FLAT => tiles::split_rows(isa, input, upper, lower),
+        _ => tiles::split_board(isa, input, upper, lower),
+    };
+    let (upper, lower) = lines.split_at_mut(conv.lines() / 2);
+    // A part for each 32 channels, which fill their lines.
+    let of_part = tiles::LINES * layout.lines;
+    let parts =
+        upper.chunks_exact_mut(of_part).zip(lower.chunks_exact_mut(of_part)).zip(input.chunks(tiles::DEPTH * each));
+    super::team::each(team, parts, |((upper, lower), input)| make(input, upper, lower));
 }
 
 /// Residual and activation that follow a convolution's sums: none where a squeeze comes first, which then does both.

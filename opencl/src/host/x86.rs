@@ -2,6 +2,7 @@
 
 use super::arith::{Form, Fused, Ranks};
 use super::board::LANES;
+use std::arch::x86_64::{_mm512_loadu_si512, _mm512_maskz_permutexvar_epi32, _mm512_set_epi32, _mm512_storeu_si512};
 
 /// AVX-512: the ranks of a board have eight numbers, all else goes by sixteen.
 pub(super) struct Avx512;
@@ -12,6 +13,28 @@ impl Form for Avx512 {
 
     // 6 · 4 sums, 4 operands and 1 weight of 32 registers.
     const BLOCKS: usize = 4;
+
+    #[inline(always)]
+    fn move_ranks(ranks: &[u32; 2 * LANES], higher: bool) -> [u32; 2 * LANES] {
+        // SAFETY: `Avx512` is named where `Sixteen` may be, see below.
+        unsafe { move_ranks(ranks, higher) }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn move_ranks(ranks: &[u32; 2 * LANES], higher: bool) -> [u32; 2 * LANES] {
+    // Lanes from which the others come, and those that get something.
+    let next = _mm512_set_epi32(15, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1);
+    let before = _mm512_set_epi32(14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0);
+    let (from, filled) = if higher { (before, 0xfefe) } else { (next, 0x7f7f) };
+    let mut moved = [0; 2 * LANES];
+    // SAFETY: both are sixteen numbers of four bytes.
+    unsafe {
+        let line = _mm512_loadu_si512(ranks.as_ptr().cast());
+        _mm512_storeu_si512(moved.as_mut_ptr().cast(), _mm512_maskz_permutexvar_epi32(filled, from, line));
+    }
+    moved
 }
 
 /// Vectors of sixteen.

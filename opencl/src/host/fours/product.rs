@@ -163,7 +163,7 @@ impl<D: Dots> ByColumns for Channels<'_, D> {
                 .iter()
                 .zip(&ends.bias)
                 .map(|(of_channel, bias)| Whole { step: of_channel * step, bias: *bias });
-            put_in_channels::<M, _, BLOCKS>(
+            put_in_channels::<M, _, TILE, BLOCKS>(
                 &mut tile,
                 ends,
                 (panel * TILE, block),
