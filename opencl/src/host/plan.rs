@@ -102,6 +102,8 @@ pub(super) enum ConvWeights {
 /// A convolution's weights in tiles.
 pub(super) struct TileWeights {
     pub layout: Layout,
+    /// Whether the lines hold the input from a layer before.
+    pub split: bool,
     pub steps: Steps,
     /// `[panels]` in their order.
     pub left: Vec<Left>,
@@ -294,6 +296,7 @@ impl Plan {
                 flat[at + 1] = output;
             }
         }
+        mark_split(&mut steps);
         let fours = |s: &Step| match s {
             Step::Conv(conv) => match conv.weights {
                 ConvWeights::Fours(..) | ConvWeights::PointwiseFours(..) => conv.fours(),
@@ -457,6 +460,24 @@ fn places(graph: &Graph) -> Vec<Place> {
     places
 }
 
+/// Finds the convolutions whose input another one has split before: queries, keys and values have the same.
+fn mark_split(steps: &mut [Step]) {
+    let mut held = None;
+    for step in steps {
+        let written = step.output().slot;
+        if let Step::Conv(conv) = step {
+            // Of a part of a group's positions nothing is left for the next layer.
+            let (slot, all) = (conv.input.slot, at_once(conv.lines()) == GROUP);
+            if let ConvWeights::Tiles(weights) = &mut conv.weights {
+                let now = all.then_some((slot, weights.layout));
+                weights.split = now.is_some() && now == held;
+                held = now;
+            }
+        }
+        held = held.filter(|&(slot, _)| slot != written);
+    }
+}
+
 /// Bytes of input in tiles that go at once: what a second-level cache holds beside the weights.
 const HELD: usize = 1 << 20;
 
@@ -503,7 +524,7 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
     if form.way == Way::Tiles && input.shape.squares == tiles::COLUMNS {
         let steps = layout.steps(input.shape.channels);
         let left = pack::tiles(weights, bias.len(), kernel * kernel, &steps);
-        ConvWeights::Tiles(TileWeights { layout, steps, left, bias: pack::by_panels(bias) })
+        ConvWeights::Tiles(TileWeights { layout, split: false, steps, left, bias: pack::by_panels(bias) })
     } else if kernel == 1 {
         ConvWeights::Pointwise(pack::pointwise(weights, bias.len()))
     } else if form.way == Way::Winograd && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {

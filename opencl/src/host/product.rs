@@ -15,6 +15,9 @@ use crate::graph::Activation;
 /// Columns of a block.
 pub(super) const COLUMNS: usize = 2 * LANES;
 
+/// Squares of a chessboard.
+const CHESS: usize = 64;
+
 /// The most blocks that a tile of any form is wide.
 pub(super) const MOST_BLOCKS: usize = 4;
 
@@ -343,6 +346,16 @@ versions! {
 
 #[inline(always)]
 fn pack_body<F: Form>(matrix: &[f32], columns: usize, blocks: &mut [Block]) {
+    // The same code twice: with a chessboard's squares as a constant, and for any.
+    if columns == CHESS {
+        pack_all(matrix, CHESS, blocks);
+    } else {
+        pack_all(matrix, columns, blocks);
+    }
+}
+
+#[inline(always)]
+fn pack_all(matrix: &[f32], columns: usize, blocks: &mut [Block]) {
     let rows = matrix.len() / columns;
     for (number, blocks) in blocks.chunks_exact_mut(rows).enumerate() {
         pack_columns(matrix, columns, number * COLUMNS, blocks);
@@ -436,6 +449,16 @@ versions! {
 
 #[inline(always)]
 fn pointwise_body<F: Form>(panels: Pointwise<'_>, output: &mut [f32]) {
+    // As above.
+    if panels.squares == CHESS {
+        pointwise_over::<F>(Pointwise { squares: CHESS, ..panels }, output);
+    } else {
+        pointwise_over::<F>(panels, output);
+    }
+}
+
+#[inline(always)]
+fn pointwise_over<F: Form>(panels: Pointwise<'_>, output: &mut [f32]) {
     // Blocks outside: they stay in the nearest cache for all panels, whose weights are read in order.
     make_columns::<F>(&mut Channels { panels, output }, panels.squares.div_ceil(COLUMNS));
 }
@@ -541,6 +564,16 @@ versions! {
 
 #[inline(always)]
 fn attention_body<F: Form>(head: Attention<'_>, room: &mut [Block], output: &mut [f32]) {
+    // As above.
+    if head.squares == CHESS {
+        attention_over::<F>(Attention { squares: CHESS, ..head }, room, output);
+    } else {
+        attention_over::<F>(head, room, output);
+    }
+}
+
+#[inline(always)]
+fn attention_over<F: Form>(head: Attention<'_>, room: &mut [Block], output: &mut [f32]) {
     let Attention { squares, query, value, .. } = head;
     let (depth, blocks) = (query.len() / squares, squares.div_ceil(COLUMNS));
     let (queries, scores) = room.split_at_mut(blocks_at_once(squares) * depth);

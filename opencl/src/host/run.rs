@@ -347,7 +347,8 @@ impl Workspace {
         let at_once = positions.div_ceil(positions.div_ceil(at_once(needed)));
         for first in (0..positions).step_by(at_once) {
             let range = first..positions.min(first + at_once);
-            for (position, lines) in range.clone().zip(lines.chunks_exact_mut(needed)) {
+            let unsplit = if weights.split { 0..0 } else { range.clone() };
+            for (position, lines) in unsplit.zip(lines.chunks_exact_mut(needed)) {
                 split(conv, weights.layout, isa, self.value(conv.input, position), team, lines);
             }
             let output = &mut output[range.start * len..range.end * len];

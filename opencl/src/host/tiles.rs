@@ -163,8 +163,8 @@ impl<'a> Right<'a> {
 pub(super) enum Tiles {
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     Amx(amx::Granted),
-    /// Loops, for tests where there are no such instructions.
-    #[cfg(test)]
+    /// Loops, where nothing else is, and for tests.
+    #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux"))))]
     Loops,
 }
 
@@ -183,7 +183,7 @@ impl Tiles {
         match self {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Self::Amx(granted) => Ready::Amx(amx::Configured::new(granted)),
-            #[cfg(test)]
+            #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux"))))]
             Self::Loops => Ready::Loops,
         }
     }
@@ -193,7 +193,7 @@ impl Tiles {
 pub(super) enum Ready {
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     Amx(amx::Configured),
-    #[cfg(test)]
+    #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux"))))]
     Loops,
 }
 
@@ -236,7 +236,7 @@ impl Ready {
             // SAFETY: all lines are there, see `multiply`; what does not begin here has begun before.
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Self::Amx(tiles) => unsafe { tiles.add(left, steps, right, begin, sums) },
-            #[cfg(test)]
+            #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux"))))]
             Self::Loops => {
                 if begin {
                     sums.write([[Block::ZERO; BLOCKS]; ROWS]);
@@ -245,13 +245,11 @@ impl Ready {
                 loops(left, steps, right, unsafe { sums.assume_init_mut() });
             }
         }
-        #[cfg(not(any(test, all(target_arch = "x86_64", target_os = "linux"))))]
-        let _ = (steps, right, begin, sums);
     }
 }
 
 /// What the instructions do.
-#[cfg(test)]
+#[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux"))))]
 fn loops(left: &[Left], (first, stride): (&[u32], Stride), right: Right<'_>, sums: &mut Sums) {
     let numbers = |pair: Pair| [f32::from_bits(pair << 16), f32::from_bits(pair & 0xffff_0000)];
     for (left, first) in left.iter().zip(first) {
