@@ -19,11 +19,15 @@ const BOUND: f64 = 1e-4;
 /// The same where weights are stored in half precision.
 const BOUND_FP16: f64 = 5e-3;
 
-const HOST: (BackendKind, Precision) = (BackendKind::Host, Precision::Fp32);
-const OPENCL: (BackendKind, Precision) = (BackendKind::OpenCl, Precision::Fp32);
-const OPENCL_FP16: (BackendKind, Precision) = (BackendKind::OpenCl, Precision::Fp16);
-const HOST_INT8: (BackendKind, Precision) = (BackendKind::Host, Precision::Int8);
-const OPENCL_INT8: (BackendKind, Precision) = (BackendKind::OpenCl, Precision::Int8);
+/// What evaluates, and whether the host may multiply in tiles: without, it is what it is on a processor that has none.
+type On = (BackendKind, Precision, bool);
+
+const HOST: On = (BackendKind::Host, Precision::Fp32, true);
+const HOST_WITHOUT_TILES: On = (BackendKind::Host, Precision::Fp32, false);
+const OPENCL: On = (BackendKind::OpenCl, Precision::Fp32, true);
+const OPENCL_FP16: On = (BackendKind::OpenCl, Precision::Fp16, true);
+const HOST_INT8: On = (BackendKind::Host, Precision::Int8, true);
+const OPENCL_INT8: On = (BackendKind::OpenCl, Precision::Int8, true);
 
 /// Bound on the mean divergence of the policy and on the mean |Δq| in eight bits.
 const BOUND_INT8: f64 = 0.01;
@@ -31,11 +35,7 @@ const BOUND_INT8: f64 = 0.01;
 /// Rows evaluated together: more than one, so that batches are checked too.
 const BATCH: usize = 16;
 
-fn evaluator(
-    weights: &Path,
-    heads: HeadChoice,
-    (backend, precision): (BackendKind, Precision),
-) -> Result<Evaluator, String> {
+fn evaluator(weights: &Path, heads: HeadChoice, (backend, precision, tiles): On) -> Result<Evaluator, String> {
     let settings = EvaluatorSettings {
         weights: Weights::File(weights.to_owned()),
         hints: HintsFrom::Nowhere,
@@ -47,6 +47,7 @@ fn evaluator(
         // Not the user's own: a tuning must not decide what is tested.
         cache_dir: Some(std::env::temp_dir().join("oncilla-tests")),
         threads: 0,
+        tiles,
         history_fill: HistoryFill::FenOnly,
     };
     let (evaluator, notes) = Evaluator::new(&settings)?;
@@ -149,7 +150,7 @@ fn network(row: &Json) -> Network<'_> {
 }
 
 /// Checks every row whose position can be reached. Gives back how many that were.
-fn check(rows: &[Json], nets: &Path, on: (BackendKind, Precision)) -> usize {
+fn check(rows: &[Json], nets: &Path, on: On) -> usize {
     let mut by_net: BTreeMap<Network, Vec<(&Json, History)>> = BTreeMap::new();
     for row in rows {
         match position(row) {
@@ -190,7 +191,7 @@ fn opencl() -> bool {
     }
 }
 
-fn check_maia(on: (BackendKind, Precision)) {
+fn check_maia(on: On) {
     let Some(shared) = shared() else { return };
     let rows = json_lines(&shared.join("oracle/nn_maia_shared.jsonl"));
     let checked = check(&rows, &shared.join("nets"), on);
@@ -202,6 +203,11 @@ fn check_maia(on: (BackendKind, Precision)) {
 #[test]
 fn maia_on_the_host() {
     check_maia(HOST);
+}
+
+#[test]
+fn maia_on_the_host_without_tiles() {
+    check_maia(HOST_WITHOUT_TILES);
 }
 
 #[test]
@@ -231,7 +237,7 @@ fn maia_on_opencl_in_eight_bits() {
 }
 
 /// Our own copies and all that is on record.
-fn check_synthetic(on: (BackendKind, Precision)) {
+fn check_synthetic(on: On) {
     let nets = fixtures().join("nets/synthetic");
     let rows = json_lines(&nets.join("nn_synthetic.jsonl"));
     assert_eq!(check(&rows, &nets, on), rows.len());
@@ -244,6 +250,11 @@ fn check_synthetic(on: (BackendKind, Precision)) {
 #[test]
 fn synthetic_on_the_host() {
     check_synthetic(HOST);
+}
+
+#[test]
+fn synthetic_on_the_host_without_tiles() {
+    check_synthetic(HOST_WITHOUT_TILES);
 }
 
 #[test]

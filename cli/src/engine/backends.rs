@@ -100,10 +100,16 @@ pub fn host_maker(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> MakeHost 
 /// The host: one backend with all threads, and one for each thread.
 pub fn open_host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Unit, String> {
     let threads = host_threads(settings);
-    let wide = Host::new(Arc::clone(graph), threads).map_err(|e| e.to_string())?;
+    let wide = host(graph, settings).map_err(|e| e.to_string())?;
     let lanes = if threads > 1 { threads } else { 0 };
     let narrow = (0..lanes).map(|_| Box::new(wide.single()) as Box<dyn Backend>).collect();
     Ok(Unit::host(Box::new(wide), narrow))
+}
+
+/// The backend with all threads.
+fn host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Host, BackendError> {
+    let make = if settings.tiles { Host::new } else { Host::in_single_precision };
+    make(Arc::clone(graph), host_threads(settings))
 }
 
 /// As many as the settings say, or as there are cores.
@@ -281,7 +287,7 @@ fn outdoes_host(settings: &EvaluatorSettings, graph: &Arc<Graph>, device: &OpenC
 /// is all that is measured: a slow host would take minutes for a batch.
 fn host_rate(settings: &EvaluatorSettings, graph: &Arc<Graph>, batch: usize, least: f64) -> Result<f64, BackendError> {
     let threads = host_threads(settings);
-    let mut host = Host::new(Arc::clone(graph), threads)?;
+    let mut host = host(graph, settings)?;
     let alone = rate_in_batches_of(1, &mut host)?;
     // A batch takes each thread half of what its positions take alone, at best.
     if alone * 2.0 * (threads.max(1) as f64) < least {

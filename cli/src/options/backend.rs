@@ -67,6 +67,7 @@ pub fn options(settings: &mut EvaluatorSettings, text: &str) -> Result<(), Strin
             ("threads", &Content::Number(threads)) if (0.0..=128.0).contains(&threads) && threads.fract() == 0.0 => {
                 settings.threads = threads as usize;
             }
+            ("tiles", &Content::Switch(on)) => settings.tiles = on,
             ("mlh", &Content::Switch(on)) => settings.moves_left = on,
             ("policy_head", Content::Text(name)) => settings.heads.policy = name.clone(),
             ("value_head", Content::Text(name)) => settings.heads.value = name.clone(),
@@ -90,8 +91,8 @@ fn refuse(item: &Item) -> String {
         Content::List(_) => crate::text::quoted(&item.name),
         content => format!("{}={content}", item.name),
     };
-    let expected = "gpu=NUMBER, device=NAME|host, threads=0..128, mlh=true|false, policy_head=NAME or value_head=NAME \
-                    (as in gpu=0,device=host)";
+    let expected = "gpu=NUMBER, device=NAME|host, threads=0..128, tiles=true|false, mlh=true|false, policy_head=NAME or \
+                    value_head=NAME (as in gpu=0,device=host)";
     let expected = expected.to_string();
     SubOptionError { offset: item.offset, expected, got }.to_string()
 }
@@ -112,12 +113,13 @@ mod tests {
         assert_eq!(read("device='GeForce RTX'").unwrap().devices, ["GeForce RTX"]);
         assert_eq!(read("gpu=0,device=host,device=Mali").unwrap().devices, ["0", "host", "Mali"]);
         assert_eq!(read("threads=3,batch=16").unwrap().threads, 3);
+        assert_eq!((read("").unwrap().tiles, read("tiles=false").unwrap().tiles), (true, false));
         let heads = read("policy_head=soft,value_head=q").unwrap().heads;
         assert_eq!((heads.policy.as_str(), heads.value.as_str()), ("soft", "q"));
         assert_eq!(
             read("gpu=-1").unwrap_err(),
-            "at offset 0: expected gpu=NUMBER, device=NAME|host, threads=0..128, mlh=true|false, policy_head=NAME or \
-             value_head=NAME (as in gpu=0,device=host), got gpu=-1"
+            "at offset 0: expected gpu=NUMBER, device=NAME|host, threads=0..128, tiles=true|false, mlh=true|false, \
+             policy_head=NAME or value_head=NAME (as in gpu=0,device=host), got gpu=-1"
         );
         assert!(read("gpu=0,host").unwrap_err().ends_with("(as in gpu=0,device=host), got \"host\""));
         assert!(read("threads=1e30").is_err());
