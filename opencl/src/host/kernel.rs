@@ -10,6 +10,7 @@
 
 use super::arith::{self, Arith, Form, activate_vector};
 use super::board::{Board, LANES};
+use super::product::{CHESS, COLUMNS};
 use super::tiles::Tiles;
 use crate::graph::Activation;
 
@@ -462,8 +463,10 @@ versions! {
 #[inline(always)]
 fn layer_norm_body<F: Form>(norm: LayerNorm<'_>, output: &mut [f32], scratch: &mut [f32]) {
     let plane = norm.input.len() / norm.gammas.len();
-    if plane == 1 {
-        return vector_norm(norm, output);
+    match (plane, norm.board) {
+        (1, _) => return vector_norm(norm, output),
+        (CHESS, None) => return chess_norm::<F::Wide>(norm, output),
+        _ => {}
     }
     let range = norm.board.map_or(0..plane, Board::interior);
     let channels = norm.gammas.len() as f32;
@@ -491,6 +494,65 @@ fn layer_norm_body<F: Form>(norm: LayerNorm<'_>, output: &mut [f32], scratch: &m
         elements.for_each(|((y, x), scale)| *y = F::Wide::mul_add(x * scale, *gamma, *beta));
         norm.board.into_iter().for_each(|board| board.clear_border(y));
     }
+}
+
+/// Vectors of a chessboard's squares that are worked on together.
+const TOGETHER: usize = CHESS / COLUMNS;
+
+/// The norm of a chessboard's squares that lie side by side: some vectors of them at a time, whose sums stay in registers.
+#[inline(always)]
+fn chess_norm<M: Arith>(norm: LayerNorm<'_>, output: &mut [f32]) {
+    let channels = M::splat(norm.gammas.len() as f32);
+    let rows = norm.input.as_chunks::<CHESS>().0;
+    for part in 0..COLUMNS / M::LANES {
+        let at = part * M::LANES;
+        // As above, from the first channel.
+        let first = together::<M>(&rows[0], at);
+        let mut means = [M::splat(0.0); TOGETHER];
+        for row in rows {
+            let x = together::<M>(row, at);
+            for ((sum, x), first) in means.iter_mut().zip(&x).zip(&first) {
+                *sum = M::plus(*sum, M::minus(*x, *first));
+            }
+        }
+        for mean in &mut means {
+            *mean = M::over(*mean, channels);
+        }
+        let mut squares = [M::splat(0.0); TOGETHER];
+        for row in rows {
+            let x = together::<M>(row, at);
+            for ((sum, x), (first, mean)) in squares.iter_mut().zip(&x).zip(first.iter().zip(&means)) {
+                let x = M::minus(M::minus(*x, *first), *mean);
+                *sum = M::times_plus(x, x, *sum);
+            }
+        }
+        let mut scales = [[0.0; COLUMNS]; TOGETHER];
+        for (scales, sum) in scales.iter_mut().zip(&squares) {
+            M::store(M::over(*sum, channels), scales);
+            scales.iter_mut().for_each(|x| *x = 1.0 / (*x + norm.epsilon).sqrt());
+        }
+        let pairs = norm.gammas.iter().zip(norm.betas);
+        for ((row, y), (gamma, beta)) in rows.iter().zip(output.as_chunks_mut::<CHESS>().0).zip(pairs) {
+            let x = together::<M>(row, at);
+            for (number, ((x, scales), (first, mean))) in
+                x.iter().zip(&scales).zip(first.iter().zip(&means)).enumerate()
+            {
+                let centred = M::times(M::minus(M::minus(*x, *first), *mean), M::load(scales));
+                let y = &mut y[number * COLUMNS + at..];
+                M::store(M::times_plus(centred, M::splat(*gamma), M::splat(*beta)), y);
+            }
+        }
+    }
+}
+
+/// A vector of each sixteen squares, from the same one on.
+#[inline(always)]
+fn together<M: Arith>(row: &[f32; CHESS], at: usize) -> [M::Vector; TOGETHER] {
+    let mut vectors = [M::splat(0.0); TOGETHER];
+    for (number, vector) in vectors.iter_mut().enumerate() {
+        *vector = M::load(&row[number * COLUMNS + at..]);
+    }
+    vectors
 }
 
 /// The norm of a vector without a board: its channels side by side.

@@ -16,7 +16,7 @@ use crate::graph::Activation;
 pub(super) const COLUMNS: usize = 2 * LANES;
 
 /// Squares of a chessboard.
-const CHESS: usize = 64;
+pub(super) const CHESS: usize = 64;
 
 /// The most blocks that a tile of any form is wide.
 pub(super) const MOST_BLOCKS: usize = 4;
@@ -421,8 +421,16 @@ impl Product for Neurons<'_> {
 #[inline(always)]
 fn put_in_rows<const BLOCKS: usize>(sums: &[[Block; BLOCKS]], output: &mut [f32], len: usize, block: usize) {
     for (row, sums) in output.chunks_exact_mut(len).zip(sums) {
+        let row = &mut row[block * COLUMNS..];
+        // One look whether all blocks are whole.
+        if let Some(whole) = row.as_chunks_mut::<COLUMNS>().0.first_chunk_mut::<BLOCKS>() {
+            for (to, sums) in whole.iter_mut().zip(sums) {
+                *to = sums.0;
+            }
+            continue;
+        }
         for (number, sums) in sums.iter().enumerate() {
-            sums.put_in_row(row, (block + number) * COLUMNS);
+            sums.put_in_row(row, number * COLUMNS);
         }
     }
 }
