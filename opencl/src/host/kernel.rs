@@ -49,6 +49,11 @@ pub(super) struct Found {
 impl Isa {
     /// All that this processor has, the best first.
     pub fn found() -> impl Iterator<Item = Self> {
+        Self::found_with(Tiles::find)
+    }
+
+    /// With the tiles that `find` finds, which asks the system for them.
+    fn found_with(find: impl FnOnce() -> Option<Tiles>) -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let more = {
             let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
@@ -59,7 +64,7 @@ impl Isa {
                 && is_x86_feature_detected!("avx512vl");
             let avx512_vnni = is_x86_feature_detected!("avx512vnni");
             let avx_vnni = is_x86_feature_detected!("avxvnni");
-            let tiles = if avx512 { Tiles::find() } else { None };
+            let tiles = if avx512 { find() } else { None };
             // What is found can be left alone, too.
             [
                 (tiles.is_some() && avx512_vnni).then_some(Self::Avx512(Found { fours: true, tiles })),
@@ -71,7 +76,10 @@ impl Isa {
             ]
         };
         #[cfg(not(target_arch = "x86_64"))]
-        let more: [Option<Self>; 0] = [];
+        let more: [Option<Self>; 0] = {
+            let _ = find;
+            []
+        };
         more.into_iter().flatten().chain([Self::Baseline])
     }
 
@@ -111,6 +119,11 @@ impl Isa {
     /// The best that this processor has.
     pub fn detect() -> Self {
         Self::found().next().expect("the baseline is everywhere")
+    }
+
+    /// The best but for tiles, for which nobody is asked.
+    pub fn detect_without_tiles() -> Self {
+        Self::found_with(|| None).next().expect("the baseline is everywhere")
     }
 
     /// For a person.

@@ -487,14 +487,14 @@ pub(super) fn at_once(lines: usize) -> usize {
     held.checked_div(lines).unwrap_or(0).clamp(1, GROUP)
 }
 
-/// How convolutions are computed where there is a choice.
+/// How sums are made where there is a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// By their definition.
     Direct,
     /// By Winograd's where that takes less.
     Winograd,
-    /// In tiles on a chessboard.
+    /// In tiles: convolutions of a chessboard and dense layers.
     Tiles,
 }
 

@@ -369,7 +369,7 @@ impl Workspace {
     ) {
         let (needed, len, each) = (conv.lines(), conv.output.len(), conv.output.len() / conv.output.shape.channels);
         let (residual, activation) = end(conv);
-        let tiles = isa.tiles().expect("a plan in tiles is made where there are some");
+        let multiplier = isa.tiles().expect("a plan in tiles is made where there are some");
         let width = tiles::ROWS * each;
         let all = Panels { left: &weights.left, count: weights.bias.len() };
         // Panels of a group from the `number`th on, as many as the output has.
@@ -377,7 +377,7 @@ impl Workspace {
             let mut sums = [const { MaybeUninit::uninit() }; tiles::GROUP];
             let sums = &mut sums[..output.len().div_ceil(width)];
             let right = Right::of(&lines[position * needed..][..needed]);
-            let sums = tiles.ready().multiply((all, number), &weights.steps, right, sums);
+            let sums = multiplier.ready().multiply((all, number), &weights.steps, right, sums);
             for (((sums, output), bias), number) in
                 sums.iter_mut().zip(output.chunks_mut(width)).zip(&weights.bias[number..]).zip(number..)
             {
@@ -600,7 +600,7 @@ impl Workspace {
         tiles::split_left(isa, &self.slots[dense.input.slot][..rows * inputs], inputs, steps, &mut self.left);
         let (all, output) =
             (Panels { left: &self.left, count: rows.div_ceil(tiles::ROWS) }, &mut output[..rows * outputs]);
-        let ready = isa.tiles().expect("a plan in tiles is made where there are some");
+        let multiplier = isa.tiles().expect("a plan in tiles is made where there are some");
         let of_panel = tiles::lines_of_panel(steps);
         // Some neurons, which begin at the `first` of the output's rows, of `len` neurons each.
         let neurons = |number: usize, first: usize, len: usize, output: &mut [f32]| {
@@ -609,7 +609,7 @@ impl Workspace {
             for (panel, output) in output.chunks_mut(tiles::GROUP * tiles::ROWS * len).enumerate() {
                 let mut sums = [const { MaybeUninit::uninit() }; tiles::GROUP];
                 let sums = &mut sums[..(output.len() / len).div_ceil(tiles::ROWS)];
-                let sums = ready.ready().multiply((all, panel * tiles::GROUP), steps, right, sums);
+                let sums = multiplier.ready().multiply((all, panel * tiles::GROUP), steps, right, sums);
                 tiles::end_in_rows(isa, sums, bias, first, len, output);
             }
         };

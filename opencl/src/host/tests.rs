@@ -400,6 +400,12 @@ fn what_can_not_be_run_is_refused() {
     let bias = large.push(Layer::Smolgen { input: INPUT, heads, weights: vec![0.5; 4096].into() }).expect("it fits");
     large.output(Role::Policy, bias).expect("any length");
     assert!(refused(large, 2).ends_with(" MiB to work in, at most 1024 are lent"));
+    // Not even the canaries' input is made of such a size.
+    let mut larger = Graph::new(Shape { channels: 1 << 34, squares: 64 });
+    let one = Layer::Gather { input: INPUT, indices: vec![0], squares: 1, residual: None };
+    let one = larger.push(one).expect("it fits");
+    larger.output(Role::Policy, one).expect("any length");
+    assert!(refused(larger, 1).ends_with(" MiB to work in, at most 1024 are lent"));
     let mut host = Host::new(graph(12, 1), 1).expect("a host");
     let mut outputs = Outputs::default();
     for len in [0, 23, 25, 24 * (MAX_BATCH + 1)] {
@@ -461,6 +467,81 @@ fn what_tiles_round_too_much_is_not_computed_in_them() {
             graph.output(Role::Policy, output).expect("any length");
             let host = Host::with(graph, 1, isa).expect("a host");
             assert_eq!(host.plan.in_tiles(), bears, "{}", host.describe());
+            assert_eq!(host.isa == isa, bears, "{}", host.describe());
         }
+    }
+}
+
+/// Hosts in tiles, whose results are compared with the plain form's and, to the bit, with those of the first and last position alone.
+fn in_tiles_it_agrees(graph: &Graph, input: &[f32], what: &str) {
+    let expected = plain::evaluate(graph, input).expect("an evaluation");
+    let batch = input.len() / graph.input().len();
+    for isa in Isa::found().filter(|isa| isa.tiles().is_some()) {
+        for threads in [1, 2, 3] {
+            let mut host = Host::with(graph.clone(), threads, isa).expect("a host");
+            assert!(host.plan.in_tiles(), "{what}");
+            let got = run(&mut host, input);
+            assert_eq!(difference_of(&host, &expected, &got), None, "{what}, {threads} threads");
+            for at in [0, batch - 1] {
+                let alone = run(&mut host, &input[at * graph.input().len()..][..graph.input().len()]);
+                let each = alone.policy.len();
+                assert!(
+                    alone.policy == got.policy[at * each..][..each],
+                    "{what}, {threads} threads: position {at} alone"
+                );
+            }
+        }
+    }
+}
+
+/// More channels than a group's panels have, more positions than are split at once, and convolutions of one input, some of them next to each
+/// other: where another value has come to its place in between, it is split anew.
+#[test]
+fn convolutions_in_tiles_agree_with_plain() {
+    let g = &mut Gen::new(100);
+    for (kernel, channels, batch) in [(1, 40, 3), (3, 40, 3), (3, 130, 10), (1, 600, 10), (3, 80, 9), (3, 200, 8)] {
+        let mut graph = Graph::new(Shape { channels, squares: 64 });
+        let fan_in = channels * kernel * kernel;
+        let conv = |graph: &mut Graph, g: &mut Gen, input, residual| {
+            let (weights, bias) = (numbers(g, channels * fan_in, fan_in), numbers(g, channels, 4));
+            let (se, activation) = (None, Activation::None);
+            let layer = Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation };
+            graph.push(layer).expect("it fits")
+        };
+        let first = conv(&mut graph, g, INPUT, Some(INPUT));
+        let (scale, shift) = (numbers(g, channels * 64, 4), numbers(g, channels * 64, 4));
+        let gated = graph.push(Layer::Gate { input: first, scale, shift }).expect("it fits");
+        let mut last = conv(&mut graph, g, gated, None);
+        for _ in 0..2 {
+            last = conv(&mut graph, g, gated, Some(last));
+        }
+        // Its input is where the first layer's output was.
+        last = conv(&mut graph, g, last, None);
+        graph.output(Role::Policy, last).expect("any length");
+        let input: Vec<f32> = (0..batch * channels * 64).map(|_| number(g)).collect();
+        in_tiles_it_agrees(&graph, &input, &format!("{kernel}x{kernel}, {channels} channels"));
+    }
+}
+
+/// One row and more than a group's panels have, inputs that fill steps and such that don't.
+#[test]
+fn dense_layers_in_tiles_agree_with_plain() {
+    let g = &mut Gen::new(100);
+    for (part, heads, batch) in [(32, 8, 20), (33, 20, 8), (64, 3, 5), (256, 32, 8), (70, 13, 8)] {
+        let mut graph = Graph::new(Shape { channels: part * heads, squares: 1 });
+        let weights = numbers(g, 1000 * part, part).into();
+        let layer = graph.push(Layer::Smolgen { input: INPUT, heads, weights }).expect("it fits");
+        graph.output(Role::Policy, layer).expect("any length");
+        let input: Vec<f32> = (0..batch * part * heads).map(|_| number(g)).collect();
+        in_tiles_it_agrees(&graph, &input, &format!("smolgen, {heads} times {part}"));
+    }
+    for (inputs, channels, batch) in [(32, 64, 1), (300, 100, 20), (1030, 257, 3)] {
+        let mut graph = Graph::new(Shape { channels: inputs, squares: 1 });
+        let (weights, bias) = (numbers(g, channels * inputs, inputs), numbers(g, channels, 4));
+        let activation = Activation::Swish;
+        let layer = graph.push(Layer::Dense { input: INPUT, channels, weights, bias, activation }).expect("it fits");
+        graph.output(Role::Policy, layer).expect("any length");
+        let input: Vec<f32> = (0..batch * inputs).map(|_| number(g)).collect();
+        in_tiles_it_agrees(&graph, &input, &format!("dense, {inputs} to {channels}"));
     }
 }

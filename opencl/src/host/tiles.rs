@@ -2,9 +2,9 @@
 //!
 //! A processor with AMX makes sixteen times as many products of bfloat16 as of single precision. A bfloat16 has eight
 //! digits, a third of what is needed here; but two of them, a number and what rounding it has left over, have seventeen. So
-//! each side goes in as two halves, `a = A + a'` and `b = B + b'`, and a product is the sum of three, `A·B + A'·B + A·b'`,
-//! all summed in single precision. What is left out, `a'·b'`, and what the halves round are below 2⁻¹⁶ of the product:
-//! single precision's sums of some hundred products are a few times closer. Whether a network bears it is found out
+//! each side goes in as two halves, `a = A + a'` and `b = B + b'`, and a product is the sum of three, `A·B + a'·B + A·b'`,
+//! all summed in single precision. What is left out, `a'·b'`, and what the halves round are below 2⁻¹⁵ of the product together;
+//! numbers too small for the format's normal ones count as zero. Whether a network bears that is found out
 //! when it is made ready (see [`super::Host`]).
 //!
 //! The left side's tiles have sixteen rows of 32 numbers, the right side's 32 rows of sixteen columns, two rows side by
@@ -17,7 +17,7 @@
 //! | 3×3 convolution | weights, tap by tap | channels × squares, moved by the tap |
 //! | dense layer, smolgen | positions, or their parts, × inputs | weights |
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
 mod amx;
 mod conv;
 mod dense;
@@ -161,19 +161,19 @@ impl<'a> Right<'a> {
 /// What multiplies tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tiles {
-    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
     Amx(amx::Granted),
     /// Loops, where nothing else is, and for tests.
-    #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux"))))]
+    #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
     Loops,
 }
 
 impl Tiles {
     /// This processor's, if it has any and the system lends them to this program.
     pub fn find() -> Option<Self> {
-        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
         return amx::Granted::ask().map(Self::Amx);
-        #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+        #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64")))]
         return None;
     }
 
@@ -181,9 +181,9 @@ impl Tiles {
     /// for within.
     pub fn ready(self) -> Ready {
         match self {
-            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
             Self::Amx(granted) => Ready::Amx(amx::Configured::new(granted)),
-            #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux"))))]
+            #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
             Self::Loops => Ready::Loops,
         }
     }
@@ -191,9 +191,9 @@ impl Tiles {
 
 /// A thread's tiles, ready to multiply.
 pub(super) enum Ready {
-    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
     Amx(amx::Configured),
-    #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux"))))]
+    #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
     Loops,
 }
 
@@ -234,9 +234,9 @@ impl Ready {
         let steps = (&steps.first[range], steps.stride);
         match self {
             // SAFETY: all lines are there, see `multiply`; what does not begin here has begun before.
-            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
             Self::Amx(tiles) => unsafe { tiles.add(left, steps, right, begin, sums) },
-            #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux"))))]
+            #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
             Self::Loops => {
                 if begin {
                     sums.write([[Block::ZERO; BLOCKS]; ROWS]);
@@ -248,8 +248,8 @@ impl Ready {
     }
 }
 
-/// What the instructions do.
-#[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux"))))]
+/// What the instructions do, but for the order in which a step's products are added.
+#[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
 fn loops(left: &[Left], (first, stride): (&[u32], Stride), right: Right<'_>, sums: &mut Sums) {
     let numbers = |pair: Pair| [f32::from_bits(pair << 16), f32::from_bits(pair & 0xffff_0000)];
     for (left, first) in left.iter().zip(first) {

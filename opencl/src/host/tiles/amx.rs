@@ -1,7 +1,8 @@
 //! The instructions, and the system's leave to use them.
 //!
 //! Linux keeps the tiles of a thread, 8 kB, only for programs that have asked for it (`ARCH_REQ_XCOMP_PERM`, see
-//! the kernel's `Documentation/arch/x86/xstate.rst`). Rust has no stable functions for the instructions, so they stand
+//! the kernel's `Documentation/arch/x86/xstate.rst`). From then on it refuses stacks for signals (`sigaltstack`) that have no room for them, some
+//! 12 kB. Rust has no stable functions for the instructions, so they stand
 //! here as assembly.
 
 use super::{BLOCKS, Left, Line, ROWS, Right, Stride, Sums};
@@ -75,7 +76,8 @@ static WHOLE: Configuration = Configuration {
 };
 
 thread_local! {
-    static CONFIGURED: Cell<bool> = const { Cell::new(false) };
+    /// How many ask for this thread's tiles.
+    static CONFIGURED: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Asks for lines of the left side two steps on, a few after each product: weights, which are read in order and may be in a far
@@ -84,22 +86,17 @@ macro_rules! ask_for {
     ($($line:literal),*) => { concat!($("prefetcht0 [{left} + 2 * 2048 + ", $line, "]\n"),*) };
 }
 
-/// This thread's tiles are configured while it lives. The outermost gives them back, so that the system need not keep
-/// them when it changes threads.
-pub(in crate::host) struct Configured {
-    outermost: bool,
-    /// Of this thread, not to be sent.
-    _thread: PhantomData<*mut ()>,
-}
+/// This thread's tiles are configured while it lives. The last one gives them back, so that the system need not keep
+/// them when it changes threads. It is of its thread and can't be sent.
+pub(in crate::host) struct Configured(PhantomData<*mut ()>);
 
 impl Configured {
     pub fn new(_: Granted) -> Self {
-        let outermost = !CONFIGURED.replace(true);
-        if outermost {
+        if CONFIGURED.replace(CONFIGURED.get() + 1) == 0 {
             // SAFETY: `Granted` says that the instruction is there and allowed. Nothing but this module uses tiles.
             unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const WHOLE, options(nostack, readonly, preserves_flags)) };
         }
-        Self { outermost, _thread: PhantomData }
+        Self(PhantomData)
     }
 
     /// Adds the products of some steps, each by its left side and the place of its first line in bytes, to `sums`; with
@@ -121,6 +118,8 @@ impl Configured {
         const { assert!(BLOCKS == 4 && ROWS == 16 && size_of::<Left>() == 2048 && size_of::<Line>() == 64) };
         let Right { upper, lower } = right;
         let block = stride.block * size_of::<Line>();
+        // Exposed, for the assembly gets from one to the other.
+        let between = lower.as_ptr().expose_provenance().wrapping_sub(upper.as_ptr().expose_provenance());
         assert!(!left.is_empty() && left.len() == first.len());
         // SAFETY: the tiles are configured, for this thread, by whoever made `self`. A step reads one of `left`, and of
         // either half of the right side sixteen times four lines, which the caller vouches for; the sums are sixteen rows of 256 bytes.
@@ -194,7 +193,7 @@ impl Configured {
                 steps = inout(reg) first.len() => _,
                 upper = in(reg) upper.as_ptr(),
                 // From the upper half of the last block's lines to the lower half of the first's.
-                lower = in(reg) lower.as_ptr().addr().wrapping_sub(upper.as_ptr().addr()).wrapping_sub(3 * block),
+                lower = in(reg) between.wrapping_sub(3 * block),
                 block = in(reg) block,
                 apart = in(reg) stride.line * size_of::<Line>(),
                 line = in(reg) size_of::<Line>(),
@@ -213,8 +212,8 @@ impl Configured {
 
 impl Drop for Configured {
     fn drop(&mut self) {
-        if self.outermost {
-            CONFIGURED.set(false);
+        CONFIGURED.set(CONFIGURED.get() - 1);
+        if CONFIGURED.get() == 0 {
             // SAFETY: the instruction is there, and nothing is kept in tiles between two calls of `multiply`.
             unsafe { asm!("tilerelease", options(nostack, nomem, preserves_flags)) };
         }

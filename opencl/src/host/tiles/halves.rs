@@ -6,41 +6,41 @@ use crate::host::arith::Form;
 use crate::host::board::{Board, LANES};
 use crate::host::kernel::versions;
 
-/// The nearest bfloat16, in the upper half of the result; of two that are as near the larger. What is not finite stays so.
+/// The nearest bfloat16, in the upper half of the result; of two that are as near the one farther from zero. A NaN stays one, the largest
+/// numbers become infinite.
 #[inline(always)]
 fn nearest(x: f32) -> u32 {
-    x.to_bits().wrapping_add(0x8000) & 0xffff_0000
+    // What is added must not run over into the sign.
+    let bits = if x.is_nan() { 0x7fc0_0000 } else { x.to_bits().wrapping_add(0x8000) };
+    bits & 0xffff_0000
 }
 
-/// Two numbers: the bfloat16 next to them, and next to what those leave.
+/// The bfloat16 next to a number and next to what that leaves, each in the upper half; of an infinite number that is none.
 #[inline(always)]
-fn halves(x: f32, y: f32) -> (Pair, Pair) {
-    let (upper_x, upper_y) = (nearest(x), nearest(y));
-    let (left_x, left_y) = (x - f32::from_bits(upper_x), y - f32::from_bits(upper_y));
-    (upper_x >> 16 | upper_y, nearest(left_x) >> 16 | nearest(left_y))
+fn halves(x: f32) -> (u32, u32) {
+    let upper = nearest(x);
+    (upper, nearest(x - f32::from_bits(upper)))
 }
 
 /// Sixteen columns of two rows.
 #[inline(always)]
 fn split(x: &[f32; 16], y: &[f32; 16], upper: &mut Line, lower: &mut Line) {
     for i in 0..16 {
-        (upper.0[i], lower.0[i]) = halves(x[i], y[i]);
+        let ((upper_x, lower_x), (upper_y, lower_y)) = (halves(x[i]), halves(y[i]));
+        (upper.0[i], lower.0[i]) = (upper_x >> 16 | upper_y, lower_x >> 16 | lower_y);
     }
 }
 
 /// A row of a left side: numbers that are multiplied with each other's neighbours lie side by side.
 #[inline(always)]
 fn split_row(row: &[f32; DEPTH], upper: &mut Line, lower: &mut Line) {
-    let (mut halves, mut rest) = ([0u16; DEPTH], [0u16; DEPTH]);
-    for ((x, half), rest) in row.iter().zip(&mut halves).zip(&mut rest) {
-        let nearest_x = nearest(*x);
-        *half = (nearest_x >> 16) as u16;
-        *rest = (nearest(x - f32::from_bits(nearest_x)) >> 16) as u16;
+    let (mut first, mut rest) = ([0u16; DEPTH], [0u16; DEPTH]);
+    for ((x, first), rest) in row.iter().zip(&mut first).zip(&mut rest) {
+        let (next, left) = halves(*x);
+        (*first, *rest) = ((next >> 16) as u16, (left >> 16) as u16);
     }
-    let pairs = |halves: &[u16; DEPTH]| {
-        std::array::from_fn(|at| Pair::from(halves[2 * at]) | Pair::from(halves[2 * at + 1]) << 16)
-    };
-    (upper.0, lower.0) = (pairs(&halves), pairs(&rest));
+    let pairs = |of: &[u16; DEPTH]| std::array::from_fn(|at| Pair::from(of[2 * at]) | Pair::from(of[2 * at + 1]) << 16);
+    (upper.0, lower.0) = (pairs(&first), pairs(&rest));
 }
 
 /// A left side of sixteen rows.

@@ -73,7 +73,9 @@ fn products_are_within_their_bound() {
 #[test]
 fn a_number_that_is_none_stays_none() {
     let steps = Layout::FLAT.steps(DEPTH);
-    for (a, b) in [(f32::NAN, 1.0), (1.0, f32::NAN), (f32::INFINITY, 1.0), (1.0, f32::NEG_INFINITY)] {
+    let last = [0x7fff_ffff, 0x7fff_8000, 0xffff_ffff, 0x7f80_0001].map(f32::from_bits);
+    let none = last.into_iter().chain([f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX]);
+    for (a, b) in none.flat_map(|x| [(x, 1.0), (1.0, x)]) {
         let mut left = [Left::ZERO];
         split_left(Isa::detect(), &[a; DEPTH], DEPTH, &steps, &mut left);
         let mut lines = vec![Line::ZERO; Layout::FLAT.of(DEPTH)];
@@ -88,17 +90,40 @@ fn a_number_that_is_none_stays_none() {
     }
 }
 
-/// Within another the tiles stay ready when the inner one is dropped.
+/// Where both numbers are halfway between two of their halves, all three errors of a product add up.
+#[test]
+fn a_single_product_is_within_its_bound() {
+    let steps = Layout::FLAT.steps(DEPTH);
+    for a in [1.003_898_5, 1.003_898_6, 1.0, 1.5, -1.003_898_5, 3.14e-20, 2.718e20] {
+        let mut left = [Left::ZERO];
+        let mut row = [0.0; DEPTH];
+        row[5] = a;
+        split_left(Isa::detect(), &row, DEPTH, &steps, &mut left);
+        let mut lines = vec![Line::ZERO; Layout::FLAT.of(DEPTH)];
+        let (upper, lower) = lines.split_at_mut(LINES * BLOCKS);
+        split_rows(Isa::detect(), &[1.003_898_5; DEPTH * COLUMNS], upper, lower);
+        for tiles in all_tiles() {
+            let mut sums = [MaybeUninit::uninit()];
+            let all = Panels { left: &left, count: 1 };
+            let sums = tiles.ready().multiply((all, 0), &steps, Right::of(&lines), &mut sums);
+            let (got, exact) = (f64::from(sums[0][0][0].0[0]), f64::from(a) * f64::from(1.003_898_5_f32));
+            assert!((got - exact).abs() <= exact.abs() / 32768.0, "{tiles:?}: {got}, expected {exact}");
+        }
+    }
+}
+
+/// In whatever order they are dropped the tiles stay ready for whoever is left.
 #[test]
 fn tiles_are_ready_as_long_as_anyone_needs_them() {
     let steps = Layout::FLAT.steps(DEPTH);
     let (left, lines) = ([Left::ZERO], vec![Line::ZERO; Layout::FLAT.of(DEPTH)]);
     for tiles in all_tiles() {
-        let outer = tiles.ready();
-        drop(tiles.ready());
+        let (first, second, last) = (tiles.ready(), tiles.ready(), tiles.ready());
+        drop(first);
+        drop(last);
         let mut sums = [MaybeUninit::uninit()];
         let all = Panels { left: &left, count: 1 };
-        let sums = outer.multiply((all, 0), &steps, Right::of(&lines), &mut sums);
+        let sums = second.multiply((all, 0), &steps, Right::of(&lines), &mut sums);
         assert!(sums[0].iter().flatten().all(|block| block.0 == [0.0; 16]));
     }
 }
