@@ -9,7 +9,7 @@
 //! processor, with other instructions, may round differently.
 //!
 //! **Precision.** Sums are of single precision's numbers, of which a processor with AMX keeps 17 of 24 binary digits where it multiplies in
-//! tiles: for every network whose outputs on canary positions bear that, within 5·10⁻⁵ of direct sums. [`Host::in_single_precision`] does
+//! tiles: for every network whose outputs on canary positions bear that, within 2.5·10⁻⁵ of direct sums. [`Host::in_single_precision`] does
 //! without.
 
 mod arith;
@@ -111,10 +111,14 @@ impl Host {
 }
 
 /// Positions on which sums in tiles and Winograd's convolutions are compared with direct sums before they are trusted.
-const CANARIES: usize = 2;
+const CANARIES: usize = 4;
 
 /// How far an output may be from that of direct sums, as a share of the largest number where that is above one.
 const BOUND: f32 = 5e-5;
+
+/// The same of sums in tiles. Positions of games and other synthetic networks come out up to eight times as far off as canaries, and 1e-4 is what
+/// another engine's outputs may differ by: with this bound the worst of all that are on record is off by half of that.
+const BOUND_IN_TILES: f32 = 2.5e-5;
 
 /// In tiles where the processor has them, else with Winograd's convolutions, unless this network's weights are such that they
 /// round too much.
@@ -140,7 +144,8 @@ fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
         }
         let expected = expected.get_or_insert_with(|| evaluate(&direct));
         let mut got = evaluate(&fast);
-        if graph.outputs().iter().all(|o| error(expected.head_mut(o.role), got.head_mut(o.role)) <= BOUND) {
+        let bound = if fast.in_tiles() { BOUND_IN_TILES } else { BOUND };
+        if graph.outputs().iter().all(|o| error(expected.head_mut(o.role), got.head_mut(o.role)) <= bound) {
             return Ok(fast);
         }
     }
