@@ -8,9 +8,8 @@
 //! of additions in an order that the graph alone fixes; threads and batches only divide the elements among them. Another
 //! processor, with other instructions, may round differently.
 //!
-//! **Precision.** Sums are of single precision's numbers, of which a processor with AMX keeps 17 of 24 binary digits where it multiplies in
-//! tiles: for every network whose outputs on canary positions bear that, within 2.5·10⁻⁵ of direct sums. [`Host::in_single_precision`] does
-//! without.
+//! **Precision.** [`Host::new`] sums in single precision. [`Host::in_tiles`] keeps 17 of its 24 binary digits where a processor with AMX multiplies in
+//! tiles: for every network whose outputs on canary positions bear that, within 2.5·10⁻⁵ of direct sums.
 
 mod arith;
 mod board;
@@ -71,15 +70,16 @@ impl Host {
     /// If a 3×3 convolution runs over a board that is not a square, the values of the graph are too large, or the threads
     /// can't be started.
     pub fn new(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
-        Self::with(graph, threads, Isa::detect())
+        Self::with(graph, threads, Isa::detect_without_tiles())
     }
 
-    /// The same without what rounds more than single precision does, for whoever compares others with the host.
+    /// In tiles of bfloat16 where the processor has them and the network bears it, see the top of this module. Evaluations are faster so, and rounded
+    /// so that a long search is not visit by visit that of single precision.
     ///
     /// # Errors
     /// As for [`Host::new`].
-    pub fn in_single_precision(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
-        Self::with(graph, threads, Isa::detect_without_tiles())
+    pub fn in_tiles(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
+        Self::with(graph, threads, Isa::detect())
     }
 
     /// With the instructions that are given.

@@ -31,7 +31,7 @@ impl Canary {
     pub fn new(graph: &Arc<Graph>) -> Result<Self, BackendError> {
         let input = planes(POSITIONS * graph.input().len());
         let mut expected = Outputs::default();
-        Host::in_single_precision(graph.clone(), 1)?.evaluate(&input, &mut expected)?;
+        Host::new(graph.clone(), 1)?.evaluate(&input, &mut expected)?;
         Ok(Self { input, expected })
     }
 
