@@ -133,6 +133,13 @@ pub(super) struct Dense {
     pub activation: Activation,
 }
 
+impl Dense {
+    /// Inputs and outputs of a part, which is a row of its own.
+    pub fn part(&self) -> (usize, usize) {
+        (self.input.len() / self.parts, self.output.len() / self.parts)
+    }
+}
+
 /// A dense layer's weights.
 pub(super) enum DenseWeights {
     /// `[panels][inputs of a part]`.

@@ -389,23 +389,12 @@ impl Workspace {
                 }
             }
         };
-        if let Some(team) = team {
-            // Parts of a group, one for each thread if there are panels enough.
-            let part = (all.count / team.members()).clamp(1, tiles::GROUP);
-            let part = 1 << part.ilog2();
-            for (position, output) in output.chunks_exact_mut(len).enumerate() {
-                let parts = output.chunks_mut(part * width).enumerate();
-                team.each(parts, |(number, output)| panels(number * part, position, output));
-            }
-        } else {
-            let group = tiles::GROUP;
-            for number in (0..all.count).step_by(group) {
-                let range = number * width..((number + group) * width).min(len);
-                for (position, output) in output.chunks_exact_mut(len).enumerate() {
-                    panels(number, position, &mut output[range.clone()]);
-                }
-            }
-        }
+        // A group, or a part of it: one for each thread if there are panels enough.
+        let part = team.map_or(tiles::GROUP, |team| {
+            let panels = (all.count / team.members()).clamp(1, tiles::GROUP);
+            1 << panels.ilog2()
+        });
+        each_panel(team, len, part * width, output, |number, position, output| panels(number * part, position, output));
     }
 
     /// A 1×1 convolution, position by position.
@@ -494,26 +483,12 @@ impl Workspace {
         output: &mut [f32],
         sums: impl Fn(usize, usize, &mut [f32]) + Sync,
     ) {
-        let (plane, panels) = (conv.board.plane, conv.output.shape.channels.div_ceil(width));
-        let panel = |number: usize, position: usize, output: &mut [f32]| {
+        let len = conv.output.len();
+        let written = &mut output[..positions * len];
+        each_panel(team, len, width * conv.board.plane, written, |number, position, output| {
             sums(number, position, output);
             self.finish(conv, isa, position, number * width, output);
-        };
-        let len = conv.output.len();
-        if let Some(team) = team {
-            for (position, output) in output.chunks_exact_mut(len).enumerate().take(positions) {
-                let panels = output.chunks_mut(width * plane).enumerate();
-                team.each(panels, |(number, output)| panel(number, position, output));
-            }
-        } else {
-            // Panels outside, positions inside: the weights of a panel stay in the nearest cache for the group.
-            for number in 0..panels {
-                let range = number * width * plane..((number + 1) * width * plane).min(len);
-                for (position, output) in output.chunks_exact_mut(len).enumerate().take(positions) {
-                    panel(number, position, &mut output[range.clone()]);
-                }
-            }
-        }
+        });
     }
 
     fn squeeze_excite(&mut self, conv: &Conv, isa: Isa, positions: usize, output: &mut [f32]) {
@@ -560,8 +535,7 @@ impl Workspace {
         team: Option<&Team>,
         output: &mut [f32],
     ) {
-        // A part of a position is a row of its own.
-        let (inputs, outputs) = (dense.input.len() / dense.parts, dense.output.len() / dense.parts);
+        let (inputs, outputs) = dense.part();
         let (fours, rows) = (inputs.div_ceil(4), positions * dense.parts);
         let rounded = self.fours.chunks_exact_mut(fours).zip(&mut self.steps);
         for (input, (rounded, step)) in self.slots[dense.input.slot].chunks_exact(inputs).take(rows).zip(rounded) {
@@ -594,8 +568,7 @@ impl Workspace {
         team: Option<&Team>,
         output: &mut [f32],
     ) {
-        // A part of a position is a row of its own.
-        let (inputs, outputs) = (dense.input.len() / dense.parts, dense.output.len() / dense.parts);
+        let (inputs, outputs) = dense.part();
         let rows = positions * dense.parts;
         tiles::split_left(isa, &self.slots[dense.input.slot][..rows * inputs], inputs, steps, &mut self.left);
         let (all, output) =
@@ -635,8 +608,7 @@ impl Workspace {
         team: Option<&Team>,
         output: &mut [f32],
     ) {
-        // A part of a position is a row of its own.
-        let (inputs, outputs) = (dense.input.len() / dense.parts, dense.output.len() / dense.parts);
+        let (inputs, outputs) = dense.part();
         let rows = positions * dense.parts;
         let used = &self.slots[dense.input.slot][..rows * inputs];
         let written = &mut output[..rows * outputs];
@@ -747,9 +719,32 @@ fn each_part(
     team.each(parts, |(number, output)| make(number * part..panels.min((number + 1) * part), output));
 }
 
+/// Runs `make` for each panel, `width` numbers of the `len` of a position (fewer of the last one), and each position of `output`.
+fn each_panel(
+    team: Option<&Team>,
+    len: usize,
+    width: usize,
+    output: &mut [f32],
+    make: impl Fn(usize, usize, &mut [f32]) + Sync,
+) {
+    if let Some(team) = team {
+        for (position, output) in output.chunks_exact_mut(len).enumerate() {
+            team.each(output.chunks_mut(width).enumerate(), |(number, output)| make(number, position, output));
+        }
+        return;
+    }
+    // Panels outside, positions inside: the weights of a panel stay in the nearest cache for the group.
+    for number in 0..len.div_ceil(width) {
+        let range = number * width..((number + 1) * width).min(len);
+        for (position, output) in output.chunks_exact_mut(len).enumerate() {
+            make(number, position, &mut output[range.clone()]);
+        }
+    }
+}
+
 /// The input of a convolution in lines.
 fn split(conv: &Conv, layout: Layout, isa: Isa, input: &[f32], team: Option<&Team>, lines: &mut [Line]) {
-    let each = if layout == Layout::FLAT { tiles::COLUMNS } else { conv.board.plane };
+    let plane = if layout == Layout::FLAT { tiles::COLUMNS } else { conv.board.plane };
     let make = |input: &[f32], upper: &mut [Line], lower: &mut [Line]| match layout {
         Layout::FLAT => tiles::split_rows(isa, input, upper, lower),
         _ => tiles::split_board(isa, input, upper, lower),
@@ -758,8 +753,8 @@ fn split(conv: &Conv, layout: Layout, isa: Isa, input: &[f32], team: Option<&Tea
     // A part for each 32 channels, which fill their lines.
     let of_part = tiles::LINES * layout.lines;
     let parts =
-        upper.chunks_exact_mut(of_part).zip(lower.chunks_exact_mut(of_part)).zip(input.chunks(tiles::DEPTH * each));
-    super::team::each(team, parts, |((upper, lower), input)| make(input, upper, lower));
+        upper.chunks_exact_mut(of_part).zip(lower.chunks_exact_mut(of_part)).zip(input.chunks(tiles::DEPTH * plane));
+    each(team, parts, |((upper, lower), input)| make(input, upper, lower));
 }
 
 /// Residual and activation that follow a convolution's sums: none where a squeeze comes first, which then does both.

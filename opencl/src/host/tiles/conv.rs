@@ -50,7 +50,7 @@ impl Layout {
     /// reads 24 or 32 kB.
     pub fn steps(self, channels: usize) -> Steps {
         let taps: Vec<usize> = match self {
-            Self::BOARD => (0..9).map(|tap| tap / 3 * Self::RANKS + tap % 3).collect(),
+            Self::BOARD => (0..9).map(|step| Self::tap(step, 9)).map(|tap| tap % 3 * Self::RANKS + tap / 3).collect(),
             _ => vec![0],
         };
         let parts = (0..channels.div_ceil(DEPTH)).map(|part| part * LINES * self.lines);
