@@ -64,22 +64,22 @@ pub struct Host {
 }
 
 impl Host {
-    /// Prepares `graph` for `threads` threads, at least 1.
+    /// Prepares `graph` for `threads` threads, at least 1. Where the processor has AMX it multiplies in tiles, for which the system is asked, see the top of
+    /// this module.
     ///
     /// # Errors
     /// If a 3×3 convolution runs over a board that is not a square, the values of the graph are too large, or the threads
     /// can't be started.
     pub fn new(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
-        Self::with(graph, threads, Isa::detect_without_tiles())
+        Self::with(graph, threads, Isa::detect())
     }
 
-    /// In tiles of bfloat16 where the processor has them and the network bears it, see the top of this module. Evaluations are faster so, and rounded
-    /// so that a long search is not visit by visit that of single precision.
+    /// Without tiles, for which the system is not asked either.
     ///
     /// # Errors
     /// As for [`Host::new`].
-    pub fn in_tiles(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
-        Self::with(graph, threads, Isa::detect())
+    pub fn on_vectors(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
+        Self::with(graph, threads, Isa::detect_without_tiles())
     }
 
     /// With the instructions that are given.

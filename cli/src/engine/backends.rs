@@ -108,7 +108,7 @@ pub fn open_host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Uni
 
 /// The backend with all threads.
 fn host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Host, BackendError> {
-    let make = if settings.tiles { Host::in_tiles } else { Host::new };
+    let make = if settings.tiles { Host::new } else { Host::on_vectors };
     make(Arc::clone(graph), host_threads(settings))
 }
 

@@ -85,7 +85,7 @@ pub struct EvaluatorSettings {
     pub cache_dir: Option<PathBuf>,
     /// Threads of the host backend; 0: one for each core.
     pub threads: usize,
-    /// Whether the host backend may multiply in tiles of bfloat16, where the processor can.
+    /// Whether the host backend may multiply in tiles (AMX), where the processor can.
     pub tiles: bool,
     /// Positions before the first known one.
     pub history_fill: HistoryFill,

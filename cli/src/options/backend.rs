@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(read("device='GeForce RTX'").unwrap().devices, ["GeForce RTX"]);
         assert_eq!(read("gpu=0,device=host,device=Mali").unwrap().devices, ["0", "host", "Mali"]);
         assert_eq!(read("threads=3,batch=16").unwrap().threads, 3);
-        assert_eq!((read("").unwrap().tiles, read("tiles=true").unwrap().tiles), (false, true));
+        assert_eq!((read("").unwrap().tiles, read("tiles=false").unwrap().tiles), (true, false));
         let heads = read("policy_head=soft,value_head=q").unwrap().heads;
         assert_eq!((heads.policy.as_str(), heads.value.as_str()), ("soft", "q"));
         assert_eq!(

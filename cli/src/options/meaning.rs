@@ -160,7 +160,7 @@ impl Draft {
             precision: Precision::Fp32,
             cache_dir: None,
             threads: 0,
-            tiles: false,
+            tiles: true,
             history_fill: HistoryFill::FenOnly,
         };
         let settings = Settings {

@@ -1092,7 +1092,7 @@ const NETWORK: &[Opt] = &[
         "backend-opts",
         "",
         "gpu=NUMBER, device=NAME|host (several share the work: gpu=0,device=host), threads=0..128, \
-         tiles=true|false (true: the host multiplies by AMX where the processor has it, numbers of 17 binary digits instead of 24: faster, visits not exactly Lc0's), mlh=true|false (moves left), \
+         tiles=true|false (false: the host leaves a processor's AMX alone), mlh=true|false (moves left), \
          policy_head=NAME, value_head=NAME.",
         Sets(|d, text| backend::options(&mut d.meaning.settings.evaluator, text)),
     )

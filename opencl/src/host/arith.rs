@@ -77,6 +77,12 @@ pub(super) trait Arith {
         Self::times_plus(Self::splat(a), x, y)
     }
 
+    /// The nearest whole numbers, of two as near the even one, to the first of `to`; of what is beyond them, or a NaN, any.
+    fn whole(x: Self::Vector, to: &mut [i32]);
+
+    /// The nearest of whole numbers.
+    fn of_whole(from: &[i32]) -> Self::Vector;
+
     /// `2^n` of whole numbers `n`, given as `n` + [`ROUND`].
     fn power(shifted: Self::Vector) -> Self::Vector;
 }
@@ -160,6 +166,18 @@ macro_rules! arrays {
             fn times_plus(mut x: Self::Vector, y: Self::Vector, z: Self::Vector) -> Self::Vector {
                 x.iter_mut().zip(y).zip(z).for_each(|((x, y), z)| *x = Self::mul_add(*x, y, z));
                 x
+            }
+
+            #[inline(always)]
+            fn whole(x: Self::Vector, to: &mut [i32]) {
+                // Not every processor rounds in one instruction, but a sum whose last bit is worth one is rounded everywhere.
+                const LAST_IS_ONE: f64 = 6_755_399_441_055_744.0;
+                to.iter_mut().zip(x).for_each(|(to, x)| *to = (f64::from(x) + LAST_IS_ONE).to_bits() as i32);
+            }
+
+            #[inline(always)]
+            fn of_whole(from: &[i32]) -> Self::Vector {
+                from.first_chunk::<LANES>().expect("eight numbers").map(|x| x as f32)
             }
 
             #[inline(always)]

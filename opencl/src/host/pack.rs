@@ -64,46 +64,52 @@ pub(super) fn winograd(weights: &[f32], channels: usize) -> Vec<Block> {
     packed
 }
 
-/// `[channels][inputs][taps]` → left sides in the order of [`tiles::Panels`], a panel for sixteen channels and the steps of
-/// [`tiles::Layout::steps`]; what fills up panels and steps is zero.
-pub(super) fn tiles(weights: &[f32], channels: usize, taps: usize, steps: &tiles::Steps) -> Vec<tiles::Left> {
-    let (inputs, panels) = (weights.len() / channels / taps, channels.div_ceil(tiles::ROWS));
-    let mut packed = vec![tiles::Left::ZERO; panels * steps.len()];
-    for panel in 0..panels {
-        for step in 0..steps.len() {
-            let (part, tap) = (step / taps * tiles::DEPTH, tiles::Layout::tap(step % taps, taps));
-            let weight = |o: usize, input: usize| match o < channels && input < inputs {
-                true => weights[(o * inputs + input) * taps + tap],
-                false => 0.0,
-            };
-            packed[steps.place(panels, panel, step)] =
-                tiles::left(|row| std::array::from_fn(|k| weight(panel * tiles::ROWS + row, part + k)));
+/// `[channels][inputs][taps]` → left sides, `[panels of sixteen channels]` times the steps of [`tiles::Layout::steps`], and what the channels are worth; what fills up
+/// panels and steps is zero.
+pub(super) fn tiles(weights: &[f32], channels: usize, taps: usize) -> (Vec<tiles::Left>, Vec<[f32; tiles::ROWS]>) {
+    let inputs = weights.len() / channels / taps;
+    let scales = weights.chunks_exact(inputs * taps).map(|row| tiles::scale_of(row.iter().copied()));
+    let (units, inverse): (Vec<f32>, Vec<f32>) = scales.unzip();
+    let mut packed = Vec::new();
+    for (panel, inverse) in by_panels(&inverse).iter().enumerate() {
+        for part in (0..inputs).step_by(tiles::DEPTH) {
+            for tap in (0..taps).map(|step| tiles::Layout::tap(step, taps)) {
+                let weight = |o: usize, input: usize| match o < channels && input < inputs {
+                    true => weights[(o * inputs + input) * taps + tap],
+                    false => 0.0,
+                };
+                let row = |row| std::array::from_fn(|k| weight(panel * tiles::ROWS + row, part + k));
+                packed.push(tiles::left(row, inverse));
+            }
         }
     }
-    packed
+    (packed, by_panels(&units))
 }
 
-/// `[neurons][inputs]` → `[panels of 64][steps][halves][blocks][LINES]` lines of right sides; what fills up panels and steps is zero.
-pub(super) fn tiles_dense(matrix: &[f32], neurons: usize) -> Vec<tiles::Line> {
+/// `[neurons][inputs]` → `[panels of sixteen][steps][thirds][LINES]` lines of right sides, and what the neurons are worth; what fills up panels and steps
+/// is zero.
+pub(super) fn tiles_dense(matrix: &[f32], neurons: usize) -> (Vec<tiles::Line>, Vec<Block>) {
     let inputs = matrix.len() / neurons;
-    let pairs = inputs.div_ceil(tiles::DEPTH) * tiles::LINES;
-    let mut packed = Vec::with_capacity(neurons.div_ceil(tiles::COLUMNS) * 2 * pairs * tiles::BLOCKS);
-    for first in (0..neurons).step_by(tiles::COLUMNS) {
+    let scales = matrix.chunks_exact(inputs).map(|row| tiles::scale_of(row.iter().copied()));
+    let (units, inverse): (Vec<f32>, Vec<f32>) = scales.unzip();
+    let blocks = |of: &[f32]| by_panels(of).into_iter().map(Block);
+    let mut packed = Vec::new();
+    for (panel, inverse) in blocks(&inverse).enumerate() {
         let weight = |input: usize, neuron: usize| match input < inputs && neuron < neurons {
             true => matrix[neuron * inputs + input],
             false => 0.0,
         };
-        for step in (0..pairs).step_by(tiles::LINES) {
-            let lines = |pair: usize| tiles::line_pairs(|row, column| weight(2 * pair + row, first + column));
-            let lines: Vec<_> = (step..step + tiles::LINES).map(lines).collect();
-            for half in 0..2 {
-                for block in 0..tiles::BLOCKS {
-                    packed.extend(lines.iter().map(|line| if half == 0 { line[block].0 } else { line[block].1 }));
-                }
+        for step in (0..inputs).step_by(tiles::DEPTH) {
+            let line = |four: usize| {
+                tiles::line(|row, column| weight(step + 4 * four + row, panel * COLUMNS + column), &inverse)
+            };
+            let lines: [_; tiles::LINES] = std::array::from_fn(line);
+            for third in 0..3 {
+                packed.extend(lines.iter().map(|line| line[third]));
             }
         }
     }
-    packed
+    (packed, blocks(&units).collect())
 }
 
 /// The weight of channel `o` for an input and a tap; 0 beyond the last channel or input.

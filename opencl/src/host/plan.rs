@@ -8,7 +8,7 @@ use super::product::{Block, COLUMNS, attention_room, scores_room};
 use super::tiles::{self, Layout, Left, Line, Steps};
 use super::winograd::{PANEL, POINTS, TILES};
 use crate::backend::BackendError;
-use crate::graph::{Activation, Graph, Layer, Role, Shape, SqueezeExcite, ValueId};
+use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
 use crate::int8;
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ impl Conv {
     /// Lines of one position's input, if it is in tiles.
     pub fn lines(&self) -> usize {
         match &self.weights {
-            ConvWeights::Tiles(tiles) => tiles.layout.of(self.input.shape.channels),
+            ConvWeights::Tiles(tiles) => 3 * tiles.layout.of(self.input.shape.channels),
             _ => 0,
         }
     }
@@ -105,8 +105,10 @@ pub(super) struct TileWeights {
     /// Whether the lines hold the input from a layer before.
     pub split: bool,
     pub steps: Steps,
-    /// `[panels]` in their order.
+    /// `[panels][steps]`.
     pub left: Vec<Left>,
+    /// What the channels are worth, by panels.
+    pub units: Vec<[f32; tiles::ROWS]>,
     /// `[panels]`.
     pub bias: Vec<[f32; tiles::ROWS]>,
 }
@@ -144,10 +146,19 @@ impl Dense {
 pub(super) enum DenseWeights {
     /// `[panels][inputs of a part]`.
     Single(Vec<Block>),
-    /// In tiles: the steps, and for each 64 neurons the lines of both halves.
-    Tiles(Steps, Vec<Line>),
+    /// In tiles: see [`super::tiles`].
+    Tiles(DenseTiles),
     /// In eight bits: see [`super::fours::DensePanels`].
     Fours(Vec<fours::Weights>, Vec<fours::Ends>),
+}
+
+/// A dense layer's weights in tiles.
+pub(super) struct DenseTiles {
+    pub steps: Steps,
+    /// `[panels]` of [`tiles::lines_of_panel`].
+    pub lines: Vec<Line>,
+    /// What the neurons are worth, `[panels]`.
+    pub units: Vec<Block>,
 }
 
 /// A gather with indices into the buffers of its input and of what is added.
@@ -279,6 +290,9 @@ impl Plan {
         // Where a value lies with its elements side by side, once a layer has asked for it.
         let mut flat = places.clone();
         for (at, layer) in graph.layers().iter().enumerate() {
+            // The network's input has planes of ones beside a count of moves up to a hundred: what suits the count rounds the ones.
+            let reads_input = matches!(layer, Layer::Conv { input, .. } if *input == INPUT);
+            let way = if way == Way::Tiles && reads_input { Way::Winograd } else { way };
             let form = Form { int8: graph.is_int8(at), way };
             let place = places[at + 1];
             let reads_board = is_spatial(layer) || goes_by_element(layer);
@@ -326,7 +340,7 @@ impl Plan {
         };
         let left = |s: &Step| match s {
             Step::Dense(dense) => match &*dense.weights {
-                DenseWeights::Tiles(steps, _) => (GROUP * dense.parts).div_ceil(tiles::ROWS) * steps.len(),
+                DenseWeights::Tiles(weights) => (GROUP * dense.parts).div_ceil(tiles::ROWS) * weights.steps.len(),
                 _ => 0,
             },
             _ => 0,
@@ -501,7 +515,7 @@ pub(super) enum Way {
     Direct,
     /// By Winograd's where that takes less.
     Winograd,
-    /// In tiles: convolutions of a chessboard and dense layers.
+    /// In tiles, convolutions of a chessboard and dense layers, but for those of the network's input; what is left by Winograd's.
     Tiles,
 }
 
@@ -511,6 +525,9 @@ struct Form {
     int8: bool,
     way: Way,
 }
+
+/// Fewest neurons and inputs of a dense layer for which tiles are taken.
+const WORTH_TILES: (usize, usize) = (64, 32);
 
 /// Fewest channels, in and out, for which Winograd's form is taken: a block.
 const WORTH_WINOGRAD: usize = LANES;
@@ -528,10 +545,10 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
         };
     }
     let layout = if kernel == 1 { Layout::FLAT } else { Layout::BOARD };
-    if form.way == Way::Tiles && input.shape.squares == tiles::COLUMNS {
+    if form.way == Way::Tiles && input.shape.squares == tiles::COLUMNS && weights.len() / bias.len() <= tiles::MOST_PRODUCTS {
         let steps = layout.steps(input.shape.channels);
-        let left = pack::tiles(weights, bias.len(), kernel * kernel, &steps);
-        ConvWeights::Tiles(TileWeights { layout, split: false, steps, left, bias: pack::by_panels(bias) })
+        let (left, units) = pack::tiles(weights, bias.len(), kernel * kernel);
+        ConvWeights::Tiles(TileWeights { layout, split: false, steps, left, units, bias: pack::by_panels(bias) })
     } else if kernel == 1 {
         ConvWeights::Pointwise(pack::pointwise(weights, bias.len()))
     } else if form.way == Way::Winograd && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {
@@ -545,8 +562,10 @@ fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights 
     if !form.int8 {
         let inputs = weights.len() / bias.len();
         // The few neurons that heads end with take no time and keep single precision.
-        return if form.way == Way::Tiles && bias.len() >= tiles::COLUMNS && inputs >= tiles::DEPTH {
-            DenseWeights::Tiles(tiles::steps_of_inputs(inputs), pack::tiles_dense(weights, bias.len()))
+        let worth = bias.len() >= WORTH_TILES.0 && (WORTH_TILES.1..=tiles::MOST_PRODUCTS).contains(&inputs);
+        return if form.way == Way::Tiles && worth {
+            let (lines, units) = pack::tiles_dense(weights, bias.len());
+            DenseWeights::Tiles(DenseTiles { steps: tiles::steps_of_inputs(inputs), lines, units })
         } else {
             DenseWeights::Single(pack::dense(weights, bias.len()))
         };

@@ -4,12 +4,12 @@ use super::board::{LANES, Lanes};
 use super::fours::{self, Four, RowEnds};
 use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::plan::{
-    Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
+    Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
     TileWeights, at_once,
 };
 use super::product::{self, Block, COLUMNS, DensePanels, MOST_BLOCKS, Pointwise};
 use super::team::{Team, each};
-use super::tiles::{self, Layout, Left, Line, Panels, Right, Steps};
+use super::tiles::{self, Layout, Left, Line, Scale};
 use super::winograd::{self, End, PANEL, POINTS, Rows, TILES};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role};
@@ -127,9 +127,11 @@ pub(super) struct Workspace {
     /// Inputs in eight bits, and what a step of each is worth: for each position, or each of its parts.
     fours: Vec<Four>,
     steps: Vec<f32>,
-    /// Inputs in tiles.
+    /// Inputs in tiles: a convolution's lines and, for each position, what its squares are worth; a dense layer's rows and what those are worth.
     lines: Vec<Line>,
+    scales: Vec<Scale>,
     left: Vec<Left>,
+    units: Vec<[f32; tiles::ROWS]>,
     /// What a step needs besides, see [`Plan::scratch`] and [`Plan::room`].
     scratch: Vec<f32>,
     room: Vec<Block>,
@@ -143,7 +145,19 @@ impl Workspace {
             + size_of::<f32>() * numbers
             + size_of::<Line>() * plan.lines
             + size_of::<Left>() * plan.left
+            + size_of::<Scale>() * Self::scales(plan)
+            + size_of::<[f32; tiles::ROWS]>() * Self::units(plan)
             + size_of::<Block>() * (Self::room(plan, shared) + Self::products(plan, shared))
+    }
+
+    /// Positions whose squares' worth it keeps, where anything is in tiles.
+    fn scales(plan: &Plan) -> usize {
+        if plan.lines > 0 { GROUP } else { 0 }
+    }
+
+    /// Panels of rows whose worth it keeps.
+    fn units(plan: &Plan) -> usize {
+        if plan.left > 0 { (GROUP * plan.parts).div_ceil(tiles::ROWS) } else { 0 }
     }
 
     fn room(plan: &Plan, shared: bool) -> usize {
@@ -164,7 +178,9 @@ impl Workspace {
             fours: vec![fours::ZEROS; GROUP * plan.largest_fours],
             steps: vec![0.0; GROUP * plan.parts],
             lines: vec![Line::ZERO; plan.lines],
+            scales: vec![Scale::ZERO; Self::scales(plan)],
             left: vec![Left::ZERO; plan.left],
+            units: vec![[0.0; tiles::ROWS]; Self::units(plan)],
             scratch: vec![0.0; plan.scratch],
             room: vec![Block::ZERO; Self::room(plan, shared)],
         }
@@ -341,20 +357,20 @@ impl Workspace {
         team: Option<&Team>,
         output: &mut [f32],
     ) {
-        let mut lines = std::mem::take(&mut self.lines);
+        let (mut lines, mut scales) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.scales));
         let (needed, len) = (conv.lines(), conv.output.len());
         // Parts of nearly equal size, for each reads the weights.
         let at_once = positions.div_ceil(positions.div_ceil(at_once(needed)));
         for first in (0..positions).step_by(at_once) {
             let range = first..positions.min(first + at_once);
             let unsplit = if weights.split { 0..0 } else { range.clone() };
-            for (position, lines) in unsplit.zip(lines.chunks_exact_mut(needed)) {
-                split(conv, weights.layout, isa, self.value(conv.input, position), team, lines);
+            for (position, (lines, scale)) in unsplit.zip(lines.chunks_exact_mut(needed).zip(&mut scales)) {
+                split(conv, weights.layout, isa, self.value(conv.input, position), team, lines, scale);
             }
             let output = &mut output[range.start * len..range.end * len];
-            self.panels_in_tiles((conv, weights), isa, first, team, &lines, output);
+            self.panels_in_tiles((conv, weights), isa, first, team, (&lines, &scales), output);
         }
-        self.lines = lines;
+        (self.lines, self.scales) = (lines, scales);
     }
 
     /// All panels of some positions, from the `first` on, of their inputs in lines.
@@ -364,37 +380,29 @@ impl Workspace {
         isa: Isa,
         first: usize,
         team: Option<&Team>,
-        lines: &[Line],
+        (lines, scales): (&[Line], &[Scale]),
         output: &mut [f32],
     ) {
         let (needed, len, each) = (conv.lines(), conv.output.len(), conv.output.len() / conv.output.shape.channels);
         let (residual, activation) = end(conv);
         let multiplier = isa.tiles().expect("a plan in tiles is made where there are some");
-        let width = tiles::ROWS * each;
-        let all = Panels { left: &weights.left, count: weights.bias.len() };
-        // Panels of a group from the `number`th on, as many as the output has.
-        let panels = |number: usize, position: usize, output: &mut [f32]| {
-            let mut sums = [const { MaybeUninit::uninit() }; tiles::GROUP];
-            let sums = &mut sums[..output.len().div_ceil(width)];
-            let right = Right::of(&lines[position * needed..][..needed]);
-            let sums = multiplier.ready().multiply((all, number), &weights.steps, right, sums);
-            for (((sums, output), bias), number) in
-                sums.iter_mut().zip(output.chunks_mut(width)).zip(&weights.bias[number..]).zip(number..)
-            {
-                let residual =
-                    residual.map(|place| &self.value(place, first + position)[number * width..][..output.len()]);
+        let (width, steps) = (tiles::ROWS * each, weights.steps.len());
+        each_panel(team, len, width, output, |number, position, output| {
+            let ready = multiplier.ready();
+            let left = &weights.left[number * steps..][..steps];
+            let (units, bias) = (&weights.units[number], &weights.bias[number]);
+            let residual = residual.map(|place| &self.value(place, first + position)[number * width..][..output.len()]);
+            let lines = &lines[position * needed..][..needed];
+            let mut sums = [const { MaybeUninit::uninit() }; tiles::BLOCKS];
+            let sums = ready.multiply(left, &weights.steps, lines, &mut sums);
+            for (block, (sums, squares)) in sums.iter().zip(&scales[position].unit).enumerate() {
+                let ends = tiles::Ends { sums, units, squares, bias, residual, activation };
                 match weights.layout {
-                    Layout::FLAT => tiles::end_side_by_side(isa, sums, bias, residual, activation, output),
-                    _ => tiles::end_on_board(isa, sums, bias, End { residual, activation }, output),
+                    Layout::FLAT => tiles::end_side_by_side(isa, ends, block, output),
+                    _ => tiles::end_on_board(isa, ends, block, output),
                 }
             }
-        };
-        // A group, or a part of it: one for each thread if there are panels enough.
-        let part = team.map_or(tiles::GROUP, |team| {
-            let panels = (all.count / team.members()).clamp(1, tiles::GROUP);
-            1 << panels.ilog2()
         });
-        each_panel(team, len, part * width, output, |number, position, output| panels(number * part, position, output));
     }
 
     /// A 1×1 convolution, position by position.
@@ -514,9 +522,7 @@ impl Workspace {
     fn dense(&mut self, dense: &Dense, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
         match &*dense.weights {
             DenseWeights::Single(weights) => self.dense_in_single(dense, weights, isa, positions, team, output),
-            DenseWeights::Tiles(steps, lines) => {
-                self.dense_in_tiles(dense, (steps, lines), isa, positions, team, output);
-            }
+            DenseWeights::Tiles(weights) => self.dense_in_tiles(dense, weights, isa, positions, team, output),
             DenseWeights::Fours(weights, ends) => {
                 self.dense_in_fours(dense, (weights, ends), isa, positions, team, output);
             }
@@ -562,40 +568,36 @@ impl Workspace {
     fn dense_in_tiles(
         &mut self,
         dense: &Dense,
-        (steps, lines): (&Steps, &[Line]),
+        weights: &DenseTiles,
         isa: Isa,
         positions: usize,
         team: Option<&Team>,
         output: &mut [f32],
     ) {
+        let DenseTiles { steps, lines, units } = weights;
         let (inputs, outputs) = dense.part();
         let rows = positions * dense.parts;
-        tiles::split_left(isa, &self.slots[dense.input.slot][..rows * inputs], inputs, steps, &mut self.left);
-        let (all, output) =
-            (Panels { left: &self.left, count: rows.div_ceil(tiles::ROWS) }, &mut output[..rows * outputs]);
+        let input = &self.slots[dense.input.slot][..rows * inputs];
+        tiles::split_left(isa, input, inputs, &mut self.left, &mut self.units);
         let multiplier = isa.tiles().expect("a plan in tiles is made where there are some");
         let of_panel = tiles::lines_of_panel(steps);
-        // Some neurons, which begin at the `first` of the output's rows, of `len` neurons each.
-        let neurons = |number: usize, first: usize, len: usize, output: &mut [f32]| {
-            let right = tiles::right(&lines[number * of_panel..][..of_panel]);
-            let bias = &dense.bias[number * tiles::BLOCKS..];
-            for (panel, output) in output.chunks_mut(tiles::GROUP * tiles::ROWS * len).enumerate() {
-                let mut sums = [const { MaybeUninit::uninit() }; tiles::GROUP];
-                let sums = &mut sums[..(output.len() / len).div_ceil(tiles::ROWS)];
-                let sums = multiplier.ready().multiply((all, panel * tiles::GROUP), steps, right, sums);
-                tiles::end_in_rows(isa, sums, bias, first, len, output);
-            }
-        };
-        match team {
-            Some(team) if rows == 1 && inputs * outputs >= WORTH_SHARING => {
-                let parts = output.chunks_mut(tiles::COLUMNS).enumerate();
-                team.each(parts, |(number, output)| neurons(number, 0, output.len(), output));
-            }
-            _ => {
-                for number in 0..outputs.div_ceil(tiles::COLUMNS) {
-                    neurons(number, number * tiles::COLUMNS, outputs, output);
+        // Some panels of neurons into rows of `len` numbers, which begin at the first of them.
+        let neurons = |panels: Range<usize>, len: usize, output: &mut [f32]| {
+            let ready = multiplier.ready();
+            for (number, at) in panels.zip((0..).step_by(COLUMNS)) {
+                let lines = &lines[number * of_panel..][..of_panel];
+                let rows = self.left.chunks_exact(steps.len()).zip(&self.units);
+                for ((left, rows), output) in rows.zip(output.chunks_mut(tiles::ROWS * len)) {
+                    let mut sums = [MaybeUninit::uninit()];
+                    let sums = ready.multiply(left, steps, lines, &mut sums);
+                    tiles::end_in_rows(isa, &sums[0], rows, &units[number], &dense.bias[number], at, len, output);
                 }
             }
+        };
+        let (output, panels) = (&mut output[..rows * outputs], units.len());
+        match team.filter(|_| rows == 1 && inputs * outputs >= WORTH_SHARING) {
+            Some(team) => each_part(Some(team), panels, COLUMNS, output, |panels, output| neurons(panels, output.len(), output)),
+            None => neurons(0..panels, outputs, output),
         }
     }
 
@@ -743,18 +745,41 @@ fn each_panel(
 }
 
 /// The input of a convolution in lines.
-fn split(conv: &Conv, layout: Layout, isa: Isa, input: &[f32], team: Option<&Team>, lines: &mut [Line]) {
-    let plane = if layout == Layout::FLAT { tiles::COLUMNS } else { conv.board.plane };
-    let make = |input: &[f32], upper: &mut [Line], lower: &mut [Line]| match layout {
-        Layout::FLAT => tiles::split_rows(isa, input, upper, lower),
-        _ => tiles::split_board(isa, input, upper, lower),
+fn split(
+    conv: &Conv,
+    layout: Layout,
+    isa: Isa,
+    input: &[f32],
+    team: Option<&Team>,
+    lines: &mut [Line],
+    scale: &mut Scale,
+) {
+    let plane = match layout {
+        Layout::FLAT => {
+            tiles::scale_rows(isa, input, scale);
+            tiles::COLUMNS
+        }
+        _ => {
+            tiles::scale_board(isa, input, scale);
+            conv.board.plane
+        }
     };
-    let (upper, lower) = lines.split_at_mut(conv.lines() / 2);
-    // A part for each 32 channels, which fill their lines.
-    let of_part = tiles::LINES * layout.lines;
-    let parts =
-        upper.chunks_exact_mut(of_part).zip(lower.chunks_exact_mut(of_part)).zip(input.chunks(tiles::DEPTH * plane));
-    each(team, parts, |((upper, lower), input)| make(input, upper, lower));
+    let third = conv.lines() / 3;
+    let (upper, rest) = lines.split_at_mut(third);
+    let (middle, lower) = rest.split_at_mut(third);
+    // A part for each sixteen channels.
+    let of_part = 4 * layout.lines;
+    let parts = (upper.chunks_exact_mut(of_part))
+        .zip(middle.chunks_exact_mut(of_part))
+        .zip(lower.chunks_exact_mut(of_part))
+        .zip(input.chunks(16 * plane));
+    each(team, parts, |(((upper, middle), lower), input)| {
+        let thirds = [upper, middle, lower];
+        match layout {
+            Layout::FLAT => tiles::split_rows(isa, input, scale, thirds),
+            _ => tiles::split_board(isa, input, scale, thirds),
+        }
+    });
 }
 
 /// Residual and activation that follow a convolution's sums: none where a squeeze comes first, which then does both.

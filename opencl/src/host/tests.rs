@@ -443,7 +443,12 @@ fn a_kernel_is_a_cross_correlation() {
         .collect();
     assert_eq!(plain::evaluate(&graph, &input).expect("an evaluation").policy, expected);
     for mut host in hosts(&graph) {
-        assert_eq!(run(&mut host, &input).policy, expected);
+        let got = run(&mut host, &input).policy;
+        match host.plan.in_tiles() {
+            // These are within a millionth of the largest.
+            true => assert!(got.iter().zip(&expected).all(|(got, exact)| (got - exact).abs() <= 6e-4), "{got:?}"),
+            false => assert_eq!(got, expected),
+        }
     }
 }
 

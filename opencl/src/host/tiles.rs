@@ -1,15 +1,22 @@
-//! Products of matrices in tiles of bfloat16, by instructions that multiply whole tiles: Intel's AMX.
+//! Products of matrices in tiles of eight bits, by instructions that multiply whole tiles: Intel's AMX.
 //!
-//! A processor with AMX makes sixteen times as many products of bfloat16 as of single precision. A bfloat16 has eight
-//! digits, a third of what is needed here; but two of them, a number and what rounding it has left over, have seventeen. So
-//! each side goes in as two halves, `a = A + a'` and `b = B + b'`, and a product is the sum of three, `A·B + a'·B + A·b'`,
-//! all summed in single precision. What is left out, `a'·b'`, and what the halves round are below 2⁻¹⁵ of the product together;
-//! numbers too small for the format's normal ones count as zero. Whether a network bears that is found out
-//! when it is made ready (see [`super::Host`]).
+//! A processor with AMX makes 32 times as many products of eight bits as of single precision, and its sums are exact. So a number
+//! goes in as three signed bytes, `A + B/2⁸ + C/2¹⁶` times what `A` is worth: whole numbers of 23 digits and a sign. All that are summed are worth the same:
+//! a row of a left side, a column of a right one, each by the largest of its numbers. Of the nine products of two numbers six are made, in three sums by
+//! what they are worth, which are added at the end in single precision:
 //!
-//! The left side's tiles have sixteen rows of 32 numbers, the right side's 32 rows of sixteen columns, two rows side by
-//! side: a [`Line`] is sixteen columns of two rows. Four of them are multiplied at a time, 64 columns: the squares of a
-//! chessboard, or as many neurons.
+//! ```text
+//! A·A'                        1
+//! A·B' + B·A'                 1/2⁸
+//! A·C' + B·B' + C·A'          1/2¹⁶
+//! ```
+//!
+//! What is left out, `B·C' + C·B'`, and what the numbers are rounded by are below 2⁻²¹ of the largest number of the row times that of the column, for each
+//! product; mostly they are a tenth of that and cancel out. A long sum in single precision is rounded by as much. Splitting
+//! numbers into whole ones whose products are summed exactly is known as Ozaki's scheme (Ozaki, Ogita, Oishi, Rump, 2012).
+//!
+//! The left side's tiles have sixteen rows of 64 numbers, the right side's 64 rows of sixteen columns, four rows side by
+//! side: a [`Line`] is sixteen columns of four rows.
 //!
 //! | side by side | left side | right side |
 //! |---|---|---|
@@ -21,67 +28,74 @@
 mod amx;
 mod conv;
 mod dense;
-mod halves;
 #[cfg(test)]
 mod tests;
+mod thirds;
 
+use super::arith::Arith;
 use super::product::Block;
-pub(super) use conv::{Layout, end_on_board, end_side_by_side};
-pub(super) use dense::{end_in_rows, lines_of_panel, right, steps_of_inputs};
-pub(super) use halves::{left, line_pairs, split_board, split_left, split_rows};
+pub(super) use conv::{Ends, Layout, end_on_board, end_side_by_side};
+pub(super) use dense::{end_in_rows, lines_of_panel, steps_of_inputs};
 use std::mem::MaybeUninit;
-use std::ops::Range;
+pub(super) use thirds::{Scale, left, line, scale_board, scale_of, scale_rows, split_board, split_left, split_rows};
 
 /// Rows of a tile, and of sums.
 pub(super) const ROWS: usize = 16;
 
-/// Rows of the right side that a step multiplies, two to a line.
-pub(super) const DEPTH: usize = 32;
+/// Rows of the right side that a step multiplies, four to a line.
+pub(super) const DEPTH: usize = 64;
 
 /// Lines of a step.
-pub(super) const LINES: usize = DEPTH / 2;
+pub(super) const LINES: usize = DEPTH / 4;
 
-/// Blocks of sixteen columns that are multiplied at a time.
+/// Blocks of sixteen columns of a chessboard's squares.
 pub(super) const BLOCKS: usize = 4;
 
-/// Columns that are multiplied at a time: the squares of a chessboard.
+/// The squares of a chessboard.
 pub(super) const COLUMNS: usize = BLOCKS * super::product::COLUMNS;
 
-/// Two bfloat16, the first in the lower half.
-pub(super) type Pair = u32;
+/// More products than this might be more in a sum than 31 bits hold: the lowest of the three has two of 127 and 128 and one of 128 twice.
+pub(super) const MOST_PRODUCTS: usize = i32::MAX as usize / (2 * 127 * 128 + 128 * 128);
 
-/// Sixteen columns of two rows: a line of the cache.
+/// Sixteen columns of four rows, in signed bytes, the first row in the lowest: a line of the cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
-pub(super) struct Line(pub [Pair; 16]);
+pub(super) struct Line(pub [u32; 16]);
 
 impl Line {
     pub const ZERO: Self = Self([0; 16]);
 }
 
-/// Sixteen rows of 32 numbers of a left side: row by row their upper halves, then what those leave.
+/// Sixteen rows of 64 numbers of a left side: row by row their upper thirds, then the middle ones, then the lower ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-pub(super) struct Left {
-    upper: [Line; ROWS],
-    lower: [Line; ROWS],
-}
+pub(super) struct Left([[Line; ROWS]; 3]);
 
 impl Left {
-    pub const ZERO: Self = Self { upper: [Line::ZERO; ROWS], lower: [Line::ZERO; ROWS] };
+    pub const ZERO: Self = Self([[Line::ZERO; ROWS]; 3]);
 }
 
-/// Sums of sixteen rows in 64 columns.
-pub(super) type Sums = [[Block; BLOCKS]; ROWS];
+/// Sums of sixteen rows in sixteen columns, by what they are worth.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Sums([[[i32; 16]; ROWS]; 3]);
 
-/// Panels of a left side that are multiplied in turns, so that what they multiply is read from a far cache once for all.
-pub(super) const GROUP: usize = 4;
+impl Sums {
+    /// Some numbers of a row, from the `first` on, in what its left side and its columns are worth.
+    #[inline(always)]
+    fn single<M: Arith>(&self, row: usize, first: usize, unit: f32, units: &Block) -> M::Vector {
+        let part = |third: usize| M::of_whole(&self.0[third][row][first..]);
+        let lower = M::scale_add(1.0 / 256.0, part(2), part(1));
+        let sum = M::scale_add(1.0 / 256.0, lower, part(0));
+        M::times(M::times(sum, M::splat(unit)), M::load(&units.0[first..]))
+    }
+}
 
-/// How the lines of a step lie: so many from one to the next, and from one block to the next.
+/// How the lines of a step lie: so many from one to the next, and from one third to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stride {
     pub line: usize,
-    pub block: usize,
+    pub third: usize,
 }
 
 /// Which lines of a right side each step takes.
@@ -92,7 +106,7 @@ pub(super) struct Steps {
     stride: Stride,
     /// Lines that there must be.
     lines: usize,
-    /// Steps of a panel before it is the next one's turn: what they read stays in the nearest cache.
+    /// Steps of a block before it is the next one's turn: what they read of the right side stays in the nearest cache for all panels.
     round: usize,
 }
 
@@ -101,60 +115,13 @@ impl Steps {
     pub fn new(first: impl IntoIterator<Item = usize>, stride: Stride, round: usize) -> Self {
         let first: Vec<usize> = first.into_iter().collect();
         let last = first.iter().max().expect("a step");
-        let lines = last + (LINES - 1) * stride.line + (BLOCKS - 1) * stride.block + 1;
+        let lines = last + (LINES - 1) * stride.line + 2 * stride.third + 1;
         let bytes = |line: usize| u32::try_from(line * size_of::<Line>()).expect("less than 4 GiB");
         Self { first: first.into_iter().map(bytes).collect(), stride, lines, round }
     }
 
     pub fn len(&self) -> usize {
         self.first.len()
-    }
-
-    /// Where in the order of [`Panels`] a step of one of so many panels stands.
-    pub fn place(&self, panels: usize, panel: usize, step: usize) -> usize {
-        let (group, round) = (panel / GROUP * GROUP, step / self.round * self.round);
-        let in_group = GROUP.min(panels - group);
-        let in_round = self.round.min(self.len() - round);
-        group * self.len() + round * in_group + (panel - group) * in_round + step - round
-    }
-
-    /// The steps of each round.
-    fn rounds(&self) -> impl Iterator<Item = Range<usize>> {
-        (0..self.len()).step_by(self.round).map(|first| first..self.len().min(first + self.round))
-    }
-}
-
-/// The left sides of some panels, in the order in which they are read: by groups, rounds, panels, steps.
-#[derive(Clone, Copy)]
-pub(super) struct Panels<'a> {
-    pub left: &'a [Left],
-    pub count: usize,
-}
-
-impl<'a> Panels<'a> {
-    /// Whether a panel is a group of its own, so that its steps lie one after the other.
-    fn alone(self, panel: usize) -> bool {
-        panel.is_multiple_of(GROUP) && panel + 1 == self.count
-    }
-
-    /// The left side of a panel's round.
-    fn of(self, panel: usize, steps: &Steps, round: &Range<usize>) -> &'a [Left] {
-        &self.left[steps.place(self.count, panel, round.start)..][..round.len()]
-    }
-}
-
-/// A right side: its upper halves, and what they leave in lines that lie alike.
-#[derive(Clone, Copy)]
-pub(super) struct Right<'a> {
-    pub upper: &'a [Line],
-    pub lower: &'a [Line],
-}
-
-impl<'a> Right<'a> {
-    /// Of lines of which the first half is the upper one.
-    pub fn of(lines: &'a [Line]) -> Self {
-        let (upper, lower) = lines.split_at(lines.len() / 2);
-        Self { upper, lower }
     }
 }
 
@@ -198,40 +165,36 @@ pub(super) enum Ready {
 }
 
 impl Ready {
-    /// `sums = Σ left · right` over all steps for some panels of one group, from the `first` on.
+    /// `Σ left · right` over all steps: of a panel of sixteen rows, and of some blocks of columns, whose lines begin one after the other.
     pub fn multiply<'a>(
         &self,
-        (panels, first): (Panels<'_>, usize),
+        left: &[Left],
         steps: &Steps,
-        right: Right<'_>,
+        right: &[Line],
         sums: &'a mut [MaybeUninit<Sums>],
-    ) -> &'a mut [Sums] {
-        assert!(right.upper.len().min(right.lower.len()) >= steps.lines, "a right side for each step");
-        let mut add = |round: Range<usize>| {
-            for (sums, panel) in sums.iter_mut().zip(first..) {
-                self.add(panels.of(panel, steps, &round), (steps, round.clone()), right, sums);
+    ) -> &'a [Sums] {
+        assert!(right.len() >= steps.lines + sums.len() - 1, "a right side for each step");
+        assert_eq!(left.len(), steps.len(), "a left side for each step");
+        let rounds = left.chunks(steps.round).zip(steps.first.chunks(steps.round));
+        for (number, (left, first)) in rounds.enumerate() {
+            for (block, sums) in sums.iter_mut().enumerate() {
+                self.add(left, (first, steps.stride), &right[block..], number == 0, sums);
             }
-        };
-        match panels.alone(first) {
-            // Nobody's turn is between.
-            true => add(0..steps.len()),
-            false => steps.rounds().for_each(add),
         }
         // SAFETY: the first round has written each of them, and there is a step at least.
-        unsafe { sums.assume_init_mut() }
+        unsafe { sums.assume_init_ref() }
     }
 
     /// Adds some steps to sums, which begin with zero at the first.
+    #[inline(always)]
     fn add(
         &self,
         left: &[Left],
-        (steps, range): (&Steps, Range<usize>),
-        right: Right<'_>,
+        steps: (&[u32], Stride),
+        right: &[Line],
+        begin: bool,
         sums: &mut MaybeUninit<Sums>,
     ) {
-        assert_eq!(left.len(), range.len(), "a left side for each step");
-        let begin = range.start == 0;
-        let steps = (&steps.first[range], steps.stride);
         match self {
             // SAFETY: all lines are there, see `multiply`; what does not begin here has begun before.
             #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
@@ -239,7 +202,7 @@ impl Ready {
             #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
             Self::Loops => {
                 if begin {
-                    sums.write([[Block::ZERO; BLOCKS]; ROWS]);
+                    sums.write(Sums([[[0; 16]; ROWS]; 3]));
                 }
                 // SAFETY: as above.
                 loops(left, steps, right, unsafe { sums.assume_init_mut() });
@@ -248,23 +211,19 @@ impl Ready {
     }
 }
 
-/// What the instructions do, but for the order in which a step's products are added.
+/// What the instructions do.
 #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
-fn loops(left: &[Left], (first, stride): (&[u32], Stride), right: Right<'_>, sums: &mut Sums) {
-    let numbers = |pair: Pair| [f32::from_bits(pair << 16), f32::from_bits(pair & 0xffff_0000)];
+fn loops(left: &[Left], (first, stride): (&[u32], Stride), right: &[Line], sums: &mut Sums) {
     for (left, first) in left.iter().zip(first) {
         let first = *first as usize / size_of::<Line>();
-        for (a, b) in [(&left.upper, right.upper), (&left.lower, right.upper), (&left.upper, right.lower)] {
-            for (sums, a) in sums.iter_mut().zip(a) {
+        for (a, b) in [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (2, 0)] {
+            let rows = sums.0[a + b].iter_mut().zip(&left.0[a]);
+            for (sums, a) in rows {
                 for (k, a) in a.0.iter().enumerate() {
-                    let [a, a_next] = numbers(*a);
-                    for (block, sums) in sums.iter_mut().enumerate() {
-                        let line = &b[first + k * stride.line + block * stride.block];
-                        for (sum, b) in sums.0.iter_mut().zip(line.0) {
-                            let [b, b_next] = numbers(b);
-                            *sum += a * b;
-                            *sum += a_next * b_next;
-                        }
+                    let line = &right[first + k * stride.line + b * stride.third];
+                    for (sum, b) in sums.iter_mut().zip(line.0) {
+                        let bytes = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+                        *sum += bytes.map(|(a, b)| i32::from(a.cast_signed()) * i32::from(b.cast_signed())).sum::<i32>();
                     }
                 }
             }

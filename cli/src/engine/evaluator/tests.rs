@@ -27,7 +27,7 @@ fn settings(backend: BackendKind) -> EvaluatorSettings {
         precision: Default::default(),
         cache_dir: None,
         threads: 1,
-        tiles: false,
+        tiles: true,
         history_fill: HistoryFill::FenOnly,
     }
 }

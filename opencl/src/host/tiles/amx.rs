@@ -5,7 +5,7 @@
 //! 12 kB. Rust has no stable functions for the instructions, so they stand
 //! here as assembly.
 
-use super::{BLOCKS, Left, Line, ROWS, Right, Stride, Sums};
+use super::{Left, Line, ROWS, Stride, Sums};
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use std::cell::Cell;
@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
-/// Proof that the processor has tiles of bfloat16 and that the system lends them to this program.
+/// Proof that the processor multiplies tiles of eight bits and that the system lends them to this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) struct Granted(());
 
@@ -34,10 +34,10 @@ impl Granted {
 
 fn processor_has() -> bool {
     const OSXSAVE: u32 = 1 << 27;
-    const AMX_BF16: u32 = 1 << 22;
     const AMX_TILE: u32 = 1 << 24;
+    const AMX_INT8: u32 = 1 << 25;
     let known = __cpuid(0).eax >= 7 && __cpuid(1).ecx & OSXSAVE != 0;
-    known && __cpuid_count(7, 0).edx & (AMX_BF16 | AMX_TILE) == AMX_BF16 | AMX_TILE && kept() & XTILE == XTILE
+    known && __cpuid_count(7, 0).edx & (AMX_TILE | AMX_INT8) == AMX_TILE | AMX_INT8 && kept() & XTILE == XTILE
 }
 
 /// The registers that the system keeps for its threads.
@@ -80,12 +80,6 @@ thread_local! {
     static CONFIGURED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Asks for lines of the left side two steps on, a few after each product: weights, which are read in order and may be in a far
-/// cache. All at once they are in the way of what is read now.
-macro_rules! ask_for {
-    ($($line:literal),*) => { concat!($("prefetcht0 [{left} + 2 * 2048 + ", $line, "]\n"),*) };
-}
-
 /// This thread's tiles are configured while it lives. The last one gives them back, so that the system need not keep
 /// them when it changes threads. It is of its thread and can't be sent.
 pub(in crate::host) struct Configured(PhantomData<*mut ()>);
@@ -102,103 +96,65 @@ impl Configured {
     /// Adds the products of some steps, each by its left side and the place of its first line in bytes, to `sums`; with
     /// `begin` they are written.
     ///
-    /// Tiles 0 to 3 hold the sums of the four blocks, 4 and 5 the left side's halves; the right side's go through 6 and 7.
+    /// Tiles 0 to 2 hold the sums, 3 to 5 the left side's thirds; the right side's go through 6 and 7.
     ///
     /// # Safety
-    /// From each first line on all lines of a step are in both halves of `right`. Without `begin` the sums are
-    /// there.
+    /// From each first line on all lines of a step are in `right`. Without `begin` the sums are there.
     pub(super) unsafe fn add(
         &self,
         left: &[Left],
         (first, stride): (&[u32], Stride),
-        right: Right<'_>,
+        right: &[Line],
         begin: bool,
         sums: &mut MaybeUninit<Sums>,
     ) {
-        const { assert!(BLOCKS == 4 && ROWS == 16 && size_of::<Left>() == 2048 && size_of::<Line>() == 64) };
-        let Right { upper, lower } = right;
-        let block = stride.block * size_of::<Line>();
-        // Exposed, for the assembly gets from one to the other.
-        let between = lower.as_ptr().expose_provenance().wrapping_sub(upper.as_ptr().expose_provenance());
+        const { assert!(ROWS == 16 && size_of::<Left>() == 3072 && size_of::<Sums>() == 3072 && size_of::<Line>() == 64) };
         assert!(!left.is_empty() && left.len() == first.len());
         // SAFETY: the tiles are configured, for this thread, by whoever made `self`. A step reads one of `left`, and of
-        // either half of the right side sixteen times four lines, which the caller vouches for; the sums are sixteen rows of 256 bytes.
+        // each third of the right side sixteen lines, which the caller vouches for; the sums are three times sixteen rows of 64 bytes.
         unsafe {
             asm!(
                 "test {begin:e}, {begin:e}",
                 "jnz 3f",
-                "tileloadd tmm0, [{sums} + {row}*1]",
-                "tileloadd tmm1, [{sums} + {row}*1 + 64]",
-                "tileloadd tmm2, [{sums} + {row}*1 + 128]",
-                "tileloadd tmm3, [{sums} + {row}*1 + 192]",
+                "tileloadd tmm0, [{sums} + {line}*1]",
+                "tileloadd tmm1, [{sums} + {line}*1 + 1024]",
+                "tileloadd tmm2, [{sums} + {line}*1 + 2048]",
                 "jmp 2f",
                 "3:",
                 "tilezero tmm0",
                 "tilezero tmm1",
                 "tilezero tmm2",
-                "tilezero tmm3",
                 "2:",
                 "mov {at:e}, dword ptr [{first}]",
-                "tileloadd tmm4, [{left} + {line}*1]",
-                "tileloadd tmm5, [{left} + {line}*1 + 1024]",
-                "add {at}, {upper}",
-                "tileloadd tmm6, [{at} + {apart}*1]",
-                "add {at}, {block}",
-                "tdpbf16ps tmm0, tmm4, tmm6",
-                ask_for!(0, 64, 128),
-                "tdpbf16ps tmm0, tmm5, tmm6",
-                ask_for!(192, 256, 320),
-                "tileloadd tmm7, [{at} + {apart}*1]",
-                "add {at}, {block}",
-                "tdpbf16ps tmm1, tmm4, tmm7",
-                ask_for!(384, 448, 512),
-                "tdpbf16ps tmm1, tmm5, tmm7",
-                ask_for!(576, 640, 704),
-                "tileloadd tmm6, [{at} + {apart}*1]",
-                "add {at}, {block}",
-                "tdpbf16ps tmm2, tmm4, tmm6",
-                ask_for!(768, 832, 896),
-                "tdpbf16ps tmm2, tmm5, tmm6",
-                ask_for!(960, 1024, 1088),
-                "tileloadd tmm7, [{at} + {apart}*1]",
-                "add {at}, {lower}",
-                "tdpbf16ps tmm3, tmm4, tmm7",
-                ask_for!(1152, 1216, 1280),
-                "tdpbf16ps tmm3, tmm5, tmm7",
-                ask_for!(1344, 1408, 1472),
-                "tileloadd tmm6, [{at} + {apart}*1]",
-                "add {at}, {block}",
-                "tdpbf16ps tmm0, tmm4, tmm6",
-                ask_for!(1536, 1600, 1664),
-                "tileloadd tmm7, [{at} + {apart}*1]",
-                "add {at}, {block}",
-                "tdpbf16ps tmm1, tmm4, tmm7",
-                ask_for!(1728, 1792, 1856),
-                "tileloadd tmm6, [{at} + {apart}*1]",
-                "add {at}, {block}",
-                "tdpbf16ps tmm2, tmm4, tmm6",
-                ask_for!(1920, 1984),
-                "tileloadd tmm7, [{at} + {apart}*1]",
-                "tdpbf16ps tmm3, tmm4, tmm7",
-                "add {left}, 2048",
+                "tileloadd tmm3, [{left} + {line}*1]",
+                "tileloadd tmm4, [{left} + {line}*1 + 1024]",
+                "tileloadd tmm5, [{left} + {line}*1 + 2048]",
+                "add {at}, {right}",
+                "tileloaddt1 tmm6, [{at} + {apart}*1]",
+                "add {at}, {third}",
+                "tdpbssd tmm0, tmm3, tmm6",
+                "tdpbssd tmm1, tmm4, tmm6",
+                "tdpbssd tmm2, tmm5, tmm6",
+                "tileloaddt1 tmm7, [{at} + {apart}*1]",
+                "add {at}, {third}",
+                "tdpbssd tmm1, tmm3, tmm7",
+                "tdpbssd tmm2, tmm4, tmm7",
+                "tileloaddt1 tmm6, [{at} + {apart}*1]",
+                "tdpbssd tmm2, tmm3, tmm6",
+                "add {left}, 3072",
                 "add {first}, 4",
                 "dec {steps}",
                 "jnz 2b",
-                "tilestored [{sums} + {row}*1], tmm0",
-                "tilestored [{sums} + {row}*1 + 64], tmm1",
-                "tilestored [{sums} + {row}*1 + 128], tmm2",
-                "tilestored [{sums} + {row}*1 + 192], tmm3",
+                "tilestored [{sums} + {line}*1], tmm0",
+                "tilestored [{sums} + {line}*1 + 1024], tmm1",
+                "tilestored [{sums} + {line}*1 + 2048], tmm2",
                 left = inout(reg) left.as_ptr() => _,
                 first = inout(reg) first.as_ptr() => _,
                 steps = inout(reg) first.len() => _,
-                upper = in(reg) upper.as_ptr(),
-                // From the upper half of the last block's lines to the lower half of the first's.
-                lower = in(reg) between.wrapping_sub(3 * block),
-                block = in(reg) block,
+                right = in(reg) right.as_ptr(),
+                third = in(reg) stride.third * size_of::<Line>(),
                 apart = in(reg) stride.line * size_of::<Line>(),
                 line = in(reg) size_of::<Line>(),
-                // From a row of sums to the next.
-                row = in(reg) size_of::<Sums>() / ROWS,
                 begin = in(reg) u32::from(begin),
                 sums = in(reg) sums.as_mut_ptr(),
                 at = out(reg) _,

@@ -1,17 +1,16 @@
 //! How squares lie in the lines of a convolution's input, and what comes after its sums.
 
-use super::{BLOCKS, DEPTH, LINES, ROWS, Steps, Stride, Sums};
+use super::{BLOCKS, COLUMNS, DEPTH, LINES, ROWS, Steps, Stride, Sums};
 use crate::graph::Activation;
 use crate::host::arith::{Arith, Form, activate_vector};
 use crate::host::board::{Board, LANES};
 use crate::host::kernel::versions;
-use crate::host::product::{Bias, put_in_channels};
-use crate::host::winograd::End as After;
+use crate::host::product::Block;
 
-/// Where the squares of two channels lie in their lines.
+/// Where the squares of four channels lie in their lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) struct Layout {
-    /// Of two channels.
+    /// Of four channels.
     pub lines: usize,
 }
 
@@ -41,66 +40,95 @@ impl Layout {
         if taps == 9 { step % 3 * 3 + step / 3 } else { step }
     }
 
-    /// Lines of so many channels in both halves.
+    /// Lines of so many channels in one third.
     pub fn of(self, channels: usize) -> usize {
-        channels.div_ceil(DEPTH) * DEPTH * self.lines
+        channels.div_ceil(DEPTH) * LINES * self.lines
     }
 
-    /// The steps over so many channels: for 32 of them the columns of the kernel one after the other, while they are in the nearest cache. A round
-    /// reads 24 or 32 kB.
+    /// The steps over so many channels: for 64 of them the columns of the kernel one after the other.
     pub fn steps(self, channels: usize) -> Steps {
         let taps: Vec<usize> = match self {
             Self::BOARD => (0..9).map(|step| Self::tap(step, 9)).map(|tap| tap % 3 * Self::RANKS + tap / 3).collect(),
             _ => vec![0],
         };
         let parts = (0..channels.div_ceil(DEPTH)).map(|part| part * LINES * self.lines);
-        let round = if self == Self::BOARD { 3 } else { 4 };
-        let stride = Stride { line: self.lines, block: 1 };
+        let stride = Stride { line: self.lines, third: self.of(channels) };
+        let round = if self == Self::BOARD { taps.len() } else { 4 };
         Steps::new(parts.flat_map(|part| taps.iter().map(move |tap| part + tap)), stride, round)
     }
 }
 
-versions! {
-    /// Ends a panel of a 1×1 convolution and writes it to `output`, `[channels of the panel][squares]`; the residual lies alike.
-    end_side_by_side = end_side_by_side_body(
-        sums: &mut Sums,
-        bias: &[f32; ROWS],
-        residual: Option<&[f32]>,
-        activation: Activation,
-        output: &mut [f32],
-    )
+/// A block of a panel's sums, what they are worth, and what comes after them.
+#[derive(Clone, Copy)]
+pub(in crate::host) struct Ends<'a> {
+    pub sums: &'a Sums,
+    /// Of the panel's channels.
+    pub units: &'a [f32; ROWS],
+    /// Of the block's squares.
+    pub squares: &'a Block,
+    pub bias: &'a [f32; ROWS],
+    /// Of the panel, as its output lies.
+    pub residual: Option<&'a [f32]>,
+    pub activation: Activation,
 }
 
-#[inline(always)]
-fn end_side_by_side_body<F: Form>(
-    sums: &mut Sums,
-    bias: &[f32; ROWS],
-    residual: Option<&[f32]>,
-    activation: Activation,
-    output: &mut [f32],
-) {
-    let ends = bias.iter().map(|bias| Bias(*bias));
-    put_in_channels::<F::Wide, _, ROWS, BLOCKS>(sums, ends, (0, 0), (super::COLUMNS, residual, activation), output);
-}
-
-versions! {
-    /// Ends a panel of a 3×3 convolution and writes it to `planes`, `[channels of the panel][plane]`.
-    end_on_board = end_on_board_body(sums: &Sums, bias: &[f32; ROWS], after: After<'_>, planes: &mut [f32])
-}
-
-#[inline(always)]
-fn end_on_board_body<F: Form>(sums: &Sums, bias: &[f32; ROWS], after: After<'_>, planes: &mut [f32]) {
-    let board = Board::CHESS;
-    for (channel, ((plane, sums), bias)) in planes.chunks_exact_mut(board.plane).zip(sums).zip(bias).enumerate() {
-        let bias = F::Row::splat(*bias);
-        for rank in 0..board.rows {
-            let at = board.origin + rank * board.stride;
-            let block = &sums[rank % Layout::APART];
-            let mut y = F::Row::plus(F::Row::load(&block.0[rank / Layout::APART * LANES..]), bias);
-            if let Some(residual) = after.residual {
-                y = F::Row::plus(y, F::Row::load(&residual[channel * board.plane + at..]));
+impl Ends<'_> {
+    /// A channel's squares, with the residual's.
+    #[inline(always)]
+    fn of<M: Arith>(&self, channel: usize, residual: Option<[f32; 16]>) -> [f32; 16] {
+        let (unit, bias) = (self.units[channel], M::splat(self.bias[channel]));
+        let mut row = [0.0; 16];
+        for first in (0..16).step_by(M::LANES) {
+            let mut x = M::plus(self.sums.single::<M>(channel, first, unit, self.squares), bias);
+            if let Some(residual) = &residual {
+                x = M::plus(x, M::load(&residual[first..]));
             }
-            F::Row::store(activate_vector::<F::Row>(after.activation, y), &mut plane[at..]);
+            M::store(activate_vector::<M>(self.activation, x), &mut row[first..]);
         }
+        row
     }
+}
+
+versions! {
+    /// Ends a block of a panel of a 1×1 convolution and writes it to `output`, `[channels of the panel][squares]`.
+    end_side_by_side = end_side_by_side_body(ends: Ends<'_>, block: usize, output: &mut [f32])
+}
+
+#[inline(always)]
+fn end_side_by_side_body<F: Form>(ends: Ends<'_>, block: usize, output: &mut [f32]) {
+    for (channel, row) in output.chunks_exact_mut(COLUMNS).enumerate() {
+        let row = &mut row[block * 16..][..16];
+        let at = channel * COLUMNS + block * 16;
+        let residual = ends.residual.and_then(|r| r[at..].first_chunk().copied());
+        *row.first_chunk_mut().expect("a block") = ends.of::<F::Wide>(channel, residual);
+    }
+}
+
+versions! {
+    /// Ends a block of a panel of a 3×3 convolution and writes it to `planes`, `[channels of the panel][plane]`.
+    end_on_board = end_on_board_body(ends: Ends<'_>, block: usize, planes: &mut [f32])
+}
+
+#[inline(always)]
+fn end_on_board_body<F: Form>(ends: Ends<'_>, block: usize, planes: &mut [f32]) {
+    let board = Board::CHESS;
+    let first = board.origin + block * board.stride;
+    let second = first + Layout::APART * board.stride;
+    for (channel, plane) in planes.chunks_exact_mut(board.plane).enumerate() {
+        let residual = ends.residual.map(|r| two_ranks(&r[channel * board.plane..], first, second));
+        let both = ends.of::<F::Wide>(channel, residual);
+        let halves = both.as_chunks::<LANES>().0;
+        *plane[first..].first_chunk_mut().expect("a rank") = halves[0];
+        *plane[second..].first_chunk_mut().expect("a rank") = halves[1];
+    }
+}
+
+/// Two ranks of a plane, which begin there.
+#[inline(always)]
+pub(super) fn two_ranks(plane: &[f32], first: usize, second: usize) -> [f32; 16] {
+    let mut both = [0.0; 16];
+    let halves = both.as_chunks_mut::<LANES>().0;
+    halves[0] = *plane[first..].first_chunk().expect("a rank");
+    halves[1] = *plane[second..].first_chunk().expect("a rank");
+    both
 }

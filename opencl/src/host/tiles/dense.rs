@@ -1,44 +1,54 @@
 //! How the weights of a dense layer lie, and what comes after its sums.
 
-use super::{BLOCKS, COLUMNS, DEPTH, LINES, Line, Right, Steps, Stride, Sums};
-use crate::host::arith::Form;
+use super::{DEPTH, LINES, ROWS, Steps, Stride, Sums};
+use crate::host::arith::{Arith, Form};
 use crate::host::kernel::versions;
-use crate::host::product::Block;
+use crate::host::product::{Block, COLUMNS};
 
-/// Lines of a step, in either half.
-pub(super) const OF_STEP: usize = LINES * BLOCKS;
+/// Lines of a step, all thirds of them.
+const OF_STEP: usize = 3 * LINES;
 
-/// The steps over so many inputs. The lines of a panel's weights lie in the order in which they are read.
+/// The steps over so many inputs. The lines of a panel's weights, sixteen neurons, lie in the order in which they are read.
 pub(in crate::host) fn steps_of_inputs(inputs: usize) -> Steps {
-    let steps = 0..inputs.div_ceil(DEPTH);
-    // Both halves of a step, 8 kB, one after the other.
-    Steps::new(steps.map(|step| 2 * step * OF_STEP), Stride { line: 1, block: LINES }, 2)
+    let steps = inputs.div_ceil(DEPTH);
+    Steps::new((0..steps).map(|step| step * OF_STEP), Stride { line: 1, third: LINES }, steps)
 }
 
 /// Lines of a panel.
 pub(in crate::host) fn lines_of_panel(steps: &Steps) -> usize {
-    2 * steps.len() * OF_STEP
-}
-
-/// The halves of a panel's lines.
-pub(in crate::host) fn right(lines: &[Line]) -> Right<'_> {
-    Right { upper: &lines[..lines.len() - OF_STEP], lower: &lines[OF_STEP..] }
+    steps.len() * OF_STEP
 }
 
 versions! {
-    /// Adds the bias to the sums of a panel's neurons, sixteen rows of each of `sums`, and writes them where the `first`
+    /// Adds the bias to the sums of a panel's neurons, of which `units` and `neurons` say what rows and columns are worth, and writes them where the `first`
     /// neuron's place is in the rows of `output`, `len` numbers each.
-    end_in_rows = end_in_rows_body(sums: &mut [Sums], bias: &[Block], first: usize, len: usize, output: &mut [f32])
+    end_in_rows = end_in_rows_body(
+        sums: &Sums,
+        units: &[f32; ROWS],
+        neurons: &Block,
+        bias: &Block,
+        first: usize,
+        len: usize,
+        output: &mut [f32],
+    )
 }
 
 #[inline(always)]
-fn end_in_rows_body<F: Form>(sums: &mut [Sums], bias: &[Block], first: usize, len: usize, output: &mut [f32]) {
-    let rows = sums.iter_mut().flatten().zip(output.chunks_exact_mut(len));
-    for (sums, output) in rows {
-        let neurons = &mut output[first..len.min(first + COLUMNS)];
-        for (number, (sums, bias)) in sums.iter_mut().zip(bias).enumerate() {
-            sums.add::<F::Wide>(bias);
-            sums.put_in_row(neurons, number * crate::host::product::COLUMNS);
+fn end_in_rows_body<F: Form>(
+    sums: &Sums,
+    units: &[f32; ROWS],
+    neurons: &Block,
+    bias: &Block,
+    first: usize,
+    len: usize,
+    output: &mut [f32],
+) {
+    for (row, (output, unit)) in output.chunks_exact_mut(len).zip(units).enumerate() {
+        let mut single = Block::ZERO;
+        for at in (0..COLUMNS).step_by(F::Wide::LANES) {
+            let sum = sums.single::<F::Wide>(row, at, *unit, neurons);
+            F::Wide::store(F::Wide::plus(sum, F::Wide::load(&bias.0[at..])), &mut single.0[at..]);
         }
+        single.put_in_row(output, first);
     }
 }

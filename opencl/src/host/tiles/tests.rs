@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::host::kernel::Isa;
+use crate::host::pack;
 
 /// Numbers between -1 and 1, always the same.
 struct Numbers(u32);
@@ -11,6 +12,10 @@ impl Numbers {
         self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         self.0 as f32 / u32::MAX as f32 * 2.0 - 1.0
     }
+
+    fn some(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| self.next()).collect()
+    }
 }
 
 /// The hardware's where there are some, and the loops that stand for it elsewhere.
@@ -18,96 +23,149 @@ fn all_tiles() -> impl Iterator<Item = Tiles> {
     Tiles::find().into_iter().chain([Tiles::Loops])
 }
 
+/// The largest absolute value.
+fn largest(numbers: impl IntoIterator<Item = f32>) -> f64 {
+    numbers.into_iter().fold(0.0, |most, x| most.max(f64::from(x.abs())))
+}
+
+/// Sixteen rows of the left side and sixteen columns of the right one, both `[16][depth]`, multiplied with whatever there is: `[row][column]`.
+fn products(rows: &[f32], columns: &[f32]) -> Vec<(String, Vec<f32>)> {
+    let depth = columns.len() / 16;
+    let steps = steps_of_inputs(depth);
+    let (mut left, mut units) = (vec![Left::ZERO; steps.len()], [[0.0; ROWS]]);
+    split_left(Isa::detect(), rows, depth, &mut left, &mut units);
+    let (lines, columns) = pack::tiles_dense(columns, 16);
+    let product = |tiles: Tiles| {
+        let mut sums = [MaybeUninit::uninit()];
+        let sums = tiles.ready().multiply(&left, &steps, &lines, &mut sums);
+        let mut output = vec![0.0; 256];
+        end_in_rows(Isa::detect(), &sums[0], &units[0], &columns[0], &Block::ZERO, 0, 16, &mut output);
+        (format!("{tiles:?}"), output)
+    };
+    all_tiles().map(product).collect()
+}
+
 #[test]
 fn products_are_within_their_bound() {
     let mut numbers = Numbers(1);
-    // One panel to more than two groups, one step to more than two rounds, both ways in which lines lie.
-    for (panels, depth, flat) in
-        [(1, 32, true), (1, 300, false), (2, 64, true), (4, 130, true), (5, 320, false), (9, 96, true)]
-    {
-        let steps = if flat { Layout::FLAT.steps(depth) } else { steps_of_inputs(depth) };
-        let depth = steps.len() * DEPTH;
-        let rows: Vec<f32> = (0..panels * ROWS * depth).map(|_| numbers.next()).collect();
-        let columns: Vec<f32> = (0..depth * COLUMNS).map(|_| numbers.next()).collect();
-        let mut left = vec![Left::ZERO; panels * steps.len()];
-        split_left(Isa::detect(), &rows, depth, &steps, &mut left);
-        let lines = match flat {
-            true => {
-                let mut lines = vec![Line::ZERO; Layout::FLAT.of(depth)];
-                let (upper, lower) = lines.split_at_mut(depth / 2 * BLOCKS);
-                split_rows(Isa::detect(), &columns, upper, lower);
-                lines
-            }
-            false => {
-                let neurons: Vec<f32> =
-                    (0..COLUMNS).flat_map(|c| (0..depth).map(move |k| k * COLUMNS + c)).map(|at| columns[at]).collect();
-                crate::host::pack::tiles_dense(&neurons, COLUMNS)
-            }
+    for depth in [1, 3, 64, 65, 300, 1000] {
+        // Rows and columns of very different sizes, and numbers in them.
+        let mut side = || {
+            let sizes = numbers.some(16);
+            let row = |size: f32| numbers.some(depth).into_iter().map(move |x| x * x * x * (size * 40.0).exp2());
+            sizes.into_iter().flat_map(row).collect::<Vec<f32>>()
         };
-        let sides = if flat { Right::of(&lines) } else { right(&lines) };
-        for tiles in all_tiles() {
-            for first in (0..panels).step_by(GROUP) {
-                let mut sums = vec![MaybeUninit::uninit(); GROUP.min(panels - first)];
-                let all = Panels { left: &left, count: panels };
-                let sums = tiles.ready().multiply((all, first), &steps, sides, &mut sums);
-                for (row, sums) in sums.iter().flatten().enumerate() {
-                    let row = &rows[(first * ROWS + row) * depth..][..depth];
-                    for (column, sum) in sums.iter().flat_map(|block| block.0).enumerate() {
-                        let products = row
-                            .iter()
-                            .enumerate()
-                            .map(|(k, a)| f64::from(*a) * f64::from(columns[k * COLUMNS + column]));
-                        let (exact, size) = products.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
-                        let error = (f64::from(sum) - exact).abs();
-                        assert!(
-                            error <= size / 65536.0,
-                            "{tiles:?}, {panels} panels of {depth}: {sum}, expected {exact}"
-                        );
-                    }
-                }
+        let (rows, columns) = (side(), side());
+        for (tiles, got) in products(&rows, &columns) {
+            for (at, got) in got.into_iter().enumerate() {
+                let (row, column) = (&rows[at / 16 * depth..][..depth], &columns[at % 16 * depth..][..depth]);
+                let exact: f64 = row.iter().zip(column).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+                let largest = largest(row.iter().copied()) * largest(column.iter().copied());
+                let bound = largest * depth as f64 / f64::from(1 << 21) + exact.abs() / f64::from(1 << 22);
+                let error = (f64::from(got) - exact).abs();
+                assert!(error <= bound, "{tiles}, {depth} products: {got}, expected {exact} within {bound}");
             }
+        }
+    }
+}
+
+/// Of many products the errors mostly cancel out: they are near those of a sum in single precision.
+#[test]
+fn long_sums_are_nearly_those_of_single_precision() {
+    let mut numbers = Numbers(2);
+    let depth = 2304;
+    let (rows, columns) = (numbers.some(16 * depth), numbers.some(16 * depth));
+    let pairs = |at: usize| rows[at / 16 * depth..][..depth].iter().zip(&columns[at % 16 * depth..][..depth]);
+    let exact = |at| pairs(at).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    let worst = |got: &dyn Fn(usize) -> f32| {
+        (0..256).fold(0.0, |worst: f64, at| worst.max((f64::from(got(at)) - exact(at)).abs()))
+    };
+    let single = worst(&|at| pairs(at).fold(0.0f32, |sum, (a, b)| a.mul_add(*b, sum)));
+    for (tiles, got) in products(&rows, &columns) {
+        let error = worst(&|at| got[at]);
+        assert!(error <= 2.0 * single, "{tiles}: off by {error}, in single precision by {single}");
+    }
+}
+
+/// Whole numbers that take no more than the bytes at hand are multiplied exactly.
+#[test]
+fn what_needs_no_rounding_is_exact() {
+    let mut numbers = Numbers(3);
+    let mut whole = |most: f32| -> Vec<f32> {
+        let mut some: Vec<f32> = numbers.some(16 * 100).into_iter().map(|x| (x * most).round()).collect();
+        // The largest of each is such that the unit is one.
+        some.chunks_mut(100).for_each(|row| row[7] = 127.0);
+        some
+    };
+    let (rows, columns) = (whole(127.0), whole(100.0));
+    for (tiles, got) in products(&rows, &columns) {
+        for (at, got) in got.into_iter().enumerate() {
+            let pairs = rows[at / 16 * 100..][..100].iter().zip(&columns[at % 16 * 100..]);
+            assert_eq!(got, pairs.map(|(a, b)| a * b).sum::<f32>(), "{tiles}");
+        }
+    }
+}
+
+/// As many of the largest products as there may be: the sums hold them.
+#[test]
+fn the_longest_sum_does_not_overflow() {
+    // Its bytes are 127, -128 and -128.
+    let near: f32 = 127.0 - 0.5 - 0.5 / 256.0;
+    for last in [near, -near] {
+        let mut row = vec![near; MOST_PRODUCTS];
+        row[0] = 127.0;
+        let columns: Vec<f32> = row.iter().map(|x| x * last.signum()).collect();
+        let exact: f64 = row.iter().zip(&columns).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+        for (tiles, got) in products(&row, &columns.repeat(16)) {
+            assert!((f64::from(got[0]) / exact - 1.0).abs() < 1e-6, "{tiles}: {}, expected {exact}", got[0]);
         }
     }
 }
 
 #[test]
 fn a_number_that_is_none_stays_none() {
-    let steps = Layout::FLAT.steps(DEPTH);
     let last = [0x7fff_ffff, 0x7fff_8000, 0xffff_ffff, 0x7f80_0001].map(f32::from_bits);
-    let none = last.into_iter().chain([f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX]);
-    for (a, b) in none.flat_map(|x| [(x, 1.0), (1.0, x)]) {
-        let mut left = [Left::ZERO];
-        split_left(Isa::detect(), &[a; DEPTH], DEPTH, &steps, &mut left);
-        let mut lines = vec![Line::ZERO; Layout::FLAT.of(DEPTH)];
-        let (upper, lower) = lines.split_at_mut(LINES * BLOCKS);
-        split_rows(Isa::detect(), &[b; DEPTH * COLUMNS], upper, lower);
-        for tiles in all_tiles() {
-            let mut sums = [MaybeUninit::uninit()];
-            let all = Panels { left: &left, count: 1 };
-            let sums = tiles.ready().multiply((all, 0), &steps, Right::of(&lines), &mut sums);
-            assert!(sums[0][0].iter().flat_map(|block| block.0).all(|x| !x.is_finite()), "{tiles:?}: {a} times {b}");
+    let none = last.into_iter().chain([f32::NAN, f32::INFINITY, f32::NEG_INFINITY]);
+    for x in none {
+        let (mut with, without) = (vec![1.0; 16 * 64], vec![1.0; 16 * 64]);
+        (with[3 * 64 + 5], with[0]) = (x, 0.0);
+        for (tiles, got) in products(&with, &without) {
+            let finite: Vec<bool> = got.iter().map(|x| x.is_finite()).collect();
+            assert!(finite.iter().enumerate().all(|(at, finite)| *finite == (at / 16 != 3)), "{tiles}: a row with {x}");
+        }
+        for (tiles, got) in products(&without, &with) {
+            let finite: Vec<bool> = got.iter().map(|x| x.is_finite()).collect();
+            assert!(finite.iter().enumerate().all(|(at, finite)| *finite == (at % 16 != 3)), "{tiles}: a column with {x}");
         }
     }
 }
 
-/// Where both numbers are halfway between two of their halves, all three errors of a product add up.
+/// The same of what convolutions multiply, where a square is a column or all are.
 #[test]
-fn a_single_product_is_within_its_bound() {
-    let steps = Layout::FLAT.steps(DEPTH);
-    for a in [1.003_898_5, 1.003_898_6, 1.0, 1.5, -1.003_898_5, 3.14e-20, 2.718e20] {
-        let mut left = [Left::ZERO];
-        let mut row = [0.0; DEPTH];
-        row[5] = a;
-        split_left(Isa::detect(), &row, DEPTH, &steps, &mut left);
-        let mut lines = vec![Line::ZERO; Layout::FLAT.of(DEPTH)];
-        let (upper, lower) = lines.split_at_mut(LINES * BLOCKS);
-        split_rows(Isa::detect(), &[1.003_898_5; DEPTH * COLUMNS], upper, lower);
-        for tiles in all_tiles() {
-            let mut sums = [MaybeUninit::uninit()];
-            let all = Panels { left: &left, count: 1 };
-            let sums = tiles.ready().multiply((all, 0), &steps, Right::of(&lines), &mut sums);
-            let (got, exact) = (f64::from(sums[0][0][0].0[0]), f64::from(a) * f64::from(1.003_898_5_f32));
-            assert!((got - exact).abs() <= exact.abs() / 32768.0, "{tiles:?}: {got}, expected {exact}");
+fn a_board_with_a_number_that_is_none_has_none() {
+    let board = crate::host::board::Board::CHESS;
+    for x in [f32::NAN, f32::INFINITY] {
+        for at in [0, 63, 64, 70] {
+            let mut scale = Scale::ZERO;
+            let mut rows = vec![1.0; 5 * COLUMNS];
+            rows[at] = x;
+            scale_rows(Isa::detect(), &rows, &mut scale);
+            let none: Vec<bool> = scale.unit.iter().flat_map(|block| block.0).map(f32::is_nan).collect();
+            assert!(none.iter().enumerate().all(|(column, none)| *none == (column == at % COLUMNS)), "{x} at {at}");
+            let mut planes = vec![1.0; 5 * board.plane];
+            planes[at] = x;
+            scale_board(Isa::detect(), &planes, &mut scale);
+            assert!(scale.unit.iter().flat_map(|block| block.0).all(f32::is_nan), "{x} at {at}");
+        }
+    }
+}
+
+/// All zeros, and what is next to nothing.
+#[test]
+fn nothing_is_not_divided_by() {
+    for x in [0.0, -0.0, 1e-45, 1e-38, 1e-31] {
+        for (tiles, got) in products(&[x; 16 * 64], &[0.5; 16 * 64]) {
+            assert!(got.iter().all(|y| (y - 32.0 * x).abs() <= 1e-36), "{tiles}: {x} became {}", got[0]);
         }
     }
 }
@@ -115,15 +173,14 @@ fn a_single_product_is_within_its_bound() {
 /// In whatever order they are dropped the tiles stay ready for whoever is left.
 #[test]
 fn tiles_are_ready_as_long_as_anyone_needs_them() {
-    let steps = Layout::FLAT.steps(DEPTH);
-    let (left, lines) = ([Left::ZERO], vec![Line::ZERO; Layout::FLAT.of(DEPTH)]);
+    let steps = steps_of_inputs(DEPTH);
+    let (left, lines) = ([Left::ZERO], vec![Line::ZERO; lines_of_panel(&steps)]);
     for tiles in all_tiles() {
         let (first, second, last) = (tiles.ready(), tiles.ready(), tiles.ready());
         drop(first);
         drop(last);
         let mut sums = [MaybeUninit::uninit()];
-        let all = Panels { left: &left, count: 1 };
-        let sums = second.multiply((all, 0), &steps, Right::of(&lines), &mut sums);
-        assert!(sums[0].iter().flatten().all(|block| block.0 == [0.0; 16]));
+        let sums = second.multiply(&left, &steps, &lines, &mut sums);
+        assert_eq!(sums[0].0, [[[0; 16]; ROWS]; 3]);
     }
 }

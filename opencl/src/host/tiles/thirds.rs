@@ -1,0 +1,255 @@
+//! Numbers as three bytes, and where those go in lines and left sides.
+
+use super::conv::{Layout, two_ranks};
+use super::{BLOCKS, COLUMNS, DEPTH, Left, Line, ROWS};
+use crate::host::arith::{Arith, Form};
+use crate::host::board::Board;
+use crate::host::kernel::versions;
+use crate::host::product::Block;
+
+/// The largest upper third.
+const MOST: f32 = 127.0;
+
+/// Below this a largest number counts as this, so that its inverse is finite.
+const LEAST: f32 = 1e-30;
+
+/// The absolute values of the bits of numbers lie in the order of what they stand for, those of NaNs behind all others.
+fn size(x: f32) -> u32 {
+    x.to_bits() & 0x7fff_ffff
+}
+
+/// What the upper third of numbers is worth, and what takes them to whole numbers: of the bits of their largest. Where that is not finite
+/// the first is a NaN, and so is whatever it is multiplied with.
+#[inline(always)]
+fn scale(largest: u32) -> (f32, f32) {
+    let largest = f32::from_bits(largest);
+    match largest.is_finite() {
+        true => (largest.max(LEAST) / MOST, MOST * 65536.0 / largest.max(LEAST)),
+        false => (f32::NAN, 0.0),
+    }
+}
+
+/// [`scale`] of some numbers.
+pub(in crate::host) fn scale_of(numbers: impl IntoIterator<Item = f32>) -> (f32, f32) {
+    scale(numbers.into_iter().map(size).max().unwrap_or(0))
+}
+
+/// What the columns of a right side are worth, and what takes them to whole numbers.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::host) struct Scale {
+    pub unit: [Block; BLOCKS],
+    inverse: [Block; BLOCKS],
+}
+
+impl Scale {
+    pub const ZERO: Self = Self { unit: [Block::ZERO; BLOCKS], inverse: [Block::ZERO; BLOCKS] };
+
+    /// From the bits of the largest of each column.
+    #[inline(always)]
+    fn set(&mut self, largest: &[u32; COLUMNS]) {
+        for (number, largest) in largest.as_chunks::<16>().0.iter().enumerate() {
+            for (at, largest) in largest.iter().enumerate() {
+                (self.unit[number].0[at], self.inverse[number].0[at]) = scale(*largest);
+            }
+        }
+    }
+}
+
+/// Three signed bytes, the upper one in the third place: `a·2¹⁶ + b·2⁸ + c`. What is added makes the two lower ones carry over as if they
+/// had no sign, and is taken off again bit by bit.
+#[inline(always)]
+fn three_bytes(whole: i32) -> u32 {
+    whole.cast_unsigned().wrapping_add(0x8080) ^ 0x8080
+}
+
+/// Sixteen numbers times `by` as [`three_bytes`].
+#[inline(always)]
+fn sixteen<M: Arith>(x: &[f32; 16], by: &[f32; 16]) -> [u32; 16] {
+    let mut whole = [0; 16];
+    for at in (0..16).step_by(M::LANES) {
+        M::whole(M::times(M::load(&x[at..]), M::load(&by[at..])), &mut whole[at..]);
+    }
+    let mut bytes = [0; 16];
+    for (bytes, whole) in bytes.iter_mut().zip(whole) {
+        *bytes = three_bytes(whole);
+    }
+    bytes
+}
+
+/// Sixteen columns of four rows.
+#[inline(always)]
+fn split<M: Arith>(rows: [&[f32; 16]; 4], by: &[f32; 16], thirds: [&mut Line; 3]) {
+    let mut bytes = [[0; 16]; 4];
+    for (bytes, row) in bytes.iter_mut().zip(rows) {
+        *bytes = sixteen::<M>(row, by);
+    }
+    let [upper, middle, lower] = thirds;
+    for at in 0..16 {
+        let [a, b, c, d] = [bytes[0][at], bytes[1][at], bytes[2][at], bytes[3][at]];
+        upper.0[at] = a >> 16 & 0xff | b >> 8 & 0xff00 | c & 0xff_0000 | d << 8 & 0xff00_0000;
+        middle.0[at] = a >> 8 & 0xff | b & 0xff00 | c << 8 & 0xff_0000 | d << 16 & 0xff00_0000;
+        lower.0[at] = a & 0xff | b << 8 & 0xff00 | c << 16 & 0xff_0000 | d << 24;
+    }
+}
+
+/// Four rows of a right side, of which `number` gives the number of a row and column, as lines.
+pub(in crate::host) fn line(number: impl Fn(usize, usize) -> f32, by: &Block) -> [Line; 3] {
+    let mut thirds = [Line::ZERO; 3];
+    let rows: [[f32; 16]; 4] = std::array::from_fn(|row| std::array::from_fn(|column| number(row, column)));
+    split::<crate::host::kernel::BaselineForm>(rows.each_ref(), &by.0, thirds.each_mut());
+    thirds
+}
+
+/// A row of a left side: numbers that are multiplied with each other's neighbours lie side by side.
+#[inline(always)]
+fn split_row<M: Arith>(row: &[f32; DEPTH], by: f32, [upper, middle, lower]: [&mut Line; 3]) {
+    for (number, row) in row.as_chunks().0.iter().enumerate() {
+        let bytes = sixteen::<M>(row, &[by; 16]);
+        for at in 0..4 {
+            let of = |third: u32| u32::from_le_bytes(std::array::from_fn(|i| (bytes[4 * at + i] >> third) as u8));
+            let at = 4 * number + at;
+            (upper.0[at], middle.0[at], lower.0[at]) = (of(16), of(8), of(0));
+        }
+    }
+}
+
+/// A left side of sixteen rows, of each what takes it to whole numbers.
+pub(in crate::host) fn left(row: impl Fn(usize) -> [f32; DEPTH], by: &[f32; ROWS]) -> Left {
+    let mut left = Left::ZERO;
+    let [upper, middle, lower] = &mut left.0;
+    for (number, by) in by.iter().enumerate() {
+        let thirds = [&mut upper[number], &mut middle[number], &mut lower[number]];
+        split_row::<crate::host::kernel::BaselineForm>(&row(number), *by, thirds);
+    }
+    left
+}
+
+versions! {
+    /// Splits `rows`, `[rows][inputs]`, into left sides, for each sixteen rows one for each 64 inputs, and says what the rows are worth. What is beyond the last input
+    /// becomes zero; rows beyond the last one keep what they had.
+    split_left = split_left_body(rows: &[f32], inputs: usize, left: &mut [Left], units: &mut [[f32; ROWS]])
+}
+
+#[inline(always)]
+fn split_left_body<F: Form>(rows: &[f32], inputs: usize, left: &mut [Left], units: &mut [[f32; ROWS]]) {
+    let panels = rows.chunks(ROWS * inputs).zip(left.chunks_exact_mut(inputs.div_ceil(DEPTH))).zip(units);
+    for ((rows, left), units) in panels {
+        for ((number, row), unit) in rows.chunks_exact(inputs).enumerate().zip(units) {
+            let mut largest = 0;
+            for x in row {
+                largest = largest.max(size(*x));
+            }
+            let by;
+            (*unit, by) = scale(largest);
+            for (Left([upper, middle, lower]), part) in left.iter_mut().zip(row.chunks(DEPTH)) {
+                let thirds = [&mut upper[number], &mut middle[number], &mut lower[number]];
+                match part.first_chunk() {
+                    Some(part) => split_row::<F::Wide>(part, by, thirds),
+                    None => {
+                        let mut rest = [0.0; DEPTH];
+                        rest[..part.len()].copy_from_slice(part);
+                        split_row::<F::Wide>(&rest, by, thirds);
+                    }
+                }
+            }
+        }
+    }
+}
+
+versions! {
+    /// What the squares of `rows`, `[channels][COLUMNS]`, are worth: each by its own largest number.
+    scale_rows = scale_rows_body(rows: &[f32], scale: &mut Scale)
+}
+
+#[inline(always)]
+fn scale_rows_body<F: Form>(rows: &[f32], scale: &mut Scale) {
+    let mut largest = [0; COLUMNS];
+    for row in rows.as_chunks::<COLUMNS>().0 {
+        for (largest, x) in largest.iter_mut().zip(row) {
+            *largest = size(*x).max(*largest);
+        }
+    }
+    scale.set(&largest);
+}
+
+versions! {
+    /// The same of chessboards, `[channels][plane]`: all squares by the largest of all numbers, for a convolution adds neighbours.
+    scale_board = scale_board_body(planes: &[f32], scale: &mut Scale)
+}
+
+#[inline(always)]
+fn scale_board_body<F: Form>(planes: &[f32], scale: &mut Scale) {
+    let mut largest = [0; 64];
+    let (whole, rest) = planes.as_chunks::<64>();
+    for part in whole {
+        for (largest, x) in largest.iter_mut().zip(part) {
+            *largest = size(*x).max(*largest);
+        }
+    }
+    let most = largest.into_iter().chain(rest.iter().map(|x| size(*x))).fold(0, u32::max);
+    scale.set(&[most; COLUMNS]);
+}
+
+versions! {
+    /// Splits `rows`, `[channels][COLUMNS]`, into the lines of a right side, see [`Layout::FLAT`]. Lines beyond the last channel keep what they had.
+    split_rows = split_rows_body(rows: &[f32], scale: &Scale, thirds: [&mut [Line]; 3])
+}
+
+#[inline(always)]
+fn split_rows_body<F: Form>(rows: &[f32], scale: &Scale, [upper, middle, lower]: [&mut [Line]; 3]) {
+    const NONE: [f32; COLUMNS] = [0.0; COLUMNS];
+    let lines = (upper.as_chunks_mut::<BLOCKS>().0.iter_mut())
+        .zip(middle.as_chunks_mut::<BLOCKS>().0)
+        .zip(lower.as_chunks_mut::<BLOCKS>().0);
+    for (((upper, middle), lower), four) in lines.zip(rows.chunks(4 * COLUMNS)) {
+        let mut rows = [&NONE; 4];
+        for (row, some) in rows.iter_mut().zip(four.as_chunks().0) {
+            *row = some;
+        }
+        for block in 0..BLOCKS {
+            let mut x = [&[0.0; 16]; 4];
+            for (x, row) in x.iter_mut().zip(rows) {
+                *x = row[block * 16..].first_chunk().expect("sixteen squares");
+            }
+            let thirds = [&mut upper[block], &mut middle[block], &mut lower[block]];
+            split::<F::Wide>(x, &scale.inverse[block].0, thirds);
+        }
+    }
+}
+
+versions! {
+    /// Splits chessboards, `[channels][plane]`, into the lines of a right side, see [`Layout::BOARD`]. Lines beyond the last channel
+    /// keep what they had.
+    split_board = split_board_body(planes: &[f32], scale: &Scale, thirds: [&mut [Line]; 3])
+}
+
+#[inline(always)]
+fn split_board_body<F: Form>(planes: &[f32], scale: &Scale, [upper, middle, lower]: [&mut [Line]; 3]) {
+    const EACH: usize = Layout::BOARD.lines;
+    const PLANE: usize = Board::CHESS.plane;
+    const NONE: [f32; PLANE] = [0.0; PLANE];
+    let lines = (upper.as_chunks_mut::<EACH>().0.iter_mut())
+        .zip(middle.as_chunks_mut::<EACH>().0)
+        .zip(lower.as_chunks_mut::<EACH>().0);
+    for (((upper, middle), lower), four) in lines.zip(planes.chunks(4 * PLANE)) {
+        let mut planes = [&NONE; 4];
+        for (plane, some) in planes.iter_mut().zip(four.as_chunks().0) {
+            *plane = some;
+        }
+        for at in 0..Layout::RANKS {
+            let mut x = [[0.0; 16]; 4];
+            for (x, plane) in x.iter_mut().zip(planes) {
+                // The rank before the `at`th and the one four ranks on.
+                let first = Board::CHESS.origin - Board::CHESS.stride + at * Board::CHESS.stride;
+                *x = two_ranks(&plane[..], first, first + Layout::APART * Board::CHESS.stride);
+            }
+            let mut thirds = [Line::ZERO; 3];
+            split::<F::Wide>(x.each_ref(), &scale.inverse[0].0, thirds.each_mut());
+            for (lines, line) in [(&mut *upper, &thirds[0]), (&mut *middle, &thirds[1]), (&mut *lower, &thirds[2])] {
+                lines[at] = Line(F::move_ranks(&line.0, true));
+                lines[Layout::RANKS + at] = *line;
+                lines[2 * Layout::RANKS + at] = Line(F::move_ranks(&line.0, false));
+            }
+        }
+    }
+}
