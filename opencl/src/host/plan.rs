@@ -10,6 +10,7 @@ use super::winograd::{PANEL, POINTS, TILES};
 use crate::backend::BackendError;
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
 use crate::int8;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Positions that go through the layers together, so that weights, which may outgrow the caches of a core, are read once for
@@ -526,8 +527,11 @@ struct Form {
     way: Way,
 }
 
-/// Fewest neurons and inputs of a dense layer for which tiles are taken.
-const WORTH_TILES: (usize, usize) = (64, 32);
+/// Products of a sum for which tiles are taken: not fewer than a step has, for what is split and put together for them takes as long as they save.
+const WORTH_TILES: RangeInclusive<usize> = tiles::DEPTH..=tiles::MOST_PRODUCTS;
+
+/// Fewest neurons of a dense layer in tiles.
+const WORTH_NEURONS: usize = 64;
 
 /// Fewest channels, in and out, for which Winograd's form is taken: a block.
 const WORTH_WINOGRAD: usize = LANES;
@@ -545,7 +549,8 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
         };
     }
     let layout = if kernel == 1 { Layout::FLAT } else { Layout::BOARD };
-    if form.way == Way::Tiles && input.shape.squares == tiles::COLUMNS && weights.len() / bias.len() <= tiles::MOST_PRODUCTS {
+    let products = weights.len() / bias.len();
+    if form.way == Way::Tiles && input.shape.squares == tiles::COLUMNS && WORTH_TILES.contains(&products) {
         let steps = layout.steps(input.shape.channels);
         let (left, units) = pack::tiles(weights, bias.len(), kernel * kernel);
         ConvWeights::Tiles(TileWeights { layout, split: false, steps, left, units, bias: pack::by_panels(bias) })
@@ -561,9 +566,7 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
 fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights {
     if !form.int8 {
         let inputs = weights.len() / bias.len();
-        // The few neurons that heads end with take no time and keep single precision.
-        let worth = bias.len() >= WORTH_TILES.0 && (WORTH_TILES.1..=tiles::MOST_PRODUCTS).contains(&inputs);
-        return if form.way == Way::Tiles && worth {
+        return if form.way == Way::Tiles && bias.len() >= WORTH_NEURONS && WORTH_TILES.contains(&inputs) {
             let (lines, units) = pack::tiles_dense(weights, bias.len());
             DenseWeights::Tiles(DenseTiles { steps: tiles::steps_of_inputs(inputs), lines, units })
         } else {

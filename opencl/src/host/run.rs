@@ -4,8 +4,8 @@ use super::board::{LANES, Lanes};
 use super::fours::{self, Four, RowEnds};
 use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::plan::{
-    Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores, Step,
-    TileWeights, at_once,
+    Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores,
+    Step, TileWeights, at_once,
 };
 use super::product::{self, Block, COLUMNS, DensePanels, MOST_BLOCKS, Pointwise};
 use super::team::{Team, each};
@@ -596,7 +596,9 @@ impl Workspace {
         };
         let (output, panels) = (&mut output[..rows * outputs], units.len());
         match team.filter(|_| rows == 1 && inputs * outputs >= WORTH_SHARING) {
-            Some(team) => each_part(Some(team), panels, COLUMNS, output, |panels, output| neurons(panels, output.len(), output)),
+            Some(team) => {
+                each_part(Some(team), panels, COLUMNS, output, |panels, output| neurons(panels, output.len(), output))
+            }
             None => neurons(0..panels, outputs, output),
         }
     }

@@ -187,16 +187,11 @@ impl Ready {
 
     /// Adds some steps to sums, which begin with zero at the first.
     #[inline(always)]
-    fn add(
-        &self,
-        left: &[Left],
-        steps: (&[u32], Stride),
-        right: &[Line],
-        begin: bool,
-        sums: &mut MaybeUninit<Sums>,
-    ) {
+    fn add(&self, left: &[Left], steps: (&[u32], Stride), right: &[Line], begin: bool, sums: &mut MaybeUninit<Sums>) {
         match self {
-            // SAFETY: all lines are there, see `multiply`; what does not begin here has begun before.
+            // SAFETY, of both: all lines are there, see `multiply`; what does not begin here has begun before.
+            #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
+            Self::Amx(tiles) if steps.1.line == 1 => unsafe { tiles.add_in_order(left, steps, right, begin, sums) },
             #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
             Self::Amx(tiles) => unsafe { tiles.add(left, steps, right, begin, sums) },
             #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
@@ -223,7 +218,8 @@ fn loops(left: &[Left], (first, stride): (&[u32], Stride), right: &[Line], sums:
                     let line = &right[first + k * stride.line + b * stride.third];
                     for (sum, b) in sums.iter_mut().zip(line.0) {
                         let bytes = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
-                        *sum += bytes.map(|(a, b)| i32::from(a.cast_signed()) * i32::from(b.cast_signed())).sum::<i32>();
+                        *sum +=
+                            bytes.map(|(a, b)| i32::from(a.cast_signed()) * i32::from(b.cast_signed())).sum::<i32>();
                     }
                 }
             }

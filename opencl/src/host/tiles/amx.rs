@@ -80,6 +80,19 @@ thread_local! {
     static CONFIGURED: Cell<usize> = const { Cell::new(0) };
 }
 
+/// Asks for lines of the right side two steps on, a few after each product: weights that are read in order and may be in a far cache. All at once they are in
+/// the way of what is read now.
+macro_rules! ask_for {
+    ($($line:literal),*) => { concat!($("prefetcht0 [{at} + 2 * 3072 - 1024 + ", $line, "]\n"),*) };
+}
+
+/// Asks for nothing.
+macro_rules! ask_for_none {
+    ($($line:literal),*) => {
+        ""
+    };
+}
+
 /// This thread's tiles are configured while it lives. The last one gives them back, so that the system need not keep
 /// them when it changes threads. It is of its thread and can't be sent.
 pub(in crate::host) struct Configured(PhantomData<*mut ()>);
@@ -92,77 +105,103 @@ impl Configured {
         }
         Self(PhantomData)
     }
+}
 
-    /// Adds the products of some steps, each by its left side and the place of its first line in bytes, to `sums`; with
-    /// `begin` they are written.
-    ///
-    /// Tiles 0 to 2 hold the sums, 3 to 5 the left side's thirds; the right side's go through 6 and 7.
-    ///
-    /// # Safety
-    /// From each first line on all lines of a step are in `right`. Without `begin` the sums are there.
-    pub(super) unsafe fn add(
-        &self,
-        left: &[Left],
-        (first, stride): (&[u32], Stride),
-        right: &[Line],
-        begin: bool,
-        sums: &mut MaybeUninit<Sums>,
-    ) {
-        const { assert!(ROWS == 16 && size_of::<Left>() == 3072 && size_of::<Sums>() == 3072 && size_of::<Line>() == 64) };
-        assert!(!left.is_empty() && left.len() == first.len());
-        // SAFETY: the tiles are configured, for this thread, by whoever made `self`. A step reads one of `left`, and of
-        // each third of the right side sixteen lines, which the caller vouches for; the sums are three times sixteen rows of 64 bytes.
-        unsafe {
-            asm!(
-                "test {begin:e}, {begin:e}",
-                "jnz 3f",
-                "tileloadd tmm0, [{sums} + {line}*1]",
-                "tileloadd tmm1, [{sums} + {line}*1 + 1024]",
-                "tileloadd tmm2, [{sums} + {line}*1 + 2048]",
-                "jmp 2f",
-                "3:",
-                "tilezero tmm0",
-                "tilezero tmm1",
-                "tilezero tmm2",
-                "2:",
-                "mov {at:e}, dword ptr [{first}]",
-                "tileloadd tmm3, [{left} + {line}*1]",
-                "tileloadd tmm4, [{left} + {line}*1 + 1024]",
-                "tileloadd tmm5, [{left} + {line}*1 + 2048]",
-                "add {at}, {right}",
-                "tileloaddt1 tmm6, [{at} + {apart}*1]",
-                "add {at}, {third}",
-                "tdpbssd tmm0, tmm3, tmm6",
-                "tdpbssd tmm1, tmm4, tmm6",
-                "tdpbssd tmm2, tmm5, tmm6",
-                "tileloaddt1 tmm7, [{at} + {apart}*1]",
-                "add {at}, {third}",
-                "tdpbssd tmm1, tmm3, tmm7",
-                "tdpbssd tmm2, tmm4, tmm7",
-                "tileloaddt1 tmm6, [{at} + {apart}*1]",
-                "tdpbssd tmm2, tmm3, tmm6",
-                "add {left}, 3072",
-                "add {first}, 4",
-                "dec {steps}",
-                "jnz 2b",
-                "tilestored [{sums} + {line}*1], tmm0",
-                "tilestored [{sums} + {line}*1 + 1024], tmm1",
-                "tilestored [{sums} + {line}*1 + 2048], tmm2",
-                left = inout(reg) left.as_ptr() => _,
-                first = inout(reg) first.as_ptr() => _,
-                steps = inout(reg) first.len() => _,
-                right = in(reg) right.as_ptr(),
-                third = in(reg) stride.third * size_of::<Line>(),
-                apart = in(reg) stride.line * size_of::<Line>(),
-                line = in(reg) size_of::<Line>(),
-                begin = in(reg) u32::from(begin),
-                sums = in(reg) sums.as_mut_ptr(),
-                at = out(reg) _,
-                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
-                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-                options(nostack),
-            );
+/// The products of some steps, with what is asked for between them.
+macro_rules! adds {
+    ($(#[$note:meta])* $name:ident, $ask:ident) => {
+        $(#[$note])*
+        /// Adds the products of some steps, each by its left side and the place of its first line in bytes, to `sums`; with
+        /// `begin` they are written.
+        ///
+        /// Tiles 0 to 2 hold the sums, 3 to 5 the left side's thirds; the right side's go through 6 and 7.
+        ///
+        /// # Safety
+        /// From each first line on all lines of a step are in `right`. Without `begin` the sums are there.
+        pub(super) unsafe fn $name(
+            &self,
+            left: &[Left],
+            (first, stride): (&[u32], Stride),
+            right: &[Line],
+            begin: bool,
+            sums: &mut MaybeUninit<Sums>,
+        ) {
+            const { assert!(ROWS == 16 && size_of::<Left>() == 3072 && size_of::<Sums>() == 3072 && size_of::<Line>() == 64) };
+            assert!(!left.is_empty() && left.len() == first.len());
+            // SAFETY: the tiles are configured, for this thread, by whoever made `self`. A step reads one of `left`, and of
+            // each third of the right side sixteen lines, which the caller vouches for; the sums are three times sixteen rows of 64 bytes.
+            unsafe {
+                asm!(
+                    "test {begin:e}, {begin:e}",
+                    "jnz 3f",
+                    "tileloadd tmm0, [{sums} + {line}*1]",
+                    "tileloadd tmm1, [{sums} + {line}*1 + 1024]",
+                    "tileloadd tmm2, [{sums} + {line}*1 + 2048]",
+                    "jmp 2f",
+                    "3:",
+                    "tilezero tmm0",
+                    "tilezero tmm1",
+                    "tilezero tmm2",
+                    "2:",
+                    "mov {at:e}, dword ptr [{first}]",
+                    "tileloadd tmm3, [{left} + {line}*1]",
+                    "tileloadd tmm4, [{left} + {line}*1 + 1024]",
+                    "tileloadd tmm5, [{left} + {line}*1 + 2048]",
+                    "add {at}, {right}",
+                    "tileloaddt1 tmm6, [{at} + {apart}*1]",
+                    "add {at}, {third}",
+                    "tdpbssd tmm0, tmm3, tmm6",
+                    $ask!(0, 64, 128, 192, 256, 320, 384, 448),
+                    "tdpbssd tmm1, tmm4, tmm6",
+                    $ask!(512, 576, 640, 704, 768, 832, 896, 960),
+                    "tdpbssd tmm2, tmm5, tmm6",
+                    $ask!(1024, 1088, 1152, 1216, 1280, 1344, 1408, 1472),
+                    "tileloaddt1 tmm7, [{at} + {apart}*1]",
+                    "add {at}, {third}",
+                    "tdpbssd tmm1, tmm3, tmm7",
+                    $ask!(512, 576, 640, 704, 768, 832, 896, 960),
+                    "tdpbssd tmm2, tmm4, tmm7",
+                    $ask!(1024, 1088, 1152, 1216, 1280, 1344, 1408, 1472),
+                    "tileloaddt1 tmm6, [{at} + {apart}*1]",
+                    "tdpbssd tmm2, tmm3, tmm6",
+                    $ask!(1536, 1600, 1664, 1728, 1792, 1856, 1920, 1984),
+                    "add {left}, 3072",
+                    "add {first}, 4",
+                    "dec {steps}",
+                    "jnz 2b",
+                    "tilestored [{sums} + {line}*1], tmm0",
+                    "tilestored [{sums} + {line}*1 + 1024], tmm1",
+                    "tilestored [{sums} + {line}*1 + 2048], tmm2",
+                    left = inout(reg) left.as_ptr() => _,
+                    first = inout(reg) first.as_ptr() => _,
+                    steps = inout(reg) first.len() => _,
+                    right = in(reg) right.as_ptr(),
+                    third = in(reg) stride.third * size_of::<Line>(),
+                    apart = in(reg) stride.line * size_of::<Line>(),
+                    line = in(reg) size_of::<Line>(),
+                    begin = in(reg) u32::from(begin),
+                    sums = in(reg) sums.as_mut_ptr(),
+                    at = out(reg) _,
+                    out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                    out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                    options(nostack),
+                );
+            }
         }
+    };
+}
+
+impl Configured {
+    adds! {
+        /// Of a right side that is near.
+        ///
+        add, ask_for_none
+    }
+
+    adds! {
+        /// Of a right side whose steps lie one after the other, maybe in a far cache.
+        ///
+        add_in_order, ask_for
     }
 }
 

@@ -135,7 +135,10 @@ fn a_number_that_is_none_stays_none() {
         }
         for (tiles, got) in products(&without, &with) {
             let finite: Vec<bool> = got.iter().map(|x| x.is_finite()).collect();
-            assert!(finite.iter().enumerate().all(|(at, finite)| *finite == (at % 16 != 3)), "{tiles}: a column with {x}");
+            assert!(
+                finite.iter().enumerate().all(|(at, finite)| *finite == (at % 16 != 3)),
+                "{tiles}: a column with {x}"
+            );
         }
     }
 }
