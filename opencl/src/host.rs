@@ -8,8 +8,8 @@
 //! of additions in an order that the graph alone fixes; threads and batches only divide the elements among them. Another
 //! processor, with other instructions, may round differently.
 //!
-//! **Precision.** [`Host::new`] sums in single precision. [`Host::in_tiles`] keeps 17 of its 24 binary digits where a processor with AMX multiplies in
-//! tiles: for every network whose outputs on canary positions bear that, within 2.5·10⁻⁵ of direct sums.
+//! **Precision.** Sums are those of single precision or as near to the exact ones. Two ways to make them differ from the definition, Winograd's
+//! convolutions and a processor's tiles of eight bits ([`tiles`]); each is taken only for a network whose outputs on canary positions are within 5·10⁻⁵ of direct sums.
 
 mod arith;
 mod board;
@@ -110,16 +110,11 @@ impl Host {
     }
 }
 
-/// Positions on which Winograd's convolutions are compared with direct sums before they are trusted, and sums in tiles.
+/// Positions on which Winograd's convolutions and sums in tiles are compared with direct sums before they are trusted.
 const CANARIES: usize = 2;
-const CANARIES_OF_TILES: usize = 4;
 
 /// How far an output may be from that of direct sums, as a share of the largest number where that is above one.
 const BOUND: f32 = 5e-5;
-
-/// The same of sums in tiles. Of all networks on record in the oracle the worst that is within it is off by half of the 1e-4 by which outputs may differ
-/// from Lc0's.
-const BOUND_IN_TILES: f32 = 2.5e-5;
 
 /// In tiles where the processor has them, else with Winograd's convolutions, unless this network's weights are such that they
 /// round too much.
@@ -128,12 +123,11 @@ fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
     if Workspace::bytes(&direct, false) > MAX_WORKSPACE {
         return Ok(direct);
     }
-    let canaries = if isa.tiles().is_some() { CANARIES_OF_TILES } else { CANARIES };
     let evaluate = |plan: &Plan| {
-        let input = canary(canaries * graph.input().len(), 4);
+        let input = canary(CANARIES * graph.input().len(), 4);
         let mut outputs = Outputs::default();
         let mut workspace = Workspace::new(plan, false);
-        Jobs::new(graph, canaries, 1, &input, &mut outputs)
+        Jobs::new(graph, CANARIES, 1, &input, &mut outputs)
             .for_each(|mut job| workspace.run(plan, isa, &mut job, None));
         outputs
     };
@@ -146,8 +140,7 @@ fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
         }
         let expected = expected.get_or_insert_with(|| evaluate(&direct));
         let mut got = evaluate(&fast);
-        let bound = if fast.in_tiles() { BOUND_IN_TILES } else { BOUND };
-        if graph.outputs().iter().all(|o| error(expected.head_mut(o.role), got.head_mut(o.role)) <= bound) {
+        if graph.outputs().iter().all(|o| error(expected.head_mut(o.role), got.head_mut(o.role)) <= BOUND) {
             return Ok(fast);
         }
     }

@@ -10,7 +10,6 @@ use super::winograd::{PANEL, POINTS, TILES};
 use crate::backend::BackendError;
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
 use crate::int8;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Positions that go through the layers together, so that weights, which may outgrow the caches of a core, are read once for
@@ -527,8 +526,11 @@ struct Form {
     way: Way,
 }
 
-/// Products of a sum for which tiles are taken: not fewer than a step has, for what is split and put together for them takes as long as they save.
-const WORTH_TILES: RangeInclusive<usize> = tiles::DEPTH..=tiles::MOST_PRODUCTS;
+/// Whether tiles are taken for so many inputs and taps. What is split and put together for them takes as long as they save where a good part of a
+/// step is empty; and there is a sum that is too long.
+fn worth_tiles(inputs: usize, taps: usize) -> bool {
+    inputs >= tiles::DEPTH / 4 * 3 && inputs * taps <= tiles::MOST_PRODUCTS
+}
 
 /// Fewest neurons of a dense layer in tiles.
 const WORTH_NEURONS: usize = 64;
@@ -549,8 +551,8 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
         };
     }
     let layout = if kernel == 1 { Layout::FLAT } else { Layout::BOARD };
-    let products = weights.len() / bias.len();
-    if form.way == Way::Tiles && input.shape.squares == tiles::COLUMNS && WORTH_TILES.contains(&products) {
+    let in_tiles = worth_tiles(input.shape.channels, kernel * kernel) && input.shape.squares == tiles::COLUMNS;
+    if form.way == Way::Tiles && in_tiles {
         let steps = layout.steps(input.shape.channels);
         let (left, units) = pack::tiles(weights, bias.len(), kernel * kernel);
         ConvWeights::Tiles(TileWeights { layout, split: false, steps, left, units, bias: pack::by_panels(bias) })
@@ -566,7 +568,7 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
 fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights {
     if !form.int8 {
         let inputs = weights.len() / bias.len();
-        return if form.way == Way::Tiles && bias.len() >= WORTH_NEURONS && WORTH_TILES.contains(&inputs) {
+        return if form.way == Way::Tiles && bias.len() >= WORTH_NEURONS && worth_tiles(inputs, 1) {
             let (lines, units) = pack::tiles_dense(weights, bias.len());
             DenseWeights::Tiles(DenseTiles { steps: tiles::steps_of_inputs(inputs), lines, units })
         } else {
