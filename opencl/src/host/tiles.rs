@@ -175,10 +175,16 @@ impl Ready {
     ) -> &'a [Sums] {
         assert!(right.len() >= steps.lines + sums.len() - 1, "a right side for each step");
         assert_eq!(left.len(), steps.len(), "a left side for each step");
+        // What follows the left side is the next panel's: a part of it for each step. What follows the right one are the next neurons' weights.
+        let mut ahead = match steps.stride.line {
+            1 => right[..1].as_ptr().wrapping_add(2 * 3 * LINES),
+            _ => left.as_ptr().wrapping_add(left.len()).cast(),
+        };
         let rounds = left.chunks(steps.round).zip(steps.first.chunks(steps.round));
         for (number, (left, first)) in rounds.enumerate() {
             for (block, sums) in sums.iter_mut().enumerate() {
-                self.add(left, (first, steps.stride), &right[block..], number == 0, sums);
+                self.add(left, (first, steps.stride), &right[block..], number == 0, ahead, sums);
+                ahead = ahead.wrapping_add(first.len() * 3 * LINES / BLOCKS);
             }
         }
         // SAFETY: the first round has written each of them, and there is a step at least.
@@ -187,13 +193,23 @@ impl Ready {
 
     /// Adds some steps to sums, which begin with zero at the first.
     #[inline(always)]
-    fn add(&self, left: &[Left], steps: (&[u32], Stride), right: &[Line], begin: bool, sums: &mut MaybeUninit<Sums>) {
+    fn add(
+        &self,
+        left: &[Left],
+        steps: (&[u32], Stride),
+        right: &[Line],
+        begin: bool,
+        ahead: *const Line,
+        sums: &mut MaybeUninit<Sums>,
+    ) {
         match self {
             // SAFETY, of both: all lines are there, see `multiply`; what does not begin here has begun before.
             #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
-            Self::Amx(tiles) if steps.1.line == 1 => unsafe { tiles.add_in_order(left, steps, right, begin, sums) },
+            Self::Amx(tiles) if steps.1.line == 1 => unsafe {
+                tiles.add_in_order(left, steps, right, begin, ahead, sums)
+            },
             #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
-            Self::Amx(tiles) => unsafe { tiles.add(left, steps, right, begin, sums) },
+            Self::Amx(tiles) => unsafe { tiles.add(left, steps, right, begin, ahead, sums) },
             #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
             Self::Loops => {
                 if begin {

@@ -80,17 +80,9 @@ thread_local! {
     static CONFIGURED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Asks for lines of the right side two steps on, a few after each product: weights that are read in order and may be in a far cache. All at once they are in
-/// the way of what is read now.
+/// Asks for lines of what is read later, into the second-level cache: the nearest is full of what is read now.
 macro_rules! ask_for {
-    ($($line:literal),*) => { concat!($("prefetcht0 [{at} + 2 * 3072 - 1024 + ", $line, "]\n"),*) };
-}
-
-/// Asks for nothing.
-macro_rules! ask_for_none {
-    ($($line:literal),*) => {
-        ""
-    };
+    ($($line:literal),*) => { concat!($("prefetcht1 [{ahead} + ", $line, "]\n"),*) };
 }
 
 /// This thread's tiles are configured while it lives. The last one gives them back, so that the system need not keep
@@ -107,14 +99,15 @@ impl Configured {
     }
 }
 
-/// The products of some steps, with what is asked for between them.
+/// The products of some steps, of which each asks for so many bytes of what is read later: some lines after each of the six products, for all at once they would be
+/// in the way of what is read now.
 macro_rules! adds {
-    ($(#[$note:meta])* $name:ident, $ask:ident) => {
+    ($(#[$note:meta])* $name:ident, $bytes:literal: [$($a:literal),*] [$($b:literal),*] [$($c:literal),*] [$($d:literal),*] [$($e:literal),*] [$($f:literal),*]) => {
         $(#[$note])*
         /// Adds the products of some steps, each by its left side and the place of its first line in bytes, to `sums`; with
         /// `begin` they are written.
         ///
-        /// Tiles 0 to 2 hold the sums, 3 to 5 the left side's thirds; the right side's go through 6 and 7.
+        /// Tiles 0 to 2 hold the sums, 3 to 5 the left side's thirds; the right side's go through 6 and 7. `ahead` may point anywhere, nothing is read there.
         ///
         /// # Safety
         /// From each first line on all lines of a step are in `right`. Without `begin` the sums are there.
@@ -124,6 +117,7 @@ macro_rules! adds {
             (first, stride): (&[u32], Stride),
             right: &[Line],
             begin: bool,
+            ahead: *const Line,
             sums: &mut MaybeUninit<Sums>,
         ) {
             const { assert!(ROWS == 16 && size_of::<Left>() == 3072 && size_of::<Sums>() == 3072 && size_of::<Line>() == 64) };
@@ -151,20 +145,21 @@ macro_rules! adds {
                     "tileloaddt1 tmm6, [{at} + {apart}*1]",
                     "add {at}, {third}",
                     "tdpbssd tmm0, tmm3, tmm6",
-                    $ask!(0, 64, 128, 192, 256, 320, 384, 448),
+                    ask_for!($($a),*),
                     "tdpbssd tmm1, tmm4, tmm6",
-                    $ask!(512, 576, 640, 704, 768, 832, 896, 960),
+                    ask_for!($($b),*),
                     "tdpbssd tmm2, tmm5, tmm6",
-                    $ask!(1024, 1088, 1152, 1216, 1280, 1344, 1408, 1472),
+                    ask_for!($($c),*),
                     "tileloaddt1 tmm7, [{at} + {apart}*1]",
                     "add {at}, {third}",
                     "tdpbssd tmm1, tmm3, tmm7",
-                    $ask!(512, 576, 640, 704, 768, 832, 896, 960),
+                    ask_for!($($d),*),
                     "tdpbssd tmm2, tmm4, tmm7",
-                    $ask!(1024, 1088, 1152, 1216, 1280, 1344, 1408, 1472),
+                    ask_for!($($e),*),
                     "tileloaddt1 tmm6, [{at} + {apart}*1]",
                     "tdpbssd tmm2, tmm3, tmm6",
-                    $ask!(1536, 1600, 1664, 1728, 1792, 1856, 1920, 1984),
+                    ask_for!($($f),*),
+                    concat!("add {ahead}, ", $bytes),
                     "add {left}, 3072",
                     "add {first}, 4",
                     "dec {steps}",
@@ -181,6 +176,7 @@ macro_rules! adds {
                     line = in(reg) size_of::<Line>(),
                     begin = in(reg) u32::from(begin),
                     sums = in(reg) sums.as_mut_ptr(),
+                    ahead = inout(reg) ahead => _,
                     at = out(reg) _,
                     out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
                     out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
@@ -193,15 +189,15 @@ macro_rules! adds {
 
 impl Configured {
     adds! {
-        /// Of a right side that is near.
+        /// Asks for a quarter of a left side, for there are four blocks.
         ///
-        add, ask_for_none
+        add, 768: [0, 64] [128, 192] [256, 320] [384, 448] [512, 576] [640, 704]
     }
 
     adds! {
-        /// Of a right side whose steps lie one after the other, maybe in a far cache.
+        /// Asks for a step of a right side.
         ///
-        add_in_order, ask_for
+        add_in_order, 3072: [0, 64, 128, 192, 256, 320, 384, 448] [512, 576, 640, 704, 768, 832, 896, 960] [1024, 1088, 1152, 1216, 1280, 1344, 1408, 1472] [1536, 1600, 1664, 1728, 1792, 1856, 1920, 1984] [2048, 2112, 2176, 2240, 2304, 2368, 2432, 2496] [2560, 2624, 2688, 2752, 2816, 2880, 2944, 3008]
     }
 }
 
