@@ -42,7 +42,7 @@ pub(super) enum Isa {
 pub(super) struct Found {
     /// Products of four numbers of eight bits: AVX-512 VNNI or AVX-VNNI.
     pub(super) fours: bool,
-    /// What multiplies tiles of bfloat16. No processor has such instructions without AVX-512.
+    /// What multiplies tiles. No processor has such instructions without AVX-512.
     pub(super) tiles: Option<Tiles>,
 }
 
