@@ -66,47 +66,39 @@ pub(super) fn winograd(weights: &[f32], channels: usize) -> Vec<Block> {
 
 /// `[channels][inputs][taps]` → left sides, `[panels of sixteen channels]` times the steps of [`tiles::Layout::steps`], and what the channels are worth; what fills up
 /// panels and steps is zero.
-pub(super) fn tiles(weights: &[f32], channels: usize, taps: usize) -> (Vec<tiles::Left>, Vec<[f32; tiles::ROWS]>) {
+pub(super) fn tiles(weights: &[f32], channels: usize, taps: usize) -> (Vec<tiles::Operand>, Vec<[f32; tiles::ROWS]>) {
     let inputs = weights.len() / channels / taps;
     let scales = weights.chunks_exact(inputs * taps).map(|row| tiles::scale_of(row.iter().copied()));
     let (units, inverse): (Vec<f32>, Vec<f32>) = scales.unzip();
     let mut packed = Vec::new();
     for (panel, inverse) in by_panels(&inverse).iter().enumerate() {
         for part in (0..inputs).step_by(tiles::DEPTH) {
-            for tap in (0..taps).map(|step| tiles::Layout::tap(step, taps)) {
-                let weight = |o: usize, input: usize| match o < channels && input < inputs {
-                    true => weights[(o * inputs + input) * taps + tap],
-                    false => 0.0,
+            for tap in 0..taps {
+                let weight = |row, k| match (panel * tiles::ROWS + row, part + k) {
+                    (o, input) if o < channels && input < inputs => weights[(o * inputs + input) * taps + tap],
+                    _ => 0.0,
                 };
-                let row = |row| std::array::from_fn(|k| weight(panel * tiles::ROWS + row, part + k));
-                packed.push(tiles::left(row, inverse));
+                packed.push(tiles::left(weight, inverse));
             }
         }
     }
     (packed, by_panels(&units))
 }
 
-/// `[neurons][inputs]` → `[panels of sixteen][steps][thirds][LINES]` lines of right sides, and what the neurons are worth; what fills up panels and steps
-/// is zero.
-pub(super) fn tiles_dense(matrix: &[f32], neurons: usize) -> (Vec<tiles::Line>, Vec<Block>) {
+/// `[neurons][inputs]` → right sides, `[panels of sixteen neurons][steps]`, and what the neurons are worth; what fills up panels and steps is zero.
+pub(super) fn tiles_dense(matrix: &[f32], neurons: usize) -> (Vec<tiles::Operand>, Vec<Block>) {
     let inputs = matrix.len() / neurons;
     let scales = matrix.chunks_exact(inputs).map(|row| tiles::scale_of(row.iter().copied()));
     let (units, inverse): (Vec<f32>, Vec<f32>) = scales.unzip();
     let blocks = |of: &[f32]| by_panels(of).into_iter().map(Block);
     let mut packed = Vec::new();
     for (panel, inverse) in blocks(&inverse).enumerate() {
-        let weight = |input: usize, neuron: usize| match input < inputs && neuron < neurons {
-            true => matrix[neuron * inputs + input],
-            false => 0.0,
-        };
-        for step in (0..inputs).step_by(tiles::DEPTH) {
-            let line = |four: usize| {
-                tiles::line(|row, column| weight(step + 4 * four + row, panel * COLUMNS + column), &inverse)
+        for part in (0..inputs).step_by(tiles::DEPTH) {
+            let weight = |k, column| match (part + k, panel * COLUMNS + column) {
+                (input, neuron) if input < inputs && neuron < neurons => matrix[neuron * inputs + input],
+                _ => 0.0,
             };
-            let lines: [_; tiles::LINES] = std::array::from_fn(line);
-            for third in 0..3 {
-                packed.extend(lines.iter().map(|line| line[third]));
-            }
+            packed.push(tiles::right(weight, &inverse));
         }
     }
     (packed, blocks(&units).collect())

@@ -5,7 +5,7 @@ use super::fours::{self, Four, RowEnds};
 use super::kernel::TILE;
 use super::pack;
 use super::product::{Block, COLUMNS, attention_room, scores_room};
-use super::tiles::{self, Layout, Left, Line, Steps};
+use super::tiles::{self, Layout, Operand, Steps};
 use super::winograd::{PANEL, POINTS, TILES};
 use crate::backend::BackendError;
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
@@ -69,10 +69,10 @@ impl Conv {
         }
     }
 
-    /// Lines of one position's input, if it is in tiles.
-    pub fn lines(&self) -> usize {
+    /// Operands of one position's input, if it is in tiles.
+    pub fn operands(&self) -> usize {
         match &self.weights {
-            ConvWeights::Tiles(tiles) => 3 * tiles.layout.of(self.input.shape.channels),
+            ConvWeights::Tiles(tiles) => tiles.layout.of(self.input.shape.channels),
             _ => 0,
         }
     }
@@ -102,11 +102,11 @@ pub(super) enum ConvWeights {
 /// A convolution's weights in tiles.
 pub(super) struct TileWeights {
     pub layout: Layout,
-    /// Whether the lines hold the input from a layer before.
+    /// Whether the operands hold the input from a layer before.
     pub split: bool,
     pub steps: Steps,
     /// `[panels][steps]`.
-    pub left: Vec<Left>,
+    pub left: Vec<Operand>,
     /// What the channels are worth, by panels.
     pub units: Vec<[f32; tiles::ROWS]>,
     /// `[panels]`.
@@ -155,8 +155,8 @@ pub(super) enum DenseWeights {
 /// A dense layer's weights in tiles.
 pub(super) struct DenseTiles {
     pub steps: Steps,
-    /// `[panels]` of [`tiles::lines_of_panel`].
-    pub lines: Vec<Line>,
+    /// `[panels][steps]`.
+    pub right: Vec<Operand>,
     /// What the neurons are worth, `[panels]`.
     pub units: Vec<Block>,
 }
@@ -265,9 +265,9 @@ pub(super) struct Plan {
     pub slots: Vec<usize>,
     /// Fours of the largest input in eight bits of one position.
     pub largest_fours: usize,
-    /// Lines of the largest input in tiles of as many positions as go at once.
-    pub lines: usize,
-    /// Left sides of the largest dense layer in tiles.
+    /// Operands of the largest convolution's input in tiles, of as many positions as go at once.
+    pub right: usize,
+    /// The same of the largest dense layer in tiles.
     pub left: usize,
     /// Parts of a dense layer's input at most, see [`Dense::parts`].
     pub parts: usize,
@@ -334,8 +334,8 @@ impl Plan {
             }
             _ => (0, 0),
         };
-        let lines = |s: &Step| match s {
-            Step::Conv(conv) => at_once(conv.lines()) * conv.lines(),
+        let right = |s: &Step| match s {
+            Step::Conv(conv) => at_once(conv.operands()) * conv.operands(),
             _ => 0,
         };
         let left = |s: &Step| match s {
@@ -369,7 +369,7 @@ impl Plan {
             points: steps.iter().map(|s| winograd(s).0).max().unwrap_or(0),
             panels: steps.iter().map(|s| winograd(s).1).max().unwrap_or(0),
             largest_fours: steps.iter().map(fours).max().unwrap_or(0),
-            lines: steps.iter().map(lines).max().unwrap_or(0),
+            right: steps.iter().map(right).max().unwrap_or(0),
             left: steps.iter().map(left).max().unwrap_or(0),
             parts: steps.iter().map(|s| if let Step::Dense(dense) = s { dense.parts } else { 1 }).max().unwrap_or(1),
             scratch: steps.iter().map(scratch).max().unwrap_or(0),
@@ -380,7 +380,7 @@ impl Plan {
     }
 
     pub fn in_tiles(&self) -> bool {
-        self.lines > 0 || self.left > 0
+        self.right > 0 || self.left > 0
     }
 
     /// Whether something in it is not computed by its definition.
@@ -488,7 +488,7 @@ fn mark_split(steps: &mut [Step]) {
         let written = step.output().slot;
         if let Step::Conv(conv) = step {
             // Of a part of a group's positions nothing is left for the next layer.
-            let (slot, all) = (conv.input.slot, at_once(conv.lines()) == GROUP);
+            let (slot, all) = (conv.input.slot, at_once(conv.operands()) == GROUP);
             if let ConvWeights::Tiles(weights) = &mut conv.weights {
                 let now = all.then_some((slot, weights.layout));
                 weights.split = now.is_some() && now == held;
@@ -502,10 +502,10 @@ fn mark_split(steps: &mut [Step]) {
 /// Bytes of input in tiles that go at once: what a second-level cache holds beside the weights.
 const HELD: usize = 1 << 20;
 
-/// Positions whose input in tiles is made before their sums, of so many lines each.
-pub(super) fn at_once(lines: usize) -> usize {
-    let held = HELD / size_of::<tiles::Line>();
-    held.checked_div(lines).unwrap_or(0).clamp(1, GROUP)
+/// Positions whose input in tiles is made before their sums, of so many operands each.
+pub(super) fn at_once(operands: usize) -> usize {
+    let held = HELD / size_of::<Operand>();
+    held.checked_div(operands).unwrap_or(0).clamp(1, GROUP)
 }
 
 /// How sums are made where there is a choice.
@@ -569,8 +569,8 @@ fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights 
     if !form.int8 {
         let inputs = weights.len() / bias.len();
         return if form.way == Way::Tiles && bias.len() >= WORTH_NEURONS && worth_tiles(inputs, 1) {
-            let (lines, units) = pack::tiles_dense(weights, bias.len());
-            DenseWeights::Tiles(DenseTiles { steps: tiles::steps_of_inputs(inputs), lines, units })
+            let (right, units) = pack::tiles_dense(weights, bias.len());
+            DenseWeights::Tiles(DenseTiles { steps: tiles::steps_of_inputs(inputs), right, units })
         } else {
             DenseWeights::Single(pack::dense(weights, bias.len()))
         };

@@ -9,7 +9,7 @@ use super::plan::{
 };
 use super::product::{self, Block, COLUMNS, DensePanels, MOST_BLOCKS, Pointwise};
 use super::team::{Team, each};
-use super::tiles::{self, Layout, Left, Line, Scale};
+use super::tiles::{self, Layout, Operand, Scale};
 use super::winograd::{self, End, PANEL, POINTS, Rows, TILES};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role};
@@ -127,10 +127,10 @@ pub(super) struct Workspace {
     /// Inputs in eight bits, and what a step of each is worth: for each position, or each of its parts.
     fours: Vec<Four>,
     steps: Vec<f32>,
-    /// Inputs in tiles: a convolution's lines and, for each position, what its squares are worth; a dense layer's rows and what those are worth.
-    lines: Vec<Line>,
+    /// Inputs in tiles: a convolution's and, for each position, what its squares are worth; a dense layer's and what its rows are worth.
+    right: Vec<Operand>,
     scales: Vec<Scale>,
-    left: Vec<Left>,
+    left: Vec<Operand>,
     units: Vec<[f32; tiles::ROWS]>,
     /// What a step needs besides, see [`Plan::scratch`] and [`Plan::room`].
     scratch: Vec<f32>,
@@ -143,8 +143,7 @@ impl Workspace {
         let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.points) + plan.scratch;
         GROUP * (plan.largest_fours * size_of::<Four>() + plan.parts * size_of::<f32>())
             + size_of::<f32>() * numbers
-            + size_of::<Line>() * plan.lines
-            + size_of::<Left>() * plan.left
+            + size_of::<Operand>() * (plan.right + plan.left)
             + size_of::<Scale>() * Self::scales(plan)
             + size_of::<[f32; tiles::ROWS]>() * Self::units(plan)
             + size_of::<Block>() * (Self::room(plan, shared) + Self::products(plan, shared))
@@ -152,7 +151,7 @@ impl Workspace {
 
     /// Positions whose squares' worth it keeps, where anything is in tiles.
     fn scales(plan: &Plan) -> usize {
-        if plan.lines > 0 { GROUP } else { 0 }
+        if plan.right > 0 { GROUP } else { 0 }
     }
 
     /// Panels of rows whose worth it keeps.
@@ -177,9 +176,9 @@ impl Workspace {
             products: vec![Block::ZERO; Self::products(plan, shared)],
             fours: vec![fours::ZEROS; GROUP * plan.largest_fours],
             steps: vec![0.0; GROUP * plan.parts],
-            lines: vec![Line::ZERO; plan.lines],
+            right: vec![Operand::ZERO; plan.right],
             scales: vec![Scale::ZERO; Self::scales(plan)],
-            left: vec![Left::ZERO; plan.left],
+            left: vec![Operand::ZERO; plan.left],
             units: vec![[0.0; tiles::ROWS]; Self::units(plan)],
             scratch: vec![0.0; plan.scratch],
             room: vec![Block::ZERO; Self::room(plan, shared)],
@@ -357,33 +356,33 @@ impl Workspace {
         team: Option<&Team>,
         output: &mut [f32],
     ) {
-        let (mut lines, mut scales) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.scales));
-        let (needed, len) = (conv.lines(), conv.output.len());
+        let (mut right, mut scales) = (std::mem::take(&mut self.right), std::mem::take(&mut self.scales));
+        let (needed, len) = (conv.operands(), conv.output.len());
         // Parts of nearly equal size, for each reads the weights.
         let at_once = positions.div_ceil(positions.div_ceil(at_once(needed)));
         for first in (0..positions).step_by(at_once) {
             let range = first..positions.min(first + at_once);
             let unsplit = if weights.split { 0..0 } else { range.clone() };
-            for (position, (lines, scale)) in unsplit.zip(lines.chunks_exact_mut(needed).zip(&mut scales)) {
-                split(conv, weights.layout, isa, self.value(conv.input, position), team, lines, scale);
+            for (position, (right, scale)) in unsplit.zip(right.chunks_exact_mut(needed).zip(&mut scales)) {
+                split(conv, weights.layout, isa, self.value(conv.input, position), team, right, scale);
             }
             let output = &mut output[range.start * len..range.end * len];
-            self.panels_in_tiles((conv, weights), isa, first, team, (&lines, &scales), output);
+            self.panels_in_tiles((conv, weights), isa, first, team, (&right, &scales), output);
         }
-        (self.lines, self.scales) = (lines, scales);
+        (self.right, self.scales) = (right, scales);
     }
 
-    /// All panels of some positions, from the `first` on, of their inputs in lines.
+    /// All panels of some positions, from the `first` on, of their inputs in tiles.
     fn panels_in_tiles(
         &self,
         (conv, weights): (&Conv, &TileWeights),
         isa: Isa,
         first: usize,
         team: Option<&Team>,
-        (lines, scales): (&[Line], &[Scale]),
+        (right, scales): (&[Operand], &[Scale]),
         output: &mut [f32],
     ) {
-        let (needed, len, each) = (conv.lines(), conv.output.len(), conv.output.len() / conv.output.shape.channels);
+        let (needed, len, each) = (conv.operands(), conv.output.len(), conv.output.len() / conv.output.shape.channels);
         let (residual, activation) = end(conv);
         let multiplier = isa.tiles().expect("a plan in tiles is made where there are some");
         let (width, steps) = (tiles::ROWS * each, weights.steps.len());
@@ -392,9 +391,9 @@ impl Workspace {
             let left = &weights.left[number * steps..][..steps];
             let (units, bias) = (&weights.units[number], &weights.bias[number]);
             let residual = residual.map(|place| &self.value(place, first + position)[number * width..][..output.len()]);
-            let lines = &lines[position * needed..][..needed];
+            let right = &right[position * needed..][..needed];
             let mut sums = [const { MaybeUninit::uninit() }; tiles::BLOCKS];
-            let sums = ready.multiply(left, &weights.steps, lines, &mut sums);
+            let sums = ready.multiply(left, &weights.steps, right, &mut sums);
             for (block, (sums, squares)) in sums.iter().zip(&scales[position].unit).enumerate() {
                 let ends = tiles::Ends { sums, units, squares, bias, residual, activation };
                 match weights.layout {
@@ -574,22 +573,21 @@ impl Workspace {
         team: Option<&Team>,
         output: &mut [f32],
     ) {
-        let DenseTiles { steps, lines, units } = weights;
+        let DenseTiles { steps, right, units } = weights;
         let (inputs, outputs) = dense.part();
         let rows = positions * dense.parts;
         let input = &self.slots[dense.input.slot][..rows * inputs];
         tiles::split_left(isa, input, inputs, &mut self.left, &mut self.units);
         let multiplier = isa.tiles().expect("a plan in tiles is made where there are some");
-        let of_panel = tiles::lines_of_panel(steps);
         // Some panels of neurons into rows of `len` numbers, which begin at the first of them.
         let neurons = |panels: Range<usize>, len: usize, output: &mut [f32]| {
             let ready = multiplier.ready();
             for (number, at) in panels.zip((0..).step_by(COLUMNS)) {
-                let lines = &lines[number * of_panel..][..of_panel];
+                let right = &right[number * steps.len()..][..steps.len()];
                 let rows = self.left.chunks_exact(steps.len()).zip(&self.units);
                 for ((left, rows), output) in rows.zip(output.chunks_mut(tiles::ROWS * len)) {
                     let mut sums = [MaybeUninit::uninit()];
-                    let sums = ready.multiply(left, steps, lines, &mut sums);
+                    let sums = ready.multiply(left, steps, right, &mut sums);
                     tiles::end_in_rows(isa, &sums[0], rows, &units[number], &dense.bias[number], at, len, output);
                 }
             }
@@ -746,14 +744,14 @@ fn each_panel(
     }
 }
 
-/// The input of a convolution in lines.
+/// The input of a convolution in tiles.
 fn split(
     conv: &Conv,
     layout: Layout,
     isa: Isa,
     input: &[f32],
     team: Option<&Team>,
-    lines: &mut [Line],
+    right: &mut [Operand],
     scale: &mut Scale,
 ) {
     let plane = match layout {
@@ -766,20 +764,13 @@ fn split(
             conv.board.plane
         }
     };
-    let third = conv.lines() / 3;
-    let (upper, rest) = lines.split_at_mut(third);
-    let (middle, lower) = rest.split_at_mut(third);
-    // A part for each sixteen channels.
-    let of_part = 4 * layout.lines;
-    let parts = (upper.chunks_exact_mut(of_part))
-        .zip(middle.chunks_exact_mut(of_part))
-        .zip(lower.chunks_exact_mut(of_part))
-        .zip(input.chunks(16 * plane));
-    each(team, parts, |(((upper, middle), lower), input)| {
-        let thirds = [upper, middle, lower];
+    let (together, each_part) = (layout.together(), layout.operands / layout.together());
+    each(team, right.chunks_exact_mut(together).enumerate(), |(number, operands)| {
+        let (part, at) = (number / each_part * tiles::DEPTH * plane, number % each_part);
+        let input = &input[part..input.len().min(part + tiles::DEPTH * plane)];
         match layout {
-            Layout::FLAT => tiles::split_rows(isa, input, scale, thirds),
-            _ => tiles::split_board(isa, input, scale, thirds),
+            Layout::FLAT => tiles::split_rows(isa, input, at, scale, &mut operands[0]),
+            _ => tiles::split_board(isa, input, at, scale, operands),
         }
     });
 }

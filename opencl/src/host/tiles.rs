@@ -15,8 +15,8 @@
 //! product; mostly they are a tenth of that and cancel out. A long sum in single precision is rounded by as much. Splitting
 //! numbers into whole ones whose products are summed exactly is known as Ozaki's scheme (Ozaki, Ogita, Oishi, Rump, 2012).
 //!
-//! The left side's tiles have sixteen rows of 64 numbers, the right side's 64 rows of sixteen columns, four rows side by
-//! side: a [`Line`] is sixteen columns of four rows.
+//! A step multiplies two [`Operand`]s: sixteen rows of 64 numbers of the left side with 64 rows of sixteen columns of the right one, of which four rows lie side by
+//! side in a [`Line`].
 //!
 //! | side by side | left side | right side |
 //! |---|---|---|
@@ -35,18 +35,15 @@ mod thirds;
 use super::arith::Arith;
 use super::product::Block;
 pub(super) use conv::{Ends, Layout, end_on_board, end_side_by_side};
-pub(super) use dense::{end_in_rows, lines_of_panel, steps_of_inputs};
+pub(super) use dense::{end_in_rows, steps_of_inputs};
 use std::mem::MaybeUninit;
-pub(super) use thirds::{Scale, left, line, scale_board, scale_of, scale_rows, split_board, split_left, split_rows};
+pub(super) use thirds::{Scale, left, right, scale_board, scale_of, scale_rows, split_board, split_left, split_rows};
 
 /// Rows of a tile, and of sums.
 pub(super) const ROWS: usize = 16;
 
-/// Rows of the right side that a step multiplies, four to a line.
+/// Products of a step for each of its sums.
 pub(super) const DEPTH: usize = 64;
-
-/// Lines of a step.
-pub(super) const LINES: usize = DEPTH / 4;
 
 /// Blocks of sixteen columns of a chessboard's squares.
 pub(super) const BLOCKS: usize = 4;
@@ -57,7 +54,7 @@ pub(super) const COLUMNS: usize = BLOCKS * super::product::COLUMNS;
 /// More products than this might be more in a sum than 31 bits hold: the lowest of the three has two of 127 and 128 and one of 128 twice.
 pub(super) const MOST_PRODUCTS: usize = i32::MAX as usize / (2 * 127 * 128 + 128 * 128);
 
-/// Sixteen columns of four rows, in signed bytes, the first row in the lowest: a line of the cache.
+/// A row of 64 numbers of a left side, or sixteen columns of four rows of a right one, the first row in the lowest bytes: a line of the cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub(super) struct Line(pub [u32; 16]);
@@ -66,13 +63,21 @@ impl Line {
     pub const ZERO: Self = Self([0; 16]);
 }
 
-/// Sixteen rows of 64 numbers of a left side: row by row their upper thirds, then the middle ones, then the lower ones.
+/// What a step reads of a side: sixteen lines of upper thirds, then the middle ones, then the lower ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-pub(super) struct Left([[Line; ROWS]; 3]);
+pub(super) struct Operand([[Line; ROWS]; 3]);
 
-impl Left {
+impl Operand {
     pub const ZERO: Self = Self([[Line::ZERO; ROWS]; 3]);
+
+    /// A line of each third.
+    #[inline(always)]
+    fn set(&mut self, number: usize, thirds: [Line; 3]) {
+        for (lines, line) in self.0.iter_mut().zip(thirds) {
+            lines[number] = line;
+        }
+    }
 }
 
 /// Sums of sixteen rows in sixteen columns, by what they are worth.
@@ -91,33 +96,26 @@ impl Sums {
     }
 }
 
-/// How the lines of a step lie: so many from one to the next, and from one third to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stride {
-    pub line: usize,
-    pub third: usize,
-}
-
-/// Which lines of a right side each step takes.
+/// Which operands of a right side the steps take.
 #[derive(Clone, Debug)]
 pub(super) struct Steps {
-    /// Where they begin, in bytes.
+    /// Where they are for the first block of columns, in bytes.
     first: Vec<u32>,
-    stride: Stride,
-    /// Lines that there must be.
-    lines: usize,
+    /// So many operands on are the next block's.
+    block: usize,
+    /// Operands that there must be for the first block.
+    operands: usize,
     /// Steps of a block before it is the next one's turn: what they read of the right side stays in the nearest cache for all panels.
     round: usize,
 }
 
 impl Steps {
-    /// `first` in lines. There is a step at least.
-    pub fn new(first: impl IntoIterator<Item = usize>, stride: Stride, round: usize) -> Self {
-        let first: Vec<usize> = first.into_iter().collect();
-        let last = first.iter().max().expect("a step");
-        let lines = last + (LINES - 1) * stride.line + 2 * stride.third + 1;
-        let bytes = |line: usize| u32::try_from(line * size_of::<Line>()).expect("less than 4 GiB");
-        Self { first: first.into_iter().map(bytes).collect(), stride, lines, round }
+    /// There is a step at least.
+    pub fn new(operands: impl IntoIterator<Item = usize>, block: usize, round: usize) -> Self {
+        let first: Vec<usize> = operands.into_iter().collect();
+        let operands = first.iter().max().expect("a step") + 1;
+        let bytes = |operand: usize| u32::try_from(operand * size_of::<Operand>()).expect("less than 4 GiB");
+        Self { first: first.into_iter().map(bytes).collect(), block, operands, round }
     }
 
     pub fn len(&self) -> usize {
@@ -165,75 +163,64 @@ pub(super) enum Ready {
 }
 
 impl Ready {
-    /// `Σ left · right` over all steps: of a panel of sixteen rows, and of some blocks of columns, whose lines begin one after the other.
+    /// `Σ left · right` over all steps: of a panel of sixteen rows, and of some blocks of sixteen columns.
     pub fn multiply<'a>(
         &self,
-        left: &[Left],
+        left: &[Operand],
         steps: &Steps,
-        right: &[Line],
+        right: &[Operand],
         sums: &'a mut [MaybeUninit<Sums>],
     ) -> &'a [Sums] {
-        assert!(right.len() >= steps.lines + sums.len() - 1, "a right side for each step");
+        assert!(
+            right.len() >= steps.operands + sums.len().saturating_sub(1) * steps.block,
+            "a right side for each step"
+        );
         assert_eq!(left.len(), steps.len(), "a left side for each step");
-        // What follows the left side is the next panel's: a part of it for each step. What follows the right one are the next neurons' weights.
-        let mut ahead = match steps.stride.line {
-            1 => right[..1].as_ptr().wrapping_add(2 * 3 * LINES),
-            _ => left.as_ptr().wrapping_add(left.len()).cast(),
-        };
+        // What follows the left side is the next panel's: a part of it for each step. What follows a right one of a single block are the next neurons'.
+        let mut ahead =
+            if steps.block > 0 { left.as_ptr_range().end } else { right.as_ptr().wrapping_add(2) }.cast::<Line>();
         let rounds = left.chunks(steps.round).zip(steps.first.chunks(steps.round));
         for (number, (left, first)) in rounds.enumerate() {
             for (block, sums) in sums.iter_mut().enumerate() {
-                self.add(left, (first, steps.stride), &right[block..], number == 0, ahead, sums);
-                ahead = ahead.wrapping_add(first.len() * 3 * LINES / BLOCKS);
+                let (right, begin) = (&right[block * steps.block..], number == 0);
+                match self {
+                    // SAFETY, of both: all operands are there, see above; what does not begin here has begun before.
+                    #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
+                    Self::Amx(tiles) if steps.block == 0 => unsafe {
+                        tiles.add_in_order(left, first, right, begin, ahead, sums)
+                    },
+                    #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
+                    Self::Amx(tiles) => unsafe { tiles.add(left, first, right, begin, ahead, sums) },
+                    #[cfg(any(
+                        test,
+                        not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))
+                    ))]
+                    Self::Loops => {
+                        if begin {
+                            sums.write(Sums([[[0; 16]; ROWS]; 3]));
+                        }
+                        // SAFETY: as above.
+                        loops(left, first, right, unsafe { sums.assume_init_mut() });
+                    }
+                }
+                ahead = ahead.wrapping_add(first.len() * size_of::<Operand>() / size_of::<Line>() / BLOCKS);
             }
         }
         // SAFETY: the first round has written each of them, and there is a step at least.
         unsafe { sums.assume_init_ref() }
     }
-
-    /// Adds some steps to sums, which begin with zero at the first.
-    #[inline(always)]
-    fn add(
-        &self,
-        left: &[Left],
-        steps: (&[u32], Stride),
-        right: &[Line],
-        begin: bool,
-        ahead: *const Line,
-        sums: &mut MaybeUninit<Sums>,
-    ) {
-        match self {
-            // SAFETY, of both: all lines are there, see `multiply`; what does not begin here has begun before.
-            #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
-            Self::Amx(tiles) if steps.1.line == 1 => unsafe {
-                tiles.add_in_order(left, steps, right, begin, ahead, sums)
-            },
-            #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
-            Self::Amx(tiles) => unsafe { tiles.add(left, steps, right, begin, ahead, sums) },
-            #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
-            Self::Loops => {
-                if begin {
-                    sums.write(Sums([[[0; 16]; ROWS]; 3]));
-                }
-                // SAFETY: as above.
-                loops(left, steps, right, unsafe { sums.assume_init_mut() });
-            }
-        }
-    }
 }
 
 /// What the instructions do.
 #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
-fn loops(left: &[Left], (first, stride): (&[u32], Stride), right: &[Line], sums: &mut Sums) {
+fn loops(left: &[Operand], first: &[u32], right: &[Operand], sums: &mut Sums) {
     for (left, first) in left.iter().zip(first) {
-        let first = *first as usize / size_of::<Line>();
+        let right = &right[*first as usize / size_of::<Operand>()];
         for (a, b) in [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (2, 0)] {
-            let rows = sums.0[a + b].iter_mut().zip(&left.0[a]);
-            for (sums, a) in rows {
-                for (k, a) in a.0.iter().enumerate() {
-                    let line = &right[first + k * stride.line + b * stride.third];
-                    for (sum, b) in sums.iter_mut().zip(line.0) {
-                        let bytes = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+            for (sums, a_line) in sums.0[a + b].iter_mut().zip(&left.0[a]) {
+                for (four, b_line) in a_line.0.iter().zip(&right.0[b]) {
+                    for (sum, column) in sums.iter_mut().zip(b_line.0) {
+                        let bytes = four.to_le_bytes().into_iter().zip(column.to_le_bytes());
                         *sum +=
                             bytes.map(|(a, b)| i32::from(a.cast_signed()) * i32::from(b.cast_signed())).sum::<i32>();
                     }

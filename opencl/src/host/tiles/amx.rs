@@ -5,7 +5,7 @@
 //! 12 kB. Rust has no stable functions for the instructions, so they stand
 //! here as assembly.
 
-use super::{Left, Line, ROWS, Stride, Sums};
+use super::{Line, Operand, ROWS, Sums};
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use std::cell::Cell;
@@ -104,26 +104,26 @@ impl Configured {
 macro_rules! adds {
     ($(#[$note:meta])* $name:ident, $bytes:literal: [$($a:literal),*] [$($b:literal),*] [$($c:literal),*] [$($d:literal),*] [$($e:literal),*] [$($f:literal),*]) => {
         $(#[$note])*
-        /// Adds the products of some steps, each by its left side and the place of its first line in bytes, to `sums`; with
+        /// Adds the products of some steps, each by its left operand and the place of the right one in bytes, to `sums`; with
         /// `begin` they are written.
         ///
         /// Tiles 0 to 2 hold the sums, 3 to 5 the left side's thirds; the right side's go through 6 and 7. `ahead` may point anywhere, nothing is read there.
         ///
         /// # Safety
-        /// From each first line on all lines of a step are in `right`. Without `begin` the sums are there.
+        /// There is an operand of `right` at each of these places. Without `begin` the sums are there.
         pub(super) unsafe fn $name(
             &self,
-            left: &[Left],
-            (first, stride): (&[u32], Stride),
-            right: &[Line],
+            left: &[Operand],
+            first: &[u32],
+            right: &[Operand],
             begin: bool,
             ahead: *const Line,
             sums: &mut MaybeUninit<Sums>,
         ) {
-            const { assert!(ROWS == 16 && size_of::<Left>() == 3072 && size_of::<Sums>() == 3072 && size_of::<Line>() == 64) };
+            const { assert!(ROWS == 16 && size_of::<Operand>() == 3072 && size_of::<Sums>() == 3072 && size_of::<Line>() == 64) };
             assert!(!left.is_empty() && left.len() == first.len());
-            // SAFETY: the tiles are configured, for this thread, by whoever made `self`. A step reads one of `left`, and of
-            // each third of the right side sixteen lines, which the caller vouches for; the sums are three times sixteen rows of 64 bytes.
+            // SAFETY: the tiles are configured, for this thread, by whoever made `self`. A step reads one of `left` and
+            // one of `right`, which the caller vouches for; the sums are three times sixteen rows of 64 bytes.
             unsafe {
                 asm!(
                     "test {begin:e}, {begin:e}",
@@ -142,21 +142,19 @@ macro_rules! adds {
                     "tileloadd tmm4, [{left} + {line}*1 + 1024]",
                     "tileloadd tmm5, [{left} + {line}*1 + 2048]",
                     "add {at}, {right}",
-                    "tileloaddt1 tmm6, [{at} + {apart}*1]",
-                    "add {at}, {third}",
+                    "tileloaddt1 tmm6, [{at} + {line}*1]",
                     "tdpbssd tmm0, tmm3, tmm6",
                     ask_for!($($a),*),
                     "tdpbssd tmm1, tmm4, tmm6",
                     ask_for!($($b),*),
                     "tdpbssd tmm2, tmm5, tmm6",
                     ask_for!($($c),*),
-                    "tileloaddt1 tmm7, [{at} + {apart}*1]",
-                    "add {at}, {third}",
+                    "tileloaddt1 tmm7, [{at} + {line}*1 + 1024]",
                     "tdpbssd tmm1, tmm3, tmm7",
                     ask_for!($($d),*),
                     "tdpbssd tmm2, tmm4, tmm7",
                     ask_for!($($e),*),
-                    "tileloaddt1 tmm6, [{at} + {apart}*1]",
+                    "tileloaddt1 tmm6, [{at} + {line}*1 + 2048]",
                     "tdpbssd tmm2, tmm3, tmm6",
                     ask_for!($($f),*),
                     concat!("add {ahead}, ", $bytes),
@@ -171,8 +169,6 @@ macro_rules! adds {
                     first = inout(reg) first.as_ptr() => _,
                     steps = inout(reg) first.len() => _,
                     right = in(reg) right.as_ptr(),
-                    third = in(reg) stride.third * size_of::<Line>(),
-                    apart = in(reg) stride.line * size_of::<Line>(),
                     line = in(reg) size_of::<Line>(),
                     begin = in(reg) u32::from(begin),
                     sums = in(reg) sums.as_mut_ptr(),

@@ -1,60 +1,55 @@
-//! How squares lie in the lines of a convolution's input, and what comes after its sums.
+//! How squares lie in the operands of a convolution's input, and what comes after its sums.
 
-use super::{BLOCKS, COLUMNS, DEPTH, LINES, ROWS, Steps, Stride, Sums};
+use super::{BLOCKS, COLUMNS, DEPTH, ROWS, Steps, Sums};
 use crate::graph::Activation;
 use crate::host::arith::{Arith, Form, activate_vector};
 use crate::host::board::{Board, LANES};
 use crate::host::kernel::versions;
 use crate::host::product::Block;
 
-/// Where the squares of four channels lie in their lines.
+/// Where the squares of 64 channels lie in their operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) struct Layout {
-    /// Of four channels.
-    pub lines: usize,
+    /// Of 64 channels.
+    pub operands: usize,
 }
 
 impl Layout {
     /// A 1×1 convolution's: squares side by side.
-    pub const FLAT: Self = Self { lines: BLOCKS };
+    pub const FLAT: Self = Self { operands: BLOCKS };
 
-    /// A 3×3 convolution's. A block is a line for each column of the kernel and each place on its rows, so that it is read in
-    /// one go: two ranks, four apart. Moved by a rank they are those of the next line:
+    /// A 3×3 convolution's. A block is an operand for each tap, read as it lies: two ranks, four apart. Moved by a rank they are those of the next three
+    /// operands:
     ///
     /// ```text
-    /// line   0      1     2     3     4     5
-    /// ranks  -, 3   0, 4  1, 5  2, 6  3, 7  4, -
+    /// operands  0-2    3-5   6-8   9-11  12-14 15-17
+    /// ranks     -, 3   0, 4  1, 5  2, 6  3, 7  4, -
     /// ```
     ///
-    /// These six come three times: for a kernel's columns moved by a file, as they are, and moved by one the other way.
-    pub const BOARD: Self = Self { lines: 3 * Self::RANKS };
+    /// They come three times: moved by a file, as they are, and moved by one the other way.
+    pub const BOARD: Self = Self { operands: 3 * Self::RANKS };
 
-    /// Lines of a column of the kernel.
+    /// Pairs of ranks.
     pub(super) const RANKS: usize = 6;
 
     /// From a rank to the other of its block.
     pub(super) const APART: usize = 4;
 
-    /// The tap of a step: a kernel's columns come one after the other.
-    pub fn tap(step: usize, taps: usize) -> usize {
-        if taps == 9 { step % 3 * 3 + step / 3 } else { step }
+    /// Operands that are made together.
+    pub fn together(self) -> usize {
+        if self == Self::BOARD { 3 } else { 1 }
     }
 
-    /// Lines of so many channels in one third.
+    /// Operands of so many channels.
     pub fn of(self, channels: usize) -> usize {
-        channels.div_ceil(DEPTH) * LINES * self.lines
+        channels.div_ceil(DEPTH) * self.operands
     }
 
-    /// The steps over so many channels: for 64 of them the columns of the kernel one after the other.
+    /// The steps over so many channels: the taps of 64 of them, one after the other.
     pub fn steps(self, channels: usize) -> Steps {
-        let taps: Vec<usize> = match self {
-            Self::BOARD => (0..9).map(|step| Self::tap(step, 9)).map(|tap| tap % 3 * Self::RANKS + tap / 3).collect(),
-            _ => vec![0],
-        };
-        let parts = (0..channels.div_ceil(DEPTH)).map(|part| part * LINES * self.lines);
-        let stride = Stride { line: self.lines, third: self.of(channels) };
-        let round = if self == Self::BOARD { taps.len() } else { 4 };
-        Steps::new(parts.flat_map(|part| taps.iter().map(move |tap| part + tap)), stride, round)
+        let (taps, round) = if self == Self::BOARD { (9, 9) } else { (1, 4) };
+        let parts = (0..self.of(channels)).step_by(self.operands);
+        Steps::new(parts.flat_map(|part| part..part + taps), self.together(), round)
     }
 }
 

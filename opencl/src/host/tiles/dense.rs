@@ -1,22 +1,14 @@
 //! How the weights of a dense layer lie, and what comes after its sums.
 
-use super::{DEPTH, LINES, ROWS, Steps, Stride, Sums};
+use super::{DEPTH, ROWS, Steps, Sums};
 use crate::host::arith::{Arith, Form};
 use crate::host::kernel::versions;
 use crate::host::product::{Block, COLUMNS};
 
-/// Lines of a step, all thirds of them.
-const OF_STEP: usize = 3 * LINES;
-
-/// The steps over so many inputs. The lines of a panel's weights, sixteen neurons, lie in the order in which they are read.
+/// The steps over so many inputs. The operands of a panel's weights, sixteen neurons, lie in the order in which they are read.
 pub(in crate::host) fn steps_of_inputs(inputs: usize) -> Steps {
     let steps = inputs.div_ceil(DEPTH);
-    Steps::new((0..steps).map(|step| step * OF_STEP), Stride { line: 1, third: LINES }, steps)
-}
-
-/// Lines of a panel.
-pub(in crate::host) fn lines_of_panel(steps: &Steps) -> usize {
-    steps.len() * OF_STEP
+    Steps::new(0..steps, 0, steps)
 }
 
 versions! {

@@ -32,12 +32,12 @@ fn largest(numbers: impl IntoIterator<Item = f32>) -> f64 {
 fn products(rows: &[f32], columns: &[f32]) -> Vec<(String, Vec<f32>)> {
     let depth = columns.len() / 16;
     let steps = steps_of_inputs(depth);
-    let (mut left, mut units) = (vec![Left::ZERO; steps.len()], [[0.0; ROWS]]);
+    let (mut left, mut units) = (vec![Operand::ZERO; steps.len()], [[0.0; ROWS]]);
     split_left(Isa::detect(), rows, depth, &mut left, &mut units);
-    let (lines, columns) = pack::tiles_dense(columns, 16);
+    let (right, columns) = pack::tiles_dense(columns, 16);
     let product = |tiles: Tiles| {
         let mut sums = [MaybeUninit::uninit()];
-        let sums = tiles.ready().multiply(&left, &steps, &lines, &mut sums);
+        let sums = tiles.ready().multiply(&left, &steps, &right, &mut sums);
         let mut output = vec![0.0; 256];
         end_in_rows(Isa::detect(), &sums[0], &units[0], &columns[0], &Block::ZERO, 0, 16, &mut output);
         (format!("{tiles:?}"), output)
@@ -177,13 +177,13 @@ fn nothing_is_not_divided_by() {
 #[test]
 fn tiles_are_ready_as_long_as_anyone_needs_them() {
     let steps = steps_of_inputs(DEPTH);
-    let (left, lines) = ([Left::ZERO], vec![Line::ZERO; lines_of_panel(&steps)]);
+    let (left, right) = ([Operand::ZERO], [Operand::ZERO]);
     for tiles in all_tiles() {
         let (first, second, last) = (tiles.ready(), tiles.ready(), tiles.ready());
         drop(first);
         drop(last);
         let mut sums = [MaybeUninit::uninit()];
-        let sums = second.multiply(&left, &steps, &lines, &mut sums);
+        let sums = second.multiply(&left, &steps, &right, &mut sums);
         assert_eq!(sums[0].0, [[[0; 16]; ROWS]; 3]);
     }
 }

@@ -1,10 +1,10 @@
-//! Numbers as three bytes, and where those go in lines and left sides.
+//! Numbers as three bytes, and where those go in operands.
 
 use super::conv::{Layout, two_ranks};
-use super::{BLOCKS, COLUMNS, DEPTH, Left, Line, ROWS};
+use super::{BLOCKS, COLUMNS, DEPTH, Line, Operand, ROWS};
 use crate::host::arith::{Arith, Form};
 use crate::host::board::Board;
-use crate::host::kernel::versions;
+use crate::host::kernel::{BaselineForm, versions};
 use crate::host::product::Block;
 
 /// The largest upper third.
@@ -78,31 +78,38 @@ fn sixteen<M: Arith>(x: &[f32; 16], by: &[f32; 16]) -> [u32; 16] {
 
 /// Sixteen columns of four rows.
 #[inline(always)]
-fn split<M: Arith>(rows: [&[f32; 16]; 4], by: &[f32; 16], thirds: [&mut Line; 3]) {
+fn split<M: Arith>(rows: [&[f32; 16]; 4], by: &[f32; 16]) -> [Line; 3] {
     let mut bytes = [[0; 16]; 4];
     for (bytes, row) in bytes.iter_mut().zip(rows) {
         *bytes = sixteen::<M>(row, by);
     }
-    let [upper, middle, lower] = thirds;
+    let mut thirds = [Line::ZERO; 3];
+    let [upper, middle, lower] = &mut thirds;
     for at in 0..16 {
         let [a, b, c, d] = [bytes[0][at], bytes[1][at], bytes[2][at], bytes[3][at]];
         upper.0[at] = a >> 16 & 0xff | b >> 8 & 0xff00 | c & 0xff_0000 | d << 8 & 0xff00_0000;
         middle.0[at] = a >> 8 & 0xff | b & 0xff00 | c << 8 & 0xff_0000 | d << 16 & 0xff00_0000;
         lower.0[at] = a & 0xff | b << 8 & 0xff00 | c << 16 & 0xff_0000 | d << 24;
     }
+    thirds
 }
 
-/// Four rows of a right side, of which `number` gives the number of a row and column, as lines.
-pub(in crate::host) fn line(number: impl Fn(usize, usize) -> f32, by: &Block) -> [Line; 3] {
-    let mut thirds = [Line::ZERO; 3];
-    let rows: [[f32; 16]; 4] = std::array::from_fn(|row| std::array::from_fn(|column| number(row, column)));
-    split::<crate::host::kernel::BaselineForm>(rows.each_ref(), &by.0, thirds.each_mut());
-    thirds
+/// Of a right side, whose `number` gives that of a row and column, and of each column what takes it to whole numbers.
+pub(in crate::host) fn right(number: impl Fn(usize, usize) -> f32, by: &Block) -> Operand {
+    let mut right = Operand::ZERO;
+    for line in 0..DEPTH / 4 {
+        let row = |row| std::array::from_fn(|column| number(4 * line + row, column));
+        let rows: [[f32; 16]; 4] = std::array::from_fn(row);
+        right.set(line, split::<BaselineForm>(rows.each_ref(), &by.0));
+    }
+    right
 }
 
 /// A row of a left side: numbers that are multiplied with each other's neighbours lie side by side.
 #[inline(always)]
-fn split_row<M: Arith>(row: &[f32; DEPTH], by: f32, [upper, middle, lower]: [&mut Line; 3]) {
+fn split_row<M: Arith>(row: &[f32; DEPTH], by: f32) -> [Line; 3] {
+    let mut thirds = [Line::ZERO; 3];
+    let [upper, middle, lower] = &mut thirds;
     for (number, row) in row.as_chunks().0.iter().enumerate() {
         let bytes = sixteen::<M>(row, &[by; 16]);
         for at in 0..4 {
@@ -111,15 +118,14 @@ fn split_row<M: Arith>(row: &[f32; DEPTH], by: f32, [upper, middle, lower]: [&mu
             (upper.0[at], middle.0[at], lower.0[at]) = (of(16), of(8), of(0));
         }
     }
+    thirds
 }
 
-/// A left side of sixteen rows, of each what takes it to whole numbers.
-pub(in crate::host) fn left(row: impl Fn(usize) -> [f32; DEPTH], by: &[f32; ROWS]) -> Left {
-    let mut left = Left::ZERO;
-    let [upper, middle, lower] = &mut left.0;
-    for (number, by) in by.iter().enumerate() {
-        let thirds = [&mut upper[number], &mut middle[number], &mut lower[number]];
-        split_row::<crate::host::kernel::BaselineForm>(&row(number), *by, thirds);
+/// Of a left side, whose `number` gives that of a row and column, and of each row what takes it to whole numbers.
+pub(in crate::host) fn left(number: impl Fn(usize, usize) -> f32, by: &[f32; ROWS]) -> Operand {
+    let mut left = Operand::ZERO;
+    for (row, by) in by.iter().enumerate() {
+        left.set(row, split_row::<BaselineForm>(&std::array::from_fn(|column| number(row, column)), *by));
     }
     left
 }
@@ -127,11 +133,11 @@ pub(in crate::host) fn left(row: impl Fn(usize) -> [f32; DEPTH], by: &[f32; ROWS
 versions! {
     /// Splits `rows`, `[rows][inputs]`, into left sides, for each sixteen rows one for each 64 inputs, and says what the rows are worth. What is beyond the last input
     /// becomes zero; rows beyond the last one keep what they had.
-    split_left = split_left_body(rows: &[f32], inputs: usize, left: &mut [Left], units: &mut [[f32; ROWS]])
+    split_left = split_left_body(rows: &[f32], inputs: usize, left: &mut [Operand], units: &mut [[f32; ROWS]])
 }
 
 #[inline(always)]
-fn split_left_body<F: Form>(rows: &[f32], inputs: usize, left: &mut [Left], units: &mut [[f32; ROWS]]) {
+fn split_left_body<F: Form>(rows: &[f32], inputs: usize, left: &mut [Operand], units: &mut [[f32; ROWS]]) {
     let panels = rows.chunks(ROWS * inputs).zip(left.chunks_exact_mut(inputs.div_ceil(DEPTH))).zip(units);
     for ((rows, left), units) in panels {
         for ((number, row), unit) in rows.chunks_exact(inputs).enumerate().zip(units) {
@@ -141,16 +147,13 @@ fn split_left_body<F: Form>(rows: &[f32], inputs: usize, left: &mut [Left], unit
             }
             let by;
             (*unit, by) = scale(largest);
-            for (Left([upper, middle, lower]), part) in left.iter_mut().zip(row.chunks(DEPTH)) {
-                let thirds = [&mut upper[number], &mut middle[number], &mut lower[number]];
-                match part.first_chunk() {
-                    Some(part) => split_row::<F::Wide>(part, by, thirds),
-                    None => {
-                        let mut rest = [0.0; DEPTH];
-                        rest[..part.len()].copy_from_slice(part);
-                        split_row::<F::Wide>(&rest, by, thirds);
-                    }
-                }
+            for (left, part) in left.iter_mut().zip(row.chunks(DEPTH)) {
+                let mut rest = [0.0; DEPTH];
+                let part = part.first_chunk().unwrap_or_else(|| {
+                    rest[..part.len()].copy_from_slice(part);
+                    &rest
+                });
+                left.set(number, split_row::<F::Wide>(part, by));
             }
         }
     }
@@ -191,65 +194,46 @@ fn scale_board_body<F: Form>(planes: &[f32], scale: &mut Scale) {
 }
 
 versions! {
-    /// Splits `rows`, `[channels][COLUMNS]`, into the lines of a right side, see [`Layout::FLAT`]. Lines beyond the last channel keep what they had.
-    split_rows = split_rows_body(rows: &[f32], scale: &Scale, thirds: [&mut [Line]; 3])
+    /// Splits a block of `rows`, up to 64 channels of `[COLUMNS]`, see [`Layout::FLAT`]. What is beyond the last channel keeps what it had.
+    split_rows = split_rows_body(rows: &[f32], block: usize, scale: &Scale, operand: &mut Operand)
 }
 
 #[inline(always)]
-fn split_rows_body<F: Form>(rows: &[f32], scale: &Scale, [upper, middle, lower]: [&mut [Line]; 3]) {
-    const NONE: [f32; COLUMNS] = [0.0; COLUMNS];
-    let lines = (upper.as_chunks_mut::<BLOCKS>().0.iter_mut())
-        .zip(middle.as_chunks_mut::<BLOCKS>().0)
-        .zip(lower.as_chunks_mut::<BLOCKS>().0);
-    for (((upper, middle), lower), four) in lines.zip(rows.chunks(4 * COLUMNS)) {
-        let mut rows = [&NONE; 4];
-        for (row, some) in rows.iter_mut().zip(four.as_chunks().0) {
-            *row = some;
+fn split_rows_body<F: Form>(rows: &[f32], block: usize, scale: &Scale, operand: &mut Operand) {
+    for (line, four) in rows.chunks(4 * COLUMNS).enumerate() {
+        let mut x = [&[0.0; 16]; 4];
+        for (x, row) in x.iter_mut().zip(four.as_chunks::<COLUMNS>().0) {
+            *x = row[block * 16..].first_chunk().expect("sixteen squares");
         }
-        for block in 0..BLOCKS {
-            let mut x = [&[0.0; 16]; 4];
-            for (x, row) in x.iter_mut().zip(rows) {
-                *x = row[block * 16..].first_chunk().expect("sixteen squares");
-            }
-            let thirds = [&mut upper[block], &mut middle[block], &mut lower[block]];
-            split::<F::Wide>(x, &scale.inverse[block].0, thirds);
-        }
+        operand.set(line, split::<F::Wide>(x, &scale.inverse[block].0));
     }
 }
 
 versions! {
-    /// Splits chessboards, `[channels][plane]`, into the lines of a right side, see [`Layout::BOARD`]. Lines beyond the last channel
-    /// keep what they had.
-    split_board = split_board_body(planes: &[f32], scale: &Scale, thirds: [&mut [Line]; 3])
+    /// Splits the rank before the `first` and the one four on of chessboards, up to 64 channels of `[plane]`, see [`Layout::BOARD`]. What is beyond the last channel
+    /// keeps what it had.
+    split_board = split_board_body(planes: &[f32], first: usize, scale: &Scale, operands: &mut [Operand])
 }
 
 #[inline(always)]
-fn split_board_body<F: Form>(planes: &[f32], scale: &Scale, [upper, middle, lower]: [&mut [Line]; 3]) {
-    const EACH: usize = Layout::BOARD.lines;
+fn split_board_body<F: Form>(planes: &[f32], first: usize, scale: &Scale, operands: &mut [Operand]) {
     const PLANE: usize = Board::CHESS.plane;
-    const NONE: [f32; PLANE] = [0.0; PLANE];
-    let lines = (upper.as_chunks_mut::<EACH>().0.iter_mut())
-        .zip(middle.as_chunks_mut::<EACH>().0)
-        .zip(lower.as_chunks_mut::<EACH>().0);
-    for (((upper, middle), lower), four) in lines.zip(planes.chunks(4 * PLANE)) {
-        let mut planes = [&NONE; 4];
-        for (plane, some) in planes.iter_mut().zip(four.as_chunks().0) {
-            *plane = some;
+    let [before, same, next] = operands else { unreachable!("three operands are made together") };
+    let first = Board::CHESS.origin - Board::CHESS.stride + first * Board::CHESS.stride;
+    let second = first + Layout::APART * Board::CHESS.stride;
+    for (line, four) in planes.chunks(4 * PLANE).enumerate() {
+        let mut x = [[0.0; 16]; 4];
+        for (x, plane) in x.iter_mut().zip(four.as_chunks::<PLANE>().0) {
+            *x = two_ranks(plane, first, second);
         }
-        for at in 0..Layout::RANKS {
-            let mut x = [[0.0; 16]; 4];
-            for (x, plane) in x.iter_mut().zip(planes) {
-                // The rank before the `at`th and the one four ranks on.
-                let first = Board::CHESS.origin - Board::CHESS.stride + at * Board::CHESS.stride;
-                *x = two_ranks(&plane[..], first, first + Layout::APART * Board::CHESS.stride);
-            }
-            let mut thirds = [Line::ZERO; 3];
-            split::<F::Wide>(x.each_ref(), &scale.inverse[0].0, thirds.each_mut());
-            for (lines, line) in [(&mut *upper, &thirds[0]), (&mut *middle, &thirds[1]), (&mut *lower, &thirds[2])] {
-                lines[at] = Line(F::move_ranks(&line.0, true));
-                lines[Layout::RANKS + at] = *line;
-                lines[2 * Layout::RANKS + at] = Line(F::move_ranks(&line.0, false));
-            }
+        let thirds = split::<F::Wide>(x.each_ref(), &scale.inverse[0].0);
+        let mut moved = [thirds; 2];
+        for (number, Line(third)) in thirds.iter().enumerate() {
+            moved[0][number] = Line(F::move_ranks(third, true));
+            moved[1][number] = Line(F::move_ranks(third, false));
         }
+        before.set(line, moved[0]);
+        same.set(line, thirds);
+        next.set(line, moved[1]);
     }
 }
