@@ -213,7 +213,7 @@ fn evaluate(graph: &Graph, layers: &[usize], input: &[f32]) -> Result<Outputs, B
     let mut graph = graph.clone();
     mark(&mut graph, layers)?;
     let mut outputs = Outputs::default();
-    Host::new(graph, 1)?.evaluate(input, &mut outputs)?;
+    Host::on_vectors(graph, 1)?.evaluate(input, &mut outputs)?;
     Ok(outputs)
 }
 

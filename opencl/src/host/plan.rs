@@ -273,6 +273,8 @@ pub(super) struct Plan {
     pub parts: usize,
     /// Numbers that a step needs to work in at most.
     pub scratch: usize,
+    /// The same where several threads work on a dense layer in tiles.
+    pub shared_scratch: usize,
     /// Blocks that a step of one thread needs to work in at most.
     pub room: usize,
     /// The same where several threads work on the heads of an attention.
@@ -280,7 +282,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub fn new(graph: &Graph, way: Way) -> Result<Self, BackendError> {
+    pub fn new(graph: &Graph, ways: Ways) -> Result<Self, BackendError> {
         let places = places(graph);
         let mut steps = Vec::with_capacity(graph.layers().len());
         let slot_count = places.iter().map(|p| p.slot + 1).max().unwrap_or(0);
@@ -292,8 +294,8 @@ impl Plan {
         for (at, layer) in graph.layers().iter().enumerate() {
             // The network's input has planes of ones beside a count of moves up to a hundred: what suits the count rounds the ones.
             let reads_input = matches!(layer, Layer::Conv { input, .. } if *input == INPUT);
-            let way = if way == Way::Tiles && reads_input { Way::Winograd } else { way };
-            let form = Form { int8: graph.is_int8(at), way };
+            let ways = Ways { tiles: ways.tiles && !reads_input, ..ways };
+            let form = Form { int8: graph.is_int8(at), ways };
             let place = places[at + 1];
             let reads_board = is_spatial(layer) || goes_by_element(layer);
             for value in layer.reads() {
@@ -350,6 +352,13 @@ impl Plan {
             Step::LayerNorm(norm) => 2 * norm.input.len() / norm.input.shape.channels,
             _ => 0,
         };
+        let shared_scratch = |s: &Step| match s {
+            Step::Dense(dense) => match &*dense.weights {
+                DenseWeights::Tiles(weights) => dense.parts * weights.units.len() * COLUMNS,
+                _ => 0,
+            },
+            other => scratch(other),
+        };
         let room = |s: &Step| match s {
             Step::Conv(conv) if matches!(conv.weights, ConvWeights::Pointwise(..)) => {
                 conv.input.shape.squares.div_ceil(COLUMNS) * conv.input.shape.channels
@@ -373,6 +382,7 @@ impl Plan {
             left: steps.iter().map(left).max().unwrap_or(0),
             parts: steps.iter().map(|s| if let Step::Dense(dense) = s { dense.parts } else { 1 }).max().unwrap_or(1),
             scratch: steps.iter().map(scratch).max().unwrap_or(0),
+            shared_scratch: steps.iter().map(shared_scratch).max().unwrap_or(0),
             room: steps.iter().map(room).max().unwrap_or(0),
             shared_room: steps.iter().map(shared).max().unwrap_or(0),
             steps,
@@ -508,22 +518,20 @@ pub(super) fn at_once(operands: usize) -> usize {
     held.checked_div(operands).unwrap_or(0).clamp(1, GROUP)
 }
 
-/// How sums are made where there is a choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// By their definition.
-    Direct,
-    /// By Winograd's where that takes less.
-    Winograd,
-    /// In tiles, convolutions of a chessboard and dense layers, but for those of the network's input; what is left by Winograd's.
-    Tiles,
+/// What may take the place of sums by their definition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ways {
+    /// Winograd's convolutions, where they take less.
+    pub winograd: bool,
+    /// Tiles: convolutions of a chessboard, but for those of the network's input, and dense layers.
+    pub tiles: bool,
 }
 
 /// How a layer's sums are made.
 #[derive(Clone, Copy)]
 struct Form {
     int8: bool,
-    way: Way,
+    ways: Ways,
 }
 
 /// Whether tiles are taken for so many inputs and taps. What is split and put together for them takes as long as they save where a good part of a
@@ -531,6 +539,9 @@ struct Form {
 fn worth_tiles(inputs: usize, taps: usize) -> bool {
     inputs >= tiles::DEPTH / 4 * 3 && inputs * taps <= tiles::MOST_PRODUCTS
 }
+
+/// Fewest channels that a convolution in tiles makes: its input is split for all of them.
+const WORTH_CHANNELS: usize = 32;
 
 /// Fewest neurons of a dense layer in tiles.
 const WORTH_NEURONS: usize = 64;
@@ -552,13 +563,13 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
     }
     let layout = if kernel == 1 { Layout::FLAT } else { Layout::BOARD };
     let in_tiles = worth_tiles(input.shape.channels, kernel * kernel) && input.shape.squares == tiles::COLUMNS;
-    if form.way == Way::Tiles && in_tiles {
+    if form.ways.tiles && in_tiles && bias.len() >= WORTH_CHANNELS {
         let steps = layout.steps(input.shape.channels);
         let (left, units) = pack::tiles(weights, bias.len(), kernel * kernel);
         ConvWeights::Tiles(TileWeights { layout, split: false, steps, left, units, bias: pack::by_panels(bias) })
     } else if kernel == 1 {
         ConvWeights::Pointwise(pack::pointwise(weights, bias.len()))
-    } else if form.way == Way::Winograd && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {
+    } else if form.ways.winograd && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {
         ConvWeights::Winograd(pack::winograd(weights, bias.len()), pack::by_panels(bias))
     } else {
         ConvWeights::Direct(pack::conv(weights, bias.len()))
@@ -568,7 +579,7 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
 fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights {
     if !form.int8 {
         let inputs = weights.len() / bias.len();
-        return if form.way == Way::Tiles && bias.len() >= WORTH_NEURONS && worth_tiles(inputs, 1) {
+        return if form.ways.tiles && bias.len() >= WORTH_NEURONS && worth_tiles(inputs, 1) {
             let (right, units) = pack::tiles_dense(weights, bias.len());
             DenseWeights::Tiles(DenseTiles { steps: tiles::steps_of_inputs(inputs), right, units })
         } else {

@@ -140,7 +140,7 @@ pub(super) struct Workspace {
 impl Workspace {
     /// Bytes that [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
-        let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.points) + plan.scratch;
+        let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.points) + Self::scratch(plan, shared);
         GROUP * (plan.largest_fours * size_of::<Four>() + plan.parts * size_of::<f32>())
             + size_of::<f32>() * numbers
             + size_of::<Operand>() * (plan.right + plan.left)
@@ -157,6 +157,10 @@ impl Workspace {
     /// Panels of rows whose worth it keeps.
     fn units(plan: &Plan) -> usize {
         if plan.left > 0 { (GROUP * plan.parts).div_ceil(tiles::ROWS) } else { 0 }
+    }
+
+    fn scratch(plan: &Plan, shared: bool) -> usize {
+        if shared { plan.shared_scratch } else { plan.scratch }
     }
 
     fn room(plan: &Plan, shared: bool) -> usize {
@@ -180,7 +184,7 @@ impl Workspace {
             scales: vec![Scale::ZERO; Self::scales(plan)],
             left: vec![Operand::ZERO; plan.left],
             units: vec![[0.0; tiles::ROWS]; Self::units(plan)],
-            scratch: vec![0.0; plan.scratch],
+            scratch: vec![0.0; Self::scratch(plan, shared)],
             room: vec![Block::ZERO; Self::room(plan, shared)],
         }
     }
@@ -576,6 +580,7 @@ impl Workspace {
         let DenseTiles { steps, right, units } = weights;
         let (inputs, outputs) = dense.part();
         let rows = positions * dense.parts;
+        let mut made = std::mem::take(&mut self.scratch);
         let input = &self.slots[dense.input.slot][..rows * inputs];
         tiles::split_left(isa, input, inputs, &mut self.left, &mut self.units);
         let multiplier = isa.tiles().expect("a plan in tiles is made where there are some");
@@ -593,12 +598,25 @@ impl Workspace {
             }
         };
         let (output, panels) = (&mut output[..rows * outputs], units.len());
-        match team.filter(|_| rows == 1 && inputs * outputs >= WORTH_SHARING) {
-            Some(team) => {
-                each_part(Some(team), panels, COLUMNS, output, |panels, output| neurons(panels, output.len(), output))
+        let Some(team) = team.filter(|_| inputs * outputs >= WORTH_SHARING) else {
+            neurons(0..panels, outputs, output);
+            self.scratch = made;
+            return;
+        };
+        // Panel by panel, so that each thread has a piece of its own, and from there to their rows.
+        let of_made = rows * COLUMNS;
+        each_part(Some(team), panels, of_made, &mut made[..panels * of_made], |panels, made| {
+            panels
+                .zip(made.chunks_exact_mut(of_made))
+                .for_each(|(panel, made)| neurons(panel..panel + 1, COLUMNS, made));
+        });
+        for (made, first) in made[..panels * of_made].chunks_exact(of_made).zip((0..).step_by(COLUMNS)) {
+            for (made, row) in made.chunks_exact(COLUMNS).zip(output.chunks_exact_mut(outputs)) {
+                let row = &mut row[first..outputs.min(first + COLUMNS)];
+                row.copy_from_slice(&made[..row.len()]);
             }
-            None => neurons(0..panels, outputs, output),
         }
+        self.scratch = made;
     }
 
     fn dense_in_single(

@@ -31,7 +31,7 @@ impl Canary {
     pub fn new(graph: &Arc<Graph>) -> Result<Self, BackendError> {
         let input = planes(POSITIONS * graph.input().len());
         let mut expected = Outputs::default();
-        Host::new(graph.clone(), 1)?.evaluate(&input, &mut expected)?;
+        Host::on_vectors(graph.clone(), 1)?.evaluate(&input, &mut expected)?;
         Ok(Self { input, expected })
     }
 

@@ -109,12 +109,12 @@ fn what_needs_no_rounding_is_exact() {
 /// As many of the largest products as there may be: the sums hold them.
 #[test]
 fn the_longest_sum_does_not_overflow() {
-    // Its bytes are 127, -128 and -128.
-    let near: f32 = 127.0 - 0.5 - 0.5 / 256.0;
-    for last in [near, -near] {
+    // Its bytes are 126, 127 and 127: the sum of the lowest products is 0.98 of what 31 bits hold.
+    let near: f32 = 126.0 + 127.0 / 256.0 + 127.0 / 65536.0;
+    for sign in [1.0, -1.0] {
         let mut row = vec![near; MOST_PRODUCTS];
         row[0] = 127.0;
-        let columns: Vec<f32> = row.iter().map(|x| x * last.signum()).collect();
+        let columns: Vec<f32> = row.iter().map(|x| x * sign).collect();
         let exact: f64 = row.iter().zip(&columns).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
         for (tiles, got) in products(&row, &columns.repeat(16)) {
             assert!((f64::from(got[0]) / exact - 1.0).abs() < 1e-6, "{tiles}: {}, expected {exact}", got[0]);
@@ -148,9 +148,10 @@ fn a_number_that_is_none_stays_none() {
 fn a_board_with_a_number_that_is_none_has_none() {
     let board = crate::host::board::Board::CHESS;
     for x in [f32::NAN, f32::INFINITY] {
-        for at in [0, 63, 64, 70] {
+        // The last of them are not a multiple of the planes' parts.
+        for at in [0, 63, 64, 70, 319, 448, 454] {
             let mut scale = Scale::ZERO;
-            let mut rows = vec![1.0; 5 * COLUMNS];
+            let mut rows = vec![1.0; 8 * COLUMNS];
             rows[at] = x;
             scale_rows(Isa::detect(), &rows, &mut scale);
             let none: Vec<bool> = scale.unit.iter().flat_map(|block| block.0).map(f32::is_nan).collect();
