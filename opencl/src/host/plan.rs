@@ -534,10 +534,10 @@ struct Form {
     ways: Ways,
 }
 
-/// Whether tiles are taken for so many inputs and taps. What is split and put together for them takes as long as they save where a good part of a
-/// step is empty; and there is a sum that is too long.
+/// Whether tiles are taken for so many inputs and taps. What is split and put together for them takes as long as they save where sums are short or a good
+/// part of a step is empty; and there is a sum that is too long.
 fn worth_tiles(inputs: usize, taps: usize) -> bool {
-    inputs >= tiles::DEPTH / 4 * 3 && inputs * taps <= tiles::MOST_PRODUCTS
+    inputs >= tiles::DEPTH / 4 * 3 && (tiles::DEPTH / 2 * 3..=tiles::MOST_PRODUCTS).contains(&(inputs * taps))
 }
 
 /// Fewest channels that a convolution in tiles makes: its input is split for all of them.

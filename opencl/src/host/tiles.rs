@@ -11,9 +11,9 @@
 //! A·C' + B·B' + C·A'          1/2¹⁶
 //! ```
 //!
-//! What is left out, `B·C' + C·B'`, and what the numbers are rounded by are below 2⁻²¹ of the largest number of the row times that of the column, for each
-//! product; mostly they are a tenth of that and cancel out. A long sum in single precision is rounded by as much. Splitting
-//! numbers into whole ones whose products are summed exactly is known as Ozaki's scheme (Ozaki, Ogita, Oishi, Rump, 2012).
+//! What is left out (`B·C'`, `C·B'`, `C·C'`) and what the numbers are rounded by are below 2⁻²¹ of the largest number of the row times that of the column, for each
+//! product; mostly they are a tenth of that and cancel out, and what a sum in single precision is rounded by comes to as much. Putting the three sums together rounds the result
+//! four or five times more. Splitting numbers into whole ones whose products are summed exactly is known as Ozaki's scheme (Ozaki, Ogita, Oishi, Rump, 2012).
 //!
 //! A step multiplies two [`Operand`]s: sixteen rows of 64 numbers of the left side with 64 rows of sixteen columns of the right one, of which four rows lie side by
 //! side in a [`Line`].
