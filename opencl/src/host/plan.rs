@@ -561,7 +561,7 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
             ConvWeights::Fours(weights, ends)
         };
     }
-    let layout = if kernel == 1 { Layout::FLAT } else { Layout::BOARD };
+    let layout = if kernel == 1 { Layout::Flat } else { Layout::Board };
     let in_tiles = worth_tiles(input.shape.channels, kernel * kernel) && input.shape.squares == tiles::COLUMNS;
     if form.ways.tiles && in_tiles && bias.len() >= WORTH_CHANNELS {
         let steps = layout.steps(input.shape.channels);

@@ -401,8 +401,8 @@ impl Workspace {
             for (block, (sums, squares)) in sums.iter().zip(&scales[position].unit).enumerate() {
                 let ends = tiles::Ends { sums, units, squares, bias, residual, activation };
                 match weights.layout {
-                    Layout::FLAT => tiles::end_side_by_side(isa, ends, block, output),
-                    _ => tiles::end_on_board(isa, ends, block, output),
+                    Layout::Flat => tiles::end_side_by_side(isa, ends, block, output),
+                    Layout::Board => tiles::end_on_board(isa, ends, block, output),
                 }
             }
         });
@@ -773,22 +773,22 @@ fn split(
     scale: &mut Scale,
 ) {
     let plane = match layout {
-        Layout::FLAT => {
+        Layout::Flat => {
             tiles::scale_rows(isa, input, scale);
             tiles::COLUMNS
         }
-        _ => {
+        Layout::Board => {
             tiles::scale_board(isa, input, scale);
             conv.board.plane
         }
     };
-    let (together, each_part) = (layout.together(), layout.operands / layout.together());
+    let (together, each_part) = (layout.together(), layout.operands() / layout.together());
     each(team, right.chunks_exact_mut(together).enumerate(), |(number, operands)| {
         let (part, at) = (number / each_part * tiles::DEPTH * plane, number % each_part);
         let input = &input[part..input.len().min(part + tiles::DEPTH * plane)];
         match layout {
-            Layout::FLAT => tiles::split_rows(isa, input, at, scale, &mut operands[0]),
-            _ => tiles::split_board(isa, input, at, scale, operands),
+            Layout::Flat => tiles::split_rows(isa, input, at, scale, &mut operands[0]),
+            Layout::Board => tiles::split_board(isa, input, at, scale, operands),
         }
     });
 }

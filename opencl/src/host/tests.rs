@@ -566,7 +566,7 @@ fn convolutions_in_tiles_agree_with_plain() {
             graph.push(Layer::Gate { input, scale, shift }).expect("it fits")
         };
         let gated = gate(&mut graph, g, INPUT);
-        let first = conv(&mut graph, g, gated, Some(INPUT), Activation::Relu, true);
+        let first = conv(&mut graph, g, gated, None, Activation::Relu, true);
         // Comes to where the first layer's input was.
         let gated = gate(&mut graph, g, first);
         let mut last = conv(&mut graph, g, gated, None, Activation::Mish, false);

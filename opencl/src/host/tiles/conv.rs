@@ -9,15 +9,9 @@ use crate::host::product::Block;
 
 /// Where the squares of 64 channels lie in their operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::host) struct Layout {
-    /// Of 64 channels.
-    pub operands: usize,
-}
-
-impl Layout {
+pub(in crate::host) enum Layout {
     /// A 1×1 convolution's: squares side by side.
-    pub const FLAT: Self = Self { operands: BLOCKS };
-
+    Flat,
     /// A 3×3 convolution's. A block is an operand for each tap, read as it lies: two ranks, four apart. Moved by a rank they are those of the next three
     /// operands:
     ///
@@ -27,28 +21,41 @@ impl Layout {
     /// ```
     ///
     /// They come three times: moved by a file, as they are, and moved by one the other way.
-    pub const BOARD: Self = Self { operands: 3 * Self::RANKS };
+    Board,
+}
 
-    /// Pairs of ranks.
-    pub(super) const RANKS: usize = 6;
-
+impl Layout {
     /// From a rank to the other of its block.
     pub(super) const APART: usize = 4;
 
+    /// Operands of 64 channels.
+    pub fn operands(self) -> usize {
+        match self {
+            Self::Flat => BLOCKS,
+            Self::Board => 18,
+        }
+    }
+
     /// Operands that are made together.
     pub fn together(self) -> usize {
-        if self == Self::BOARD { 3 } else { 1 }
+        match self {
+            Self::Flat => 1,
+            Self::Board => 3,
+        }
     }
 
     /// Operands of so many channels.
     pub fn of(self, channels: usize) -> usize {
-        channels.div_ceil(DEPTH) * self.operands
+        channels.div_ceil(DEPTH) * self.operands()
     }
 
     /// The steps over so many channels: the taps of 64 of them, one after the other.
     pub fn steps(self, channels: usize) -> Steps {
-        let (taps, round) = if self == Self::BOARD { (9, 9) } else { (1, 4) };
-        let parts = (0..self.of(channels)).step_by(self.operands);
+        let (taps, round) = match self {
+            Self::Flat => (1, 4),
+            Self::Board => (9, 9),
+        };
+        let parts = (0..self.of(channels)).step_by(self.operands());
         Steps::new(parts.flat_map(|part| part..part + taps), self.together(), round)
     }
 }

@@ -194,7 +194,7 @@ fn scale_board_body<F: Form>(planes: &[f32], scale: &mut Scale) {
 }
 
 versions! {
-    /// Splits a block of `rows`, up to 64 channels of `[COLUMNS]`, see [`Layout::FLAT`]. What is beyond the last channel keeps what it had.
+    /// Splits a block of `rows`, up to 64 channels of `[COLUMNS]`, see [`Layout::Flat`]. What is beyond the last channel keeps what it had.
     split_rows = split_rows_body(rows: &[f32], block: usize, scale: &Scale, operand: &mut Operand)
 }
 
@@ -210,7 +210,7 @@ fn split_rows_body<F: Form>(rows: &[f32], block: usize, scale: &Scale, operand: 
 }
 
 versions! {
-    /// Splits the rank before the `first` and the one four on of chessboards, up to 64 channels of `[plane]`, see [`Layout::BOARD`]. What is beyond the last channel
+    /// Splits the rank before the `first` and the one four on of chessboards, up to 64 channels of `[plane]`, see [`Layout::Board`]. What is beyond the last channel
     /// keeps what it had.
     split_board = split_board_body(planes: &[f32], first: usize, scale: &Scale, operands: &mut [Operand])
 }
