@@ -27,10 +27,7 @@ mod sharing;
 mod team;
 #[cfg(test)]
 mod tests;
-#[cfg_attr(
-    not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64")),
-    allow(dead_code, unused_assignments, unused_variables)
-)]
+#[cfg_attr(not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64")), allow(dead_code))]
 mod tiles;
 mod winograd;
 #[cfg(target_arch = "x86_64")]

@@ -593,7 +593,8 @@ impl Workspace {
                 for ((left, rows), output) in rows.zip(output.chunks_mut(tiles::ROWS * len)) {
                     let mut sums = [MaybeUninit::uninit()];
                     let sums = ready.multiply(left, steps, right, &mut sums);
-                    tiles::end_in_rows(isa, &sums[0], rows, &units[number], &dense.bias[number], at, len, output);
+                    let (neurons, bias) = (&units[number], &dense.bias[number]);
+                    tiles::end_in_rows(isa, tiles::RowEnds { sums: &sums[0], rows, neurons, bias }, at, len, output);
                 }
             }
         };

@@ -24,7 +24,11 @@
 //! | 3×3 convolution | weights, tap by tap | channels × squares, moved by the tap |
 //! | dense layer, smolgen | positions, or their parts, × inputs | weights |
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
+// Elsewhere nobody is lent any, and a program has no value of their type.
+#[cfg_attr(
+    not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64")),
+    path = "tiles/no_amx.rs"
+)]
 mod amx;
 mod conv;
 mod dense;
@@ -35,7 +39,7 @@ mod thirds;
 use super::arith::Arith;
 use super::product::Block;
 pub(super) use conv::{Ends, Layout, end_on_board, end_side_by_side};
-pub(super) use dense::{end_in_rows, steps_of_inputs};
+pub(super) use dense::{RowEnds, end_in_rows, steps_of_inputs};
 use std::mem::MaybeUninit;
 pub(super) use thirds::{Scale, left, right, scale_board, scale_of, scale_rows, split_board, split_left, split_rows};
 
@@ -126,29 +130,24 @@ impl Steps {
 /// What multiplies tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tiles {
-    #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
     Amx(amx::Granted),
-    /// Loops, where nothing else is, and for tests.
-    #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
+    /// Loops, for tests.
+    #[cfg(test)]
     Loops,
 }
 
 impl Tiles {
     /// This processor's, if it has any and the system lends them to this program.
     pub fn find() -> Option<Self> {
-        #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
-        return amx::Granted::ask().map(Self::Amx);
-        #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64")))]
-        return None;
+        amx::Granted::ask().map(Self::Amx)
     }
 
     /// Makes this thread's tiles ready until the result is dropped. That takes some 50 ns, but nothing where it is asked
     /// for within.
     pub fn ready(self) -> Ready {
         match self {
-            #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
             Self::Amx(granted) => Ready::Amx(amx::Configured::new(granted)),
-            #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
+            #[cfg(test)]
             Self::Loops => Ready::Loops,
         }
     }
@@ -156,9 +155,8 @@ impl Tiles {
 
 /// A thread's tiles, ready to multiply.
 pub(super) enum Ready {
-    #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
     Amx(amx::Configured),
-    #[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
+    #[cfg(test)]
     Loops,
 }
 
@@ -177,24 +175,17 @@ impl Ready {
         );
         assert_eq!(left.len(), steps.len(), "a left side for each step");
         // What follows the left side is the next panel's: a part of it for each step. What follows a right one of a single block are the next neurons'.
-        let mut ahead =
-            if steps.block > 0 { left.as_ptr_range().end } else { right.as_ptr().wrapping_add(2) }.cast::<Line>();
+        let (in_order, next_panel, next_neurons) =
+            (steps.block == 0, left.as_ptr_range().end, right.as_ptr().wrapping_add(2));
+        let mut ahead = if in_order { next_neurons } else { next_panel }.cast::<Line>();
         let rounds = left.chunks(steps.round).zip(steps.first.chunks(steps.round));
         for (number, (left, first)) in rounds.enumerate() {
             for (block, sums) in sums.iter_mut().enumerate() {
                 let (right, begin) = (&right[block * steps.block..], number == 0);
                 match self {
-                    // SAFETY, of both: all operands are there, see above; what does not begin here has begun before.
-                    #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
-                    Self::Amx(tiles) if steps.block == 0 => unsafe {
-                        tiles.add_in_order(left, first, right, begin, ahead, sums)
-                    },
-                    #[cfg(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))]
-                    Self::Amx(tiles) => unsafe { tiles.add(left, first, right, begin, ahead, sums) },
-                    #[cfg(any(
-                        test,
-                        not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))
-                    ))]
+                    // SAFETY: all operands are there, see above; what does not begin here has begun before.
+                    Self::Amx(tiles) => unsafe { tiles.add(left, (first, in_order), right, begin, ahead, sums) },
+                    #[cfg(test)]
                     Self::Loops => {
                         if begin {
                             sums.write(Sums([[[0; 16]; ROWS]; 3]));
@@ -212,7 +203,7 @@ impl Ready {
 }
 
 /// What the instructions do.
-#[cfg(any(test, not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64"))))]
+#[cfg(test)]
 fn loops(left: &[Operand], first: &[u32], right: &[Operand], sums: &mut Sums) {
     for (left, first) in left.iter().zip(first) {
         let right = &right[*first as usize / size_of::<Operand>()];

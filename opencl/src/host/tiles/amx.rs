@@ -104,14 +104,12 @@ impl Configured {
 macro_rules! adds {
     ($(#[$note:meta])* $name:ident, $bytes:literal: [$($a:literal),*] [$($b:literal),*] [$($c:literal),*] [$($d:literal),*] [$($e:literal),*] [$($f:literal),*]) => {
         $(#[$note])*
-        /// Adds the products of some steps, each by its left operand and the place of the right one in bytes, to `sums`; with
-        /// `begin` they are written.
         ///
         /// Tiles 0 to 2 hold the sums, 3 to 5 the left side's thirds; the right side's go through 6 and 7. `ahead` may point anywhere, nothing is read there.
         ///
         /// # Safety
-        /// There is an operand of `right` at each of these places. Without `begin` the sums are there.
-        pub(super) unsafe fn $name(
+        /// As for [`Configured::add`].
+        unsafe fn $name(
             &self,
             left: &[Operand],
             first: &[u32],
@@ -186,14 +184,35 @@ macro_rules! adds {
 impl Configured {
     adds! {
         /// Asks for a quarter of a left side, for there are four blocks.
-        ///
-        add, 768: [0, 64] [128, 192] [256, 320] [384, 448] [512, 576] [640, 704]
+        add_near, 768: [0, 64] [128, 192] [256, 320] [384, 448] [512, 576] [640, 704]
     }
 
     adds! {
         /// Asks for a step of a right side.
-        ///
         add_in_order, 3072: [0, 64, 128, 192, 256, 320, 384, 448] [512, 576, 640, 704, 768, 832, 896, 960] [1024, 1088, 1152, 1216, 1280, 1344, 1408, 1472] [1536, 1600, 1664, 1728, 1792, 1856, 1920, 1984] [2048, 2112, 2176, 2240, 2304, 2368, 2432, 2496] [2560, 2624, 2688, 2752, 2816, 2880, 2944, 3008]
+    }
+
+    /// Adds the products of some steps, each by its left operand and the place of the right one in bytes, to `sums`; with `begin` they are written. Meanwhile it asks for
+    /// what lies `ahead`: three kilobytes a step where the places are `in_order`, so that a right side is read once from wherever it is, else a quarter of that.
+    ///
+    /// # Safety
+    /// There is an operand of `right` at each place. Without `begin` the sums are there.
+    pub(super) unsafe fn add(
+        &self,
+        left: &[Operand],
+        (first, in_order): (&[u32], bool),
+        right: &[Operand],
+        begin: bool,
+        ahead: *const Line,
+        sums: &mut MaybeUninit<Sums>,
+    ) {
+        if in_order {
+            // SAFETY: as above.
+            unsafe { self.add_in_order(left, first, right, begin, ahead, sums) }
+        } else {
+            // SAFETY: as above.
+            unsafe { self.add_near(left, first, right, begin, ahead, sums) }
+        }
     }
 }
 

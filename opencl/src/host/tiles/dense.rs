@@ -11,35 +11,29 @@ pub(in crate::host) fn steps_of_inputs(inputs: usize) -> Steps {
     Steps::new(0..steps, 0, steps)
 }
 
+/// A panel of rows' sums for a panel of neurons, what they are worth, and the bias.
+#[derive(Clone, Copy)]
+pub(in crate::host) struct RowEnds<'a> {
+    pub sums: &'a Sums,
+    /// Of the rows.
+    pub rows: &'a [f32; ROWS],
+    /// Of the neurons.
+    pub neurons: &'a Block,
+    pub bias: &'a Block,
+}
+
 versions! {
-    /// Adds the bias to the sums of a panel's neurons, of which `units` and `neurons` say what rows and columns are worth, and writes them where the `first`
-    /// neuron's place is in the rows of `output`, `len` numbers each.
-    end_in_rows = end_in_rows_body(
-        sums: &Sums,
-        units: &[f32; ROWS],
-        neurons: &Block,
-        bias: &Block,
-        first: usize,
-        len: usize,
-        output: &mut [f32],
-    )
+    /// Ends them and writes them where the `first` neuron's place is in the rows of `output`, `len` numbers each.
+    end_in_rows = end_in_rows_body(ends: RowEnds<'_>, first: usize, len: usize, output: &mut [f32])
 }
 
 #[inline(always)]
-fn end_in_rows_body<F: Form>(
-    sums: &Sums,
-    units: &[f32; ROWS],
-    neurons: &Block,
-    bias: &Block,
-    first: usize,
-    len: usize,
-    output: &mut [f32],
-) {
-    for (row, (output, unit)) in output.chunks_exact_mut(len).zip(units).enumerate() {
+fn end_in_rows_body<F: Form>(ends: RowEnds<'_>, first: usize, len: usize, output: &mut [f32]) {
+    for (row, (output, unit)) in output.chunks_exact_mut(len).zip(ends.rows).enumerate() {
         let mut single = Block::ZERO;
         for at in (0..COLUMNS).step_by(F::Wide::LANES) {
-            let sum = sums.single::<F::Wide>(row, at, *unit, neurons);
-            F::Wide::store(F::Wide::plus(sum, F::Wide::load(&bias.0[at..])), &mut single.0[at..]);
+            let sum = ends.sums.single::<F::Wide>(row, at, *unit, ends.neurons);
+            F::Wide::store(F::Wide::plus(sum, F::Wide::load(&ends.bias.0[at..])), &mut single.0[at..]);
         }
         single.put_in_row(output, first);
     }

@@ -39,7 +39,8 @@ fn products(rows: &[f32], columns: &[f32]) -> Vec<(String, Vec<f32>)> {
         let mut sums = [MaybeUninit::uninit()];
         let sums = tiles.ready().multiply(&left, &steps, &right, &mut sums);
         let mut output = vec![0.0; 256];
-        end_in_rows(Isa::detect(), &sums[0], &units[0], &columns[0], &Block::ZERO, 0, 16, &mut output);
+        let ends = RowEnds { sums: &sums[0], rows: &units[0], neurons: &columns[0], bias: &Block::ZERO };
+        end_in_rows(Isa::detect(), ends, 0, 16, &mut output);
         (format!("{tiles:?}"), output)
     };
     all_tiles().map(product).collect()

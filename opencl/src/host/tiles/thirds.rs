@@ -85,11 +85,12 @@ fn split<M: Arith>(rows: [&[f32; 16]; 4], by: &[f32; 16]) -> [Line; 3] {
     }
     let mut thirds = [Line::ZERO; 3];
     let [upper, middle, lower] = &mut thirds;
-    for at in 0..16 {
+    // No closures, see `product`.
+    for (at, ((upper, middle), lower)) in upper.0.iter_mut().zip(&mut middle.0).zip(&mut lower.0).enumerate() {
         let [a, b, c, d] = [bytes[0][at], bytes[1][at], bytes[2][at], bytes[3][at]];
-        upper.0[at] = a >> 16 & 0xff | b >> 8 & 0xff00 | c & 0xff_0000 | d << 8 & 0xff00_0000;
-        middle.0[at] = a >> 8 & 0xff | b & 0xff00 | c << 8 & 0xff_0000 | d << 16 & 0xff00_0000;
-        lower.0[at] = a & 0xff | b << 8 & 0xff00 | c << 16 & 0xff_0000 | d << 24;
+        *upper = a >> 16 & 0xff | b >> 8 & 0xff00 | c & 0xff_0000 | d << 8 & 0xff00_0000;
+        *middle = a >> 8 & 0xff | b & 0xff00 | c << 8 & 0xff_0000 | d << 16 & 0xff00_0000;
+        *lower = a & 0xff | b << 8 & 0xff00 | c << 16 & 0xff_0000 | d << 24;
     }
     thirds
 }
