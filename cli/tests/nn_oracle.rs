@@ -19,15 +19,15 @@ const BOUND: f64 = 1e-4;
 /// The same where weights are stored in half precision.
 const BOUND_FP16: f64 = 5e-3;
 
-/// What evaluates, and whether the host may multiply in tiles.
+/// What evaluates, and whether the host may multiply in tiles, as it does unless asked not to.
 type On = (BackendKind, Precision, bool);
 
 const HOST: On = (BackendKind::Host, Precision::Fp32, false);
 const HOST_IN_TILES: On = (BackendKind::Host, Precision::Fp32, true);
-const OPENCL: On = (BackendKind::OpenCl, Precision::Fp32, false);
-const OPENCL_FP16: On = (BackendKind::OpenCl, Precision::Fp16, false);
-const HOST_INT8: On = (BackendKind::Host, Precision::Int8, false);
-const OPENCL_INT8: On = (BackendKind::OpenCl, Precision::Int8, false);
+const OPENCL: On = (BackendKind::OpenCl, Precision::Fp32, true);
+const OPENCL_FP16: On = (BackendKind::OpenCl, Precision::Fp16, true);
+const HOST_INT8: On = (BackendKind::Host, Precision::Int8, true);
+const OPENCL_INT8: On = (BackendKind::OpenCl, Precision::Int8, true);
 
 /// Bound on the mean divergence of the policy and on the mean |Δq| in eight bits.
 const BOUND_INT8: f64 = 0.01;

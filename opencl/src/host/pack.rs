@@ -68,8 +68,7 @@ pub(super) fn winograd(weights: &[f32], channels: usize) -> Vec<Block> {
 /// panels and steps is zero.
 pub(super) fn tiles(weights: &[f32], channels: usize, taps: usize) -> (Vec<tiles::Operand>, Vec<[f32; tiles::ROWS]>) {
     let inputs = weights.len() / channels / taps;
-    let scales = weights.chunks_exact(inputs * taps).map(|row| tiles::scale_of(row.iter().copied()));
-    let (units, inverse): (Vec<f32>, Vec<f32>) = scales.unzip();
+    let (units, inverse) = scales(weights, inputs * taps);
     let mut packed = Vec::new();
     for (panel, inverse) in by_panels(&inverse).iter().enumerate() {
         for part in (0..inputs).step_by(tiles::DEPTH) {
@@ -88,8 +87,7 @@ pub(super) fn tiles(weights: &[f32], channels: usize, taps: usize) -> (Vec<tiles
 /// `[neurons][inputs]` → right sides, `[panels of sixteen neurons][steps]`, and what the neurons are worth; what fills up panels and steps is zero.
 pub(super) fn tiles_dense(matrix: &[f32], neurons: usize) -> (Vec<tiles::Operand>, Vec<Block>) {
     let inputs = matrix.len() / neurons;
-    let scales = matrix.chunks_exact(inputs).map(|row| tiles::scale_of(row.iter().copied()));
-    let (units, inverse): (Vec<f32>, Vec<f32>) = scales.unzip();
+    let (units, inverse) = scales(matrix, inputs);
     let blocks = |of: &[f32]| by_panels(of).into_iter().map(Block);
     let mut packed = Vec::new();
     for (panel, inverse) in blocks(&inverse).enumerate() {
@@ -102,6 +100,11 @@ pub(super) fn tiles_dense(matrix: &[f32], neurons: usize) -> (Vec<tiles::Operand
         }
     }
     (packed, blocks(&units).collect())
+}
+
+/// What rows of so many numbers are worth in tiles, and what takes them to whole numbers.
+fn scales(rows: &[f32], len: usize) -> (Vec<f32>, Vec<f32>) {
+    rows.chunks_exact(len).map(|row| tiles::scale_of(row.iter().copied())).unzip()
 }
 
 /// The weight of channel `o` for an input and a tap; 0 beyond the last channel or input.

@@ -4,7 +4,7 @@ use super::board::{Board, LANES};
 use super::fours::{self, Four, RowEnds};
 use super::kernel::TILE;
 use super::pack;
-use super::product::{Block, COLUMNS, attention_room, scores_room};
+use super::product::{Block, CHESS, COLUMNS, attention_room, scores_room};
 use super::tiles::{self, Layout, Operand, Steps};
 use super::winograd::{PANEL, POINTS, TILES};
 use crate::backend::BackendError;
@@ -562,7 +562,7 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
         };
     }
     let layout = if kernel == 1 { Layout::Flat } else { Layout::Board };
-    let in_tiles = worth_tiles(input.shape.channels, kernel * kernel) && input.shape.squares == tiles::COLUMNS;
+    let in_tiles = worth_tiles(input.shape.channels, kernel * kernel) && input.shape.squares == CHESS;
     if form.ways.tiles && in_tiles && bias.len() >= WORTH_CHANNELS {
         let steps = layout.steps(input.shape.channels);
         let (left, units) = pack::tiles(weights, bias.len(), kernel * kernel);

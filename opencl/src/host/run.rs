@@ -580,7 +580,7 @@ impl Workspace {
         let DenseTiles { steps, right, units } = weights;
         let (inputs, outputs) = dense.part();
         let rows = positions * dense.parts;
-        let mut made = std::mem::take(&mut self.scratch);
+        let mut scratch = std::mem::take(&mut self.scratch);
         let input = &self.slots[dense.input.slot][..rows * inputs];
         tiles::split_left(isa, input, inputs, &mut self.left, &mut self.units);
         let multiplier = isa.tiles().expect("a plan in tiles is made where there are some");
@@ -599,25 +599,25 @@ impl Workspace {
             }
         };
         let (output, panels) = (&mut output[..rows * outputs], units.len());
-        let Some(team) = team.filter(|_| inputs * outputs >= WORTH_SHARING) else {
-            neurons(0..panels, outputs, output);
-            self.scratch = made;
-            return;
-        };
-        // Panel by panel, so that each thread has a piece of its own, and from there to their rows.
-        let of_made = rows * COLUMNS;
-        each_part(Some(team), panels, of_made, &mut made[..panels * of_made], |panels, made| {
-            panels
-                .zip(made.chunks_exact_mut(of_made))
-                .for_each(|(panel, made)| neurons(panel..panel + 1, COLUMNS, made));
-        });
-        for (made, first) in made[..panels * of_made].chunks_exact(of_made).zip((0..).step_by(COLUMNS)) {
-            for (made, row) in made.chunks_exact(COLUMNS).zip(output.chunks_exact_mut(outputs)) {
-                let row = &mut row[first..outputs.min(first + COLUMNS)];
-                row.copy_from_slice(&made[..row.len()]);
+        match team.filter(|_| inputs * outputs >= WORTH_SHARING) {
+            None => neurons(0..panels, outputs, output),
+            Some(team) => {
+                // Panel by panel, so that each thread has a piece of its own, and from there to their rows.
+                let of_panel = rows * COLUMNS;
+                let made = &mut scratch[..panels * of_panel];
+                each_part(Some(team), panels, of_panel, made, |panels, made| {
+                    let each = panels.zip(made.chunks_exact_mut(of_panel));
+                    each.for_each(|(panel, made)| neurons(panel..panel + 1, COLUMNS, made));
+                });
+                for (made, first) in made.chunks_exact(of_panel).zip((0..).step_by(COLUMNS)) {
+                    for (made, row) in made.chunks_exact(COLUMNS).zip(output.chunks_exact_mut(outputs)) {
+                        let row = &mut row[first..outputs.min(first + COLUMNS)];
+                        row.copy_from_slice(&made[..row.len()]);
+                    }
+                }
             }
         }
-        self.scratch = made;
+        self.scratch = scratch;
     }
 
     fn dense_in_single(
@@ -776,7 +776,7 @@ fn split(
     let plane = match layout {
         Layout::Flat => {
             tiles::scale_rows(isa, input, scale);
-            tiles::COLUMNS
+            product::CHESS
         }
         Layout::Board => {
             tiles::scale_board(isa, input, scale);

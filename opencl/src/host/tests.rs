@@ -230,10 +230,7 @@ fn outline(case: &Case) -> String {
 
 /// Where `got` is further from `expected` than single precision's rounding explains.
 fn difference(expected: &Outputs, got: &Outputs) -> Option<String> {
-    difference_over(2e-5, expected, got)
-}
-
-fn difference_over(bound: f32, expected: &Outputs, got: &Outputs) -> Option<String> {
+    const BOUND: f32 = 2e-5;
     let heads = [
         ("policy", &expected.policy, &got.policy),
         ("wdl", &expected.wdl, &got.wdl),
@@ -246,7 +243,7 @@ fn difference_over(bound: f32, expected: &Outputs, got: &Outputs) -> Option<Stri
             return Some(format!("{name}: expected {} numbers, got {}", expected.len(), got.len()));
         }
         // Not "further than": a NaN is far from everything.
-        let near = |(a, b): (&f32, &f32)| (a - b).abs() <= bound * a.abs().max(1.0);
+        let near = |(a, b): (&f32, &f32)| (a - b).abs() <= BOUND * a.abs().max(1.0);
         let at = expected.iter().zip(got).position(|pair| !near(pair))?;
         Some(format!("{name} at {at}: expected {}, got {}", expected[at], got[at]))
     })

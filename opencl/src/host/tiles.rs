@@ -37,7 +37,7 @@ mod tests;
 mod thirds;
 
 use super::arith::Arith;
-use super::product::Block;
+use super::product::{Block, CHESS, COLUMNS};
 pub(super) use conv::{Ends, Layout, end_on_board, end_side_by_side};
 pub(super) use dense::{RowEnds, end_in_rows, steps_of_inputs};
 use std::mem::MaybeUninit;
@@ -50,10 +50,7 @@ pub(super) const ROWS: usize = 16;
 pub(super) const DEPTH: usize = 64;
 
 /// Blocks of sixteen columns of a chessboard's squares.
-pub(super) const BLOCKS: usize = 4;
-
-/// The squares of a chessboard.
-pub(super) const COLUMNS: usize = BLOCKS * super::product::COLUMNS;
+pub(super) const BLOCKS: usize = CHESS / COLUMNS;
 
 /// More products than this might be more in a sum than 31 bits hold: the lowest of the three has two of 127 and 128 and one of 128 twice.
 pub(super) const MOST_PRODUCTS: usize = i32::MAX as usize / (2 * 127 * 128 + 128 * 128);

@@ -1,11 +1,11 @@
 //! How squares lie in the operands of a convolution's input, and what comes after its sums.
 
-use super::{BLOCKS, COLUMNS, DEPTH, ROWS, Steps, Sums};
+use super::{BLOCKS, DEPTH, ROWS, Steps, Sums};
 use crate::graph::Activation;
 use crate::host::arith::{Arith, Form, activate_vector};
 use crate::host::board::{Board, LANES};
 use crate::host::kernel::versions;
-use crate::host::product::Block;
+use crate::host::product::{Block, CHESS, COLUMNS};
 
 /// Where the squares of 64 channels lie in their operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,11 +98,10 @@ versions! {
 
 #[inline(always)]
 fn end_side_by_side_body<F: Form>(ends: Ends<'_>, block: usize, output: &mut [f32]) {
-    for (channel, row) in output.chunks_exact_mut(COLUMNS).enumerate() {
-        let row = &mut row[block * 16..][..16];
-        let at = channel * COLUMNS + block * 16;
-        let residual = ends.residual.and_then(|r| r[at..].first_chunk().copied());
-        *row.first_chunk_mut().expect("a block") = ends.of::<F::Wide>(channel, residual);
+    for (channel, row) in output.chunks_exact_mut(CHESS).enumerate() {
+        let at = block * COLUMNS;
+        let residual = ends.residual.map(|r| *r[channel * CHESS + at..].first_chunk().expect("a block"));
+        *row[at..].first_chunk_mut().expect("a block") = ends.of::<F::Wide>(channel, residual);
     }
 }
 

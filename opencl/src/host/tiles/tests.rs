@@ -152,11 +152,11 @@ fn a_board_with_a_number_that_is_none_has_none() {
         // The last of them are not a multiple of the planes' parts.
         for at in [0, 63, 64, 70, 319, 448, 454] {
             let mut scale = Scale::ZERO;
-            let mut rows = vec![1.0; 8 * COLUMNS];
+            let mut rows = vec![1.0; 8 * CHESS];
             rows[at] = x;
             scale_rows(Isa::detect(), &rows, &mut scale);
             let none: Vec<bool> = scale.unit.iter().flat_map(|block| block.0).map(f32::is_nan).collect();
-            assert!(none.iter().enumerate().all(|(column, none)| *none == (column == at % COLUMNS)), "{x} at {at}");
+            assert!(none.iter().enumerate().all(|(column, none)| *none == (column == at % CHESS)), "{x} at {at}");
             let mut planes = vec![1.0; 5 * board.plane];
             planes[at] = x;
             scale_board(Isa::detect(), &planes, &mut scale);

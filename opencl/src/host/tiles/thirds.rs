@@ -1,11 +1,11 @@
 //! Numbers as three bytes, and where those go in operands.
 
 use super::conv::{Layout, two_ranks};
-use super::{BLOCKS, COLUMNS, DEPTH, Line, Operand, ROWS};
+use super::{BLOCKS, DEPTH, Line, Operand, ROWS};
 use crate::host::arith::{Arith, Form};
 use crate::host::board::Board;
 use crate::host::kernel::{BaselineForm, versions};
-use crate::host::product::Block;
+use crate::host::product::{Block, CHESS};
 
 /// The largest upper third.
 const MOST: f32 = 127.0;
@@ -46,7 +46,7 @@ impl Scale {
 
     /// From the bits of the largest of each column.
     #[inline(always)]
-    fn set(&mut self, largest: &[u32; COLUMNS]) {
+    fn set(&mut self, largest: &[u32; CHESS]) {
         for (number, largest) in largest.as_chunks::<16>().0.iter().enumerate() {
             for (at, largest) in largest.iter().enumerate() {
                 (self.unit[number].0[at], self.inverse[number].0[at]) = scale(*largest);
@@ -161,14 +161,14 @@ fn split_left_body<F: Form>(rows: &[f32], inputs: usize, left: &mut [Operand], u
 }
 
 versions! {
-    /// What the squares of `rows`, `[channels][COLUMNS]`, are worth: each by its own largest number.
+    /// What the squares of `rows`, `[channels][CHESS]`, are worth: each by its own largest number.
     scale_rows = scale_rows_body(rows: &[f32], scale: &mut Scale)
 }
 
 #[inline(always)]
 fn scale_rows_body<F: Form>(rows: &[f32], scale: &mut Scale) {
-    let mut largest = [0; COLUMNS];
-    for row in rows.as_chunks::<COLUMNS>().0 {
+    let mut largest = [0; CHESS];
+    for row in rows.as_chunks::<CHESS>().0 {
         for (largest, x) in largest.iter_mut().zip(row) {
             *largest = size(*x).max(*largest);
         }
@@ -191,19 +191,19 @@ fn scale_board_body<F: Form>(planes: &[f32], scale: &mut Scale) {
         }
     }
     let most = largest.into_iter().chain(rest.iter().map(|x| size(*x))).fold(0, u32::max);
-    scale.set(&[most; COLUMNS]);
+    scale.set(&[most; CHESS]);
 }
 
 versions! {
-    /// Splits a block of `rows`, up to 64 channels of `[COLUMNS]`, see [`Layout::Flat`]. What is beyond the last channel keeps what it had.
+    /// Splits a block of `rows`, up to 64 channels of `[CHESS]`, see [`Layout::Flat`]. What is beyond the last channel keeps what it had.
     split_rows = split_rows_body(rows: &[f32], block: usize, scale: &Scale, operand: &mut Operand)
 }
 
 #[inline(always)]
 fn split_rows_body<F: Form>(rows: &[f32], block: usize, scale: &Scale, operand: &mut Operand) {
-    for (line, four) in rows.chunks(4 * COLUMNS).enumerate() {
+    for (line, four) in rows.chunks(4 * CHESS).enumerate() {
         let mut x = [&[0.0; 16]; 4];
-        for (x, row) in x.iter_mut().zip(four.as_chunks::<COLUMNS>().0) {
+        for (x, row) in x.iter_mut().zip(four.as_chunks::<CHESS>().0) {
             *x = row[block * 16..].first_chunk().expect("sixteen squares");
         }
         operand.set(line, split::<F::Wide>(x, &scale.inverse[block].0));
