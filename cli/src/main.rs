@@ -1,6 +1,7 @@
 //! Reads the arguments and starts a command. The options that every command knows are in `oncilla::options`; argh reads
 //! the command's name and its own few switches.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -120,6 +121,10 @@ struct Devices {
     /// ask the drivers in this process; otherwise a process of its own asks them first, which a bad driver may end
     #[argh(switch)]
     here: bool,
+    /// open the device that would be used, and then make this file; the program calls itself so where a device is opened for the
+    /// first time, which a bad driver may end
+    #[argh(option, arg_name = "file")]
+    open: Option<PathBuf>,
 }
 
 /// Find the OpenCL kernels that are fastest for the network on the device, and keep them for every later start.
@@ -265,7 +270,8 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
             let weights = file.map_or(settings.evaluator.weights, |file| backend::weights(&file));
             describe::network(&console, &weights)?;
         }
-        Command::Devices(Devices { here }) => describe::devices(&console, &settings.evaluator, here)?,
+        Command::Devices(Devices { open: Some(mark), .. }) => engine::open_for_another(&settings.evaluator, &mark)?,
+        Command::Devices(Devices { here, open: None }) => describe::devices(&console, &settings.evaluator, here)?,
         Command::Tune(Tune { limit, again, candidate }) => {
             tune::run(&console, &settings.evaluator, &tune::Ask { limit, again, candidate })?;
         }

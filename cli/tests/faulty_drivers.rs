@@ -156,6 +156,33 @@ fn a_size_that_fails_gives_way_to_a_smaller_one() {
     assert!(said.contains(".cl was not compiled: "), "{said}");
 }
 
+/// A compiler that ends its process ends another one's, and a game goes on.
+#[test]
+fn a_compiler_that_aborts_ends_no_game() {
+    let Some(lab) = lab() else { return };
+    // Its own folder: in that of the others a device may have been opened before.
+    let folder = Folder::new("aborting-compiler");
+    let cache = folder.file("cache");
+    let own = Lab { faulty: lab.faulty.clone(), cache: cache.clone() };
+    let aborts = [CPU, ("FAULTY_ABORTS", "-DVARIANT_CPU")];
+    let ended = ": its OpenCL driver ended the process that opened it for the first time (signal: 6";
+    let said = own.refusal(&aborts);
+    assert!(said.contains(ended), "{said}");
+    let mut engine = driver::Engine::of(own.command(&["--backend=opencl"], &aborts));
+    let played = engine.ask("go nodes 10", "bestmove").join("\n");
+    assert!(played.contains(ended) && played.contains("; the host runs the network"), "{played}");
+    let marks = || {
+        let files = std::fs::read_dir(Path::new(&cache).join("tuning")).expect("a folder").flatten();
+        files.map(|file| file.path().extension().map(|end| end.to_owned())).collect::<Vec<_>>()
+    };
+    assert_eq!(marks(), [], "nothing is left of a device that was not opened");
+    own.start(&[CPU]);
+    assert_eq!(marks(), [Some("opened".into())]);
+    // Whoever has come through once is trusted.
+    let output = own.run(&[BENCH, &["--backend=opencl"]].concat(), &aborts);
+    assert!(output.status.code().is_none(), "{}", stderr(&output));
+}
+
 /// OpenCL promises one item along dimension 1 and no more.
 #[test]
 fn groups_are_no_longer_along_a_dimension_than_the_device_takes() {

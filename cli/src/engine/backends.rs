@@ -17,6 +17,7 @@ use oncilla_opencl::int8;
 use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -95,6 +96,17 @@ fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<
 pub fn host_maker(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> MakeHost {
     let (graph, settings) = (Arc::clone(graph), settings.clone());
     Box::new(move || open_host(&graph, &settings))
+}
+
+/// Opens what `settings` name for another process, which does so after this one has come through, see [`drivers::rehearse`].
+///
+/// # Errors
+/// One line: the mark could not be made. A device that refuses has come through.
+pub fn open_for_another(settings: &EvaluatorSettings, mark: &Path) -> Result<(), String> {
+    drivers::end_with_input_if_asked();
+    // Open until the mark is made: to close it is no part of a start.
+    let _opened = open(settings);
+    drivers::came_through(mark)
 }
 
 /// The host: one backend with all threads, and one for each thread.
@@ -203,7 +215,7 @@ fn open_devices(
 
 /// How long a device may take to compile its kernels and to answer for the first time. What it has compiled until then is kept, with a
 /// cache directory, so that the next start needs less.
-const GETTING_READY: Duration = Duration::from_secs(180);
+pub(super) const GETTING_READY: Duration = Duration::from_secs(180);
 
 /// Devices that were not ready in time, each with what its thread holds. Nobody waits for them again before that thread has come back.
 static LATE: Mutex<Vec<(DeviceChoice, Weak<()>)>> = Mutex::new(Vec::new());
@@ -316,6 +328,7 @@ fn open_lanes(
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
+    drivers::rehearse(settings, device, graph)?;
     let device = open_tuned(settings, device, graph, notes)?;
     if !is_asked_for(settings) {
         outdoes_host(settings, graph, &device)?;

@@ -1,28 +1,43 @@
-//! A first look at the OpenCL drivers, from a process of its own.
+//! What a driver may not survive is left to a process of its own first.
 //!
-//! Whoever lists devices runs every driver that is installed, and some abort there, or never come back. That must not end a
-//! game: this program is started once more, only to list them, and if it comes to no good the drivers are left alone.
+//! Whoever lists devices runs every driver that is installed, and some abort there, or never come back. Others do when they compile a
+//! kernel, or launch it for the first time. That must not end a game: this program is started once more, to list the devices or to open
+//! one, and if it comes to no good the driver is left alone.
 
+use super::settings::EvaluatorSettings;
+use super::tuning::cache_dir;
+use crate::child;
+use oncilla_opencl::device::Device;
+use oncilla_opencl::graph::Graph;
+use oncilla_opencl::tune::Key;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::child;
-
 /// How long listing may take. Some drivers need seconds for their first call.
-const LIMIT: Duration = Duration::from_secs(20);
+const LISTING: Duration = Duration::from_secs(20);
 
-/// Environment variable by which the process that lists devices is told to end with its standard input.
+/// How long a device may take to be opened for the first time, by a process of its own: what it compiles until then is kept, so that the
+/// next start needs less. What is left of [`super::backends::GETTING_READY`] is enough for a device that has compiled everything.
+const OPENING: Duration = Duration::from_secs(150);
+
+/// Environment variable by which a process that goes first is told to end with its standard input.
 const ENDS_WITH_INPUT: &str = "ONCILLA_ENDS_WITH_INPUT";
 
 static SCOUT: OnceLock<PathBuf> = OnceLock::new();
 
-/// Names the program that lists the devices and exits with status 0 or 2 when it is called with `devices --here`: this one.
-/// Without it, as in a program that only uses the library, drivers are trusted.
+/// Names the program that goes first: this one. Called with `devices --here` it lists the devices and exits with status 0 or 2, with
+/// `devices --open` it opens one. Without it, as in a program that only uses the library, drivers are trusted.
 pub fn scout_with(program: PathBuf) {
     // The first one stays: another has no reason to be different.
     let _ = SCOUT.set(program);
+}
+
+/// The program that goes first, unless this is its process.
+fn scout_program() -> Option<&'static Path> {
+    SCOUT.get().map(PathBuf::as_path).filter(|_| std::env::var_os(ENDS_WITH_INPUT).is_none())
 }
 
 /// Looks once in a process whether listing devices is safe.
@@ -31,25 +46,104 @@ pub fn scout_with(program: PathBuf) {
 /// One line: a driver ended the process, or took too long.
 pub fn scout() -> Result<(), String> {
     static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
-    let look = || SCOUT.get().map_or(Ok(()), |program| list_with(program, LIMIT));
+    let look = || scout_program().map_or(Ok(()), |program| list_with(program, LISTING));
     FOUND.get_or_init(look).clone()
 }
 
 fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
-    let mut command = Command::new(program);
-    // Its input ends with this process: whoever quits need not wait for it, see [`end_with_input_if_asked`].
-    command.args(["devices", "--here"]).env(ENDS_WITH_INPUT, "1");
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // A system without another process to give is no fault of the drivers.
-    let Ok(mut child) = command.spawn() else { return Ok(()) };
-    match child::wait(&mut child, limit) {
-        Ok(Some(status)) => judge(status),
-        Ok(None) => Err(format!("an OpenCL driver took more than {} s to list its devices", limit.as_secs())),
-        Err(_) => Ok(()),
+    match run(program, ["devices", "--here"], limit) {
+        None => Ok(()),
+        Some(Ending::Late) => Err(format!("an OpenCL driver took more than {} s to list its devices", limit.as_secs())),
+        // No device at all is for the caller to find out.
+        Some(Ending::Status(status)) if matches!(status.code(), Some(0 | 2)) => Ok(()),
+        Some(Ending::Status(status)) => {
+            Err(format!("an OpenCL driver ended the process that listed its devices ({status})"))
+        }
     }
 }
 
-/// For the process that lists devices for another one: ends it, whatever a driver is at, once its standard input ends, as it does when
+/// Looks in a process whether a device compiles the kernels for this graph and answers, where none has done so before with this driver and
+/// these kernels. Where there is no folder to remember that in, the driver is trusted: else every start would take twice as long.
+///
+/// # Errors
+/// One line: the driver ended the process, or took too long. That it refuses, or answers wrongly, is for the caller to find out.
+pub fn rehearse(settings: &EvaluatorSettings, device: &Device, graph: &Graph) -> Result<(), String> {
+    let (Some(program), Some(cache)) = (scout_program(), cache_dir(settings)) else { return Ok(()) };
+    let mark = Key::new(device, graph, settings.precision).path(&cache).with_extension("opened");
+    if mark.exists() || !can_be_made(&mark) {
+        return Ok(());
+    }
+    open_with(program, &opening(settings, device, &mark), &mark, OPENING)
+        .map_err(|what| format!("{}: its OpenCL driver {what}", device.name))
+}
+
+/// The arguments by which this program opens the device, and makes the mark once that is done.
+fn opening(settings: &EvaluatorSettings, device: &Device, mark: &Path) -> Vec<OsString> {
+    let EvaluatorSettings { weights, heads, precision, .. } = settings;
+    let pair = |flag: &str, value: &OsStr| [OsString::from(flag), value.to_owned()];
+    let mut options = format!("gpu={}", device.index);
+    for (name, head) in [("policy_head", &heads.policy), ("value_head", &heads.value)] {
+        if !head.is_empty() {
+            options.push_str(&format!(",{name}={head}"));
+        }
+    }
+    let mut args = vec![OsString::from("devices"), "--backend=opencl".into()];
+    args.extend(pair("--open", mark.as_os_str()));
+    args.extend(pair("--weights", weights.to_string().as_ref()));
+    args.extend(pair("--backend-opts", options.as_ref()));
+    args.extend(pair("--precision", precision.to_string().as_ref()));
+    args.extend(settings.cache_dir.iter().flat_map(|folder| pair("--cache-dir", folder.as_os_str())));
+    args
+}
+
+fn open_with(program: &Path, args: &[OsString], mark: &Path, limit: Duration) -> Result<(), String> {
+    let ending = run(program, args, limit);
+    match ending {
+        // What became of it after that says nothing: some drivers crash when their process ends.
+        _ if mark.exists() => Ok(()),
+        None => Ok(()),
+        Some(Ending::Late) => Err(format!("took more than {} s to open it", limit.as_secs())),
+        Some(Ending::Status(status)) => Err(format!("ended the process that opened it for the first time ({status})")),
+    }
+}
+
+/// Whether a file could be made there.
+fn can_be_made(mark: &Path) -> bool {
+    let draft = mark.with_extension(format!("{}.draft", std::process::id()));
+    let folder = mark.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let made = folder.and_then(|()| std::fs::write(&draft, "")).is_ok();
+    let _ = std::fs::remove_file(&draft); // there may be none
+    made
+}
+
+/// For the process that opens a device for another one: says that it came through.
+///
+/// # Errors
+/// One line, with the file's name.
+pub fn came_through(mark: &Path) -> Result<(), String> {
+    let text = "This device has compiled the kernels of this version for a network of this shape, and answered. Without this file the \
+                next start leaves that to a process of its own first.\n";
+    std::fs::write(mark, text).map_err(|error| format!("{}: {error}", mark.display()))
+}
+
+/// What became of a process.
+enum Ending {
+    Status(ExitStatus),
+    Late,
+}
+
+/// Runs a process for at most `limit`. `None`: a system without another process to give, which is no fault of the drivers.
+fn run<A: AsRef<OsStr>>(program: &Path, args: impl IntoIterator<Item = A>, limit: Duration) -> Option<Ending> {
+    let mut command = Command::new(program);
+    // Its input ends with this process: whoever quits need not wait for it, see [`end_with_input_if_asked`].
+    command.args(args).env(ENDS_WITH_INPUT, "1");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    let status = child::wait(&mut child, limit).ok()?;
+    Some(status.map_or(Ending::Late, Ending::Status))
+}
+
+/// For the process that goes first: ends it, whatever a driver is at, once its standard input ends, as it does when
 /// nobody waits any more.
 pub fn end_with_input_if_asked() {
     if std::env::var_os(ENDS_WITH_INPUT).is_none() {
@@ -63,27 +157,25 @@ pub fn end_with_input_if_asked() {
     let _ = std::thread::Builder::new().name("stdin".to_string()).spawn(watch);
 }
 
-/// No device at all is for the caller to find out.
-fn judge(status: ExitStatus) -> Result<(), String> {
-    match status.code() {
-        Some(0 | 2) => Ok(()),
-        _ => Err(format!("an OpenCL driver ended the process that listed its devices ({status})")),
-    }
-}
-
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A script in the place of the program.
-    fn list_by(name: &str, script: &str) -> Result<(), String> {
+    const LIMIT: Duration = Duration::from_secs(1);
+
+    /// Calls `use_it` with a script in the place of the program.
+    fn with_script<T>(name: &str, script: &str, use_it: impl FnOnce(&Path) -> T) -> T {
         let path = std::env::temp_dir().join(format!("oncilla-scout-{name}-{}", std::process::id()));
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let answer = list_with(&path, Duration::from_secs(1));
+        let answer = use_it(&path);
         std::fs::remove_file(&path).unwrap();
         answer
+    }
+
+    fn list_by(name: &str, script: &str) -> Result<(), String> {
+        with_script(name, script, |program| list_with(program, LIMIT))
     }
 
     #[test]
@@ -98,5 +190,24 @@ mod tests {
         if std::env::var_os("ONCILLA_RUNNER").is_none() {
             assert_eq!(list_with(Path::new("/no/such/program"), LIMIT), Ok(()));
         }
+    }
+
+    /// `$1` is the mark.
+    fn open_by(name: &str, script: &str) -> Result<(), String> {
+        let mark = std::env::temp_dir().join(format!("oncilla-mark-{name}-{}", std::process::id()));
+        let opened = with_script(name, script, |program| open_with(program, &[mark.clone().into()], &mark, LIMIT));
+        let _ = std::fs::remove_file(&mark); // there may be none
+        opened
+    }
+
+    #[test]
+    fn a_device_is_open_once_that_is_said() {
+        assert_eq!(open_by("opened", "touch \"$1\""), Ok(()));
+        assert_eq!(open_by("crashes-late", "touch \"$1\"; kill -SEGV $$"), Ok(()));
+        let ended = open_by("crashes", "kill -SEGV $$").unwrap_err();
+        assert!(ended.starts_with("ended the process that opened it for the first time (signal: 11"), "{ended}");
+        let silent = open_by("silent", "exit 0").unwrap_err();
+        assert_eq!(silent, "ended the process that opened it for the first time (exit status: 0)");
+        assert_eq!(open_by("hangs", "exec sleep 60").unwrap_err(), "took more than 1 s to open it");
     }
 }

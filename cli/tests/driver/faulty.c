@@ -7,6 +7,7 @@
 //   FAULTY_GROUPS=N         of a launch only the first N groups along dimension 0 run
 //   FAULTY_LANES=N          the first N command queues are right, launches on others are lost
 //   FAULTY_BUILD=TEXT       programs whose options have this text are not compiled
+//   FAULTY_ABORTS=TEXT      a program whose options have this text ends the process
 //   FAULTY_ITEMS=N          larger groups are refused when they are launched
 //   FAULTY_ALONG=N          groups with more items along dimension 1 are refused, and the device says so
 //   FAULTY_KERNEL_ITEMS=N   what the driver says of a kernel's largest group
@@ -60,6 +61,7 @@ int clBuildProgram(Handle program, unsigned count, const Handle *devices, const 
     int (*real)(Handle, unsigned, const Handle *, const char *, void *, void *) = next("clBuildProgram");
     const char *refused = getenv("FAULTY_BUILD");
     if (number("FAULTY_SAYS")) fprintf(stderr, "built with [%s]\n", options);
+    if (getenv("FAULTY_ABORTS") && options && strstr(options, getenv("FAULTY_ABORTS"))) abort();
     if (refused && options && strstr(options, refused)) return -11;
     return real(program, count, devices, options, done, data);
 }
