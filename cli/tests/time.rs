@@ -324,7 +324,7 @@ fn refusals() {
         (&["time"][..], "expected --base MS or --history FILE"),
         (&["time", "--base=x"], "base"),
         (&["time", "--base=1", "--time-manager=smooth(reserve=2)"], "at offset 7: expected reserve in [0, 1), got 2"),
-        (&["time", "--base=1", "--nps=0"], "init-nps must be above 0, not 0"),
+        (&["time", "--base=1", "--nps=0"], "init-nps must be above 0 and at most 1e12, not 0"),
         (&["time", "--history=no such file"], "no such file: "),
         (&["time", &history], "line 2: expected one of base,"),
     ] {

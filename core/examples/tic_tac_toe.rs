@@ -48,7 +48,7 @@ pub fn best_move(mut board: Board) -> Option<Move> {
     let mut memory = Box::new(TreeMemory::<5000, 100_000>::new());
     let mut search = Search::new(memory.lend(), Params::default());
     search.run::<_, 9, 9>(&mut board, 4000).expect("every leaf gets its answer");
-    search.best_move()
+    search.move_to_play(0, |place| board.moves().nth(place).expect("a place among these"))
 }
 
 #[allow(dead_code, reason = "a test uses the rest")]

@@ -229,6 +229,7 @@ mod list;
 #[cfg(any(test, feature = "std"))]
 pub mod map;
 mod place;
+mod range;
 pub mod repository;
 pub mod search;
 mod sort;
@@ -239,3 +240,4 @@ pub mod time;
 pub mod tree;
 
 pub use evaluate::{Evaluator, Move};
+pub use range::OutOfRange;

@@ -8,8 +8,7 @@
 //! the shards are held for a look-up only, and a record could just as well be unpacked and packed on its way.
 
 use crate::evaluate::{Ending, Value};
-use crate::repository::{Bounds, Key, Naming, Node, Repository, Visit};
-use crate::tree::{Sums, prior};
+use crate::repository::{Bounds, Key, Naming, Node, Repository, Sums, Visit, prior};
 use core::fmt;
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicUsize, Ordering};

@@ -9,9 +9,12 @@
 //! priors, because each of them is worth the same: so a node only has to know which one is next, and the record of an
 //! edge (N, the child's value, the move) is made with its first visit.
 
+pub mod prior;
+mod sums;
+
 use crate::evaluate::{Ending, Move, Value};
-use crate::tree::Sums;
 use core::num::NonZeroU64;
+pub use sums::Sums;
 
 /// What a node is found by. Its meaning is the repository's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -162,7 +165,7 @@ pub struct Visit {
     pub in_flight: u16,
     /// The child's value, once a visit has come back.
     pub value: Option<EdgeValue>,
-    /// The prior as it is kept, see [`prior`](crate::tree::prior).
+    /// The prior as it is kept, see [`prior`](crate::repository::prior).
     pub prior: u16,
     /// The move, or its number in the game's list as long as nobody has said which move that is.
     pub mv: Naming,
@@ -184,7 +187,7 @@ impl Seen {
     /// The prior.
     #[inline]
     pub fn p(&self) -> f32 {
-        crate::tree::prior::unpack(self.prior)
+        crate::repository::prior::unpack(self.prior)
     }
 }
 
@@ -211,7 +214,7 @@ impl Visit {
     /// The prior.
     #[inline]
     pub fn p(&self) -> f32 {
-        crate::tree::prior::unpack(self.prior)
+        crate::repository::prior::unpack(self.prior)
     }
 
     /// What the visits that have come back add to the parent's sums.

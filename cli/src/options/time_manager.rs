@@ -1,8 +1,8 @@
 //! `TimeManager`: a manager's name and its parameters.
 
+use oncilla_core::OutOfRange;
 use oncilla_core::time::{
-    AlphaZeroParams, LegacyParams, ManagerParams, MleNetwork, MlePieces, MovesLeft, OutOfRange, SimpleParams,
-    SmoothParams,
+    AlphaZeroParams, LegacyParams, ManagerParams, MleNetwork, MlePieces, MovesLeft, SimpleParams, SmoothParams,
 };
 
 use super::suboptions::{Content, Item, List, SubOptionError, parse};
@@ -254,7 +254,10 @@ mod tests {
         assert_eq!(error("smooth=1"), "at offset 0: expected smooth(…), got smooth=1");
         assert!(error("smooth(init-timeuze=1)").starts_with("at offset 7: expected one of init-tree-reuse"));
         assert_eq!(error("smooth(init-nps=fast)"), "at offset 7: expected init-nps=NUMBER, got \"fast\"");
-        assert_eq!(error("smooth(reserve=0.1,init-nps=0)"), "at offset 19: expected init-nps above 0, got 0");
+        assert_eq!(
+            error("smooth(reserve=0.1,init-nps=0)"),
+            "at offset 19: expected init-nps above 0 and at most 1e12, got 0"
+        );
         assert!(error("smooth(mle-legacy=5)").starts_with("at offset 7: expected mle-legacy("));
         assert_eq!(
             error("smooth(mle-fast)"),

@@ -613,9 +613,10 @@ OncillaStatus oncilla_advance(struct OncillaSearch *search,
                               uint32_t *visits);
 
 // Makes room by folding subtrees of few visits into their parents' edges, which keep N and value. `freed` (which may be
-// NULL) gets the number of nodes freed: 0 if the search can't go on. For when a gathered event meets ONCILLA_FULL;
-// other events may be in flight.
-OncillaStatus oncilla_recycle(struct OncillaSearch *search, size_t *freed);
+// NULL) gets the number of nodes freed: 0 if nothing could be, so that the search can't go on before events in flight are back,
+// if there are any. For when a gathered event meets ONCILLA_FULL; other events may be in flight.
+OncillaStatus oncilla_recycle(struct OncillaSearch *search,
+                              size_t *freed);
 
 // Restricts the search to some root moves (UCI's searchmoves), until oncilla_advance or oncilla_clear: `moves[i]` stands at
 // `indices[i]` among the legal moves. A count of 0: all moves. At most 362. An index that the root has not is no move's: where all are

@@ -9,8 +9,8 @@
 use core::cell::Cell;
 
 use cozy_chess::{
-    BitBoard, Board, Color, Move, Piece, Rank, Square, get_between_rays, get_bishop_moves, get_bishop_rays,
-    get_king_moves, get_knight_moves, get_pawn_attacks, get_rook_moves, get_rook_rays,
+    BitBoard, Board, Color, Move, Piece, Rank, Square, get_bishop_moves, get_king_moves, get_knight_moves,
+    get_pawn_attacks, get_rook_moves,
 };
 
 use heapless::Vec;
@@ -78,11 +78,10 @@ pub fn gains_within(board: &Board, moves: &[Move], gains: &mut [i32], positions:
     }
 }
 
-/// Gains beyond this many centipawns make no difference to [`correct`].
+/// The amounts of material that differ, in centipawns: more is the same.
 const MOST: i32 = 1200;
 
-/// Tells a policy what exchanges say: takes `weight` · (s(best) − s(gain)) from each move's logit, where s(x) = ±ln(1 + |x| in pawns), so
-/// that the first pawn counts for more than the ninth. For a policy whose network is too small to see exchanges by itself.
+/// Tells a policy what exchanges say: takes `weight` · (s(best) − s(gain)) from each move's logit, with s(x) = ±ln(1 + |x|) of x pawns. For a policy whose network is too small to see exchanges by itself.
 ///
 /// Priors that a shallow search informs: H. Baier and M. Winands, "MCTS-Minimax Hybrids with State Evaluations", 2018.
 pub fn correct(logits: &mut [f32], gains: &[i32], weight: f32) {
@@ -92,7 +91,8 @@ pub fn correct(logits: &mut [f32], gains: &[i32], weight: f32) {
     }
 }
 
-fn scale(centipawns: i32) -> f32 {
+/// s(x) = ±ln(1 + |x|) of x pawns, at most twelve: the first pawn counts for more than the ninth.
+pub fn scale(centipawns: i32) -> f32 {
     let pawns = centipawns.clamp(-MOST, MOST) as f32 / 100.0;
     libm::copysignf(libm::log1pf(libm::fabsf(pawns)), pawns)
 }
@@ -215,16 +215,7 @@ impl Checks {
         let (mover, occupied) = (board.side_to_move(), board.occupied());
         let king = board.king(!mover);
         let (diagonal, straight) = (get_bishop_moves(king, occupied), get_rook_moves(king, occupied));
-        let queens = board.pieces(Piece::Queen);
-        let behind = (get_bishop_rays(king) & (board.pieces(Piece::Bishop) | queens) & !diagonal)
-            | (get_rook_rays(king) & (board.pieces(Piece::Rook) | queens) & !straight);
-        let mut discoverers = BitBoard::EMPTY;
-        for slider in behind & board.colors(mover) {
-            let between = get_between_rays(king, slider) & occupied;
-            if between.len() == 1 {
-                discoverers |= between & board.colors(mover);
-            }
-        }
+        let discoverers = Pieces::of(board).screens(king, mover) & board.colors(mover);
         let mut direct = [BitBoard::EMPTY; Piece::NUM];
         direct[Piece::Pawn as usize] = get_pawn_attacks(king, !mover);
         direct[Piece::Knight as usize] = get_knight_moves(king);

@@ -56,8 +56,8 @@ impl Position {
     }
 
     /// How often the position occurred before, counted to 255.
-    pub fn repetitions(&self) -> u16 {
-        self.repetitions.into()
+    pub fn repetitions(&self) -> u8 {
+        self.repetitions
     }
 
     /// Plies since the position's previous occurrence, 0 if there is none.
@@ -340,7 +340,7 @@ impl<const CAP: usize> History<CAP> {
     }
 
     /// [`Position::repetitions`] of the last position.
-    pub fn repetitions(&self) -> u16 {
+    pub fn repetitions(&self) -> u8 {
         self.last.repetitions()
     }
 

@@ -1,6 +1,6 @@
 //! Where the pieces stand, and nothing else: enough to capture.
 
-use cozy_chess::{BitBoard, Board, Color, Piece};
+use cozy_chess::{BitBoard, Board, Color, Piece, Square, get_between_rays, get_bishop_rays, get_rook_rays};
 
 #[derive(Clone)]
 pub(crate) struct Pieces {
@@ -36,6 +36,19 @@ impl Pieces {
     /// Rooks and queens.
     pub(crate) fn straight(&self) -> BitBoard {
         self.kind(Piece::Rook) | self.kind(Piece::Queen)
+    }
+
+    /// Pieces that stand alone between a king and a bishop, rook or queen of `side`.
+    pub(crate) fn screens(&self, king: Square, side: Color) -> BitBoard {
+        let behind = get_bishop_rays(king) & self.diagonal() | get_rook_rays(king) & self.straight();
+        let mut screens = BitBoard::EMPTY;
+        for slider in behind & self.side(side) {
+            let between = get_between_rays(king, slider) & self.occupied();
+            if between.len() == 1 {
+                screens |= between;
+            }
+        }
+        screens
     }
 
     /// Puts a piece on empty squares.

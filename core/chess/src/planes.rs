@@ -5,7 +5,7 @@
 //!
 //! | planes | content |
 //! |---|---|
-//! | 13·i + 0–5 | the mover's pawns, knights, bishops, rooks, queens, king, i plies ago |
+//! | 13·i + 0–5 | the mover's pawns, knights, bishops, rooks, queens, king, i plies ago (formats that keep only repetitions: i of those ago) |
 //! | 13·i + 6–11 | the opponent's |
 //! | 13·i + 12 | ones if that position had occurred before |
 //! | 104, 105 | format 1: ones if the mover may castle to the a side, to the h side. Others: rooks that may castle, a side, h side |

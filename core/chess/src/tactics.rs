@@ -5,13 +5,13 @@
 //! them.
 
 use cozy_chess::{
-    BitBoard, Board, Color, File, Move, Piece, Square, get_between_rays, get_bishop_moves, get_bishop_rays,
-    get_king_moves, get_knight_moves, get_line_rays, get_pawn_attacks, get_rook_moves, get_rook_rays,
+    BitBoard, Board, Color, File, Move, Piece, Square, get_bishop_moves, get_king_moves, get_knight_moves,
+    get_line_rays, get_pawn_attacks, get_rook_moves,
 };
 use heapless::Vec;
 
 use crate::MoveList;
-use crate::exchanges::{self, Checks, is_en_passant, worth};
+use crate::exchanges::{self, Checks, is_en_passant, scale, worth};
 use crate::movegen::{Any, generate};
 use crate::pieces::Pieces;
 
@@ -44,15 +44,6 @@ pub(crate) mod of_move {
     pub(crate) const MATE: usize = 9;
     pub(crate) const GAIN: usize = 25;
     pub(crate) const GAIN_BEHIND_BEST: usize = 26;
-}
-
-/// The amounts of material that differ: more is the same.
-const MOST: i32 = 1200;
-
-/// ±ln(1 + |x|) of x pawns, at most twelve: the first pawn counts for more than the ninth.
-pub fn scale(centipawns: i32) -> f32 {
-    let pawns = centipawns.clamp(-MOST, MOST) as f32 / 100.0;
-    libm::copysignf(libm::log1pf(libm::fabsf(pawns)), pawns)
 }
 
 /// What is seen of a position and of each of its legal `moves`. `gains` is room for as many numbers as there are moves.
@@ -210,7 +201,8 @@ struct Played {
 impl Scene {
     fn of(board: &Board) -> Self {
         let (pieces, kings) = (Pieces::of(board), [board.king(Color::White), board.king(Color::Black)]);
-        let pinned = [Color::White, Color::Black].map(|side| pins(&pieces, kings[side as usize], side));
+        let pinned =
+            [Color::White, Color::Black].map(|side| pieces.screens(kings[side as usize], !side) & pieces.side(side));
         Self { pieces, kings, pinned }
     }
 
@@ -318,17 +310,4 @@ impl Scene {
         }
         (most, second)
     }
-}
-
-/// The pieces of a side that are pinned to its king.
-fn pins(pieces: &Pieces, king: Square, side: Color) -> BitBoard {
-    let behind = get_bishop_rays(king) & pieces.diagonal() | get_rook_rays(king) & pieces.straight();
-    let mut pinned = BitBoard::EMPTY;
-    for slider in behind & pieces.side(!side) {
-        let between = get_between_rays(king, slider) & pieces.occupied();
-        if between.len() == 1 {
-            pinned |= between & pieces.side(side);
-        }
-    }
-    pinned
 }

@@ -87,7 +87,7 @@ fn facts_after(before: &Facts, game: &Game, irreversible: bool) -> Facts {
         *past.entry(before.position.clone()).or_default() += 1;
         past
     };
-    Facts { position: position(game), counters: (game.rule50(), game.repetitions()), past }
+    Facts { position: position(game), counters: (game.rule50(), game.repetitions().into()), past }
 }
 
 /// What is known of a key.

@@ -1,8 +1,9 @@
 //! What is seen of moves, against the rules and against exchanges that were counted by hand.
 
 use oncilla_chess::cozy_chess::{BoardBuilder, GameStatus};
+use oncilla_chess::exchanges::scale;
 use oncilla_chess::exchanges::{gains, gains_within};
-use oncilla_chess::tactics::{OF_MOVE, OfMove, OfPosition, look, scale};
+use oncilla_chess::tactics::{OF_MOVE, OfMove, OfPosition, look};
 use oncilla_chess::{Board, Color, History, Move, MoveList, Square, notation};
 use quickcheck::QuickCheck;
 

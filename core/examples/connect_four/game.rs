@@ -115,7 +115,8 @@ impl<'m> Player<'m> {
         self.search
             .run::<_, { COLUMNS as usize }, { (COLUMNS * ROWS) as usize }>(&mut self.board, playouts)
             .expect("every leaf is answered, and the tree folds what it has no room for");
-        self.search.best_move()
+        let nth = |place| self.board.moves().nth(place).expect("a place in this very list");
+        self.search.move_to_play((self.board.own | self.board.other).count_ones(), nth)
     }
 
     /// Somebody has moved.

@@ -3,10 +3,10 @@
 use super::Search;
 use super::event::{Below, Event, Stage, Step};
 use crate::evaluate::{Answer, Ending, Value, Verdict};
-use crate::repository::{Bound, Bounds, EdgeValue, Key, Naming, Node, Repository, Visit};
+use crate::repository::{Bound, Bounds, EdgeValue, Key, Naming, Node, Repository, Sums, Visit, prior};
 use crate::sort;
 use crate::sync::set;
-use crate::tree::{MAX_EDGES, Sums, prior};
+use crate::tree::MAX_EDGES;
 use core::borrow::BorrowMut;
 use core::cmp::Ordering;
 use core::fmt;
@@ -485,11 +485,13 @@ impl<R: Repository> Search<R> {
         if children.bounds == Bounds::OPEN {
             return None;
         }
-        node.set_bounds(children.bounds);
-        if !children.bounds.closed() {
+        // A node may know more than its children: of one that was folded since.
+        let bounds = node.bounds().both(children.bounds);
+        node.set_bounds(bounds);
+        if !bounds.closed() {
             return Some(child_m + 1.0);
         }
-        let bound = children.bounds.upper;
+        let bound = bounds.upper;
         // The shortest win is not known, the longest loss is.
         let m = match bound {
             Bound::Loss => children.longest_loss.max(child_m),

@@ -242,7 +242,7 @@ impl<R: Repository> Search<R> {
                 let (n, value) = (parent.n() - n, parent.mean());
                 parent.settle(n, value);
             } else {
-                parent.add(-(n as i32), after.contribution().minus(visit.contribution()));
+                parent.add((n as i32).wrapping_neg(), after.contribution().minus(visit.contribution()));
             }
         }
         self.count_taken_back(at_root);

@@ -184,8 +184,8 @@ impl<R: Repository> Search<R> {
     }
 
     /// Restricts the search to some root moves (UCI's `searchmoves`), each with its place among the legal ones, until the
-    /// root changes ([`Search::advance`], [`Search::clear`]); none named means all. Moves beyond [`MAX_ROOT_MOVES`] are not
-    /// taken. A place that the root has not is no move's: where all are such, none may be searched.
+    /// root changes ([`Search::advance`], [`Search::clear`]); none named means all. Moves beyond the first [`MAX_ROOT_MOVES`] are not
+    /// taken, and so not searched. A place that the root has not is no move's: where all are such, none may be searched.
     pub fn set_root_moves(&mut self, moves: impl IntoIterator<Item = (usize, Move)>) {
         // No node has so many edges. Left out, it might leave an empty list, which means all moves.
         let place = |index| u16::try_from(index).unwrap_or(u16::MAX);
@@ -283,7 +283,8 @@ impl<R: Repository> Search<R> {
         self.is_allowed(naming)
     }
 
-    /// Does `playouts` playouts, one after the other, on one stack; fewer where the game has ended at the root. Nothing
+    /// Does `playouts` playouts, one after the other, on one stack; fewer, and none, where the game has ended at the root, where no move may be
+    /// searched there ([`Search::set_root_moves`]), or where the root has as many visits as can be counted. Nothing
     /// else may be in flight: a playout that meets it is [`RunError::InFlight`]. `EDGES` is the most legal moves of a position, `PLIES` the longest path. When the memory
     /// is full, subtrees are folded and the search goes on; playouts that restore them count too.
     ///

@@ -8,8 +8,7 @@ use crate::formula::lcb::FinalChoice;
 use crate::formula::noise::Dirichlet;
 use crate::formula::random::Random;
 use crate::formula::temperature::Temperature;
-use crate::time::OutOfRange;
-use crate::time::range::{Range, check_all};
+use crate::range::{OutOfRange, Range, check_all};
 
 /// What an unvisited move is worth (first play urgency).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -34,7 +34,7 @@ impl<R: Repository> Search<R> {
     /// Makes room by folding subtrees of few visits that were not visited lately into their parents' edges, which keep N
     /// and value. Nodes of the line that would be played stay, and so do those on the path of an event in flight, and the
     /// root's children whose result is certain: without it another move might seem to be the best. Gives back how many
-    /// nodes were freed: 0 if the search can't go on. (1 if there was nothing to fold, and it can, as it was a leaf that
+    /// nodes were freed: 0 if nothing could be, so that the search can't go on before events in flight are back, if there are any. (1 if there was nothing to fold, and it can, as it was a leaf that
     /// found no room for its edges: its parent's edge keeps its value.)
     ///
     /// Looks at a part of the tree only, so that it ends soon, and goes on with another part the next time.

@@ -2,8 +2,7 @@
 
 use super::Search;
 use crate::evaluate::Move;
-use crate::repository::{Bounds, Key, Naming, Node, Repository};
-use crate::tree::Sums;
+use crate::repository::{Bounds, Key, Naming, Node, Repository, Sums};
 
 impl<R: Repository> Search<R> {
     /// The game went on by `moves` from the root: the tree below them is kept, the rest is freed. Gives back the
@@ -66,7 +65,7 @@ impl<R: Repository> Search<R> {
             node.visits().fold((1, own), |(n, sums), visit| (n + visit.completed(), sums.plus(visit.contribution())));
         node.set_ending(None);
         node.set_bounds(Bounds::OPEN);
-        let (more, change) = (n as i32 - node.n() as i32, sums.minus(node.sums()));
+        let (more, change) = (n.wrapping_sub(node.n()) as i32, sums.minus(node.sums()));
         node.add(more, change);
         node.set_regrown();
     }

@@ -2,8 +2,8 @@
 //!
 //! Source: Lc0's manager of that name, after the games of the AlphaZero paper. Increment and moves to go don't count.
 
-use super::range::{Range, check_all};
-use super::{Clock, OutOfRange, sane_ms};
+use super::{Clock, sane_ms};
+use crate::range::{OutOfRange, Range, check_all};
 
 /// The parameters, under their names in `--time-manager=alphazero(…)`.
 #[derive(Clone, Copy, Debug, PartialEq)]

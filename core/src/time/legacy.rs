@@ -4,8 +4,8 @@
 //! Source: Lc0's manager of that name.
 
 use super::moves_left::MleLegacy;
-use super::range::{Range, check_all};
-use super::{Clock, OutOfRange, sane_ms};
+use super::{Clock, sane_ms};
+use crate::range::{OutOfRange, Range, check_all};
 
 /// The parameters, under their names in `--time-manager=legacy(…)`.
 #[derive(Clone, Copy, Debug, PartialEq)]

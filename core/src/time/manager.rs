@@ -4,7 +4,8 @@ use super::alphazero::{AlphaZero, AlphaZeroParams};
 use super::legacy::{Legacy, LegacyParams};
 use super::simple::{Simple, SimpleParams};
 use super::smooth::{Smooth, SmoothParams};
-use super::{Clock, LAST_RESORT, Latency, Leader, Numbers, OutOfRange, sane_ms};
+use super::{Clock, LAST_RESORT, Latency, Leader, Numbers, sane_ms};
+use crate::OutOfRange;
 
 /// A manager's name and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +86,7 @@ pub struct Budget {
     pub limit_ms: f64,
     /// How much later to stop while the search is unsettled ([`Manager::on_leader`]).
     pub extension_ms: f64,
-    /// Before this, only a move that is known to be the best ends a search. 0 in a hurry.
+    /// Before this, smart pruning ends no search; other limits do. 0 in a hurry.
     pub floor_ms: f64,
     /// There is no time to wait for a playout, if the tree has an answer.
     pub in_hurry: bool,
@@ -201,8 +202,8 @@ impl Manager {
         budget
     }
 
-    /// The search has run for `elapsed_ms` since the move's start and has added `new_nodes`: visits of the root, which
-    /// are the playouts of this move. `reused_nodes` and the speed are counted in the same.
+    /// The search has run for `elapsed_ms` since the move's start and has added `new_nodes`: the playouts of this move, each of which is a visit of
+    /// the root, unless it only restores what a full tree has folded. `reused_nodes` are visits, and the speed is that of playouts.
     pub fn on_progress(&mut self, elapsed_ms: f64, new_nodes: u64) {
         if let Kind::Smooth(smooth) = &mut self.kind {
             smooth.on_progress(elapsed_ms, new_nodes);

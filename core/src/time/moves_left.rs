@@ -1,7 +1,7 @@
 //! How many moves the game still has.
 
-use super::range::{Range, check_all};
-use super::{Clock, OutOfRange};
+use super::Clock;
+use crate::range::{OutOfRange, Range, check_all};
 
 /// What the moves are estimated from: the best that is known of the position and allowed here. (What short wins are
 /// worth to a search is a [`search::MovesLeft`](crate::search::MovesLeft).)
@@ -61,7 +61,7 @@ const MOVES: Range = Range::Between(1.0, 1e6, "in [1, 1000000]");
 pub struct MleNetwork {
     /// Never fewer than this: a game that is nearly won may drag on. From 1 to a million.
     pub least: f64,
-    /// Never more than this many times what `mle-legacy` says: no head foresees a draw by repetition, and what is on the
+    /// Never more than this many times what `mle-legacy` says, unless that is below `least`: no head foresees a draw by repetition, and what is on the
     /// clock then is lost. From 1 to a million.
     pub most: f64,
 }

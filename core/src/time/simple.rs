@@ -2,8 +2,8 @@
 //!
 //! Source: Lc0's manager of that name. Moves to go don't count.
 
-use super::range::{Range, check_all};
-use super::{Clock, OutOfRange, sane_ms};
+use super::{Clock, sane_ms};
+use crate::range::{OutOfRange, Range, check_all};
 
 /// The parameters, under their names in `--time-manager=simple(…)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +95,8 @@ impl Simple {
         let bonus = if self.previous.is_none() { params.opening_bonus_pct / 100.0 } else { 0.0 };
         let own_ms = available_ms * part * (1.0 + bonus);
         let left_over_ms = self.previous.map_or(0.0, |previous| {
-            let used = previous.available_ms - (available_ms - increment_ms);
+            // A clock that was filled up, for the next moves to a control, says nothing of what was used.
+            let used = (previous.available_ms - (available_ms - increment_ms)).max(0.0);
             (previous.budget_ms - used).max(0.0)
         });
         let budget_ms = libm::trunc((own_ms + left_over_ms).min(available_ms));
@@ -135,6 +136,16 @@ mod tests {
         assert_eq!(simple.on_move_start(&clock(60000.0, 1000.0, 1)).budget_ms, 2361.0);
         let second = simple.on_move_start(&clock(59500.0, 1000.0, 3));
         assert_eq!((second.left_over_ms, second.budget_ms), (861.0, 3273.0));
+    }
+
+    /// Else the next budget would be nearly all of the new clock.
+    #[test]
+    fn time_for_the_next_moves_is_not_left_over() {
+        let mut simple = Simple::default();
+        let first = simple.on_move_start(&clock(120_000.0, 0.0, 77));
+        let second = simple.on_move_start(&clock(1_313_000.0, 0.0, 79));
+        assert_eq!(second.left_over_ms, first.budget_ms, "at most all of it");
+        assert_eq!(second.budget_ms, (second.own_ms + first.budget_ms).trunc());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 pub struct Leader {
     /// Any number that stays with the move during a search.
     pub mv: u32,
-    /// W − L for the side that plays it, in [−1, 1].
+    /// Q for the side that plays it, in [−1, 1]: W − L, and draws by the draw score.
     pub q: f32,
     /// The second most visited move has a higher Q: the lead may change.
     pub contested: bool,
@@ -15,7 +15,7 @@ pub struct Leader {
 /// Which signs count. Both at 0: none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnrestParams {
-    /// `value-drop`: the best move's W − L is lower than that of the last move's search was by this much. 0 turns it
+    /// `value-drop`: the best move's Q is lower than that of the last move's search was by this much. 0 turns it
     /// off.
     pub value_drop: f64,
     /// `settle-time`: a best move is new for this part of the time that the search has run; a new or contested one is a

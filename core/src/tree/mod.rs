@@ -17,10 +17,8 @@ mod heap;
 mod memory;
 mod node;
 mod pool;
-pub mod prior;
 mod record;
 mod share;
-mod sums;
 
 #[cfg(all(any(test, feature = "std"), not(loom)))]
 pub use boxed::BoxedMemory;
@@ -29,4 +27,3 @@ pub use capacity::TreeMemory;
 pub use graph::GraphWords;
 pub use memory::{NODE_BYTES, NodeWords, Tree};
 pub use node::{Locked, MAX_EDGES};
-pub use sums::Sums;

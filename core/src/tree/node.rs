@@ -2,12 +2,10 @@
 
 use super::heap::Array;
 use super::memory::{NodeWords, Tree, key_of_link, slot_of};
-use super::prior;
 use super::record::{self, RECORD};
-use super::sums::Sums;
 use crate::evaluate::{Ending, Value};
 use crate::place;
-use crate::repository::{Bound, Bounds, EdgeValue, Key, MOST_IDLE, Naming, Node, Seen, Visit};
+use crate::repository::{Bound, Bounds, EdgeValue, Key, MOST_IDLE, Naming, Node, Seen, Sums, Visit, prior};
 use crate::sync::{AtomicU32, get, release, set};
 use core::fmt;
 

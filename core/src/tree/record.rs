@@ -9,9 +9,8 @@
 //! | 4 | draws: 16; moves left: 16. Without a value: the place among the legal moves, and whether the move is known |
 
 use crate::evaluate::Move;
-use crate::repository::{EdgeValue, Naming, Seen, Visit};
+use crate::repository::{EdgeValue, Naming, Seen, Sums, Visit};
 use crate::sync::{AtomicU32, get, set};
-use crate::tree::Sums;
 
 /// Words of a record.
 pub const RECORD: usize = 5;

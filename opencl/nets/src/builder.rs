@@ -81,11 +81,9 @@ impl Builder {
         bias: Named<'_>,
         activation: Activation,
     ) -> Result<ValueId, NetError> {
-        let channels = elements(bias)?;
-        let field = weights.0;
-        let weights = array(weights.1, field, &[channels, self.graph.shape(input).len()])?;
-        let bias = array(bias.1, bias.0, &[channels])?;
-        self.push(field, Layer::Dense { input, channels, weights, bias, activation })
+        let (field, inputs) = (weights.0, self.graph.shape(input).len());
+        let (weights, bias) = linear_map(weights, bias, &[inputs])?;
+        self.push(field, Layer::Dense { input, channels: bias.len(), weights, bias, activation })
     }
 
     /// A dense layer whose weights count the elements of a board square by square, all channels of a square together.
@@ -96,12 +94,10 @@ impl Builder {
         bias: Named<'_>,
         activation: Activation,
     ) -> Result<ValueId, NetError> {
-        let channels = elements(bias)?;
         let (field, from) = (weights.0, self.graph.shape(input));
-        let mut weights = array(weights.1, field, &[channels, from.squares, from.channels])?;
+        let (mut weights, bias) = linear_map(weights, bias, &[from.squares, from.channels])?;
         transpose_rows(&mut weights, from);
-        let bias = array(bias.1, bias.0, &[channels])?;
-        self.push(field, Layer::Dense { input, channels, weights, bias, activation })
+        self.push(field, Layer::Dense { input, channels: bias.len(), weights, bias, activation })
     }
 
     /// The same linear map for each square: a 1×1 convolution, with as many channels as its bias has elements.
@@ -112,10 +108,8 @@ impl Builder {
         bias: Named<'_>,
         ending: Ending,
     ) -> Result<ValueId, NetError> {
-        let channels = elements(bias)?;
-        let field = weights.0;
-        let weights = array(weights.1, field, &[channels, self.graph.shape(input).channels])?;
-        let bias = array(bias.1, bias.0, &[channels])?;
+        let (field, inputs) = (weights.0, self.graph.shape(input).channels);
+        let (weights, bias) = linear_map(weights, bias, &[inputs])?;
         self.pointwise(field, input, weights, bias, ending)
     }
 
@@ -147,6 +141,13 @@ impl Builder {
         let betas = array(betas.1, betas.0, &[channels])?;
         self.push(field, Layer::LayerNorm { input, epsilon, gammas, betas })
     }
+}
+
+/// Weights `[neurons][inputs…]` and bias of as many neurons as the bias has elements.
+fn linear_map(weights: Named<'_>, bias: Named<'_>, inputs: &[usize]) -> Result<(Vec<f32>, Vec<f32>), NetError> {
+    let neurons = elements(bias)?;
+    let weights = array(weights.1, weights.0, &[&[neurons], inputs].concat())?;
+    Ok((weights, array(bias.1, bias.0, &[neurons])?))
 }
 
 /// Number of elements of an array that must have some.

@@ -107,14 +107,14 @@ fn has_repeated<const CAP: usize>(history: &History<CAP>) -> bool {
 /// - Other wins: `MAX_RANK − (dtz + rule50)`, so that the fastest is best.
 /// - A loss against which the counter does not help, even if the winner takes twice as long: `−MAX_RANK`.
 /// - Other losses: `−MAX_RANK + (−dtz + rule50)`: the slower, the better.
-/// - A draw: 0.
+/// - A draw: 0. Others stay on their side of it, however long they take or how far the counter is.
 pub fn dtz_rank(dtz: i32, rule50: i32, hurry: bool) -> i32 {
     match dtz {
         1.. if dtz + rule50 <= 99 && !hurry => MAX_RANK,
-        1.. => MAX_RANK - (dtz + rule50),
+        1.. => (MAX_RANK - (dtz + rule50)).max(1),
         0 => 0,
         _ if -2 * dtz + rule50 < 100 => -MAX_RANK,
-        _ => -MAX_RANK + (-dtz + rule50),
+        _ => (-MAX_RANK + (-dtz + rule50)).min(-1),
     }
 }
 
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn a_draw_lies_between_whatever_the_counter() {
-        for rule50 in 0..100 {
+        for rule50 in (0..200).chain([1000, 65535]) {
             assert_eq!(dtz_rank(0, rule50, false), 0);
-            for dtz in 1..300 {
+            for dtz in 1..1100 {
                 assert!(dtz_rank(dtz, rule50, false) > 0 && dtz_rank(dtz, rule50, true) > 0);
                 assert!(dtz_rank(-dtz, rule50, false) < 0);
             }

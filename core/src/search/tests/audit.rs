@@ -1,9 +1,8 @@
 //! What holds of every node at any time: invariant 3 of the design, and what it rests on.
 
 use super::*;
-use crate::repository::{Bound, EdgeValue, Visit};
+use crate::repository::{Bound, EdgeValue, Sums, Visit};
 use crate::search::event::Stage;
-use crate::tree::Sums;
 use std::collections::HashSet;
 
 /// What a search is checked against.

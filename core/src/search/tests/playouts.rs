@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::evaluate::{Moves, Verdict};
-use crate::tree::Sums;
+use crate::repository::Sums;
 use heapless::VecView;
 use quickcheck::QuickCheck;
 

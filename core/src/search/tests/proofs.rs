@@ -61,6 +61,47 @@ fn what_is_proven_is_true() {
     assert!(found * 10 >= won * 9 && won > 20, "{found} of {won} wins found");
 }
 
+/// The bounds of all nodes that have more visits than `least` and have kept all of them, by the moves that lead there.
+fn bounds_below<R: Repository>(search: &Search<R>, least: u32) -> std::collections::HashMap<List<Move>, (u32, Bounds)> {
+    let mut todo = std::vec![(search.root_node(), List::new())];
+    let mut found = std::collections::HashMap::new();
+    while let Some((node, path)) = todo.pop() {
+        if node.n() > least && !node.is_regrown() {
+            found.insert(path.clone(), (node.n(), node.bounds()));
+        }
+        for edge in node.visited() {
+            let path = [&path[..], &[edge.mv.unwrap_or_default()]].concat();
+            todo.extend(edge.child().map(|child| (child, path)));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_was_proven_stays_so_where_moves_are_folded() {
+    const STEP: u64 = 4;
+    let mut narrowed = 0;
+    for seed in 0..300 {
+        let mut game = RandomGame { seed, width: 4, length: 6, endings: 30, ..RandomGame::of(0) };
+        on_both!(60, 2000, Params::default(), |search| {
+            let mut before = bounds_below(search, STEP as u32);
+            for _ in 0..100 {
+                run_in_batches(search, &mut game, 1, STEP);
+                search.recycle();
+                let after = bounds_below(search, STEP as u32);
+                for (path, (n, now)) in &after {
+                    // One with fewer visits before may be another node, which took this one's place.
+                    let Some((_, then)) = before.get(path).filter(|(then, _)| then <= n) else { continue };
+                    assert_eq!(now.both(*then), *now, "seed {seed}, {path:?}: {then:?} became {now:?}");
+                    narrowed += u32::from(now != then);
+                }
+                before = after;
+            }
+        });
+    }
+    assert!(narrowed > 100, "{narrowed} proofs");
+}
+
 #[test]
 fn a_position_is_proven_by_its_moves_though_the_root_is_searched_on() {
     let mut closed = [0; 3];

@@ -34,7 +34,8 @@ pub use params::SmoothParams;
 use super::decay::exponential_decay;
 use super::latency::{LONGEST_LAG_MS, STALL_MS};
 use super::unrest::{Leader, Unrest};
-use super::{Clock, OutOfRange, sane_ms};
+use super::{Clock, sane_ms};
+use crate::OutOfRange;
 use budget::Guesses;
 
 /// What has been learnt in one game. A new game, or a position that does not continue the last one, needs a new one.

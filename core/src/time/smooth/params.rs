@@ -1,8 +1,8 @@
 //! The parameters of `smooth`.
 
-use crate::time::range::{Range, check_all};
+use crate::range::{OutOfRange, Range, check_all};
+use crate::time::MovesLeft;
 use crate::time::unrest::UnrestParams;
-use crate::time::{MovesLeft, OutOfRange};
 
 /// The parameters, under their names in `--time-manager=smooth(…)`. The last six are not in the seed document.
 #[derive(Clone, Copy, Debug, PartialEq)]

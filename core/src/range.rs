@@ -20,6 +20,9 @@ impl core::fmt::Display for OutOfRange {
 
 impl core::error::Error for OutOfRange {}
 
+/// More than anybody means, and little enough that no budget becomes infinite.
+const MOST: f64 = 1e12;
+
 /// What a number must be.
 #[derive(Clone, Copy)]
 pub(crate) enum Range {
@@ -37,8 +40,8 @@ impl Range {
     pub(crate) fn check(self, name: &'static str, value: f64) -> Result<(), OutOfRange> {
         let (fits, expected) = match self {
             Self::Fraction => ((0.0..1.0).contains(&value), "in [0, 1)"),
-            Self::Positive => (value > 0.0, "above 0"),
-            Self::NotNegative => (value >= 0.0, "at least 0"),
+            Self::Positive => (value > 0.0 && value <= MOST, "above 0 and at most 1e12"),
+            Self::NotNegative => ((0.0..=MOST).contains(&value), "at least 0 and at most 1e12"),
             Self::UpTo(most, text) => (value > 0.0 && value <= most, text),
             Self::FromZeroTo(most, text) => ((0.0..=most).contains(&value), text),
             Self::Between(least, most, text) => ((least..=most).contains(&value), text),
@@ -61,8 +64,8 @@ mod tests {
         let fits = |range: Range, value| range.check("x", value).is_ok();
         for (range, inside, outside) in [
             (Range::Fraction, [0.0, 0.999], [-0.1, 1.0]),
-            (Range::Positive, [1e-9, 1e9], [0.0, f64::INFINITY]),
-            (Range::NotNegative, [0.0, 1e9], [-1e-9, f64::INFINITY]),
+            (Range::Positive, [1e-9, 1e12], [0.0, 2e12]),
+            (Range::NotNegative, [0.0, 1e12], [-1e-9, 2e12]),
             (Range::UpTo(1.0, "in (0, 1]"), [1e-9, 1.0], [0.0, 1.1]),
             (Range::FromZeroTo(100.0, "in [0, 100]"), [0.0, 100.0], [-0.1, 100.1]),
             (Range::Between(2.0, 3.0, "in [2, 3]"), [2.0, 3.0], [1.9, 3.1]),
@@ -76,6 +79,6 @@ mod tests {
     #[test]
     fn the_message_says_what_was_expected_and_what_came() {
         let error = Range::Positive.check("init-nps", 0.0).unwrap_err();
-        assert_eq!(std::format!("{error}"), "init-nps must be above 0, not 0");
+        assert_eq!(std::format!("{error}"), "init-nps must be above 0 and at most 1e12, not 0");
     }
 }
