@@ -117,8 +117,15 @@ fn a_lost_launch_is_no_answer() {
 fn what_only_an_event_says_is_heard() {
     let Some(lab) = lab() else { return };
     let said = lab.game_with_late("FAULTY_ADMITS");
-    let status = "a batch: status -14";
-    assert!(said.contains(status) && said.contains("; the host "), "{said}");
+    // Of the first launch of a batch, whichever kernel that is.
+    let status = ": CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14)";
+    assert!(
+        said.contains("a batch: ")
+            && !said.contains("a batch: read")
+            && said.contains(status)
+            && said.contains("; the host "),
+        "{said}"
+    );
 }
 
 /// Three positions are few groups: a driver may run those and leave out what larger batches have more.
@@ -154,6 +161,24 @@ fn a_size_that_fails_gives_way_to_a_smaller_one() {
     }
     let said = lab.refusal(&[GPU, ("FAULTY_BUILD", "LX=")]);
     assert!(said.contains(".cl was not compiled: "), "{said}");
+}
+
+/// Winograd's kernels are most of the text, and their weights are larger.
+#[test]
+fn a_gpu_without_winograd_runs_what_it_can() {
+    let Some(lab) = lab() else { return };
+    for fault in ["-DTILE=4", "-DTILE="] {
+        lab.start(&[GPU, ("FAULTY_BUILD", fault)]);
+    }
+}
+
+#[test]
+fn where_memory_is_short_batches_are_smaller() {
+    let Some(lab) = lab() else { return };
+    let output = lab.run(&["backendbench", "--backend=opencl", "--batch=64"], &[GPU, ("FAULTY_MEMORY", "3000000")]);
+    assert!(stderr(&output).ends_with("--batch: expected at most 8, got 64\n"), "{}", stderr(&output));
+    let said = lab.refusal(&[GPU, ("FAULTY_MEMORY", "10000")]);
+    assert!(said.contains("a batch of 8 positions: ") && said.contains(" needed, 10000 bytes available"), "{said}");
 }
 
 /// A compiler that ends its process ends another one's, and a game goes on.

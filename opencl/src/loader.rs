@@ -12,7 +12,7 @@
 //! their status through a last `*mut cl_int`, which the macro adds.
 
 use crate::device::LIBRARY_ENV;
-use ocl::ffi::libc::{RTLD_LOCAL, RTLD_NOW, dlopen, dlsym};
+use ocl::ffi::libc::{RTLD_LOCAL, RTLD_NOW, dlerror, dlopen, dlsym};
 use ocl::ffi::*;
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
@@ -41,32 +41,54 @@ type OnTask = Option<extern "C" fn(*mut c_void)>;
 /// Address of an open library or of a symbol in it; 0 where there is none.
 type Address = usize;
 
-fn open(name: &CStr) -> Address {
+/// # Errors
+/// What the system's linker says.
+fn open(name: &CStr) -> Result<Address, String> {
     // SAFETY: `name` is a C string. Constructors of the library run here, as they would at start-up if it were linked.
-    unsafe { dlopen(name.as_ptr(), RTLD_NOW | RTLD_LOCAL) as Address }
+    match unsafe { dlopen(name.as_ptr(), RTLD_NOW | RTLD_LOCAL) as Address } {
+        0 => Err(last_error()),
+        address => Ok(address),
+    }
 }
 
-/// The library, opened once and never closed: drivers keep threads that a closed library would pull the code from under.
-fn library() -> Address {
-    static LIBRARY: OnceLock<Address> = OnceLock::new();
-    // An empty name is none: the linker would give the program itself for it.
-    *LIBRARY.get_or_init(|| match std::env::var(LIBRARY_ENV).map(|name| name.trim().to_string()) {
-        Ok(name) if name == "none" => 0,
-        Ok(name) if !name.is_empty() => CString::new(name).map_or(0, |name| open(&name)),
-        _ => NAMES.iter().map(|name| open(name)).find(|&address| address != 0).unwrap_or(0),
+/// What the system's linker says of this thread's last call.
+fn last_error() -> String {
+    // SAFETY: it gives null or a C string, which is there until this thread's next call.
+    let text = unsafe { dlerror() };
+    if text.is_null() {
+        return "no reason given".to_string();
+    }
+    // SAFETY: as above.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// The library, opened once and never closed: drivers keep threads that a closed library would pull the code from under. Without one, why not.
+fn library() -> &'static Result<Address, String> {
+    static LIBRARY: OnceLock<Result<Address, String>> = OnceLock::new();
+    LIBRARY.get_or_init(|| match std::env::var(LIBRARY_ENV).map(|name| name.trim().to_string()) {
+        Ok(name) if name == "none" => Err(format!("{LIBRARY_ENV} is none")),
+        // An empty name is none: the linker would give the program itself for it.
+        Ok(name) if !name.is_empty() => CString::new(name)
+            .map_err(|why| why.to_string())
+            .and_then(|name| open(&name))
+            .map_err(|why| format!("{LIBRARY_ENV}: {why}")),
+        _ => NAMES
+            .iter()
+            .find_map(|name| open(name).ok())
+            .ok_or_else(|| "there is no libOpenCL on this machine".to_string()),
     })
 }
 
-/// True where an OpenCL library could be opened.
-pub fn found() -> bool {
-    library() != 0
+/// Why no OpenCL library could be opened; `None` where one was.
+pub fn missing() -> Option<&'static str> {
+    library().as_ref().err().map(String::as_str)
 }
 
 fn symbol(name: &CStr) -> Address {
     match library() {
-        0 => 0,
+        Err(_) => 0,
         // SAFETY: the library is open and stays so, `name` is a C string.
-        handle => unsafe { dlsym(handle as *mut c_void, name.as_ptr()) as Address },
+        Ok(handle) => unsafe { dlsym(*handle as *mut c_void, name.as_ptr()) as Address },
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod batches;
 pub(crate) mod canary;
+mod fallback;
 mod kit;
 mod memory;
 pub mod profile;
@@ -22,6 +23,8 @@ use crate::kernels::{
     norm, se, softmax,
 };
 use canary::Canary;
+use fallback::{give_way, is_one_launch};
+use std::fmt;
 use std::sync::Arc;
 
 /// Launches after which a driver is told to begin with them: some begin when they are told to, and else with the wait
@@ -36,8 +39,8 @@ pub const MAX_BATCH: usize = 1 << 16;
 pub struct Options {
     /// On which device.
     pub device: DeviceChoice,
-    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it. A GPU that is compared
-    /// with the host takes no more than it is quick enough for.
+    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it. A device that is compared with the host
+    /// takes no more than it has memory for, and a GPU no more than it is quick enough for.
     pub max_batch: usize,
     /// Which kernels; `None`: [`Tuning::of`] the device.
     pub tuning: Option<Tuning>,
@@ -68,33 +71,41 @@ impl Default for Options {
 /// A graph on an OpenCL device.
 #[derive(Debug)]
 pub struct OpenCl {
-    graph: Arc<Graph>,
+    common: Common,
     /// By [`ValueId`]; those that share a buffer are never needed at the same time.
     values: Vec<Value>,
     /// By layer.
     steps: Vec<Vec<Step>>,
     /// All of them as one, where that is faster.
     network: Option<Network>,
-    /// See [`OpenCl::refused`].
-    refused: Option<String>,
     heads: Vec<Head>,
-    tuning: Tuning,
-    precision: Precision,
-    max_batch: usize,
-    preferred: usize,
-    /// See [`OpenCl::rate`].
-    rate: Option<f64>,
-    /// What it is compared with, once it was.
-    canary: Option<Arc<Canary>>,
     memory: Footprint,
     turns: Turns,
     // The last field, so that it goes last: the other objects were made from it.
     session: Session,
 }
 
+/// What is the same for all that run a graph on a device at the same time.
+#[derive(Clone, Debug)]
+struct Common {
+    graph: Arc<Graph>,
+    tuning: Tuning,
+    precision: Precision,
+    max_batch: usize,
+    preferred: usize,
+    /// See [`OpenCl::rate`].
+    rate: Option<f64>,
+    /// See [`OpenCl::refused`].
+    refused: Option<String>,
+    /// What they are compared with, once one was.
+    canary: Option<Arc<Canary>>,
+}
+
 /// Why a device is not trusted.
 #[derive(Debug)]
 pub(crate) enum Fault {
+    /// It can't be opened.
+    Device(Error),
     /// A call failed.
     Call(Error),
     /// It answers, but not as it should.
@@ -113,12 +124,18 @@ impl From<BackendError> for Fault {
     }
 }
 
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Device(error) | Fault::Call(error) => error.fmt(f),
+            Fault::Answer(error) => error.fmt(f),
+        }
+    }
+}
+
 impl From<Fault> for BackendError {
     fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Call(error) => error.into(),
-            Fault::Answer(error) => error,
-        }
+        Self(fault.to_string())
     }
 }
 
@@ -149,49 +166,58 @@ impl Head {
 }
 
 impl OpenCl {
-    /// Opens the device, compiles the kernels, sends the weights, and compares a few positions with the host.
+    /// Opens the device, compiles the kernels, sends the weights, and compares a few positions with the host. What the device refuses or
+    /// gets wrong gives way, as long as there is a smaller way to do it: one launch for a network to one for each layer, groups to smaller
+    /// ones, batches to smaller ones where memory is short, and Winograd's tiles to smaller ones and to direct convolutions.
     ///
     /// # Errors
     /// In one line: no platform, no such device, too little memory, what the driver refused, or where the device's
     /// results differ from the host's.
     pub fn new(graph: impl Into<Arc<Graph>>, options: &Options) -> Result<Self, BackendError> {
         let graph = graph.into();
-        let backend = Self::unchecked(graph.clone(), options)?;
-        if options.self_check { Self::checked(backend, options) } else { Ok(backend) }
+        if !options.self_check {
+            return Ok(Self::unchecked(graph, options)?);
+        }
+        let device = device::choose(&options.device)?;
+        let asked = Options { tuning: Some(options.tuning.unwrap_or(Tuning::of(&device))), ..options.clone() };
+        let (mut tried, mut refused) = (asked.clone(), None);
+        loop {
+            let made = Self::unchecked_on(&device, graph.clone(), &tried).and_then(Self::checked);
+            let fault = match made {
+                Ok(made) => return Ok(made.having_refused(refused)),
+                Err(fault) => fault,
+            };
+            let was_one_launch = is_one_launch(&tried);
+            let Some(next) = give_way(&fault, &tried, &asked) else { return Err(fault.into()) };
+            tried = next;
+            if was_one_launch {
+                refused = Some(fault.to_string());
+            }
+        }
     }
 
-    fn checked(mut backend: Self, options: &Options) -> Result<Self, BackendError> {
-        let (graph, tuning) = (backend.graph.clone(), backend.tuning);
-        let Err(fault) = backend.check() else { return Ok(backend) };
-        if tuning.variant == Variant::Gpu && tuning.network > 0 {
-            drop(backend);
-            let layers = Options { tuning: Some(Tuning { network: 0, ..tuning }), ..options.clone() };
-            let refused = Some(BackendError::from(fault).to_string());
-            return Ok(Self { refused, ..Self::new(graph, &layers)? });
+    /// On a CPU device a network that does not agree as one launch is asked again layer by layer, with the same kernels.
+    fn checked(mut self) -> Result<Self, Fault> {
+        match self.check() {
+            Ok(()) => Ok(self),
+            Err(fault) if self.falls_back_to_layers() => Ok(self.having_refused(Some(fault.to_string()))),
+            Err(fault) => Err(fault),
         }
-        if backend.falls_back_to_layers() {
-            backend.refused = Some(BackendError::from(fault).to_string());
-            return Ok(backend);
-        }
-        match fault {
-            Fault::Call(error) if error.is_of_groups() && smaller_groups(tuning).is_some() => {
-                drop(backend);
-                Self::new(graph, &Options { tuning: smaller_groups(tuning), ..options.clone() })
-            }
-            // Winograd's sums round more, and how much depends on the weights: a smaller tile rounds less.
-            _ if tuning.winograd > 0 => {
-                drop(backend);
-                let winograd = if tuning.winograd > 2 { 2 } else { 0 };
-                Self::new(graph, &Options { tuning: Some(Tuning { winograd, ..tuning }), ..options.clone() })
-            }
-            fault => Err(fault.into()),
-        }
+    }
+
+    /// Remembers why it is not one launch, where that is known.
+    fn having_refused(mut self, why: Option<String>) -> Self {
+        self.common.refused = why.or(self.common.refused);
+        self
     }
 
     /// Gives each layer launches of its own, if it had none; says whether it agrees with the host then.
     fn falls_back_to_layers(&mut self) -> bool {
-        self.tuning.network = 0;
-        self.network.take().is_some() && self.agrees_with_host().is_ok()
+        if self.common.tuning.variant == Variant::Gpu || self.network.take().is_none() {
+            return false; // a GPU's layers are made for that launch
+        }
+        self.common.tuning.network = 0;
+        self.agrees_with_host().is_ok()
     }
 
     /// Compares the outputs of a few positions, always the same, with the host's: one alone, a few, and as many as are
@@ -202,12 +228,12 @@ impl OpenCl {
     /// layers in eight bits, if the outputs differ by more than [`Loss::BOUND`](crate::int8::Loss::BOUND).
     pub fn agrees_with_host(&mut self) -> Result<(), BackendError> {
         let mut sizes = self.sizes();
-        sizes.extend(self.leaves_host_free().then_some(self.max_batch));
+        sizes.extend(self.leaves_host_free().then_some(self.common.max_batch));
         Ok(self.check_in(&sizes, 0)?)
     }
 
     fn sizes(&self) -> Vec<usize> {
-        canary::sizes(self.preferred_batch(), self.max_batch)
+        canary::sizes(self.preferred_batch(), self.common.max_batch)
     }
 
     /// The same with as many positions at a time.
@@ -215,11 +241,11 @@ impl OpenCl {
     /// # Errors
     /// As [`OpenCl::agrees_with_host`].
     pub fn agrees_in_batches_of(&mut self, batch: usize) -> Result<(), BackendError> {
-        Ok(self.check_in(&[batch.clamp(1, self.max_batch)], 0)?)
+        Ok(self.check_in(&[batch.clamp(1, self.common.max_batch)], 0)?)
     }
 
     /// What a device has to pass before it is trusted.
-    fn check(&mut self) -> Result<(), Fault> {
+    pub(crate) fn check(&mut self) -> Result<(), Fault> {
         match self.leaves_host_free() {
             true => self.fit_batches(),
             // Nobody resets the host's own cores, and who starts a game waits for what they do.
@@ -229,20 +255,20 @@ impl OpenCl {
 
     /// Compares in batches of these sizes, each at most the largest; for `turn` see [`Canary::check`].
     fn check_in(&mut self, sizes: &[usize], turn: usize) -> Result<(), Fault> {
-        let canary = match &self.canary {
+        let canary = match &self.common.canary {
             Some(canary) => Arc::clone(canary),
-            None => Arc::new(Canary::new(&self.graph)?),
+            None => Arc::new(Canary::new(&self.common.graph)?),
         };
-        self.canary = Some(Arc::clone(&canary));
-        let bound = canary_bound(self.tuning, self.precision);
+        self.common.canary = Some(Arc::clone(&canary));
+        let bound = canary_bound(self.common.tuning, self.common.precision);
         canary.check(self, sizes, turn, bound)
     }
 
-    fn unchecked(graph: Arc<Graph>, options: &Options) -> Result<Self, BackendError> {
+    fn unchecked(graph: Arc<Graph>, options: &Options) -> Result<Self, Fault> {
         Self::unchecked_on(&device::choose(&options.device)?, graph, options)
     }
 
-    fn unchecked_on(device: &Device, graph: Arc<Graph>, options: &Options) -> Result<Self, BackendError> {
+    fn unchecked_on(device: &Device, graph: Arc<Graph>, options: &Options) -> Result<Self, Fault> {
         let tuning = options.tuning.unwrap_or(Tuning::of(device));
         if tuning.variant == Variant::Cpu || tuning.network == 0 {
             return Self::with_tuning(device, graph, options, tuning);
@@ -250,24 +276,21 @@ impl OpenCl {
         // Its layers are made for that launch: without it they are others.
         let refused = match Self::with_tuning(device, graph.clone(), options, tuning) {
             Ok(made) if made.network.is_some() => return Ok(made),
-            Ok(made) => made.refused.clone(),
-            Err(error) => Some(error.to_string()),
+            Ok(made) => made.common.refused.clone(),
+            Err(fault) => Some(fault.to_string()),
         };
         let made = Self::with_tuning(device, graph, options, Tuning { network: 0, ..tuning })?;
-        Ok(Self { refused, ..made })
+        Ok(made.having_refused(refused))
     }
 
-    fn with_tuning(
-        device: &Device,
-        graph: Arc<Graph>,
-        options: &Options,
-        mut tuning: Tuning,
-    ) -> Result<Self, BackendError> {
+    fn with_tuning(device: &Device, graph: Arc<Graph>, options: &Options, mut tuning: Tuning) -> Result<Self, Fault> {
         let max_batch = options.max_batch;
         if !(1..=MAX_BATCH).contains(&max_batch) {
-            return Err(BackendError(format!("largest batch: expected 1 to {MAX_BATCH} positions, got {max_batch}")));
+            let what = format!("largest batch: expected 1 to {MAX_BATCH} positions, got {max_batch}");
+            return Err(BackendError(what).into());
         }
-        let mut session = if options.profiled { Session::open_timed(device)? } else { Session::open(device)? };
+        let open = if options.profiled { Session::open_timed } else { Session::open };
+        let mut session = open(device).map_err(Fault::Device)?;
         options.programs.iter().for_each(|programs| session.keep_programs(Arc::clone(programs)));
         let mut kernels = Kernels::new(&session, &graph, tuning, options.precision, max_batch);
         let (mut values, memory) = allocate(&mut kernels, &graph)?;
@@ -301,23 +324,9 @@ impl OpenCl {
         let turns = Turns::new(device, max_batch);
         let precision = options.precision;
         let preferred = preferred_batch(tuning.variant, device).clamp(1, max_batch);
-        Ok(Self {
-            graph,
-            values,
-            steps,
-            network,
-            refused,
-            heads,
-            tuning,
-            precision,
-            max_batch,
-            preferred,
-            rate: None,
-            canary: None,
-            memory,
-            turns,
-            session,
-        })
+        let (rate, canary) = (None, None);
+        let common = Common { graph, tuning, precision, max_batch, preferred, rate, refused, canary };
+        Ok(Self { common, values, steps, network, heads, memory, turns, session })
     }
 
     /// Another one for a second batch on the same device at the same time: with its own queue and its own room for values, and with
@@ -347,45 +356,26 @@ impl OpenCl {
         let mut layer = |steps: &Vec<Step>| steps.iter().map(|step| step.copy(&mut copies)).collect();
         let steps = self.steps.iter().map(&mut layer).collect::<Result<Vec<Vec<_>>, Error>>()?;
         let network = self.network.as_ref().map(|network| network.copy(&mut copies)).transpose()?;
-        let (graph, tuning, precision) = (Arc::clone(&self.graph), self.tuning, self.precision);
         let memory = Footprint { all: needed, ..self.memory };
-        let turns = Turns::new(device, self.max_batch);
-        let (max_batch, preferred, rate) = (self.max_batch, self.preferred, self.rate);
-        let (refused, canary) = (self.refused.clone(), self.canary.clone());
-        Ok(Self {
-            graph,
-            values,
-            steps,
-            network,
-            refused,
-            heads,
-            tuning,
-            precision,
-            max_batch,
-            preferred,
-            rate,
-            canary,
-            memory,
-            turns,
-            session,
-        })
+        let turns = Turns::new(device, self.common.max_batch);
+        Ok(Self { common: self.common.clone(), values, steps, network, heads, memory, turns, session })
     }
 
     /// The kernels that are run.
     pub fn tuning(&self) -> Tuning {
-        self.tuning
+        self.common.tuning
     }
 
     /// Why the network is not one launch, where it would be but for the driver, which refused, or the results, which differed from the
     /// host's: each layer has launches of its own then, which is slower.
     pub fn refused(&self) -> Option<&str> {
-        self.refused.as_deref()
+        self.common.refused.as_deref()
     }
 
     /// Positions per second in batches of [`Backend::preferred_batch`], if that was measured when the device was
     /// compared with the host.
     pub fn rate(&self) -> Option<f64> {
-        self.rate
+        self.common.rate
     }
 
     /// Launches of kernels that a batch takes.
@@ -465,21 +455,21 @@ impl OpenCl {
 
 impl Backend for OpenCl {
     fn graph(&self) -> &Graph {
-        &self.graph
+        &self.common.graph
     }
 
     fn describe(&self) -> String {
         let device = self.session.device();
-        let variant = self.tuning.variant;
+        let variant = self.common.tuning.variant;
         format!("OpenCL device {} \"{}\", driver {}, {variant} kernels", device.index, device.name, device.driver)
     }
 
     fn max_batch(&self) -> usize {
-        self.max_batch
+        self.common.max_batch
     }
 
     fn preferred_batch(&self) -> usize {
-        self.preferred.min(self.max_batch)
+        self.common.preferred.min(self.common.max_batch)
     }
 
     fn leaves_host_free(&self) -> bool {
@@ -487,7 +477,7 @@ impl Backend for OpenCl {
     }
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
-        let batch = batch_of(&self.graph, self.max_batch, input)?;
+        let batch = batch_of(&self.common.graph, self.common.max_batch, input)?;
         Ok(self.answer(batch, input, outputs)?)
     }
 }
@@ -513,16 +503,6 @@ fn canary_bound(tuning: Tuning, precision: Precision) -> f32 {
         // is 6e-4. Of int8 those networks get here that have no layer in it.
         Precision::Fp16 | Precision::Int8 => 5e-2,
     }
-}
-
-/// Every kernel has something to do for so many lanes.
-const LEAST_LANES: usize = 8;
-
-/// Groups of half as many items; `None` where they have no lanes to spare.
-fn smaller_groups(tuning: Tuning) -> Option<Tuning> {
-    let Tuning { variant, lanes, columns, .. } = tuning;
-    let halved = Tuning { lanes: (lanes / 2).max(LEAST_LANES), columns: (columns / 2).max(1), ..tuning };
-    (variant == Variant::Gpu && halved != tuning).then_some(halved)
 }
 
 /// How each value is stored: as on the host, but for boards that convolutions write in blocks and nothing reads that knows only

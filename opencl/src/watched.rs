@@ -105,6 +105,9 @@ impl Watched {
                     break;
                 }
             }
+            // In this order: whoever drops this waits for `done` to be gone.
+            drop(backend);
+            drop(done);
         };
         let thread = thread::Builder::new().name("device".to_string()).spawn(run);
         let thread = thread.map_err(|error| BackendError(format!("{describe}: no thread for it: {error}")))?;
@@ -186,8 +189,10 @@ impl Backend for Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         drop(self.batches.take());
-        // A thread that hangs keeps its device and its buffers.
-        if let Some(thread) = self.thread.take().filter(|_| self.take_back().is_ok()) {
+        // A thread that hangs keeps its device and its buffers, be it in a batch or where it lets its device go.
+        let has_ended = self.take_back().is_ok()
+            && matches!(self.answers.recv_timeout(self.patience.least), Err(RecvTimeoutError::Disconnected));
+        if let Some(thread) = self.thread.take().filter(|_| has_ended) {
             // It has caught every panic.
             let _ = thread.join();
         }
@@ -291,6 +296,46 @@ mod tests {
     fn what_hangs_does_not_keep_whoever_drops_it() {
         let (mut watched, _go) = doubles(PATIENCE);
         assert!(run(&mut watched, &[1.0]).is_err());
+        drop(watched);
+    }
+
+    /// A device that has failed may hang where it is to be let go, too.
+    #[test]
+    fn what_hangs_when_it_is_dropped_does_not_keep_whoever_drops_it() {
+        struct Hangs(Graph);
+
+        impl Drop for Hangs {
+            fn drop(&mut self) {
+                loop {
+                    thread::park();
+                }
+            }
+        }
+
+        impl Backend for Hangs {
+            fn graph(&self) -> &Graph {
+                &self.0
+            }
+
+            fn describe(&self) -> String {
+                "hangs".to_string()
+            }
+
+            fn max_batch(&self) -> usize {
+                1
+            }
+
+            fn preferred_batch(&self) -> usize {
+                1
+            }
+
+            fn evaluate(&mut self, _: &[f32], _: &mut Outputs) -> Result<(), BackendError> {
+                Ok(())
+            }
+        }
+
+        let graph = Graph::new(Shape { channels: 1, squares: 1 });
+        let watched = Watched::new(Hangs(graph.clone()), Arc::new(graph), PATIENCE).expect("a thread");
         drop(watched);
     }
 

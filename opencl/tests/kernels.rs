@@ -165,8 +165,8 @@ fn a_batch_gives_what_its_positions_give_alone() {
         for (n, position) in input.chunks_exact(each).enumerate() {
             device.evaluate(position, &mut alone).expect("a batch of one");
             let policy = &all.policy[n * alone.policy.len()..][..alone.policy.len()];
-            assert_eq!(first_difference(&alone.policy, policy, 1e-5), None, "{tuning}, position {n}");
-            assert_eq!(first_difference(&alone.wdl, &all.wdl[3 * n..3 * n + 3], 1e-5), None);
+            assert_eq!(alone.policy, policy, "{tuning}, position {n}");
+            assert_eq!(alone.wdl, all.wdl[3 * n..3 * n + 3], "{tuning}, position {n}");
         }
     }
 }
@@ -253,8 +253,10 @@ fn too_little_memory_is_said_before_anything_is_allocated() {
     // A terabyte of input.
     let mut graph = Graph::new(Shape { channels: 1 << 16, squares: 64 });
     let x = conv(&mut graph, &mut Random(14), (INPUT, 1, 1), None, None, Activation::Relu);
-    let options = Options { max_batch: MAX_BATCH, ..Options::default() };
-    let error = OpenCl::new(output(graph, x), &options).expect_err("no device has that much");
+    // Where a device is compared with the host smaller batches would be tried, until they fit.
+    let options = Options { max_batch: MAX_BATCH, self_check: false, ..Options::default() };
+    let made = OpenCl::new(output(graph, x), &options).map(|_| ());
+    let error = made.expect_err("no device has that much");
     assert!(error.0.contains("needed") && error.0.contains("available") && !error.0.contains('\n'), "{error}");
 }
 

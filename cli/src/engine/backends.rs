@@ -198,7 +198,7 @@ fn open_devices(
     let (mut units, mut faults) = (Vec::new(), Vec::new());
     for wanted in wanted(settings) {
         let opened = match wanted {
-            Wanted::Device(choice) => open_device_within(GETTING_READY, settings, choice, graph, notes),
+            Wanted::Device(choice) => open_device(settings, &choice, graph, notes),
             Wanted::Host => open_host(graph, settings),
         };
         match opened {
@@ -218,48 +218,55 @@ fn open_devices(
 pub(super) const GETTING_READY: Duration = Duration::from_secs(180);
 
 /// Devices that were not ready in time, each with what its thread holds. Nobody waits for them again before that thread has come back.
-static LATE: Mutex<Vec<(DeviceChoice, Weak<()>)>> = Mutex::new(Vec::new());
+static LATE: Mutex<Vec<(String, Weak<()>)>> = Mutex::new(Vec::new());
 
-fn late() -> MutexGuard<'static, Vec<(DeviceChoice, Weak<()>)>> {
+fn late() -> MutexGuard<'static, Vec<(String, Weak<()>)>> {
     LATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn is_late(choice: &DeviceChoice) -> bool {
-    late().iter().any(|(late, held)| late == choice && held.strong_count() > 0)
+/// `device` as [`shown`].
+fn is_late(device: &str) -> bool {
+    late().iter().any(|(late, held)| late == device && held.strong_count() > 0)
 }
 
-/// As [`open_device`], but for no longer than `limit`: a driver may hang here as well as later.
-fn open_device_within(
+/// A device in a line for a person.
+fn shown(device: &Device) -> String {
+    format!("OpenCL device {} \"{}\"", device.index, device.name)
+}
+
+/// As [`open_lanes`], but for no longer than `limit`: a driver may hang here as well as later.
+fn open_within(
     limit: Duration,
     settings: &EvaluatorSettings,
-    choice: DeviceChoice,
+    device: &Device,
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
-    if is_late(&choice) {
-        return Err("the OpenCL device is still not ready".to_string());
+    let name = shown(device);
+    if is_late(&name) {
+        return Err(format!("{name} is still not ready"));
     }
     // Gone however the thread ends, or if there is none.
     let held = Arc::new(());
     let is_held = Arc::downgrade(&held);
-    let (settings, graph, device) = (settings.clone(), Arc::clone(graph), choice.clone());
+    let (settings, graph, its) = (settings.clone(), Arc::clone(graph), device.clone());
     let open = move || {
         let _held = held;
         let mut notes = Vec::new();
-        let unit = open_device(&settings, &device, &graph, &mut notes);
+        let unit = open_lanes(&settings, &its, &graph, &mut notes);
         (unit, notes)
     };
     let (unit, said) = within(limit, open).map_err(|error| {
         let mut late = late();
         late.retain(|(_, held)| held.strong_count() > 0);
-        late.push((choice, is_held));
-        format!("the OpenCL device is not ready: {error}")
+        late.push((name.clone(), is_held));
+        format!("{name} is not ready: {error}")
     })?;
     notes.extend(said);
     unit
 }
 
-/// The first of the devices that may be meant which works; those before it are said. Without a name only those of the
+/// The first of the devices that may be meant which works; those before it are said, and each has its own time. Without a name only those of the
 /// best kind are tried: a CPU is no stand-in for a GPU.
 fn open_device(
     settings: &EvaluatorSettings,
@@ -272,7 +279,7 @@ fn open_device(
     devices.retain(|device| device.kind == best);
     let mut faults = Vec::new();
     for device in &devices {
-        match open_lanes(settings, device, graph, notes) {
+        match open_within(GETTING_READY, settings, device, graph, notes) {
             Ok(unit) => {
                 notes.extend(faults.into_iter().map(|fault| format!("{fault}; the next device runs the network")));
                 return Ok(unit);
@@ -443,26 +450,28 @@ mod tests {
 
     #[test]
     fn a_device_that_is_late_is_asked_again_once_it_is_ready() {
-        // By its place: other tests take it by no name.
-        let choice = DeviceChoice::Index(0);
-        if let Err(error) = device::choose(&choice) {
-            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{error}");
-            return eprintln!("skipped: {error}");
-        }
+        let mut device = match device::choose(&DeviceChoice::Index(0)) {
+            Ok(device) => device,
+            Err(error) => {
+                assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{error}");
+                return eprintln!("skipped: {error}");
+            }
+        };
+        // Under a name of its own: other tests open it under the one that it has.
+        device.name = "late".to_string();
         let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
         settings.weights = Weights::BuiltIn(super::super::builtin::BuiltIn::Tiny);
         let cache = std::env::temp_dir().join(format!("oncilla-late-{}", std::process::id()));
         settings.cache_dir = Some(cache.clone());
         let graph = Arc::new(prepare(&settings).unwrap().0.graph);
-        let open = |limit| {
-            open_device_within(limit, &settings, choice.clone(), &graph, &mut Vec::new()).map(|_| ()).unwrap_err()
-        };
-        assert_eq!(open(Duration::ZERO), "the OpenCL device is not ready: it took more than 0ns");
-        assert_eq!(open(Duration::ZERO), "the OpenCL device is still not ready");
-        while is_late(&choice) {
+        let open = |limit| open_within(limit, &settings, &device, &graph, &mut Vec::new()).map(|_| ());
+        let name = "OpenCL device 0 \"late\"";
+        assert_eq!(open(Duration::ZERO), Err(format!("{name} is not ready: it took more than 0ns")));
+        assert_eq!(open(Duration::ZERO), Err(format!("{name} is still not ready")));
+        while is_late(name) {
             std::thread::sleep(Duration::from_millis(20));
         }
-        let opened = open_device_within(GETTING_READY, &settings, choice, &graph, &mut Vec::new());
+        let opened = open(GETTING_READY);
         assert!(opened.is_ok(), "{:?}", opened.err());
         let _ = std::fs::remove_dir_all(cache); // there may be none
     }

@@ -10,10 +10,11 @@ use crate::child;
 use oncilla_opencl::device::Device;
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::tune::Key;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How long listing may take. Some drivers need seconds for their first call.
@@ -70,11 +71,23 @@ fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
 pub fn rehearse(settings: &EvaluatorSettings, device: &Device, graph: &Graph) -> Result<(), String> {
     let (Some(program), Some(cache)) = (scout_program(), cache_dir(settings)) else { return Ok(()) };
     let mark = Key::new(device, graph, settings.precision).path(&cache).with_extension("opened");
+    if let Some(fault) = failed().get(&mark) {
+        return Err(fault.clone());
+    }
     if mark.exists() || !can_be_made(&mark) {
         return Ok(());
     }
-    open_with(program, &opening(settings, device, &mark), &mark, OPENING)
-        .map_err(|what| format!("{}: its OpenCL driver {what}", device.name))
+    open_with(program, &opening(settings, device, &mark), &mark, OPENING).map_err(|what| {
+        let fault = format!("{}: its OpenCL driver {what}", device.name);
+        failed().insert(mark, fault.clone());
+        fault
+    })
+}
+
+/// What came of the devices that did not come through, by the marks that they did not make. Nobody waits for them again in this process.
+fn failed() -> MutexGuard<'static, BTreeMap<PathBuf, String>> {
+    static FAILED: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+    FAILED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The arguments by which this program opens the device, and makes the mark once that is done.

@@ -11,6 +11,7 @@
 //   FAULTY_ITEMS=N          larger groups are refused when they are launched
 //   FAULTY_ALONG=N          groups with more items along dimension 1 are refused, and the device says so
 //   FAULTY_KERNEL_ITEMS=N   what the driver says of a kernel's largest group
+//   FAULTY_MEMORY=N         bytes of memory that the devices say they have
 //   FAULTY_MICROSECONDS=N   what a launch takes for each group
 //   FAULTY_OPENS=N          the first N devices that are opened are out of memory
 //   FAULTY_SAYS=1           a line for each program that is built
@@ -45,6 +46,7 @@ int clGetDeviceInfo(Handle device, unsigned what, size_t room, void *to, size_t 
     int status = real(device, what, room, to, length);
     if (status || !to) return status;
     if (what == 0x1000 && number("FAULTY_KIND")) *(uint64_t *)to = number("FAULTY_KIND");
+    if (what == 0x101F && number("FAULTY_MEMORY")) *(uint64_t *)to = number("FAULTY_MEMORY");
     if (what == 0x1005 && number("FAULTY_ALONG")) ((size_t *)to)[1] = number("FAULTY_ALONG");
     return status;
 }

@@ -1,14 +1,19 @@
 //! What a driver doesn't bear from several threads at the same time.
 
 use super::Device;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Held while devices are listed and programs compiled: PoCL 3.1 crashes where two threads list devices for the first
-/// time, and compilers inside drivers are old code.
-static DRIVER: Mutex<()> = Mutex::new(());
+/// For each platform by its name, what is held while one of its devices' compiler is at work: compilers inside drivers are old code. One
+/// that hangs keeps its own platform's devices, and no other's.
+static COMPILERS: Mutex<BTreeMap<String, &'static Mutex<()>>> = Mutex::new(BTreeMap::new());
 
-pub(super) fn driver_alone() -> MutexGuard<'static, ()> {
-    DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn compiler_alone(platform: &str) -> MutexGuard<'static, ()> {
+    let mut compilers = COMPILERS.lock().unwrap_or_else(PoisonError::into_inner);
+    // There are a handful of platforms, for as long as the program lives.
+    let compiler = *compilers.entry(platform.to_string()).or_insert_with(|| Box::leak(Box::default()));
+    drop(compilers);
+    compiler.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 static LAUNCHES: RwLock<()> = RwLock::new(());

@@ -9,8 +9,8 @@ use std::fmt;
 pub enum Error {
     /// No OpenCL library, or a library without a driver behind it.
     NoPlatform {
-        /// Whether the library itself was found.
-        library: bool,
+        /// Which of the two, and why.
+        why: String,
     },
     /// Platforms, but no device on any of them.
     NoDevice,
@@ -62,15 +62,22 @@ pub enum Error {
 /// The part of a build log that goes into one line.
 const LOG_CHARS: usize = 600;
 
+/// The beginning of a compiler's log, from the first line with an error on, if there is one: warnings come before it.
+fn in_one_line(log: &str) -> String {
+    let mut lines = log.lines().skip_while(|line| !line.to_lowercase().contains("error")).peekable();
+    let from_error = lines.peek().is_some();
+    let words = |text: &str| text.split_whitespace().map(str::to_string).collect::<Vec<_>>().join(" ");
+    let line = if from_error { words(&lines.collect::<Vec<_>>().join(" ")) } else { words(log) };
+    match line.is_empty() {
+        true => "its compiler gives no reason".to_string(),
+        false => line.chars().take(LOG_CHARS).collect(),
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::NoPlatform { library: false } => {
-                f.write_str("no OpenCL platform was found: there is no libOpenCL on this machine")
-            }
-            Error::NoPlatform { library: true } => {
-                f.write_str("no OpenCL platform was found: libOpenCL is there, a driver (ICD) is not")
-            }
+            Error::NoPlatform { why } => write!(f, "no OpenCL platform was found: {why}"),
             Error::NoDevice => f.write_str("no OpenCL device was found on any platform"),
             Error::NoMatch { asked, there } => {
                 write!(f, "device \"{asked}\": expected an index or part of a name of: {}", there.join(", "))
@@ -80,9 +87,7 @@ impl fmt::Display for Error {
             }
             Error::Call { device, call, status } => write!(f, "device \"{device}\": {call}: {}", Status(*status)),
             Error::Build { device, program, log } => {
-                let line = log.split_whitespace().collect::<Vec<_>>().join(" ");
-                let short: String = line.chars().take(LOG_CHARS).collect();
-                write!(f, "device \"{device}\": {program}.cl was not compiled: {short}")
+                write!(f, "device \"{device}\": {program}.cl was not compiled: {}", in_one_line(log))
             }
             Error::Memory { device, what, needed, available } => {
                 write!(f, "device \"{device}\": {what}: {} needed, {} available", Bytes(*needed), Bytes(*available))
@@ -100,6 +105,14 @@ impl Error {
     pub fn is_of_groups(&self) -> bool {
         let statuses = [CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE];
         matches!(self, Error::Call { status, .. } if statuses.contains(status))
+    }
+}
+
+impl Error {
+    /// Whether smaller batches may help.
+    pub fn is_of_memory(&self) -> bool {
+        let is_status = |status| status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_INVALID_BUFFER_SIZE;
+        matches!(self, Error::Memory { .. }) || matches!(self, Error::Call { status, .. } if is_status(*status))
     }
 }
 
@@ -151,6 +164,10 @@ impl fmt::Display for Status {
             CL_INVALID_WORK_ITEM_SIZE => "CL_INVALID_WORK_ITEM_SIZE",
             CL_INVALID_BUFFER_SIZE => "CL_INVALID_BUFFER_SIZE",
             CL_INVALID_GLOBAL_WORK_SIZE => "CL_INVALID_GLOBAL_WORK_SIZE",
+            CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST",
+            CL_MISALIGNED_SUB_BUFFER_OFFSET => "CL_MISALIGNED_SUB_BUFFER_OFFSET",
+            CL_INVALID_BINARY => "CL_INVALID_BINARY",
+            CL_INVALID_OPERATION => "CL_INVALID_OPERATION",
             -1001 => "CL_PLATFORM_NOT_FOUND_KHR",
             other => return write!(f, "status {other}"),
         };
@@ -166,7 +183,7 @@ mod tests {
     fn every_error_is_one_line() {
         let device = || "x".to_string();
         let all = [
-            Error::NoPlatform { library: false },
+            Error::NoPlatform { why: "there is no library".into() },
             Error::NoDevice,
             Error::NoMatch { asked: "y".into(), there: vec!["0 x".into()] },
             Error::Call { device: String::new(), call: "clGetPlatformIDs".into(), status: -9999 },

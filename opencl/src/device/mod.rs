@@ -20,10 +20,10 @@ pub use error::Error;
 pub use programs::{ProgramKey, Programs};
 pub use session::{Arg, Argument, Buffer, Copies, Kernel, Program, Read, Session, Time};
 
-use alone::driver_alone;
 use ocl::ffi::*;
 use std::cmp::Reverse;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// Environment variable that chooses a device where nothing else does: an index or part of a name. Of several, parted by commas, the program
 /// takes all, and `host` beside them; here the first device is meant.
@@ -205,12 +205,22 @@ impl fmt::Display for Device {
     }
 }
 
-/// Every device of every platform. A platform that fails is left out, as long as another has a device.
+/// Every device of every platform. A platform that fails is left out, as long as another has a device. Once there are some they stay the same for
+/// the process, and no driver is asked again: one that hangs meanwhile keeps nobody from the list.
 ///
 /// # Errors
 /// If there is no platform or no device at all.
 pub fn list() -> Result<Vec<Device>, Error> {
-    let _alone = driver_alone();
+    // PoCL 3.1 crashes where two threads list devices for the first time.
+    static FOUND: Mutex<Vec<Device>> = Mutex::new(Vec::new());
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if found.is_empty() {
+        *found = ask_drivers()?;
+    }
+    Ok(found.clone())
+}
+
+fn ask_drivers() -> Result<Vec<Device>, Error> {
     let platforms = platforms()?;
     let mut devices = Vec::new();
     let mut failure = None;
@@ -314,12 +324,11 @@ fn check(call: &str, status: cl_int) -> Result<(), Error> {
 }
 
 fn platforms() -> Result<Vec<cl_platform_id>, Error> {
-    let library = library_found();
     let mut count = 0;
     // SAFETY: no list is asked for, `count` is a place for the count.
     let status = unsafe { clGetPlatformIDs(0, std::ptr::null_mut(), &mut count) };
     if status == -1001 || (status == CL_SUCCESS && count == 0) {
-        return Err(Error::NoPlatform { library });
+        return Err(Error::NoPlatform { why: why_no_platform().to_string() });
     }
     check("clGetPlatformIDs", status)?;
     let count = count.min(MAX_COUNT);
@@ -331,14 +340,16 @@ fn platforms() -> Result<Vec<cl_platform_id>, Error> {
 }
 
 #[cfg(all(unix, not(target_os = "macos")))]
-fn library_found() -> bool {
-    crate::loader::found()
+fn why_no_platform() -> &'static str {
+    crate::loader::missing().unwrap_or(NO_DRIVER)
 }
 
 #[cfg(not(all(unix, not(target_os = "macos"))))]
-fn library_found() -> bool {
-    true
+fn why_no_platform() -> &'static str {
+    NO_DRIVER
 }
+
+const NO_DRIVER: &str = "libOpenCL is there, a driver (ICD) is not";
 
 fn device_ids(platform: cl_platform_id) -> Result<Vec<cl_device_id>, Error> {
     let mut count = 0;
@@ -446,6 +457,20 @@ fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
     }
 }
 
+/// The device that tests use; `None`, and a line that says so, where there is none and none is required.
+#[cfg(test)]
+pub(crate) fn device_is_there() -> Option<Device> {
+    match choose(&DeviceChoice::Auto) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{error}");
+            // Not `eprintln!`: the test runner keeps that to itself where a test passes.
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {error}\n").as_bytes());
+            None
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -479,6 +504,15 @@ mod tests {
         for nothing in ["", "host", " HOST , auto,"] {
             assert_eq!(first(nothing), DeviceChoice::Auto, "{nothing:?}");
         }
+    }
+
+    #[test]
+    fn a_compiler_at_work_keeps_nobody_from_the_list() {
+        let Some(device) = device_is_there() else { return };
+        let _compiler = alone::compiler_alone(&device.platform);
+        // Whoever waits here waits for ever.
+        assert!(std::thread::spawn(list).join().expect("no panic").is_ok());
+        drop(alone::compiler_alone("another platform"));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! One device in use, and the objects on it.
 
-use super::alone::driver_alone;
+use super::alone::compiler_alone;
 use super::{Device, Error, Kind, ProgramKey, Programs, answer};
 use ocl::ffi::*;
 use std::cell::RefCell;
 use std::ffi::CString;
+use std::fmt;
 use std::mem::size_of_val;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
@@ -23,9 +24,28 @@ pub struct Session {
     queue: cl_command_queue,
     programs: Option<Arc<Programs>>,
     /// Of commands whose end is still to be asked for, see [`Session::completed`].
-    events: RefCell<Vec<(Event, String)>>,
+    events: RefCell<Vec<(Event, Of)>>,
     /// When each of them ran, if the queue knows, see [`Session::open_timed`].
     times: Option<RefCell<Vec<Time>>>,
+}
+
+/// What a command does.
+#[derive(Clone, Debug)]
+enum Of {
+    Write,
+    Read,
+    /// By the kernel's name.
+    Launch(Arc<str>),
+}
+
+impl fmt::Display for Of {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Write => "write",
+            Self::Read => "read",
+            Self::Launch(kernel) => kernel,
+        })
+    }
 }
 
 /// When the device did what a command asks for, by its own clock.
@@ -79,7 +99,7 @@ unsafe impl Send for Program {}
 #[derive(Debug)]
 pub struct Kernel {
     kernel: cl_kernel,
-    name: String,
+    name: Arc<str>,
     args: Vec<Argument>,
 }
 
@@ -414,12 +434,12 @@ impl Session {
             };
             self.check("clGetEventInfo", asked)?;
             if status < CL_COMPLETE {
-                return self.check("a batch", status);
+                return self.check(&format!("a batch: {of}"), status);
             }
             if let Some(times) = &self.times {
                 let [begin, end] =
                     [CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END].map(|when| self.time(&event, when));
-                times.borrow_mut().push(Time { of, begin: begin?, end: end? });
+                times.borrow_mut().push(Time { of: of.to_string(), begin: begin?, end: end? });
             }
         }
         Ok(())
@@ -435,9 +455,8 @@ impl Session {
     }
 
     /// Remembers a command's event, if the driver gave one.
-    fn watch(&self, event: cl_event, of: &str) {
+    fn watch(&self, event: cl_event, of: Of) {
         if !event.is_null() {
-            let of = if self.times.is_some() { of.to_string() } else { String::new() };
             self.events.borrow_mut().push((Event(event), of));
         }
     }
@@ -480,7 +499,7 @@ impl Session {
         // null or for an event.
         let status =
             unsafe { clEnqueueWriteBuffer(self.queue, to.mem.handle, CL_FALSE, 0, bytes, from, 0, null(), place) };
-        self.watch(event, "write");
+        self.watch(event, Of::Write);
         self.check("clEnqueueWriteBuffer", status)?;
         enqueue()?;
         for Read { from, to: output, .. } in reads {
@@ -492,7 +511,7 @@ impl Session {
                 clEnqueueReadBuffer(self.queue, from.mem.handle, CL_FALSE, 0, bytes, to, 0, null(), &mut event)
             };
             self.check("clEnqueueReadBuffer", status)?;
-            self.watch(event, "read");
+            self.watch(event, Of::Read);
         }
         Ok(())
     }
@@ -530,7 +549,7 @@ impl Session {
             })
         };
         let (c_source, c_options) = (c_string("source", source)?, c_string("options", options)?);
-        let _alone = driver_alone();
+        let _alone = compiler_alone(&self.device.platform);
         let Some(programs) = &self.programs else { return self.compile(name, &c_source, &c_options) };
         let key = ProgramKey::new(&self.device, source, options);
         if let Some(binary) = programs.load(&key) {
@@ -622,7 +641,7 @@ impl Session {
         let kernel = unsafe { clCreateKernel(program.program, c_name.as_ptr(), &mut status) };
         let made = Made { device: &self.device.name, status };
         made.check(&format!("clCreateKernel {name} of {}.cl", program.name), kernel.is_null())?;
-        let mut kernel = Kernel { kernel, name: name.to_string(), args: Vec::new() };
+        let mut kernel = Kernel { kernel, name: name.into(), args: Vec::new() };
         for (index, arg) in args.iter().enumerate() {
             self.set_arg(&mut kernel, index, *arg)?;
         }
@@ -637,13 +656,13 @@ impl Session {
         let status =
             unsafe { clGetKernelInfo(kernel.kernel, CL_KERNEL_PROGRAM, size_of::<cl_program>(), at, null_mut()) };
         self.check("clGetKernelInfo", status)?;
-        let c_name = CString::new(kernel.name.as_str()).unwrap_or_default();
+        let c_name = CString::new(&*kernel.name).unwrap_or_default();
         let mut status = CL_SUCCESS;
         // SAFETY: the kernel keeps its program alive, `c_name` is a C string.
         let made = unsafe { clCreateKernel(program, c_name.as_ptr(), &mut status) };
         let call = format!("clCreateKernel {}", kernel.name);
         Made { device: &self.device.name, status }.check(&call, made.is_null())?;
-        Ok(Kernel { kernel: made, name: kernel.name.clone(), args: Vec::new() })
+        Ok(Kernel { kernel: made, name: Arc::clone(&kernel.name), args: Vec::new() })
     }
 
     /// Sets one argument for the next run.
@@ -733,7 +752,7 @@ impl Session {
         // two dimensions named; `place` is null or for an event.
         let status =
             unsafe { clEnqueueNDRangeKernel(self.queue, kernel.kernel, 2, null(), global, local, 0, null(), place) };
-        self.watch(event, &kernel.name);
+        self.watch(event, Of::Launch(Arc::clone(&kernel.name)));
         match status {
             CL_SUCCESS => Ok(()),
             status => self.check(&format!("clEnqueueNDRangeKernel {}", kernel.name), status),
@@ -760,8 +779,8 @@ pub struct Read<'a> {
     pub from: &'a Buffer,
     /// Where it goes.
     pub to: &'a mut [f32],
-    /// An element that the batch writes. It is made no number before, on the device as well: where the launches were
-    /// lost, what comes back is not the finite answer of the batch before.
+    /// An element that the batch writes. Where launches may get lost it is made no number before, on the device as well: where they
+    /// were, what comes back is not the finite answer of the batch before.
     pub proof: usize,
 }
 

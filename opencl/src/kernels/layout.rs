@@ -20,7 +20,7 @@ impl Layout {
         Self { shape, block: 1 }
     }
 
-    /// In blocks; a vector without a board stays plain.
+    /// In blocks of so many channels, the last one filled up.
     pub fn blocked(shape: Shape, block: usize) -> Self {
         Self { shape, block }
     }

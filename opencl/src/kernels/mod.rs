@@ -22,7 +22,7 @@ pub mod starts;
 pub mod tuning;
 pub mod winograd;
 
-use crate::device::{Arg, Argument, Buffer, Copies, Error, Kernel, Kind, Program, Session};
+use crate::device::{Arg, Argument, Buffer, Copies, Device, Error, Kernel, Kind, Program, Session};
 use crate::graph::{Activation, Fnv, Graph, Layer};
 use half::f16;
 use layout::Layout;
@@ -299,10 +299,19 @@ impl<'a> Kernels<'a> {
                 return Ok((kernel, size));
             }
         }
-        let least = sizes.iter().map(|&size| items(size)).min().unwrap_or(1);
         Err(refused.unwrap_or_else(|| {
-            self.unfit(format!("{name} of {}.cl: groups of {least} items needed, {limit} allowed", family.name))
+            let what = match sizes.iter().map(|&size| items(size)).min() {
+                Some(least) => format!("groups of {least} items needed, {limit} allowed"),
+                None => self.no_size(),
+            };
+            self.unfit(format!("{name} of {}.cl: {what}", family.name))
         }))
+    }
+
+    /// Why a launcher finds no size of groups worth trying.
+    fn no_size(&self) -> String {
+        let Device { local_memory, max_items: [_, along], .. } = self.session.device();
+        format!("no size of groups fits {local_memory} bytes of local memory and {along} items along dimension 1")
     }
 
     /// Those sizes that a group may have along dimension 1, where some devices that are CPUs take one item only.

@@ -67,24 +67,24 @@ impl OpenCl {
         let mut timed: Vec<Timed> = Vec::new();
         for (turn, batch) in LADDER.into_iter().enumerate() {
             let is_long = timed.last().is_some_and(|last| last.expected(batch) > limit(self.launches(batch)));
-            if batch > self.max_batch || is_long {
+            if batch > self.common.max_batch || is_long {
                 break;
             }
             self.check_in(&[batch], turn)?;
             timed.push(Timed { batch, seconds: self.seconds(batch)? });
         }
         let Some(&last) = timed.last() else { return Ok(()) };
-        self.max_batch = largest(last, limit(self.launches(last.batch)), self.max_batch);
-        timed.retain(|timed| timed.batch <= self.max_batch);
+        self.common.max_batch = largest(last, limit(self.launches(last.batch)), self.common.max_batch);
+        timed.retain(|timed| timed.batch <= self.common.max_batch);
         if let Some(best) = preferred(&timed) {
-            (self.preferred, self.rate) = (best.batch, Some(best.rate()));
+            (self.common.preferred, self.common.rate) = (best.batch, Some(best.rate()));
         }
-        self.check_in(&[self.max_batch], LADDER.len())
+        self.check_in(&[self.common.max_batch], LADDER.len())
     }
 
     /// The shorter of two runs, the kernels being compiled for that size.
     fn seconds(&mut self, batch: usize) -> Result<f64, Fault> {
-        let input = canary::planes(batch * self.graph.input().len());
+        let input = canary::planes(batch * self.common.graph.input().len());
         let mut outputs = Outputs::default();
         let mut shortest = f64::INFINITY;
         for _ in 0..2 {

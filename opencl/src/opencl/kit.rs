@@ -150,21 +150,16 @@ fn attention() -> Result<Graph, ShapeError> {
 mod tests {
     use super::*;
     use crate::backend::{Backend, Outputs};
-    use crate::device::{self, DeviceChoice};
+    use crate::device::device_is_there;
     use crate::kernels::{Precision, Tuning, Variant};
     use crate::opencl::{OpenCl, Options, canary};
     use crate::tune::Candidate;
 
     /// On a device, if there is one.
     fn made(graph: &Graph, tuning: Tuning, precision: Precision) -> Option<OpenCl> {
-        match device::choose(&DeviceChoice::Auto) {
-            Ok(_) => {
-                let options = Options { max_batch: 3, tuning: Some(tuning), precision, ..Options::default() };
-                Some(OpenCl::unchecked(graph.clone().into(), &options).expect("it compiles"))
-            }
-            Err(error) if std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() == Ok("1") => panic!("{error}"),
-            Err(_) => None,
-        }
+        device_is_there()?;
+        let options = Options { max_batch: 3, tuning: Some(tuning), precision, ..Options::default() };
+        Some(OpenCl::unchecked(graph.clone().into(), &options).expect("it compiles"))
     }
 
     /// What a network's one launch waits for follows from it.
@@ -227,7 +222,7 @@ mod tests {
     #[test]
     fn a_few_positions_have_the_answers_that_many_have() {
         const MOST: usize = 24;
-        let Ok(device) = device::choose(&DeviceChoice::Auto) else { return };
+        let Some(device) = device_is_there() else { return };
         for (what, graph) in kit() {
             let each = graph.input().len();
             let input = canary::planes(MOST * each);

@@ -35,7 +35,7 @@ impl OpenCl {
     /// # Errors
     /// If the device fails or has no clock, `input` is no batch, or `runs` is none.
     pub fn profile(&mut self, input: &[f32], runs: usize) -> Result<Profile, BackendError> {
-        batch_of(&self.graph, self.max_batch, input)?;
+        batch_of(&self.common.graph, self.common.max_batch, input)?;
         if runs == 0 {
             return Err(BackendError("a profile: expected at least one run".to_string()));
         }

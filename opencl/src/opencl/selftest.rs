@@ -64,10 +64,12 @@ impl OpenCl {
     /// # Errors
     /// If the device fails, or `input` is no batch.
     pub fn self_test(&mut self, input: &[f32], done: impl FnMut(usize)) -> Result<Findings, BackendError> {
-        batch_of(&self.graph, self.max_batch, input)?;
-        let each = self.graph.input().len();
-        let expected: Vec<Vec<Vec<f32>>> =
-            input.chunks_exact(each).map(|position| plain::values(&self.graph, position)).collect::<Result<_, _>>()?;
+        batch_of(&self.common.graph, self.common.max_batch, input)?;
+        let each = self.common.graph.input().len();
+        let expected: Vec<Vec<Vec<f32>>> = input
+            .chunks_exact(each)
+            .map(|position| plain::values(&self.common.graph, position))
+            .collect::<Result<_, _>>()?;
         let layers = self.test_layers(&expected, done)?;
         let (heads, loss) = self.test_heads(input, &expected)?;
         Ok(Findings { layers, heads, loss })
@@ -79,7 +81,7 @@ impl OpenCl {
         mut done: impl FnMut(usize),
     ) -> Result<Vec<LayerError>, Error> {
         let _alone = self.turns.wait_alone();
-        let graph = self.graph.clone();
+        let graph = self.common.graph.clone();
         let layers = graph.layers();
         let found = layers.iter().enumerate().map(|(layer, what)| LayerError {
             layer,
@@ -88,7 +90,7 @@ impl OpenCl {
             error: 0.0,
         });
         let mut found: Vec<LayerError> = found.collect();
-        let batches = batches(expected.len(), self.max_batch);
+        let batches = batches(expected.len(), self.common.max_batch);
         let (all, mut said) = (batches.len(), 0);
         for (turn, positions) in batches.into_iter().enumerate() {
             // All layers for one batch: what a launch of the layer before has made for this one, see `conv::Joins`, is of the same batch.
@@ -115,13 +117,13 @@ impl OpenCl {
         input: &[f32],
         expected: &[Vec<Vec<f32>>],
     ) -> Result<(Vec<HeadError>, Option<Loss>), Error> {
-        let graph = self.graph.clone();
+        let graph = self.common.graph.clone();
         let has_int8 = (0..graph.layers().len()).any(|layer| graph.is_int8(layer));
         let mut heads: Vec<_> =
             graph.outputs().iter().map(|output| HeadError { role: output.role, error: 0.0 }).collect();
         let mut loss = None;
         let each = graph.input().len();
-        for positions in batches(expected.len(), self.max_batch) {
+        for positions in batches(expected.len(), self.common.max_batch) {
             let (mut got, mut wanted) = (Outputs::default(), Outputs::default());
             let input: Vec<f32> = positions.iter().flat_map(|at| input[at * each..][..each].iter().copied()).collect();
             self.run(positions.len(), &input, &mut got)?;

@@ -384,9 +384,11 @@ impl Shared {
         let begun = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.evaluate(&mut load.lane, &load.parts)));
         let Load { unit, number, lane, parts, rows } = load;
+        // Dropped when nobody is locked out any more.
+        let spent;
         let mut state = self.lock();
         let answered = matches!(outcome, Ok(Ok(()))).then_some(begun);
-        state.units[unit].arrive(number, lane, rows, answered);
+        spent = state.units[unit].arrive(number, lane, rows, answered);
         match outcome {
             Ok(Ok(())) => {
                 parts.iter().for_each(|part| part.request.answered(part.rows.len()));
@@ -394,7 +396,7 @@ impl Shared {
             }
             Ok(Err(fault)) => {
                 drop(state);
-                self.rescue(unit, parts, fault);
+                self.rescue(unit, parts, fault, spent.is_some());
             }
             Err(panic) => {
                 if let Some(owner) = owner {
@@ -446,8 +448,11 @@ impl Shared {
         Ok(())
     }
 
-    /// A unit has failed to answer these. A device's are answered by the host; after too many failures in a row it is given up.
-    fn rescue(&self, unit: usize, parts: Vec<Part>, fault: String) {
+    /// A unit has failed to answer these. A device's are answered by the host; after too many failures in a row it is given up. `is_spent`: the lane that
+    /// failed was, already.
+    fn rescue(&self, unit: usize, parts: Vec<Part>, fault: String, is_spent: bool) {
+        // Dropped when nobody is locked out any more.
+        let mut spent = Vec::new();
         let mut state = self.lock();
         if !state.units[unit].is_device() {
             drop(state);
@@ -458,11 +463,18 @@ impl Shared {
             let first = !std::mem::replace(&mut state.failed_before, true);
             if !state.units[unit].fail() {
                 drop(state);
-                self.stand_in(&parts, first.then(|| format!("{fault}; the host evaluates the batch")));
+                let what = match is_spent {
+                    true => Some("the device goes on with fewer batches at a time"),
+                    false => first.then_some("the host evaluates the batch"),
+                };
+                self.stand_in(&parts, what.map(|what| format!("{fault}; {what}")));
                 return;
             }
             match self.give_up(&mut state, unit) {
-                Ok(who) => tell(&parts, format!("{fault}; {who}")),
+                Ok((who, lanes)) => {
+                    spent = lanes;
+                    tell(&parts, format!("{fault}; {who}"));
+                }
                 Err(fault) => {
                     drop(state);
                     self.fail(&parts, &fault);
@@ -472,20 +484,21 @@ impl Shared {
         }
         state.put_back(parts);
         self.call(&mut state);
+        drop(state);
+        drop(spent);
     }
 
-    /// Goes on without a unit; says with what.
-    fn give_up(&self, state: &mut State, unit: usize) -> Result<&'static str, String> {
+    /// Goes on without a unit; says with what, and gives back its lanes.
+    fn give_up(&self, state: &mut State, unit: usize) -> Result<(&'static str, Vec<Lane>), String> {
         let others = state.units.iter().enumerate().any(|(at, other)| at != unit && other.is_there());
         if others {
-            state.units[unit].lose();
-            return Ok("the other devices go on");
+            return Ok(("the other devices go on", state.units[unit].lose()));
         }
         let made = self.host().take();
         let host = made.map_or_else(|| (self.make_host)(), Ok)?;
-        state.units[unit].lose();
+        let lanes = state.units[unit].lose();
         state.units.push(host);
-        Ok("the host takes over")
+        Ok(("the host takes over", lanes))
     }
 
     fn host(&self) -> MutexGuard<'_, Option<Unit>> {

@@ -320,6 +320,25 @@ fn every_failure_is_made_good_by_the_host_and_said_once() {
     }
 }
 
+/// Beside one that answers it would send every second batch to the host for ever.
+#[test]
+fn a_lane_that_fails_again_and_again_is_left_out_and_that_is_said() {
+    let [good, bad, spare]: [Arc<Seen>; 3] = Default::default();
+    let hangs: fn(usize) -> Option<&'static str> = |call| (call > 2).then_some("no answer");
+    let lanes = vec![device(&good, 3, [0.05, 0.0]), Device { fault: hangs, ..device(&bad, 3, [0.05, 0.0]) }];
+    let service = service(vec![unit(lanes)], host(&spare));
+    // As long as it takes until the one is left out.
+    let mut notes = Vec::new();
+    while !notes.iter().any(|note: &String| note == "no answer; the device goes on with fewer batches at a time") {
+        notes.extend(ask_all(&service, 4, 40, 5));
+    }
+    assert_eq!(bad.batches().len(), 2 + unit::FAILURES as usize);
+    let (of_good, of_spare) = (good.rows(), spare.rows());
+    assert_eq!(ask_all(&service, 4, 40, 5), Vec::<String>::new());
+    assert_eq!((bad.batches().len(), spare.rows()), (2 + unit::FAILURES as usize, of_spare));
+    assert!(good.rows() > of_good);
+}
+
 #[test]
 fn a_search_has_a_thread_for_each_batch_that_a_gpu_may_have() {
     let seen: Arc<Seen> = Arc::default();

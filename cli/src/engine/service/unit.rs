@@ -18,11 +18,13 @@ pub struct Lane {
     /// Rows of several requests, side by side.
     pub input: Vec<f32>,
     pub outputs: Outputs,
+    /// How many of its last batches failed.
+    failures: u32,
 }
 
 impl Lane {
     fn new(backend: Box<dyn Backend>, is_wide: bool) -> Self {
-        Self { backend, is_wide, input: Vec::new(), outputs: Outputs::default() }
+        Self { backend, is_wide, input: Vec::new(), outputs: Outputs::default(), failures: 0 }
     }
 }
 
@@ -206,23 +208,29 @@ impl Unit {
         Some(self.idle.swap_remove(at))
     }
 
-    /// The lane comes back; `begun`, if it has answered, is when it began.
-    pub fn arrive(&mut self, number: u64, lane: Lane, rows: usize, begun: Option<Instant>) {
+    /// The lane comes back; `begun`, if it has answered, is when it began. Gives back one that is of no use any more, be it that its device is
+    /// lost or that it fails again and again beside others: its driver may take its time to let it go.
+    #[must_use]
+    pub fn arrive(&mut self, number: u64, mut lane: Lane, rows: usize, begun: Option<Instant>) -> Option<Lane> {
         self.flights.retain(|flight| flight.number != number);
         let now = Instant::now();
         // While another batch was before it on the device, it took nothing.
         let last = self.last.replace(now);
+        lane.failures += 1;
         if let Some(begun) = begun {
-            self.failures = 0;
+            (self.failures, lane.failures) = (0, 0);
             // What a single core takes says nothing of all of them.
             if lane.is_wide || self.is_device() {
                 let since = last.map_or(begun, |last| last.max(begun));
                 self.pace.add(rows, now.saturating_duration_since(since).as_secs_f64());
             }
         }
-        if !self.is_lost {
-            self.idle.push(lane);
+        let has_others = self.is_device() && self.lanes() > 0;
+        if self.is_lost || (has_others && lane.failures >= FAILURES) {
+            return Some(lane);
         }
+        self.idle.push(lane);
+        None
     }
 
     /// A batch has failed. True if there were too many in a row.
@@ -231,10 +239,11 @@ impl Unit {
         self.failures >= FAILURES
     }
 
-    /// Gives it up.
-    pub fn lose(&mut self) {
+    /// Gives it up, and its lanes back, whose driver may take its time to let them go.
+    #[must_use]
+    pub fn lose(&mut self) -> Vec<Lane> {
         self.is_lost = true;
-        self.idle.clear();
+        std::mem::take(&mut self.idle)
     }
 
     /// Seconds until a batch of `rows` that is enqueued now would be done.

@@ -1,0 +1,127 @@
+//! What takes the place of what a device refuses or gets wrong.
+
+use super::{Fault, Options};
+use crate::kernels::{Tuning, Variant};
+
+/// Every kernel has something to do for so many lanes.
+const LEAST_LANES: usize = 8;
+
+/// A device without memory for so many positions at a time is asked for smaller weights instead.
+const LEAST_MAX_BATCH: usize = 8;
+
+/// Whether a GPU is to run the network in one launch.
+pub(super) fn is_one_launch(options: &Options) -> bool {
+    options.tuning.is_some_and(|tuning| tuning.variant == Variant::Gpu && tuning.network > 0)
+}
+
+/// What to try after `tried` came to this; `None` where nothing is left. What takes the place of Winograd's kernels may have the groups and
+/// the batches that were `asked` for.
+pub(super) fn give_way(fault: &Fault, tried: &Options, asked: &Options) -> Option<Options> {
+    let (tuning, of_asked) = (tried.tuning?, asked.tuning?);
+    let with = |tuning| Some(Options { tuning: Some(tuning), ..tried.clone() });
+    match fault {
+        Fault::Device(_) => None,
+        _ if is_one_launch(tried) => with(Tuning { network: 0, ..tuning }),
+        Fault::Call(error) if error.is_of_groups() && smaller_groups(tuning).is_some() => with(smaller_groups(tuning)?),
+        Fault::Call(error) if error.is_of_memory() && tried.max_batch > LEAST_MAX_BATCH => {
+            Some(Options { max_batch: (tried.max_batch / 4).max(LEAST_MAX_BATCH), ..tried.clone() })
+        }
+        // Its sums round more, and how much depends on the weights; its weights are larger, and its kernels are most of the text.
+        _ if tuning.winograd > 0 => {
+            let winograd = if tuning.winograd > 2 { 2 } else { 0 };
+            let Tuning { lanes, columns, .. } = of_asked;
+            let tuning = Tuning { winograd, lanes, columns, ..tuning };
+            Some(Options { tuning: Some(tuning), max_batch: asked.max_batch, ..tried.clone() })
+        }
+        _ => None,
+    }
+}
+
+/// Groups of half as many items; `None` where they have no lanes to spare.
+fn smaller_groups(tuning: Tuning) -> Option<Tuning> {
+    let Tuning { variant, lanes, columns, .. } = tuning;
+    let halved = Tuning { lanes: (lanes / 2).max(LEAST_LANES), columns: (columns / 2).max(1), ..tuning };
+    (variant == Variant::Gpu && halved != tuning).then_some(halved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::BackendError;
+    use crate::device::Error;
+
+    fn asked() -> Options {
+        Options { tuning: Some(Tuning { network: 0, ..Tuning::start(Variant::Gpu, 8) }), ..Options::default() }
+    }
+
+    fn call(status: i32) -> Fault {
+        Fault::Call(Error::Call { device: "x".to_string(), call: "y".to_string(), status })
+    }
+
+    fn memory() -> Fault {
+        let (device, what) = ("x".to_string(), "weights".to_string());
+        Fault::Call(Error::Memory { device, what, needed: 2, available: 1 })
+    }
+
+    /// Everything that is tried where `fault` says what comes of it, as what `show` sees of it.
+    fn all<T>(asked: &Options, fault: impl Fn(&Options) -> Fault, show: impl Fn(&Options, Tuning) -> T) -> Vec<T> {
+        let next = |tried: &Options| give_way(&fault(tried), tried, asked);
+        std::iter::successors(Some(asked.clone()), next)
+            .map(|options| show(&options, options.tuning.expect("one was asked for")))
+            .collect()
+    }
+
+    #[test]
+    fn what_does_not_compile_or_is_wrong_gives_way_to_direct_convolutions() {
+        for fault in [
+            || Fault::Answer(BackendError("wrong".to_string())),
+            || {
+                Fault::Call(Error::Build {
+                    device: "x".to_string(),
+                    program: "winograd".to_string(),
+                    log: String::new(),
+                })
+            },
+        ] {
+            assert_eq!(all(&asked(), |_| fault(), |_, tuning| tuning.winograd), [4, 2, 0]);
+        }
+    }
+
+    /// OpenCL's CL_OUT_OF_RESOURCES.
+    #[test]
+    fn groups_give_way_to_smaller_ones_and_other_kernels_have_all_of_theirs() {
+        let Tuning { lanes, columns, .. } = asked().tuning.expect("one was asked for");
+        let is_winograd = |options: &Options| options.tuning.is_some_and(|tuning| tuning.winograd > 0);
+        let fault = |options: &Options| if is_winograd(options) { call(-5) } else { call(-9999) };
+        let tried = all(&asked(), fault, |_, tuning| (tuning.winograd, tuning.lanes, tuning.columns));
+        assert!(tried.contains(&(4, lanes / 2, columns / 2)), "{tried:?}");
+        assert!(tried.contains(&(2, lanes, columns)), "{tried:?}");
+        assert_eq!(tried.last(), Some(&(0, lanes, columns)));
+        // The same with kernels that are refused at any size.
+        let tried = all(&asked(), |_| call(-5), |_, tuning| (tuning.winograd, tuning.lanes, tuning.columns));
+        assert_eq!(tried.last(), Some(&(0, LEAST_LANES, 1)));
+    }
+
+    #[test]
+    fn where_memory_is_short_batches_give_way_before_tiles() {
+        let tried = all(&asked(), |_| memory(), |options, tuning| (tuning.winograd, options.max_batch));
+        assert_eq!(tried, [(4, 128), (4, 32), (4, 8), (2, 128), (2, 32), (2, 8), (0, 128), (0, 32), (0, 8)]);
+    }
+
+    #[test]
+    fn a_device_that_can_not_be_opened_is_not_asked_again() {
+        let fault = |_: &Options| match call(-6) {
+            Fault::Call(error) => Fault::Device(error),
+            other => other,
+        };
+        assert_eq!(all(&asked(), fault, |_, tuning| tuning.winograd), [4]);
+    }
+
+    #[test]
+    fn one_launch_gives_way_to_one_for_each_layer() {
+        let asked = asked();
+        let one = Options { tuning: asked.tuning.map(|tuning| Tuning { network: 1, ..tuning }), ..asked };
+        let tried = all(&one, |_| call(-9999), |_, tuning| (tuning.network, tuning.winograd));
+        assert_eq!(tried, [(1, 4), (0, 4), (0, 2), (0, 0)]);
+    }
+}
