@@ -165,7 +165,7 @@ pub struct Visit {
     pub in_flight: u16,
     /// The child's value, once a visit has come back.
     pub value: Option<EdgeValue>,
-    /// The prior as it is kept, see [`prior`](crate::repository::prior).
+    /// The prior as it is kept, see [`prior`].
     pub prior: u16,
     /// The move, or its number in the game's list as long as nobody has said which move that is.
     pub mv: Naming,
@@ -187,7 +187,7 @@ impl Seen {
     /// The prior.
     #[inline]
     pub fn p(&self) -> f32 {
-        crate::repository::prior::unpack(self.prior)
+        prior::unpack(self.prior)
     }
 }
 
@@ -214,7 +214,7 @@ impl Visit {
     /// The prior.
     #[inline]
     pub fn p(&self) -> f32 {
-        crate::repository::prior::unpack(self.prior)
+        prior::unpack(self.prior)
     }
 
     /// What the visits that have come back add to the parent's sums.

@@ -2,6 +2,7 @@
 
 use crate::graph::{Graph, Role};
 use std::fmt;
+use std::time::Instant;
 
 /// The outputs of one batch, each `[batch][elements]`; a head that the network lacks is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,6 +58,21 @@ pub trait Backend: Send {
     /// # Errors
     /// If the device fails, or `input` is not a whole number of positions between 1 and [`Backend::max_batch`].
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError>;
+}
+
+/// Seconds that the shortest of so many runs takes: other programs make a run longer, none makes one shorter.
+///
+/// # Errors
+/// That of the first run that fails.
+pub fn shortest<E>(runs: usize, mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
+    let mut shortest = f64::INFINITY;
+    for _ in 0..runs {
+        let begun = Instant::now();
+        run()?;
+        shortest = shortest.min(begun.elapsed().as_secs_f64());
+    }
+    // A clock that stood still has at least ticked.
+    Ok(shortest.max(1e-9))
 }
 
 /// Why a backend could not be made or could not evaluate: one line for a person.

@@ -9,7 +9,7 @@ use super::settings::{BackendKind, EvaluatorSettings, Weights};
 use super::tuning;
 use oncilla_core::evaluate::Value;
 use oncilla_nets::{HeadChoice, Network};
-use oncilla_opencl::backend::{Backend, BackendError, Outputs};
+use oncilla_opencl::backend::{Backend, BackendError, Outputs, shortest};
 use oncilla_opencl::device::{self, Device, DeviceChoice, Kind, Programs};
 use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::host::Host;
@@ -19,7 +19,7 @@ use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A network and what runs it.
 pub struct Running {
@@ -319,13 +319,7 @@ fn host_rate(settings: &EvaluatorSettings, graph: &Arc<Graph>, batch: usize, lea
 /// Of two runs the faster one, the first beginning with memory that nobody has touched.
 fn rate_in_batches_of(batch: usize, host: &mut Host) -> Result<f64, BackendError> {
     let (input, mut outputs) = (vec![0.0; batch * host.graph().input().len()], Outputs::default());
-    let mut best = 0.0f64;
-    for _ in 0..2 {
-        let begun = Instant::now();
-        host.evaluate(&input, &mut outputs)?;
-        best = best.max(batch as f64 / begun.elapsed().as_secs_f64().max(1e-9));
-    }
-    Ok(best)
+    Ok(batch as f64 / shortest(2, || host.evaluate(&input, &mut outputs))?)
 }
 
 /// A device with a second batch at the same time, if it has room for that and agrees with the host on either.

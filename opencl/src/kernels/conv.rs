@@ -168,8 +168,7 @@ pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     if !is_winograd(kernels, conv.kernel, conv.int8) {
         return direct(kernels, conv);
     }
-    let winograd::Launches { few, many, many_from } = winograd::launches(kernels, conv)?;
-    Ok(Step::by_batch(few, many, many_from))
+    winograd::step(kernels, conv)
 }
 
 /// What a direct convolution reads.

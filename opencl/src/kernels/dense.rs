@@ -1,5 +1,6 @@
 //! Launches `dense.cl`.
 
+use super::conv::upload_bias;
 use super::layout::Layout;
 use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, quantise};
 use crate::device::{Arg, Buffer, Error};
@@ -66,9 +67,7 @@ pub fn step(kernels: &mut Kernels<'_>, dense: &Dense<'_>) -> Result<Step, Error>
     let block = kernels.block();
     let outputs = dense.bias.len();
     let padded = outputs.next_multiple_of(block);
-    let mut bias = dense.bias.to_vec();
-    bias.resize(padded, 0.0);
-    let bias = &kernels.session.upload(&bias)?;
+    let bias = &upload_bias(kernels, dense.bias, padded)?;
     if !dense.int8 {
         let layout = dense.input.layout;
         let weights = &kernels.upload_weights(&pack(dense.weights, outputs, layout, block))?;

@@ -106,9 +106,7 @@ fn launch_positions(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Er
         Arg::Output(&scratch),
         Arg::Int(activation_code(se.activation)),
     ];
-    let kernel = kernels.kernel(FAMILY, "", "se", &args)?;
-    let range = Range { each: 1, whole: 1, across: 1, local: [1, 1] };
-    Ok(Launch::new(kernels, kernel, range, args.len()))
+    kernels.by_item(FAMILY, "", "se", &args, 1)
 }
 
 /// What the GPU variant reads, on the device.

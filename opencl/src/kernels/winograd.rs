@@ -5,7 +5,7 @@ use super::conv::{Conv, board, no_board, upload_bias};
 use super::layout::Layout;
 use super::product::{self, Groups, Shapes, with_product};
 use super::se::{self, Sent};
-use super::{Family, Kernels, Launch, Range, Variant};
+use super::{Family, Kernels, Launch, Range, Step, Variant};
 use crate::device::{Arg, Buffer, Error};
 use crate::winograd::transform;
 
@@ -88,21 +88,11 @@ fn padded_outputs(kernels: &Kernels<'_>, channels: usize) -> usize {
     channels.next_multiple_of(panel(kernels))
 }
 
-/// A convolution's launches.
-pub struct Launches {
-    /// For a few positions; none where what follows is for all.
-    pub few: Vec<Launch>,
-    /// For others.
-    pub many: Vec<Launch>,
-    /// The smallest of the other batches.
-    pub many_from: usize,
-}
-
 /// Packs the weights, and makes the launches.
 ///
 /// # Errors
 /// If the board isn't square, the scratch memory is too small or the driver fails.
-pub fn launches(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launches, Error> {
+pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     let squares = conv.input.layout.shape.squares;
     let Some(cut) = Cut::of(kernels, squares) else { return Err(no_board(kernels, squares)) };
     let needed = needs(kernels, conv.input.layout, conv.bias.len()).scratch;
@@ -110,7 +100,7 @@ pub fn launches(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launches, 
     match kernels.variant() {
         Variant::Cpu => {
             let many = launches_in_registers(kernels, conv, cut, &v)?;
-            Ok(Launches { few: Vec::new(), many, many_from: 0 })
+            Ok(Step::by_batch(Vec::new(), many, 0))
         }
         Variant::Gpu => {
             let outputs = padded_outputs(kernels, conv.output.layout.shape.channels);
@@ -122,9 +112,9 @@ pub fn launches(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launches, 
             let widest = padded_outputs(kernels, kernels.widest);
             let Shapes { many, few } = Shapes::new(kernels, [cut.tiles(), widest, cut.points()], false, false);
             let many = launches_in_groups(kernels, conv, cut, &product, &many)?;
-            let Some((few, many_from)) = few else { return Ok(Launches { few: Vec::new(), many, many_from: 0 }) };
+            let Some((few, many_from)) = few else { return Ok(Step::by_batch(Vec::new(), many, 0)) };
             let few = launches_in_groups(kernels, conv, cut, &product, &few)?;
-            Ok(Launches { few, many, many_from })
+            Ok(Step::by_batch(few, many, many_from))
         }
     }
 }

@@ -5,8 +5,7 @@
 //! fastest is a thousand times the slowest, is tried from a single one on.
 
 use super::{Fault, OpenCl, canary};
-use crate::backend::Outputs;
-use std::time::Instant;
+use crate::backend::{Outputs, shortest};
 
 /// What is tried: single positions and a few, which have kernels of their own, and the sizes that a search may gather.
 const LADDER: [usize; 6] = [1, 3, 8, 16, 32, 64];
@@ -86,14 +85,7 @@ impl OpenCl {
     fn seconds(&mut self, batch: usize) -> Result<f64, Fault> {
         let input = canary::planes(batch * self.common.graph.input().len());
         let mut outputs = Outputs::default();
-        let mut shortest = f64::INFINITY;
-        for _ in 0..2 {
-            let begun = Instant::now();
-            self.answer(batch, &input, &mut outputs)?;
-            shortest = shortest.min(begun.elapsed().as_secs_f64());
-        }
-        // A clock that stood still has at least ticked.
-        Ok(shortest.max(1e-9))
+        shortest(2, || self.answer(batch, &input, &mut outputs))
     }
 }
 
