@@ -264,6 +264,40 @@ fn quit_ends_a_search_at_once() {
     assert!(status.success());
 }
 
+/// A pipe that nobody writes to: whoever opens it as a network or as hints waits. Searches that were asked for before `quit` hold it up no longer
+/// than a network does.
+#[test]
+fn quit_ends_what_waits_for_a_file() {
+    let folder = driver::Folder::new("blocked");
+    let pipe = folder.file("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let (weights, hints) = (format!("--weights={pipe}"), format!("--hints={pipe}"));
+    let set = format!("setoption name WeightsFile value {pipe}\nisready\ngo nodes 10\nquit");
+    let sessions = [
+        (&weights, "isready\nquit"),
+        (&weights, "isready\ngo nodes 10\nquit"),
+        (&weights, "isready\ngo movetime 100\nquit"),
+        (&weights, "isready\ngo infinite\nstop\nquit"),
+        (&weights, "go nodes 10\nposition startpos moves e2e4\nquit"),
+        (&weights, "go nodes 10\nucinewgame\nisready\ngo nodes 10\nquit"),
+        (&weights, "isready\ngo infinite"),
+        (&weights, "go infinite"),
+        (&hints, "isready\ngo nodes 10\nquit"),
+        (&"--threads=1".to_string(), &set),
+    ];
+    // Each takes its five seconds.
+    std::thread::scope(|scope| {
+        for (option, lines) in sessions {
+            scope.spawn(move || {
+                let mut engine = Engine::with(&["--backend=host", option]);
+                engine.say(lines);
+                let (status, heard) = engine.finish();
+                assert!(status.success() && heard.is_empty(), "{lines}: {status}, {heard:#?}");
+            });
+        }
+    });
+}
+
 /// The tree goes, and what was evaluated for it stays.
 #[test]
 fn to_clear_the_tree_leaves_the_cache() {
