@@ -207,8 +207,11 @@ impl<'l> Setup<'l> {
             match &mut fen {
                 _ if word == "moves" => break,
                 Some(fields) => fields.push(word),
-                // An unknown word.
-                None => {}
+                // Skipped, the moves behind it would be lost, and the start position searched instead.
+                None => {
+                    let (expected, got) = ("moves behind startpos", Some(word.to_string()));
+                    return Err(Refusal::Arguments { command: "position", expected, got });
+                }
             }
         }
         Ok(Self { fen, moves: words.collect() })
@@ -476,6 +479,10 @@ mod tests {
             setup_error("position startpos moves e2e4 e7e5 e4e5 g8f6"),
             "move 3 of 4: bad move: expected a legal move of the position, got \"e4e5\""
         );
+        for stray in ["e2e4", "move"] {
+            let expected = format!("position: expected moves behind startpos, got \"{stray}\"");
+            assert_eq!(refusal(&format!("position startpos {stray} e7e5 moves e2e4")), expected);
+        }
         assert!(setup_error("position fen").starts_with("bad FEN: board"));
         assert!(setup_error("position fen 8/8/8/8/8/8/8/8 w - - 0 1").starts_with("bad FEN: board: expected one king"));
         assert!(setup_error("position startpos moves \u{1F600}\u{1F600}").starts_with("move 1 of 1: bad move"));
