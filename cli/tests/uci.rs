@@ -417,6 +417,35 @@ fn search_moves_are_the_only_ones() {
     assert!(lines[0].starts_with("info string go: searchmoves: "), "{lines:#?}");
 }
 
+/// The tree has more visits than are asked for, and none of them is of the move that may be played.
+#[test]
+fn a_search_among_some_moves_looks_at_one_of_them_at_least() {
+    let mut engine = Engine::with(&["--backend=constant", "--threads=1", "--smart-pruning-factor=0"]);
+    // The queen may be taken: a draw.
+    engine.say("position fen 8/8/8/4k3/8/8/8/KQ6 w - - 0 1");
+    for go in ["go nodes 100", "go movetime 0"] {
+        engine.say("ucinewgame");
+        engine.ask("go nodes 20 searchmoves b1b2", "bestmove");
+        let lines = engine.ask(&format!("{go} searchmoves b1e4"), "bestmove");
+        assert!(lines[lines.len() - 2].contains(" pv b1e4 e5"), "{go}: {lines:#?}");
+    }
+    engine.ask("go nodes 200 searchmoves b1b2", "bestmove");
+    let lines = engine.ask("go nodes 100 searchmoves b1d3", "bestmove");
+    assert_eq!(visits(&lines[lines.len() - 2]), 201, "one more than there were: {lines:#?}");
+}
+
+/// The mate is the only move with a visit: what it proves of the position says nothing of the others.
+#[test]
+fn a_move_without_a_visit_is_not_worth_what_another_proves() {
+    let mut engine = Engine::with(&["--backend=host", "--hints=off", "--threads=1", "--show-wdl", "--multipv=50"]);
+    engine.say("position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1");
+    let lines = engine.ask("go nodes 3", "bestmove");
+    let (mates, others): (Vec<&String>, Vec<&String>) =
+        lines.iter().filter(|line| line.contains(" nodes 3 ")).partition(|line| line.contains(" score mate 1 "));
+    assert!(!mates.is_empty() && others.len() > 15, "{lines:#?}");
+    assert!(others.iter().all(|line| !line.contains(" wdl 1000 0 0 ")), "{others:#?}");
+}
+
 #[test]
 fn games_that_are_over() {
     let mut engine = Engine::start();
