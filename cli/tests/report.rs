@@ -103,6 +103,32 @@ fn a_report_needs_games() {
     assert!(stderr(&missing).contains("/no such file.pgn: "), "{}", stderr(&missing));
 }
 
+/// The numbers of visits of the positions of a report.
+fn visits(folder: &Folder, name: &str) -> Vec<u64> {
+    let lines = folder.text(name);
+    lines
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).unwrap()["rootInfo"]["visits"].as_u64())
+        .collect()
+}
+
+#[test]
+fn time_alone_is_the_limit_where_no_visits_are_named() {
+    let folder = Folder::new("report-time");
+    let (file, config) = (folder.file("games.pgn"), folder.file("config"));
+    std::fs::write(&file, "1. e4 *\n").unwrap();
+    std::fs::write(&config, "max-visits = 500\n").unwrap();
+    let arguments = ["report", &file, "--backend=constant", "--threads=1", "--parallel=1", "--max-time=0.5"];
+    let config = format!("--config={config}");
+    for (more, says) in [(None, " 0.5 s a position"), (Some(&config), "500 visits or 0.5 s a position")] {
+        let output = run(&[&arguments[..], more.map(String::as_str).as_slice()].concat(), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        let visits = visits(&folder, "games.report.jsonl");
+        assert_eq!(visits.iter().all(|visits| *visits > 1000), more.is_none(), "{visits:?}");
+        assert!(folder.text("games.report.html").contains(says), "{says}");
+    }
+}
+
 #[test]
 fn a_report_is_in_pawns() {
     for (unit, is_taken) in [("win_percentage", false), ("Q", false), ("W-L", false), ("centipawn_2019", true)] {

@@ -22,7 +22,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::time::Instant;
 
-use crate::options::{Typed, table};
+use crate::options::{Analysis, Typed, table};
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 use desk::{Desk, Done};
@@ -96,8 +96,8 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
     let (input, size) = question.open()?;
     question.spare_the_input()?;
     let desk = Desk::open(typed, &meaning)?;
-    let visits = meaning.analysis.max_visits;
-    let engine = format!("Oncilla {}: {}, {visits} visits a position", env!("CARGO_PKG_VERSION"), desk.describe());
+    let limits = limits(&meaning.analysis, by_time_alone);
+    let engine = format!("Oncilla {}: {}, {limits} a position", env!("CARGO_PKG_VERSION"), desk.describe());
     aside(&format!("oncilla: {}, {} positions at a time", desk.describe(), desk.parallel()));
     let heading = page::Heading { title: question.title(), engine };
     let files = Files::create(&question.out(), &heading)?;
@@ -106,6 +106,7 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
     work.run().map_err(|error| error.to_string())?;
     let Work { desk, files, count, .. } = work;
     desk.close();
+    let by_time_alone = limit_by_time_alone(&mut typed)?;
     files.finish()?.iter().for_each(|name| console.say(name));
     aside(&format!(
         "oncilla: {} games, {} positions; {} games passed over",
@@ -145,6 +146,26 @@ struct Work {
     files: Files,
     count: Count,
     progress: Progress,
+/// Where a time is given and nobody has said how many visits, the default number of visits ends no search. Whether that is so.
+fn limit_by_time_alone(typed: &mut Typed) -> Result<bool, String> {
+    let Some(visits) = table::by_flag("max-visits").filter(|visits| !typed.has(visits)) else { return Ok(false) };
+    if typed.meaning()?.analysis.max_time == 0.0 {
+        return Ok(false);
+    }
+    let set = typed.set(visits, visits.flag, &table::MOST_VISITS.to_string());
+    set.map(|_| true).map_err(|error| error.to_string())
+}
+
+/// How long a position is searched, in words.
+fn limits(analysis: &Analysis, by_time_alone: bool) -> String {
+    let (visits, seconds) = (format!("{} visits", analysis.max_visits), format!("{} s", analysis.max_time));
+    match (analysis.max_time > 0.0, by_time_alone) {
+        (false, _) => visits,
+        (true, false) => format!("{visits} or {seconds}"),
+        (true, true) => seconds,
+    }
+}
+
 }
 
 impl Work {
