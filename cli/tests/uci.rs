@@ -157,6 +157,7 @@ fn every_limit_ends() {
         "go wtime 1000 btime 1000 movestogo 1",
         "go nodes 99999999999999999999 movetime 1",
         "go nodes 5 unknown words",
+        "go perft 3",
     ] {
         engine.say("ucinewgame");
         let lines = engine.ask(go, "bestmove");

@@ -1,7 +1,7 @@
 //! Lines of input, understood.
 //!
 //! As the specification asks, unknown words before a command are skipped, and so are unknown words within `go`, with a
-//! note. A value that is missing or no number does not make the whole `go` fail: whoever sent it waits for a `bestmove`.
+//! note; a `go` of nothing else looks at one node. A value that is missing or no number does not make the whole `go` fail: whoever sent it waits for a `bestmove`.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -289,7 +289,13 @@ impl<'l> GoWords<'l> {
             }
         }
         if !unknown.is_empty() {
-            go.notes.push(format!("go: skipped, not known: {}", quoted(&unknown.join(" "))));
+            let mut note = format!("go: skipped, not known: {}", quoted(&unknown.join(" ")));
+            // Who sends `go perft 3` does not wait for ever, and who waits for a move gets one.
+            if go == Self::default() {
+                go.nodes = Some(1);
+                note.push_str("; taken as nodes 1");
+            }
+            go.notes.push(note);
         }
         go
     }
@@ -552,7 +558,11 @@ mod tests {
         let (limits, notes) = go("go node 100 depth 7 movetime1000");
         assert_eq!(limits, Go { depth: Some(7), ..Go::default() });
         assert_eq!(notes, ["go: skipped, not known: \"node 100 movetime1000\""]);
-        assert_eq!(go("go perft 3").1, ["go: skipped, not known: \"perft 3\""]);
+        let (limits, notes) = go("go perft 3");
+        assert_eq!(limits, Go { nodes: Some(1), ..Go::default() });
+        assert_eq!(notes, ["go: skipped, not known: \"perft 3\"; taken as nodes 1"]);
+        assert_eq!(go("go perft 3 infinite").0, Go { infinite: true, ..Go::default() });
+        assert_eq!(go("go").0, Go::default());
         let (_, notes) = go(&format!("go {}", "x ".repeat(1 << 20)));
         assert!(notes.len() == 1 && notes[0].len() < 300);
     }
