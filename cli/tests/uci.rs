@@ -821,6 +821,18 @@ fn the_log_file_has_both_sides() {
     assert_eq!((stdout(&output), stderr(&output)), ("readyok\n".to_string(), "> isready\n< readyok\n".to_string()));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_can_not_be_written_is_said_once() {
+    let output = run(&["--backend=random", "--logfile=/dev/full"], "isready\nisready\ngo nodes 5\n");
+    let text = stdout(&output);
+    let lost = "info string log file /dev/full: No space left on device (os error 28); nothing more is logged";
+    assert_eq!(text.lines().next(), Some(lost), "{text}");
+    assert!(text.matches("log file").count() == 1 && text.contains("bestmove "), "{text}");
+    let output = run(&["analysis", "--backend=random", "-l", "/dev/full"], "{\"id\":\"a\",\"moves\":[]}\n");
+    assert!(stderr(&output).contains(&lost["info string ".len()..]), "{}", stderr(&output));
+}
+
 #[test]
 fn a_tree_that_can_not_get_deeper_ends_the_search_for_depth() {
     let mut engine = Engine::with(&["--backend=random", "--smart-pruning-factor=0"]);

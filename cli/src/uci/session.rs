@@ -152,6 +152,7 @@ impl Session {
             }
         };
         self.console.heard(&line);
+        self.console.lost_log().iter().for_each(|lost| self.console.note(lost));
         match command::parse(&line) {
             Ok(None) => Next::GoOn,
             Ok(Some(command)) => self.obey(command),
