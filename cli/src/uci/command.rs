@@ -1,7 +1,8 @@
 //! Lines of input, understood.
 //!
 //! As the specification asks, unknown words before a command are skipped, and so are unknown words within `go`, with a
-//! note; a `go` of nothing else looks at one node. A value that is missing or no number does not make the whole `go` fail: whoever sent it waits for a `bestmove`.
+//! note; a `go` of nothing else looks at one node. A value that is missing or no number does not make the whole `go`
+//! fail: whoever sent it waits for a `bestmove`.
 
 use std::fmt;
 use std::iter::Peekable;
