@@ -32,7 +32,7 @@ const ALONE: Duration = Duration::from_secs(60);
 /// Speaks UCI until `quit` or the end of the input.
 ///
 /// At the end of the input a search with a limit of its own is let finish, so that `printf 'go nodes 100\n' | oncilla`
-/// gives its answer; any other is stopped and gives its answer then, if it can within [`LEAVING`].
+/// gives its answer; any other is stopped and gives its answer then, if it can within five seconds.
 pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: Typed) -> ExitCode {
     let meaning = match typed.meaning() {
         Ok(meaning) => meaning,
