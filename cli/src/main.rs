@@ -43,7 +43,11 @@ struct Uci {}
 /// Analyse many positions at once: KataGo's analysis protocol for chess. JSON lines in, JSON lines out. KataGo's -config,
 /// -model, -override-config and -quit-without-waiting are understood.
 #[derive(FromArgs, ArgsInfo)]
-#[argh(subcommand, name = "analysis")]
+#[argh(
+    subcommand,
+    name = "analysis",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
 struct Analysis {
     /// at the end of the input, exit at once
     #[argh(switch)]
@@ -56,7 +60,11 @@ struct Analysis {
 /// Analyse every position of the games in a PGN file: annotated PGN, JSON lines and one HTML page. --max-visits and
 /// --parallel say how; the numbers are White's.
 #[derive(FromArgs, ArgsInfo)]
-#[argh(subcommand, name = "report")]
+#[argh(
+    subcommand,
+    name = "report",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
 struct Report {
     /// the games; without it they come from standard input
     #[argh(positional)]

@@ -70,6 +70,16 @@ fn help_names_every_command_and_flag() {
     assert!(!stdout(&run(&["--help"], "")).contains("--cpuct-at-root="));
 }
 
+/// Their own help has few of them.
+#[test]
+fn help_of_a_command_says_where_the_options_are() {
+    for command in ["analysis", "report"] {
+        let help = stdout(&run(&[command, "--help"], ""));
+        let last: Vec<&str> = help.split("Notes:").nth(1).expect("notes").split_whitespace().collect();
+        assert!(last.join(" ").ends_with("see oncilla --help, or OPTIONS.md"), "{help}");
+    }
+}
+
 #[test]
 fn flags_without_effect_are_said_in_one_line() {
     let output = run(&["--backend=random", "--task-workers=0", "--max-prefetch=0", "--temperature=0"], "go nodes 1\n");

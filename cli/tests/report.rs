@@ -103,6 +103,77 @@ fn a_report_needs_games() {
     assert!(stderr(&missing).contains("/no such file.pgn: "), "{}", stderr(&missing));
 }
 
+/// The numbers of visits of the positions of a report.
+fn visits(folder: &Folder, name: &str) -> Vec<u64> {
+    let lines = folder.text(name);
+    lines
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).unwrap()["rootInfo"]["visits"].as_u64())
+        .collect()
+}
+
+#[test]
+fn time_alone_is_the_limit_where_no_visits_are_named() {
+    let folder = Folder::new("report-time");
+    let (file, config) = (folder.file("games.pgn"), folder.file("config"));
+    std::fs::write(&file, "1. e4 *\n").unwrap();
+    std::fs::write(&config, "max-visits = 500\n").unwrap();
+    let arguments = ["report", &file, "--backend=constant", "--threads=1", "--parallel=1", "--max-time=0.5"];
+    let config = format!("--config={config}");
+    for (more, says) in [(None, " 0.5 s a position"), (Some(&config), "500 visits or 0.5 s a position")] {
+        let output = run(&[&arguments[..], more.map(String::as_str).as_slice()].concat(), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        let visits = visits(&folder, "games.report.jsonl");
+        assert_eq!(visits.iter().all(|visits| *visits > 1000), more.is_none(), "{visits:?}");
+        assert!(folder.text("games.report.html").contains(says), "{says}");
+    }
+}
+
+#[test]
+fn a_report_that_comes_to_nothing_leaves_the_earlier_one() {
+    let folder = Folder::new("report-earlier");
+    let games = folder.file("GAMES.PGN");
+    std::fs::write(&games, "1. e4 *\n").unwrap();
+    let report = |more: &[&str]| run(&[&["report", &games, "--backend=random", "--max-visits=2"], more].concat(), "");
+    assert!(report(&[]).status.success());
+    let names = ["pgn", "jsonl", "html"].map(|ending| format!("GAMES.report.{ending}"));
+    let texts = || names.each_ref().map(|name| folder.text(name));
+    let (good, files) = (texts(), || std::fs::read_dir(&folder.0).unwrap().count());
+    assert_eq!(files(), 4, "the games and three files");
+    for nothing in [&b"\n"[..], b"1. e5 *\n", b"\x1f\x8bdamaged"] {
+        std::fs::write(&games, nothing).unwrap();
+        let output = report(&[]);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{}", stderr(&output));
+        assert!(texts() == good && files() == 4, "{nothing:?}");
+    }
+    // A folder in the way is seen before the work is done.
+    std::fs::write(&games, "1. e4 *\n").unwrap();
+    std::fs::create_dir(folder.0.join("x.html")).unwrap();
+    let output = report(&["--out", &folder.file("x")]);
+    assert!(stderr(&output).contains("x.html: expected a file to write, got a folder"), "{}", stderr(&output));
+    assert_eq!(files(), 5);
+}
+
+#[test]
+fn games_may_be_packed_by_gzip() {
+    use std::io::Write;
+    let folder = Folder::new("report-gzip");
+    // Members one behind the other are one file.
+    let mut packed = Vec::new();
+    for game in ["1. e4 *\n", "1. d4 *\n"] {
+        let mut gzip = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::default());
+        gzip.write_all(game.as_bytes()).and_then(|()| gzip.finish().map(|_| ())).unwrap();
+    }
+    std::fs::write(folder.0.join("games.pgn.gz"), &packed).unwrap();
+    let output = run(&["report", &folder.file("games.pgn.gz"), "--backend=random", "--max-visits=2"], "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(games(&folder.text("games.report.pgn")).len(), 2);
+    let out = folder.file("piped");
+    let piped = driver::run_bytes(&["report", "--out", &out, "--backend=random", "--max-visits=2"], &packed);
+    assert!(piped.status.success(), "{}", stderr(&piped));
+    assert_eq!(games(&folder.text("piped.pgn")).len(), 2);
+}
+
 #[test]
 fn a_report_is_in_pawns() {
     for (unit, is_taken) in [("win_percentage", false), ("Q", false), ("W-L", false), ("centipawn_2019", true)] {

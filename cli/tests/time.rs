@@ -323,6 +323,10 @@ fn refusals() {
     for (args, expected) in [
         (&["time"][..], "expected --base MS or --history FILE"),
         (&["time", "--base=x"], "base"),
+        (&["time", "--base=nan"], "time: --base: expected a number from 0 on, got NaN"),
+        (&["time", "--base", "-5"], "time: --base: expected a number from 0 on, got -5"),
+        (&["time", "--base=1", "--inc=-1"], "time: --inc: expected a number from 0 on, got -1"),
+        (&["time", "--base=1", "--network-plies=inf"], "time: --network-plies: expected a number from 0 on, got inf"),
         (&["time", "--base=1", "--time-manager=smooth(reserve=2)"], "at offset 7: expected reserve in [0, 1), got 2"),
         (&["time", "--base=1", "--nps=0"], "init-nps must be above 0 and at most 1e12, not 0"),
         (&["time", "--history=no such file"], "no such file: "),

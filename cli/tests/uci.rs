@@ -157,6 +157,7 @@ fn every_limit_ends() {
         "go wtime 1000 btime 1000 movestogo 1",
         "go nodes 99999999999999999999 movetime 1",
         "go nodes 5 unknown words",
+        "go perft 3",
     ] {
         engine.say("ucinewgame");
         let lines = engine.ask(go, "bestmove");
@@ -262,6 +263,40 @@ fn quit_ends_a_search_at_once() {
     engine.say("quit");
     let (status, _) = engine.finish();
     assert!(status.success());
+}
+
+/// A pipe that nobody writes to: whoever opens it as a network or as hints waits. Searches that were asked for before `quit` hold it up no longer
+/// than a network does.
+#[test]
+fn quit_ends_what_waits_for_a_file() {
+    let folder = driver::Folder::new("blocked");
+    let pipe = folder.file("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let (weights, hints) = (format!("--weights={pipe}"), format!("--hints={pipe}"));
+    let set = format!("setoption name WeightsFile value {pipe}\nisready\ngo nodes 10\nquit");
+    let sessions = [
+        (&weights, "isready\nquit"),
+        (&weights, "isready\ngo nodes 10\nquit"),
+        (&weights, "isready\ngo movetime 100\nquit"),
+        (&weights, "isready\ngo infinite\nstop\nquit"),
+        (&weights, "go nodes 10\nposition startpos moves e2e4\nquit"),
+        (&weights, "go nodes 10\nucinewgame\nisready\ngo nodes 10\nquit"),
+        (&weights, "isready\ngo infinite"),
+        (&weights, "go infinite"),
+        (&hints, "isready\ngo nodes 10\nquit"),
+        (&"--threads=1".to_string(), &set),
+    ];
+    // Each takes its five seconds.
+    std::thread::scope(|scope| {
+        for (option, lines) in sessions {
+            scope.spawn(move || {
+                let mut engine = Engine::with(&["--backend=host", option]);
+                engine.say(lines);
+                let (status, heard) = engine.finish();
+                assert!(status.success() && heard.is_empty(), "{lines}: {status}, {heard:#?}");
+            });
+        }
+    });
 }
 
 /// The tree goes, and what was evaluated for it stays.
@@ -381,6 +416,35 @@ fn search_moves_are_the_only_ones() {
     assert_eq!(engine.best_move("go searchmoves h2h3 nodes 50"), "h2h3");
     let lines = engine.ask("go nodes 5 searchmoves e2e5", "bestmove");
     assert!(lines[0].starts_with("info string go: searchmoves: "), "{lines:#?}");
+}
+
+/// The tree has more visits than are asked for, and none of them is of the move that may be played.
+#[test]
+fn a_search_among_some_moves_looks_at_one_of_them_at_least() {
+    let mut engine = Engine::with(&["--backend=constant", "--threads=1", "--smart-pruning-factor=0"]);
+    // The queen may be taken: a draw.
+    engine.say("position fen 8/8/8/4k3/8/8/8/KQ6 w - - 0 1");
+    for go in ["go nodes 100", "go movetime 0"] {
+        engine.say("ucinewgame");
+        engine.ask("go nodes 20 searchmoves b1b2", "bestmove");
+        let lines = engine.ask(&format!("{go} searchmoves b1e4"), "bestmove");
+        assert!(lines[lines.len() - 2].contains(" pv b1e4 e5"), "{go}: {lines:#?}");
+    }
+    engine.ask("go nodes 200 searchmoves b1b2", "bestmove");
+    let lines = engine.ask("go nodes 100 searchmoves b1d3", "bestmove");
+    assert_eq!(visits(&lines[lines.len() - 2]), 201, "one more than there were: {lines:#?}");
+}
+
+/// The mate is the only move with a visit: what it proves of the position says nothing of the others.
+#[test]
+fn a_move_without_a_visit_is_not_worth_what_another_proves() {
+    let mut engine = Engine::with(&["--backend=host", "--hints=off", "--threads=1", "--show-wdl", "--multipv=50"]);
+    engine.say("position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1");
+    let lines = engine.ask("go nodes 3", "bestmove");
+    let (mates, others): (Vec<&String>, Vec<&String>) =
+        lines.iter().filter(|line| line.contains(" nodes 3 ")).partition(|line| line.contains(" score mate 1 "));
+    assert!(!mates.is_empty() && others.len() > 15, "{lines:#?}");
+    assert!(others.iter().all(|line| !line.contains(" wdl 1000 0 0 ")), "{others:#?}");
 }
 
 #[test]
@@ -755,6 +819,18 @@ fn the_log_file_has_both_sides() {
     // Lc0's name for standard error.
     let output = run(&["--backend=random", "--logfile=<stderr>"], "isready\n");
     assert_eq!((stdout(&output), stderr(&output)), ("readyok\n".to_string(), "> isready\n< readyok\n".to_string()));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_can_not_be_written_is_said_once() {
+    let output = run(&["--backend=random", "--logfile=/dev/full"], "isready\nisready\ngo nodes 5\n");
+    let text = stdout(&output);
+    let lost = "info string log file /dev/full: No space left on device (os error 28); nothing more is logged";
+    assert_eq!(text.lines().next(), Some(lost), "{text}");
+    assert!(text.matches("log file").count() == 1 && text.contains("bestmove "), "{text}");
+    let output = run(&["analysis", "--backend=random", "-l", "/dev/full"], "{\"id\":\"a\",\"moves\":[]}\n");
+    assert!(stderr(&output).contains(&lost["info string ".len()..]), "{}", stderr(&output));
 }
 
 #[test]

@@ -120,7 +120,10 @@ pub fn run(
     let pool = Pool::start(typed, &meaning, Output::new(Arc::clone(&console)))?;
     aside(&format!("oncilla: {}, {} positions at a time", pool.describe(), pool.parallel()));
     aside(READY);
-    serve(&mut input, &pool, meaning.analysis.line_mb << 20, |text| console.heard(text));
+    serve(&mut input, &pool, meaning.analysis.line_mb << 20, |text| {
+        console.heard(text);
+        console.lost_log().iter().for_each(|lost| aside(lost));
+    });
     if switches.quit_without_waiting {
         pool.abandon();
     }

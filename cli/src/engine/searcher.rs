@@ -16,7 +16,7 @@ use super::settings::{CacheSize, EvaluatorSettings, Settings};
 use super::shared::Shared;
 use super::snapshot::Snapshot;
 use super::tables::RootResults;
-use super::timing::{MoveTime, TimeManager};
+use super::timing::{MoveTime, TimeManager, has_answer};
 use oncilla_chess::{Color, History, MoveList, Position, pack, unpack};
 use oncilla_core::Move;
 use oncilla_core::formula::contempt::Rescale;
@@ -626,9 +626,9 @@ impl Watch<'_, '_, '_> {
             let over = time.is_over(self.manager, &search, &counts);
             time.looked(counts.playouts);
             // Of a move that is pondered the number of visits counts already; the clock does not run yet.
-            let reached = over || (search.nodes() > 0 && time.nodes_wanted(&search, &counts) == 0);
+            let reached = (over && has_answer(&search)) || time.nodes_wanted(&search, &counts) == 0;
             let halted = self.shared.is_halted();
-            if (told && (search.nodes() > 0 || halted)) || ((reached || halted) && time.may_end()) {
+            if (told && (halted || has_answer(&search))) || ((reached || halted) && time.may_end()) {
                 return;
             }
             drop(search);

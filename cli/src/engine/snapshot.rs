@@ -140,8 +140,7 @@ impl Snapshot {
     fn line(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> Option<Line> {
         let value = match edge.value() {
             Some(value) => value,
-            // As Lc0 has it: a move that nobody visited is worth what the root is, a ply further from the end.
-            None => search.root().map(|root| root.value()).map(|value| Value { m: value.m + 1.0, ..value })?,
+            None => unvisited(search).map(|value| Value { m: value.m + 1.0, ..value })?,
         };
         let value = Value { m: value.m + 1.0, ..value };
         let known = self.mv(edge).and_then(|mv| self.results.of_move(mv, edge.ending(), value));
@@ -228,6 +227,14 @@ impl Snapshot {
         });
         all
     }
+}
+
+/// What a move that nobody visited is taken to be worth, seen a ply before it. As Lc0 has it that is what the root is worth; but of a root whose
+/// result is proven only what the network said of it: the proof is another move's.
+fn unvisited(search: &Search<'_>) -> Option<Value> {
+    let root = search.root()?;
+    let own = if search.proven() == Bounds::OPEN { None } else { root.own_value() };
+    Some(own.unwrap_or_else(|| root.value()))
 }
 
 fn mean_depth(counts: &Counts) -> u32 {

@@ -164,11 +164,14 @@ impl MoveTime {
         won || (!bounds.is_empty() && bounds.iter().all(|b| b.lower == b.upper))
     }
 
-    /// Playouts that a limit still leaves; one before the root has a visit, for every search needs one.
+    /// Playouts that a limit still leaves; one while there [is no answer](has_answer), for every search needs one.
     pub fn nodes_wanted(&self, search: &Search<'_>, counts: &Counts) -> u64 {
         let visits = self.limits.visits.map_or(u64::MAX, |VisitLimit(n)| n.saturating_sub(search.nodes().into()));
         let playouts = self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(counts.playouts));
-        visits.min(playouts).max(u64::from(search.nodes() == 0))
+        match visits.min(playouts) {
+            0 => u64::from(!has_answer(search)),
+            wanted => wanted,
+        }
     }
 
     /// Playouts that the limit of their speed allows by now. The first is free: every search needs one.
@@ -222,6 +225,18 @@ fn limits(settings: &Settings, go: &Go) -> Limits {
         known_best: pruning.map(|_| KnownBest),
         kld_gain: KldGain::new(settings.kld_gain.least_per_node, settings.kld_gain.interval).filter(|_| !whole),
         pruning: pruning.map(|pruning| pruning.after_batches(settings.smart_pruning_batches)),
+    }
+}
+
+/// Whether the search can say what it thinks of the position: the root has a visit; and if the tree of another search is below it, so has a
+/// move that may be played, for the visits of the others say nothing of those that `searchmoves` names.
+pub fn has_answer(search: &Search<'_>) -> bool {
+    let mut edges =
+        search.root().into_iter().flat_map(|root| root.edges()).filter(|edge| search.may_play(edge)).peekable();
+    match search.nodes() {
+        0 => false,
+        1 => true,
+        _ => edges.peek().is_none() || edges.any(|edge| edge.completed() > 0),
     }
 }
 

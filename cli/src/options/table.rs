@@ -15,6 +15,9 @@ use super::{backend, time_manager};
 use crate::engine::SearchGraph;
 use crate::score::ScoreType;
 
+/// The upper end of `--max-visits`, which nobody reaches.
+pub const MOST_VISITS: i64 = 1 << 50;
+
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Opt {
@@ -1143,7 +1146,7 @@ const ANALYSIS: &[Opt] = &[
         "",
         "max-visits",
         500,
-        (1, 1 << 50),
+        (1, MOST_VISITS),
         "Visits of a position, where the query does not say.",
         Sets(|d, n| d.meaning.analysis.max_visits = n as u64),
     ),

@@ -100,6 +100,11 @@ impl Typed {
         self.values.get(opt.key()).cloned().or_else(|| opt.kind.default())
     }
 
+    /// Whether somebody gave the option a value, its default included.
+    pub fn has(&self, opt: &Opt) -> bool {
+        self.values.contains_key(opt.key())
+    }
+
     /// Options that were typed, say something else than their default, and do nothing.
     pub fn without_effect(&self) -> Vec<&'static Opt> {
         let typed =

@@ -47,8 +47,8 @@ pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io:
             says.push(format!("{}, {}% → {}%: {best}", mark.name(), percent(before), percent(after)));
         }
         text.comment(&says.join(" "))?;
-        for comment in &played.comments {
-            text.comment(comment)?;
+        for comment in played.comments.iter().filter_map(|comment| without_values(comment)) {
+            text.comment(&comment)?;
         }
         if judged.mark.is_some() && !before.line.is_empty() {
             text.word(&format!("({})", variation(ply, &before.line)))?;
@@ -88,6 +88,21 @@ fn value(position: &Position) -> String {
     };
     let [w, d, l] = position.wdl.map(|p| (p * 1000.0).round());
     format!("{eval}[%wdl {w} {d} {l}]")
+}
+
+/// The commands that [`value`] writes.
+const VALUES: [&str; 2] = ["[%eval ", "[%wdl "];
+
+/// A game's own comment without the values that others gave the position: of two a reader would take either. `None` if it says nothing else.
+fn without_values(comment: &str) -> Option<String> {
+    let mut rest = comment.to_string();
+    for command in VALUES {
+        while let Some(at) = rest.find(command) {
+            let Some(length) = rest[at..].find(']') else { break };
+            rest.replace_range(at..=at + length, "");
+        }
+    }
+    Some(rest).filter(|rest| rest == comment || !rest.trim().is_empty())
 }
 
 fn escaped(value: &str) -> String {
@@ -156,6 +171,17 @@ mod tests {
              Nc6) *\n\n"
         );
         assert_eq!(written(&game, &judgement), expected);
+    }
+
+    #[test]
+    fn the_values_of_others_give_way_to_ours() {
+        let text = "1. e4 { [%eval 0.18] [%clk 0:03:00] good } e5 { [%eval #-3] [%wdl 1 2 3] } 2. d4 { [%eval 0.1 } *";
+        let (game, judgement) = judged(text, &[(0.5, "e2e4"), (0.5, "e7e5"), (0.5, "d2d4"), (0.5, "")]);
+        let own = "{ [%eval 0.50] [%wdl 500 0 500] }";
+        let expected = format!("1. e4 {own} {{ [%clk 0:03:00] good }} 1... e5 {own} 2. d4 {own} {{ [%eval 0.1 }} *");
+        let out = written(&game, &judgement);
+        let moves = out.split("\n\n").nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(moves, expected);
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! The three files of a report, written game by game.
+//! The three files of a report, written game by game. They have names of their own until the report is complete, so that an earlier one
+//! is not lost for one that comes to nothing.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use oncilla_chess::notation;
 use serde_json::{Map, json};
@@ -14,7 +16,7 @@ use super::pgn::Game;
 /// Lines about games that were passed over: more of them are of no use in a page.
 const MOST_NOTES: usize = 1000;
 
-/// A file and its name.
+/// A file and the name that it will have.
 struct Out {
     name: String,
     file: BufWriter<File>,
@@ -22,10 +24,20 @@ struct Out {
 
 impl Out {
     fn create(name: String) -> Result<Self, String> {
-        match File::create(&name) {
-            Ok(file) => Ok(Self { name, file: BufWriter::new(file) }),
-            Err(error) => Err(format!("{name}: {error}")),
+        // Found out at the end, this would cost the whole report.
+        if Path::new(&name).is_dir() {
+            return Err(format!("{name}: expected a file to write, got a folder"));
         }
+        let part = part(&name);
+        match File::create(&part) {
+            Ok(file) => Ok(Self { name, file: BufWriter::new(file) }),
+            Err(error) => Err(format!("{part}: {error}")),
+        }
+    }
+
+    /// It is complete, and takes the place of an earlier one.
+    fn put_in_place(&self) -> Result<(), String> {
+        fs::rename(part(&self.name), &self.name).map_err(|error| format!("{}: {error}", self.name))
     }
 
     fn with(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), String> {
@@ -33,12 +45,29 @@ impl Out {
     }
 }
 
+impl Drop for Out {
+    /// What was not completed goes; what was is no part any more.
+    fn drop(&mut self) {
+        let _ = fs::remove_file(part(&self.name));
+    }
+}
+
+/// The name of a file before it is complete.
+fn part(name: &str) -> String {
+    format!("{name}.part")
+}
+
 /// What the names of the three files end with.
 const ENDINGS: [&str; 3] = ["pgn", "jsonl", "html"];
 
 /// The names of the three files.
-pub fn names(stem: &str) -> [String; 3] {
+fn names(stem: &str) -> [String; 3] {
     ENDINGS.map(|ending| format!("{stem}.{ending}"))
+}
+
+/// The names of everything that is written over.
+pub fn written(stem: &str) -> impl Iterator<Item = String> {
+    names(stem).into_iter().flat_map(|name| [part(&name), name])
 }
 
 /// Annotated PGN, JSON lines and the page.
@@ -81,7 +110,7 @@ impl Files {
         }
     }
 
-    /// Ends the files; their names.
+    /// Ends the files and puts them in their places; their names.
     ///
     /// # Errors
     /// A file can't be written.
@@ -90,7 +119,9 @@ impl Files {
         for out in [&mut self.pgn, &mut self.lines, &mut self.page] {
             out.with(|file| file.flush())?;
         }
-        Ok([self.pgn.name, self.lines.name, self.page.name])
+        let outs = [&self.pgn, &self.lines, &self.page];
+        outs.into_iter().try_for_each(Out::put_in_place)?;
+        Ok(outs.map(|out| out.name.clone()))
     }
 }
 

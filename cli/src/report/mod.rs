@@ -22,14 +22,18 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::time::Instant;
 
-use crate::options::{Typed, table};
+use crate::options::{Analysis, Typed, table};
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 use desk::{Desk, Done};
 use files::Files;
+use flate2::bufread::MultiGzDecoder;
 use judge::Judgement;
 use pgn::Reader;
 use same_file::Handle;
+
+/// First bytes of a gzip file.
+const GZIP: &[u8] = &[0x1f, 0x8b];
 
 /// Characters of the progress bar.
 const BAR: usize = 24;
@@ -44,11 +48,20 @@ pub struct Question {
 }
 
 impl Question {
-    /// The input, and how many bytes it has, if that is known.
+    /// The input, inflated where it is a gzip stream, and how many bytes it has, if that is known.
     fn open(&self) -> Result<(Box<dyn BufRead>, Option<u64>), String> {
+        let opened = self.open_as_it_is().and_then(|(mut input, size)| {
+            let is_gzip = input.fill_buf()?.starts_with(GZIP);
+            // How long the text is nobody knows before its end.
+            Ok(if is_gzip { (Box::new(BufReader::new(MultiGzDecoder::new(input))) as _, None) } else { (input, size) })
+        });
+        opened.map_err(|error| format!("{}: {error}", self.file.as_deref().unwrap_or("standard input")))
+    }
+
+    fn open_as_it_is(&self) -> io::Result<(Box<dyn BufRead>, Option<u64>)> {
         let Some(name) = &self.file else { return Ok((Box::new(BufReader::new(io::stdin())), None)) };
-        let opened = File::open(name).and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (size, file) = opened.map_err(|error| format!("{name}: {error}"))?;
+        let file = File::open(name)?;
+        let size = file.metadata()?.len();
         Ok((Box::new(BufReader::new(file)), Some(size)))
     }
 
@@ -67,7 +80,7 @@ impl Question {
         // What can't be looked at says so when it is read.
         let Ok(input) = input else { return Ok(()) };
         let is_input = |target: &String| Handle::from_path(target).is_ok_and(|target| target == input);
-        match files::names(&self.out()).into_iter().find(is_input) {
+        match files::written(&self.out()).find(is_input) {
             Some(target) => {
                 Err(format!("--out: expected another name, got that of the games: {target} would be written over"))
             }
@@ -76,9 +89,15 @@ impl Question {
     }
 
     fn out(&self) -> String {
-        let stem = self.file.as_deref().map_or("games", |name| name.strip_suffix(".pgn").unwrap_or(name));
+        let stem = self.file.as_deref().map_or("games", |name| without(without(name, ".gz"), ".pgn"));
         self.out.clone().unwrap_or_else(|| format!("{stem}.report"))
     }
+}
+
+/// A name without an ending, in small letters or large.
+fn without<'n>(name: &'n str, ending: &str) -> &'n str {
+    let at = name.len().saturating_sub(ending.len());
+    name.split_at_checked(at).filter(|(_, end)| end.eq_ignore_ascii_case(ending)).map_or(name, |(stem, _)| stem)
 }
 
 /// Makes the report, and says on `console` which files it is in.
@@ -87,17 +106,18 @@ impl Question {
 /// One line: a file can't be read or written, no network, no game in the file.
 pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(), String> {
     see_from_white(&mut typed)?;
+    let by_time_alone = limit_by_time_alone(&mut typed)?;
     let meaning = typed.meaning()?;
     if !meaning.output.score_type.is_centipawns() {
         return Err(
             "--score-type: expected centipawns of some kind, as a report's evaluations are in pawns".to_string()
         );
     }
-    let (input, size) = question.open()?;
     question.spare_the_input()?;
+    let (input, size) = question.open()?;
     let desk = Desk::open(typed, &meaning)?;
-    let visits = meaning.analysis.max_visits;
-    let engine = format!("Oncilla {}: {}, {visits} visits a position", env!("CARGO_PKG_VERSION"), desk.describe());
+    let limits = limits(&meaning.analysis, by_time_alone);
+    let engine = format!("Oncilla {}: {}, {limits} a position", env!("CARGO_PKG_VERSION"), desk.describe());
     aside(&format!("oncilla: {}, {} positions at a time", desk.describe(), desk.parallel()));
     let heading = page::Heading { title: question.title(), engine };
     let files = Files::create(&question.out(), &heading)?;
@@ -106,13 +126,16 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
     work.run().map_err(|error| error.to_string())?;
     let Work { desk, files, count, .. } = work;
     desk.close();
-    files.finish()?.iter().for_each(|name| console.say(name));
+    // An earlier report is worth more than one without games.
+    if count.games > 0 {
+        files.finish()?.iter().for_each(|name| console.say(name));
+    }
     aside(&format!(
         "oncilla: {} games, {} positions; {} games passed over",
         count.games, count.positions, count.skipped
     ));
     match count.games {
-        0 => Err(format!("{}: no game in it that can be read", question.title())),
+        0 => Err(format!("{}: no game in it that can be read; nothing is written", question.title())),
         _ => Ok(()),
     }
 }
@@ -121,6 +144,26 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
 fn see_from_white(typed: &mut Typed) -> Result<(), String> {
     let Some(opt) = table::by_flag("report-analysis-winrates-as") else { return Ok(()) };
     typed.set(opt, opt.flag, "WHITE").map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Where a time is given and nobody has said how many visits, the default number of visits ends no search. Whether that is so.
+fn limit_by_time_alone(typed: &mut Typed) -> Result<bool, String> {
+    let Some(visits) = table::by_flag("max-visits").filter(|visits| !typed.has(visits)) else { return Ok(false) };
+    if typed.meaning()?.analysis.max_time == 0.0 {
+        return Ok(false);
+    }
+    let set = typed.set(visits, visits.flag, &table::MOST_VISITS.to_string());
+    set.map(|_| true).map_err(|error| error.to_string())
+}
+
+/// How long a position is searched, in words.
+fn limits(analysis: &Analysis, by_time_alone: bool) -> String {
+    let (visits, seconds) = (format!("{} visits", analysis.max_visits), format!("{} s", analysis.max_time));
+    match (analysis.max_time > 0.0, by_time_alone) {
+        (false, _) => visits,
+        (true, false) => format!("{visits} or {seconds}"),
+        (true, true) => seconds,
+    }
 }
 
 /// What has been done.
@@ -241,6 +284,10 @@ mod tests {
         };
         assert_eq!(question(Some("a/b.pgn"), None).out(), "a/b.report");
         assert_eq!(question(Some("a/b"), None).out(), "a/b.report");
+        assert_eq!(question(Some("a/GAMES.PGN"), None).out(), "a/GAMES.report");
+        assert_eq!(question(Some("a/b.Pgn.gz"), None).out(), "a/b.report");
+        assert_eq!(question(Some("pgn"), None).out(), "pgn.report");
+        assert_eq!(question(Some("é.gn"), None).out(), "é.gn.report");
         assert_eq!(question(None, None).out(), "games.report");
         assert_eq!(question(Some("a/b.pgn"), Some("c")).out(), "c");
         assert_eq!(question(Some("a/b.pgn"), None).title(), "b.pgn");

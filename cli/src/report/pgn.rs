@@ -1,8 +1,9 @@
 //! Games in PGN, one after the other, from a file of any size.
 //!
 //! What people's files hold is read: comments of both kinds, variations, NAGs and their old signs, escape lines, text in UTF-8
-//! or Latin-1, games without tags or without a result, `SetUp` and `FEN`, Chess960. What is said behind a result belongs to its game. A game
-//! that can't be read is passed over, and why is said; the next one begins behind the next result, or with a tag section.
+//! or Latin-1, games without tags or without a result, `SetUp` and `FEN`, Chess960. What is said behind a result belongs to its game. What
+//! adds nothing to the moves and can't be read (a tag pair, a NAG) is skipped. A game that can't be read is passed over, and why is said; the
+//! next one begins behind the next result, or with a tag section.
 
 use std::io::{self, BufRead};
 
@@ -189,6 +190,14 @@ enum Item {
 
 const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
 
+/// The result that a text is, with any dash and in the short forms of a draw.
+fn result(text: &str) -> Option<&'static str> {
+    let plain =
+        text.replace(['\u{2013}', '\u{2012}', '\u{2011}', '\u{2010}', '\u{2212}'], "-").replace('\u{bd}', "1/2");
+    let plain = if plain == "1/2" { "1/2-1/2" } else { &plain };
+    RESULTS.into_iter().find(|result| *result == plain)
+}
+
 impl Raw {
     fn is_empty(&self) -> bool {
         self.tags.is_empty() && !self.has_begun()
@@ -229,7 +238,9 @@ impl Raw {
             return Taken::Upto(0);
         }
         if !is_inside && line.trim_start().starts_with('[') {
-            if self.has_begun() {
+            // What is no tag does not part a game in two.
+            let is_next = self.result.is_some() || tag(line.trim_start()).is_some();
+            if self.has_begun() && is_next {
                 return Taken::Upto(0);
             }
             return self.tag_section(line);
@@ -242,17 +253,28 @@ impl Raw {
         let line = line.trim_end();
         let mut rest = line.trim_start();
         while rest.starts_with('[') {
-            let Some((tag, behind)) = tag(rest) else {
-                self.fail(format!("expected a tag [Name \"value\"], got {}", crate::text::quoted(rest)));
-                return Taken::All;
+            let behind = match tag(rest) {
+                Some((tag, behind)) => {
+                    self.tags.push(tag);
+                    behind
+                }
+                None => self.unreadable_tag(rest),
             };
-            self.tags.push(tag);
             rest = behind.trim_start();
         }
         match self.movetext(rest) {
             Taken::Upto(at) => Taken::Upto(line.len() - rest.len() + at),
             Taken::All => Taken::All,
         }
+    }
+
+    /// Passes by what is no tag: what follows it on its line. Without those that say what is played the moves would mean something else.
+    fn unreadable_tag<'l>(&mut self, text: &'l str) -> &'l str {
+        let name = text[1..].trim_start();
+        if ["FEN", "Variant"].iter().any(|needed| name.starts_with(needed)) {
+            self.fail(format!("expected a tag [Name \"value\"], got {}", crate::text::quoted(text)));
+        }
+        &text[until(text, ']').1..]
     }
 
     /// Nothing more comes.
@@ -310,7 +332,7 @@ impl Raw {
                 '$' => self.nag(&rest[1..]) + 1,
                 c if c.is_whitespace() || c == '.' => c.len_utf8(),
                 _ => {
-                    let length = rest.find(|c: char| c.is_whitespace() || "{}();$<".contains(c)).unwrap_or(rest.len());
+                    let length = symbol_length(rest);
                     if self.is_first_number(&rest[..length]) {
                         return Taken::Upto(at);
                     }
@@ -377,12 +399,11 @@ impl Raw {
         at + 1
     }
 
-    /// Reads the number behind a `$`: its length.
+    /// Reads the number behind a `$`: its length. One that PGN does not have says nothing.
     fn nag(&mut self, rest: &str) -> usize {
         let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        match rest[..length].parse() {
-            Ok(nag) => self.push(Item::Nag(nag)),
-            Err(_) => self.fail("expected a number from 0 to 255 behind $"),
+        if let Ok(nag) = rest[..length].parse() {
+            self.push(Item::Nag(nag));
         }
         length
     }
@@ -396,8 +417,8 @@ impl Raw {
 
     /// A move, its number, or the result.
     fn symbol(&mut self, text: &str) {
-        if RESULTS.contains(&text) {
-            self.result = Some(text.to_string());
+        if let Some(result) = result(text) {
+            self.result = Some(result.to_string());
             return;
         }
         let without_number = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -424,8 +445,7 @@ impl Raw {
         }
         let mut game =
             Game { number, tags, comments: Vec::new(), moves: Vec::new(), result: String::new(), chess960: false };
-        let by_tag =
-            || RESULTS.into_iter().find(|result| game.tag("Result") == Some(result)).unwrap_or("*").to_string();
+        let by_tag = || game.tag("Result").and_then(self::result).unwrap_or("*").to_string();
         game.result = result.unwrap_or_else(by_tag);
         game.chess960 = is_chess960(game.tag("Variant").unwrap_or(""))?;
         let mut position = match game.fen() {
@@ -454,6 +474,12 @@ impl Raw {
         }
         Ok(game)
     }
+}
+
+/// How long the move, number or result is that a text begins with. Behind a result a tag may stand without a space.
+fn symbol_length(text: &str) -> usize {
+    let length = text.find(|c: char| c.is_whitespace() || "{}();$<".contains(c)).unwrap_or(text.len());
+    text[..length].find('[').filter(|&at| result(&text[..at]).is_some()).unwrap_or(length)
 }
 
 /// The text before `end`, how long it is with that, and whether it was there.
@@ -625,6 +651,38 @@ mod tests {
     }
 
     #[test]
+    fn what_adds_nothing_to_the_moves_is_skipped() {
+        let game = one("[Event]\n[Site y] [White \"W\"]\n[Date \"no end\n\n1. e4 $999 $ e5 $3\n[a remark]\n2. Nf3 1-0");
+        assert_eq!(game.tags, [("White".to_string(), "W".to_string())]);
+        assert_eq!(moves(&game), ["e2e4", "e7e5", "g1f3"]);
+        assert_eq!((game.moves[0].nags.len(), game.moves[1].nags.as_slice()), (0, [3].as_slice()));
+    }
+
+    #[test]
+    fn a_result_ends_where_a_tag_begins() {
+        let text = "[Event \"a\"]\n1. e4 1-0[Event \"b\"]\n1. d4 *[Event \"c\"] 1. c4 *";
+        let games: Vec<Game> = read(text.as_bytes()).into_iter().map(Result::unwrap).collect();
+        let found: Vec<_> = games.iter().map(|game| (game.tag("Event").unwrap(), moves(game).join(" "))).collect();
+        assert_eq!(found, [("a", "e2e4"), ("b", "d2d4"), ("c", "c2c4")].map(|(event, mv)| (event, mv.to_string())));
+        assert_eq!(games[0].result, "1-0");
+    }
+
+    #[test]
+    fn results_have_several_spellings() {
+        for (text, result) in [
+            ("1/2", "1/2-1/2"),
+            ("\u{bd}-\u{bd}", "1/2-1/2"),
+            ("\u{bd}", "1/2-1/2"),
+            ("1\u{2013}0", "1-0"),
+            ("0\u{2212}1", "0-1"),
+            ("1/2\u{2013}1/2", "1/2-1/2"),
+        ] {
+            assert_eq!(one(&format!("1. e4 {text}")).result, result, "{text}");
+            assert_eq!(one(&format!("[Result \"{text}\"]\n\n1. e4")).result, result, "{text}");
+        }
+    }
+
+    #[test]
     fn a_broken_game_is_passed_over_and_the_next_is_read() {
         let long = format!("1. e4 {} e5 *", "x".repeat(3 << 20));
         let cases = [
@@ -632,10 +690,9 @@ mod tests {
             ("1. e4 -- 2. d4 *", "ply 2: expected a legal move, got \"--\""),
             ("[Variant \"Atomic\"]\n1. e4 *", "the tag Variant: expected chess or Chess960, got \"Atomic\""),
             ("[FEN \"8/8 w\"]\n*", "the tag FEN"),
-            ("[Event \"x\"] [Site y]\n*", "expected a tag [Name \"value\"], got \"[Site y]\""),
-            ("[Event]\n1. e4 *", "expected a tag [Name \"value\"], got \"[Event]\""),
+            ("[Event \"x\"] [FEN y]\n*", "expected a tag [Name \"value\"], got \"[FEN y]\""),
+            ("[Variant]\n1. e4 *", "expected a tag [Name \"value\"], got \"[Variant]\""),
             ("1. e4 ) e5 *", ") without its beginning"),
-            ("1. e4 $999 e5 *", "expected a number from 0 to 255 behind $"),
             ("1. e4 {no end\n", "a comment has no end"),
             ("1. e4 (1. d4\n", "a variation has no end"),
             (&long, "a line of more than 1 MiB"),

@@ -33,6 +33,7 @@ pub fn print(console: &Console, settings: &Settings, question: &Question) -> Res
     if question.asked.is_none() && question.history.is_none() {
         return Err("time: expected --base MS or --history FILE, got neither".to_string());
     }
+    question.asked.iter().try_for_each(check)?;
     let explained = explain(settings, question.nps, &history, question.asked.as_ref())?;
     match (question.json, &question.history) {
         (true, None) => console.say_all(&explained.iter().map(Explained::to_json).collect::<Vec<_>>()),
@@ -40,6 +41,16 @@ pub fn print(console: &Console, settings: &Settings, question: &Question) -> Res
         (false, _) => console.say_all(&report::text(&explained)),
     }
     Ok(())
+}
+
+/// Refuses what no clock shows. (A GUI may say less than nothing; a person who does has slipped.)
+fn check(asked: &Move) -> Result<(), String> {
+    let numbers = [("base", Some(asked.base)), ("inc", Some(asked.inc)), ("network-plies", asked.network_plies)];
+    let is_wrong = |number: &f64| !(number.is_finite() && *number >= 0.0);
+    match numbers.into_iter().find_map(|(name, number)| Some((name, number.filter(is_wrong)?))) {
+        Some((name, wrong)) => Err(format!("time: --{name}: expected a number from 0 on, got {wrong}")),
+        None => Ok(()),
+    }
 }
 
 /// The budget of every move of a game, and of the move that is asked for after it.

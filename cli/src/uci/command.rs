@@ -1,7 +1,8 @@
 //! Lines of input, understood.
 //!
 //! As the specification asks, unknown words before a command are skipped, and so are unknown words within `go`, with a
-//! note. A value that is missing or no number does not make the whole `go` fail: whoever sent it waits for a `bestmove`.
+//! note; a `go` of nothing else looks at one node. A value that is missing or no number does not make the whole `go`
+//! fail: whoever sent it waits for a `bestmove`.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -207,8 +208,11 @@ impl<'l> Setup<'l> {
             match &mut fen {
                 _ if word == "moves" => break,
                 Some(fields) => fields.push(word),
-                // An unknown word.
-                None => {}
+                // Skipped, the moves behind it would be lost, and the start position searched instead.
+                None => {
+                    let (expected, got) = ("moves behind startpos", Some(word.to_string()));
+                    return Err(Refusal::Arguments { command: "position", expected, got });
+                }
             }
         }
         Ok(Self { fen, moves: words.collect() })
@@ -286,7 +290,13 @@ impl<'l> GoWords<'l> {
             }
         }
         if !unknown.is_empty() {
-            go.notes.push(format!("go: skipped, not known: {}", quoted(&unknown.join(" "))));
+            let mut note = format!("go: skipped, not known: {}", quoted(&unknown.join(" ")));
+            // Who sends `go perft 3` does not wait for ever, and who waits for a move gets one.
+            if go == Self::default() {
+                go.nodes = Some(1);
+                note.push_str("; taken as nodes 1");
+            }
+            go.notes.push(note);
         }
         go
     }
@@ -476,6 +486,10 @@ mod tests {
             setup_error("position startpos moves e2e4 e7e5 e4e5 g8f6"),
             "move 3 of 4: bad move: expected a legal move of the position, got \"e4e5\""
         );
+        for stray in ["e2e4", "move"] {
+            let expected = format!("position: expected moves behind startpos, got \"{stray}\"");
+            assert_eq!(refusal(&format!("position startpos {stray} e7e5 moves e2e4")), expected);
+        }
         assert!(setup_error("position fen").starts_with("bad FEN: board"));
         assert!(setup_error("position fen 8/8/8/8/8/8/8/8 w - - 0 1").starts_with("bad FEN: board: expected one king"));
         assert!(setup_error("position startpos moves \u{1F600}\u{1F600}").starts_with("move 1 of 1: bad move"));
@@ -545,7 +559,11 @@ mod tests {
         let (limits, notes) = go("go node 100 depth 7 movetime1000");
         assert_eq!(limits, Go { depth: Some(7), ..Go::default() });
         assert_eq!(notes, ["go: skipped, not known: \"node 100 movetime1000\""]);
-        assert_eq!(go("go perft 3").1, ["go: skipped, not known: \"perft 3\""]);
+        let (limits, notes) = go("go perft 3");
+        assert_eq!(limits, Go { nodes: Some(1), ..Go::default() });
+        assert_eq!(notes, ["go: skipped, not known: \"perft 3\"; taken as nodes 1"]);
+        assert_eq!(go("go perft 3 infinite").0, Go { infinite: true, ..Go::default() });
+        assert_eq!(go("go").0, Go::default());
         let (_, notes) = go(&format!("go {}", "x ".repeat(1 << 20)));
         assert!(notes.len() == 1 && notes[0].len() < 300);
     }

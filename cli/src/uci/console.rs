@@ -15,7 +15,15 @@ pub struct Console {
 
 struct Inner {
     out: Box<dyn Write + Send>,
-    log: Option<Box<dyn Write + Send>>,
+    log: Option<Log>,
+    /// What became of the last log, until it is told.
+    lost: Option<String>,
+}
+
+/// A copy of everything, and what messages call it.
+struct Log {
+    name: String,
+    out: Box<dyn Write + Send>,
 }
 
 impl Console {
@@ -26,7 +34,7 @@ impl Console {
 
     /// A console on anything.
     pub fn new(out: Box<dyn Write + Send>) -> Self {
-        Self { inner: Mutex::new(Inner { out, log: None }) }
+        Self { inner: Mutex::new(Inner { out, log: None, lost: None }) }
     }
 
     /// Writes a line.
@@ -58,13 +66,14 @@ impl Console {
     /// # Errors
     /// The file can't be opened. No copy is kept then.
     pub fn log_to(&self, file: Option<&Path>) -> Result<(), String> {
-        let opened = file.map(|path| -> Result<Box<dyn Write + Send>, String> {
+        let opened = file.map(|path| {
+            let name = format!("log file {}", path.display());
             if path == Path::new(STDERR) {
-                return Ok(Box::new(io::stderr()));
+                return Ok(Log { name, out: Box::new(io::stderr()) });
             }
             match File::options().append(true).create(true).open(path) {
-                Ok(file) => Ok(Box::new(file)),
-                Err(error) => Err(format!("log file {}: {error}", path.display())),
+                Ok(file) => Ok(Log { name, out: Box::new(file) }),
+                Err(error) => Err(format!("{name}: {error}")),
             }
         });
         let mut inner = self.lock();
@@ -76,6 +85,11 @@ impl Console {
     /// Puts a line of input into the log.
     pub fn heard(&self, line: &str) {
         self.lock().log('>', line);
+    }
+
+    /// A line for a person, once, if the log could not be written any more.
+    pub fn lost_log(&self) -> Option<String> {
+        self.lock().lost.take()
     }
 
     /// Whether somebody keeps what [`Console::log_all`] writes.
@@ -103,9 +117,10 @@ pub fn aside(line: &str) {
 impl Inner {
     fn log(&mut self, direction: char, line: &str) {
         if let Some(log) = &mut self.log
-            && writeln!(log, "{direction} {line}").is_err()
+            && let Err(error) = writeln!(log.out, "{direction} {line}")
         {
             // A full disk must not end a game.
+            self.lost = Some(format!("{}: {error}; nothing more is logged", log.name));
             self.log = None;
         }
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::BufRead;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use oncilla_chess::History;
@@ -17,11 +17,11 @@ use super::console::Console;
 use super::input::{AHEAD, Input, listen};
 use super::report::Report;
 
-/// How long a search may take to end behind `quit`, or a network to be loaded in front of it: what takes longer may wait for a device that
-/// will never be ready.
+/// How long a search may take to end behind `quit`, or a network to be loaded in front of it: what takes longer may wait for a device or a
+/// file that will never be ready.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// How often somebody looks for `quit` while the network is loaded.
+/// How often somebody looks for `quit` while the network is loaded, or a search comes to its end.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How long `wait` sleeps between two looks at the search.
@@ -32,7 +32,7 @@ const ALONE: Duration = Duration::from_secs(60);
 /// Speaks UCI until `quit` or the end of the input.
 ///
 /// At the end of the input a search with a limit of its own is let finish, so that `printf 'go nodes 100\n' | oncilla`
-/// gives its answer; any other is stopped and gives its answer then.
+/// gives its answer; any other is stopped and gives its answer then, if it can within five seconds.
 pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: Typed) -> ExitCode {
     let meaning = match typed.meaning() {
         Ok(meaning) => meaning,
@@ -121,23 +121,26 @@ impl Session {
         while let Some(input) = self.deferred.pop_front().or_else(|| self.lines.recv().ok()) {
             match self.hear(input) {
                 Next::GoOn => {}
-                Next::Quit => {
-                    self.engine.stop();
-                    return if self.engine.wait_for(LEAVING) { Next::Quit } else { Next::Leave };
-                }
+                Next::Quit => return self.quit(),
                 Next::Leave => return Next::Leave,
             }
         }
-        self.end_of_input();
-        Next::Quit
+        self.end_of_input()
+    }
+
+    /// A search that still runs may give its best move, but not take for ever.
+    fn quit(&mut self) -> Next {
+        self.engine.stop();
+        if self.engine.wait_for(LEAVING) { Next::Quit } else { Next::Leave }
     }
 
     /// A search that ends by itself may.
-    fn end_of_input(&mut self) {
+    fn end_of_input(&mut self) -> Next {
         if self.end != End::Limit {
-            self.engine.stop();
+            return self.quit();
         }
         self.engine.wait();
+        Next::Quit
     }
 
     fn hear(&mut self, input: Input) -> Next {
@@ -149,6 +152,7 @@ impl Session {
             }
         };
         self.console.heard(&line);
+        self.console.lost_log().iter().for_each(|lost| self.console.note(lost));
         match command::parse(&line) {
             Ok(None) => Next::GoOn,
             Ok(Some(command)) => self.obey(command),
@@ -169,17 +173,19 @@ impl Session {
                 self.console.say("readyok");
             }
             Command::NewGame => {
-                self.finish_search();
+                if self.finish_search() == Next::Leave {
+                    return Next::Leave;
+                }
                 self.engine.new_game();
             }
-            Command::Position(setup) => self.set_up(&setup),
-            Command::Go(words) => self.go(&words),
+            Command::Position(setup) => return self.set_up(&setup),
+            Command::Go(words) => return self.go(&words),
             Command::Stop => {
                 self.end = End::Limit;
                 self.engine.stop();
             }
             Command::PonderHit => self.ponder_hit(),
-            Command::SetOption { name, value } => self.set_option(&name, value),
+            Command::SetOption { name, value } => return self.set_option(&name, value),
             Command::Wait => return self.wait(),
             Command::Show => self.console.note(&format!("fen {}", self.position.to_fen(self.meaning.output.chess960))),
             Command::Quit => return Next::Quit,
@@ -198,19 +204,14 @@ impl Session {
         self.console.say_all(&lines);
     }
 
-    /// Loads the network if that is due. What comes in meanwhile is done afterwards, but for `quit`, which waits for [`LEAVING`] only, if no search
-    /// is to come before it.
+    /// Loads the network if that is due. What comes in meanwhile is done afterwards, unless it is [time to leave](Self::is_time_to_leave).
     fn prepare(&mut self) -> Next {
         let answer = self.engine.begin_to_prepare();
-        let mut leaving: Option<Instant> = None;
+        let mut leaving = None;
         loop {
             match answer.recv_timeout(LOOK) {
-                Err(RecvTimeoutError::Timeout) => {
-                    if self.may_leave() && leaving.get_or_insert_with(Instant::now).elapsed() > LEAVING {
-                        return Next::Leave;
-                    }
-                    continue;
-                }
+                Err(RecvTimeoutError::Timeout) if self.is_time_to_leave(&mut leaving) => return Next::Leave,
+                Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => self.console.note(NO_THREAD),
                 Ok(Err(error)) => self.console.note(&error),
                 Ok(Ok(())) => {}
@@ -219,39 +220,73 @@ impl Session {
         }
     }
 
-    /// Looks at what has come in, and keeps it.
-    fn may_leave(&mut self) -> bool {
-        let room = AHEAD.saturating_sub(self.deferred.len());
-        self.deferred.extend(self.lines.try_iter().take(room));
-        let mut commands = self.deferred.iter().filter_map(|input| match input {
-            Input::Line(line) => command::parse(line).ok().flatten(),
-            Input::TooLong => None,
-        });
-        let what_counts = |command: &Command<'_>| matches!(command, Command::Go(_) | Command::Wait | Command::Quit);
-        matches!(commands.find(what_counts), Some(Command::Quit))
-    }
-
-    /// A search that still runs gives its best move before anything else happens: every `go` gets one.
-    fn finish_search(&mut self) {
-        if self.engine.is_searching() {
-            self.engine.stop();
-            self.engine.wait();
+    /// A search that still runs gives its best move before anything else happens: every `go` gets one, unless it is
+    /// [time to leave](Self::is_time_to_leave).
+    fn finish_search(&mut self) -> Next {
+        if !self.engine.is_searching() {
+            return Next::GoOn;
         }
+        self.engine.stop();
+        let mut leaving = None;
+        while !self.engine.wait_for(LOOK) {
+            if self.is_time_to_leave(&mut leaving) {
+                return Next::Leave;
+            }
+        }
+        Next::GoOn
     }
 
-    fn set_up(&mut self, setup: &Setup<'_>) {
+    /// Whether the word to leave came [`LEAVING`] ago; `since` is when it was first seen.
+    fn is_time_to_leave(&mut self, since: &mut Option<Instant>) -> bool {
+        self.may_leave() && since.get_or_insert_with(Instant::now).elapsed() > LEAVING
+    }
+
+    /// Whether `quit` has come in, or the end of the input behind a search that has no end of its own. A search before it does not count,
+    /// for `quit` would stop it; but whoever says `wait` wants to hear how it ends.
+    fn may_leave(&mut self) -> bool {
+        let has_ended = self.look_ahead();
+        let mut last_search = End::Limit;
+        for input in &self.deferred {
+            let Input::Line(line) = input else { continue };
+            match command::parse(line) {
+                Ok(Some(Command::Wait)) => return false,
+                Ok(Some(Command::Quit)) => return true,
+                Ok(Some(Command::Go(words))) => last_search = End::of(&words.resolve(&self.position).0),
+                _ => {}
+            }
+        }
+        has_ended && last_search != End::Limit
+    }
+
+    /// Keeps what has come in. Whether nothing more will.
+    fn look_ahead(&mut self) -> bool {
+        while self.deferred.len() < AHEAD {
+            match self.lines.try_recv() {
+                Ok(input) => self.deferred.push_back(input),
+                Err(error) => return error == TryRecvError::Disconnected,
+            }
+        }
+        false
+    }
+
+    fn set_up(&mut self, setup: &Setup<'_>) -> Next {
         match setup.play() {
             Ok(position) => {
-                self.finish_search();
+                if self.finish_search() == Next::Leave {
+                    return Next::Leave;
+                }
                 self.engine.position((*position).clone());
                 self.position = position;
             }
             Err(error) => self.console.note(&format!("position refused, the last one is kept: {error}")),
         }
+        Next::GoOn
     }
 
-    fn go(&mut self, words: &GoWords<'_>) {
-        self.finish_search();
+    fn go(&mut self, words: &GoWords<'_>) -> Next {
+        if self.finish_search() == Next::Leave {
+            return Next::Leave;
+        }
         let (go, notes) = words.resolve(&self.position);
         notes.iter().for_each(|note| self.console.note(note));
         self.end = End::of(&go);
@@ -263,6 +298,7 @@ impl Session {
             // Whoever said go waits for this word.
             self.console.say("bestmove (none)");
         }
+        Next::GoOn
     }
 
     fn ponder_hit(&mut self) {
@@ -274,13 +310,14 @@ impl Session {
         }
     }
 
-    fn set_option(&mut self, name: &str, value: Option<&str>) {
-        if let Err(error) = self.try_set_option(name, value) {
+    fn set_option(&mut self, name: &str, value: Option<&str>) -> Next {
+        self.try_set_option(name, value).unwrap_or_else(|error| {
             self.console.note(&error);
-        }
+            Next::GoOn
+        })
     }
 
-    fn try_set_option(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
+    fn try_set_option(&mut self, name: &str, value: Option<&str>) -> Result<Next, String> {
         let opt = table::by_name(name).ok_or_else(|| UnknownOption(name.to_string()).to_string())?;
         let is_button = opt.kind.default().is_none();
         let value = match value {
@@ -297,9 +334,11 @@ impl Session {
         match change {
             Change::Pressed => {
                 // The only button.
-                self.finish_search();
-                self.engine.forget();
-                return Ok(());
+                let next = self.finish_search();
+                if next == Next::GoOn {
+                    self.engine.forget();
+                }
+                return Ok(next);
             }
             Change::WithoutEffect(reason) => {
                 self.console.note(&format!("{}: accepted, without effect: {reason}", opt.name));
@@ -315,7 +354,7 @@ impl Session {
         if before.log_file != self.meaning.log_file {
             self.log();
         }
-        Ok(())
+        Ok(Next::GoOn)
     }
 
     fn log(&self) {
@@ -340,10 +379,10 @@ impl Session {
                     std::thread::sleep(NAP);
                     continue;
                 }
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.end_of_input();
-                    break;
-                }
+                Err(RecvTimeoutError::Disconnected) => match self.end_of_input() {
+                    Next::Leave => return Next::Leave,
+                    _ => break,
+                },
             };
             if !self.may_overtake(&input) {
                 self.deferred.push_back(input);
