@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(5);
 const CLAIM: u64 = 256;
 /// How long a worker waits that has nothing to gather.
 const PAUSE: Duration = Duration::from_micros(200);
-/// Pauses without a single playout after which a worker gives up.
+/// Pauses without a single playout after which a worker gives up, if no other waits for answers meanwhile: a device may take its time.
 const PAUSES: u32 = 10_000;
 
 /// Who does the playouts.
@@ -106,7 +106,7 @@ fn work(shared: &Shared<'_, '_>, mut playouts: Playouts) {
             pauses = 0;
             continue;
         }
-        pauses += 1;
+        pauses += u32::from(!shared.is_evaluating());
         if pauses > PAUSES {
             shared.halt(Some("the tree's memory is too small for so many threads".to_string()));
         }
@@ -191,6 +191,14 @@ mod tests {
             assert!(end.notes.iter().all(|note| note == "internal error: as a test"));
             assert!(end.has_move, "what came back before stays");
         }
+    }
+
+    /// Until the root is known nobody else finds anything to do.
+    #[test]
+    fn threads_wait_for_an_answer_as_long_as_it_takes() {
+        let stalls = Box::new(|now| (now == 0).then_some(Fault::Stalled));
+        let end = search_on_failing_device(ALL_ROLES, 4 * CLAIM, stalls);
+        assert!(end.notes.is_empty() && end.has_move && end.playouts >= 4 * CLAIM, "{:?}", end.notes);
     }
 
     #[test]

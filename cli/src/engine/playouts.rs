@@ -86,7 +86,7 @@ impl Playouts {
         // Whoever asks for no playout still needs a move.
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).max(1);
         let ended = self.gather(&shared.search(), wanted);
-        let ran = shared.evaluator.run(&mut self.positions);
+        let ran = shared.evaluate(&mut self.positions);
         let search = shared.search();
         if let Err(fault) = ran {
             self.cancel_all(&search);

@@ -1,6 +1,7 @@
 //! What the threads of one search share.
 
 use super::Search;
+use super::batch::Batch;
 use super::evaluator::Evaluator;
 use super::fault::guarded;
 use super::pipeline::Queues;
@@ -22,6 +23,8 @@ pub struct Shared<'s, 'm> {
     broken: AtomicBool,
     /// How often the tree was folded.
     recycled: AtomicU64,
+    /// Threads that wait for answers of the evaluator.
+    evaluating: AtomicUsize,
     /// Where each thread has one role: the queues between them, and events that are on their way.
     queues: Option<Queues>,
     under_way: AtomicUsize,
@@ -50,6 +53,7 @@ impl<'s, 'm> Shared<'s, 'm> {
             stop: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             recycled: AtomicU64::new(0),
+            evaluating: AtomicUsize::new(0),
             queues,
             under_way: AtomicUsize::new(0),
             told: Mutex::default(),
@@ -90,6 +94,22 @@ impl<'s, 'm> Shared<'s, 'm> {
         let freed = search.recycle() > 0;
         self.recycled.fetch_add(u64::from(freed), Ordering::Release);
         freed
+    }
+
+    /// Has the evaluator answer.
+    ///
+    /// # Errors
+    /// As [`Evaluator::run`].
+    pub fn evaluate(&self, positions: &mut Batch) -> Result<Option<String>, String> {
+        self.evaluating.fetch_add(1, Ordering::Relaxed);
+        let ran = self.evaluator.run(positions);
+        self.evaluating.fetch_sub(1, Ordering::Relaxed);
+        ran
+    }
+
+    /// Whether a thread has playouts that wait for the evaluator: whoever finds no room beside them will, once they are back.
+    pub fn is_evaluating(&self) -> bool {
+        self.evaluating.load(Ordering::Relaxed) > 0
     }
 
     /// Playouts that may be gathered from the start of the search on.

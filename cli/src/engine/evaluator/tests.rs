@@ -135,6 +135,8 @@ pub enum Fault {
     Nonsense,
     /// The right answers come late.
     Slow,
+    /// And very late.
+    Stalled,
     Panic,
     /// It never answers.
     Silent,
@@ -182,6 +184,11 @@ impl Backend for Failing {
             }
             Some(Fault::Slow) => {
                 thread::sleep(Duration::from_millis(20));
+                Ok(())
+            }
+            // Longer than a thread of a search looks for something to do in vain.
+            Some(Fault::Stalled) => {
+                thread::sleep(Duration::from_secs(4));
                 Ok(())
             }
             Some(Fault::Panic) => panic!("as a test"),
