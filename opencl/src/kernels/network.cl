@@ -65,7 +65,7 @@
 
 // So many counts a group looks at in vain before each time that it gives way: with two groups 2,048 turns of waiting, some tens of
 // microseconds, longer than most waits. Who gives way too often is passed over by others (32 turns took 1.3 to 1.6 times as long on a
-// loaded machine, see BENCHMARKS.md).
+// loaded machine, see docs/changes.md).
 #define LOOKS 4096
 
 // What a group takes first of a row: items from (x, y) on.

@@ -71,7 +71,7 @@ const STARTS: [Start; 8] = [
             "NVIDIA",
             &["nvidia"],
             Numbers { lanes: 128, columns: 32, ..GPU },
-            "an H200, among groups of other sizes and direct convolutions: BENCHMARKS.md",
+            "an H200, among groups of other sizes and direct convolutions: docs/changes.md",
         )
     },
     gpu("AMD", &["amd", "advanced micro", "radeon"], GPU, "wavefronts of 64 items (GCN) or 32 (RDNA)"),
