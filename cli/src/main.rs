@@ -52,9 +52,9 @@ struct Analysis {
     /// at the end of the input, exit at once
     #[argh(switch)]
     quit_without_waiting: bool,
-    /// options that count for more than all others: NAME=VALUE,…
+    /// options that count for more than all others: NAME=VALUE,…; may be given again
     #[argh(option)]
-    override_config: Option<String>,
+    override_config: Vec<String>,
 }
 
 /// Analyse every position of the games in a PGN file: annotated PGN, JSON lines and one HTML page. --max-visits and

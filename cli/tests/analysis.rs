@@ -498,6 +498,8 @@ fn katagos_arguments_are_understood() {
     };
     assert_eq!(ask(&["analysis", "-config", &config, "-model", "small"]), Some(9));
     assert_eq!(ask(&["analysis", "-config", &config, "-override-config", "maxVisits=4,cpuct=2"]), Some(4));
+    let again = ["-override-config", "maxVisits=4", "-override-config", "maxVisits=5", "-analysis-threads", "2"];
+    assert_eq!(ask(&[&["analysis", "-config", &config][..], &again].concat()), Some(5));
     assert_eq!(ask(&["analysis", "--config", &config, "--max-visits=6"]), Some(6));
     let _ = std::fs::remove_file(&file);
     let overriding = |with: &str| run(&["analysis", "--backend=random", "-override-config", with], "");

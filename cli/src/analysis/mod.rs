@@ -48,8 +48,8 @@ const READY: &str = "Started, ready to begin handling requests";
 pub struct Switches {
     /// At the end of the input nothing more is searched.
     pub quit_without_waiting: bool,
-    /// Options that count for more than all others: `NAME=VALUE,…`.
-    pub overrides: Option<String>,
+    /// Options that count for more than all others: `NAME=VALUE,…`, of which the later count for more.
+    pub overrides: Vec<String>,
 }
 
 /// KataGo's way to write the arguments: single dashes, and `-model` for the network.
@@ -66,6 +66,7 @@ pub fn with_two_dashes(args: Vec<String>) -> Vec<String> {
             "-config" => "--config",
             "-model" | "--model" => "--weights",
             "-override-config" => "--override-config",
+            "-analysis-threads" => "--parallel",
             "-quit-without-waiting" => "--quit-without-waiting",
             _ => return arg,
         };
@@ -111,7 +112,7 @@ pub fn run(
     mut typed: Typed,
     switches: &Switches,
 ) -> Result<(), String> {
-    let unused = apply(switches.overrides.as_deref().unwrap_or_default(), &mut typed)?;
+    let unused = apply(&switches.overrides.join(","), &mut typed)?;
     if !unused.is_empty() {
         aside(&format!("oncilla: --override-config: not used: {}", unused.join(", ")));
     }
