@@ -14,20 +14,28 @@ pub const GRACE: Duration = Duration::from_secs(2);
 /// # Errors
 /// If the system doesn't say what became of it.
 pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    let ended = look(child, limit)?;
+    wait_unless(child, limit, || false)
+}
+
+/// The same, but no longer than until `is_done`.
+///
+/// # Errors
+/// As [`wait`].
+pub fn wait_unless(child: &mut Child, limit: Duration, is_done: impl Fn() -> bool) -> io::Result<Option<ExitStatus>> {
+    let ended = look(child, limit, is_done)?;
     if ended.is_none() {
         // It may end by itself just now.
         let _ = child.kill();
-        look(child, GRACE)?;
+        look(child, GRACE, || false)?;
     }
     Ok(ended)
 }
 
-fn look(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+fn look(child: &mut Child, limit: Duration, is_done: impl Fn() -> bool) -> io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     loop {
         match child.try_wait()? {
-            None if begun.elapsed() < limit => std::thread::sleep(LOOK),
+            None if begun.elapsed() < limit && !is_done() => std::thread::sleep(LOOK),
             ended => return Ok(ended),
         }
     }

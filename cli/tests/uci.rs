@@ -267,6 +267,7 @@ fn quit_ends_a_search_at_once() {
 
 /// A pipe that nobody writes to: whoever opens it as a network or as hints waits. Searches that were asked for before `quit` hold it up no longer
 /// than a network does.
+#[cfg(unix)]
 #[test]
 fn quit_ends_what_waits_for_a_file() {
     let folder = driver::Folder::new("blocked");

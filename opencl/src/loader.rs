@@ -51,6 +51,24 @@ fn open(name: &CStr) -> Result<Address, String> {
     }
 }
 
+/// The first of the usual ones that can be opened. One that is there and can't be says more than those that are not.
+fn open_usual() -> Result<Address, String> {
+    let mut why = None;
+    for name in NAMES {
+        match open(name) {
+            Ok(address) => return Ok(address),
+            Err(error) if is_absent(&error) => {}
+            Err(error) => why = why.or(Some(error)),
+        }
+    }
+    Err(why.unwrap_or_else(|| "there is no libOpenCL on this machine".to_string()))
+}
+
+/// As the linkers of glibc and musl say it, and Android's.
+fn is_absent(error: &str) -> bool {
+    error.contains("No such file or directory") || error.contains(" not found")
+}
+
 /// What the system's linker says of this thread's last call.
 fn last_error() -> String {
     // SAFETY: it gives null or a C string, which is there until this thread's next call.
@@ -72,10 +90,7 @@ fn library() -> &'static Result<Address, String> {
             .map_err(|why| why.to_string())
             .and_then(|name| open(&name))
             .map_err(|why| format!("{LIBRARY_ENV}: {why}")),
-        _ => NAMES
-            .iter()
-            .find_map(|name| open(name).ok())
-            .ok_or_else(|| "there is no libOpenCL on this machine".to_string()),
+        _ => open_usual(),
     })
 }
 

@@ -23,7 +23,7 @@ use crate::kernels::{
     norm, se, softmax,
 };
 use canary::Canary;
-use fallback::{give_way, is_one_launch};
+use fallback::{by_layers, give_way, is_one_launch};
 use std::fmt;
 use std::sync::Arc;
 
@@ -182,15 +182,23 @@ impl OpenCl {
         let asked = Options { tuning: Some(options.tuning.unwrap_or(Tuning::of(&device))), ..options.clone() };
         let (mut tried, mut refused) = (asked.clone(), None);
         loop {
-            let made = Self::unchecked_on(&device, graph.clone(), &tried).and_then(Self::checked);
-            let fault = match made {
+            let tuning = tried.tuning.unwrap_or(Tuning::of(&device));
+            let made = Self::with_tuning(&device, graph.clone(), &tried, tuning);
+            if let Ok(made) = &made
+                && is_one_launch(tuning)
+                && made.network.is_none()
+            {
+                refused.clone_from(&made.common.refused);
+                tried.tuning = Some(by_layers(tuning));
+                continue;
+            }
+            let fault = match made.and_then(Self::checked) {
                 Ok(made) => return Ok(made.having_refused(refused)),
                 Err(fault) => fault,
             };
-            let was_one_launch = is_one_launch(&tried);
             let Some(next) = give_way(&fault, &tried, &asked) else { return Err(fault.into()) };
             tried = next;
-            if was_one_launch {
+            if is_one_launch(tuning) {
                 refused = Some(fault.to_string());
             }
         }
@@ -270,17 +278,15 @@ impl OpenCl {
 
     fn unchecked_on(device: &Device, graph: Arc<Graph>, options: &Options) -> Result<Self, Fault> {
         let tuning = options.tuning.unwrap_or(Tuning::of(device));
-        if tuning.variant == Variant::Cpu || tuning.network == 0 {
+        if !is_one_launch(tuning) {
             return Self::with_tuning(device, graph, options, tuning);
         }
-        // Its layers are made for that launch: without it they are others.
         let refused = match Self::with_tuning(device, graph.clone(), options, tuning) {
             Ok(made) if made.network.is_some() => return Ok(made),
             Ok(made) => made.common.refused.clone(),
             Err(fault) => Some(fault.to_string()),
         };
-        let made = Self::with_tuning(device, graph, options, Tuning { network: 0, ..tuning })?;
-        Ok(made.having_refused(refused))
+        Ok(Self::with_tuning(device, graph, options, by_layers(tuning))?.having_refused(refused))
     }
 
     fn with_tuning(device: &Device, graph: Arc<Graph>, options: &Options, mut tuning: Tuning) -> Result<Self, Fault> {

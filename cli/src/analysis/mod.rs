@@ -129,6 +129,7 @@ pub fn run(
         pool.abandon();
     }
     pool.finish();
+    console.lost_log().iter().for_each(|lost| aside(lost));
     Ok(())
 }
 

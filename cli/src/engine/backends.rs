@@ -101,11 +101,11 @@ pub fn host_maker(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> MakeHost 
 /// Opens what `settings` name for another process, which does so after this one has come through, see [`drivers::rehearse`].
 ///
 /// # Errors
-/// One line: the mark could not be made. A device that refuses has come through.
+/// One line: why it can't be opened, or that the mark could not be made.
 pub fn open_for_another(settings: &EvaluatorSettings, mark: &Path) -> Result<(), String> {
     drivers::end_with_input_if_asked();
     // Open until the mark is made: to close it is no part of a start.
-    let _opened = open(settings);
+    let _opened = open(settings).map_err(|lack| lack.why)?;
     drivers::came_through(mark)
 }
 
@@ -274,7 +274,10 @@ fn open_device(
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
-    let mut devices = device::candidates(choice).map_err(|e| e.to_string())?;
+    let which = choice.clone();
+    // A driver that could be listed from another process may hang here.
+    let listed = within(GETTING_READY, move || device::candidates(&which)).map_err(|e| e.to_string())?;
+    let mut devices = listed.map_err(|e| e.to_string())?;
     let best = devices[0].kind;
     devices.retain(|device| device.kind == best);
     let mut faults = Vec::new();

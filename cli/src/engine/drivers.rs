@@ -4,9 +4,10 @@
 //! kernel, or launch it for the first time. That must not end a game: this program is started once more, to list the devices or to open
 //! one, and if it comes to no good the driver is left alone.
 
-use super::settings::EvaluatorSettings;
+use super::settings::{EvaluatorSettings, Weights};
 use super::tuning::cache_dir;
 use crate::child;
+use oncilla_chess::planes::HistoryFill;
 use oncilla_opencl::device::Device;
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::tune::Key;
@@ -52,7 +53,7 @@ pub fn scout() -> Result<(), String> {
 }
 
 fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
-    match run(program, ["devices", "--here"], limit) {
+    match run(program, ["devices", "--here"], limit, || false) {
         None => Ok(()),
         Some(Ending::Late) => Err(format!("an OpenCL driver took more than {} s to list its devices", limit.as_secs())),
         // No device at all is for the caller to find out.
@@ -64,13 +65,22 @@ fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
 }
 
 /// Looks in a process whether a device compiles the kernels for this graph and answers, where none has done so before with this driver and
-/// these kernels. Where there is no folder to remember that in, the driver is trusted: else every start would take twice as long.
+/// these kernels. Where there is no folder to remember that in, the driver is trusted: else every start would take twice as long. So it is
+/// where the other process could not read the network, which a pipe gives once.
 ///
 /// # Errors
 /// One line: the driver ended the process, or took too long. That it refuses, or answers wrongly, is for the caller to find out.
 pub fn rehearse(settings: &EvaluatorSettings, device: &Device, graph: &Graph) -> Result<(), String> {
     let (Some(program), Some(cache)) = (scout_program(), cache_dir(settings)) else { return Ok(()) };
+    let is_there_again = match &settings.weights {
+        Weights::BuiltIn(_) => true,
+        Weights::File(path) => path.metadata().is_ok_and(|facts| facts.is_file()),
+    };
     let mark = Key::new(device, graph, settings.precision).path(&cache).with_extension("opened");
+    // Arguments are in UTF-8.
+    if !is_there_again || mark.to_str().is_none() {
+        return Ok(());
+    }
     if let Some(fault) = failed().get(&mark) {
         return Err(fault.clone());
     }
@@ -92,12 +102,17 @@ fn failed() -> MutexGuard<'static, BTreeMap<PathBuf, String>> {
 
 /// The arguments by which this program opens the device, and makes the mark once that is done.
 fn opening(settings: &EvaluatorSettings, device: &Device, mark: &Path) -> Vec<OsString> {
-    let EvaluatorSettings { weights, heads, precision, .. } = settings;
+    let EvaluatorSettings { weights, heads, precision, history_fill, .. } = settings;
+    let history_fill = match history_fill {
+        HistoryFill::No => "no",
+        HistoryFill::FenOnly => "fen_only",
+        HistoryFill::Always => "always",
+    };
     let pair = |flag: &str, value: &OsStr| [OsString::from(flag), value.to_owned()];
     let mut options = format!("gpu={}", device.index);
     for (name, head) in [("policy_head", &heads.policy), ("value_head", &heads.value)] {
         if !head.is_empty() {
-            options.push_str(&format!(",{name}={head}"));
+            options.push_str(&format!(",{name}='{head}'"));
         }
     }
     let mut args = vec![OsString::from("devices"), "--backend=opencl".into()];
@@ -105,16 +120,19 @@ fn opening(settings: &EvaluatorSettings, device: &Device, mark: &Path) -> Vec<Os
     args.extend(pair("--weights", weights.to_string().as_ref()));
     args.extend(pair("--backend-opts", options.as_ref()));
     args.extend(pair("--precision", precision.to_string().as_ref()));
+    args.extend(pair("--history-fill", history_fill.as_ref()));
     args.extend(settings.cache_dir.iter().flat_map(|folder| pair("--cache-dir", folder.as_os_str())));
     args
 }
 
 fn open_with(program: &Path, args: &[OsString], mark: &Path, limit: Duration) -> Result<(), String> {
-    let ending = run(program, args, limit);
+    let ending = run(program, args, limit, || mark.exists());
     match ending {
-        // What became of it after that says nothing: some drivers crash when their process ends.
+        // What becomes of it after that says nothing: some drivers crash or hang when their process ends.
         _ if mark.exists() => Ok(()),
         None => Ok(()),
+        // It says by that why it did not open the device, as the caller will find out.
+        Some(Ending::Status(status)) if status.code() == Some(2) => Ok(()),
         Some(Ending::Late) => Err(format!("took more than {} s to open it", limit.as_secs())),
         Some(Ending::Status(status)) => Err(format!("ended the process that opened it for the first time ({status})")),
     }
@@ -145,14 +163,19 @@ enum Ending {
     Late,
 }
 
-/// Runs a process for at most `limit`. `None`: a system without another process to give, which is no fault of the drivers.
-fn run<A: AsRef<OsStr>>(program: &Path, args: impl IntoIterator<Item = A>, limit: Duration) -> Option<Ending> {
+/// Runs a process for at most `limit`, and no longer than until `is_done`. `None`: a system without another process to give, which is no fault of the drivers.
+fn run<A: AsRef<OsStr>>(
+    program: &Path,
+    args: impl IntoIterator<Item = A>,
+    limit: Duration,
+    is_done: impl Fn() -> bool,
+) -> Option<Ending> {
     let mut command = Command::new(program);
     // Its input ends with this process: whoever quits need not wait for it, see [`end_with_input_if_asked`].
     command.args(args).env(ENDS_WITH_INPUT, "1");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    let status = child::wait(&mut child, limit).ok()?;
+    let status = child::wait_unless(&mut child, limit, is_done).ok()?;
     Some(status.map_or(Ending::Late, Ending::Status))
 }
 
@@ -217,6 +240,8 @@ mod tests {
     fn a_device_is_open_once_that_is_said() {
         assert_eq!(open_by("opened", "touch \"$1\""), Ok(()));
         assert_eq!(open_by("crashes-late", "touch \"$1\"; kill -SEGV $$"), Ok(()));
+        assert_eq!(open_by("closes-never", "touch \"$1\"; exec sleep 60"), Ok(()));
+        assert_eq!(open_by("refuses", "exit 2"), Ok(()), "why is for whoever asks next");
         let ended = open_by("crashes", "kill -SEGV $$").unwrap_err();
         assert!(ended.starts_with("ended the process that opened it for the first time (signal: 11"), "{ended}");
         let silent = open_by("silent", "exit 0").unwrap_err();

@@ -20,6 +20,8 @@ const MOST_NOTES: usize = 1000;
 struct Out {
     name: String,
     file: BufWriter<File>,
+    /// It stays, though the report is not complete.
+    is_kept: bool,
 }
 
 impl Out {
@@ -30,7 +32,7 @@ impl Out {
         }
         let part = part(&name);
         match File::create(&part) {
-            Ok(file) => Ok(Self { name, file: BufWriter::new(file) }),
+            Ok(file) => Ok(Self { name, file: BufWriter::new(file), is_kept: false }),
             Err(error) => Err(format!("{part}: {error}")),
         }
     }
@@ -48,7 +50,9 @@ impl Out {
 impl Drop for Out {
     /// What was not completed goes; what was is no part any more.
     fn drop(&mut self) {
-        let _ = fs::remove_file(part(&self.name));
+        if !self.is_kept {
+            let _ = fs::remove_file(part(&self.name));
+        }
     }
 }
 
@@ -115,13 +119,30 @@ impl Files {
     /// # Errors
     /// A file can't be written.
     pub fn finish(mut self) -> Result<[String; 3], String> {
-        self.page.with(|file| page::end(file, &self.notes))?;
-        for out in [&mut self.pgn, &mut self.lines, &mut self.page] {
-            out.with(|file| file.flush())?;
-        }
+        self.end()?;
         let outs = [&self.pgn, &self.lines, &self.page];
         outs.into_iter().try_for_each(Out::put_in_place)?;
         Ok(outs.map(|out| out.name.clone()))
+    }
+
+    /// Ends the files of a report that came to no end, and leaves them beside an earlier one; their names.
+    ///
+    /// # Errors
+    /// A file can't be written.
+    pub fn keep(mut self) -> Result<[String; 3], String> {
+        let ended = self.end();
+        let outs = [&mut self.pgn, &mut self.lines, &mut self.page];
+        let names = outs.map(|out| {
+            out.is_kept = true;
+            part(&out.name)
+        });
+        ended.map(|()| names)
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        self.page.with(|file| page::end(file, &self.notes))?;
+        let outs = [&mut self.pgn, &mut self.lines, &mut self.page];
+        outs.into_iter().try_for_each(|out| out.with(|file| file.flush()))
     }
 }
 

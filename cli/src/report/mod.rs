@@ -123,8 +123,15 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
     let files = Files::create(&question.out(), &heading)?;
     let mut work =
         Work { reader: Reader::new(input), size, desk, files, count: Count::new(), progress: Progress::on_stderr() };
-    work.run().map_err(|error| error.to_string())?;
+    let ran = work.run();
     let Work { desk, files, count, .. } = work;
+    if let Err(fault) = ran {
+        if count.games == 0 {
+            return Err(fault);
+        }
+        let kept = files.keep()?.join(", ");
+        return Err(format!("{fault}; {} games that were done before are in {kept}", count.games));
+    }
     desk.close();
     // An earlier report is worth more than one without games.
     if count.games > 0 {
@@ -191,12 +198,20 @@ struct Work {
 }
 
 impl Work {
+    /// What can't be read any more ends the games like their end, and is an error once those before it are done.
     fn run(&mut self) -> Result<(), String> {
-        let mut is_over = false;
+        let mut end = None;
         loop {
-            while !is_over && self.desk.has_room() {
-                match self.reader.next_game().map_err(|error| format!("reading the games: {error}"))? {
-                    None => is_over = true,
+            while end.is_none() && self.desk.has_room() {
+                let next = match self.reader.next_game() {
+                    Ok(next) => next,
+                    Err(error) => {
+                        end = Some(Err(format!("reading the games: {error}")));
+                        break;
+                    }
+                };
+                match next {
+                    None => end = Some(Ok(())),
                     Some(Ok(game)) => self.desk.ask(game, self.reader.bytes()),
                     Some(Err(skipped)) => {
                         self.pass_over(format!(
@@ -207,7 +222,7 @@ impl Work {
                 }
             }
             if self.desk.is_empty() {
-                return Ok(());
+                return end.unwrap_or(Ok(()));
             }
             if let Some(note) = self.desk.listen()? {
                 self.say(&note);

@@ -192,8 +192,9 @@ const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
 
 /// The result that a text is, with any dash and in the short forms of a draw.
 fn result(text: &str) -> Option<&'static str> {
-    let plain =
-        text.replace(['\u{2013}', '\u{2012}', '\u{2011}', '\u{2010}', '\u{2212}'], "-").replace('\u{bd}', "1/2");
+    let plain = text
+        .replace(['\u{2014}', '\u{2013}', '\u{2012}', '\u{2011}', '\u{2010}', '\u{2212}'], "-")
+        .replace('\u{bd}', "1/2");
     let plain = if plain == "1/2" { "1/2-1/2" } else { &plain };
     RESULTS.into_iter().find(|result| *result == plain)
 }
@@ -238,8 +239,9 @@ impl Raw {
             return Taken::Upto(0);
         }
         if !is_inside && line.trim_start().starts_with('[') {
-            // What is no tag does not part a game in two.
-            let is_next = self.result.is_some() || tag(line.trim_start()).is_some();
+            // What is no tag does not part a game in two, unless it was to be one without which the moves mean something else.
+            let text = line.trim_start();
+            let is_next = self.result.is_some() || tag(text).is_some() || is_needed(text);
             if self.has_begun() && is_next {
                 return Taken::Upto(0);
             }
@@ -270,8 +272,7 @@ impl Raw {
 
     /// Passes by what is no tag: what follows it on its line. Without those that say what is played the moves would mean something else.
     fn unreadable_tag<'l>(&mut self, text: &'l str) -> &'l str {
-        let name = text[1..].trim_start();
-        if ["FEN", "Variant"].iter().any(|needed| name.starts_with(needed)) {
+        if is_needed(text) {
             self.fail(format!("expected a tag [Name \"value\"], got {}", crate::text::quoted(text)));
         }
         &text[until(text, ']').1..]
@@ -474,6 +475,12 @@ impl Raw {
         }
         Ok(game)
     }
+}
+
+/// Whether a text that begins with `[` names a tag that says what is played.
+fn is_needed(text: &str) -> bool {
+    let name = text[1..].trim_start();
+    ["FEN", "Variant"].iter().any(|needed| name.starts_with(needed))
 }
 
 /// How long the move, number or result is that a text begins with. Behind a result a tag may stand without a space.

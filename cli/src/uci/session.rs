@@ -131,7 +131,14 @@ impl Session {
     /// A search that still runs may give its best move, but not take for ever.
     fn quit(&mut self) -> Next {
         self.engine.stop();
-        if self.engine.wait_for(LEAVING) { Next::Quit } else { Next::Leave }
+        let next = if self.engine.wait_for(LEAVING) { Next::Quit } else { Next::Leave };
+        self.say_of_log();
+        next
+    }
+
+    /// Once, that it can't be written.
+    fn say_of_log(&self) {
+        self.console.lost_log().iter().for_each(|lost| self.console.note(lost));
     }
 
     /// A search that ends by itself may.
@@ -140,6 +147,7 @@ impl Session {
             return self.quit();
         }
         self.engine.wait();
+        self.say_of_log();
         Next::Quit
     }
 
@@ -152,7 +160,7 @@ impl Session {
             }
         };
         self.console.heard(&line);
-        self.console.lost_log().iter().for_each(|lost| self.console.note(lost));
+        self.say_of_log();
         match command::parse(&line) {
             Ok(None) => Next::GoOn,
             Ok(Some(command)) => self.obey(command),

@@ -109,10 +109,10 @@ impl Error {
 }
 
 impl Error {
-    /// Whether smaller batches may help.
+    /// Whether smaller batches may help: some drivers find out at a launch that there is too little memory.
     pub fn is_of_memory(&self) -> bool {
-        let is_status = |status| status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_INVALID_BUFFER_SIZE;
-        matches!(self, Error::Memory { .. }) || matches!(self, Error::Call { status, .. } if is_status(*status))
+        let statuses = [CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_BUFFER_SIZE, CL_OUT_OF_RESOURCES];
+        matches!(self, Error::Memory { .. }) || matches!(self, Error::Call { status, .. } if statuses.contains(status))
     }
 }
 

@@ -10,8 +10,13 @@ const LEAST_LANES: usize = 8;
 const LEAST_MAX_BATCH: usize = 8;
 
 /// Whether a GPU is to run the network in one launch.
-pub(super) fn is_one_launch(options: &Options) -> bool {
-    options.tuning.is_some_and(|tuning| tuning.variant == Variant::Gpu && tuning.network > 0)
+pub(super) fn is_one_launch(tuning: Tuning) -> bool {
+    tuning.variant == Variant::Gpu && tuning.network > 0
+}
+
+/// The same without that. A GPU's layers are made for that launch: without it they are others.
+pub(super) fn by_layers(tuning: Tuning) -> Tuning {
+    Tuning { network: 0, ..tuning }
 }
 
 /// What to try after `tried` came to this; `None` where nothing is left. What takes the place of Winograd's kernels may have the groups and
@@ -21,7 +26,7 @@ pub(super) fn give_way(fault: &Fault, tried: &Options, asked: &Options) -> Optio
     let with = |tuning| Some(Options { tuning: Some(tuning), ..tried.clone() });
     match fault {
         Fault::Device(_) => None,
-        _ if is_one_launch(tried) => with(Tuning { network: 0, ..tuning }),
+        _ if is_one_launch(tuning) => with(by_layers(tuning)),
         Fault::Call(error) if error.is_of_groups() && smaller_groups(tuning).is_some() => with(smaller_groups(tuning)?),
         Fault::Call(error) if error.is_of_memory() && tried.max_batch > LEAST_MAX_BATCH => {
             Some(Options { max_batch: (tried.max_batch / 4).max(LEAST_MAX_BATCH), ..tried.clone() })

@@ -384,11 +384,11 @@ impl Shared {
         let begun = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.evaluate(&mut load.lane, &load.parts)));
         let Load { unit, number, lane, parts, rows } = load;
-        // Dropped when nobody is locked out any more.
-        let spent;
         let mut state = self.lock();
         let answered = matches!(outcome, Ok(Ok(()))).then_some(begun);
-        spent = state.units[unit].arrive(number, lane, rows, answered);
+        let spent = state.units[unit].arrive(number, lane, rows, answered);
+        let is_spent = spent.is_some();
+        let_go(spent.into_iter().collect());
         match outcome {
             Ok(Ok(())) => {
                 parts.iter().for_each(|part| part.request.answered(part.rows.len()));
@@ -396,7 +396,7 @@ impl Shared {
             }
             Ok(Err(fault)) => {
                 drop(state);
-                self.rescue(unit, parts, fault, spent.is_some());
+                self.rescue(unit, parts, fault, is_spent);
             }
             Err(panic) => {
                 if let Some(owner) = owner {
@@ -451,7 +451,6 @@ impl Shared {
     /// A unit has failed to answer these. A device's are answered by the host; after too many failures in a row it is given up. `is_spent`: the lane that
     /// failed was, already.
     fn rescue(&self, unit: usize, parts: Vec<Part>, fault: String, is_spent: bool) {
-        // Dropped when nobody is locked out any more.
         let mut spent = Vec::new();
         let mut state = self.lock();
         if !state.units[unit].is_device() {
@@ -461,7 +460,8 @@ impl Shared {
         }
         if state.units[unit].is_there() {
             let first = !std::mem::replace(&mut state.failed_before, true);
-            if !state.units[unit].fail() {
+            // A lane that was given up says nothing of the others.
+            if is_spent || !state.units[unit].fail() {
                 drop(state);
                 let what = match is_spent {
                     true => Some("the device goes on with fewer batches at a time"),
@@ -485,7 +485,7 @@ impl Shared {
         state.put_back(parts);
         self.call(&mut state);
         drop(state);
-        drop(spent);
+        let_go(spent);
     }
 
     /// Goes on without a unit; says with what, and gives back its lanes.
@@ -544,6 +544,15 @@ impl Shared {
         parts.iter().for_each(|part| part.request.answered(part.rows.len()));
         self.call(&mut state);
     }
+}
+
+/// Drops lanes where nobody waits for that: a driver that has failed may take its time, and a game's clock runs.
+fn let_go(lanes: Vec<Lane>) {
+    if lanes.is_empty() {
+        return;
+    }
+    // Where the system has no thread they are dropped here.
+    let _ = std::thread::Builder::new().name("lanes".to_string()).spawn(move || drop(lanes));
 }
 
 /// Has something said by the first whose rows these are.

@@ -227,6 +227,7 @@ impl Unit {
         }
         let has_others = self.is_device() && self.lanes() > 0;
         if self.is_lost || (has_others && lane.failures >= FAILURES) {
+            self.failures = 0;
             return Some(lane);
         }
         self.idle.push(lane);
