@@ -395,10 +395,13 @@ impl Session {
             if !self.may_overtake(&input) {
                 self.deferred.push_back(input);
             } else {
+                // What comes in while it is obeyed comes behind what was kept.
+                self.deferred.append(&mut kept);
                 let next = self.hear(input);
                 if next != Next::GoOn {
                     return next;
                 }
+                kept = std::mem::take(&mut self.deferred);
             }
         }
         self.deferred.append(&mut kept);
