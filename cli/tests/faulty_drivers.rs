@@ -260,6 +260,11 @@ fn batches_are_no_larger_than_a_slow_device_is_quick_enough_for() {
     let most = said.split("--batch: expected at most ").nth(1).and_then(|rest| rest.split(',').next()?.parse().ok());
     assert!(most.is_some_and(|most: usize| most < 64), "{said}");
     lab.start(&slow);
+    // Nor while it is tuned: a batch of 16 counts as the smaller ones that it is made of.
+    let candidate = "variant=gpu winograd=4 vector=16 rows=4 vectors=2 squares=8 network=0 columns=8 item_rows=4 \
+                     item_channels=4 depth=8 lanes=64;";
+    let said = stdout(&lab.run(&["tune", "--backend=opencl", "--candidate", candidate], &slow));
+    assert!(said.contains("{\"milliseconds\":["), "{said}");
 }
 
 #[test]
