@@ -467,7 +467,7 @@ impl Backend for OpenCl {
     fn describe(&self) -> String {
         let device = self.session.device();
         let variant = self.common.tuning.variant;
-        format!("OpenCL device {} \"{}\", driver {}, {variant} kernels", device.index, device.name, device.driver)
+        format!("{}, driver {}, {variant} kernels", device.label(), device.driver)
     }
 
     fn max_batch(&self) -> usize {

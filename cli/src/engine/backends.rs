@@ -224,14 +224,9 @@ fn late() -> MutexGuard<'static, Vec<(String, Weak<()>)>> {
     LATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `device` as [`shown`].
+/// `device` by its [label](Device::label).
 fn is_late(device: &str) -> bool {
     late().iter().any(|(late, held)| late == device && held.strong_count() > 0)
-}
-
-/// A device in a line for a person.
-fn shown(device: &Device) -> String {
-    format!("OpenCL device {} \"{}\"", device.index, device.name)
 }
 
 /// As [`open_lanes`], but for no longer than `limit`: a driver may hang here as well as later.
@@ -242,7 +237,7 @@ fn open_within(
     graph: &Arc<Graph>,
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
-    let name = shown(device);
+    let name = device.label();
     if is_late(&name) {
         return Err(format!("{name} is still not ready"));
     }

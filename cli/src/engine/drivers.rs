@@ -7,7 +7,6 @@
 use super::settings::{EvaluatorSettings, Weights};
 use super::tuning::cache_dir;
 use crate::child;
-use oncilla_chess::planes::HistoryFill;
 use oncilla_opencl::device::Device;
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::tune::Key;
@@ -103,11 +102,6 @@ fn failed() -> MutexGuard<'static, BTreeMap<PathBuf, String>> {
 /// The arguments by which this program opens the device, and makes the mark once that is done.
 fn opening(settings: &EvaluatorSettings, device: &Device, mark: &Path) -> Vec<OsString> {
     let EvaluatorSettings { weights, heads, precision, history_fill, .. } = settings;
-    let history_fill = match history_fill {
-        HistoryFill::No => "no",
-        HistoryFill::FenOnly => "fen_only",
-        HistoryFill::Always => "always",
-    };
     let pair = |flag: &str, value: &OsStr| [OsString::from(flag), value.to_owned()];
     let mut options = format!("gpu={}", device.index);
     for (name, head) in [("policy_head", &heads.policy), ("value_head", &heads.value)] {
@@ -120,7 +114,7 @@ fn opening(settings: &EvaluatorSettings, device: &Device, mark: &Path) -> Vec<Os
     args.extend(pair("--weights", weights.to_string().as_ref()));
     args.extend(pair("--backend-opts", options.as_ref()));
     args.extend(pair("--precision", precision.to_string().as_ref()));
-    args.extend(pair("--history-fill", history_fill.as_ref()));
+    args.extend(pair("--history-fill", history_fill.to_string().as_ref()));
     args.extend(settings.cache_dir.iter().flat_map(|folder| pair("--cache-dir", folder.as_os_str())));
     args
 }

@@ -1048,11 +1048,8 @@ const NETWORK: &[Opt] = &[
         &["no", "fen_only", "always"],
         "When to repeat the first position in place of the unknown ones before it.",
         Sets(|d, name| {
-            d.meaning.settings.evaluator.history_fill = match name {
-                "no" => HistoryFill::No,
-                "always" => HistoryFill::Always,
-                _ => HistoryFill::FenOnly,
-            };
+            let fill = HistoryFill::ALL.into_iter().find(|fill| fill.to_string() == name);
+            d.meaning.settings.evaluator.history_fill = fill.unwrap_or_default();
             Ok(())
         }),
     ),

@@ -15,6 +15,8 @@
 //! | 110 | Armageddon formats: ones if Black is to move |
 //! | 111 | ones |
 
+use core::fmt;
+
 use cozy_chess::{BitBoard, CastleRights, Color, File, Piece, Rank, Square};
 
 use crate::history::{History, Position, scatter};
@@ -110,6 +112,22 @@ pub enum HistoryFill {
     FenOnly,
     /// The first position again.
     Always,
+}
+
+impl HistoryFill {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::No, Self::FenOnly, Self::Always];
+}
+
+impl fmt::Display for HistoryFill {
+    /// As Lc0's option has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::No => "no",
+            Self::FenOnly => "fen_only",
+            Self::Always => "always",
+        })
+    }
 }
 
 /// A plane: `value` on the squares of `mask` (a1 = bit 0, b1 = bit 1, h8 = bit 63), 0 on the others.

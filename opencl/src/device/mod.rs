@@ -106,6 +106,11 @@ pub struct Device {
 }
 
 impl Device {
+    /// Its place and its name, for messages.
+    pub fn label(&self) -> String {
+        format!("OpenCL device {} \"{}\"", self.index, self.name)
+    }
+
     /// Its name without what Mesa's drivers say of themselves in brackets behind it.
     fn model(&self) -> &str {
         self.name.split(" (").next().unwrap_or_default()

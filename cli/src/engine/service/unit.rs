@@ -225,8 +225,11 @@ impl Unit {
                 self.pace.add(rows, now.saturating_duration_since(since).as_secs_f64());
             }
         }
-        let has_others = self.is_device() && self.lanes() > 0;
-        if self.is_lost || (has_others && lane.failures >= FAILURES) {
+        if self.is_lost {
+            return Some(lane);
+        }
+        if self.is_device() && self.lanes() > 0 && lane.failures >= FAILURES {
+            // Its failures say nothing of the others.
             self.failures = 0;
             return Some(lane);
         }
