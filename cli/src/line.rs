@@ -10,11 +10,16 @@ pub fn without_mark(text: &str) -> &str {
     text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
 }
 
-/// A line that is too long. Nothing of it was kept.
+/// A line that is too long.
 pub struct TooLong {
+    /// Its first bytes, of which its reader may want to know whose it was.
+    pub beginning: Vec<u8>,
     /// Its bytes, with its end.
     pub length: usize,
 }
+
+/// So much is kept of a line that is too long.
+const BEGINNING: usize = 4096;
 
 /// The next line of at most `longest` bytes, with its end; `None` at the end of the input. A last line needs no end.
 ///
@@ -28,7 +33,9 @@ pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Resul
     }
     if bytes.len() > longest && bytes.last() != Some(&b'\n') {
         let length = bytes.len() + input.skip_until(b'\n')?;
-        return Ok(Some(Err(TooLong { length })));
+        bytes.truncate(BEGINNING);
+        bytes.shrink_to_fit();
+        return Ok(Some(Err(TooLong { beginning: bytes, length })));
     }
     Ok(Some(Ok(bytes)))
 }

@@ -4,9 +4,10 @@ mod common;
 mod driver;
 mod requests;
 
-use driver::{Engine, run, stderr, stdout};
+use driver::{Engine, run, spawn, stderr, stdout};
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::io::Write;
 
 /// The answers to lines that are all there at once.
 fn answers(args: &[&str], input: &str) -> Vec<Value> {
@@ -161,14 +162,14 @@ fn lines_that_are_no_requests_are_answered() {
     let deep = format!("{{\"id\":\"deep\",\"x\":{}", "[".repeat(100_000));
     let long = format!("{{\"id\":\"long\",\"moves\":[],\"maxVisits\":1}}{}", " ".repeat(2 << 20));
     let input = format!(
-        "quit\n[1]\n5\n{{}}\n{{\"id\":5}}\n{{\"id\":\"cut\",\n{deep}\n\u{feff}{{\"id\":\"bom\",\"moves\":[],\"maxVisits\":1}}\r\n{long}\n{}\n",
+        "quit\n[1]\n5\n{{}}\n{{\"id\":5}}\n{{\"id\":\"cut\",\n{deep}\n\u{feff}{{\"id\":\"bom\",\"moves\":[],\"maxVisits\":1}}\r\n{long}\n{{\"id\":\"longer\",{}\n",
         "x".repeat(17 << 20)
     );
     let all = answers(&[], &input);
     let errors: Vec<&Value> = all.iter().filter(|answer| answer["error"].is_string()).collect();
     assert_eq!(errors.len(), 8, "{errors:?}");
     assert!(errors.iter().all(|error| error.to_string().len() < 600 && error["field"].is_null()));
-    for id in ["cut", "deep"] {
+    for id in ["cut", "deep", "longer"] {
         assert_eq!(of(&all, id).len(), 1, "{id}");
     }
     for id in ["bom", "long"] {
@@ -252,6 +253,34 @@ fn terminate_ends_what_waits_and_what_is_searched() {
     let last: Vec<&Value> = rest.iter().filter(|answer| answer["id"] == "B").collect();
     assert_eq!((last.len(), &last[0]["turnNumber"]), (1, &json!(1)));
     assert_eq!(rest.len(), 2);
+}
+
+/// As much as a pipe holds many times over: who writes all of it before it reads waits for nobody, and is still heard.
+#[test]
+fn a_client_may_write_everything_before_it_reads() {
+    let (process, mut stdin) = spawn(&["analysis", "--backend=constant", "--parallel=2"]);
+    for number in 0..3000 {
+        let query = json!({ "id": number.to_string(), "moves": ["e2e4", "e7e5"], "maxVisits": 20 });
+        writeln!(stdin, "{query}").unwrap();
+    }
+    let endless = json!({ "id": "endless", "moves": [], "maxVisits": ENDLESS });
+    writeln!(stdin, "{endless}\n{}", json!({ "id": "t", "action": "terminate", "terminateId": "endless" })).unwrap();
+    drop(stdin);
+    let output = process.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(stdout(&output).lines().count(), 3002);
+}
+
+/// Nobody reads, and nobody waits for that.
+#[test]
+fn without_waiting_it_ends_although_nobody_reads() {
+    let (mut process, mut stdin) = spawn(&["analysis", "--backend=constant", "--parallel=2", "-quit-without-waiting"]);
+    for number in 0..1000 {
+        let query = json!({ "id": number.to_string(), "moves": [], "maxVisits": 20 });
+        writeln!(stdin, "{query}").unwrap();
+    }
+    drop(stdin);
+    assert!(process.wait().unwrap().success());
 }
 
 #[test]
@@ -397,6 +426,7 @@ fn settings_of_a_query_are_its_own() {
         json!({ "rootPolicyTemperature": 3.0 }),
         json!({ "rootFpuReductionMax": 1.5 }),
         json!({ "overrideSettings": { "rootFpuReductionMax": 1.5 } }),
+        json!({ "overrideSettings": { "rootFpuReductionMax": "1.5" } }),
         json!({ "overrideSettings": { "cpuctExploration": 4 } }),
         json!({ "overrideSettings": { "cpuctExplorationLog": 9.5 } }),
         json!({ "overrideSettings": { "fpuReductionMax": 0 } }),
@@ -408,13 +438,14 @@ fn settings_of_a_query_are_its_own() {
     let fixed = json!({
         "CPuct": 4, "Hash": 1, "MinibatchSize": 7, "MoveOverheadMs": 99, "NodesAsPlayouts": true, "SearchGraph": "tree",
         "SmartPruningFactor": 2, "SyzygyPath": "x", "Threads": 3, "numAnalysisThreads": 3, "RandomSeed": 0,
+        "Ponder": true, "Temperature": 50, "SmartPruningMinimumBatches": 3, "ConfigFile": "x", "CPuctBase": 38739.0,
     });
     let query = json!({ "id": "a", "moves": [], "maxVisits": 200, "overrideSettings": fixed });
     let [said, answer] = &answers(&[], &format!("{query}\n"))[..] else { panic!("two lines") };
     assert_eq!(
         said["warning"],
-        "Can not be set for one query: Hash,MinibatchSize,MoveOverheadMs,NodesAsPlayouts,SearchGraph,\
-         SmartPruningFactor,SyzygyPath,Threads"
+        "Can not be set for one query: ConfigFile,Hash,MinibatchSize,MoveOverheadMs,NodesAsPlayouts,Ponder,SearchGraph,\
+         SmartPruningFactor,SmartPruningMinimumBatches,SyzygyPath,Temperature,Threads"
     );
     assert_eq!(*answer, ask(json!({ "overrideSettings": { "CPuct": 4 } })));
     let visits = ask(json!({ "overrideSettings": { "maxVisits": 7 } }))["rootInfo"]["visits"].clone();
@@ -707,9 +738,11 @@ fn a_session_goes_on_where_it_was() {
     // More visits for one move, and for no other.
     let seldom = moves_of(&first).last().unwrap().to_string();
     let only = json!([{ "player": "W", "moves": [seldom], "untilDepth": 1 }]);
-    let steered = ask(json!({ "maxVisits": 400, "allowMoves": only }));
+    let steered = ask(json!({ "maxVisits": 400, "allowMoves": only, "includeTree": true }));
     assert_eq!(steered["rootInfo"]["visits"], 400);
     assert_eq!(moves_of(&steered), [seldom.as_str()]);
+    let tree: Vec<&Value> = steered["tree"].as_array().unwrap().iter().map(|child| &child["move"]).collect();
+    assert_eq!(tree, [&json!(seldom)], "what may not be searched is not shown");
     let all = visits_of(&ask(json!({ "maxVisits": 400 })));
     for (mv, visits) in &before {
         assert_eq!(all[mv] - visits, if *mv == seldom { 100 } else { 0 }, "{mv}");
@@ -720,6 +753,10 @@ fn a_session_goes_on_where_it_was() {
     // Playouts are those that come in addition.
     let playouts = json!({ "moves": [best], "maxVisits": 100_000, "overrideSettings": { "maxPlayouts": 11 } });
     assert_eq!(ask(playouts)["rootInfo"]["visits"], before[&best] + 11);
+    // Priors with noise are of no use for a search without it, nor the reverse.
+    let noisy = json!({ "maxVisits": 20, "overrideSettings": { "DirichletNoiseEpsilon": 0.5 } });
+    assert_eq!(ask(noisy)["rootInfo"]["visits"], 20);
+    assert_eq!(ask(json!({ "maxVisits": 10 }))["rootInfo"]["visits"], 10);
     // Another game, and rules below the root, begin anew.
     assert_eq!(ask(json!({ "moves": ["a2a3"], "maxVisits": 1 }))["rootInfo"]["visits"], 1);
     let deep = json!([{ "player": "B", "moves": ["e7e5"], "untilDepth": 2 }]);

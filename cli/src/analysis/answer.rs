@@ -83,7 +83,11 @@ impl<'r> Reporter<'r> {
         answer.insert("isDuringSearch".into(), json!(is_during_search));
         answer.insert("turnNumber".into(), json!(self.turn));
         answer.insert("rootInfo".into(), self.root_info(search, root.value(), root.n()));
-        answer.insert("moveInfos".into(), Json::Array(self.move_infos(search)));
+        // Those that may be searched, the one to play first.
+        let mut moves = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
+        search.rank_root(moves.as_mut_view());
+        moves.retain(|edge| edge.completed() > 0);
+        answer.insert("moveInfos".into(), Json::Array(self.move_infos(search, &moves)));
         if self.query.wanted.policy {
             let texts = self.legal.iter().map(|&mv| self.text(self.board, mv));
             let policy: Object = texts.zip(self.raw.policy.iter().map(|&p| number(p))).collect();
@@ -92,7 +96,7 @@ impl<'r> Reporter<'r> {
         if let Some(bounds) = self.query.wanted.tree {
             let mut left = MOST_TREE_NODES;
             let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
-            answer.insert("tree".into(), json!(self.children(search, root.visited(), at_root, bounds, &mut left)));
+            answer.insert("tree".into(), json!(self.children(search, moves.into_iter(), at_root, bounds, &mut left)));
             if left == 0 {
                 answer.insert("treeIsCut".into(), json!(true));
             }
@@ -145,13 +149,9 @@ impl<'r> Reporter<'r> {
         Json::Object(info)
     }
 
-    /// All moves that were visited, the one to play first.
-    fn move_infos(&self, search: &Search<'_>) -> Vec<Json> {
-        let mut ranked = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
-        search.rank_root(ranked.as_mut_view());
-        ranked.retain(|edge| edge.completed() > 0);
+    fn move_infos(&self, search: &Search<'_>, moves: &[EdgeView<'_>]) -> Vec<Json> {
         let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
-        let infos = ranked.iter().enumerate().filter_map(|(order, edge)| {
+        let infos = moves.iter().enumerate().filter_map(|(order, edge)| {
             let mut info = self.edge_info(search, edge, at_root)?;
             if !info.contains_key("prior") {
                 info.insert("prior".into(), number(self.prior(search, edge)));

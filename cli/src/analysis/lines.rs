@@ -11,8 +11,8 @@ pub enum Line {
     Text(String),
     /// A line that is no UTF-8. What does not belong there has become U+FFFD.
     NotUtf8(String),
-    /// A line that is too long. Nothing of it was kept.
-    TooLong,
+    /// The beginning of a line that is too long.
+    TooLong(String),
 }
 
 /// The next line of at most `longest` bytes; `None` at the end of the input. A last line needs no end.
@@ -21,11 +21,21 @@ pub enum Line {
 /// As the input.
 pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Line>> {
     let Some(line) = line::next(input, longest)? else { return Ok(None) };
-    let Ok(bytes) = line else { return Ok(Some(Line::TooLong)) };
-    Ok(Some(match String::from_utf8(bytes) {
-        Ok(text) => Line::Text(trimmed(&text).to_string()),
-        Err(error) => Line::NotUtf8(trimmed(&String::from_utf8_lossy(error.as_bytes())).to_string()),
+    let lossy = |bytes: &[u8]| trimmed(&String::from_utf8_lossy(bytes)).to_string();
+    Ok(Some(match line.map(String::from_utf8) {
+        Ok(Ok(text)) => Line::Text(in_place(text)),
+        Ok(Err(error)) => Line::NotUtf8(lossy(error.as_bytes())),
+        Err(long) => Line::TooLong(lossy(&long.beginning)),
     }))
+}
+
+/// [`trimmed`] without a copy: a line may be a large part of what the process may have.
+fn in_place(mut text: String) -> String {
+    let kept = trimmed(&text);
+    let (begin, len) = (kept.as_ptr() as usize - text.as_ptr() as usize, kept.len());
+    text.truncate(begin + len);
+    text.drain(..begin);
+    text
 }
 
 /// Without a byte-order mark at its beginning, and without white space around it.
@@ -60,6 +70,8 @@ mod tests {
 
     #[test]
     fn long_lines_are_skipped_whole() {
-        assert_eq!(read(b"12345\n123456\n123\n1234567", 5), [text("12345"), Line::TooLong, text("123"), Line::TooLong]);
+        let long = |text: &str| Line::TooLong(text.to_string());
+        let expected = [text("12345"), long("123456"), text("123"), long("123456")];
+        assert_eq!(read(b"12345\n123456\n123\n1234567", 5), expected);
     }
 }

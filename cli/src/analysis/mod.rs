@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The thread that reads answers what can be answered at once: errors, warnings, actions. A query becomes turns in the
-//! queue, in two bytes a move; when they take more than `--queue-mb`, nothing more is read. Each worker has a tree of its
-//! own. Every turn that was accepted gets one line whose `isDuringSearch` is false, however it ends.
+//! queue, in two bytes a move; when they take their share of `--queue-mb`, nothing more is read. Answers wait for the client
+//! to read them; when they take theirs, searches wait at their end, too. Each worker has a tree of its own. Every turn that was accepted gets one line whose `isDuringSearch` is false, however it ends.
 
 mod actions;
 mod answer;
@@ -42,6 +42,9 @@ use crate::uci::console::{Console, aside};
 
 /// What a client may wait for on standard error.
 const READY: &str = "Started, ready to begin handling requests";
+
+/// Of `--queue-mb` answers that nobody has read may take one part in so many, and queries that wait the rest.
+const ANSWERS_SHARE: usize = 4;
 
 /// What the command is told beside the options.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +121,9 @@ pub fn run(
     }
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
-    let pool = Pool::start(typed, &meaning, Output::new(Arc::clone(&console)))?;
+    let output = Output::new(Arc::clone(&console), (meaning.analysis.queue_mb << 20) / ANSWERS_SHARE)
+        .map_err(|error| format!("no thread for the answers: {error}"))?;
+    let pool = Pool::start(typed, &meaning, output)?;
     aside(&format!("oncilla: {}, {} positions at a time", pool.describe(), pool.parallel()));
     aside(READY);
     serve(&mut input, &pool, meaning.analysis.line_mb << 20, |text| {

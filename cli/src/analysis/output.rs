@@ -1,9 +1,15 @@
 //! Where answers go, until nobody wants them any more.
+//!
+//! A thread of its own writes them, so that a client may write all of its queries before it reads: neither the thread that
+//! reads nor those that search wait for it, until [`Output`] holds as many bytes as it may.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::VecDeque;
+use std::io;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use crate::engine::guarded;
 use crate::uci::console::{Console, aside};
 
 /// What comes out, where the program itself listens.
@@ -15,26 +21,115 @@ pub enum Heard {
     Note(String),
 }
 
+/// Who has not read a line for so long reads no more.
+const UNREAD: Duration = Duration::from_secs(1);
+
 /// Whole lines, from any thread.
 pub struct Output {
     to: To,
-    closed: AtomicBool,
 }
 
 enum To {
-    Console(Arc<Console>),
+    Console(Arc<Waiting>),
     Channel(Sender<Heard>),
 }
 
+/// Lines that nobody has read yet.
+struct Waiting {
+    state: Mutex<State>,
+    changed: Condvar,
+    most_bytes: usize,
+}
+
+#[derive(Default)]
+struct State {
+    lines: VecDeque<String>,
+    bytes: usize,
+    /// What is said from now on is not written.
+    is_closed: bool,
+    /// Nothing more will come.
+    is_ended: bool,
+    /// There is nobody who would write.
+    is_done: bool,
+}
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing panics between two steps that belong together.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while there is no room; one answer has room whatever its length.
+    fn push(&self, lines: impl Iterator<Item = String>) {
+        let mut state = self.lock();
+        while state.bytes >= self.most_bytes && !state.is_closed {
+            state = self.wait(state);
+        }
+        if state.is_closed {
+            return;
+        }
+        for line in lines {
+            state.bytes += line.len() + size_of::<String>();
+            state.lines.push_back(line);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// What to write next, all of it; `None` at the end.
+    fn take(&self) -> Option<Vec<String>> {
+        let mut state = self.lock();
+        while state.lines.is_empty() && !state.is_ended {
+            state = self.wait(state);
+        }
+        (!state.lines.is_empty()).then(|| state.lines.drain(..).collect())
+    }
+
+    /// Lines that were taken are written: only now there is room for others.
+    fn written(&self, lines: &[String]) {
+        let bytes: usize = lines.iter().map(|line| line.len() + size_of::<String>()).sum();
+        self.lock().bytes -= bytes;
+        self.changed.notify_all();
+    }
+
+    fn write_to(&self, console: &Console) {
+        let written = guarded(|| {
+            while let Some(lines) = self.take() {
+                console.say_all(&lines);
+                self.written(&lines);
+            }
+        });
+        if let Err(fault) = written {
+            aside(&format!("oncilla: {fault}"));
+        }
+        let mut state = self.lock();
+        (state.is_done, state.is_closed) = (true, true);
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
 impl Output {
-    /// Lines go to `console`, and what a person should know to standard error.
-    pub fn new(console: Arc<Console>) -> Self {
-        Self { to: To::Console(console), closed: AtomicBool::new(false) }
+    /// Lines go to `console`, and what a person should know to standard error. Of lines that nobody reads about `most_bytes`
+    /// wait here; whoever says more than that has to wait.
+    ///
+    /// # Errors
+    /// No thread.
+    pub fn new(console: Arc<Console>, most_bytes: usize) -> io::Result<Self> {
+        let waiting = Arc::new(Waiting { state: Mutex::default(), changed: Condvar::new(), most_bytes });
+        let ours = Arc::clone(&waiting);
+        let thread = std::thread::Builder::new().name("answers".to_string());
+        thread.spawn(move || ours.write_to(&console))?;
+        Ok(Self { to: To::Console(waiting) })
     }
 
     /// Everything goes to `channel`.
     pub fn to(channel: Sender<Heard>) -> Self {
-        Self { to: To::Channel(channel), closed: AtomicBool::new(false) }
+        Self { to: To::Channel(channel) }
     }
 
     /// Writes a line.
@@ -44,13 +139,19 @@ impl Output {
 
     /// Writes lines that belong together.
     pub fn say_all<L: AsRef<str>>(&self, lines: &[L]) {
-        if lines.is_empty() || self.closed.load(Ordering::SeqCst) {
-            return;
-        }
+        let mut lines = lines.iter().map(|line| line.as_ref().to_string());
         match &self.to {
-            To::Console(console) => console.say_all(lines),
+            To::Console(waiting) => waiting.push(lines),
             // Who does not listen any more wants to hear nothing.
-            To::Channel(channel) => lines.iter().for_each(|line| drop(channel.send(Heard::Line(line.as_ref().into())))),
+            To::Channel(channel) => lines.try_for_each(|line| channel.send(Heard::Line(line))).unwrap_or(()),
+        }
+    }
+
+    /// Whether somebody reads: what is worth something only now need not be said otherwise.
+    pub fn has_room(&self) -> bool {
+        match &self.to {
+            To::Console(waiting) => waiting.lock().bytes < waiting.most_bytes,
+            To::Channel(_) => true,
         }
     }
 
@@ -62,8 +163,105 @@ impl Output {
         }
     }
 
-    /// Nothing is written from now on.
+    /// What is said from now on is not written.
     pub fn close(&self) {
-        self.closed.store(true, Ordering::SeqCst);
+        if let To::Console(waiting) = &self.to {
+            waiting.lock().is_closed = true;
+            waiting.changed.notify_all();
+        }
+    }
+
+    /// Waits until everything is written; where [`Output::close`] was called, only while somebody reads. Nothing may be said any
+    /// more.
+    pub fn finish(&self) {
+        let To::Console(waiting) = &self.to else { return };
+        let mut state = waiting.lock();
+        state.is_ended = true;
+        waiting.changed.notify_all();
+        while !state.is_done {
+            if !state.is_closed {
+                state = waiting.wait(state);
+                continue;
+            }
+            let (bytes, waited) = (state.bytes, waiting.changed.wait_timeout(state, UNREAD));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if state.bytes == bytes && !state.is_done {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::mpsc::{Receiver, channel, sync_channel};
+
+    /// Takes what is written only when somebody else takes it from there.
+    struct Pipe(std::sync::mpsc::SyncSender<Vec<u8>>);
+
+    impl Write for Pipe {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.send(bytes.to_vec()).map_err(|_| io::ErrorKind::BrokenPipe)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn nobody_reads(most_bytes: usize) -> (Output, Receiver<Vec<u8>>) {
+        let (pipe, reader) = sync_channel(0);
+        (Output::new(Arc::new(Console::new(Box::new(Pipe(pipe)))), most_bytes).unwrap(), reader)
+    }
+
+    fn text(reader: &Receiver<Vec<u8>>) -> String {
+        String::from_utf8(reader.iter().flatten().collect()).unwrap()
+    }
+
+    #[test]
+    fn nobody_waits_for_a_reader_while_there_is_room() {
+        let (output, reader) = nobody_reads(1 << 20);
+        (0..1000).for_each(|number| output.say(&number.to_string()));
+        let finished = std::thread::spawn(move || output.finish());
+        let expected: String = (0..1000).map(|number| format!("{number}\n")).collect();
+        assert_eq!(text(&reader), expected);
+        finished.join().unwrap();
+    }
+
+    #[test]
+    fn where_there_is_no_room_one_waits_until_something_was_read() {
+        let (output, reader) = nobody_reads(100);
+        let output = Arc::new(output);
+        output.say(&"x".repeat(1000));
+        assert!(!output.has_room());
+        let (said, says) = channel();
+        let other = Arc::clone(&output);
+        let second = std::thread::spawn(move || {
+            other.say("y");
+            said.send(()).unwrap();
+        });
+        assert!(says.recv_timeout(Duration::from_millis(50)).is_err());
+        assert_eq!(reader.recv().unwrap().len(), 1001);
+        says.recv_timeout(Duration::from_secs(10)).expect("room");
+        second.join().unwrap();
+        assert_eq!(reader.recv().unwrap(), b"y\n");
+        output.finish();
+    }
+
+    #[test]
+    fn what_is_closed_waits_for_nobody() {
+        let (output, reader) = nobody_reads(1);
+        output.say("first");
+        let output = Arc::new(output);
+        let other = Arc::clone(&output);
+        let second = std::thread::spawn(move || other.say("second"));
+        output.close();
+        second.join().unwrap();
+        output.say("third");
+        output.finish();
+        drop(reader);
     }
 }

@@ -4,12 +4,13 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use super::ANSWERS_SHARE;
 use super::actions::Actions;
 use super::fields::BadField;
 use super::output::Output;
 use super::query::{self, Defaults, Read};
 use super::queue::Queue;
-use super::request::{Object, Refusal};
+use super::request::{MOST_VALUES, Object, Refusal};
 use super::sessions::Sessions;
 use super::worker::Worker;
 use crate::engine::{CacheSize, Evaluator, Settings, resident_bytes};
@@ -25,6 +26,12 @@ const LEAST_TREE_MB: usize = 2;
 
 /// What its search takes beside it: a thread, events, a batch.
 const BESIDE_TREE_MB: usize = 1;
+
+/// What a line becomes. Its text may lie in room for twice as much.
+const VALUES_MB: usize = (MOST_VALUES * BYTES_OF_VALUE) >> 20;
+
+/// An object of one field is the largest for what it says.
+const BYTES_OF_VALUE: usize = 340;
 
 /// More trees at a time than this would be small ones.
 const MOST_AT_A_TIME: usize = 256;
@@ -64,7 +71,8 @@ impl Pool {
     ) -> Result<Self, String> {
         let (evaluator, Trees { parallel, sessions, .. }, settings) = share_out(evaluator, settings, meaning);
         let output = Arc::new(output);
-        let queue = Arc::new(Queue::new(meaning.analysis.queue_mb << 20));
+        let queue_bytes = meaning.analysis.queue_mb << 20;
+        let queue = Arc::new(Queue::new(queue_bytes - queue_bytes / ANSWERS_SHARE));
         let sessions = Arc::new(Sessions::new(sessions));
         let mut workers = Vec::new();
         for index in 0..parallel {
@@ -130,11 +138,12 @@ impl Pool {
         self.queue.end(&found);
     }
 
-    /// Waits until everything that was asked for is answered.
+    /// Waits until everything that was asked for is answered, and the answers are read.
     pub fn finish(self) {
         self.queue.close();
         // A worker that panicked has said so.
         self.workers.into_iter().for_each(|worker| drop(worker.join()));
+        self.output.finish();
     }
 }
 
@@ -181,7 +190,8 @@ fn share_out(
     let left = match settings.ram_limit_mb {
         0 => usize::MAX,
         limit => {
-            let beside = (resident_bytes().unwrap_or(0) >> 20) + meaning.analysis.queue_mb + meaning.analysis.line_mb;
+            let resident = resident_bytes().unwrap_or(0) >> 20;
+            let beside = resident + meaning.analysis.queue_mb + 2 * meaning.analysis.line_mb + VALUES_MB;
             too_low(limit, beside + BESIDE_TREE_MB + LEAST_TREE_MB).iter().for_each(|note| aside(note));
             limit.saturating_sub(beside)
         }

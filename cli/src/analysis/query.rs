@@ -4,6 +4,7 @@
 use oncilla_chess::History;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::fields::{BadField, Fields, integer};
@@ -62,8 +63,8 @@ const OF_GO: [&str; 10] = [
 const WITHOUT_MEANING: &str =
     "Has no meaning in chess (set warnUnusedFields=false in the config to disable this warning)";
 
-/// Priorities are smaller than this.
-const PRIORITIES: i64 = 1 << 62;
+/// Between -2⁶² and 2⁶².
+const PRIORITIES: RangeInclusive<i64> = 1 - (1 << 62)..=(1 << 62) - 1;
 
 /// A query, understood.
 #[derive(Debug)]
@@ -210,7 +211,8 @@ impl Defaults {
         if let Some(len) = fields.read("analysisPVLen", expected, |value| integer(value, 1..=1000))? {
             analysis.pv_len = len as usize;
         }
-        let root_fpu_reduction = self::root_fpu_reduction(fields)?.or(root_fpu_reduction);
+        let of_the_query = fields.read(ROOT_FPU, ROOT_FPU_RANGE, |value| self::root_fpu_reduction(value.as_f64()?))?;
+        let root_fpu_reduction = of_the_query.or(root_fpu_reduction);
         let expected = "Must be a number from 0.01 to 100.0";
         if let Some(temperature) = fields.number("rootPolicyTemperature", expected, 0.01, 100.0)? {
             analysis.root_policy_temperature = temperature as f32;
@@ -250,8 +252,11 @@ impl Defaults {
         let mut typed = self.typed.clone();
         let (mut unknown, mut fixed) = (Vec::new(), Vec::new());
         let bad = |reason: String| BadField::new("overrideSettings", format!("Could not set settings: {reason}"));
-        let root_fpu_reduction = root_fpu_reduction(Fields(object))
-            .map_err(|fault| BadField::new("overrideSettings", format!("{ROOT_FPU}: {}", fault.error)))?;
+        // Here, as with all settings, text counts as what it says.
+        let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+        let root_fpu_reduction = Fields(object)
+            .read(ROOT_FPU, ROOT_FPU_RANGE, |value| root_fpu_reduction(number(value)?))
+            .map_err(|fault| bad(format!("{ROOT_FPU}: {}", fault.error)))?;
         for (name, value) in object.iter().filter(|(name, _)| *name != ROOT_FPU) {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
             let mut set = katago::settings(name, &text);
@@ -260,33 +265,39 @@ impl Defaults {
                 unknown.push(name.as_str());
             }
             let mut alone = self.typed.clone();
+            let mut is_new = false;
             for (opt, value) in set {
                 typed.set(opt, name, &value).map_err(|error| bad(error.to_string()))?;
                 let _ = alone.set(opt, name, &value); // as the line before
+                is_new |= alone.value(opt) != self.typed.value(opt);
             }
             // KataGo passes over its own in silence.
-            if !katago::is_name(name) && self.is_fixed(&alone) {
+            if is_new && !katago::is_name(name) && self.changes_nothing(&alone) {
                 fixed.push(name.as_str());
             }
         }
         Ok(Overridden { meaning: Some(typed.meaning().map_err(bad)?), root_fpu_reduction, unknown, fixed })
     }
 
-    /// Whether these options ask for something else than the program's, and nothing comes of it in a query.
-    fn is_fixed(&self, own: &Typed) -> bool {
-        let (Ok(plain), Ok(own)) = (self.typed.meaning(), own.meaning()) else { return false };
+    /// Whether nothing comes of these options in a query.
+    fn changes_nothing(&self, own: &Typed) -> bool {
+        let Ok(own) = own.meaning() else { return false };
         let Analysis { parallel, sessions, queue_mb, line_mb, warns, .. } = self.analysis;
         let analysis = Analysis { parallel, sessions, queue_mb, line_mb, warns, ..own.analysis };
-        let is_as_usual = (analysis, own.output.score_type) == (self.analysis, self.score_type)
-            && *self.settings_of(&own.settings) == *self.settings;
-        own != plain && is_as_usual
+        (analysis, own.output.score_type) == (self.analysis, self.score_type)
+            && *self.settings_of(&own.settings) == *self.settings
     }
 
-    /// The settings of a query with its own options. What can't change between two positions stays.
+    /// The settings of a query with its own options. What can't change between two positions stays, and what only a game
+    /// has: clocks, and moves that are left to chance.
     fn settings_of(&self, own: &Settings) -> Arc<Settings> {
         let ours = &*self.settings;
-        let own = for_analysis(own);
+        let mut own = for_analysis(own);
+        own.params.temperature = ours.params.temperature;
         Arc::new(Settings {
+            time: ours.time,
+            smart_pruning_batches: ours.smart_pruning_batches,
+            live_stats: ours.live_stats,
             evaluator: ours.evaluator.clone(),
             workers: ours.workers,
             syzygy: ours.syzygy.clone(),
@@ -317,8 +328,10 @@ impl Defaults {
 /// KataGo has it as a parameter of the search; here the root's moves only are asked for it.
 const ROOT_FPU: &str = "rootFpuReductionMax";
 
-fn root_fpu_reduction(fields: Fields<'_>) -> Result<Option<f32>, BadField> {
-    Ok(fields.number(ROOT_FPU, "Must be a number from 0.0 to 2.0", 0.0, 2.0)?.map(|x| x as f32))
+const ROOT_FPU_RANGE: &str = "Must be a number from 0.0 to 2.0";
+
+fn root_fpu_reduction(number: f64) -> Option<f32> {
+    (0.0..=2.0).contains(&number).then_some(number as f32)
 }
 
 /// What stands in `overrideSettings`.
@@ -404,7 +417,7 @@ fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, Option<i64>)>, B
         return Err(bad("Must be of matching length to analyzeTurns"));
     }
     for ((_, own), number) in turns.iter_mut().zip(priorities) {
-        let priority = i64::try_from(number).ok().filter(|priority| priority.abs() < PRIORITIES);
+        let priority = i64::try_from(number).ok().filter(|priority| PRIORITIES.contains(priority));
         *own = Some(priority.ok_or_else(|| bad(&format!("Invalid priority: {number}")))?);
     }
     Ok(turns)
@@ -412,9 +425,8 @@ fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, Option<i64>)>, B
 
 /// The turns with their priorities, in their order, each once: of several priorities the highest.
 fn prioritized(fields: Fields<'_>, turns: Vec<(usize, Option<i64>)>) -> Result<BTreeMap<usize, i64>, BadField> {
-    let range = 1 - PRIORITIES..=PRIORITIES - 1;
     let expected = "Must be a number between -2^62 and 2^62";
-    let priority = fields.read("priority", expected, |value| integer(value, range))?;
+    let priority = fields.read("priority", expected, |value| integer(value, PRIORITIES))?;
     if priority.is_some() && turns.iter().any(|(_, own)| own.is_some()) {
         return Err(BadField::new("priority", "Cannot specify both priority and priorities"));
     }

@@ -8,6 +8,10 @@ use super::lines::Line;
 /// A JSON object.
 pub type Object = Map<String, Value>;
 
+/// The values of a line take some hundred bytes each, however short the text is that they are read from. A query for every position
+/// of a game of 10,000 plies, each with a priority, has 30,000.
+pub const MOST_VALUES: usize = 1 << 16;
+
 /// Longest part of a bad line that its error repeats, in bytes.
 const LONGEST_QUOTE: usize = 200;
 
@@ -45,7 +49,7 @@ impl Refusal {
 /// Reads a line. `None` for a blank one: it gets no answer.
 ///
 /// # Errors
-/// The line is too long, no UTF-8, no JSON, no object, or has no id.
+/// The line is too long, no UTF-8, no JSON, no object, has too many values or no id.
 pub fn read(line: &Line) -> Result<Option<(String, Request)>, Refusal> {
     let refuse = |error: String, id| Refusal { error, field: None, id };
     let text = match line {
@@ -53,10 +57,16 @@ pub fn read(line: &Line) -> Result<Option<(String, Request)>, Refusal> {
         Line::Text(text) => text,
         Line::NotUtf8(text) => {
             let error = format!("Input line was not valid UTF-8, ignoring: {}", beginning(text));
-            return Err(refuse(error, id_in(text).filter(|id| !id.contains('\u{fffd}'))));
+            return Err(refuse(error, sound_id_in(text)));
         }
-        Line::TooLong => return Err(refuse("Input line was too long, ignoring (see --line-mb)".to_string(), None)),
+        Line::TooLong(text) => {
+            return Err(refuse("Input line was too long, ignoring (see --line-mb)".to_string(), sound_id_in(text)));
+        }
     };
+    if has_more_values(text, MOST_VALUES) {
+        let error = format!("Input line had more than {MOST_VALUES} values, ignoring: {}", beginning(text));
+        return Err(refuse(error, id_in(text)));
+    }
     let value: Value = serde_json::from_str(text).map_err(|error| {
         let error = format!("{error} - could not parse input line as json request: {}", beginning(text));
         refuse(error, id_in(text))
@@ -79,6 +89,27 @@ pub fn read(line: &Line) -> Result<Option<(String, Request)>, Refusal> {
 /// The first bytes of a text, cut between characters.
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_QUOTE)]
+}
+
+/// Whether a text would be more than so many values of JSON, at least two bytes each: the whole, and what begins behind a bracket or a
+/// comma.
+fn has_more_values(text: &str, most: usize) -> bool {
+    if text.len() / 2 < most {
+        return false;
+    }
+    let (mut rest, mut begun) = (text, 1);
+    while let Some(at) = rest.find(['"', '{', '[', ',']) {
+        (rest, begun) = match string(&rest[at..]) {
+            Some((_, after)) => (after, begun),
+            None => (&rest[at + 1..], begun + 1),
+        };
+    }
+    begun > most
+}
+
+/// As [`id_in`], of a text in which what is no UTF-8 has become U+FFFD.
+fn sound_id_in(text: &str) -> Option<String> {
+    id_in(text).filter(|id| !id.contains('\u{fffd}'))
 }
 
 /// The id of what should have been a JSON object: the first string behind `"id":` that stands directly in the outermost
@@ -167,7 +198,24 @@ mod tests {
         for text in ["{}", r#"{"id":5}"#, r#"{"id":null}"#] {
             assert_eq!(refusal(text).error, "Request must have a string \"id\" field");
         }
-        assert!(read(&Line::TooLong).unwrap_err().error.contains("too long"));
+    }
+
+    #[test]
+    fn a_long_line_keeps_its_id_and_many_values_are_refused() {
+        let long = |text: &str| read(&Line::TooLong(text.to_string())).unwrap_err();
+        assert!(long("").error.contains("too long"));
+        assert_eq!(long(r#"{"id":"big","moves":["e2e4","#).id.as_deref(), Some("big"));
+        assert_eq!(long("{\"id\":\"bi\u{fffd}").id, None);
+        // The object, its id, a list and what is in it.
+        let values = |count: usize| format!(r#"{{"id":"a","x":[{}]}}"#, vec!["0"; count - 3].join(","));
+        assert!(read(&Line::Text(values(MOST_VALUES))).is_ok());
+        let many = refusal(&values(MOST_VALUES + 1));
+        assert!(many.error.contains("more than 65536 values") && many.id.as_deref() == Some("a"), "{many:?}");
+        let objects = format!(r#"{{"id":"a","x":[{}{{"":0}}]}}"#, r#"{"":0},"#.repeat(MOST_VALUES / 2));
+        assert!(refusal(&objects).error.contains("values"));
+        // Neither what stands in a text nor its length.
+        let text = format!(r#"{{"id":"a","x":"{}"}}"#, r#"[{,\","#.repeat(MOST_VALUES));
+        assert!(read(&Line::Text(text)).is_ok());
     }
 
     #[test]

@@ -105,6 +105,11 @@ impl Sessions {
         drop(forgotten);
     }
 
+    /// The session's tree will not be kept: who had it panicked.
+    pub fn lost(&self, name: &str) {
+        self.lock().closing.remove(name);
+    }
+
     /// What the sessions have that are not being searched: of one name, or of all.
     pub fn describe(&self, name: Option<&str>) -> Value {
         let state = self.lock();

@@ -60,6 +60,9 @@ impl Worker {
         };
         let line = searched.unwrap_or_else(|fault| {
             self.output.aside(&fault);
+            if let Some(session) = &query.session {
+                self.sessions.lost(session);
+            }
             None
         });
         self.output.say(&line.unwrap_or_else(|| answer::nothing(query, turn)));
@@ -244,6 +247,7 @@ impl Observer for Listener {
             // The worker waits for it.
             let _ = self.last.send((self.line(search, false), held));
         } else if self.due.is_now()
+            && self.output.has_room()
             && let Some(line) = self.line(search, true)
         {
             self.output.say(&line);

@@ -258,6 +258,7 @@ impl Searcher {
         let old = &self.settings;
         if old.two_fold_draws != settings.two_fold_draws
             || old.params.policy_temperature != settings.params.policy_temperature
+            || old.params.noise != settings.params.noise
             || old.evaluator != settings.evaluator
         {
             self.root = None;

@@ -71,7 +71,7 @@ pub struct Analysis {
     pub warns: bool,
     /// `--sessions`: trees that live on from query to query.
     pub sessions: usize,
-    /// `--queue-mb`: MiB of queries that wait; beyond that nothing more is read.
+    /// `--queue-mb`: MiB of queries that wait, and of answers that nobody has read.
     pub queue_mb: usize,
     /// `--line-mb`: longest line of input in MiB.
     pub line_mb: usize,

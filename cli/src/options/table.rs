@@ -1222,7 +1222,7 @@ const ANALYSIS: &[Opt] = &[
         "queue-mb",
         64,
         (1, 1 << 20),
-        "MiB of queries that wait; beyond that nothing more is read from standard input.",
+        "MiB of queries that wait and of answers that nobody has read; beyond that nothing more is read from standard input.",
         Sets(|d, mib| d.meaning.analysis.queue_mb = mib as usize),
     ),
     Opt::int(

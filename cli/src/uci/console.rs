@@ -3,18 +3,21 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The log file that is none, by Lc0's name for it.
 const STDERR: &str = "<stderr>";
 
 /// Writes whole lines, each at once, from any thread.
 pub struct Console {
-    inner: Mutex<Inner>,
+    out: Mutex<Box<dyn Write + Send>>,
+    /// With a lock of its own: who has something for the log alone does not wait until somebody reads the output. Whoever
+    /// has both took the output first.
+    kept: Mutex<Kept>,
 }
 
-struct Inner {
-    out: Box<dyn Write + Send>,
+#[derive(Default)]
+struct Kept {
     log: Option<Log>,
     /// What became of the last log, until it is told.
     lost: Option<String>,
@@ -34,7 +37,7 @@ impl Console {
 
     /// A console on anything.
     pub fn new(out: Box<dyn Write + Send>) -> Self {
-        Self { inner: Mutex::new(Inner { out, log: None, lost: None }) }
+        Self { out: Mutex::new(out), kept: Mutex::default() }
     }
 
     /// Writes a line.
@@ -45,12 +48,14 @@ impl Console {
     /// Writes lines that belong together: nothing comes between them.
     pub fn say_all<L: AsRef<str>>(&self, lines: &[L]) {
         let text: String = lines.iter().flat_map(|line| [line.as_ref(), "\n"]).collect();
-        let mut inner = self.lock();
-        if let Err(error) = inner.out.write_all(text.as_bytes()).and_then(|()| inner.out.flush()) {
+        // A thread that panicked here has at worst left half a line.
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             leave(&error);
         }
+        let mut kept = self.kept();
         for line in lines {
-            inner.log('<', line.as_ref());
+            kept.log('<', line.as_ref());
         }
     }
 
@@ -76,36 +81,35 @@ impl Console {
                 Err(error) => Err(format!("{name}: {error}")),
             }
         });
-        let mut inner = self.lock();
-        inner.log = None;
-        inner.log = opened.transpose()?;
+        let mut kept = self.kept();
+        kept.log = None;
+        kept.log = opened.transpose()?;
         Ok(())
     }
 
     /// Puts a line of input into the log.
     pub fn heard(&self, line: &str) {
-        self.lock().log('>', line);
+        self.kept().log('>', line);
     }
 
     /// A line for a person, once, if the log could not be written any more.
     pub fn lost_log(&self) -> Option<String> {
-        self.lock().lost.take()
+        self.kept().lost.take()
     }
 
     /// Whether somebody keeps what [`Console::log_all`] writes.
     pub fn has_log(&self) -> bool {
-        self.lock().log.is_some()
+        self.kept().log.is_some()
     }
 
     /// Puts lines into the log that are said to nobody.
     pub fn log_all(&self, lines: &[String]) {
-        let mut inner = self.lock();
-        lines.iter().for_each(|line| inner.log('#', line));
+        let mut kept = self.kept();
+        lines.iter().for_each(|line| kept.log('#', line));
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        // A thread that panicked here has at worst left half a line.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -114,7 +118,7 @@ pub fn aside(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-impl Inner {
+impl Kept {
     fn log(&mut self, direction: char, line: &str) {
         if let Some(log) = &mut self.log
             && let Err(error) = writeln!(log.out, "{direction} {line}")

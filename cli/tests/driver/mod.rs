@@ -7,7 +7,7 @@ pub mod program;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -169,13 +169,8 @@ pub fn binary() -> Command {
     program::command()
 }
 
-/// Runs the binary to its end.
-pub fn run(args: &[&str], input: &str) -> Output {
-    run_bytes(args, input.as_bytes())
-}
-
-/// The same with any bytes.
-pub fn run_bytes(args: &[&str], input: &[u8]) -> Output {
+/// Starts the binary: whoever calls sees to its input and its outputs.
+pub fn spawn(args: &[&str]) -> (Child, ChildStdin) {
     let mut process = binary()
         .args(args)
         .stdin(Stdio::piped())
@@ -183,7 +178,18 @@ pub fn run_bytes(args: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the binary starts");
-    let mut stdin = process.stdin.take().expect("stdin is piped");
+    let stdin = process.stdin.take().expect("stdin is piped");
+    (process, stdin)
+}
+
+/// Runs the binary to its end.
+pub fn run(args: &[&str], input: &str) -> Output {
+    run_bytes(args, input.as_bytes())
+}
+
+/// The same with any bytes.
+pub fn run_bytes(args: &[&str], input: &[u8]) -> Output {
+    let (process, mut stdin) = spawn(args);
     let input = input.to_vec();
     // In a thread of its own: the other pipe may fill up meanwhile. A command that reads nothing closes this one.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));

@@ -31,6 +31,7 @@ pub fn bad_queries() -> Vec<(Value, &'static str)> {
         (json!({ "moves": [], "priorities": [1] }), "priorities"),
         (json!({ "moves": [], "analyzeTurns": [0], "priorities": [1, 2] }), "priorities"),
         (json!({ "moves": [], "analyzeTurns": [0], "priorities": [1u64 << 62] }), "priorities"),
+        (json!({ "moves": [], "analyzeTurns": [0], "priorities": [i64::MIN] }), "priorities"),
         (json!({ "moves": [], "analyzeTurns": [0], "priorities": [1], "priority": 1 }), "priority"),
         (json!({ "moves": [], "priority": 1.5 }), "priority"),
         (json!({ "moves": [], "overrideSettings": [] }), "overrideSettings"),
