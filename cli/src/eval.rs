@@ -1,9 +1,8 @@
 //! `oncilla eval`: what the network says of positions, as JSON lines.
 //!
 //! A line in: `{"fen": "…", "moves": ["e2e4", …]}`; both may be left out. A line out, in the same order:
-//! `{"q", "d", "m", "e", "policy": {"e2e4": 0.66, …}}`: q = W − L and d from the side to move's view, m in plies (0 if the
-//! network does not estimate it), e the squared error that the network expects of q (left out if it has no head for that),
-//! the policy a softmax over the legal moves at temperature 1. Castling is written as the king's own two squares, or as
+//! `{"q", "d", "m", "e", "policy": {"e2e4": 0.66, …}}`: q = W − L and d from the side to move's view, m in plies and e the
+//! squared error that the network expects of q (each left out if it has no head for that), the policy a softmax over the legal moves at temperature 1. Castling is written as the king's own two squares, or as
 //! king takes rook if `"chess960": true` came in. What is wrong with a line comes out as `{"error": "…"}` in its place.
 
 use std::collections::BTreeMap;
@@ -36,7 +35,8 @@ struct Request {
 struct Answer {
     q: f32,
     d: f32,
-    m: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    m: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     e: Option<f32>,
     policy: BTreeMap<String, f64>,
@@ -111,7 +111,9 @@ fn answer(evaluator: &Evaluator, batch: &mut Batch, read: &[Read], console: &Con
         let line = match read {
             Ok((history, chess960)) => {
                 answered += 1;
-                serde_json::to_string(&one_answer(batch, answered - 1, history, *chess960))
+                let mut answer = one_answer(batch, answered - 1, history, *chess960);
+                answer.m = answer.m.filter(|_| evaluator.has_moves_left());
+                serde_json::to_string(&answer)
             }
             Err(error) => serde_json::to_string(&Refusal { error: error.clone() }),
         };
@@ -127,7 +129,7 @@ fn one_answer(batch: &mut Batch, at: usize, history: &History, chess960: bool) -
     history.legal_moves(&mut moves);
     let text = |&mv: &Move| notation::format_move(history.board(), mv, chess960).to_string();
     let policy = moves.iter().map(text).zip(softmax(batch.logits(at))).collect();
-    Answer { q: value.wl, d: value.d, m: value.m, e: batch.value_error(at), policy }
+    Answer { q: value.wl, d: value.d, m: Some(value.m), e: batch.value_error(at), policy }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reads the arguments and starts a command. The options that every command knows are in `oncilla::options`; argh reads
 //! the command's name and its own few switches.
 
+use std::io::{IsTerminal, stdin};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -226,6 +227,9 @@ fn main() -> ExitCode {
     }
 }
 
+/// For a person who starts the program without a command: a GUI needs no such line.
+const HELLO: &str = "oncilla: a chess engine that speaks UCI; try \"go nodes 1000\", end with \"quit\"; oncilla --help says what else there is";
+
 fn start() -> Result<ExitCode, String> {
     let args = std::env::args_os().skip(1).map(|arg| {
         arg.into_string().map_err(|arg| format!("expected arguments in UTF-8, got {}", arg.to_string_lossy()))
@@ -237,7 +241,10 @@ fn start() -> Result<ExitCode, String> {
         console.say(text.trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    let rest: Vec<&str> = args.rest.iter().map(String::as_str).collect();
+    let mut rest: Vec<&str> = args.rest.iter().map(String::as_str).collect();
+    if let Some(name @ &mut "benchmark") = rest.first_mut() {
+        *name = "bench"; // its name in Lc0
+    }
     let command_line = match CommandLine::from_args(&["oncilla"], &rest) {
         Ok(command_line) => command_line,
         Err(exit) if exit.status.is_ok() => {
@@ -248,6 +255,9 @@ fn start() -> Result<ExitCode, String> {
     };
     args.notes.iter().for_each(|note| aside(note));
     say_what_does_nothing(&args.typed);
+    if command_line.command.is_none() && stdin().is_terminal() {
+        aside(HELLO);
+    }
     // Without a path there is no second process, and drivers are trusted.
     std::env::current_exe().into_iter().for_each(engine::drivers::scout_with);
     run(command_line.command.unwrap_or(Command::Uci(Uci {})), args.typed, meaning, console)

@@ -107,7 +107,11 @@ fn mu(wl: f64, d: f64) -> f64 {
 
 /// Win, draw and loss per mille for the side to move; they add up to 1000.
 pub fn wdl_per_mille(value: Value) -> [i32; 3] {
-    let (wl, d) = (f64::from(value.wl), f64::from(value.d));
+    per_mille(f64::from(value.wl), f64::from(value.d))
+}
+
+/// The same of W − L and D.
+pub fn per_mille(wl: f64, d: f64) -> [i32; 3] {
     let w = ((500.0 * (1.0 + wl - d)).round() as i32).max(0);
     let l = ((500.0 * (1.0 - wl - d)).round() as i32).max(0);
     let d = 1000 - w - l;

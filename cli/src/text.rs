@@ -16,9 +16,20 @@ pub fn shown(text: &str) -> String {
     if text.len() <= LONGEST && !text.chars().any(char::is_control) { text.to_string() } else { quoted(text) }
 }
 
+/// So many of what has this English name.
+pub fn counted(count: usize, name: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {name}{plural}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "game")), ["0 games", "1 game", "2 games"]);
+    }
 
     #[test]
     fn a_name_is_shown_as_it_is() {

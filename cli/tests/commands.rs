@@ -4,7 +4,7 @@ mod driver;
 
 use driver::{run, stderr, stdout};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn exit_codes_and_where_the_words_go() {
@@ -193,11 +193,30 @@ fn eval_answers_line_by_line() {
     assert!(output.status.success());
 }
 
+/// What a network has no head for is not told: no moves left would be the end of the game.
+#[test]
+fn eval_tells_what_the_network_has_heads_for() {
+    for (name, expected) in [
+        ("synthetic-a2-classical-enum", "d policy q"),
+        ("synthetic-c-se-conv-wdl-mlh-in2", "d m policy q"),
+        ("synthetic-f-bt4-pedense-multihead-mish-in5", "d e m policy q"),
+    ] {
+        let weights = format!("--weights={}", synthetic(name).display());
+        let output = run(&["eval", "--backend=host", &weights], "{}\n");
+        let answer: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let keys: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys.join(" "), expected, "{name}");
+    }
+}
+
+fn synthetic(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nets/synthetic").join(format!("{name}.pb.gz"))
+}
+
 /// Of a network with several heads, the ones that were named answer; one that it lacks is a refusal.
 #[test]
 fn heads_are_chosen_by_name() {
-    let net = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../fixtures/nets/synthetic/synthetic-f-bt4-pedense-multihead-mish-in5.pb.gz");
+    let net = synthetic("synthetic-f-bt4-pedense-multihead-mish-in5");
     let eval = |heads: &str| {
         let weights = format!("--weights={}", net.display());
         run(&["eval", "--backend=host", &weights, &format!("--backend-opts={heads}")], "{}\n")

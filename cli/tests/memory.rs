@@ -4,7 +4,7 @@
 mod common;
 mod driver;
 
-use driver::{Engine, PATIENCE};
+use driver::{Engine, patience};
 use std::time::Instant;
 
 /// A figure of the process's memory in KiB, by its name in `/proc`.
@@ -25,7 +25,7 @@ fn number(line: &str, name: &str) -> Option<u64> {
 ///
 /// How long that takes is the network's and the machine's affair, but the tree has to grow until it is full.
 fn fill(engine: &mut Engine, more: u64) -> u64 {
-    let mut deadline = Instant::now() + 2 * PATIENCE;
+    let mut deadline = Instant::now() + 2 * patience();
     let (mut full_at, mut last, mut fullest) = (None, 0, 0);
     loop {
         assert!(Instant::now() < deadline, "the tree is not full after {last} nodes");
@@ -40,7 +40,7 @@ fn fill(engine: &mut Engine, more: u64) -> u64 {
             full_at = Some(nodes);
         }
         if is_full || hashfull > fullest {
-            deadline = Instant::now() + 2 * PATIENCE;
+            deadline = Instant::now() + 2 * patience();
         }
         fullest = fullest.max(hashfull);
         if full_at.is_some_and(|from| nodes >= from + more) {
@@ -66,7 +66,7 @@ fn stays_below(mb: u64, options: &[(&str, String)], more: u64) {
     let waited = begun.elapsed();
     driver::say(&format!("RamLimitMb {mb} {options:?}: {nodes} nodes, {peak} KiB at most, stop in {waited:.1?}"));
     assert!(peak <= limit, "{peak} KiB of {limit} with {options:?}");
-    assert!(waited < PATIENCE / 10, "stop took {waited:?}");
+    assert!(waited < patience() / 10, "stop took {waited:?}");
 }
 
 fn options<const N: usize>(pairs: [(&'static str, &str); N]) -> Vec<(&'static str, String)> {

@@ -61,7 +61,7 @@ fn every_position_is_in_all_three_files() {
     assert_eq!(names, ["pgn", "jsonl", "html"].map(|ending| folder.file(&format!("games.report.{ending}"))));
     let said = stderr(&output);
     assert!(said.contains("passed over: game 3, from line 16: ply 3: expected a legal move, got \"Ke3\""), "{said}");
-    assert!(said.contains("4 games, 14 positions; 1 games passed over"), "{said}");
+    assert!(said.contains("4 games, 14 positions; 1 game passed over"), "{said}");
 
     let (own, annotated) = (games(GAMES), games(&folder.text("games.report.pgn")));
     assert_eq!((own.len(), annotated.len()), (4, 4));

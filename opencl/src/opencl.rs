@@ -467,7 +467,11 @@ impl Backend for OpenCl {
     fn describe(&self) -> String {
         let device = self.session.device();
         let variant = self.common.tuning.variant;
-        format!("{}, driver {}, {variant} kernels", device.label(), device.driver)
+        let precision = match self.common.precision {
+            Precision::Fp32 => String::new(),
+            other => format!(", {other}"),
+        };
+        format!("{}, driver {}, {variant} kernels{precision}", device.label(), device.driver)
     }
 
     fn max_batch(&self) -> usize {

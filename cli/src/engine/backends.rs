@@ -85,7 +85,11 @@ fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<
         BackendKind::OpenCl => return device(notes),
         BackendKind::Auto => match worthwhile_device(settings).and_then(|()| device(notes)) {
             Ok(units) => return Ok(units),
-            Err(fault) => notes.push(format!("{fault}; the host runs the network")),
+            Err(fault) => {
+                // Nothing is amiss where nobody asked for a device.
+                let warning = if is_asked_for(settings) { "WARNING: " } else { "" };
+                notes.push(format!("{warning}{fault}; the host runs the network"));
+            }
         },
         BackendKind::Host | BackendKind::Random | BackendKind::Constant => {}
     }

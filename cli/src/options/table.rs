@@ -301,7 +301,7 @@ const SEARCH: &[Opt] = &[
         "minibatch-size",
         0,
         (0, 1024),
-        "Positions to gather before they are evaluated together; 0: what the backend prefers.",
+        "Positions to gather before they are evaluated together; 0: what the backend prefers (bench: 16, which makes its signature the same everywhere).",
         Sets(|d, n| d.meaning.settings.minibatch = n as usize),
     ),
     Opt::float(

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::judge::{Judgement, Position};
 use super::pgn::Game;
+use crate::score::per_mille;
 
 /// Longest line, as PGN's export format has it.
 const WIDTH: usize = 80;
@@ -86,7 +87,8 @@ fn value(position: &Position) -> String {
         Some(moves) => format!("[%eval #{moves}] "),
         None => format!("[%eval {:.2}] ", f64::from(position.cp) / 100.0),
     };
-    let [w, d, l] = position.wdl.map(|p| (p * 1000.0).round());
+    let [w, d, l] = position.wdl;
+    let [w, d, l] = per_mille(w - l, d);
     format!("{eval}[%wdl {w} {d} {l}]")
 }
 

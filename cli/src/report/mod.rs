@@ -24,6 +24,7 @@ use std::time::Instant;
 
 use crate::options::{Analysis, Typed, table};
 use crate::progress::Progress;
+use crate::text;
 use crate::uci::console::{Console, aside};
 use desk::{Desk, Done};
 use files::Files;
@@ -138,8 +139,10 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
         files.finish()?.iter().for_each(|name| console.say(name));
     }
     aside(&format!(
-        "oncilla: {} games, {} positions; {} games passed over",
-        count.games, count.positions, count.skipped
+        "oncilla: {}, {}; {} passed over",
+        text::counted(count.games, "game"),
+        text::counted(count.positions, "position"),
+        text::counted(count.skipped, "game"),
     ));
     match count.games {
         0 => Err(format!("{}: no game in it that can be read; nothing is written", question.title())),

@@ -11,8 +11,10 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Longer than any answer takes on a busy machine. A test that waits this long has failed.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any answer takes on a busy machine, emulated or not. A test that waits this long has failed.
+pub fn patience() -> Duration {
+    Duration::from_secs(if program::is_emulated() { 1200 } else { 60 })
+}
 
 /// Long enough to notice an answer that should not come.
 pub const A_WHILE: Duration = Duration::from_millis(200);
@@ -99,7 +101,7 @@ impl Engine {
     /// The lines up to the first that starts with `start`, that one included.
     pub fn until(&mut self, start: &str) -> Vec<String> {
         let from = self.heard.len();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left) {
@@ -141,7 +143,7 @@ impl Engine {
         drop(self.process.stdin.take());
         let mut rest = Vec::new();
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
+            match self.lines.recv_timeout(patience()) {
                 Ok(line) => rest.push(line),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => panic!("the engine does not end; heard {:#?}, {rest:#?}", self.heard),
