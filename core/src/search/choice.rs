@@ -222,19 +222,24 @@ impl<R: Repository> Search<R> {
 
     /// By visits, as they would be if playouts that only restored had been visits.
     fn root_rule(&self) -> Rule {
-        let plain = Rule::plain(self.params().draw_score);
-        let (restored, Some(root)) = (self.restored(), self.root()) else { return plain };
-        if restored == 0 {
-            return plain;
-        }
-        let n = root.n().saturating_add(restored);
-        let exploration = puct::exploration(&self.params().cpuct_at_root, n);
-        let arm = |e: EdgeView<'_, R>| Some(puct::Arm { n: e.completed(), q: e.q(plain.draw_score)?, p: e.p });
-        let arms = self.root_edges().into_iter().flatten().filter_map(arm);
+        let restored = self.restored();
+        let due = if restored == 0 { None } else { self.due(restored) };
+        Rule { due, ..Rule::plain(self.params().draw_score) }
+    }
+
+    /// What so many visits more raise the root's edges to, see [`Rule::due`]. Not inlined: the list is the largest thing
+    /// that a search has on the stack, and is there only as long as it is worked on.
+    #[inline(never)]
+    fn due(&self, restored: u32) -> Option<(f32, f32)> {
+        let (params, n) = (self.params(), self.root()?.n().saturating_add(restored));
+        let exploration = puct::exploration(&params.cpuct_at_root, n);
+        let arm = |e: EdgeView<'_, R>| Some(puct::Arm { n: e.completed(), q: e.q(params.draw_score)?, p: e.p });
+        let arms = self.root_edges()?.filter_map(arm);
         // An edge below the level changes nothing: those with the largest Q + U say where it is.
         let score = |arm: &puct::Arm| arm.q + puct::u(arm.p, exploration, arm.n);
-        let edges: Vec<puct::Arm, MAX_ROOT_MOVES> = list::largest(arms, score);
-        Rule { due: puct::level(&edges, exploration, restored).map(|level| (level, exploration)), ..plain }
+        let mut edges = Vec::<puct::Arm, MAX_ROOT_MOVES>::new();
+        list::fill_largest(edges.as_mut_view(), arms, score);
+        puct::level(&edges, exploration, restored).map(|level| (level, exploration))
     }
 
     fn root_edges(&self) -> Option<impl Iterator<Item = EdgeView<'_, R>> + Clone> {
