@@ -246,9 +246,9 @@ typedef struct OncillaMovesLeftUtility {
 typedef struct OncillaLcb {
     // Not 0: the largest bound decides. 0: the most visits.
     uint32_t on;
-    // How many standard deviations below its mean a move is taken.
+    // How many standard deviations below its mean a move is taken, in [0, 100].
     float stdevs;
-    // The share of the most visits that a move must have.
+    // The share of the most visits that a move must have, in [0, 1].
     float min_visit_share;
 } OncillaLcb;
 
@@ -264,9 +264,10 @@ typedef struct OncillaTemperature {
     uint32_t cutoff_move;
     // From the cutoff on, and the least to which another one falls.
     float endgame;
-    // Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths.
+    // Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths, in
+    // [0, 100].
     float value_cutoff;
-    // Added to the visits.
+    // Added to the visits, in [-1000, 1000].
     float visit_offset;
 } OncillaTemperature;
 

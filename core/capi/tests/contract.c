@@ -349,12 +349,15 @@ static void parameters(void) {
     BAD(ONCILLA_BAD_NUMBER, noise.alpha, 0);
     BAD(ONCILLA_BAD_NUMBER, draw_score, -1.5f);
     BAD(ONCILLA_BAD_NUMBER, temperature.start, -1);
+    BAD(ONCILLA_BAD_NUMBER, temperature.value_cutoff, -1);
+    BAD(ONCILLA_BAD_NUMBER, temperature.visit_offset, 2000);
     BAD(ONCILLA_BAD_NUMBER, fpu.value, (float)strtod("inf", NULL));
     BAD(ONCILLA_BAD_CHOICE, fpu_at_root.kind, 2);
     good.moves_left.on = 1;
     BAD(ONCILLA_BAD_NUMBER, moves_left.max_effect, -1);
     good.lcb.on = 1;
     BAD(ONCILLA_BAD_NUMBER, lcb.stdevs, (float)strtod("nan", NULL));
+    BAD(ONCILLA_BAD_NUMBER, lcb.min_visit_share, 1.5f);
     OncillaCapacity capacity = {NODES, WORDS, 0};
     Fixture it = make(capacity, &good);
     EXPECT(ONCILLA_BAD_NUMBER, oncilla_set_params(it.search, &bad));

@@ -29,9 +29,9 @@ pub enum FinalChoice {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Lcb {
-    /// `LcbStdevs`: how many standard deviations below its mean a move is taken.
+    /// `LcbStdevs`: how many standard deviations below its mean a move is taken, in `[0, 100]`.
     pub stdevs: f32,
-    /// `LcbMinVisitShare`: the share of the most visits that a move must have.
+    /// `LcbMinVisitShare`: the share of the most visits that a move must have, in `[0, 1]`.
     pub min_visit_share: f32,
 }
 

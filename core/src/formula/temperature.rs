@@ -18,9 +18,9 @@ pub struct Temperature {
     /// `TempEndgame`: temperature from the cutoff on, and the least to which another one falls.
     pub endgame: f32,
     /// `TempValueCutoff`: moves that lose more of the win percentage than this against the most visited one are left
-    /// out, in hundredths.
+    /// out, in hundredths, in `[0, 100]`. Below 0 the most visited one would be left out, and not one that loses.
     pub value_cutoff: f32,
-    /// `TempVisitOffset`: added to the visits.
+    /// `TempVisitOffset`: added to the visits, in `[-1000, 1000]`.
     pub visit_offset: f32,
 }
 
