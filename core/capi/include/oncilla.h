@@ -296,7 +296,8 @@ typedef struct OncillaParams {
     struct OncillaLcb lcb;
     // How much chance there is in that.
     struct OncillaTemperature temperature;
-    // Seed of the noise and of a choice by chance.
+    // Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Give each move of a game
+    // another one (oncilla_set_params): else every root of the game gets the same noise.
     uint64_t seed;
 } OncillaParams;
 

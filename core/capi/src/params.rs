@@ -124,7 +124,8 @@ pub struct OncillaParams {
     pub lcb: OncillaLcb,
     /// How much chance there is in that.
     pub temperature: OncillaTemperature,
-    /// Seed of the noise and of a choice by chance.
+    /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Give each move of a game
+    /// another one (oncilla_set_params): else every root of the game gets the same noise.
     pub seed: u64,
 }
 

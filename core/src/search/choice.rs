@@ -12,7 +12,7 @@ use crate::sort;
 use core::cmp::Ordering;
 use heapless::{Vec, VecView};
 
-/// The stream of a seed that a choice by chance is taken from; noise has the seed itself.
+/// The first of a seed's streams that choices by chance are taken from, one for each ply of the game; noise has the seed itself.
 const CHOICE_STREAM: u64 = 1;
 
 /// What is certain of a move, worst first.
@@ -153,7 +153,7 @@ impl<R: Repository> Search<R> {
         let params = self.params();
         let temperature = params.temperature.at(ply);
         if temperature > 0.0 {
-            let uniform = Random::stream(params.seed, CHOICE_STREAM).uniform();
+            let uniform = Random::stream(params.seed, CHOICE_STREAM + u64::from(ply)).uniform();
             let fpu = self.root_fpu();
             let moves = || self.root_edges().into_iter().flatten();
             let candidate = |e: EdgeView<'_, R>| {

@@ -80,8 +80,8 @@ pub struct Params {
     pub final_choice: FinalChoice,
     /// How much chance there is in that.
     pub temperature: Temperature,
-    /// Seed of the noise and of a choice by chance: equal seeds give equal searches. Whoever plays a game gives each of
-    /// its moves another one.
+    /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Whoever plays a game
+    /// gives each of its moves another one: else every root of the game gets the same noise.
     pub seed: u64,
 }
 
