@@ -12,7 +12,8 @@ use crate::sort;
 use core::cmp::Ordering;
 use heapless::{Vec, VecView};
 
-/// The first of a seed's streams that choices by chance are taken from, one for each ply of the game; noise has the seed itself.
+/// The first of a seed's streams that choices by chance are taken from, one for each ply of the game; noise has the
+/// seed itself.
 const CHOICE_STREAM: u64 = 1;
 
 /// What is certain of a move, worst first.
@@ -155,13 +156,12 @@ impl<R: Repository> Search<R> {
         if temperature > 0.0 {
             let uniform = Random::stream(params.seed, CHOICE_STREAM + u64::from(ply)).uniform();
             let fpu = self.root_fpu();
-            let moves = || self.root_edges().into_iter().flatten();
-            let candidate = |e: EdgeView<'_, R>| {
+            let candidate = |e: &EdgeView<'_, R>| {
                 let q = e.q(params.draw_score).unwrap_or(fpu);
                 Candidate { n: e.completed(), q, p: e.p }
             };
-            let chosen = params.temperature.choose(temperature, moves().map(candidate), uniform)?;
-            return moves().nth(chosen);
+            let moves = self.root_edges()?.map(|edge| (edge, candidate(&edge)));
+            return params.temperature.choose(temperature, moves, uniform);
         }
         self.best_edge().map(|best| self.final_choice(best))
     }
@@ -176,12 +176,12 @@ impl<R: Repository> Search<R> {
 
     fn best_by_bound(&self, lcb: &Lcb) -> Option<EdgeView<'_, R>> {
         let draw_score = self.params().draw_score;
-        let open = || self.root_edges().into_iter().flatten().filter(|edge| certainty(edge) == Certainty::Open);
-        let visited = |e: EdgeView<'_, R>| {
+        let visited = |e: &EdgeView<'_, R>| {
             let (q, d) = (e.q(draw_score).unwrap_or(0.0), e.value().map_or(0.0, |v| v.d));
             Visited { n: e.completed(), q, d }
         };
-        open().nth(lcb.choose(open().map(visited), draw_score)?)
+        let open = self.root_edges()?.filter(|edge| certainty(edge) == Certainty::Open);
+        lcb.choose(open.map(|edge| (edge, visited(&edge))), draw_score)
     }
 
     /// What an unvisited move of the root is worth.
