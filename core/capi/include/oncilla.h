@@ -655,7 +655,8 @@ OncillaStatus oncilla_edge_to_play(const struct OncillaSearch *search, uint32_t 
 OncillaStatus oncilla_pv(const struct OncillaSearch *search, uint16_t *moves, size_t room, size_t *count);
 
 // The moves of the root: those that were visited in the order of their first visits, then the others in the order of the
-// game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are.
+// game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are. None is missing where other
+// threads search meanwhile; each is as it was when it was looked at.
 OncillaStatus oncilla_root_edges(const struct OncillaSearch *search,
                                  struct OncillaRootEdge *edges,
                                  size_t room,

@@ -134,7 +134,7 @@ impl<T: Copy> Output<T> {
     }
 
     /// Writes as many as there is room for, and says how many that are.
-    pub fn fill(self, values: impl IntoIterator<Item = T>) -> usize {
+    pub fn fill(&self, values: impl IntoIterator<Item = T>) -> usize {
         let mut written = 0;
         for value in values.into_iter().take(self.room) {
             // SAFETY: `written` is less than `room`, and for so many objects there is aligned room by the contract of

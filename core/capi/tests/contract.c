@@ -1,6 +1,7 @@
 /* What the header promises, from the side of a C host: every status that a misuse can be answered by, and what a search, a
  * time manager and an estimator do. Exits with 1 and says where if something is not as promised. */
 #include <oncilla.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -469,6 +470,55 @@ static void root_moves(void) {
     unmake(&it);
 }
 
+enum { MANY = 500 };
+
+/* Playouts until every move of a root with many of them was visited. */
+static void *visit_all(void *fixture) {
+    Fixture *it = fixture;
+    static float policy[MANY];
+    for (int i = 0; i < 2 * MANY; i++) {
+        OncillaAnswer answer = {0};
+        OncillaMet met;
+        int32_t unnamed;
+        size_t plies;
+        uint16_t line[16];
+        oncilla_gather(it->search, it->events, 1);
+        oncilla_event_met(it->events[0], &met);
+        if (met != ONCILLA_LEAF) break;
+        oncilla_event_unnamed(it->events[0], &unnamed);
+        if (unnamed >= 0) oncilla_event_name(it->events[0], (uint16_t)unnamed);
+        oncilla_event_moves(it->events[0], line, 16, &plies);
+        memset(policy, 0, sizeof policy);
+        oncilla_answer(it->search, it->events[0], &answer, policy, plies == 0 ? MANY : 2);
+    }
+    return NULL;
+}
+
+/* Each move of the root is listed once, also while it is visited for the first time. */
+static void edges_of_a_search_that_goes_on(void) {
+    OncillaCapacity capacity = {4 * MANY, 400 * MANY, 0};
+    OncillaParams params;
+    OK(oncilla_params_default(&params));
+    params.fpu_at_root.kind = ONCILLA_FPU_ABSOLUTE;
+    params.fpu_at_root.value = 1;
+    Fixture it = make(capacity, &params);
+    int missing = 0;
+    for (int round = 0; round < 20; round++) {
+        OncillaRootEdge edges[MANY + 1] = {0};
+        size_t count = 0;
+        pthread_t thread;
+        OK(oncilla_clear(it.search));
+        if (pthread_create(&thread, NULL, visit_all, &it) != 0) abort();
+        do {
+            oncilla_root_edges(it.search, edges, MANY + 1, &count);
+            missing += count != 0 && count != MANY;
+        } while (count == 0 || edges[MANY - 1].mv < 0);
+        pthread_join(thread, NULL);
+    }
+    CHECK(missing == 0);
+    unmake(&it);
+}
+
 static void time_managers(void) {
     OncillaTimeParams params;
     OncillaTime *time = NULL;
@@ -558,6 +608,7 @@ int main(void) {
     untried();
     searches();
     root_moves();
+    edges_of_a_search_that_goes_on();
     time_managers();
     moves_left();
     printf("%d checks, %d not as promised\n", checks, failures);
