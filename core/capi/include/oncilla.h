@@ -69,8 +69,9 @@
 // oncilla_set_remaining_playouts: there is no limit.
 #define ONCILLA_NO_LIMIT 4294967295
 
-// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES.
-#define ONCILLA_SEARCH_OVERHEAD 4096
+// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 3,000 of them, unless the
+// library is part of a Rust program that gives each thread a share of the memory.
+#define ONCILLA_SEARCH_OVERHEAD 6144
 
 // `OncillaTimeParams.manager`: every move's tree holds the same number of nodes.
 #define ONCILLA_TIME_SMOOTH 0
