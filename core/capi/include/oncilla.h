@@ -13,6 +13,9 @@
 // - Functions that take `const OncillaSearch *` may be called by several threads at once on one search, each with events
 //   of its own. Those that take `OncillaSearch *` must be alone with it. Different searches don't know each other.
 //   An event, a time manager, and memory for output belong to one thread at a time.
+// - A call waits in a loop for nodes that another one holds. So one that interrupts another one of the same search waits for
+//   ever: call nothing on a search from an interrupt or a signal handler. Tasks of different priorities on one processor
+//   need a mutex with priority inheritance around their calls.
 // - A move is a number of 16 bits that means something to the host only. Values are seen from the side to move at the
 //   position (or, of a move, from the side that makes it): `wl` is the probability of a win minus that of a loss, `d` that
 //   of a draw, `m` the plies left.
