@@ -117,7 +117,7 @@ enum OncillaStatus
     ONCILLA_BUFFER_TOO_SMALL = 8,
     // The same event stands twice in one array.
     ONCILLA_SAME_EVENT = 9,
-    // The event was gathered from another search.
+    // The event was gathered from another search, and is under way there.
     ONCILLA_OTHER_SEARCH = 10,
     // The event waits for no answer, or for another one than this; or the tree was cleared or advanced since it was
     // gathered.
@@ -190,10 +190,11 @@ typedef struct OncillaAnswer {
     uint64_t key;
     // ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
     uint32_t verdict;
-    // The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Where the verdict is not
-    // ONCILLA_POSITION it is -1, 0 or 1: ONCILLA_BAD_NUMBER else.
+    // The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of ONCILLA_ENDED and ONCILLA_TABLEBASE it
+    // is -1, 0 or 1, of ONCILLA_TWO_FOLD 0: ONCILLA_BAD_NUMBER else. Of ONCILLA_POSITION any number will do for this and the
+    // others: one that is out of its range counts as the nearest in it, and what is no number as 0.
     float wl;
-    // The probability of a draw, in [0, 1].
+    // The probability of a draw, in [0, 1]. Of the other verdicts the result says it.
     float d;
     // Plies until the end of the game, at least 0.
     float m;

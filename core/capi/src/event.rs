@@ -67,19 +67,19 @@ impl Handle for OncillaEvent {
 }
 
 impl OncillaEvent {
+    /// An event that is not under way is nobody's.
     fn must_be_of(&self, search: &OncillaSearch) -> Outcome {
-        match self.search {
-            None => Err(OncillaStatus::OncillaStale),
-            Some(number) if number != search.number => Err(OncillaStatus::OncillaOtherSearch),
-            Some(_) => Ok(()),
-        }
-    }
-
-    fn must_be_free_for(&self, search: &OncillaSearch) -> Outcome {
         match self.search {
             Some(number) if number != search.number && self.event.is_under_way() => {
                 Err(OncillaStatus::OncillaOtherSearch)
             }
+            _ => Ok(()),
+        }
+    }
+
+    fn must_be_free_for(&self, search: &OncillaSearch) -> Outcome {
+        self.must_be_of(search)?;
+        match self.search {
             Some(number) if number == search.number && search.search.is_in_flight(&self.event) => {
                 Err(OncillaStatus::OncillaInFlight)
             }
@@ -195,10 +195,11 @@ pub struct OncillaAnswer {
     pub key: u64,
     /// ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
     pub verdict: u32,
-    /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Where the verdict is not
-    /// ONCILLA_POSITION it is -1, 0 or 1: ONCILLA_BAD_NUMBER else.
+    /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of ONCILLA_ENDED and ONCILLA_TABLEBASE it
+    /// is -1, 0 or 1, of ONCILLA_TWO_FOLD 0: ONCILLA_BAD_NUMBER else. Of ONCILLA_POSITION any number will do for this and the
+    /// others: one that is out of its range counts as the nearest in it, and what is no number as 0.
     pub wl: f32,
-    /// The probability of a draw, in [0, 1].
+    /// The probability of a draw, in [0, 1]. Of the other verdicts the result says it.
     pub d: f32,
     /// Plies until the end of the game, at least 0.
     pub m: f32,
@@ -207,9 +208,11 @@ pub struct OncillaAnswer {
 impl OncillaAnswer {
     fn checked(&self) -> Result<Answer, OncillaStatus> {
         let value = Value { wl: self.wl, d: self.d, m: self.m };
-        let ended = |ending| match [-1.0, 0.0, 1.0].contains(&self.wl) {
-            true => Ok(Verdict::Terminal(value, ending)),
-            false => Err(OncillaStatus::OncillaBadNumber),
+        let ended = |ending| match (self.wl, ending) {
+            (-1.0 | 0.0 | 1.0, Ending::Game | Ending::Tablebase) => Ok(Verdict::Terminal(value, ending)),
+            // It proves nothing, so the search takes its value as it is.
+            (0.0, Ending::TwoFold) => Ok(Verdict::Terminal(Value { d: 1.0, ..value }, ending)),
+            _ => Err(OncillaStatus::OncillaBadNumber),
         };
         let verdict = match self.verdict {
             ONCILLA_POSITION => Verdict::Position(value),

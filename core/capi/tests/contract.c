@@ -247,8 +247,8 @@ static void events(void) {
     /* Before it was gathered. */
     EXPECT(ONCILLA_STALE, oncilla_event_met(event, &met));
     EXPECT(ONCILLA_STALE, oncilla_settle(it.search, event, &answer, policy, 7));
-    EXPECT(ONCILLA_STALE, oncilla_cancel(it.search, event));
-    EXPECT(ONCILLA_STALE, oncilla_bring_back(it.search, it.events, 1));
+    OK(oncilla_cancel(it.search, event));
+    OK(oncilla_bring_back(it.search, it.events, 1));
 
     /* Arrays of events. */
     OncillaEvent *twice[3] = {it.events[0], it.events[1], it.events[0]}, *hole[2] = {it.events[0], NULL};
@@ -286,6 +286,10 @@ static void events(void) {
             EXPECT(ONCILLA_BAD_NUMBER, oncilla_settle(it.search, event, &answer, NULL, 0));
         }
     }
+    /* The second occurrence of a position is a draw. */
+    answer.verdict = ONCILLA_TWO_FOLD;
+    answer.wl = -1;
+    EXPECT(ONCILLA_BAD_NUMBER, oncilla_settle(it.search, event, &answer, NULL, 0));
     answer.wl = 0;
     answer.verdict = ONCILLA_POSITION;
     /* The event that collided waits for no answer. */
@@ -329,6 +333,28 @@ static void events(void) {
     CHECK(visits == 0);
     OK(oncilla_bring_back(it.search, it.events, 1));
     EXPECT(ONCILLA_STALE, oncilla_answer(it.search, event, &answer, policy, 7));
+
+    /* An event that is not under way is nobody's, whichever search it was in last. */
+    OK(oncilla_cancel(it.search, event));
+    OncillaEvent *mixed[2] = {other.events[0], event};
+    OncillaAnswer even = {0};
+    OncillaStats stats;
+    OK(oncilla_gather(other.search, mixed, 1));
+    OK(oncilla_settle(other.search, mixed[0], &even, (float[COLUMNS]){0}, COLUMNS));
+    OK(oncilla_bring_back(other.search, mixed, 2));
+    OK(oncilla_cancel(other.search, event));
+    EXPECT(ONCILLA_STALE, oncilla_settle(other.search, event, &even, policy, COLUMNS));
+    OK(oncilla_stats(other.search, &stats));
+    CHECK(stats.visits == 1 && stats.in_flight == 0);
+
+    /* A repetition is worth a draw, whatever else its answer says. */
+    OncillaRootEdge edge;
+    OncillaAnswer repeated = {.verdict = ONCILLA_TWO_FOLD, .d = 0.7f, .m = 2};
+    OK(oncilla_gather(other.search, &event, 1));
+    OK(oncilla_event_name(event, 0));
+    OK(oncilla_answer(other.search, event, &repeated, NULL, 0));
+    OK(oncilla_root_edges(other.search, &edge, 1, NULL));
+    CHECK(edge.visits == 1 && edge.wl == 0 && edge.d == 1);
 
     unmake(&it);
     unmake(&other);
