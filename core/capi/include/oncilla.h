@@ -508,7 +508,7 @@ typedef struct OncillaBudget {
 typedef struct OncillaLeader {
     // Any number that stays with the move during a search.
     uint32_t mv;
-    // Its wl for the side that plays it.
+    // Its wl for the side that plays it, and its d times the draw score where there is one; in [-1, 1].
     float q;
     // Not 0: the second most visited move has a higher value.
     uint32_t contested;
@@ -552,9 +552,10 @@ OncillaStatus oncilla_event_unnamed(const struct OncillaEvent *event,
 OncillaStatus oncilla_event_name(struct OncillaEvent *event, uint16_t mv);
 
 // Gives a leaf its answer; oncilla_bring_back takes it to the root. `policy` has a logit for each of the `count` legal
-// moves, in the order of the game's list, which must depend on the position alone; it is used up. A game that has
-// ended needs none. Where an answer is refused, but for ONCILLA_STALE and what is found before (pointers, a verdict that
-// chooses nothing, a game that ended with no result), the event is cancelled.
+// moves, in the order of the game's list, which must depend on the position alone; it is used up, also where the answer is
+// refused: another try takes the logits anew. A game that has ended needs none. Where an answer is refused, but for
+// ONCILLA_STALE and what is found before (pointers, a verdict that chooses nothing, a game that ended with no result), the
+// event is cancelled.
 OncillaStatus oncilla_settle(const struct OncillaSearch *search,
                              struct OncillaEvent *event,
                              const struct OncillaAnswer *answer,

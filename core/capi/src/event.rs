@@ -359,9 +359,10 @@ unsafe fn answer_with(
 }
 
 /// Gives a leaf its answer; oncilla_bring_back takes it to the root. `policy` has a logit for each of the `count` legal
-/// moves, in the order of the game's list, which must depend on the position alone; it is used up. A game that has
-/// ended needs none. Where an answer is refused, but for ONCILLA_STALE and what is found before (pointers, a verdict that
-/// chooses nothing, a game that ended with no result), the event is cancelled.
+/// moves, in the order of the game's list, which must depend on the position alone; it is used up, also where the answer is
+/// refused: another try takes the logits anew. A game that has ended needs none. Where an answer is refused, but for
+/// ONCILLA_STALE and what is found before (pointers, a verdict that chooses nothing, a game that ended with no result), the
+/// event is cancelled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_settle(
     search: *const OncillaSearch,

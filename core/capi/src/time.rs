@@ -331,7 +331,7 @@ pub struct OncillaBudget {
 pub struct OncillaLeader {
     /// Any number that stays with the move during a search.
     pub mv: u32,
-    /// Its wl for the side that plays it.
+    /// Its wl for the side that plays it, and its d times the draw score where there is one; in [-1, 1].
     pub q: f32,
     /// Not 0: the second most visited move has a higher value.
     pub contested: u32,
