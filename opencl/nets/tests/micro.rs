@@ -7,7 +7,7 @@ use oncilla_micro::{Network as Micro, PackError, Room};
 use oncilla_nets::policy::MOVES;
 use oncilla_nets::{Network, micro};
 use oncilla_opencl::backend::Outputs;
-use oncilla_opencl::graph::{Layer, Role};
+use oncilla_opencl::graph::{Graph, Layer, Role, SqueezeExcite};
 use oncilla_opencl::host::plain;
 
 /// Random networks of the architecture, with a convolutional policy and with an attention policy.
@@ -141,6 +141,27 @@ fn any_numbers_in_a_pack_give_an_evaluation() {
     assert!(run > 30, "{run} of the packs were run");
 }
 
+/// The same with one neuron in the last block's squeeze and excitation, and which layer that is.
+fn with_another_last_block(network: Network) -> (Network, usize) {
+    let layers = network.graph.layers();
+    let last = layers.iter().rposition(|layer| matches!(layer, Layer::Conv { se: Some(_), .. })).unwrap();
+    let mut graph = Graph::new(network.graph.input());
+    for (at, layer) in layers.iter().enumerate() {
+        let mut layer = layer.clone();
+        if at == last
+            && let Layer::Conv { se: Some(se), .. } = &mut layer
+        {
+            let b2 = se.b2.clone();
+            *se = SqueezeExcite { hidden: 1, w1: vec![0.0; b2.len() / 2], b1: vec![0.0], w2: vec![0.0; b2.len()], b2 };
+        }
+        graph.push(layer).unwrap();
+    }
+    for output in network.graph.outputs() {
+        graph.output(output.role, output.value).unwrap();
+    }
+    (Network { graph, ..network }, last)
+}
+
 #[test]
 fn other_networks_are_refused() {
     let refusal = |network: &Network| micro::pack(network).unwrap_err().to_string();
@@ -155,4 +176,8 @@ fn other_networks_are_refused() {
         let network = network(&format!("synthetic-{name}"));
         assert!(refusal(&network).starts_with(expected), "{}", refusal(&network));
     }
+    let (uneven, last) = with_another_last_block(network(NETWORKS[0]));
+    let refusal = refusal(&in_whole_numbers(uneven, |_| true));
+    assert!(refusal.starts_with(&format!("layer {last} ")), "{refusal}");
+    assert!(refusal.contains("of the same size in every block"), "{refusal}");
 }
