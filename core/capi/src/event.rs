@@ -58,12 +58,9 @@ pub struct OncillaEvent {
     event: Event<PLIES>,
 }
 
-impl Handle for OncillaEvent {
+// SAFETY: `repr(C)`, and the mark comes first.
+unsafe impl Handle for OncillaEvent {
     const MARK: u32 = u32::from_be_bytes(*b"evnt");
-
-    fn mark(&self) -> u32 {
-        self.mark
-    }
 }
 
 impl OncillaEvent {

@@ -34,12 +34,9 @@ pub struct OncillaSearch {
     pub(crate) search: Search<Tree<'static>>,
 }
 
-impl Handle for OncillaSearch {
+// SAFETY: `repr(C)`, and the mark comes first.
+unsafe impl Handle for OncillaSearch {
     const MARK: u32 = u32::from_be_bytes(*b"srch");
-
-    fn mark(&self) -> u32 {
-        self.mark
-    }
 }
 
 static SEARCHES: AtomicU32 = AtomicU32::new(0);

@@ -265,12 +265,9 @@ pub struct OncillaTime {
     manager: Manager,
 }
 
-impl Handle for OncillaTime {
+// SAFETY: `repr(C)`, and the mark comes first.
+unsafe impl Handle for OncillaTime {
     const MARK: u32 = u32::from_be_bytes(*b"time");
-
-    fn mark(&self) -> u32 {
-        self.mark
-    }
 }
 
 /// The clock and the board as they stand when the engine begins to think. All 0 but the first is a clock that knows
