@@ -1,10 +1,12 @@
 //! Lists of fixed capacity. Those of `heapless` panic where more is collected than they hold.
 
-use heapless::Vec;
+use heapless::{Vec, VecView};
 
-/// As many as there is room for: of more, those that are `worth` most. What fits keeps its order.
-pub fn largest<T, const N: usize>(items: impl IntoIterator<Item = T>, worth: impl Fn(&T) -> f32) -> Vec<T, N> {
-    let mut list = Vec::<T, N>::new();
+/// Fills a list with as many as there is room for: of more, those that are `worth` most. What fits keeps its order.
+///
+/// The list is the caller's: one that is given back may be built in one place and copied to another, and stand twice on the stack.
+pub fn fill_largest<T>(list: &mut VecView<T>, items: impl IntoIterator<Item = T>, worth: impl Fn(&T) -> f32) {
+    list.clear();
     for item in items {
         if let Err(item) = list.push(item)
             && let Some(least) = list.iter_mut().min_by(|a, b| worth(a).total_cmp(&worth(b)))
@@ -13,7 +15,6 @@ pub fn largest<T, const N: usize>(items: impl IntoIterator<Item = T>, worth: imp
             *least = item;
         }
     }
-    list
 }
 
 /// As many as there is room for.
@@ -33,9 +34,13 @@ mod tests {
 
     #[test]
     fn of_too_many_the_largest_stay() {
-        let worth = |x: &f32| *x;
-        assert_eq!(largest::<_, 4>([2.0, 9.0, 1.0], worth), [2.0, 9.0, 1.0]);
-        assert_eq!(largest::<_, 3>([2.0, 9.0, 1.0, 5.0, 0.0, 4.0], worth), [4.0, 9.0, 5.0]);
-        assert!(largest::<f32, 0>([1.0], worth).is_empty());
+        fn largest<const N: usize>(items: &[f32]) -> Vec<f32, N> {
+            let mut list = up_to([7.0]);
+            fill_largest(list.as_mut_view(), items.iter().copied(), |x| *x);
+            list
+        }
+        assert_eq!(largest::<4>(&[2.0, 9.0, 1.0]), [2.0, 9.0, 1.0]);
+        assert_eq!(largest::<3>(&[2.0, 9.0, 1.0, 5.0, 0.0, 4.0]), [4.0, 9.0, 5.0]);
+        assert!(largest::<0>(&[1.0]).is_empty());
     }
 }

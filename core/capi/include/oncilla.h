@@ -13,6 +13,9 @@
 // - Functions that take `const OncillaSearch *` may be called by several threads at once on one search, each with events
 //   of its own. Those that take `OncillaSearch *` must be alone with it. Different searches don't know each other.
 //   An event, a time manager, and memory for output belong to one thread at a time.
+// - A call waits in a loop for nodes that another one holds. So one that interrupts another one of the same search waits for
+//   ever: call nothing on a search from an interrupt or a signal handler. Tasks of different priorities on one processor
+//   need a mutex with priority inheritance around their calls.
 // - A move is a number of 16 bits that means something to the host only. Values are seen from the side to move at the
 //   position (or, of a move, from the side that makes it): `wl` is the probability of a win minus that of a loss, `d` that
 //   of a draw, `m` the plies left.
@@ -69,8 +72,9 @@
 // oncilla_set_remaining_playouts: there is no limit.
 #define ONCILLA_NO_LIMIT 4294967295
 
-// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES.
-#define ONCILLA_SEARCH_OVERHEAD 4096
+// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 3,000 of them, unless the
+// library is part of a Rust program that gives each thread a share of the memory.
+#define ONCILLA_SEARCH_OVERHEAD 6144
 
 // `OncillaTimeParams.manager`: every move's tree holds the same number of nodes.
 #define ONCILLA_TIME_SMOOTH 0
@@ -113,7 +117,7 @@ enum OncillaStatus
     ONCILLA_BUFFER_TOO_SMALL = 8,
     // The same event stands twice in one array.
     ONCILLA_SAME_EVENT = 9,
-    // The event was gathered from another search.
+    // The event was gathered from another search, and is under way there.
     ONCILLA_OTHER_SEARCH = 10,
     // The event waits for no answer, or for another one than this; or the tree was cleared or advanced since it was
     // gathered.
@@ -186,10 +190,11 @@ typedef struct OncillaAnswer {
     uint64_t key;
     // ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
     uint32_t verdict;
-    // The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Where the verdict is not
-    // ONCILLA_POSITION it is -1, 0 or 1: ONCILLA_BAD_NUMBER else.
+    // The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of ONCILLA_ENDED and ONCILLA_TABLEBASE it
+    // is -1, 0 or 1, of ONCILLA_TWO_FOLD 0: ONCILLA_BAD_NUMBER else. Of ONCILLA_POSITION any number will do for this and the
+    // others: one that is out of its range counts as the nearest in it, and what is no number as 0.
     float wl;
-    // The probability of a draw, in [0, 1].
+    // The probability of a draw, in [0, 1]. Of the other verdicts the result says it.
     float d;
     // Plies until the end of the game, at least 0.
     float m;
@@ -246,9 +251,9 @@ typedef struct OncillaMovesLeftUtility {
 typedef struct OncillaLcb {
     // Not 0: the largest bound decides. 0: the most visits.
     uint32_t on;
-    // How many standard deviations below its mean a move is taken.
+    // How many standard deviations below its mean a move is taken, in [0, 100].
     float stdevs;
-    // The share of the most visits that a move must have.
+    // The share of the most visits that a move must have, in [0, 1].
     float min_visit_share;
 } OncillaLcb;
 
@@ -264,9 +269,10 @@ typedef struct OncillaTemperature {
     uint32_t cutoff_move;
     // From the cutoff on, and the least to which another one falls.
     float endgame;
-    // Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths.
+    // Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths, in
+    // [0, 100].
     float value_cutoff;
-    // Added to the visits.
+    // Added to the visits, in [-1000, 1000].
     float visit_offset;
 } OncillaTemperature;
 
@@ -295,7 +301,8 @@ typedef struct OncillaParams {
     struct OncillaLcb lcb;
     // How much chance there is in that.
     struct OncillaTemperature temperature;
-    // Seed of the noise and of a choice by chance.
+    // Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Give each move of a game
+    // another one (oncilla_set_params): else every root of the game gets the same noise.
     uint64_t seed;
 } OncillaParams;
 
@@ -501,7 +508,7 @@ typedef struct OncillaBudget {
 typedef struct OncillaLeader {
     // Any number that stays with the move during a search.
     uint32_t mv;
-    // Its wl for the side that plays it.
+    // Its wl for the side that plays it, and its d times the draw score where there is one; in [-1, 1].
     float q;
     // Not 0: the second most visited move has a higher value.
     uint32_t contested;
@@ -545,9 +552,10 @@ OncillaStatus oncilla_event_unnamed(const struct OncillaEvent *event,
 OncillaStatus oncilla_event_name(struct OncillaEvent *event, uint16_t mv);
 
 // Gives a leaf its answer; oncilla_bring_back takes it to the root. `policy` has a logit for each of the `count` legal
-// moves, in the order of the game's list, which must depend on the position alone; it is used up. A game that has
-// ended needs none. Where an answer is refused, but for ONCILLA_STALE and what is found before (pointers, a verdict that
-// chooses nothing, a game that ended with no result), the event is cancelled.
+// moves, in the order of the game's list, which must depend on the position alone; it is used up, also where the answer is
+// refused: another try takes the logits anew. A game that has ended needs none. Where an answer is refused, but for
+// ONCILLA_STALE and what is found before (pointers, a verdict that chooses nothing, a game that ended with no result), the
+// event is cancelled.
 OncillaStatus oncilla_settle(const struct OncillaSearch *search,
                              struct OncillaEvent *event,
                              const struct OncillaAnswer *answer,
@@ -653,7 +661,8 @@ OncillaStatus oncilla_edge_to_play(const struct OncillaSearch *search, uint32_t 
 OncillaStatus oncilla_pv(const struct OncillaSearch *search, uint16_t *moves, size_t room, size_t *count);
 
 // The moves of the root: those that were visited in the order of their first visits, then the others in the order of the
-// game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are.
+// game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are. None is missing where other
+// threads search meanwhile; each is as it was when it was looked at.
 OncillaStatus oncilla_root_edges(const struct OncillaSearch *search,
                                  struct OncillaRootEdge *edges,
                                  size_t room,

@@ -58,28 +58,25 @@ pub struct OncillaEvent {
     event: Event<PLIES>,
 }
 
-impl Handle for OncillaEvent {
+// SAFETY: `repr(C)`, and the mark comes first.
+unsafe impl Handle for OncillaEvent {
     const MARK: u32 = u32::from_be_bytes(*b"evnt");
-
-    fn mark(&self) -> u32 {
-        self.mark
-    }
 }
 
 impl OncillaEvent {
+    /// An event that is not under way is nobody's.
     fn must_be_of(&self, search: &OncillaSearch) -> Outcome {
-        match self.search {
-            None => Err(OncillaStatus::OncillaStale),
-            Some(number) if number != search.number => Err(OncillaStatus::OncillaOtherSearch),
-            Some(_) => Ok(()),
-        }
-    }
-
-    fn must_be_free_for(&self, search: &OncillaSearch) -> Outcome {
         match self.search {
             Some(number) if number != search.number && self.event.is_under_way() => {
                 Err(OncillaStatus::OncillaOtherSearch)
             }
+            _ => Ok(()),
+        }
+    }
+
+    fn must_be_free_for(&self, search: &OncillaSearch) -> Outcome {
+        self.must_be_of(search)?;
+        match self.search {
             Some(number) if number == search.number && search.search.is_in_flight(&self.event) => {
                 Err(OncillaStatus::OncillaInFlight)
             }
@@ -195,10 +192,11 @@ pub struct OncillaAnswer {
     pub key: u64,
     /// ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
     pub verdict: u32,
-    /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Where the verdict is not
-    /// ONCILLA_POSITION it is -1, 0 or 1: ONCILLA_BAD_NUMBER else.
+    /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of ONCILLA_ENDED and ONCILLA_TABLEBASE it
+    /// is -1, 0 or 1, of ONCILLA_TWO_FOLD 0: ONCILLA_BAD_NUMBER else. Of ONCILLA_POSITION any number will do for this and the
+    /// others: one that is out of its range counts as the nearest in it, and what is no number as 0.
     pub wl: f32,
-    /// The probability of a draw, in [0, 1].
+    /// The probability of a draw, in [0, 1]. Of the other verdicts the result says it.
     pub d: f32,
     /// Plies until the end of the game, at least 0.
     pub m: f32,
@@ -207,9 +205,11 @@ pub struct OncillaAnswer {
 impl OncillaAnswer {
     fn checked(&self) -> Result<Answer, OncillaStatus> {
         let value = Value { wl: self.wl, d: self.d, m: self.m };
-        let ended = |ending| match [-1.0, 0.0, 1.0].contains(&self.wl) {
-            true => Ok(Verdict::Terminal(value, ending)),
-            false => Err(OncillaStatus::OncillaBadNumber),
+        let ended = |ending| match (self.wl, ending) {
+            (-1.0 | 0.0 | 1.0, Ending::Game | Ending::Tablebase) => Ok(Verdict::Terminal(value, ending)),
+            // It proves nothing, so the search takes its value as it is.
+            (0.0, Ending::TwoFold) => Ok(Verdict::Terminal(Value { d: 1.0, ..value }, ending)),
+            _ => Err(OncillaStatus::OncillaBadNumber),
         };
         let verdict = match self.verdict {
             ONCILLA_POSITION => Verdict::Position(value),
@@ -356,9 +356,10 @@ unsafe fn answer_with(
 }
 
 /// Gives a leaf its answer; oncilla_bring_back takes it to the root. `policy` has a logit for each of the `count` legal
-/// moves, in the order of the game's list, which must depend on the position alone; it is used up. A game that has
-/// ended needs none. Where an answer is refused, but for ONCILLA_STALE and what is found before (pointers, a verdict that
-/// chooses nothing, a game that ended with no result), the event is cancelled.
+/// moves, in the order of the game's list, which must depend on the position alone; it is used up, also where the answer is
+/// refused: another try takes the logits anew. A game that has ended needs none. Where an answer is refused, but for
+/// ONCILLA_STALE and what is found before (pointers, a verdict that chooses nothing, a game that ended with no result), the
+/// event is cancelled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_settle(
     search: *const OncillaSearch,

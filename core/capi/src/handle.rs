@@ -8,13 +8,13 @@ use core::ptr::NonNull;
 /// Alignment that lent memory must have, in bytes: malloc's is at least that.
 pub const ONCILLA_ALIGN: usize = 8;
 
-/// What lies at the start of lent memory.
-pub trait Handle {
+/// What lies at the start of lent memory: a mark, and behind it what the handle is about.
+///
+/// # Safety
+/// A `repr(C)` type whose first field is a `u32`, the mark.
+pub unsafe trait Handle {
     /// The first word of every such handle, and of nothing else here.
     const MARK: u32;
-
-    /// That word.
-    fn mark(&self) -> u32;
 }
 
 fn check<T>(pointer: *const T) -> Outcome {
@@ -27,22 +27,30 @@ fn check<T>(pointer: *const T) -> Outcome {
     }
 }
 
-fn check_mark<H: Handle>(handle: &H) -> Outcome {
-    if handle.mark() == H::MARK { Ok(()) } else { Err(OncillaStatus::OncillaNotAHandle) }
+/// Looks at the pointer, and at the mark alone: a reference would say that a whole handle is there, which is not so where
+/// the host has mistaken something smaller for one.
+///
+/// # Safety
+/// `pointer` is NULL, or leads to an initialised word that nobody writes to meanwhile.
+unsafe fn check_handle<H: Handle>(pointer: *const H) -> Outcome {
+    check(pointer)?;
+    // SAFETY: not NULL, aligned for a type that begins with a word, and the caller says the rest.
+    let mark = unsafe { pointer.cast::<u32>().read() };
+    if mark == H::MARK { Ok(()) } else { Err(OncillaStatus::OncillaNotAHandle) }
 }
 
 /// A handle that is shared.
 ///
 /// # Safety
-/// `pointer` is NULL, or leads to memory of at least `size_of::<H>()` initialised bytes, which was lent to the function
+/// `pointer` is NULL, or leads to an initialised word. Where that is the mark, memory begins there that was lent to the function
 /// that makes such handles and is used for nothing else, and during `'h` nobody has an exclusive reference to it.
 pub unsafe fn shared<'h, H: Handle>(pointer: *const H) -> Result<&'h H, OncillaStatus> {
-    check(pointer)?;
-    // SAFETY: not NULL, aligned, and the caller says the rest. The mark tells a handle from other memory that the host
-    // may have mistaken for one, as far as that is possible.
-    let handle = unsafe { &*pointer };
-    check_mark(handle)?;
-    Ok(handle)
+    // SAFETY: the caller's contract is this function's. The mark tells a handle from other memory that the host may have
+    // mistaken for one, as far as that is possible.
+    unsafe {
+        check_handle(pointer)?;
+        Ok(&*pointer)
+    }
 }
 
 /// A handle that nobody else uses.
@@ -50,11 +58,11 @@ pub unsafe fn shared<'h, H: Handle>(pointer: *const H) -> Result<&'h H, OncillaS
 /// # Safety
 /// As for [`shared`], and during `'h` nobody else has a reference to it.
 pub unsafe fn alone<'h, H: Handle>(pointer: *mut H) -> Result<&'h mut H, OncillaStatus> {
-    check(pointer)?;
     // SAFETY: as above, and the caller says that nobody else has a reference.
-    let handle = unsafe { &mut *pointer };
-    check_mark(handle)?;
-    Ok(handle)
+    unsafe {
+        check_handle(pointer)?;
+        Ok(&mut *pointer)
+    }
 }
 
 /// What a host gives in one object.
@@ -134,7 +142,7 @@ impl<T: Copy> Output<T> {
     }
 
     /// Writes as many as there is room for, and says how many that are.
-    pub fn fill(self, values: impl IntoIterator<Item = T>) -> usize {
+    pub fn fill(&self, values: impl IntoIterator<Item = T>) -> usize {
         let mut written = 0;
         for value in values.into_iter().take(self.room) {
             // SAFETY: `written` is less than `room`, and for so many objects there is aligned room by the contract of

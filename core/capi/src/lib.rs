@@ -13,8 +13,8 @@
 //! shared reference of it, one that takes `*mut OncillaSearch` an exclusive one: so the header's rule for threads is
 //! that of [`Search`](oncilla_core::search::Search).
 //!
-//! All `unsafe` is here: in `handle.rs`, where pointers become references, and in the functions that say by their
-//! signature which pointers they take.
+//! All `unsafe` is here: in `handle.rs`, where pointers become references, where a type says that it begins with that word,
+//! and in the functions that say by their signature which pointers they take.
 #![no_std]
 #![warn(missing_docs)]
 #![allow(clippy::missing_safety_doc, reason = "one contract for all functions: see above")]

@@ -78,9 +78,10 @@ pub struct OncillaTemperature {
     pub cutoff_move: u32,
     /// From the cutoff on, and the least to which another one falls.
     pub endgame: f32,
-    /// Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths.
+    /// Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths, in
+    /// [0, 100].
     pub value_cutoff: f32,
-    /// Added to the visits.
+    /// Added to the visits, in [-1000, 1000].
     pub visit_offset: f32,
 }
 
@@ -90,9 +91,9 @@ pub struct OncillaTemperature {
 pub struct OncillaLcb {
     /// Not 0: the largest bound decides. 0: the most visits.
     pub on: u32,
-    /// How many standard deviations below its mean a move is taken.
+    /// How many standard deviations below its mean a move is taken, in [0, 100].
     pub stdevs: f32,
-    /// The share of the most visits that a move must have.
+    /// The share of the most visits that a move must have, in [0, 1].
     pub min_visit_share: f32,
 }
 
@@ -123,7 +124,8 @@ pub struct OncillaParams {
     pub lcb: OncillaLcb,
     /// How much chance there is in that.
     pub temperature: OncillaTemperature,
-    /// Seed of the noise and of a choice by chance.
+    /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Give each move of a game
+    /// another one (oncilla_set_params): else every root of the game gets the same noise.
     pub seed: u64,
 }
 

@@ -1,7 +1,7 @@
 //! A search in lent memory, and what it can be asked.
 
 use crate::event::PLIES;
-use crate::handle::{Handle, alone, input, inputs, output, outputs, padding, place, shared};
+use crate::handle::{Handle, Output, alone, input, inputs, output, outputs, padding, place, shared};
 use crate::params::{OncillaParams, params_or_default};
 use crate::status::{OncillaStatus, attempt};
 use core::ffi::c_void;
@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use oncilla_core::Move;
 use oncilla_core::heapless::Vec;
 use oncilla_core::repository::Bound;
-use oncilla_core::search::{EdgeView, Search};
+use oncilla_core::search::{EdgeView, NodeView, Search};
 use oncilla_core::tree::{GraphWords, MAX_EDGES, NodeWords, Tree};
 
 /// Most legal moves of a position. (Go on a 19x19 board has 362.)
@@ -18,12 +18,11 @@ pub const ONCILLA_MAX_EDGES: usize = 1023;
 /// oncilla_set_remaining_playouts: there is no limit.
 pub const ONCILLA_NO_LIMIT: u32 = 0xffff_ffff;
 
-/// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES.
-pub const ONCILLA_SEARCH_OVERHEAD: usize = 4096;
+/// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 3,000 of them, unless the
+/// library is part of a Rust program that gives each thread a share of the memory.
+pub const ONCILLA_SEARCH_OVERHEAD: usize = 6144;
 
 const _: () = assert!(ONCILLA_MAX_EDGES == MAX_EDGES);
-// A program that links std gives each thread a share of the memory, and takes more: only the archive has a limit.
-#[cfg(feature = "panic-handler")]
 const _: () = assert!(size_of::<OncillaSearch>() + padding::<OncillaSearch>() <= ONCILLA_SEARCH_OVERHEAD);
 
 /// A search. It lies in memory of the host's.
@@ -35,12 +34,9 @@ pub struct OncillaSearch {
     pub(crate) search: Search<Tree<'static>>,
 }
 
-impl Handle for OncillaSearch {
+// SAFETY: `repr(C)`, and the mark comes first.
+unsafe impl Handle for OncillaSearch {
     const MARK: u32 = u32::from_be_bytes(*b"srch");
-
-    fn mark(&self) -> u32 {
-        self.mark
-    }
 }
 
 static SEARCHES: AtomicU32 = AtomicU32::new(0);
@@ -394,7 +390,8 @@ fn sign(bound: Bound) -> i32 {
 }
 
 /// The moves of the root: those that were visited in the order of their first visits, then the others in the order of the
-/// game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are.
+/// game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are. None is missing where other
+/// threads search meanwhile; each is as it was when it was looked at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_root_edges(
     search: *const OncillaSearch,
@@ -407,10 +404,21 @@ pub unsafe extern "C" fn oncilla_root_edges(
         let (search, to) = unsafe { (shared(search)?, outputs(edges, room)?) };
         // SAFETY: the contract of the crate.
         let count = unsafe { outputs(count, (!count.is_null()).into())? };
-        let edges = search.search.root().into_iter().flat_map(|root| root.edges());
-        count.fill([to.fill(edges.map(|edge| OncillaRootEdge::of(&edge)))]);
+        count.fill([search.search.root().map_or(0, |root| write_edges(&root, &to))]);
         Ok(())
     })
+}
+
+/// Writes all edges of a node, or as many as there is room for, and says how many. A move that is visited for the first time meanwhile
+/// would be in neither part of them: then all are written once more, which there are no more reasons for than moves.
+fn write_edges(node: &NodeView<'_, Tree<'static>>, to: &Output<OncillaRootEdge>) -> usize {
+    loop {
+        let visited = node.visited_count();
+        let written = to.fill(node.edges().map(|edge| OncillaRootEdge::of(&edge)));
+        if node.visited_count() == visited {
+            return written;
+        }
+    }
 }
 
 /// What a search knows of itself.

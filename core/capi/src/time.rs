@@ -265,12 +265,9 @@ pub struct OncillaTime {
     manager: Manager,
 }
 
-impl Handle for OncillaTime {
+// SAFETY: `repr(C)`, and the mark comes first.
+unsafe impl Handle for OncillaTime {
     const MARK: u32 = u32::from_be_bytes(*b"time");
-
-    fn mark(&self) -> u32 {
-        self.mark
-    }
 }
 
 /// The clock and the board as they stand when the engine begins to think. All 0 but the first is a clock that knows
@@ -331,7 +328,7 @@ pub struct OncillaBudget {
 pub struct OncillaLeader {
     /// Any number that stays with the move during a search.
     pub mv: u32,
-    /// Its wl for the side that plays it.
+    /// Its wl for the side that plays it, and its d times the draw score where there is one; in [-1, 1].
     pub q: f32,
     /// Not 0: the second most visited move has a higher value.
     pub contested: u32,

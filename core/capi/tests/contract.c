@@ -1,6 +1,7 @@
 /* What the header promises, from the side of a C host: every status that a misuse can be answered by, and what a search, a
  * time manager and an estimator do. Exits with 1 and says where if something is not as promised. */
 #include <oncilla.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -246,8 +247,8 @@ static void events(void) {
     /* Before it was gathered. */
     EXPECT(ONCILLA_STALE, oncilla_event_met(event, &met));
     EXPECT(ONCILLA_STALE, oncilla_settle(it.search, event, &answer, policy, 7));
-    EXPECT(ONCILLA_STALE, oncilla_cancel(it.search, event));
-    EXPECT(ONCILLA_STALE, oncilla_bring_back(it.search, it.events, 1));
+    OK(oncilla_cancel(it.search, event));
+    OK(oncilla_bring_back(it.search, it.events, 1));
 
     /* Arrays of events. */
     OncillaEvent *twice[3] = {it.events[0], it.events[1], it.events[0]}, *hole[2] = {it.events[0], NULL};
@@ -285,6 +286,10 @@ static void events(void) {
             EXPECT(ONCILLA_BAD_NUMBER, oncilla_settle(it.search, event, &answer, NULL, 0));
         }
     }
+    /* The second occurrence of a position is a draw. */
+    answer.verdict = ONCILLA_TWO_FOLD;
+    answer.wl = -1;
+    EXPECT(ONCILLA_BAD_NUMBER, oncilla_settle(it.search, event, &answer, NULL, 0));
     answer.wl = 0;
     answer.verdict = ONCILLA_POSITION;
     /* The event that collided waits for no answer. */
@@ -329,6 +334,28 @@ static void events(void) {
     OK(oncilla_bring_back(it.search, it.events, 1));
     EXPECT(ONCILLA_STALE, oncilla_answer(it.search, event, &answer, policy, 7));
 
+    /* An event that is not under way is nobody's, whichever search it was in last. */
+    OK(oncilla_cancel(it.search, event));
+    OncillaEvent *mixed[2] = {other.events[0], event};
+    OncillaAnswer even = {0};
+    OncillaStats stats;
+    OK(oncilla_gather(other.search, mixed, 1));
+    OK(oncilla_settle(other.search, mixed[0], &even, (float[COLUMNS]){0}, COLUMNS));
+    OK(oncilla_bring_back(other.search, mixed, 2));
+    OK(oncilla_cancel(other.search, event));
+    EXPECT(ONCILLA_STALE, oncilla_settle(other.search, event, &even, policy, COLUMNS));
+    OK(oncilla_stats(other.search, &stats));
+    CHECK(stats.visits == 1 && stats.in_flight == 0);
+
+    /* A repetition is worth a draw, whatever else its answer says. */
+    OncillaRootEdge edge;
+    OncillaAnswer repeated = {.verdict = ONCILLA_TWO_FOLD, .d = 0.7f, .m = 2};
+    OK(oncilla_gather(other.search, &event, 1));
+    OK(oncilla_event_name(event, 0));
+    OK(oncilla_answer(other.search, event, &repeated, NULL, 0));
+    OK(oncilla_root_edges(other.search, &edge, 1, NULL));
+    CHECK(edge.visits == 1 && edge.wl == 0 && edge.d == 1);
+
     unmake(&it);
     unmake(&other);
 }
@@ -349,12 +376,15 @@ static void parameters(void) {
     BAD(ONCILLA_BAD_NUMBER, noise.alpha, 0);
     BAD(ONCILLA_BAD_NUMBER, draw_score, -1.5f);
     BAD(ONCILLA_BAD_NUMBER, temperature.start, -1);
+    BAD(ONCILLA_BAD_NUMBER, temperature.value_cutoff, -1);
+    BAD(ONCILLA_BAD_NUMBER, temperature.visit_offset, 2000);
     BAD(ONCILLA_BAD_NUMBER, fpu.value, (float)strtod("inf", NULL));
     BAD(ONCILLA_BAD_CHOICE, fpu_at_root.kind, 2);
     good.moves_left.on = 1;
     BAD(ONCILLA_BAD_NUMBER, moves_left.max_effect, -1);
     good.lcb.on = 1;
     BAD(ONCILLA_BAD_NUMBER, lcb.stdevs, (float)strtod("nan", NULL));
+    BAD(ONCILLA_BAD_NUMBER, lcb.min_visit_share, 1.5f);
     OncillaCapacity capacity = {NODES, WORDS, 0};
     Fixture it = make(capacity, &good);
     EXPECT(ONCILLA_BAD_NUMBER, oncilla_set_params(it.search, &bad));
@@ -466,6 +496,55 @@ static void root_moves(void) {
     unmake(&it);
 }
 
+enum { MANY = 500 };
+
+/* Playouts until every move of a root with many of them was visited. */
+static void *visit_all(void *fixture) {
+    Fixture *it = fixture;
+    static float policy[MANY];
+    for (int i = 0; i < 2 * MANY; i++) {
+        OncillaAnswer answer = {0};
+        OncillaMet met;
+        int32_t unnamed;
+        size_t plies;
+        uint16_t line[16];
+        oncilla_gather(it->search, it->events, 1);
+        oncilla_event_met(it->events[0], &met);
+        if (met != ONCILLA_LEAF) break;
+        oncilla_event_unnamed(it->events[0], &unnamed);
+        if (unnamed >= 0) oncilla_event_name(it->events[0], (uint16_t)unnamed);
+        oncilla_event_moves(it->events[0], line, 16, &plies);
+        memset(policy, 0, sizeof policy);
+        oncilla_answer(it->search, it->events[0], &answer, policy, plies == 0 ? MANY : 2);
+    }
+    return NULL;
+}
+
+/* Each move of the root is listed once, also while it is visited for the first time. */
+static void edges_of_a_search_that_goes_on(void) {
+    OncillaCapacity capacity = {4 * MANY, 400 * MANY, 0};
+    OncillaParams params;
+    OK(oncilla_params_default(&params));
+    params.fpu_at_root.kind = ONCILLA_FPU_ABSOLUTE;
+    params.fpu_at_root.value = 1;
+    Fixture it = make(capacity, &params);
+    int missing = 0;
+    for (int round = 0; round < 20; round++) {
+        OncillaRootEdge edges[MANY + 1] = {0};
+        size_t count = 0;
+        pthread_t thread;
+        OK(oncilla_clear(it.search));
+        if (pthread_create(&thread, NULL, visit_all, &it) != 0) abort();
+        do {
+            oncilla_root_edges(it.search, edges, MANY + 1, &count);
+            missing += count != 0 && count != MANY;
+        } while (count == 0 || edges[MANY - 1].mv < 0);
+        pthread_join(thread, NULL);
+    }
+    CHECK(missing == 0);
+    unmake(&it);
+}
+
 static void time_managers(void) {
     OncillaTimeParams params;
     OncillaTime *time = NULL;
@@ -555,6 +634,7 @@ int main(void) {
     untried();
     searches();
     root_moves();
+    edges_of_a_search_that_goes_on();
     time_managers();
     moves_left();
     printf("%d checks, %d not as promised\n", checks, failures);

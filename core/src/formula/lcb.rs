@@ -29,9 +29,9 @@ pub enum FinalChoice {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Lcb {
-    /// `LcbStdevs`: how many standard deviations below its mean a move is taken.
+    /// `LcbStdevs`: how many standard deviations below its mean a move is taken, in `[0, 100]`.
     pub stdevs: f32,
-    /// `LcbMinVisitShare`: the share of the most visits that a move must have.
+    /// `LcbMinVisitShare`: the share of the most visits that a move must have, in `[0, 1]`.
     pub min_visit_share: f32,
 }
 
@@ -78,16 +78,18 @@ impl Lcb {
         of.q - self.stdevs * libm::sqrtf(variance / effective_visits)
     }
 
-    /// The move with the best bound among those with enough visits: its index. Of equals the one with more visits, then
+    /// The move with the best bound among those with enough visits. Of equals the one with more visits, then
     /// the first. `None` if no move has a visit.
-    pub fn choose(&self, moves: impl Iterator<Item = Visited> + Clone, draw_score: f32) -> Option<usize> {
-        let most = moves.clone().map(|m| m.n).max().filter(|&n| n > 0)?;
+    ///
+    /// The moves are gone through twice, and may change meanwhile: so what is given back is a move and not its place.
+    pub fn choose<M>(&self, moves: impl Iterator<Item = (M, Visited)> + Clone, draw_score: f32) -> Option<M> {
+        let most = moves.clone().map(|(_, m)| m.n).max().filter(|&n| n > 0)?;
         // The most visited move is always among them.
         let least = self.min_visit_share.min(1.0) * most as f32;
-        let eligible = moves.enumerate().filter(|(_, m)| m.n > 0 && (m.n == most || m.n as f32 >= least));
-        let bounds = eligible.map(|(at, m)| (at, self.bound(m, draw_score), m.n));
-        let better = |a: &(usize, f32, u32), b: &(usize, f32, u32)| a.1.total_cmp(&b.1).then(a.2.cmp(&b.2)).is_gt();
-        bounds.reduce(|best, next| if better(&next, &best) { next } else { best }).map(|(at, _, _)| at)
+        let eligible = moves.filter(|(_, m)| m.n > 0 && (m.n == most || m.n as f32 >= least));
+        let bounds = eligible.map(|(mv, m)| (mv, self.bound(m, draw_score), m.n));
+        let better = |a: &(M, f32, u32), b: &(M, f32, u32)| a.1.total_cmp(&b.1).then(a.2.cmp(&b.2)).is_gt();
+        bounds.reduce(|best, next| if better(&next, &best) { next } else { best }).map(|(mv, _, _)| mv)
     }
 }
 
@@ -102,7 +104,7 @@ mod tests {
     }
 
     fn choose(lcb: Lcb, moves: &[(u32, f32, f32)]) -> Option<usize> {
-        lcb.choose(moves.iter().map(|&(n, q, d)| visited(n, q, d)), 0.0)
+        lcb.choose(moves.iter().map(|&(n, q, d)| visited(n, q, d)).enumerate(), 0.0)
     }
 
     #[test]

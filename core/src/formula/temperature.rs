@@ -18,9 +18,9 @@ pub struct Temperature {
     /// `TempEndgame`: temperature from the cutoff on, and the least to which another one falls.
     pub endgame: f32,
     /// `TempValueCutoff`: moves that lose more of the win percentage than this against the most visited one are left
-    /// out, in hundredths.
+    /// out, in hundredths, in `[0, 100]`. Below 0 the most visited one would be left out, and not one that loses.
     pub value_cutoff: f32,
-    /// `TempVisitOffset`: added to the visits.
+    /// `TempVisitOffset`: added to the visits, in `[-1000, 1000]`.
     pub visit_offset: f32,
 }
 
@@ -67,24 +67,28 @@ impl Temperature {
         (self.start * (left as f32 / self.decay_moves as f32)).max(self.endgame)
     }
 
-    /// Chooses among the root's moves, and gives the index of the one chosen: each with a probability that is
-    /// proportional to `((N + offset) / max)^(1/T)`, with `max` the largest `N + offset`. Where that is not above 0 the
-    /// priors stand in for the visits. `uniform` is a random number in `[0, 1)`.
+    /// Chooses among the root's moves: each with a probability that is proportional to `((N + offset) / max)^(1/T)`,
+    /// with `max` the largest `N + offset`. Where that is not above 0 the priors stand in for the visits. `uniform` is a
+    /// random number in `[0, 1)`.
+    ///
+    /// The moves are gone through several times, and may change meanwhile: so what is given back is a move and not its
+    /// place.
     ///
     /// `None` if there is no move. A temperature of 0 leaves those with the most visits. What is proven of a move is not
     /// looked at, as in Lc0: `value_cutoff` leaves out lost ones.
-    pub fn choose(
+    pub fn choose<M>(
         &self,
         temperature: f32,
-        moves: impl Iterator<Item = Candidate> + Clone,
+        moves: impl Iterator<Item = (M, Candidate)> + Clone,
         uniform: f32,
-    ) -> Option<usize> {
+    ) -> Option<M> {
         let visits = |c: &Candidate| c.n as f32 + self.visit_offset;
+        let candidates = moves.clone().map(|(_, c)| c);
         // Of equals the first, which has the larger prior.
-        let most = moves.clone().reduce(|most, c| if visits(&c) > visits(&most) { c } else { most })?;
+        let most = candidates.clone().reduce(|most, c| if visits(&c) > visits(&most) { c } else { most })?;
         let by_visits = visits(&most) > 0.0;
         let scale =
-            if by_visits { visits(&most) } else { moves.clone().map(|c| c.p).fold(f32::MIN_POSITIVE, f32::max) };
+            if by_visits { visits(&most) } else { candidates.clone().map(|c| c.p).fold(f32::MIN_POSITIVE, f32::max) };
         // Without a visit that counts there is no move whose value the others could be held against.
         let least_q = if by_visits { most.q - self.value_cutoff * PERCENT } else { f32::NEG_INFINITY };
         let weight = |c: Candidate| {
@@ -93,19 +97,19 @@ impl Temperature {
             if c.q < least_q { 0.0 } else { libm::powf(share.max(0.0), 1.0 / temperature) }
         };
 
-        let weights = moves.map(weight).enumerate();
-        let toss = uniform * weights.clone().map(|(_, weight)| weight).sum::<f32>();
+        let toss = uniform * candidates.map(weight).sum::<f32>();
         let mut below = 0.0;
         let mut chosen = None;
-        for (at, weight) in weights.filter(|(_, weight)| *weight > 0.0) {
-            chosen = Some(at);
+        let weights = moves.clone().map(|(mv, c)| (mv, weight(c)));
+        for (mv, weight) in weights.filter(|(_, weight)| *weight > 0.0) {
+            chosen = Some(mv);
             below += weight;
             if below > toss {
                 break;
             }
         }
         // If rounding has put the toss beyond the last one, it is the last one; if all priors are 0, the first.
-        chosen.or(Some(0))
+        chosen.or_else(|| moves.map(|(mv, _)| mv).next())
     }
 }
 
@@ -121,7 +125,7 @@ mod tests {
     }
 
     fn choose(params: &Temperature, temperature: f32, list: &[(u32, f32, f32)], uniform: f32) -> Option<usize> {
-        params.choose(temperature, moves(list).into_iter(), uniform)
+        params.choose(temperature, moves(list).into_iter().enumerate(), uniform)
     }
 
     /// How often each of `list` is chosen, of `count` times.

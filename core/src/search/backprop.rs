@@ -65,7 +65,7 @@ struct Rare {
 
 impl<R: Repository> Search<R> {
     /// Brings the answer to a gathered [`Leaf`](super::Gathered::Leaf) into the tree and to the root. `policy` has a
-    /// logit for each legal move, in the order of the game's list; it is used up.
+    /// logit for each legal move, in the order of the game's list; it is used up, also where the answer is refused.
     pub fn answer<const PLIES: usize>(
         &self,
         event: &mut Event<PLIES>,

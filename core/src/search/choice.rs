@@ -12,7 +12,8 @@ use crate::sort;
 use core::cmp::Ordering;
 use heapless::{Vec, VecView};
 
-/// The stream of a seed that a choice by chance is taken from; noise has the seed itself.
+/// The first of a seed's streams that choices by chance are taken from, one for each ply of the game; noise has the
+/// seed itself.
 const CHOICE_STREAM: u64 = 1;
 
 /// What is certain of a move, worst first.
@@ -153,15 +154,14 @@ impl<R: Repository> Search<R> {
         let params = self.params();
         let temperature = params.temperature.at(ply);
         if temperature > 0.0 {
-            let uniform = Random::stream(params.seed, CHOICE_STREAM).uniform();
+            let uniform = Random::stream(params.seed, CHOICE_STREAM + u64::from(ply)).uniform();
             let fpu = self.root_fpu();
-            let moves = || self.root_edges().into_iter().flatten();
-            let candidate = |e: EdgeView<'_, R>| {
+            let candidate = |e: &EdgeView<'_, R>| {
                 let q = e.q(params.draw_score).unwrap_or(fpu);
                 Candidate { n: e.completed(), q, p: e.p }
             };
-            let chosen = params.temperature.choose(temperature, moves().map(candidate), uniform)?;
-            return moves().nth(chosen);
+            let moves = self.root_edges()?.map(|edge| (edge, candidate(&edge)));
+            return params.temperature.choose(temperature, moves, uniform);
         }
         self.best_edge().map(|best| self.final_choice(best))
     }
@@ -176,12 +176,12 @@ impl<R: Repository> Search<R> {
 
     fn best_by_bound(&self, lcb: &Lcb) -> Option<EdgeView<'_, R>> {
         let draw_score = self.params().draw_score;
-        let open = || self.root_edges().into_iter().flatten().filter(|edge| certainty(edge) == Certainty::Open);
-        let visited = |e: EdgeView<'_, R>| {
+        let visited = |e: &EdgeView<'_, R>| {
             let (q, d) = (e.q(draw_score).unwrap_or(0.0), e.value().map_or(0.0, |v| v.d));
             Visited { n: e.completed(), q, d }
         };
-        open().nth(lcb.choose(open().map(visited), draw_score)?)
+        let open = self.root_edges()?.filter(|edge| certainty(edge) == Certainty::Open);
+        lcb.choose(open.map(|edge| (edge, visited(&edge))), draw_score)
     }
 
     /// What an unvisited move of the root is worth.
@@ -222,19 +222,24 @@ impl<R: Repository> Search<R> {
 
     /// By visits, as they would be if playouts that only restored had been visits.
     fn root_rule(&self) -> Rule {
-        let plain = Rule::plain(self.params().draw_score);
-        let (restored, Some(root)) = (self.restored(), self.root()) else { return plain };
-        if restored == 0 {
-            return plain;
-        }
-        let n = root.n().saturating_add(restored);
-        let exploration = puct::exploration(&self.params().cpuct_at_root, n);
-        let arm = |e: EdgeView<'_, R>| Some(puct::Arm { n: e.completed(), q: e.q(plain.draw_score)?, p: e.p });
-        let arms = self.root_edges().into_iter().flatten().filter_map(arm);
+        let restored = self.restored();
+        let due = if restored == 0 { None } else { self.due(restored) };
+        Rule { due, ..Rule::plain(self.params().draw_score) }
+    }
+
+    /// What so many visits more raise the root's edges to, see [`Rule::due`]. Not inlined: the list is the largest thing
+    /// that a search has on the stack, and is there only as long as it is worked on.
+    #[inline(never)]
+    fn due(&self, restored: u32) -> Option<(f32, f32)> {
+        let (params, n) = (self.params(), self.root()?.n().saturating_add(restored));
+        let exploration = puct::exploration(&params.cpuct_at_root, n);
+        let arm = |e: EdgeView<'_, R>| Some(puct::Arm { n: e.completed(), q: e.q(params.draw_score)?, p: e.p });
+        let arms = self.root_edges()?.filter_map(arm);
         // An edge below the level changes nothing: those with the largest Q + U say where it is.
         let score = |arm: &puct::Arm| arm.q + puct::u(arm.p, exploration, arm.n);
-        let edges: Vec<puct::Arm, MAX_ROOT_MOVES> = list::largest(arms, score);
-        Rule { due: puct::level(&edges, exploration, restored).map(|level| (level, exploration)), ..plain }
+        let mut edges = Vec::<puct::Arm, MAX_ROOT_MOVES>::new();
+        list::fill_largest(edges.as_mut_view(), arms, score);
+        puct::level(&edges, exploration, restored).map(|level| (level, exploration))
     }
 
     fn root_edges(&self) -> Option<impl Iterator<Item = EdgeView<'_, R>> + Clone> {

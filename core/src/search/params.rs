@@ -80,8 +80,8 @@ pub struct Params {
     pub final_choice: FinalChoice,
     /// How much chance there is in that.
     pub temperature: Temperature,
-    /// Seed of the noise and of a choice by chance: equal seeds give equal searches. Whoever plays a game gives each of
-    /// its moves another one.
+    /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Whoever plays a game
+    /// gives each of its moves another one: else every root of the game gets the same noise.
     pub seed: u64,
 }
 
@@ -127,6 +127,8 @@ impl Default for Params {
 /// So far from 0 a number may be, with no score beyond single precision.
 const BOUNDED: Range = Range::Between(-1e6, 1e6, "in [-1000000, 1000000]");
 const BOUNDED_POSITIVE: Range = Range::FromZeroTo(1e6, "in [0, 1000000]");
+const SHARE: Range = Range::FromZeroTo(1.0, "in [0, 1]");
+const HUNDRED: Range = Range::FromZeroTo(100.0, "in [0, 100]");
 const FINITE: Range = Range::Between(f64::MIN, f64::MAX, "finite");
 
 impl Cpuct {
@@ -173,7 +175,7 @@ impl Params {
         self.moves_left.map_or(Ok(()), |moves_left| moves_left.check())?;
         check_all(&[
             ("PolicyTemperature", self.policy_temperature.into(), Range::Positive),
-            ("DirichletNoiseEpsilon", self.noise.epsilon.into(), Range::FromZeroTo(1.0, "in [0, 1]")),
+            ("DirichletNoiseEpsilon", self.noise.epsilon.into(), SHARE),
             ("DirichletNoiseAlpha", self.noise.alpha.into(), Range::Positive),
             ("DrawScore", self.draw_score.into(), Range::Between(-1.0, 1.0, "in [-1, 1]")),
             ("ratio of the WDL rescale", self.wdl_rescale.ratio, Range::Positive),
@@ -187,15 +189,15 @@ impl Params {
     fn check_choice(&self) -> Result<(), OutOfRange> {
         if let FinalChoice::Lcb(lcb) = self.final_choice {
             check_all(&[
-                ("LcbStdevs", lcb.stdevs.into(), FINITE),
-                ("LcbMinVisitShare", lcb.min_visit_share.into(), FINITE),
+                ("LcbStdevs", lcb.stdevs.into(), HUNDRED),
+                ("LcbMinVisitShare", lcb.min_visit_share.into(), SHARE),
             ])?;
         }
         check_all(&[
             ("Temperature", self.temperature.start.into(), Range::NotNegative),
             ("TempEndgame", self.temperature.endgame.into(), Range::NotNegative),
-            ("TempValueCutoff", self.temperature.value_cutoff.into(), FINITE),
-            ("TempVisitOffset", self.temperature.visit_offset.into(), FINITE),
+            ("TempValueCutoff", self.temperature.value_cutoff.into(), HUNDRED),
+            ("TempVisitOffset", self.temperature.visit_offset.into(), Range::Between(-1e3, 1e3, "in [-1000, 1000]")),
         ])
     }
 
@@ -210,6 +212,7 @@ impl Params {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::formula::lcb::Lcb;
 
     #[test]
     fn the_defaults_are_in_range() {
@@ -239,9 +242,19 @@ mod tests {
         assert_eq!(refused(|p| p.wdl_rescale.max_s = f64::NAN), "WDLMaxS");
         assert_eq!(refused(|p| p.moves_left = Some(MovesLeft { slope: 1e30, ..Default::default() })), "MovesLeftSlope");
         assert_eq!(refused(|p| p.temperature.start = -1.0), "Temperature");
-        let lcb = crate::formula::lcb::Lcb { stdevs: f32::NAN, min_visit_share: 0.5 };
-        let error = Params { final_choice: FinalChoice::Lcb(lcb), ..Params::default() }.check().unwrap_err();
-        assert_eq!(std::format!("{error}"), "LcbStdevs must be finite, not NaN");
+        assert_eq!(refused(|p| p.wdl_rescale.diff = f64::INFINITY), "diff of the WDL rescale");
+        // Below 0 it would leave out the move with the most visits, and leave those that lose.
+        assert_eq!(refused(|p| p.temperature.value_cutoff = -1.0), "TempValueCutoff");
+        assert_eq!(refused(|p| p.temperature.value_cutoff = 100.5), "TempValueCutoff");
+        assert_eq!(refused(|p| p.temperature.visit_offset = 1e30), "TempVisitOffset");
+        let lcb = |stdevs, min_visit_share| {
+            let final_choice = FinalChoice::Lcb(Lcb { stdevs, min_visit_share });
+            Params { final_choice, ..Params::default() }.check().map_err(|error| std::format!("{error}"))
+        };
+        assert_eq!(lcb(f32::NAN, 0.5), Err("LcbStdevs must be in [0, 100], not NaN".into()));
+        assert_eq!(lcb(-1.0, 0.5), Err("LcbStdevs must be in [0, 100], not -1".into()));
+        assert_eq!(lcb(1.0, 1.5), Err("LcbMinVisitShare must be in [0, 1], not 1.5".into()));
+        assert_eq!(lcb(100.0, 1.0), Ok(()));
     }
 
     /// The ends of the ranges together.

@@ -82,7 +82,7 @@ impl<R: Repository> Search<R> {
     }
 
     fn recycle_window(&mut self, root: Key) -> usize {
-        let (limit, target) = self.fold_limit();
+        let (limit, target) = self.fold_limit(root);
         let mut freed = 0;
         for _ in 0..WINDOW {
             // A window that ends in the middle goes on there the next time: no part is folded more often than others.
@@ -101,7 +101,7 @@ impl<R: Repository> Search<R> {
 
     /// The rank up to which nodes are folded so that a share of the window's nodes goes, and how many nodes that share
     /// is. Every node looked at gets idler.
-    fn fold_limit(&self) -> (usize, usize) {
+    fn fold_limit(&self, root: Key) -> (usize, usize) {
         let mut by_rank = [0usize; RANKS];
         let mut all = 0;
         for key in self.window() {
@@ -113,8 +113,9 @@ impl<R: Repository> Search<R> {
                     let idle = (child.idle() + 1).min(MOST_IDLE);
                     child.set_idle(idle);
                     let visit = node.visit(at);
-                    // What is visited now can't go.
+                    // What is visited now can't go, nor what is certain at the root: counted, it might be all that is small.
                     if visit.in_flight == 0
+                        && (key != root || child.ending().is_none())
                         && let Some(count) = by_rank.get_mut(rank(visit.completed(), idle))
                     {
                         *count += 1;

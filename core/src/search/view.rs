@@ -121,13 +121,19 @@ impl<'a, R: Repository> NodeView<'a, R> {
         self.read(|node| if node.is_expanded() { node.edge_count() } else { 0 })
     }
 
+    /// Number of edges that have a record. Searching only adds to it.
+    pub fn visited_count(&self) -> usize {
+        self.read(Node::visited_count)
+    }
+
     /// Visits in flight through the node.
     pub fn in_flight(&self) -> u32 {
         self.read(|node| node.visits().map(|visit| u32::from(visit.in_flight)).sum())
     }
 
     /// The edges: those with a record in the order of their first visits, then the others in the order of the game's
-    /// list.
+    /// list. One that is visited for the first time meanwhile may be in neither part: all were there if
+    /// [`NodeView::visited_count`] is the same before and after.
     pub fn edges(&self) -> impl Iterator<Item = EdgeView<'a, R>> + Clone + use<'a, R> {
         self.visited().chain(self.unvisited())
     }
@@ -135,8 +141,7 @@ impl<'a, R: Repository> NodeView<'a, R> {
     /// The edges that have a record.
     pub fn visited(&self) -> impl Iterator<Item = EdgeView<'a, R>> + Clone + use<'a, R> {
         let view = *self;
-        let count = self.read(Node::visited_count);
-        (0..count).map(move |at| {
+        (0..self.visited_count()).map(move |at| {
             let (visit, child) = view.read(|node| (node.visit(at), node.child(at)));
             let (mv, index) = match visit.mv {
                 Naming::Named(mv) => (Some(mv), None),

@@ -41,7 +41,10 @@ pub fn pack(network: &Network) -> Result<Vec<u8>, NetError> {
     while walk.has_block() {
         let inner = walk.linear(top, CONV)?;
         let outer = walk.linear(ValueId(walk.at), Kind { skip: Some(top), ..CONV })?;
-        let se = outer.se.ok_or_else(|| walk.refused("expected squeeze and excitation"))?;
+        let se = outer.se.ok_or_else(|| walk.refused_last("expected squeeze and excitation"))?;
+        if blocks > 0 && se.hidden != hidden {
+            return Err(walk.refused_last("expected squeeze and excitation of the same size in every block"));
+        }
         put_layer(&mut tower, &inner);
         put_layer(&mut tower, &outer);
         [&se.w1, &se.b1, &se.w2, &se.b2].into_iter().for_each(|numbers| put_floats(&mut tower, numbers));
@@ -116,6 +119,11 @@ impl<'a> Walk<'a> {
     fn refused(&self, what: &str) -> NetError {
         let name = self.graph.layers().get(self.at).map_or("nothing", Layer::name);
         NetError::unsupported(format!("layer {} ({name})", self.at), format!("{what}, to run on a microcontroller"))
+    }
+
+    /// The same of the layer before the next.
+    fn refused_last(&self, what: &str) -> NetError {
+        Walk { at: self.at - 1, ..*self }.refused(what)
     }
 
     /// Whether the layer after the next ends a block.

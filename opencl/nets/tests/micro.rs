@@ -7,7 +7,7 @@ use oncilla_micro::{Network as Micro, PackError, Room};
 use oncilla_nets::policy::MOVES;
 use oncilla_nets::{Network, micro};
 use oncilla_opencl::backend::Outputs;
-use oncilla_opencl::graph::{Layer, Role};
+use oncilla_opencl::graph::{Graph, Layer, Role, SqueezeExcite};
 use oncilla_opencl::host::plain;
 
 /// Random networks of the architecture, with a convolutional policy and with an attention policy.
@@ -118,7 +118,7 @@ fn what_is_no_pack_is_refused() {
 
 #[test]
 fn any_numbers_in_a_pack_give_an_evaluation() {
-    let mut state = 1u32;
+    let (mut state, mut run) = (1u32, 0);
     for pack in packs().iter().cycle().take(40) {
         let mut spoilt = pack.clone();
         for _ in 0..200 {
@@ -128,6 +128,7 @@ fn any_numbers_in_a_pack_give_an_evaluation() {
             spoilt[at] = (state >> 24) as u8;
         }
         if let Ok(network) = Micro::new(&spoilt) {
+            run += 1;
             let mut room = Room::<FILTERS>::new();
             let evaluation = network.evaluate(|plane| (1 << (plane % 64), 1.0), &mut room).unwrap();
             // A place may be any: none is read from outside the boards.
@@ -137,6 +138,28 @@ fn any_numbers_in_a_pack_give_an_evaluation() {
             assert!([MOVES as u16, u16::MAX].iter().all(|&index| evaluation.logit(index).is_nan()));
         }
     }
+    assert!(run > 30, "{run} of the packs were run");
+}
+
+/// The same with one neuron in the last block's squeeze and excitation, and which layer that is.
+fn with_another_last_block(network: Network) -> (Network, usize) {
+    let layers = network.graph.layers();
+    let last = layers.iter().rposition(|layer| matches!(layer, Layer::Conv { se: Some(_), .. })).unwrap();
+    let mut graph = Graph::new(network.graph.input());
+    for (at, layer) in layers.iter().enumerate() {
+        let mut layer = layer.clone();
+        if at == last
+            && let Layer::Conv { se: Some(se), .. } = &mut layer
+        {
+            let b2 = se.b2.clone();
+            *se = SqueezeExcite { hidden: 1, w1: vec![0.0; b2.len() / 2], b1: vec![0.0], w2: vec![0.0; b2.len()], b2 };
+        }
+        graph.push(layer).unwrap();
+    }
+    for output in network.graph.outputs() {
+        graph.output(output.role, output.value).unwrap();
+    }
+    (Network { graph, ..network }, last)
 }
 
 #[test]
@@ -153,4 +176,8 @@ fn other_networks_are_refused() {
         let network = network(&format!("synthetic-{name}"));
         assert!(refusal(&network).starts_with(expected), "{}", refusal(&network));
     }
+    let (uneven, last) = with_another_last_block(network(NETWORKS[0]));
+    let refusal = refusal(&in_whole_numbers(uneven, |_| true));
+    assert!(refusal.starts_with(&format!("layer {last} ")), "{refusal}");
+    assert!(refusal.contains("of the same size in every block"), "{refusal}");
 }

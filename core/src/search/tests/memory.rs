@@ -1,7 +1,7 @@
 //! Memory that is full.
 
 use super::*;
-use crate::evaluate::{Moves, Verdict};
+use crate::evaluate::{Ending, Moves, Verdict};
 use crate::repository::Bound;
 use heapless::VecView;
 use quickcheck::QuickCheck;
@@ -261,6 +261,50 @@ fn the_move_to_play_does_not_change_by_folding() {
         });
     }
     assert!(won >= 50 && lost >= 100, "{won} won, {lost} lost moves");
+}
+
+/// Moves of the root that lose at once, before others after which the game goes on.
+struct Losing {
+    lost: u16,
+    open: u16,
+}
+
+impl Losing {
+    const WIDTH: u16 = 5;
+
+    fn moves_after(&self, plies: usize) -> u16 {
+        if plies == 0 { self.lost + self.open } else { Self::WIDTH }
+    }
+}
+
+impl Evaluator for Losing {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend((0..self.moves_after(line.len())).map(Move));
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        if line.len() == 1 && line.clone().all(|mv| mv.0 < self.lost) {
+            return Ok(Answer { key: 0, verdict: Verdict::Terminal(Value { wl: 1.0, d: 0.0, m: 0.0 }, Ending::Game) });
+        }
+        policy.extend(core::iter::repeat_n(0.0, self.moves_after(line.len()).into()));
+        let wl = f32::from(line.map(|mv| 7 * mv.0).sum::<u16>() % 20) / 100.0 - 0.1;
+        Ok(Answer { key: 0, verdict: Verdict::Position(Value { wl, ..Value::EVEN }) })
+    }
+}
+
+/// They stay in the tree, and must not hide what is below the others.
+#[test]
+fn a_tree_full_of_lost_moves_folds_below_the_others() {
+    for (nodes, lost, open) in [(40, 25, 5), (100, 60, 10), (400, 250, 50)] {
+        let params = Params { fpu_at_root: Fpu::Absolute(1.0), ..Params::default() };
+        on_both!(nodes, 60 * nodes, params, |search| {
+            search.run::<_, 300, 64>(&mut Losing { lost, open }, 5000).unwrap();
+            let proven = |edge: &EdgeView<'_, _>| edge.bounds().upper == Bound::Loss;
+            assert_eq!(search.root_node().edges().filter(proven).count(), usize::from(lost));
+        });
+    }
 }
 
 /// A long line of forced moves, beside one move that ends the game.

@@ -266,6 +266,21 @@ fn the_move_to_play_may_be_any_of_more_moves_than_a_list_holds() {
     }
 }
 
+/// Whoever leaves the seed as it is plays by chance all the same.
+#[test]
+fn a_choice_by_chance_is_another_one_at_each_ply() {
+    use crate::formula::temperature::Temperature;
+    let warm = Temperature { start: 1.0, ..Temperature::default() };
+    let params = Params { temperature: warm, fpu_at_root: Fpu::Absolute(2.0), ..Params::default() };
+    on_both!(100, 5000, params, |search| {
+        search.run::<_, 10, 64>(&mut Wide(10), 11).unwrap();
+        let played = |ply| search.edge_to_play(ply).and_then(|edge| edge.mv);
+        let moves: std::collections::HashSet<_> = (0..40).map(played).collect();
+        assert!(moves.len() > 5, "{moves:?}");
+        assert!((0..40).all(|ply| played(ply) == played(ply)));
+    });
+}
+
 #[test]
 fn a_ranking_has_the_move_to_play_first_and_the_others_in_order() {
     use crate::formula::lcb::{FinalChoice, Lcb};
