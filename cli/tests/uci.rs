@@ -439,7 +439,14 @@ fn a_search_among_some_moves_looks_at_one_of_them_at_least() {
 /// The mate is the only move with a visit: what it proves of the position says nothing of the others.
 #[test]
 fn a_move_without_a_visit_is_not_worth_what_another_proves() {
-    let mut engine = Engine::with(&["--backend=host", "--hints=off", "--threads=1", "--show-wdl", "--multipv=50"]);
+    let mut engine = Engine::with(&[
+        "--backend=host",
+        "--hints=off",
+        "--threads=1",
+        "--minibatch-size=1",
+        "--show-wdl",
+        "--multipv=50",
+    ]);
     engine.say("position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1");
     let lines = engine.ask("go nodes 3", "bestmove");
     let (mates, others): (Vec<&String>, Vec<&String>) =

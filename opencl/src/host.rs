@@ -45,6 +45,11 @@ use team::Team;
 /// Largest batch. The host needs no batch at all; the bound keeps the outputs' buffers small.
 const MAX_BATCH: usize = 1024;
 
+/// Positions under way that are worth it where tiles multiply, which are so fast that reading the weights is a large part of what a single
+/// one takes. Games say that more cost a search more than they save (docs/changes.md). Vectors wait for the products: more at once
+/// saves them next to nothing.
+const IN_TILES: usize = 4;
+
 /// Most bytes that one thread may need to work in: no network of sense comes near, and a file that names a million heads
 /// of attention is to be refused, not to end the program.
 const MAX_WORKSPACE: usize = 1 << 30;
@@ -192,9 +197,10 @@ impl Backend for Host {
         MAX_BATCH
     }
 
-    /// One position a thread: more at once saves nothing but reads of weights, which the caches mostly hold.
+    /// One position a thread; in tiles some more, see [`IN_TILES`].
     fn preferred_batch(&self) -> usize {
-        self.team.members()
+        let threads = self.team.members();
+        threads.max(if self.plan.in_tiles() { IN_TILES / threads } else { 1 })
     }
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
