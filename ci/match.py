@@ -6,13 +6,14 @@
     ci/match.py ... --clock 1+0.1 --second-option UCI_LimitStrength=true --second-option UCI_Elo=1500
     ci/match.py --score match.jsonl
 
-Each opening (drawn from the book by --seed) is played twice, colours exchanged. OUT gets one JSON line a game; the same command again
-goes on behind the last one. After every pair the score is printed: wins, draws and losses of the first engine, its Elo
-difference and the bounds of 95%, from the mean and the spread of the pairs' points (so that what two games of an opening share is
-counted once). A game ends by the rules, the third time of a position and the fiftieth move counted as draws, or as a draw after --plies plies.
+Each opening (drawn from the book by --seed) is played twice, colours exchanged, and none more often: engines that are given nodes would play
+the same games again. OUT gets one JSON line a game; the same command again goes on behind the last one. After every pair the score is
+printed: wins, draws and losses of the first engine, its Elo difference and the bounds of 95%, by Student's t from the mean and the spread
+of the pairs' points (so that what two games of an opening share is counted once). Where all pairs have the same points there are no bounds. A game ends by the rules, the third time of a position and the fiftieth move counted as draws, or as a draw after --plies plies.
 With --clock an engine that takes longer than it has loses.
 """
 import argparse
+import functools
 import json
 import math
 import os
@@ -33,12 +34,12 @@ def openings(path):
     with open(path) as f:
         if path.endswith(".pgn"):
             for game in iter(lambda: chess.pgn.read_game(f), None):
-                yield game.board().fen(), [m.uci() for m in game.mainline_moves()]
+                yield game.board().fen(), tuple(m.uci() for m in game.mainline_moves())
         else:
             for line in filter(str.strip, f):
                 fields = line.split()
                 clocks = fields[4:6] if len(fields) >= 6 and fields[4].isdigit() else ["0", "1"]
-                yield " ".join(fields[:4] + clocks), []
+                yield " ".join(fields[:4] + clocks), ()
 
 
 def start(command, options):
@@ -94,15 +95,30 @@ def elo(share):
     return -400 * math.log10(1 / share - 1)
 
 
+@functools.cache
+def student(freedom):
+    """What an error of 95% is in standard errors, estimated with so many degrees of freedom."""
+    # Student's density from 0 to √freedom·tan(angle) is that of cos(angle) to the power of freedom - 1, up to a factor.
+    factor = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+    step = 2e-5 / math.sqrt(freedom)
+    angle = area = 0.0
+    while area < 0.475:
+        area += factor * math.cos(angle + step / 2) ** (freedom - 1) * step
+        angle += step
+    return math.sqrt(freedom) * math.tan(angle)
+
+
 def score(games):
     """One line: how the match stands."""
     got = [points(g) for g in games]
     pairs = [(a + b) / 2 for a, b in zip(got[0::2], got[1::2])]
     line = f"{len(got)} games: +{got.count(1.0)} ={got.count(0.5)} -{got.count(0.0)}"
-    if len(pairs) < 2:
+    if not pairs:
         return line
     mean = statistics.mean(pairs)
-    error = 1.96 * statistics.stdev(pairs) / math.sqrt(len(pairs))
+    if min(pairs) == max(pairs):
+        return line + f", {100 * mean:.1f}%, no bounds: all pairs alike"
+    error = student(len(pairs) - 1) * statistics.stdev(pairs) / math.sqrt(len(pairs))
     return line + f", {100 * mean:.1f}%, Elo {elo(mean):+.0f} [{elo(mean - error):+.0f}, {elo(mean + error):+.0f}]"
 
 
@@ -144,17 +160,19 @@ def main():
         return
     if not (o.first and o.second and o.book and o.out) or (o.nodes is None) == (o.clock is None):
         a.error("give --first, --second, --book, --out and one of --nodes and --clock")
+    book = list(dict.fromkeys(openings(o.book)))
+    if o.games // 2 > len(book):
+        a.error(f"--games: {o.book} has {len(book)} openings, for {2 * len(book)} games at most")
     games = read(o.out)
     with open(o.out + ".new", "w") as f:
         f.writelines(json.dumps(g) + "\n" for g in games)
     os.replace(o.out + ".new", o.out)
-    book = list(openings(o.book))
     random.Random(o.seed).shuffle(book)
     engines = start(o.first, o.first_option), start(o.second, o.second_option)
     try:
         with open(o.out, "a", buffering=1) as f:
             for number in range(len(games), o.games // 2 * 2):
-                opening, first = book[number // 2 % len(book)], ("white", "black")[number % 2]
+                opening, first = book[number // 2], ("white", "black")[number % 2]
                 result, how, moves = play(*(engines if first == "white" else engines[::-1]), opening, o)
                 games.append({"game": number, "first": first, "result": result, "end": how, "fen": opening[0], "moves": moves})
                 f.write(json.dumps(games[-1]) + "\n")
