@@ -7,19 +7,21 @@
     ci/match.py --score match.jsonl
 
 Each opening (drawn from the book by --seed) is played twice, colours exchanged, and none more often: engines that are given nodes would play
-the same games again. OUT gets one JSON line a game; the same command again goes on behind the last one. After every pair the score is
-printed: wins, draws and losses of the first engine, its Elo difference and the bounds of 95%, by Student's t from the mean and the spread
+the same games again. OUT gets a line that says which match it is and one JSON line a game; the same command again goes on behind the
+last one, with more --games if asked, and another command is refused. After every pair and at the end the score is printed: wins, draws and losses of the first engine, its Elo difference and the bounds of 95%, by Student's t from the mean and the spread
 of the pairs' points (so that what two games of an opening share is counted once). Where all pairs have the same points there are no bounds. A game ends by the rules, the third time of a position and the fiftieth move counted as draws, or as a draw after --plies plies.
 With --clock an engine that takes longer than it has loses.
 """
 import argparse
 import functools
+import hashlib
 import json
 import math
 import os
 import random
 import shlex
 import statistics
+import sys
 import time
 
 import chess
@@ -123,15 +125,33 @@ def score(games):
 
 
 def read(path):
-    """Games so far. A line cut off by a crash is dropped, and so is a game without its partner."""
-    games = []
+    """(which match it is, or None; games so far). A line cut off by a crash is dropped, and so is a game without its partner."""
+    said, games = None, []
     if os.path.exists(path):
         with open(path) as f:
-            for line in f:
-                if not line.endswith("\n"):
-                    break
-                games.append(json.loads(line))
-    return games[:len(games) // 2 * 2]
+            lines = [json.loads(line) for line in f if line.endswith("\n")]
+        if lines and "match" in lines[0]:
+            said = lines.pop(0)["match"]
+        games = lines[:len(lines) // 2 * 2]
+    return said, games
+
+
+def asked(o, book):
+    """What must be the same for games to be of one match. The order of the openings has the book and the seed in it."""
+    drawn = hashlib.sha256(json.dumps(book).encode()).hexdigest()[:16]
+    return {"first": o.first, "first_option": o.first_option, "second": o.second, "second_option": o.second_option,
+            "nodes": o.nodes, "clock": o.clock and list(o.clock), "plies": o.plies, "openings": drawn}
+
+
+def check(said, games, wanted, path):
+    """Ends the program if the file's games are of another match."""
+    if said is None and games:
+        line, name, new = map(shlex.quote, (json.dumps({"match": wanted}), path, path + ".new"))
+        sys.exit(f"{path} has games but does not say of which match. If they are of this one, go on after:\n"
+                 f"{{ printf '%s\\n' {line}; cat {name}; }} >{new} && mv {new} {name}")
+    if said is not None and said != wanted:
+        other = [f"{what} {said.get(what)!r}, not {value!r}" for what, value in wanted.items() if said.get(what) != value]
+        sys.exit(f"{path} is of another match: {'; '.join(other)}. Name another file")
 
 
 def clock(text):
@@ -156,18 +176,22 @@ def main():
     a.add_argument("--score", metavar="FILE", help="print the score of a file and end")
     o = a.parse_args()
     if o.score:
-        print(score(read(o.score)))
+        print(score(read(o.score)[1]))
         return
     if not (o.first and o.second and o.book and o.out) or (o.nodes is None) == (o.clock is None):
         a.error("give --first, --second, --book, --out and one of --nodes and --clock")
     book = list(dict.fromkeys(openings(o.book)))
     if o.games // 2 > len(book):
         a.error(f"--games: {o.book} has {len(book)} openings, for {2 * len(book)} games at most")
-    games = read(o.out)
-    with open(o.out + ".new", "w") as f:
-        f.writelines(json.dumps(g) + "\n" for g in games)
-    os.replace(o.out + ".new", o.out)
     random.Random(o.seed).shuffle(book)
+    (said, games), wanted = read(o.out), asked(o, book)
+    check(said, games, wanted, o.out)
+    if len(games) >= o.games // 2 * 2:
+        print(score(games))
+        return
+    with open(o.out + ".new", "w") as f:
+        f.writelines(json.dumps(line) + "\n" for line in [{"match": wanted}, *games])
+    os.replace(o.out + ".new", o.out)
     engines = start(o.first, o.first_option), start(o.second, o.second_option)
     try:
         with open(o.out, "a", buffering=1) as f:
