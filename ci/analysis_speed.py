@@ -147,6 +147,7 @@ def main():
             wrong += [f"game {key[0]}, turn {key[1]}: {text}" for text in differences(found["uci"][key], found["analysis"][key])]
         ratios.append(took["uci"] / took["analysis"])
         print(f"games {first}-{first + len(some) - 1}: {took['uci']:.1f} s {took['analysis']:.1f} s {ratios[-1]:.2f}", flush=True)
+    engine.quit()
     ratio = statistics.median(ratios)
     print(
         f"{len(games)} games, {positions} positions, {args.visits} visits: UCI {seconds['uci']:.1f} s, analysis {seconds['analysis']:.1f} s, "

@@ -4,7 +4,7 @@
     ci/inference.py --weights maia-1500.pb.gz --weights other.pb.gz -- target/release/oncilla
 
 G is the better of the `gemm` crate (ci/gemm, built here) and OpenBLAS (libopenblas.so.0, if it is installed) at 512x512x512
-and 256x256x4096, in GFLOP/s, on as many cores as the run beside it. Evaluations are counted as plain convolutions. Each round
+and 256x256x4096, in GFLOP/s, on as many cores as the run beside it: for OpenCL on all that a program may use. Evaluations are counted as plain convolutions. Each round
 measures G right before and after each run of `backendbench` and takes the share within the round: the speed of a shared
 machine changes from round to round. Printed is the median of all rounds, as a table in Markdown. With `--keep FILE` rounds are added
 to a file, and those that are there from earlier runs count, too: on a machine that is quiet for minutes only.
@@ -20,10 +20,12 @@ import sys
 import time
 
 SIZES = [(512, 512, 512), (256, 256, 4096)]
+# As many as an OpenCL driver takes for a device that is the processor.
+CORES = len(os.sched_getaffinity(0))
 RUNS = [
     ("host, 1 thread", 1, ["--backend=host", "--backend-opts=threads=1"]),
     ("host, 2 threads", 2, ["--backend=host", "--backend-opts=threads=2"]),
-    ("OpenCL", 2, ["--backend=opencl"]),
+    (f"OpenCL, {CORES} cores", CORES, ["--backend=opencl"]),
 ]
 
 
@@ -92,6 +94,8 @@ def main():
             found.setdefault((weights, name, batch), []).append(tuple(row))
     for number in range(arguments.rounds):
         for weights in arguments.weights:
+            # What is built in has no path.
+            path = os.path.realpath(weights) if os.path.exists(weights) else weights
             for name, threads, options in RUNS:
                 if arguments.only not in name:
                     continue
@@ -101,14 +105,17 @@ def main():
                     [row] = bench(arguments.engine, weights, batch, options)
                     after = g(gemm, blas, threads, arguments.seconds)
                     rate, yardstick = row["evals_per_second"], (before + after) / 2
-                    key, measured = (os.path.basename(weights), name, int(batch)), (rate, row["gflops"] / yardstick, yardstick)
+                    key, measured = (path, name, int(batch)), (rate, row["gflops"] / yardstick, yardstick)
                     found.setdefault(key, []).append(measured)
                     if keep:
                         print(json.dumps([*key, *measured]), file=keep, flush=True)
                     print(f"{number + 1}: {os.path.basename(weights)}, {name}, batch {batch}: {rate:.0f} evals/s, "
                           f"G {yardstick:.0f}, share {row['gflops'] / yardstick:.2f}", file=sys.stderr, flush=True)
     print("| network | backend | batch | evals/s | share of G | G | rounds |\n|---|---|---|---|---|---|---|")
-    for (weights, name, batch), rounds in found.items():
+    names = [os.path.basename(path) for path in {path for path, _, _ in found}]
+    for (path, name, batch), rounds in found.items():
+        # Two networks may have the same name in two folders.
+        weights = os.path.basename(path) if names.count(os.path.basename(path)) == 1 else path
         rate, share, yardstick = (statistics.median(column) for column in zip(*rounds))
         print(f"| {weights} | {name} | {batch} | {rate:.0f} | {share:.2f} | {yardstick:.0f} | {len(rounds)} |")
 

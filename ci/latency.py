@@ -5,7 +5,8 @@
 
 Each sample starts `go infinite` in one of a few positions, waits for a random while of up to --longest seconds, asks for one
 thing, and writes down how long the answer took. Half of the samples ask `isready` first. Prints p50, p99 and the worst in
-milliseconds. Exit status 1 if the worst is above --isready-limit or --stop-limit.
+milliseconds. Exit status 1 if the worst is above --isready-limit or --stop-limit, if an answer never came, or if the engine did not end
+well.
 """
 
 import argparse
@@ -68,8 +69,7 @@ def main():
     ask(engine, "isready", "readyok")
     ask(engine, "go nodes 100", "bestmove")
     ready, stop = measure(engine, arguments.samples, arguments.longest, random.Random(arguments.seed))
-    engine.say("quit")
-    engine.process.wait(10)
+    engine.quit()
     show("isready while searching -> readyok", ready)
     show("stop -> bestmove", stop)
     return int(ready[-1] > arguments.isready_limit or stop[-1] > arguments.stop_limit)

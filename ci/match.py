@@ -6,19 +6,22 @@
     ci/match.py ... --clock 1+0.1 --second-option UCI_LimitStrength=true --second-option UCI_Elo=1500
     ci/match.py --score match.jsonl
 
-Each opening (drawn from the book by --seed) is played twice, colours exchanged. OUT gets one JSON line a game; the same command again
-goes on behind the last one. After every pair the score is printed: wins, draws and losses of the first engine, its Elo
-difference and the bounds of 95%, from the mean and the spread of the pairs' points (so that what two games of an opening share is
-counted once). A game ends by the rules, the third time of a position and the fiftieth move counted as draws, or as a draw after --plies plies.
+Each opening (drawn from the book by --seed) is played twice, colours exchanged, and none more often: engines that are given nodes would play
+the same games again. OUT gets a line that says which match it is and one JSON line a game; the same command again goes on behind the
+last one, with more --games if asked, and another command is refused. After every pair and at the end the score is printed: wins, draws and losses of the first engine, its Elo difference and the bounds of 95%, by Student's t from the mean and the spread
+of the pairs' points (so that what two games of an opening share is counted once). Where all pairs have the same points there are no bounds. A game ends by the rules, the third time of a position and the fiftieth move counted as draws, or as a draw after --plies plies.
 With --clock an engine that takes longer than it has loses.
 """
 import argparse
+import functools
+import hashlib
 import json
 import math
 import os
 import random
 import shlex
 import statistics
+import sys
 import time
 
 import chess
@@ -33,12 +36,12 @@ def openings(path):
     with open(path) as f:
         if path.endswith(".pgn"):
             for game in iter(lambda: chess.pgn.read_game(f), None):
-                yield game.board().fen(), [m.uci() for m in game.mainline_moves()]
+                yield game.board().fen(), tuple(m.uci() for m in game.mainline_moves())
         else:
             for line in filter(str.strip, f):
                 fields = line.split()
                 clocks = fields[4:6] if len(fields) >= 6 and fields[4].isdigit() else ["0", "1"]
-                yield " ".join(fields[:4] + clocks), []
+                yield " ".join(fields[:4] + clocks), ()
 
 
 def start(command, options):
@@ -94,28 +97,61 @@ def elo(share):
     return -400 * math.log10(1 / share - 1)
 
 
+@functools.cache
+def student(freedom):
+    """What an error of 95% is in standard errors, estimated with so many degrees of freedom."""
+    # Student's density from 0 to √freedom·tan(angle) is that of cos(angle) to the power of freedom - 1, up to a factor.
+    factor = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+    step = 2e-5 / math.sqrt(freedom)
+    angle = area = 0.0
+    while area < 0.475:
+        area += factor * math.cos(angle + step / 2) ** (freedom - 1) * step
+        angle += step
+    return math.sqrt(freedom) * math.tan(angle)
+
+
 def score(games):
     """One line: how the match stands."""
     got = [points(g) for g in games]
     pairs = [(a + b) / 2 for a, b in zip(got[0::2], got[1::2])]
     line = f"{len(got)} games: +{got.count(1.0)} ={got.count(0.5)} -{got.count(0.0)}"
-    if len(pairs) < 2:
+    if not pairs:
         return line
     mean = statistics.mean(pairs)
-    error = 1.96 * statistics.stdev(pairs) / math.sqrt(len(pairs))
+    if min(pairs) == max(pairs):
+        return line + f", {100 * mean:.1f}%, no bounds: all pairs alike"
+    error = student(len(pairs) - 1) * statistics.stdev(pairs) / math.sqrt(len(pairs))
     return line + f", {100 * mean:.1f}%, Elo {elo(mean):+.0f} [{elo(mean - error):+.0f}, {elo(mean + error):+.0f}]"
 
 
 def read(path):
-    """Games so far. A line cut off by a crash is dropped, and so is a game without its partner."""
-    games = []
+    """(which match it is, or None; games so far). A line cut off by a crash is dropped, and so is a game without its partner."""
+    said, games = None, []
     if os.path.exists(path):
         with open(path) as f:
-            for line in f:
-                if not line.endswith("\n"):
-                    break
-                games.append(json.loads(line))
-    return games[:len(games) // 2 * 2]
+            lines = [json.loads(line) for line in f if line.endswith("\n")]
+        if lines and "match" in lines[0]:
+            said = lines.pop(0)["match"]
+        games = lines[:len(lines) // 2 * 2]
+    return said, games
+
+
+def asked(o, book):
+    """What must be the same for games to be of one match. The order of the openings has the book and the seed in it."""
+    drawn = hashlib.sha256(json.dumps(book).encode()).hexdigest()[:16]
+    return {"first": o.first, "first_option": o.first_option, "second": o.second, "second_option": o.second_option,
+            "nodes": o.nodes, "clock": o.clock and list(o.clock), "plies": o.plies, "openings": drawn}
+
+
+def check(said, games, wanted, path):
+    """Ends the program if the file's games are of another match."""
+    if said is None and games:
+        line, name, new = map(shlex.quote, (json.dumps({"match": wanted}), path, path + ".new"))
+        sys.exit(f"{path} has games but does not say of which match. If they are of this one, go on after:\n"
+                 f"{{ printf '%s\\n' {line}; cat {name}; }} >{new} && mv {new} {name}")
+    if said is not None and said != wanted:
+        other = [f"{what} {said.get(what)!r}, not {value!r}" for what, value in wanted.items() if said.get(what) != value]
+        sys.exit(f"{path} is of another match: {'; '.join(other)}. Name another file")
 
 
 def clock(text):
@@ -140,21 +176,27 @@ def main():
     a.add_argument("--score", metavar="FILE", help="print the score of a file and end")
     o = a.parse_args()
     if o.score:
-        print(score(read(o.score)))
+        print(score(read(o.score)[1]))
         return
     if not (o.first and o.second and o.book and o.out) or (o.nodes is None) == (o.clock is None):
         a.error("give --first, --second, --book, --out and one of --nodes and --clock")
-    games = read(o.out)
-    with open(o.out + ".new", "w") as f:
-        f.writelines(json.dumps(g) + "\n" for g in games)
-    os.replace(o.out + ".new", o.out)
-    book = list(openings(o.book))
+    book = list(dict.fromkeys(openings(o.book)))
+    if o.games // 2 > len(book):
+        a.error(f"--games: {o.book} has {len(book)} openings, for {2 * len(book)} games at most")
     random.Random(o.seed).shuffle(book)
+    (said, games), wanted = read(o.out), asked(o, book)
+    check(said, games, wanted, o.out)
+    if len(games) >= o.games // 2 * 2:
+        print(score(games))
+        return
+    with open(o.out + ".new", "w") as f:
+        f.writelines(json.dumps(line) + "\n" for line in [{"match": wanted}, *games])
+    os.replace(o.out + ".new", o.out)
     engines = start(o.first, o.first_option), start(o.second, o.second_option)
     try:
         with open(o.out, "a", buffering=1) as f:
             for number in range(len(games), o.games // 2 * 2):
-                opening, first = book[number // 2 % len(book)], ("white", "black")[number % 2]
+                opening, first = book[number // 2], ("white", "black")[number % 2]
                 result, how, moves = play(*(engines if first == "white" else engines[::-1]), opening, o)
                 games.append({"game": number, "first": first, "result": result, "end": how, "fen": opening[0], "moves": moves})
                 f.write(json.dumps(games[-1]) + "\n")

@@ -5,7 +5,8 @@
 
 Searches of the start position with `go infinite` are stopped after a random while; the tree stays from one to the next,
 so that it is full before long. Prints median, 99th percentile and worst, and how full the tree was. Exit status 1 if one
-of them took longer than `--limit` milliseconds (0: no limit), or if the tree was never as full as `--full` (`hashfull`, per mille).
+of them took longer than `--limit` milliseconds (0: no limit), if the tree was never as full as `--full` (`hashfull`, per mille), if an
+answer never came, or if the engine did not end well.
 """
 
 import argparse
@@ -59,7 +60,7 @@ def main():
     took, fullest = measure(engine, args.stops, random.Random(1))
     for process in load:
         process.kill()
-    engine.say("quit")
+    engine.quit()
     median, late, worst = took[len(took) // 2], took[len(took) * 99 // 100], took[-1]
     print(f"{len(took)} stops: median {median:.1f} ms, p99 {late:.1f} ms, worst {worst:.1f} ms; hashfull {fullest}")
     sys.exit(1 if args.limit and worst > args.limit or fullest < args.full else 0)

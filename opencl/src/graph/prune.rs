@@ -10,7 +10,8 @@ const NEGLIGIBLE: f32 = 1e-25;
 
 impl Graph {
     /// Leaves out the filters that a ReLU keeps at zero whatever comes in, and sets weights to zero that are too small to count. It
-    /// computes the same from less.
+    /// computes the same from less, as long as no input of a layer is NaN or larger than 65,504 in absolute value. A filter whose own
+    /// numbers are NaN stays, so that its fault is seen.
     ///
     /// Training leaves both: a filter whose ReLU never opens gets no gradient any more, and weight decay makes its weights so small that
     /// they are subnormal numbers, with which some processors multiply a hundred times as slowly.
@@ -70,7 +71,7 @@ impl Graph {
 }
 
 impl Layer {
-    /// By channel, whether a ReLU at the layer's end can be anything but zero. Empty for layers without one, or that add something.
+    /// By channel, whether a ReLU at the layer's end can be anything but zero, NaN included. Empty for layers without one, or that add something.
     fn opens(&self) -> Vec<bool> {
         let (weights, bias) = match self {
             Layer::Conv { weights, bias, se: None, residual: None, activation: Activation::Relu, .. }
@@ -78,7 +79,11 @@ impl Layer {
             _ => return Vec::new(),
         };
         let most = |row: &[f32]| MOST * row.iter().map(|weight| weight.abs()).sum::<f32>();
-        weights.chunks_exact(weights.len() / bias.len()).zip(bias).map(|(row, bias)| bias + most(row) > 0.0).collect()
+        let opens = |(row, bias): (&[f32], &f32)| {
+            let sum = bias + most(row);
+            sum > 0.0 || sum.is_nan()
+        };
+        weights.chunks_exact(weights.len() / bias.len()).zip(bias).map(opens).collect()
     }
 }
 
@@ -170,6 +175,19 @@ mod tests {
             graph.prune();
             assert_eq!(graph.shape(ValueId(1)).channels, FILTERS, "graph {at}");
             assert_eq!(policy(&graph), before, "graph {at}");
+        }
+    }
+
+    #[test]
+    fn a_filter_whose_numbers_are_nan_stays() {
+        for (weight, bias) in [(0.0, f32::NAN), (f32::NAN, -0.5), (f32::INFINITY, f32::NEG_INFINITY)] {
+            let mut layer = partly_shut(&[1], 0.0, Activation::Relu);
+            if let Layer::Conv { weights, bias: biases, .. } = &mut layer {
+                (weights[18], biases[1]) = (weight, bias);
+            }
+            let mut graph = graph(layer, [dense(ValueId(1), FILTERS * SQUARES)]);
+            graph.prune();
+            assert_eq!(graph.shape(ValueId(1)).channels, FILTERS, "{weight} {bias}");
         }
     }
 
