@@ -197,7 +197,7 @@ impl Backend for Host {
         MAX_BATCH
     }
 
-    /// One position a thread; in tiles some more, see [`IN_TILES`].
+    /// One position a thread; in tiles some more (`IN_TILES`).
     fn preferred_batch(&self) -> usize {
         let threads = self.team.members();
         threads.max(if self.plan.in_tiles() { IN_TILES / threads } else { 1 })
