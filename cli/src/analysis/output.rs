@@ -21,8 +21,11 @@ pub enum Heard {
     Note(String),
 }
 
-/// Who has not read a line for so long reads no more.
+/// Who has not read [`AT_ONCE`] lines in so long reads no more.
 const UNREAD: Duration = Duration::from_secs(1);
+
+/// Lines that are written together.
+const AT_ONCE: usize = 8;
 
 /// Whole lines, from any thread.
 pub struct Output {
@@ -80,13 +83,14 @@ impl Waiting {
         self.changed.notify_all();
     }
 
-    /// What to write next, all of it; `None` at the end.
+    /// What to write next; `None` at the end.
     fn take(&self) -> Option<Vec<String>> {
         let mut state = self.lock();
         while state.lines.is_empty() && !state.is_ended {
             state = self.wait(state);
         }
-        (!state.lines.is_empty()).then(|| state.lines.drain(..).collect())
+        let count = state.lines.len().min(AT_ONCE);
+        (count > 0).then(|| state.lines.drain(..count).collect())
     }
 
     /// Lines that were taken are written: only now there is room for others.
@@ -183,11 +187,14 @@ impl Output {
                 state = waiting.wait(state);
                 continue;
             }
-            let (bytes, waited) = (state.bytes, waiting.changed.wait_timeout(state, UNREAD));
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if state.bytes == bytes && !state.is_done {
+            let bytes = state.bytes;
+            let is_unread = |state: &mut State| state.bytes == bytes && !state.is_done;
+            let waited = waiting.changed.wait_timeout_while(state, UNREAD, is_unread);
+            let (now, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            if timeout.timed_out() {
                 return;
             }
+            state = now;
         }
     }
 }
@@ -262,6 +269,7 @@ mod tests {
         second.join().unwrap();
         output.say("third");
         output.finish();
-        drop(reader);
+        // Its end would be that of the process, as it is where nobody reads standard output any more.
+        std::mem::forget(reader);
     }
 }

@@ -99,10 +99,14 @@ fn has_more_values(text: &str, most: usize) -> bool {
     }
     let (mut rest, mut begun) = (text, 1);
     while let Some(at) = rest.find(['"', '{', '[', ',']) {
-        (rest, begun) = match string(&rest[at..]) {
-            Some((_, after)) => (after, begun),
-            None => (&rest[at + 1..], begun + 1),
-        };
+        if rest[at..].starts_with('"') {
+            // Behind one that does not end nothing is read.
+            let Some((_, after)) = string(&rest[at..]) else { break };
+            rest = after;
+        } else {
+            rest = &rest[at + 1..];
+            begun += 1;
+        }
     }
     begun > most
 }
@@ -216,6 +220,10 @@ mod tests {
         // Neither what stands in a text nor its length.
         let text = format!(r#"{{"id":"a","x":"{}"}}"#, r#"[{,\","#.repeat(MOST_VALUES));
         assert!(read(&Line::Text(text)).is_ok());
+        // A text without an end is looked at once.
+        let endless = r#"\","#.repeat(1 << 20);
+        assert!(refusal(&format!(r#"{{"id":"a","x":"{endless}"#)).error.contains("could not parse"));
+        assert!(refusal(&format!("[{},\"{endless}", vec!["0"; MOST_VALUES].join(","))).error.contains("values"));
     }
 
     #[test]
