@@ -111,9 +111,7 @@ fn answer(evaluator: &Evaluator, batch: &mut Batch, read: &[Read], console: &Con
         let line = match read {
             Ok((history, chess960)) => {
                 answered += 1;
-                let mut answer = one_answer(batch, answered - 1, history, *chess960);
-                answer.m = answer.m.filter(|_| evaluator.has_moves_left());
-                serde_json::to_string(&answer)
+                serde_json::to_string(&one_answer(evaluator, batch, answered - 1, (history, *chess960)))
             }
             Err(error) => serde_json::to_string(&Refusal { error: error.clone() }),
         };
@@ -123,13 +121,19 @@ fn answer(evaluator: &Evaluator, batch: &mut Batch, read: &[Read], console: &Con
     Ok(())
 }
 
-fn one_answer(batch: &mut Batch, at: usize, history: &History, chess960: bool) -> Answer {
+fn one_answer(evaluator: &Evaluator, batch: &mut Batch, at: usize, (history, chess960): (&History, bool)) -> Answer {
     let value = batch.value(at);
     let mut moves = MoveList::new();
     history.legal_moves(&mut moves);
     let text = |&mv: &Move| notation::format_move(history.board(), mv, chess960).to_string();
     let policy = moves.iter().map(text).zip(softmax(batch.logits(at))).collect();
-    Answer { q: value.wl, d: value.d, m: Some(value.m), e: batch.value_error(at), policy }
+    Answer {
+        q: value.wl,
+        d: value.d,
+        m: evaluator.has_moves_left().then_some(value.m),
+        e: batch.value_error(at),
+        policy,
+    }
 }
 
 #[cfg(test)]

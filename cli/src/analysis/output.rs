@@ -56,6 +56,12 @@ struct State {
     is_done: bool,
 }
 
+/// Bytes that a line takes while it waits.
+#[allow(clippy::ptr_arg, reason = "the text itself is counted, too")]
+fn held(line: &String) -> usize {
+    line.len() + size_of_val(line)
+}
+
 impl Waiting {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing panics between two steps that belong together.
@@ -76,7 +82,7 @@ impl Waiting {
             return;
         }
         for line in lines {
-            state.bytes += line.len() + size_of::<String>();
+            state.bytes += held(&line);
             state.lines.push_back(line);
         }
         drop(state);
@@ -95,8 +101,7 @@ impl Waiting {
 
     /// Lines that were taken are written: only now there is room for others.
     fn written(&self, lines: &[String]) {
-        let bytes: usize = lines.iter().map(|line| line.len() + size_of::<String>()).sum();
-        self.lock().bytes -= bytes;
+        self.lock().bytes -= lines.iter().map(held).sum::<usize>();
         self.changed.notify_all();
     }
 
