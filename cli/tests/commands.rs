@@ -247,6 +247,7 @@ fn networks_are_described_or_refused() {
 }
 
 /// What bash offers for the last word of a line, with the words as bash parts them.
+#[cfg(unix)]
 fn offered(script: &str, words: &[&str]) -> String {
     let line = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
     let ask =
@@ -257,6 +258,7 @@ fn offered(script: &str, words: &[&str]) -> String {
 }
 
 #[test]
+#[cfg(unix)]
 fn bash_completes_commands_flags_and_values() {
     let script = stdout(&run(&["--generate", "bash"], ""));
     for (words, expected) in [

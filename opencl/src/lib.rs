@@ -12,7 +12,7 @@ pub mod host;
 pub mod int8;
 #[cfg(feature = "opencl")]
 pub mod kernels;
-#[cfg(all(feature = "opencl", unix, not(target_os = "macos")))]
+#[cfg(all(feature = "opencl", not(target_os = "macos")))]
 mod loader;
 #[cfg(feature = "opencl")]
 pub mod opencl;

@@ -1,8 +1,8 @@
 //! The OpenCL library, found when the program runs instead of when it is linked.
 //!
 //! `cl-sys` links `-lOpenCL`, so a program built with it does not start where that library is missing. Here every entry
-//! point that `cl-sys` declares is defined once more, each forwarding to the symbol of the same name in a library opened
-//! with `dlopen`; `build.rs` gives the linker an empty `libOpenCL.a`, so that `-lOpenCL` is satisfied by nothing.
+//! point that `cl-sys` declares is defined once more, each forwarding to the symbol of the same name in a library that is
+//! opened when it is first wanted; `build.rs` gives the linker an empty library, so that `-lOpenCL` is satisfied by nothing.
 //!
 //! Without a library `clGetPlatformIDs` reports 0 platforms, everything else gives [`ABSENT`]. The environment variable
 //! [`LIBRARY_ENV`] names another library; `none` means none at all.
@@ -12,25 +12,19 @@
 //! their status through a last `*mut cl_int`, which the macro adds.
 
 use crate::device::LIBRARY_ENV;
-use ocl::ffi::libc::{RTLD_LOCAL, RTLD_NOW, dlerror, dlopen, dlsym};
 use ocl::ffi::*;
-use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
+use system::Library;
+
+#[cfg(unix)]
+#[path = "loader/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "loader/windows.rs"]
+mod system;
 
 /// `CL_PLATFORM_NOT_FOUND_KHR`: what a call gives that found no library or no symbol.
 pub const ABSENT: cl_int = -1001;
-
-/// The loader's usual name, the name a development package adds, and where Android vendors put theirs.
-const NAMES: [&CStr; 8] = [
-    c"libOpenCL.so.1",
-    c"libOpenCL.so",
-    c"/vendor/lib64/libOpenCL.so",
-    c"/system/vendor/lib64/libOpenCL.so",
-    c"/system/lib64/libOpenCL.so",
-    c"/vendor/lib64/egl/libGLES_mali.so",
-    c"/vendor/lib64/libPVROCL.so",
-    c"/vendor/lib/libOpenCL.so",
-];
 
 type OnContext = Option<extern "C" fn(*const c_char, *const c_void, size_t, *mut c_void)>;
 type OnMem = Option<extern "C" fn(cl_mem, *mut c_void)>;
@@ -38,60 +32,33 @@ type OnProgram = Option<extern "C" fn(cl_program, *mut c_void)>;
 type OnEvent = Option<extern "C" fn(cl_event, cl_int, *mut c_void)>;
 type OnTask = Option<extern "C" fn(*mut c_void)>;
 
-/// Address of an open library or of a symbol in it; 0 where there is none.
-type Address = usize;
-
-/// # Errors
-/// What the system's linker says.
-fn open(name: &CStr) -> Result<Address, String> {
-    // SAFETY: `name` is a C string. Constructors of the library run here, as they would at start-up if it were linked.
-    match unsafe { dlopen(name.as_ptr(), RTLD_NOW | RTLD_LOCAL) as Address } {
-        0 => Err(last_error()),
-        address => Ok(address),
-    }
-}
-
 /// The first of the usual ones that can be opened. One that is there and can't be says more than those that are not.
-fn open_usual() -> Result<Address, String> {
+fn open_usual() -> Result<Library, String> {
     let mut why = None;
-    for name in NAMES {
-        match open(name) {
-            Ok(address) => return Ok(address),
-            Err(error) if is_absent(&error) => {}
+    for name in system::NAMES {
+        match system::open_usual(name) {
+            Ok(library) => return Ok(library),
+            Err(error) if system::is_absent(&error) => {}
             Err(error) => why = why.or(Some(error)),
         }
     }
-    Err(why.unwrap_or_else(|| "there is no libOpenCL on this machine".to_string()))
-}
-
-/// As the linkers of glibc and musl say it, and Android's.
-fn is_absent(error: &str) -> bool {
-    error.contains("No such file or directory") || error.contains(" not found")
-}
-
-/// What the system's linker says of this thread's last call.
-fn last_error() -> String {
-    // SAFETY: it gives null or a C string, which is there until this thread's next call.
-    let text = unsafe { dlerror() };
-    if text.is_null() {
-        return "no reason given".to_string();
-    }
-    // SAFETY: as above.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    Err(why.unwrap_or_else(|| format!("there is no {} on this machine", system::WHAT)))
 }
 
 /// The library, opened once and never closed: drivers keep threads that a closed library would pull the code from under. Without one, why not.
-fn library() -> &'static Result<Address, String> {
-    static LIBRARY: OnceLock<Result<Address, String>> = OnceLock::new();
+fn library() -> &'static Result<Library, String> {
+    static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
     LIBRARY.get_or_init(|| match std::env::var(LIBRARY_ENV).map(|name| name.trim().to_string()) {
         Ok(name) if name == "none" => Err(format!("{LIBRARY_ENV} is none")),
         // An empty name is none: the linker would give the program itself for it.
-        Ok(name) if !name.is_empty() => CString::new(name)
-            .map_err(|why| why.to_string())
-            .and_then(|name| open(&name))
-            .map_err(|why| format!("{LIBRARY_ENV}: {why}")),
+        Ok(name) if !name.is_empty() => system::open(&name).map_err(|why| format!("{LIBRARY_ENV}: {why}")),
         _ => open_usual(),
     })
+}
+
+/// What the system's linker says.
+fn reason(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// Why no OpenCL library could be opened; `None` where one was.
@@ -99,29 +66,16 @@ pub fn missing() -> Option<&'static str> {
     library().as_ref().err().map(String::as_str)
 }
 
-fn symbol(name: &CStr) -> Address {
-    match library() {
-        Err(_) => 0,
-        // SAFETY: the library is open and stays so, `name` is a C string.
-        Ok(handle) => unsafe { dlsym(*handle as *mut c_void, name.as_ptr()) as Address },
-    }
-}
-
-/// The function `$name` of the library as an `Option` of a pointer with the given signature, looked up once.
+/// The function `$name` of the library with the given signature, looked up once; `None` without it.
 macro_rules! lookup {
     ($name:ident, ($($ty:ty),*) -> $ret:ty) => {{
-        static SYMBOL: OnceLock<Address> = OnceLock::new();
-        const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-            Ok(name) => name,
-            Err(_) => panic!("a name with a zero byte"),
-        };
-        match *SYMBOL.get_or_init(|| symbol(NAME)) {
-            0 => None,
-            address => {
-                // SAFETY: OpenCL fixes the signature that a symbol of this name has; the table repeats it.
-                Some(unsafe { std::mem::transmute::<Address, unsafe extern "system" fn($($ty),*) -> $ret>(address) })
-            }
-        }
+        type Function = unsafe extern "system" fn($($ty),*) -> $ret;
+        static SYMBOL: OnceLock<Option<Function>> = OnceLock::new();
+        *SYMBOL.get_or_init(|| {
+            let library = library().as_ref().ok()?;
+            // SAFETY: OpenCL fixes the signature that a symbol of this name has; the table repeats it.
+            unsafe { library.get::<Function>(stringify!($name)) }.ok().map(|function| *function)
+        })
     }};
 }
 

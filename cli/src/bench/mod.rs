@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use oncilla_chess::{History, notation, pack};
 use serde::Serialize;
 
-use crate::engine::{Done, Engine, Go, Info, Observer, Settings, Workers};
+use crate::engine::{Done, Engine, Go, Info, Observer, Settings, Workers, peak_resident_bytes};
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 use crate::uci::statistics;
@@ -49,7 +49,7 @@ pub struct Summary {
     /// Bytes of the trees by nodes of the trees; `None` if no node was made.
     pub bytes_per_node: Option<f64>,
     /// Most memory that the process has had at once; `None` where the system does not say.
-    pub peak_rss_bytes: Option<u64>,
+    pub peak_rss_bytes: Option<usize>,
 }
 
 /// Searches each position, from an empty tree, without smart pruning: nodes and signature depend on the network and the
@@ -228,7 +228,7 @@ impl Totals {
             nps: per_second(self.nodes, self.seconds),
             signature: Some(self.signature.text()),
             bytes_per_node,
-            peak_rss_bytes: peak_rss_bytes(),
+            peak_rss_bytes: peak_resident_bytes(),
         }
     }
 }
@@ -262,14 +262,6 @@ impl Fnv {
     fn text(&self) -> String {
         format!("{:016x}", self.0)
     }
-}
-
-/// Linux counts it for every process.
-fn peak_rss_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
 }
 
 /// Runs the bench and prints what it found; its last line is the one that OpenBench reads.

@@ -145,8 +145,8 @@ mod tests {
             s.weights = Weights::File(NOWHERE.into());
             s.hints = HintsFrom::File(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/nets/tiny.hints").into());
         });
-        let why = "WARNING: /no such folder/file: can't read it: No such file or directory (os error 2); \
-                   the built-in network";
+        let absent = std::fs::read(NOWHERE).unwrap_err();
+        let why = format!("WARNING: {NOWHERE}: can't read it: {absent}; the built-in network");
         let (small, tiny) = (settings(|_| {}), settings(|s| s.weights = Weights::BuiltIn(BuiltIn::Tiny)));
         assert_eq!(made(&wanted, None), (small.clone(), Some(format!("{why} small plays instead"))));
         assert_eq!(made(&wanted, Some(&tiny)), (tiny.clone(), Some(format!("{why} tiny plays instead"))));
@@ -175,7 +175,8 @@ mod tests {
         );
         let (made_of, lacks) = made(&settings(|s| s.hints = HintsFrom::File(NOWHERE.into())), None);
         assert_eq!(made_of, settings(|_| {}));
-        assert!(lacks.unwrap().ends_with("(os error 2); the program's own hints are used"));
+        let absent = std::fs::read(NOWHERE).unwrap_err();
+        assert!(lacks.unwrap().ends_with(&format!("{absent}; the program's own hints are used")));
     }
 
     #[test]

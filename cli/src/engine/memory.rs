@@ -48,9 +48,26 @@ impl Memory {
 }
 
 /// Bytes of memory that the process has now; `None` where the system does not say.
+#[cfg(target_os = "linux")]
 pub fn resident_bytes() -> Option<usize> {
+    status_bytes("VmRSS:")
+}
+
+/// Bytes of memory that the process has now; `None` where the system does not say.
+#[cfg(not(target_os = "linux"))]
+pub fn resident_bytes() -> Option<usize> {
+    memory_stats::memory_stats().map(|stats| stats.physical_mem)
+}
+
+/// The most bytes of memory that the process has had; `None` where the system does not say: Linux does.
+pub fn peak_resident_bytes() -> Option<usize> {
+    status_bytes("VmHWM:")
+}
+
+/// What stands behind `key` in what Linux says of this process.
+fn status_bytes(key: &str) -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
     let kib: usize = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }
@@ -58,6 +75,14 @@ pub fn resident_bytes() -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(any(target_os = "linux", windows))]
+    fn the_system_says_how_much_memory_is_taken() {
+        let taken = vec![1_u8; 64 << 20];
+        assert!(resident_bytes().expect("bytes") > taken.len());
+        assert_eq!(peak_resident_bytes().is_some(), cfg!(target_os = "linux"));
+    }
 
     #[test]
     fn less_memory_is_taken_where_there_is_not_enough() {

@@ -43,7 +43,7 @@ pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Lack, Pushed};
 pub(crate) use fault::guarded;
 pub use inputs::Inputs;
 pub use limits::{Clock, Go};
-pub use memory::resident_bytes;
+pub use memory::{peak_resident_bytes, resident_bytes};
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
 pub use restrict::{Restriction, Restrictions};
 pub use settings::{

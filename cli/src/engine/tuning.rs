@@ -10,16 +10,29 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The cache folder: `--cache-dir`, else the one of the XDG base directory specification; none where there is no home.
+/// The cache folder: `--cache-dir`, else the system's own for it; none where there is no home.
 pub fn cache_dir(settings: &EvaluatorSettings) -> Option<PathBuf> {
-    settings.cache_dir.clone().or_else(|| xdg_cache(std::env::var_os("XDG_CACHE_HOME"), std::env::var_os("HOME")))
+    let variable = std::env::var_os;
+    settings.cache_dir.clone().or_else(|| {
+        if cfg!(windows) {
+            local_cache(variable("LOCALAPPDATA"))
+        } else {
+            xdg_cache(variable("XDG_CACHE_HOME"), variable("HOME"))
+        }
+    })
 }
 
-/// A relative `$XDG_CACHE_HOME` counts as none: the specification says so.
+/// As the XDG base directory specification says, for which a relative `$XDG_CACHE_HOME` counts as none.
 fn xdg_cache(cache: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let cache = cache.map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || home.filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(".cache"));
     cache.or_else(home).map(|folder| folder.join("oncilla"))
+}
+
+/// Under what Windows keeps of a user's on this machine alone.
+fn local_cache(local: Option<OsString>) -> Option<PathBuf> {
+    let local = local.map(PathBuf::from).filter(|path| path.is_absolute());
+    local.map(|folder| folder.join("oncilla").join("cache"))
 }
 
 /// What `oncilla tune` has found for this graph on this device, and a line for a person where its file is of no use.
@@ -52,6 +65,16 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(windows)]
+    fn the_cache_is_where_windows_keeps_such() {
+        let folder = |local: &str| local_cache(Some(OsString::from(local)));
+        assert_eq!(folder(r"C:\Users\a\AppData\Local"), Some(PathBuf::from(r"C:\Users\a\AppData\Local\oncilla\cache")));
+        assert_eq!(folder("AppData"), None);
+        assert_eq!(local_cache(None), None);
+    }
+
+    #[test]
+    #[cfg(unix)]
     fn the_cache_is_where_xdg_says() {
         let folder = |cache: &str, home: &str| {
             let given = |text: &str| (!text.is_empty()).then(|| OsString::from(text));

@@ -213,7 +213,7 @@ const PROGRAM: &[Opt] = &[
         "",
         "cache-dir",
         "",
-        "Folder for compiled OpenCL programs and what oncilla tune finds; without one $XDG_CACHE_HOME/oncilla or ~/.cache/oncilla.",
+        "Folder for compiled OpenCL programs and what oncilla tune finds; without one $XDG_CACHE_HOME/oncilla or ~/.cache/oncilla, on Windows %LOCALAPPDATA%\\oncilla\\cache.",
         Sets(|d, folder| {
             d.meaning.settings.evaluator.cache_dir = (!folder.is_empty()).then(|| folder.into());
             Ok(())

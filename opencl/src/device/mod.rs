@@ -344,17 +344,17 @@ fn platforms() -> Result<Vec<cl_platform_id>, Error> {
     Ok(ids)
 }
 
-#[cfg(all(unix, not(target_os = "macos")))]
+#[cfg(not(target_os = "macos"))]
 fn why_no_platform() -> &'static str {
     crate::loader::missing().unwrap_or(NO_DRIVER)
 }
 
-#[cfg(not(all(unix, not(target_os = "macos"))))]
+#[cfg(target_os = "macos")]
 fn why_no_platform() -> &'static str {
     NO_DRIVER
 }
 
-const NO_DRIVER: &str = "libOpenCL is there, a driver (ICD) is not";
+const NO_DRIVER: &str = "the OpenCL library is there, a driver (ICD) is not";
 
 fn device_ids(platform: cl_platform_id) -> Result<Vec<cl_device_id>, Error> {
     let mut count = 0;
