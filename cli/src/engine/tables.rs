@@ -33,16 +33,24 @@ impl Tables {
         self.builtin.then(builtin).flatten().or(by_file)
     }
 
-    /// The result of a position below the root.
+    /// The result of a position below the root. Of most it is seen at once that nothing knows them.
+    #[inline]
     pub fn result(&self, position: &Position) -> Option<TableResult> {
-        let tables = self.syzygy.as_deref().filter(|tables| tables.applies_to(position));
-        if let Some(wdl) = tables.and_then(|tables| tables.wdl(position.board()).ok()) {
-            return Some(TableResult { value: value_of(wdl), mate: None });
-        }
-        let known = self.builtin.then(|| three_men::probe(position.board())).flatten()?;
-        let rule50 = position.rule50();
-        Some(TableResult { value: value_of(known.with_rule50(rule50)), mate: known.mate(rule50) })
+        let by_file = self.syzygy.as_deref().and_then(|tables| by_file(tables, position));
+        let may_be_known = self.builtin && by_file.is_none() && three_men::are_all(position.board());
+        if may_be_known { builtin(position) } else { by_file }
     }
+}
+
+fn by_file(tables: &Tablebases, position: &Position) -> Option<TableResult> {
+    let wdl = tables.applies_to(position).then(|| tables.wdl(position.board()).ok()).flatten()?;
+    Some(TableResult { value: value_of(wdl), mate: None })
+}
+
+#[cold]
+fn builtin(position: &Position) -> Option<TableResult> {
+    let (known, rule50) = (three_men::probe(position.board())?, position.rule50());
+    Some(TableResult { value: value_of(known.with_rule50(rule50)), mate: known.mate(rule50) })
 }
 
 /// A win that rule 50 takes away is a draw.

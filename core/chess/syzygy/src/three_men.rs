@@ -21,9 +21,6 @@ use crate::root::{MAX_RANK, RankedMove, RootRanks, dtz_rank, wdl_of_rank};
 use crate::tablebases::has_castling_rights;
 use crate::wdl::Wdl;
 
-/// Most men, kings included, of the endings that are built in.
-pub const BUILTIN_MEN: u32 = 3;
-
 /// Plies without a zeroing move with which the game is drawn.
 const FIFTY_MOVES: u16 = 100;
 
@@ -60,9 +57,16 @@ impl Known {
     }
 }
 
+/// Whether there are three men or fewer. A search asks that of every leaf: it counts no further.
+#[inline]
+pub fn are_all(board: &Board) -> bool {
+    let without_one = |men: u64, _| men & men.wrapping_sub(1);
+    (0..3).fold(board.occupied().0, without_one) == 0
+}
+
 /// What is known of a position; `None` with more than three men, and with castling rights.
 pub fn probe(board: &Board) -> Option<Known> {
-    if board.occupied().len() > BUILTIN_MEN || has_castling_rights(board) {
+    if !are_all(board) || has_castling_rights(board) {
         return None;
     }
     let Some(square) = (board.occupied() & !board.pieces(Piece::King)).next_square() else { return Some(Known::DRAW) };
