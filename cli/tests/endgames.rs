@@ -427,8 +427,13 @@ fn three_men_are_shown_as_they_are() {
     // A named move is looked up behind it.
     let named = last_info(&mut engine, "8/8/8/3k4/8/8/8/K6R w - - 0 1", "go nodes 5 searchmoves h1h6");
     assert!(named.contains(" score mate 17 "), "{named}");
-    let unknown = ["setoption name BuiltinEndgames value false", "setoption name MultiPV value 1"];
-    unknown.iter().for_each(|line| engine.say(line));
+    // Lines are those of the shortest mates.
+    engine.say("setoption name MultiPV value 9");
+    engine.say("position fen 7R/8/8/3k4/8/8/8/K7 w - - 0 1");
+    let lines = engine.ask("go nodes 200", "bestmove");
+    let shortest: Vec<_> = lines.iter().rev().skip(1).take_while(|line| !line.contains(" multipv 1 ")).collect();
+    assert!(!shortest.is_empty() && shortest.iter().all(|line| line.contains(" score mate 16 ")), "{lines:#?}");
+    engine.say("setoption name BuiltinEndgames value false");
     let line = last_info(&mut engine, "8/8/8/3k4/8/8/8/K6R w - - 0 1", "go nodes 200");
     assert!(line.contains(" tbhits 0 ") && !line.contains(" mate "), "{line}");
 }
