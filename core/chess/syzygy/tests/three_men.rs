@@ -168,32 +168,43 @@ fn the_counter_decides_which_way_is_taken() {
     assert_eq!(corner(0), (words("c6c7"), Wdl::Win, Some(3)));
     assert_eq!(corner(97), (words("c6c7"), Wdl::Win, Some(3)));
     assert_eq!(corner(98).1.points(), 0);
+    let mate = known(&"k7/8/2K5/8/8/8/8/1R6 w - - 0 1".parse().unwrap());
+    assert_eq!(
+        [97, 98].map(|rule50| (mate.with_rule50(rule50), mate.mate(rule50))),
+        [(Wdl::Win, Some(3)), (Wdl::CursedWin, None)]
+    );
+    let mated = known(&"8/8/2R5/8/8/8/8/k1K5 b - - 0 1".parse().unwrap());
+    assert_eq!(
+        [96, 97].map(|rule50| (mated.with_rule50(rule50), mated.mate(rule50))),
+        [(Wdl::Loss, Some(4)), (Wdl::BlessedLoss, None)]
+    );
     // A pawn's move is always in time, if it wins.
     let pawn = |rule50| at(&format!("8/8/8/8/8/k7/7P/K7 w - - {rule50} 90"));
     assert_eq!((pawn(0).1, pawn(99).1), (Wdl::Win, Wdl::Win));
     assert_eq!(pawn(99).0.iter().filter(|mv| !mv.starts_with("h2")).count(), 0);
 }
 
+/// Plays moves, and says what the next one is worth.
+fn worth_after(moves: &str, next: &str) -> Wdl {
+    let mut game: History = History::from_fen("k7/8/2K5/8/8/8/8/1R6 w - - 0 1").unwrap();
+    moves.split_whitespace().for_each(|text| game.try_push(text.parse().unwrap()).unwrap());
+    let ranks = root_moves(&game).unwrap();
+    assert_eq!(ranks.best().next().unwrap().wdl, Wdl::Win, "another move wins");
+    ranks.moves.iter().find(|ranked| ranked.mv.to_string() == next).unwrap().wdl
+}
+
 /// Whoever has wasted time may not come to a position for the third time, nor let the other side do it.
 #[test]
 fn a_third_occurrence_is_no_win() {
-    let mut game = History::<1024>::from_fen("k7/8/2K5/8/8/8/8/1R6 w - - 0 1").unwrap();
-    let straight = best_of_any(&game);
-    assert_eq!(straight, ["c6c7"]);
-    for _ in 0..2 {
-        for text in ["c6c7", "a8a7", "c7c6", "a7a8"] {
-            game.try_push(text.parse().unwrap()).unwrap();
-        }
+    let again = "c6c7 a8a7 c7c6 a7a8 ";
+    for (times, wdl) in [(0, Wdl::Win), (1, Wdl::Win), (2, Wdl::Draw)] {
+        assert_eq!(worth_after(&again.repeat(times), "c6c7"), wdl, "{times}");
     }
-    // The position with the king on c7 would be there for the third time.
-    let now = best_of_any(&game);
-    assert!(!now.contains(&"c6c7".to_string()), "{now:?}");
-    let ranks = root_moves(&game).unwrap();
-    assert_eq!(ranks.best().next().unwrap().wdl, Wdl::Win);
-}
-
-fn best_of_any(game: &History<1024>) -> Vec<String> {
-    root_moves(game).unwrap().best().map(|ranked| ranked.mv.to_string()).collect()
+    // The king goes back to where the game began.
+    let to_and_fro = "b1b2 a8a7 b2b1 a7a8 ";
+    for (times, wdl) in [(0, Wdl::Win), (1, Wdl::Draw)] {
+        assert_eq!(worth_after(&format!("{}b1b2 a8a7", to_and_fro.repeat(times)), "b2b1"), wdl, "{times}");
+    }
 }
 
 /// From the longest wins the first of the best moves mates, in time, and no ply too late, with the counter wherever it may be.
