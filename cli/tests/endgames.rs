@@ -1,4 +1,4 @@
-//! Endings with tablebases: a root that is won is never let go, whatever the tree is like.
+//! Endings with tablebases, and with what is built in: a root that is won is never let go, whatever the tree is like.
 //!
 //! The tables themselves are the judge, asked in this process; the moves come from the real program, over UCI. Results are
 //! those under rule 50: a win that comes too late is cursed, and none.
@@ -9,6 +9,7 @@ mod driver;
 use common::{fixtures, shared};
 use driver::Engine;
 use oncilla_chess::{History, Move, Terminal, notation};
+use oncilla_syzygy::three_men::{self, Known};
 use oncilla_syzygy::{RankedMove, Tablebases, Wdl};
 use std::path::{Path, PathBuf};
 
@@ -333,6 +334,137 @@ fn a_capture_that_wins_is_found_in_the_tree() {
             assert!(!line.contains(" tbhits 0 "), "no table was asked in {fen}: {line}");
         }
     }
+}
+
+/// Won positions of three men without their counters, with a rook, a queen and a pawn: the longest of each, and some with Black as the
+/// stronger side, or for the bare king to move.
+const THREE_MEN: [&str; 12] = [
+    "7R/8/8/3k4/8/8/8/K7 w - -",
+    "7R/8/5k2/8/8/8/8/K7 b - -",
+    "K7/2r5/8/8/8/8/6k1/8 b - -",
+    "8/8/2R5/8/8/8/8/k1K5 b - -",
+    "7K/6Q1/8/8/8/3k4/8/8 w - -",
+    "7K/6Q1/8/3k4/8/8/8/8 b - -",
+    "q6k/8/8/8/3K4/8/8/8 b - -",
+    "8/8/8/1k6/8/8/1K4P1/8 w - -",
+    "8/8/k7/8/8/K7/6P1/8 b - -",
+    "8/8/8/8/8/k7/7P/K7 w - -",
+    "8/1k4p1/8/8/1K6/8/8/8 b - -",
+    "8/8/8/8/8/1K6/1p1k4/8 b - -",
+];
+
+fn known(game: &History) -> Known {
+    three_men::probe(game.board()).unwrap_or_else(|| panic!("more men than three: {}", game.board()))
+}
+
+/// Won positions of three men when the counter stands at 0, and when it leaves no ply to spare.
+fn wins_of_three_men() -> Vec<Start> {
+    let start = |position: &&str| {
+        let now = Start::new(position, 0, "");
+        let late = Start::new(position, 100 - known(&now.game).to_zeroing, "");
+        [now, late]
+    };
+    THREE_MEN.iter().flat_map(start).collect()
+}
+
+/// Plays both sides until the game ends, which is with mate, and as soon as the counter permits.
+fn mate(engine: &mut Engine, start: &Start, nodes: u32) {
+    let (mut game, mut moves) = (start.game.clone(), Vec::new());
+    engine.say("ucinewgame");
+    let end = loop {
+        if let Some(end) = game.terminal(moves.len(), false) {
+            break end;
+        }
+        let mv = answer(engine, &start.fen, &moves, &game, nodes);
+        moves.push(mv);
+        game.push(mv);
+    };
+    assert_eq!(end, Terminal::Checkmate, "{}{}", start.fen, words(&moves));
+    if known(&start.game).mate(start.game.rule50()).is_some() {
+        assert_eq!(moves.len(), usize::from(known(&start.game).to_mate), "{}{}", start.fen, words(&moves));
+    }
+}
+
+#[test]
+fn three_men_are_mated_without_tables() {
+    let starts = wins_of_three_men();
+    assert!(starts.iter().all(|start| known(&start.game).wdl != Wdl::Draw));
+    for (args, nodes) in [
+        (vec!["--backend=random"], 20),
+        (vec!["--backend=constant"], 20),
+        (vec!["--backend=random"], 1),
+        (vec!["--backend=random", "--threads=2", "--search-graph=graph"], 50),
+    ] {
+        let mut engine = Engine::with(&args);
+        starts.iter().for_each(|start| mate(&mut engine, start, nodes));
+    }
+}
+
+/// The last info line of a search.
+fn last_info(engine: &mut Engine, position: &str, go: &str) -> String {
+    engine.say("ucinewgame");
+    engine.say(&format!("position fen {position}"));
+    let lines = engine.ask(go, "bestmove");
+    lines.into_iter().rfind(|line| line.contains(" score ")).expect("an info line")
+}
+
+/// A mate that is known is said like one that was found, with its moves.
+#[test]
+fn three_men_are_shown_as_they_are() {
+    let mut engine = Engine::start();
+    for (fen, score) in [
+        ("8/8/8/3k4/8/8/8/K6R w - - 0 1", " score mate 15 "),
+        ("8/8/2R5/8/8/8/8/k1K5 b - - 0 1", " score mate -2 "),
+        ("8/8/8/8/8/k7/8/K2R4 b - - 96 90", " score cp 0 "),
+        ("8/8/8/3k4/8/8/6P1/K7 b - - 0 1", " score cp 0 "),
+    ] {
+        let line = last_info(&mut engine, fen, "go nodes 200");
+        assert!(line.contains(score) && line.contains(" tbhits 1 "), "{fen}: {line}");
+        let pv = line.split_once(" pv ").expect("a line").1.split(' ');
+        let mate = usize::from(known(&History::from_fen(fen).expect("a position")).to_mate);
+        assert!(score.contains("cp") || pv.count() == mate, "{fen}: {line}");
+    }
+    // A named move is looked up behind it.
+    let named = last_info(&mut engine, "8/8/8/3k4/8/8/8/K6R w - - 0 1", "go nodes 5 searchmoves h1h6");
+    assert!(named.contains(" score mate 17 "), "{named}");
+    // Lines are those of the shortest mates.
+    engine.say("setoption name MultiPV value 9");
+    engine.say("position fen 7R/8/8/3k4/8/8/8/K7 w - - 0 1");
+    let lines = engine.ask("go nodes 200", "bestmove");
+    let shortest: Vec<_> = lines.iter().rev().skip(1).take_while(|line| !line.contains(" multipv 1 ")).collect();
+    assert!(!shortest.is_empty() && shortest.iter().all(|line| line.contains(" score mate 16 ")), "{lines:#?}");
+    engine.say("setoption name BuiltinEndgames value false");
+    let line = last_info(&mut engine, "8/8/8/3k4/8/8/8/K6R w - - 0 1", "go nodes 200");
+    assert!(line.contains(" tbhits 0 ") && !line.contains(" mate "), "{line}");
+}
+
+/// Who takes the last pawn, or the last piece, knows what comes of it.
+#[test]
+fn three_men_are_known_at_leaves() {
+    let mut engine = Engine::start();
+    for (fen, capture, score) in [
+        ("8/8/8/8/8/1k6/p7/R3K3 w - - 0 1", "a1a2", " score cp 0 "),
+        ("8/8/8/8/7k/8/p7/R3K3 w - - 0 1", "a1a2", " score mate 1"),
+        ("8/8/8/8/7k/8/8/rR2K3 b - - 0 1", "a1b1", " score mate 1"),
+    ] {
+        let line = last_info(&mut engine, fen, &format!("go nodes 10 searchmoves {capture}"));
+        assert!(line.contains(score) && !line.contains(" tbhits 0 "), "{fen}: {line}");
+    }
+}
+
+#[test]
+fn analysis_knows_three_men() {
+    let mut analysis = Engine::with(&["analysis", CLUELESS]);
+    let fen = "8/8/8/3k4/8/8/8/K6R w - - 0 1";
+    let mut ask = |more: &str| {
+        let query = format!(r#"{{"id":"a","fen":"{fen}","moves":[],"maxVisits":50{more}}}"#);
+        let line = analysis.ask(&query, "{").pop().expect("a line");
+        let answer: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        (answer["rootInfo"]["winrate"].clone(), answer["moveInfos"][0]["mate"].clone())
+    };
+    assert_eq!(ask(""), (1.0.into(), 15.into()));
+    let (winrate, mate) = ask(r#","overrideSettings":{"BuiltinEndgames":false}"#);
+    assert!(winrate != 1.0 && mate.is_null(), "{winrate} {mate}");
 }
 
 /// And then the win is brought home.

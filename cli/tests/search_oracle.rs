@@ -173,7 +173,8 @@ fn check_configuration(rows: Vec<Value>, nets: &Path, configuration: &str) {
     let first = rows.first().unwrap_or_else(|| panic!("rows of {configuration}"));
     let weights = nets.join(format!("{}.pb.gz", text(first, "net")));
     let mut args = words(first, "args");
-    args.push("--search-graph=tree");
+    // Lc0 had no tables, and nothing that is built in.
+    args.extend(["--search-graph=tree", "--no-builtin-endgames"]);
     let mut engine = Engine::start(&args, &weights);
     let mut by_nodes: BTreeMap<u64, Vec<(Value, Difference)>> = BTreeMap::new();
     for row in rows {
@@ -247,7 +248,7 @@ fn near_lc0s_graph_search() {
     let weights = shared.join("nets").join(format!("{}.pb.gz", text(&rows[0], "net")));
     let mut args = words(&rows[0], "args");
     args.retain(|arg| *arg != "dag-preview");
-    args.extend(["--search-graph=graph", "--nncache=0"]);
+    args.extend(["--search-graph=graph", "--nncache=0", "--no-builtin-endgames"]);
     let mut engine = Engine::start(&args, &weights);
     let mut by_nodes: BTreeMap<u64, Vec<Difference>> = BTreeMap::new();
     for row in &rows {

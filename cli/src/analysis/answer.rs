@@ -199,8 +199,10 @@ impl<'r> Reporter<'r> {
         let is_certain = edge.bounds().closed() || known.is_some();
         let of = Valued { value: known.unwrap_or(value), n, draw_score, is_certain };
         self.put_value(&mut info, of, at.side * sign);
-        // What a table says is no mate that was found.
-        if let Some(moves) = mate(edge).filter(|_| edge.ending() != Some(Ending::Tablebase)) {
+        // What a table of a file says is no mate that was found.
+        let found = mate(edge).filter(|_| edge.ending() != Some(Ending::Tablebase));
+        let exact = self.results.filter(|_| at.is_root).and_then(|results| results.mate_with(unpack(mv.0)));
+        if let Some(moves) = exact.or(found) {
             info.insert("mate".into(), json!(moves * (at.side * sign) as i32));
         }
         Some(info)

@@ -2,21 +2,21 @@
 
 use super::Search;
 use super::restrict::Restrictions;
+use super::tables::{TableResult, Tables};
 use oncilla_chess::{History, Move as ChessMove, MoveList, Terminal, pack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
 use oncilla_core::repository::Repository;
 use oncilla_core::search::Event;
 use oncilla_core::stats::Counts;
-use oncilla_syzygy::{Tablebases, Wdl};
 use std::sync::Arc;
 
 /// What a search asks of every leaf.
 #[derive(Clone, Default)]
 pub struct Rules {
     pub two_fold_draws: bool,
-    /// The tables to look a leaf up in.
-    pub tablebases: Option<Arc<Tablebases>>,
+    /// What a leaf is looked up in.
+    pub tables: Tables,
     /// Keys are those of a graph.
     pub graph: bool,
     /// Moves that are left out below the root.
@@ -81,9 +81,9 @@ impl LeafReader {
         let ended = self.history.terminal_given_moves(!self.moves.is_empty(), plies, self.rules.two_fold_draws);
         let verdict = match ended {
             Some(terminal) => Some(verdict(terminal)),
-            None => self.table_result().map(|wdl| {
+            None => self.table_result().map(|result| {
                 counts.tablebase_hits += 1;
-                by_tablebase(wdl, search.moves_left_above(event))
+                by_tablebase(&result, search.moves_left_above(event))
             }),
         };
         match verdict {
@@ -124,12 +124,10 @@ impl LeafReader {
         self.history.clone_from(&self.root);
     }
 
-    fn table_result(&self) -> Option<Wdl> {
-        let tables = self.rules.tablebases.as_deref()?;
-        let position = self.history.last();
+    fn table_result(&self) -> Option<TableResult> {
         // The root is searched whatever is known of it.
         let below = self.history.len() > self.root_len;
-        (below && tables.applies_to(position)).then(|| tables.wdl(position.board()).ok()).flatten()
+        if below { self.rules.tables.result(self.history.last()) } else { None }
     }
 
     /// Whether the graph has the leaf's position already: then it needs no evaluation, but only [`LeafReader::met`].
@@ -180,16 +178,11 @@ fn verdict(terminal: Terminal) -> Verdict {
     }
 }
 
-/// Tables know no distance to mate: one ply less than at the parent, as in Lc0.
-fn by_tablebase(wdl: Wdl, parent_m: f32) -> Verdict {
-    Verdict::Terminal(Value { m: (parent_m - 1.0).max(0.0), ..value_by_tablebase(wdl) }, Ending::Tablebase)
-}
-
-/// A win that rule 50 takes away is a draw.
-pub fn value_by_tablebase(wdl: Wdl) -> Value {
-    match wdl {
-        Wdl::Win => Value::WIN,
-        Wdl::Loss => Value::LOSS,
-        Wdl::CursedWin | Wdl::Draw | Wdl::BlessedLoss => Value::DRAW,
+/// A mate in so many plies is one that a search would prove. Where the distance is not known it is one ply less than at the parent, as
+/// in Lc0.
+fn by_tablebase(result: &TableResult, parent_m: f32) -> Verdict {
+    match result.mate {
+        Some(plies) => Verdict::Terminal(Value { m: plies.into(), ..result.value }, Ending::Game),
+        None => Verdict::Terminal(Value { m: (parent_m - 1.0).max(0.0), ..result.value }, Ending::Tablebase),
     }
 }

@@ -15,7 +15,7 @@ use super::report::{Done, Observer, Statistics};
 use super::settings::{CacheSize, EvaluatorSettings, Settings};
 use super::shared::Shared;
 use super::snapshot::Snapshot;
-use super::tables::RootResults;
+use super::tables::{RootResults, Tables};
 use super::timing::{MoveTime, TimeManager, has_answer};
 use oncilla_chess::{Color, History, MoveList, Position, pack, unpack};
 use oncilla_core::Move;
@@ -260,6 +260,7 @@ impl Searcher {
             || old.params.policy_temperature != settings.params.policy_temperature
             || old.params.noise != settings.params.noise
             || old.evaluator != settings.evaluator
+            || old.builtin_endgames != settings.builtin_endgames
         {
             self.root = None;
         }
@@ -461,16 +462,17 @@ impl Searcher {
 
     /// The root's moves that keep its result, if the tables know it, and the rules for all leaves.
     fn ask_tablebases(&mut self, go: &Go) -> (Option<RootRanks>, Rules) {
-        let tables = self.tablebases.as_ref();
+        let tables = Tables { syzygy: self.tablebases.clone(), builtin: self.settings.builtin_endgames };
         // What can't be looked up (castling rights, too many pieces, a table that is not there) is searched, and so are moves that
         // somebody names.
-        let asked = tables.filter(|_| go.search_moves.is_empty());
-        let ranks = asked.and_then(|tables| tables.root_moves(&self.position, self.settings.syzygy.fast_play).ok());
+        let is_asked = go.search_moves.is_empty();
+        let root_moves = || tables.root_moves(&self.position, self.settings.syzygy.fast_play);
+        let ranks = is_asked.then(root_moves).flatten();
         let safe = ranks.as_ref().is_some_and(RootRanks::by_dtz);
         let rules = Rules {
             two_fold_draws: self.settings.two_fold_draws,
             // The moves that are left make progress: no need to ask at each leaf, and no use, as all are won.
-            tablebases: tables.filter(|_| !safe).cloned(),
+            tables: if safe { Tables::default() } else { tables },
             graph: self.settings.is_graph(),
             restrictions: go.restrictions.clone(),
             root_temperature: go.root_temperature,

@@ -177,6 +177,8 @@ pub struct Settings {
     pub collisions: Collisions,
     /// The tablebases.
     pub syzygy: Syzygy,
+    /// `BuiltinEndgames`: endings of three men are known without tables.
+    pub builtin_endgames: bool,
     /// The evaluation cache.
     pub cache: CacheSize,
     /// `DrawScore`: what a draw is worth to White.

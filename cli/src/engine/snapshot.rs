@@ -13,6 +13,7 @@ use oncilla_core::repository::{Bound, Bounds};
 use oncilla_core::search::{MAX_ROOT_MOVES, puct};
 use oncilla_core::stats::Counts;
 use oncilla_core::tree::Tree;
+use oncilla_syzygy::three_men;
 use std::time::{Duration, Instant};
 
 /// Longest line that is reported.
@@ -143,14 +144,20 @@ impl Snapshot {
             None => unvisited(search).map(|value| Value { m: value.m + 1.0, ..value })?,
         };
         let value = Value { m: value.m + 1.0, ..value };
-        let known = self.mv(edge).and_then(|mv| self.results.of_move(mv, edge.ending(), value));
+        let mv = self.mv(edge);
+        let known = mv.and_then(|mv| self.results.of_move(mv, edge.ending(), value));
         let value = known.unwrap_or_else(|| self.shown(search, value));
         let mate = mate(edge).or_else(|| tablebase_mate(known?.wl, edge.m()));
+        // The search may find a longer one.
+        let mate = mate.map(|found| mv.and_then(|mv| self.results.mate_with(mv)).unwrap_or(found));
         Some(Line { value, mate, nodes: edge.completed().into(), pv: self.pv::<LONGEST_PV>(search, edge) })
     }
 
-    /// At most `N` visited moves, and the one that follows although nobody has visited it yet.
+    /// At most `N` visited moves, and the one that follows although nobody has visited it yet; or the way to mate, where it is known.
     fn pv<const N: usize>(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<cozy_chess::Move> {
+        if let Some(mv) = self.mv(first).filter(|&mv| self.results.mate_with(mv).is_some()) {
+            return three_men::line(&self.board, mv);
+        }
         let mut visited = FixedVec::<Move, N>::new();
         let next = search.pv(first, visited.as_mut_view());
         let mut board = self.board.clone();

@@ -1,44 +1,124 @@
 //! What tablebases say of a root's moves. The search does not need it: it looks at the moves that keep the result, and finds the
 //! way among them. Whoever hears of the search is told the results.
 
-use super::leaf;
-use oncilla_chess::Move;
+use oncilla_chess::{History, Move, Position};
 use oncilla_core::evaluate::{Ending, Value};
-use oncilla_syzygy::{RankedMove, RootRanks, Wdl};
+use oncilla_syzygy::{RankedMove, RootRanks, Tablebases, Wdl, three_men};
+use std::sync::Arc;
+
+/// What is known of endings: the user's tables first, then those that are built in.
+#[derive(Clone, Default)]
+pub struct Tables {
+    /// `SyzygyPath`.
+    pub syzygy: Option<Arc<Tablebases>>,
+    /// `BuiltinEndgames`.
+    pub builtin: bool,
+}
+
+/// What a table says of a leaf.
+pub struct TableResult {
+    pub value: Value,
+    /// Plies to mate, where they are known: no search would find another result.
+    pub mate: Option<u8>,
+}
+
+impl Tables {
+    /// Ranks the moves of a root. By distances, if there are any.
+    pub fn root_moves(&self, position: &History, fast_play: bool) -> Option<RootRanks> {
+        let by_file = self.syzygy.as_ref().and_then(|tables| tables.root_moves(position, fast_play).ok());
+        if by_file.as_ref().is_some_and(RootRanks::by_dtz) {
+            return by_file;
+        }
+        let builtin = || three_men::root_moves(position);
+        self.builtin.then(builtin).flatten().or(by_file)
+    }
+
+    /// The result of a position below the root. Of most it is seen at once that nothing knows them.
+    #[inline]
+    pub fn result(&self, position: &Position) -> Option<TableResult> {
+        let by_file = self.syzygy.as_deref().and_then(|tables| by_file(tables, position));
+        let may_be_known = self.builtin && by_file.is_none() && three_men::are_all(position.board());
+        if may_be_known { builtin(position) } else { by_file }
+    }
+}
+
+fn by_file(tables: &Tablebases, position: &Position) -> Option<TableResult> {
+    let wdl = tables.applies_to(position).then(|| tables.wdl(position.board()).ok()).flatten()?;
+    Some(TableResult { value: value_of(wdl), mate: None })
+}
+
+#[cold]
+fn builtin(position: &Position) -> Option<TableResult> {
+    let (known, rule50) = (three_men::probe(position.board())?, position.rule50());
+    Some(TableResult { value: value_of(known.with_rule50(rule50)), mate: known.mate(rule50) })
+}
+
+/// A win that rule 50 takes away is a draw.
+fn value_of(wdl: Wdl) -> Value {
+    match wdl {
+        Wdl::Win => Value::WIN,
+        Wdl::Loss => Value::LOSS,
+        Wdl::CursedWin | Wdl::Draw | Wdl::BlessedLoss => Value::DRAW,
+    }
+}
 
 /// Results of a root and its moves, as far as they are certain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RootResults {
-    moves: Vec<(Move, Value)>,
-    root: Option<Value>,
+    moves: Vec<MoveResult>,
+    /// That of the best move.
+    root: Option<MoveResult>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct MoveResult {
+    mv: Move,
+    value: Value,
+    /// Plies to mate with this move, negative for the side that is mated.
+    mate: Option<i32>,
+}
+
+impl MoveResult {
+    /// With the moves left that were `found`, where there is no distance to mate.
+    fn value_after(&self, found: Value) -> Value {
+        Value { m: self.mate.map_or(found.m, |plies| plies.abs() as f32), ..self.value }
+    }
 }
 
 impl RootResults {
     /// Those of ranked moves. Without distances it is open whether a win comes before the rule-50 counter runs out.
     pub fn of(ranks: &RootRanks) -> Self {
         let is_certain = |ranked: &&RankedMove| ranks.by_dtz() || !matches!(ranked.wdl, Wdl::Win | Wdl::Loss);
-        let moves =
-            ranks.moves.iter().filter(is_certain).map(|ranked| (ranked.mv, leaf::value_by_tablebase(ranked.wdl)));
-        let best = ranks.best().next().filter(is_certain);
-        Self { moves: moves.collect(), root: best.map(|ranked| leaf::value_by_tablebase(ranked.wdl)) }
+        let result = |ranked: &RankedMove| {
+            let value = value_of(ranked.wdl);
+            MoveResult { mv: ranked.mv, value, mate: ranked.mate }
+        };
+        let moves = ranks.moves.iter().filter(is_certain).map(result);
+        Self { moves: moves.collect(), root: ranks.best().next().filter(is_certain).map(result) }
     }
 
     /// What a move is worth to the side that makes it, unless the game `ends` with it, or is proven: tables know nothing of positions that
-    /// came before, nor a distance to mate. Moves left stay as they were `found`.
+    /// came before. Moves left stay as they were `found`, but where the distance to mate is known.
     pub fn of_move(&self, mv: Move, ends: Option<Ending>, found: Value) -> Option<Value> {
         if is_beyond_tables(ends) {
             return None;
         }
-        let (_, value) = self.moves.iter().find(|(known, _)| *known == mv)?;
-        Some(Value { m: found.m, ..*value })
+        Some(self.moves.iter().find(|known| known.mv == mv)?.value_after(found))
+    }
+
+    /// Moves until mate with a move, this one included, negative if the side to move is mated; `None` where the distance is unknown.
+    pub fn mate_with(&self, mv: Move) -> Option<i32> {
+        let plies = self.moves.iter().find(|known| known.mv == mv)?.mate?;
+        // Of two plies each side has one: the winner makes the last.
+        Some(if plies > 0 { (plies + 1) / 2 } else { plies / 2 })
     }
 
     /// What the root is worth to the side to move, unless one of `moves` ends the game, or is proven, and is worth more: each with how it
-    /// ends, and its value. Moves left stay as they were `found`.
+    /// ends, and its value. Moves left as with [`RootResults::of_move`].
     pub fn of_root(&self, mut moves: impl Iterator<Item = (Option<Ending>, Value)>, found: Value) -> Option<Value> {
-        let known = self.root?;
-        let is_better = |(ends, value): (Option<Ending>, Value)| is_beyond_tables(ends) && value.wl > known.wl;
-        (!moves.any(is_better)).then_some(Value { m: found.m, ..known })
+        let known = self.root.as_ref()?;
+        let is_better = |(ends, value): (Option<Ending>, Value)| is_beyond_tables(ends) && value.wl > known.value.wl;
+        (!moves.any(is_better)).then(|| known.value_after(found))
     }
 }
 
@@ -54,8 +134,13 @@ mod tests {
     #[test]
     fn only_what_is_certain_is_told() {
         let text = ["a2a3", "b2b3", "c2c3"];
-        let ranked =
-            |(text, rank, wdl): (&str, i32, Wdl)| RankedMove { mv: text.parse().unwrap(), rank, wdl, dtz: None };
+        let ranked = |(text, rank, wdl): (&str, i32, Wdl)| RankedMove {
+            mv: text.parse().unwrap(),
+            rank,
+            wdl,
+            dtz: None,
+            mate: None,
+        };
         let moves =
             [(text[0], 1000, Wdl::Win), (text[1], 899, Wdl::CursedWin), (text[2], -1000, Wdl::Loss)].map(ranked);
         let mut ranks = RootRanks { moves: moves.to_vec(), without_dtz: None };
@@ -79,7 +164,7 @@ mod tests {
     #[test]
     fn what_ends_the_game_is_no_matter_for_tables() {
         let mv: Move = "c2c3".parse().unwrap();
-        let ranked = RankedMove { mv, rank: -1000, wdl: Wdl::Loss, dtz: None };
+        let ranked = RankedMove { mv, rank: -1000, wdl: Wdl::Loss, dtz: None, mate: None };
         let lost = RootResults::of(&RootRanks { moves: vec![ranked], without_dtz: None });
         let of_move = |ends| lost.of_move(mv, ends, Value::EVEN).map(|value| value.wl);
         let of_root = |ends| lost.of_root([(ends, Value::EVEN)].into_iter(), Value::EVEN).map(|value| value.wl);

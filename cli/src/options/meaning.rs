@@ -167,6 +167,7 @@ impl Draft {
             evaluator,
             params: Params { moves_left: Some(Default::default()), ..Params::default() },
             syzygy: Syzygy::default(),
+            builtin_endgames: false,
             white_draw_score: 0.0,
             two_fold_draws: true,
             contempt: Contempt::default(),

@@ -629,6 +629,13 @@ const SEARCH: &[Opt] = &[
         "Shortest way by tablebase.",
         Sets(|d, on| d.meaning.settings.syzygy.fast_play = on),
     ),
+    Opt::switch(
+        "BuiltinEndgames",
+        "builtin-endgames",
+        true,
+        "Know a queen, a rook or a pawn against a king without tablebases. Its results count as tbhits, too.",
+        Sets(|d, on| d.meaning.settings.builtin_endgames = on),
+    ),
     Opt::int(
         "MultiPV",
         "multipv",

@@ -1,8 +1,9 @@
-//! Syzygy endgame tablebases, for up to seven pieces.
+//! Syzygy endgame tablebases, for up to seven pieces, and what is known without them.
 //!
 //! - [`Tablebases`]: the tables in some folders, shared by threads: results ([`Tablebases::wdl`]) and distances
 //!   ([`Tablebases::dtz`]).
 //! - [`RootRanks`]: which moves of a root keep its result ([`Tablebases::root_moves`]).
+//! - [`three_men`]: endings of three men, which need no file.
 //! - [`Fault`]: what is wrong with a file. A bad file gives an error where it is asked, and the other tables go on.
 //!
 //! The format is Ronald de Man's. Files are read, not mapped: see `file.rs`. Nothing is printed.
@@ -33,6 +34,7 @@ mod table;
 mod tablebases;
 #[cfg(test)]
 mod tests;
+pub mod three_men;
 mod wdl;
 
 pub use fault::Fault;

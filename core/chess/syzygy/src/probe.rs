@@ -168,7 +168,7 @@ fn contradiction(board: &Board) -> ProbeError {
     ProbeError::BadTable { material: Material::of(board), metric: Metric::Dtz, fault }
 }
 
-fn moves_of(board: &Board, wanted: impl Fn(&Board, Move) -> bool) -> Vec<Move> {
+pub(crate) fn moves_of(board: &Board, wanted: impl Fn(&Board, Move) -> bool) -> Vec<Move> {
     let mut moves = Vec::new();
     board.generate_moves(|piece_moves| {
         moves.extend(piece_moves.into_iter().filter(|&mv| wanted(board, mv)));
@@ -177,7 +177,7 @@ fn moves_of(board: &Board, wanted: impl Fn(&Board, Move) -> bool) -> Vec<Move> {
     moves
 }
 
-fn after(board: &Board, mv: Move) -> Board {
+pub(crate) fn after(board: &Board, mv: Move) -> Board {
     let mut next = board.clone();
     next.play_unchecked(mv);
     next

@@ -20,6 +20,9 @@ pub struct RankedMove {
     pub wdl: Wdl,
     /// Plies to the next zeroing move, this one included; 0 for a draw. `None` if moves were ranked by results only.
     pub dtz: Option<i32>,
+    /// Plies to mate, this one included, negative for the side that is mated. `None` where only a table of a file is asked, and
+    /// where the rule-50 counter may come in between.
+    pub mate: Option<i32>,
 }
 
 /// The moves of a root, ranked.
@@ -78,7 +81,7 @@ impl Tablebases {
         let by_distance = |&mv: &Move| {
             let dtz = self.distance_by(board, mv)?;
             let rank = dtz_rank(dtz, rule50, hurry);
-            Ok(RankedMove { mv, rank, wdl: wdl_of_rank(rank), dtz: Some(dtz) })
+            Ok(RankedMove { mv, rank, wdl: wdl_of_rank(rank), dtz: Some(dtz), mate: None })
         };
         let without_dtz = match moves.iter().map(by_distance).collect() {
             Ok(moves) => return Ok(RootRanks { moves, without_dtz: None }),
@@ -86,7 +89,7 @@ impl Tablebases {
         };
         let by_result = |&mv: &Move| {
             let wdl = self.wdl_by(board, mv)?;
-            Ok(RankedMove { mv, rank: wdl_rank(wdl), wdl, dtz: None })
+            Ok(RankedMove { mv, rank: wdl_rank(wdl), wdl, dtz: None, mate: None })
         };
         let moves = moves.iter().map(by_result).collect::<Result<_, ProbeError>>()?;
         Ok(RootRanks { moves, without_dtz: Some(without_dtz) })
@@ -130,7 +133,7 @@ pub fn wdl_rank(wdl: Wdl) -> i32 {
 }
 
 /// The result that a rank stands for: 100 plies away from [`MAX_RANK`] the counter has run out.
-fn wdl_of_rank(rank: i32) -> Wdl {
+pub(crate) fn wdl_of_rank(rank: i32) -> Wdl {
     const IN_TIME: i32 = MAX_RANK - 100;
     match rank {
         IN_TIME.. => Wdl::Win,

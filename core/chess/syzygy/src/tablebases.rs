@@ -222,11 +222,7 @@ impl Tablebases {
         if pieces > self.max_pieces {
             return Err(ProbeError::TooManyPieces { got: pieces, most: self.max_pieces });
         }
-        let castling = Color::ALL.iter().any(|&color| {
-            let rights = board.castle_rights(color);
-            rights.short.is_some() || rights.long.is_some()
-        });
-        if castling { Err(ProbeError::CastlingRights) } else { Ok(()) }
+        if has_castling_rights(board) { Err(ProbeError::CastlingRights) } else { Ok(()) }
     }
 
     /// What a table has for a position, and for a DTZ table the result to ask with.
@@ -291,6 +287,14 @@ impl Tablebases {
         }
         answer
     }
+}
+
+/// A side may castle.
+pub(crate) fn has_castling_rights(board: &Board) -> bool {
+    Color::ALL.iter().any(|&color| {
+        let rights = board.castle_rights(color);
+        rights.short.is_some() || rights.long.is_some()
+    })
 }
 
 /// The table that a file's name speaks of.
