@@ -1,11 +1,47 @@
 //! `WeightsFile`, `Hints`, `Backend` and `BackendOptions`.
 
-use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Weights};
+use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Lc0Backend, Weights};
 
 use super::suboptions::{Content, Item, SubOptionError, parse};
 
 /// The backends' names: ours, then those of Lc0 for things that are here too.
 pub const BACKENDS: &[&str] = &["auto", "host", "opencl", "random", "constant", "blas", "eigen", "trivial"];
+
+/// The names of Lc0's other backends: they are taken and not listed, and UCI plays with [what comes nearest](Lc0Backend::nearest).
+pub const ONLY_LC0S: &[&str] = &[
+    "cudnn-auto",
+    "cudnn-fp16",
+    "cudnn",
+    "cuda-auto",
+    "cuda-fp16",
+    "cuda",
+    "dx12",
+    "metal",
+    "sycl-auto",
+    "sycl-fp16",
+    "sycl",
+    "onnx-migraphx",
+    "onnx-rocm",
+    "onnx-dml",
+    "onnx-cuda",
+    "onnx-trt",
+    "onnx-coreml",
+    "onnx-cpu",
+    "xla",
+    "tensorflow-cc",
+    "tensorflow-cc-cpu",
+    "mkl",
+    "dnnl",
+    "onednn",
+    "multiplexing",
+    "demux",
+    "roundrobin",
+    "check",
+    "recordreplay",
+];
+
+/// Of these, the ones that are made for the host's cores.
+const FOR_CPUS: [&str; 5] = ["onnx-cpu", "tensorflow-cc-cpu", "mkl", "dnnl", "onednn"];
 
 /// Finds the backend of that name.
 pub fn kind(name: &str) -> Option<BackendKind> {
@@ -16,7 +52,10 @@ pub fn kind(name: &str) -> Option<BackendKind> {
         "opencl" => BackendKind::OpenCl,
         "random" => BackendKind::Random,
         "constant" | "trivial" => BackendKind::Constant,
-        _ => return None,
+        name => {
+            let name = *ONLY_LC0S.iter().find(|only| **only == name)?;
+            BackendKind::Lc0s(Lc0Backend { name, is_for_cpus: FOR_CPUS.contains(&name) })
+        }
     })
 }
 
@@ -28,7 +67,8 @@ pub fn on_devices(backend: BackendKind) -> Result<(), String> {
     if backend.uses_devices() {
         return Ok(());
     }
-    let name = BACKENDS.iter().find(|name| kind(name) == Some(backend)).unwrap_or(&"another");
+    let mut names = BACKENDS.iter().chain(ONLY_LC0S);
+    let name = names.find(|name| kind(name) == Some(backend)).unwrap_or(&"another");
     Err(format!("--backend: expected auto or opencl, for an OpenCL device, got {name}"))
 }
 
@@ -135,8 +175,24 @@ mod tests {
 
     #[test]
     fn every_listed_backend_exists() {
-        assert!(BACKENDS.iter().all(|name| kind(name).is_some()));
-        assert_eq!(kind("cuda"), None);
+        assert!(BACKENDS.iter().all(|name| kind(name).is_some_and(|kind| kind.is_here().is_ok())));
+        assert_eq!(kind("no such backend"), None);
+    }
+
+    #[test]
+    fn what_only_lc0_has_is_known_by_what_comes_nearest() {
+        let nearest = |name: &str| match kind(name) {
+            Some(BackendKind::Lc0s(backend)) => backend.nearest(),
+            other => panic!("{name}: {other:?}"),
+        };
+        for name in ONLY_LC0S {
+            let is_for_cpus = FOR_CPUS.contains(name);
+            assert_eq!(nearest(name), if is_for_cpus { BackendKind::Host } else { BackendKind::Auto }, "{name}");
+        }
+        assert!(FOR_CPUS.iter().all(|name| ONLY_LC0S.contains(name)));
+        let got = "got cuda-fp16, which only Lc0 has";
+        assert!(kind("cuda-fp16").unwrap().is_here().unwrap_err().ends_with(got));
+        assert!(on_devices(kind("demux").unwrap()).unwrap_err().ends_with("got demux"));
     }
 
     #[test]
