@@ -229,10 +229,11 @@ impl Defaults {
         let every = fields.seconds("reportDuringSearchEvery")?;
         let reports = Reports { first: fields.seconds("firstReportDuringSearchAfter")?.or(every), every };
         let turns = prioritized(fields, turns)?;
-        let (restrictions, restrictions_bytes) = moves::restrictions(fields)?;
+        let rules = moves::rules(fields)?;
         let session = fields.read("session", "Must be a string", Value::as_str)?.map(str::to_string);
         self.warn(fields, &unknown, &fixed, warnings);
         let game = moves::replay(fen, start, &played)?;
+        let (restrictions, restrictions_bytes) = rules.restrictions(&game, &turns)?;
         let plan = Plan {
             settings: own.map_or_else(|| Arc::clone(&self.settings), |own| self.settings_of(&own.settings)),
             max_visits: analysis.max_visits,
