@@ -149,10 +149,11 @@ fn what_is_no_move_is_told_with_its_turn() {
         assert_eq!(error(query.clone()), format!("moves: {expected}"), "{query}");
     }
     let of_go = json!({ "moves": [["B", "Q4"], ["W", "D4"]], "rules": "tromp-taylor", "komi": 7.5, "boardXSize": 19, "boardYSize": 19 });
-    let says =
-        "this program analyses chess, and boardXSize, boardYSize, komi belongs to a query for Go: expected moves,";
+    let says = "this program analyses chess, and a query with boardXSize, boardYSize, komi is for Go: expected moves,";
     assert!(error(of_go).contains(says));
-    assert!(error(json!({ "moves": [], "rules": "tromp-taylor", "komi": 7.5 })).contains("chess, and komi belongs"));
+    assert!(
+        error(json!({ "moves": [], "rules": "tromp-taylor", "komi": 7.5 })).contains("chess, and a query with komi is")
+    );
     for of_chess in [json!({ "moves": ["Q4"] }), json!({ "moves": [], "maxVisits": 0, "komi": 7 })] {
         assert!(!error(of_chess).contains("Go"));
     }

@@ -78,7 +78,7 @@ fn told_what_this_is(object: &Object, bad: BadField) -> BadField {
         return bad;
     }
     let error = format!(
-        "{}; this program analyses chess, and {} belongs to a query for Go: expected moves, and perhaps fen, rules (chess or chess960), \
+        "{}; this program analyses chess, and a query with {} is for Go: expected moves, and perhaps fen, rules (chess or chess960), \
          analyzeTurns, maxVisits and what else docs/analysis.md has",
         bad.error,
         of_go.join(", ")
