@@ -51,6 +51,81 @@ CASES = [
     ("softmax", [], "-DACTS=1"),
 ]
 
+# A group of position.cl takes a position through all layers: its items, and what launchers say to each family there.
+ITEMS = 256
+ALONE = {
+    "conv": f"{BOARD} -DLX=16 -DLY=16 -DITEM_ROWS=4 -DITEM_CHANNELS=4 -DDEPTH=16",
+    "se": "-DSQUARES=64 -DLANES=256",
+    "dense": "-DLANES=256 -DROWS=1",
+    "gather": "-DLANES=256",
+    "attention": "-DSQUARES=64 -DLANES=256 -DFROM=64 -DTO=64 -DPART=32 -DOUTPUTS=4096 -DHEADS=8",
+    "norm": "-DLANES=256 -DLINE=16",
+    "elementwise": "-DLANES=256",
+}
+# A tower with squeeze and excitation, and an attention body.
+NETWORKS = [
+    (["conv", "se", "dense", "gather"], "-DACTS=2"),
+    (["conv", "se", "dense", "gather"], "-DACTS=2 -DWEIGHTS_FP16"),
+    (["conv", "dense", "gather", "attention", "norm", "elementwise"], "-DACTS=4"),
+]
+
+# Kernels whose items know nothing of each other, in files with others whose items do.
+ITEM_KERNELS = ["scores", "smolgen"]
+
+
+def text_of(*families):
+    return "\n".join((KERNELS / f"{family}.cl").read_text() for family in families)
+
+
+def kernels_of(clang, source, options):
+    """The kernels of a program: the name and arguments of each."""
+    command = [clang, "-x", "cl", "-E", "-P", "-DVARIANT_GPU", *options.split(), "-"]
+    text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"\bkernel\b[^;{]*?\bvoid\s+(\w+)\(([^)]*)\)\s*\{", text)
+    if not found:
+        sys.exit(f"{options}: expected a kernel at least, found none")
+    return {name: [arg.strip() for arg in args.split(",")] for name, args in found}
+
+
+def case_of(number, name, args, works_together):
+    """As network.rs writes it: how position.cl calls a kernel."""
+    given, shared = "", 0
+    for at, arg in enumerate(args[:-1]):  # the last one is the batch
+        if "local" in arg.split():
+            given += f", (local void *)(shared + {shared})"
+            shared += 64
+        else:
+            given += f", (global void *)(values + row[{8 + at}])" if "*" in arg else f", row[{8 + at}]"
+    call = f"BY_GROUP({name}(n, g, row[ACROSS], shared{given}, batch);)"
+    return f" case {number}: {call if works_together else f'BY_ITEM({name}(n, y{given}, batch);)'} break;"
+
+
+def network(clang, families, options):
+    """The program of a network in one launch, as network.rs puts it together."""
+    text, cases, shared = text_of("common"), "", "256"
+    for family in families:
+        parts = ["product", family] if family == "conv" else [family]
+        for name, args in kernels_of(clang, text_of("common", *parts), f"{ALONE[family]} {options}").items():
+            works_together = re.search(r"\bGROUP_KERNEL\b", text_of(family)) and name not in ITEM_KERNELS
+            cases += case_of(cases.count(" case "), name, args, works_together)
+        if re.search(rf"\b{family}_fours\b", text_of(family)):
+            shared = f"MOST({family}_fours, {shared})"
+        defines = [define.removeprefix("-D").split("=") for define in ALONE[family].split()]
+        text += "".join(f"#define {name} {value}\n" for name, value in defines) + text_of(*parts)
+        names = [name for name, _ in defines] + re.findall(r"^\s*#define (\w+)", text_of(*parts), re.M)
+        text += "".join(f"#undef {name}\n" for name in names)
+    places = {"KIND": 0, "ACROSS": 5, "ROW": 32, "ITEMS": ITEMS, "SHARED": shared, "CASES": cases}
+    text += "#define MOST(a, b) ((a) > (b) ? (a) : (b))\n"
+    return text + "".join(f"#define {name} {value}\n" for name, value in places.items()) + text_of("position")
+
+
+def programs(clang):
+    """A family, the text, and its options."""
+    for family, before, options in CASES:
+        yield family, text_of("common", *before, family), options
+    for families, options in NETWORKS:
+        yield "position", network(clang, families, options), f"{options} -DIN_NETWORK"
+
 
 def compiled(clang, target, source, options, folder):
     """The assembly of a program."""
@@ -97,8 +172,7 @@ def main():
     }
     bad, seen = [], 0
     with tempfile.TemporaryDirectory() as folder:
-        for family, before, options in CASES:
-            source = "\n".join((KERNELS / f"{part}.cl").read_text() for part in ["common", *before, family])
+        for family, source, options in programs(clang):
             for gpu, (target, read) in targets.items():
                 kernels = list(read(compiled(clang, target, source, options, Path(folder))))
                 seen += len(kernels)

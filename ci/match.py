@@ -7,8 +7,8 @@
     ci/match.py --score match.jsonl
 
 Each opening (drawn from the book by --seed) is played twice, colours exchanged, and none more often: engines that are given nodes would play
-the same games again. OUT gets a line that says which match it is and one JSON line a game; the same command again goes on behind the
-last one, with more --games if asked, and another command is refused. After every pair and at the end the score is printed: wins, draws and losses of the first engine, its Elo difference and the bounds of 95%, by Student's t from the mean and the spread
+the same games again. OUT gets a line that says which match it is, with what the programs and the files in their commands hold, and one JSON line a game; the same command
+again goes on behind the last one, with more --games if asked. Another command is refused, and so are another program or network under the same name. After every pair and at the end the score is printed: wins, draws and losses of the first engine, its Elo difference and the bounds of 95%, by Student's t from the mean and the spread
 of the pairs' points (so that what two games of an opening share is counted once). Where all pairs have the same points there are no bounds. A game ends by the rules, the third time of a position and the fiftieth move counted as draws, or as a draw after --plies plies.
 With --clock an engine that takes longer than it has loses.
 """
@@ -20,6 +20,7 @@ import math
 import os
 import random
 import shlex
+import shutil
 import statistics
 import sys
 import time
@@ -136,11 +137,25 @@ def read(path):
     return said, games
 
 
+def files(command, options):
+    """The program and every file that its command and its options name, as they name it: what each holds, in short."""
+    words = shlex.split(command)
+    named = [part for word in words[1:] + options for part in (word, word.partition("=")[2])]
+    found = {words[0]: shutil.which(words[0])} | {name: name for name in named if os.path.isfile(name)}
+    return {name: held(path) for name, path in found.items() if path}
+
+
+def held(path):
+    with open(path, "rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()[:16]
+
+
 def asked(o, book):
     """What must be the same for games to be of one match. The order of the openings has the book and the seed in it."""
     drawn = hashlib.sha256(json.dumps(book).encode()).hexdigest()[:16]
     return {"first": o.first, "first_option": o.first_option, "second": o.second, "second_option": o.second_option,
-            "nodes": o.nodes, "clock": o.clock and list(o.clock), "plies": o.plies, "openings": drawn}
+            "nodes": o.nodes, "clock": o.clock and list(o.clock), "plies": o.plies, "openings": drawn,
+            "files": files(o.first, o.first_option) | files(o.second, o.second_option)}
 
 
 def check(said, games, wanted, path):
@@ -149,9 +164,18 @@ def check(said, games, wanted, path):
         line, name, new = map(shlex.quote, (json.dumps({"match": wanted}), path, path + ".new"))
         sys.exit(f"{path} has games but does not say of which match. If they are of this one, go on after:\n"
                  f"{{ printf '%s\\n' {line}; cat {name}; }} >{new} && mv {new} {name}")
-    if said is not None and said != wanted:
-        other = [f"{what} {said.get(what)!r}, not {value!r}" for what, value in wanted.items() if said.get(what) != value]
-        sys.exit(f"{path} is of another match: {'; '.join(other)}. Name another file")
+    if said is None or said == wanted:
+        return
+    other = [f"{what} {said.get(what)!r}, not {value!r}" for what, value in wanted.items() if what != "files" and said.get(what) != value]
+    if not other and "files" not in said:
+        line, name, new = map(shlex.quote, (json.dumps({"match": wanted}), path, path + ".new"))
+        sys.exit(f"{path} does not say what its programs and networks held, as it was begun before that was kept. If they are the same, go on after:\n"
+                 f"{{ printf '%s\\n' {line}; tail -n +2 {name}; }} >{new} && mv {new} {name}")
+    if not other:  # another command names other files
+        before, now = said["files"], wanted["files"]
+        other = [f"{name} holds something else" if name in now else f"{name} is not there"
+                 for name in sorted(before.keys() | now.keys()) if before.get(name) != now.get(name)]
+    sys.exit(f"{path} is of another match: {'; '.join(other)}. Name another file")
 
 
 def clock(text):

@@ -57,6 +57,7 @@ pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) 
         true => drivers::end_with_input_if_asked(),
         false => drivers::scout()?,
     }
+    settings.backend.is_here()?;
     let devices = device::list().map_err(|error| error.to_string())?;
     console.say_all(&devices.iter().map(ToString::to_string).collect::<Vec<_>>());
     if !settings.backend.uses_devices() {

@@ -13,6 +13,7 @@ mod line;
 pub mod options;
 pub mod progress;
 pub mod report;
+mod san;
 pub mod score;
 pub mod selftest;
 mod softmax;

@@ -96,6 +96,70 @@ fn one_visit_is_the_networks_word() {
 }
 
 #[test]
+fn moves_in_algebraic_notation_are_those_in_uci() {
+    let query =
+        |moves: Value, rules: Value| one(json!({ "id": "", "moves": moves, "maxVisits": 40, "avoidMoves": rules }));
+    let rule = |player: &str, moves: &[&str]| json!([{ "player": player, "moves": moves, "untilDepth": 1 }]);
+    let in_uci = ["e2e4", "d7d5", "e4d5", "g8f6", "f1b5", "c8d7", "g1f3", "a7a6", "e1g1"];
+    let as_people_write = ["e4", "d5", "e:d5", "Nf6", "Bb5+", "Bd7!?", " Nf3 ", "a6", "0-0"];
+    let uci = query(json!(in_uci), rule("b", &["f6d5", "a6b5"]));
+    assert_eq!(query(json!(as_people_write), rule("b", &["Nxd5", "axb5"])), uci);
+    assert!(uci["moveInfos"].as_array().unwrap().iter().all(|info| info["move"] != "a6b5" && info["move"] != "f6d5"));
+    let pairs: Vec<[&str; 2]> = ["w", "b"].into_iter().cycle().zip(as_people_write).map(<[&str; 2]>::from).collect();
+    assert_eq!(query(json!(pairs), rule("b", &["f6d5", "axb5"])), uci);
+}
+
+#[test]
+fn what_is_no_move_is_told_with_its_turn() {
+    let error = |mut query: Value| {
+        query["id"] = json!("");
+        let answers = answers(&[], &format!("{query}\n"));
+        let last = answers.last().unwrap();
+        format!("{}: {}", last["field"].as_str().unwrap(), last["error"].as_str().unwrap())
+    };
+    let knights = ["d4", "d5", "Nf3", "e6"];
+    let rule = |player: &str, mv: &str| json!([{ "player": player, "moves": [mv], "untilDepth": 1 }]);
+    let where_several = "with the piece's file or rank where several can go there";
+    for (query, expected) in [
+        (
+            json!({ "moves": ["e4", "Q4"] }),
+            "Could not parse move: Q4: expected UCI as in \"g1f3\", or algebraic notation as in \"Nf3\" and \"O-O\", at turn 1"
+                .to_string(),
+        ),
+        (json!({ "moves": ["e4", "Nf3"] }), format!("Illegal move 1: Nf3 (expected a legal move, {where_several})")),
+        (
+            json!({ "moves": ["d4", "d5", "Nf3", "e6", "Nd2"] }),
+            format!("Illegal move 4: Nd2 (expected a legal move, {where_several})"),
+        ),
+        (json!({ "moves": ["e2e5"] }), "Illegal move 0: e2e5".to_string()),
+        (json!({ "moves": [["b", "Nf3"]] }), "Illegal move 0: Nf3 (White is to move)".to_string()),
+        (
+            json!({ "moves": knights, "avoidMoves": rule("w", "Nd2") }),
+            format!("Could not parse move: Nd2: expected a legal move at turn 4, {where_several}"),
+        ),
+        (
+            json!({ "moves": knights, "allowMoves": rule("b", "Nf6") }),
+            "Could not parse move: Nf6: expected UCI as in \"g1f3\" for who is not to move at turn 4".to_string(),
+        ),
+        (
+            json!({ "moves": knights, "allowMoves": rule("w", "Nbd2"), "analyzeTurns": [2, 4] }),
+            "Could not parse move: Nbd2: expected UCI as in \"g1f3\" where several positions are asked for".to_string(),
+        ),
+    ] {
+        assert_eq!(error(query.clone()), format!("moves: {expected}"), "{query}");
+    }
+    let of_go = json!({ "moves": [["B", "Q4"], ["W", "D4"]], "rules": "tromp-taylor", "komi": 7.5, "boardXSize": 19, "boardYSize": 19 });
+    let says = "this program analyses chess, and a query with boardXSize, boardYSize, komi is for Go: expected moves,";
+    assert!(error(of_go).contains(says));
+    assert!(
+        error(json!({ "moves": [], "rules": "tromp-taylor", "komi": 7.5 })).contains("chess, and a query with komi is")
+    );
+    for of_chess in [json!({ "moves": ["Q4"] }), json!({ "moves": [], "maxVisits": 0, "komi": 7 })] {
+        assert!(!error(of_chess).contains("Go"));
+    }
+}
+
+#[test]
 fn warnings_go_on_and_errors_do_not() {
     let input = [
         json!({ "id": "w", "moves": [], "maxVisits": 2, "komi": 7, "Moves": 1, "overrideSettings": { "y": 1, "a": 2 } }),

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/analysis/check.py");
 
 /// Fields whose faults a schema can't see, for they lie in texts, in the position, or in what two fields say together.
-const UNSEEN: [&str; 11] = [
+const UNSEEN: [&str; 12] = [
     r#"{"analyzeTurns":[0],"moves":[],"priorities":[1,2]}"#,
     r#"{"analyzeTurns":[0.0],"moves":[]}"#,
     r#"{"analyzeTurns":[4294967296],"moves":[]}"#,
@@ -23,6 +23,7 @@ const UNSEEN: [&str; 11] = [
     r#"{"moves":[["b","e2e4"]]}"#,
     r#"{"moves":[],"overrideSettings":{"CPuct":"x"}}"#,
     r#"{"moves":["e2e5"]}"#,
+    r#"{"moves":["Nf4"]}"#,
     r#"{"analyzeTurns":[1],"moves":[]}"#,
     r#"{"allowMoves":[{"moves":[],"player":"W","untilDepth":1},{"moves":[],"player":"w","untilDepth":1}],"moves":[]}"#,
 ];
@@ -54,6 +55,7 @@ fn good() -> Vec<Value> {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     let queries = [
         json!({}),
+        json!({ "moves": [" Nf3", ["b", "d7-d5!?"], "g3", "e5", "Bg2", "Nc6", "O-O"], "allowMoves": [{ "player": "b", "moves": ["Bd6", "Bh3"], "untilDepth": 1 }] }),
         json!({ "moves": ["e2e4", ["Black", "e7e5"]], "analyzeTurns": [0, 2, 2], "priorities": [1, -5, 0] }),
         json!({ "initialFen": start, "rules": " Chess960", "priority": -3, "maxVisits": 1 }),
         json!({ "fen": "7k/Q7/6K1/8/8/8/8/8 w - - 0 1", "maxVisits": 200, "includePVVisits": true }),

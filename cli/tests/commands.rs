@@ -13,7 +13,7 @@ fn exit_codes_and_where_the_words_go() {
         &["nonsense"],
         &["--cpuct=x"],
         &["--cpuct"],
-        &["--backend=cuda"],
+        &["--backend=nonsense"],
         &["--time-manager=smooth("],
         &["--config=no such file"],
         &["bench", "--nodes", "x"],
@@ -33,6 +33,16 @@ fn exit_codes_and_where_the_words_go() {
         let output = run(args, "");
         assert_eq!(output.status.code(), Some(0), "{args:?}");
         assert_eq!(stderr(&output), "", "{args:?}");
+    }
+}
+
+#[test]
+fn a_backend_that_only_lc0_has_ends_every_command_but_uci() {
+    for command in ["analysis", "eval", "bench", "backendbench", "devices", "tune", "selftest"] {
+        let output = run(&[command, "--backend=onnx-trt"], "");
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{command}");
+        let says = stderr(&output);
+        assert!(says.starts_with("oncilla: ") && says.contains("got onnx-trt"), "{command}: {says}");
     }
 }
 

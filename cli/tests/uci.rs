@@ -691,6 +691,10 @@ fn a_wrong_setting_is_said_once_and_costs_no_more_than_itself() {
         ("--hints=no such file", &*format!("no such file: {absent}; the program's own hints")),
         ("--backend-opts=policy_head=foo", "the network has no policy head \"foo\", but vanilla; the built-in network"),
         ("--backend=opencl", "; the host runs the network"),
+        (
+            "--backend=mkl",
+            "Backend: expected auto, host or opencl, got mkl, which only Lc0 has; the host runs the network",
+        ),
     ] {
         let mut args = [&ALONE[..], &[wrong]].concat();
         if wrong == "--backend=opencl" {
@@ -715,6 +719,28 @@ fn a_wrong_setting_is_said_once_and_costs_no_more_than_itself() {
 fn warned(engine: &mut Engine) -> String {
     let lines = engine.ask("isready", "readyok");
     lines.into_iter().find(|line| line.starts_with("info string WARNING: ")).expect("a warning")
+}
+
+#[test]
+fn a_backend_of_lc0s_gives_way_to_the_nearest_and_a_name_that_nobody_has_is_refused() {
+    let cuda = "WARNING: Backend: expected auto, host or opencl, got cuda, which only Lc0 has; auto runs the network: a GPU where";
+    let config = std::env::temp_dir().join(format!("oncilla-lc0-backend-{}.config", std::process::id()));
+    std::fs::write(&config, "backend=cuda\n").unwrap();
+    for flag in ["--backend=CUDA", &format!("--config={}", config.display())] {
+        let warning = warned(&mut Engine::with(&[flag, "--threads=1"]));
+        assert!(warning.contains(cuda), "{warning}");
+    }
+    std::fs::remove_file(&config).unwrap();
+    let mut engine = Engine::with(&ALONE);
+    engine.say("setoption name Backend value cuda");
+    let warning = warned(&mut engine);
+    assert!(warning.contains(cuda), "{warning}");
+    assert!(engine.ask("go nodes 5", "bestmove").iter().all(|line| !line.contains("WARNING")));
+    engine.say("setoption name Backend value cuda-13");
+    let refused = engine.ask("isready", "readyok");
+    assert!(refused[0].contains("Backend: expected one of auto, host,") && refused[0].ends_with("got \"cuda-13\""));
+    engine.say("setoption name Backend value host");
+    assert_eq!(engine.ask("isready", "readyok"), ["readyok"]);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::kernels::{
     norm, se, softmax,
 };
 use canary::Canary;
-use fallback::{by_layers, give_way, is_one_launch};
+use fallback::{Size, by_layers, give_way, is_one_launch};
 use std::fmt;
 use std::sync::Arc;
 
@@ -179,28 +179,27 @@ impl OpenCl {
             return Ok(Self::unchecked(graph, options)?);
         }
         let device = device::choose(&options.device)?;
-        let asked = Options { tuning: Some(options.tuning.unwrap_or(Tuning::of(&device))), ..options.clone() };
-        let (mut tried, mut refused) = (asked.clone(), None);
+        let asked = Size { tuning: options.tuning.unwrap_or(Tuning::of(&device)), max_batch: options.max_batch };
+        let (mut tried, mut refused) = (asked, None);
         loop {
-            let tuning = tried.tuning.unwrap_or(Tuning::of(&device));
-            let made = Self::with_tuning(&device, graph.clone(), &tried, tuning);
+            let made = Self::of_size(&device, graph.clone(), options, tried);
             if let Ok(made) = &made
-                && is_one_launch(tuning)
+                && is_one_launch(tried.tuning)
                 && made.network.is_none()
             {
                 refused.clone_from(&made.common.refused);
-                tried.tuning = Some(by_layers(tuning));
+                tried.tuning = by_layers(tried.tuning);
                 continue;
             }
             let fault = match made.and_then(Self::checked) {
                 Ok(made) => return Ok(made.having_refused(refused)),
                 Err(fault) => fault,
             };
-            let Some(next) = give_way(&fault, &tried, &asked) else { return Err(fault.into()) };
-            tried = next;
-            if is_one_launch(tuning) {
+            let Some(next) = give_way(&fault, tried, asked) else { return Err(fault.into()) };
+            if is_one_launch(tried.tuning) {
                 refused = Some(fault.to_string());
             }
+            tried = next;
         }
     }
 
@@ -244,14 +243,6 @@ impl OpenCl {
         canary::sizes(self.preferred_batch(), self.common.max_batch)
     }
 
-    /// The same with as many positions at a time.
-    ///
-    /// # Errors
-    /// As [`OpenCl::agrees_with_host`].
-    pub fn agrees_in_batches_of(&mut self, batch: usize) -> Result<(), BackendError> {
-        Ok(self.check_in(&[batch.clamp(1, self.common.max_batch)], 0)?)
-    }
-
     /// What a device has to pass before it is trusted.
     pub(crate) fn check(&mut self) -> Result<(), Fault> {
         match self.leaves_host_free() {
@@ -262,7 +253,7 @@ impl OpenCl {
     }
 
     /// Compares in batches of these sizes, each at most the largest; for `turn` see [`Canary::check`].
-    fn check_in(&mut self, sizes: &[usize], turn: usize) -> Result<(), Fault> {
+    pub(crate) fn check_in(&mut self, sizes: &[usize], turn: usize) -> Result<(), Fault> {
         let canary = match &self.common.canary {
             Some(canary) => Arc::clone(canary),
             None => Arc::new(Canary::new(&self.common.graph)?),
@@ -277,20 +268,21 @@ impl OpenCl {
     }
 
     fn unchecked_on(device: &Device, graph: Arc<Graph>, options: &Options) -> Result<Self, Fault> {
-        let tuning = options.tuning.unwrap_or(Tuning::of(device));
-        if !is_one_launch(tuning) {
-            return Self::with_tuning(device, graph, options, tuning);
+        let size = Size { tuning: options.tuning.unwrap_or(Tuning::of(device)), max_batch: options.max_batch };
+        if !is_one_launch(size.tuning) {
+            return Self::of_size(device, graph, options, size);
         }
-        let refused = match Self::with_tuning(device, graph.clone(), options, tuning) {
+        let refused = match Self::of_size(device, graph.clone(), options, size) {
             Ok(made) if made.network.is_some() => return Ok(made),
             Ok(made) => made.common.refused.clone(),
             Err(fault) => Some(fault.to_string()),
         };
-        Ok(Self::with_tuning(device, graph, options, by_layers(tuning))?.having_refused(refused))
+        let size = Size { tuning: by_layers(size.tuning), ..size };
+        Ok(Self::of_size(device, graph, options, size)?.having_refused(refused))
     }
 
-    fn with_tuning(device: &Device, graph: Arc<Graph>, options: &Options, mut tuning: Tuning) -> Result<Self, Fault> {
-        let max_batch = options.max_batch;
+    fn of_size(device: &Device, graph: Arc<Graph>, options: &Options, size: Size) -> Result<Self, Fault> {
+        let Size { mut tuning, max_batch } = size;
         if !(1..=MAX_BATCH).contains(&max_batch) {
             let what = format!("largest batch: expected 1 to {MAX_BATCH} positions, got {max_batch}");
             return Err(BackendError(what).into());

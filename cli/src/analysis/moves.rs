@@ -1,11 +1,13 @@
 //! What a query says about moves: those that were played, and those that may be searched.
 
-use oncilla_chess::{Color, History, Move, notation, pack, unpack};
+use oncilla_chess::{Board, Color, History, Move, notation, pack, unpack};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::fields::{BadField, Fields, integer};
 use crate::engine::{Restriction, Restrictions};
+use crate::san;
 
 /// The game up to its last move, in two bytes a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ pub struct Played<'o> {
     text: &'o str,
 }
 
-const PLAYED: &str = "Must specify an array of moves: UCI strings such as \"e2e4\", or [player,move] pairs";
+const PLAYED: &str = "Must specify an array of moves: strings such as \"e2e4\" or \"Nf3\", or [player,move] pairs";
 
 /// `moves`.
 ///
@@ -52,10 +54,10 @@ const PLAYED: &str = "Must specify an array of moves: UCI strings such as \"e2e4
 pub fn played(fields: Fields<'_>) -> Result<Vec<Played<'_>>, BadField> {
     let bad = |error: String| BadField::new("moves", error);
     let list = fields.get("moves").ok_or_else(|| bad(PLAYED.to_string()))?;
-    let shape = "Must be an array of UCI moves, or of pairs of the form: [\"b\" or \"w\", UCI move]";
+    let shape = "Must be an array of moves, or of pairs of the form: [\"b\" or \"w\", move]";
     let list = list.as_array().ok_or_else(|| bad(shape.to_string()))?;
     let mut moves = Vec::with_capacity(list.len());
-    for value in list {
+    for (index, value) in list.iter().enumerate() {
         let (player, text) = match (value, value.as_array().map(Vec::as_slice)) {
             (Value::String(text), _) => (None, text.as_str()),
             (_, Some([Value::String(player), Value::String(text)])) => (Some(player.as_str()), text.as_str()),
@@ -65,8 +67,8 @@ pub fn played(fields: Fields<'_>) -> Result<Vec<Played<'_>>, BadField> {
             None => None,
             Some(text) => Some(read_player(text).ok_or_else(|| bad(format!("Could not parse player: {text}")))?),
         };
-        if read_move(text).is_none() {
-            return Err(bad(format!("Could not parse move: {text}")));
+        if !is_move(text) {
+            return Err(bad(format!("{} at turn {index}", no_move(text))));
         }
         moves.push(Played { player, text: text.trim() });
     }
@@ -85,15 +87,16 @@ pub fn replay(fen: Option<&str>, start: History, moves: &[Played<'_>]) -> Result
     let mut packed = Vec::with_capacity(moves.len());
     for (index, played) in moves.iter().enumerate() {
         let mover = history.side_to_move();
-        let mv = notation::parse_move(history.board(), &played.text.to_ascii_lowercase());
+        let mv = read_legal(history.board(), played.text);
         let reason = match (mv, played.player) {
-            (Ok(_), Some(player)) if player != mover => format!(" ({mover:?} is to move)"),
-            (Ok(mv), _) => {
+            (Some(_), Some(player)) if player != mover => format!(" ({mover:?} is to move)"),
+            (Some(mv), _) => {
                 history.push(mv);
                 packed.push(pack(mv));
                 continue;
             }
-            (Err(_), _) => String::new(),
+            (None, _) if read_move(played.text).is_some() => String::new(),
+            (None, _) => format!(" (expected a legal move, {ONE_ONLY})"),
         };
         return Err(BadField::new("moves", format!("Illegal move {index}: {}{reason}", played.text)));
     }
@@ -130,14 +133,106 @@ fn read_move(text: &str) -> Option<Move> {
     (4..=5).contains(&text.len()).then(|| text.to_ascii_lowercase().parse().ok())?
 }
 
-/// `avoidMoves` and `allowMoves`, and the bytes that they take.
+/// Reads a legal move: in UCI, or in algebraic notation where it is none.
+fn read_legal(board: &Board, text: &str) -> Option<Move> {
+    let in_uci = notation::parse_move(board, &text.to_ascii_lowercase()).ok();
+    in_uci.or_else(|| san::read(board, text))
+}
+
+/// Whether a text is a move in some position.
+fn is_move(text: &str) -> bool {
+    read_move(text).is_some() || san::has_form(text.trim())
+}
+
+fn no_move(text: &str) -> String {
+    format!(
+        "Could not parse move: {text}: expected UCI as in \"g1f3\", or algebraic notation as in \"Nf3\" and \"O-O\","
+    )
+}
+
+/// What is asked of algebraic notation.
+const ONE_ONLY: &str = "with the piece's file or rank where several can go there";
+
+/// `avoidMoves` or `allowMoves`, before it is known which moves are meant.
+#[derive(Default)]
+pub struct Rules<'o> {
+    only: bool,
+    rules: Vec<Rule<'o>>,
+}
+
+struct Rule<'o> {
+    player: Color,
+    moves: Vec<&'o str>,
+    until_depth: usize,
+}
+
+/// The one position that is asked for, and how many moves were played there.
+struct Place {
+    turn: usize,
+    history: History,
+}
+
+impl Rules<'_> {
+    /// The rules, and the bytes that they take.
+    ///
+    /// # Errors
+    /// A move in algebraic notation, which means something in a position only, and not in one that is asked for.
+    pub fn restrictions(
+        &self,
+        game: &Game,
+        turns: &BTreeMap<usize, i64>,
+    ) -> Result<(Option<Arc<Restrictions>>, usize), BadField> {
+        let place = self.place(game, turns);
+        let mut restrictions = Restrictions::default();
+        let mut bytes = 0;
+        for rule in &self.rules {
+            let moves = rule.moves.iter().map(|text| rule.read(text, place.as_ref()));
+            let moves = moves.collect::<Result<Vec<_>, _>>()?;
+            bytes += RULE_BYTES + size_of_val(&*moves);
+            restrictions.add(Restriction { player: rule.player, moves, only: self.only }, rule.until_depth);
+        }
+        Ok((Some(Arc::new(restrictions)).filter(|restrictions| !restrictions.is_empty()), bytes))
+    }
+
+    /// Where moves in algebraic notation are read, if there are any.
+    fn place(&self, game: &Game, turns: &BTreeMap<usize, i64>) -> Option<Place> {
+        let mut moves = self.rules.iter().flat_map(|rule| &rule.moves);
+        let turn = *turns.keys().next().filter(|_| turns.len() == 1)?;
+        moves.any(|text| read_move(text).is_none()).then(|| {
+            let mut history = game.start();
+            game.play(&mut history, 0, turn);
+            Place { turn, history }
+        })
+    }
+}
+
+impl Rule<'_> {
+    fn read(&self, text: &str, place: Option<&Place>) -> Result<Move, BadField> {
+        if let Some(mv) = read_move(text) {
+            return Ok(mv);
+        }
+        let expected = match place {
+            None => "expected UCI as in \"g1f3\" where several positions are asked for".to_string(),
+            Some(Place { turn, history }) if history.side_to_move() != self.player => {
+                format!("expected UCI as in \"g1f3\" for who is not to move at turn {turn}")
+            }
+            Some(Place { turn, history }) => match san::read(history.board(), text.trim()) {
+                Some(mv) => return Ok(mv),
+                None => format!("expected a legal move at turn {turn}, {ONE_ONLY}"),
+            },
+        };
+        Err(BadField::new("moves", format!("Could not parse move: {text}: {expected}")))
+    }
+}
+
+/// `avoidMoves` or `allowMoves`.
 ///
 /// # Errors
 /// Both of them; no list of rules; a field of a rule.
-pub fn restrictions(fields: Fields<'_>) -> Result<(Option<Arc<Restrictions>>, usize), BadField> {
+pub fn rules(fields: Fields<'_>) -> Result<Rules<'_>, BadField> {
     let (avoid, allow) = (fields.get("avoidMoves"), fields.get("allowMoves"));
     let (field, only, list) = match (avoid, allow) {
-        (None, None) => return Ok((None, 0)),
+        (None, None) => return Ok(Rules::default()),
         (Some(_), Some(_)) => {
             return Err(BadField::new("allowMoves", "Cannot specify both allowMoves and avoidMoves"));
         }
@@ -149,30 +244,29 @@ pub fn restrictions(fields: Fields<'_>) -> Result<(Option<Arc<Restrictions>>, us
     if only && list.len() > 2 {
         return Err(BadField::new(field, "Currently allowMoves only allows at most one entry per player"));
     }
-    let mut restrictions = Restrictions::default();
-    let mut players = Vec::new();
-    let mut bytes = 0;
+    let mut rules: Vec<Rule<'_>> = Vec::new();
     for rule in list {
         let [player, moves, depth] = ["player", "moves", "untilDepth"].map(|inner| rule.get(inner));
         let (Some(player), Some(moves), Some(depth)) = (player, moves, depth) else { return Err(shape()) };
         let player = player.as_str().and_then(read_player);
         let player = player.ok_or_else(|| BadField::new("player", "Must be \"b\" or \"w\""))?;
-        let array = || BadField::new("moves", "Must be an array of UCI moves");
-        let moves = moves.as_array().ok_or_else(array)?;
-        let mut named = Vec::with_capacity(moves.len());
-        for text in moves {
-            let text = text.as_str().ok_or_else(array)?;
-            let mv = read_move(text);
-            named.push(mv.ok_or_else(|| BadField::new("moves", format!("Could not parse move: {text}")))?);
-        }
+        let moves = named(moves)?;
         let depth = integer(depth, 1..=i64::MAX);
         let depth = depth.ok_or_else(|| BadField::new("untilDepth", "Must be a positive integer"))?;
-        if only && players.contains(&player) {
+        if only && rules.iter().any(|rule| rule.player == player) {
             return Err(BadField::new(field, "Cannot specify allowMoves more than once for the same player"));
         }
-        players.push(player);
-        bytes += RULE_BYTES + size_of_val(&*named);
-        restrictions.add(Restriction { player, moves: named, only }, usize::try_from(depth).unwrap_or(usize::MAX));
+        rules.push(Rule { player, moves, until_depth: usize::try_from(depth).unwrap_or(usize::MAX) });
     }
-    Ok((Some(Arc::new(restrictions)).filter(|restrictions| !restrictions.is_empty()), bytes))
+    Ok(Rules { only, rules })
+}
+
+/// The moves of a rule, as they were written.
+fn named(moves: &Value) -> Result<Vec<&str>, BadField> {
+    let texts = moves.as_array().and_then(|moves| moves.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
+    let texts = texts.ok_or_else(|| BadField::new("moves", "Must be an array of moves"))?;
+    match texts.iter().find(|text| !is_move(text)) {
+        None => Ok(texts),
+        Some(text) => Err(BadField::new("moves", format!("{} in a rule", no_move(text)))),
+    }
 }

@@ -63,6 +63,29 @@ const OF_GO: [&str; 10] = [
 const WITHOUT_MEANING: &str =
     "Has no meaning in chess (set warnUnusedFields=false in the config to disable this warning)";
 
+/// Those that say which board a query is about.
+const BOARD_OF_GO: [&str; 4] = ["boardXSize", "boardYSize", "initialStones", "komi"];
+
+/// A query about another game's board fails at its moves or rules: then what these are expected to be is of no use.
+fn told_what_this_is(object: &Object, bad: BadField) -> BadField {
+    let of_go: Vec<&str> = BOARD_OF_GO.into_iter().filter(|field| object.contains_key(*field)).collect();
+    let is_its_game = match bad.field.as_str() {
+        // One that can be played in another position is of chess.
+        "moves" => !bad.error.starts_with("Illegal move"),
+        field => field == "rules" || field == "initialPlayer",
+    };
+    if of_go.is_empty() || !is_its_game {
+        return bad;
+    }
+    let error = format!(
+        "{}; this program analyses chess, and a query with {} is for Go: expected moves, and perhaps fen, rules (chess or chess960), \
+         analyzeTurns, maxVisits and what else docs/analysis.md has",
+        bad.error,
+        of_go.join(", ")
+    );
+    BadField { error, ..bad }
+}
+
 /// Between -2⁶² and 2⁶².
 const PRIORITIES: RangeInclusive<i64> = 1 - (1 << 62)..=(1 << 62) - 1;
 
@@ -187,7 +210,7 @@ impl Defaults {
     /// Reads a query. The fields are looked at in KataGo's order, so that of several bad ones the same is named.
     pub fn read(&self, id: &str, object: &Object) -> Read {
         let mut warnings = Vec::new();
-        let query = self.try_read(id, Fields(object), &mut warnings);
+        let query = self.try_read(id, Fields(object), &mut warnings).map_err(|bad| told_what_this_is(object, bad));
         Read { query, warnings }
     }
 
@@ -229,10 +252,11 @@ impl Defaults {
         let every = fields.seconds("reportDuringSearchEvery")?;
         let reports = Reports { first: fields.seconds("firstReportDuringSearchAfter")?.or(every), every };
         let turns = prioritized(fields, turns)?;
-        let (restrictions, restrictions_bytes) = moves::restrictions(fields)?;
+        let rules = moves::rules(fields)?;
         let session = fields.read("session", "Must be a string", Value::as_str)?.map(str::to_string);
         self.warn(fields, &unknown, &fixed, warnings);
         let game = moves::replay(fen, start, &played)?;
+        let (restrictions, restrictions_bytes) = rules.restrictions(&game, &turns)?;
         let plan = Plan {
             settings: own.map_or_else(|| Arc::clone(&self.settings), |own| self.settings_of(&own.settings)),
             max_visits: analysis.max_visits,

@@ -63,7 +63,7 @@ pub fn read(line: &Line) -> Result<Option<(String, Request)>, Refusal> {
             return Err(refuse("Input line was too long, ignoring (see --line-mb)".to_string(), sound_id_in(text)));
         }
     };
-    if has_more_values(text, MOST_VALUES) {
+    if has_too_many_values(text) {
         let error = format!("Input line had more than {MOST_VALUES} values, ignoring: {}", beginning(text));
         return Err(refuse(error, id_in(text)));
     }
@@ -91,10 +91,10 @@ fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_QUOTE)]
 }
 
-/// Whether a text would be more than so many values of JSON, at least two bytes each: the whole, and what begins behind a bracket or a
+/// Whether a text would be more than [`MOST_VALUES`] of JSON, at least two bytes each: the whole, and what begins behind a bracket or a
 /// comma.
-fn has_more_values(text: &str, most: usize) -> bool {
-    if text.len() / 2 < most {
+fn has_too_many_values(text: &str) -> bool {
+    if text.len() / 2 < MOST_VALUES {
         return false;
     }
     let (mut rest, mut begun) = (text, 1);
@@ -108,7 +108,7 @@ fn has_more_values(text: &str, most: usize) -> bool {
             begun += 1;
         }
     }
-    begun > most
+    begun > MOST_VALUES
 }
 
 /// As [`id_in`], of a text in which what is no UTF-8 has become U+FFFD.

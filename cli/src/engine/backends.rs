@@ -81,6 +81,7 @@ pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, St
 
 fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<String>) -> Result<Vec<Unit>, String> {
     let device = |notes: &mut Vec<String>| open_devices(settings, graph, notes);
+    settings.backend.is_here()?;
     match settings.backend {
         BackendKind::OpenCl => return device(notes),
         BackendKind::Auto => match worthwhile_device(settings).and_then(|()| device(notes)) {
@@ -91,7 +92,7 @@ fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<
                 notes.push(format!("{warning}{fault}; the host runs the network"));
             }
         },
-        BackendKind::Host | BackendKind::Random | BackendKind::Constant => {}
+        BackendKind::Host | BackendKind::Random | BackendKind::Constant | BackendKind::Lc0s(_) => {}
     }
     Ok(vec![open_host(graph, settings)?])
 }

@@ -71,11 +71,21 @@ fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
 /// One line: the driver ended the process, or took too long. That it refuses, or answers wrongly, is for the caller to find out.
 pub fn rehearse(settings: &EvaluatorSettings, device: &Device, graph: &Graph) -> Result<(), String> {
     let (Some(program), Some(cache)) = (scout_program(), cache_dir(settings)) else { return Ok(()) };
+    rehearse_with(program, &cache, settings, device, graph)
+}
+
+fn rehearse_with(
+    program: &Path,
+    cache: &Path,
+    settings: &EvaluatorSettings,
+    device: &Device,
+    graph: &Graph,
+) -> Result<(), String> {
     let is_there_again = match &settings.weights {
         Weights::BuiltIn(_) => true,
         Weights::File(path) => path.metadata().is_ok_and(|facts| facts.is_file()),
     };
-    let mark = Key::new(device, graph, settings.precision).path(&cache).with_extension("opened");
+    let mark = Key::new(device, graph, settings.precision).path(cache).with_extension("opened");
     // Arguments are in UTF-8.
     if !is_there_again || mark.to_str().is_none() {
         return Ok(());
@@ -190,6 +200,9 @@ pub fn end_with_input_if_asked() {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::options::Typed;
+    use oncilla_opencl::device::{self, DeviceChoice};
+    use oncilla_opencl::graph::Shape;
     use std::os::unix::fs::PermissionsExt;
 
     const LIMIT: Duration = Duration::from_secs(1);
@@ -241,5 +254,52 @@ mod tests {
         let silent = open_by("silent", "exit 0").unwrap_err();
         assert_eq!(silent, "ended the process that opened it for the first time (exit status: 0)");
         assert_eq!(open_by("hangs", "exec sleep 60").unwrap_err(), "took more than 1 s to open it");
+    }
+
+    /// In this process, for this device: a game that changes an option must not wait for it again.
+    #[test]
+    fn a_device_that_did_not_come_through_is_not_opened_again() {
+        let any = match device::choose(&DeviceChoice::Index(0)) {
+            Ok(device) => device,
+            Err(error) => {
+                assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{error}");
+                return eprintln!("skipped: {error}");
+            }
+        };
+        let device = |name: &str, index| {
+            let mut device = any.clone();
+            (device.name, device.index) = (name.to_string(), index);
+            device
+        };
+        let folder = std::env::temp_dir().join(format!("oncilla-rehearsals-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let starts = folder.join("starts");
+        let script = format!(
+            "echo \"$*\" >>'{}'; case \"$*\" in *gpu=7*) touch \"$4\";; *) kill -SEGV $$;; esac",
+            starts.display()
+        );
+        let settings = Typed::default().meaning().unwrap().settings.evaluator;
+        let graph = Graph::new(Shape { channels: 1, squares: 64 });
+        with_script("rehearsal", &script, |program| {
+            let rehearse = |device: &Device| rehearse_with(program, &folder, &settings, device, &graph);
+            let started = || std::fs::read_to_string(&starts).unwrap().lines().count();
+            let (bad, good) = (device("bad", 0), device("good", 7));
+            let fault = rehearse(&bad).unwrap_err();
+            assert!(
+                fault.starts_with("bad: its OpenCL driver ended the process that opened it for the first"),
+                "{fault}"
+            );
+            assert_eq!((rehearse(&bad), started()), (Err(fault.clone()), 1));
+            // Another one has its own try, and a good one none that is not needed.
+            assert_eq!((rehearse(&good), started()), (Ok(()), 2));
+            assert_eq!((rehearse(&good), started()), (Ok(()), 2));
+            assert_eq!((rehearse(&bad), started()), (Err(fault), 2));
+            // A driver that was replaced may be better.
+            let mut replaced = bad.clone();
+            replaced.driver.push_str(", replaced");
+            assert!(rehearse(&replaced).is_err());
+            assert_eq!(started(), 3);
+        });
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

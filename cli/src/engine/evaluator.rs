@@ -108,11 +108,12 @@ impl Evaluator {
     /// # Errors
     /// The part that can't be had, and why.
     pub fn new(settings: &EvaluatorSettings) -> Result<(Self, Vec<String>), Lack> {
+        settings.backend.is_here().map_err(Lack::of(Part::Backend))?;
         let mut hints = None;
         let (source, notes) = match settings.backend {
             BackendKind::Random => (Source::Random, Vec::new()),
             BackendKind::Constant => (Source::Constant, Vec::new()),
-            BackendKind::Auto | BackendKind::Host | BackendKind::OpenCl => {
+            BackendKind::Auto | BackendKind::Host | BackendKind::OpenCl | BackendKind::Lc0s(_) => {
                 // Hints are read at once, a network may take long.
                 hints = hints::read(&settings.hints, &settings.weights).map_err(Lack::of(Part::Hints))?;
                 let (running, notes) = backends::open(settings)?;

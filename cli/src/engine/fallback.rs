@@ -16,7 +16,8 @@ pub struct Made {
 
 /// Makes the evaluator that is wanted, or the one that comes nearest to it. Heads that the network lacks give way to
 /// its default ones, a network that can't be read to that of `last`, and this to the one in the program; hints that
-/// can't be read give way to the program's own, and where no device can be had the host runs the network.
+/// can't be read give way to the program's own, a backend that only Lc0 has to the nearest that is here, and where no
+/// device can be had the host runs the network.
 ///
 /// # Errors
 /// One line: nothing of all that can be made.
@@ -67,12 +68,21 @@ fn replace(settings: &mut EvaluatorSettings, part: Part, last: &mut Option<&Eval
     match part {
         Part::Network => replace_network(settings, last),
         Part::Hints => replace_hints(settings),
-        Part::Backend if settings.backend == BackendKind::OpenCl => {
-            settings.backend = BackendKind::Host;
-            Some("the host runs the network".to_string())
-        }
-        Part::Backend => None,
+        Part::Backend => replace_backend(settings),
     }
+}
+
+fn replace_backend(settings: &mut EvaluatorSettings) -> Option<String> {
+    settings.backend = match settings.backend {
+        BackendKind::OpenCl => BackendKind::Host,
+        BackendKind::Lc0s(backend) => backend.nearest(),
+        BackendKind::Auto | BackendKind::Host | BackendKind::Random | BackendKind::Constant => return None,
+    };
+    let instead = match settings.backend {
+        BackendKind::Auto => "auto runs the network: a GPU where that is faster, else the host",
+        _ => "the host runs the network",
+    };
+    Some(instead.to_string())
 }
 
 fn replace_network(settings: &mut EvaluatorSettings, last: &mut Option<&EvaluatorSettings>) -> Option<String> {

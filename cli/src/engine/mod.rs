@@ -47,8 +47,8 @@ pub use memory::{peak_resident_bytes, resident_bytes};
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
 pub use restrict::{Restriction, Restrictions};
 pub use settings::{
-    BackendKind, CacheSize, EvaluatorSettings, HintsFrom, KldGainSettings, SearchGraph, Settings, Syzygy, Weights,
-    Workers,
+    BackendKind, CacheSize, EvaluatorSettings, HintsFrom, KldGainSettings, Lc0Backend, SearchGraph, Settings, Syzygy,
+    Weights, Workers,
 };
 pub use snapshot::{EdgeView, mate};
 pub use tables::RootResults;

@@ -54,12 +54,43 @@ pub enum BackendKind {
     Random,
     /// No network: even priors, even values.
     Constant,
+    /// One that only Lc0 has.
+    Lc0s(Lc0Backend),
 }
 
 impl BackendKind {
     /// Whether an OpenCL device may run the network.
     pub fn uses_devices(self) -> bool {
         matches!(self, Self::Auto | Self::OpenCl)
+    }
+
+    /// Refuses what is not here.
+    ///
+    /// # Errors
+    /// One line, with the name that it has in Lc0.
+    pub fn is_here(self) -> Result<(), String> {
+        match self {
+            Self::Lc0s(Lc0Backend { name, .. }) => {
+                Err(format!("Backend: expected auto, host or opencl, got {name}, which only Lc0 has"))
+            }
+            Self::Auto | Self::Host | Self::OpenCl | Self::Random | Self::Constant => Ok(()),
+        }
+    }
+}
+
+/// A backend of Lc0's that is not here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lc0Backend {
+    /// Its name there.
+    pub name: &'static str,
+    /// Whether it is made for the host's cores.
+    pub is_for_cpus: bool,
+}
+
+impl Lc0Backend {
+    /// What comes nearest to it.
+    pub fn nearest(self) -> BackendKind {
+        if self.is_for_cpus { BackendKind::Host } else { BackendKind::Auto }
     }
 }
 

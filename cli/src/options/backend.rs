@@ -1,11 +1,47 @@
 //! `WeightsFile`, `Hints`, `Backend` and `BackendOptions`.
 
-use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Weights};
+use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Lc0Backend, Weights};
 
-use super::suboptions::{Content, Item, SubOptionError, parse};
+use super::suboptions::{Content, Item, List, SubOptionError, parse};
 
 /// The backends' names: ours, then those of Lc0 for things that are here too.
 pub const BACKENDS: &[&str] = &["auto", "host", "opencl", "random", "constant", "blas", "eigen", "trivial"];
+
+/// The names of Lc0's other backends: they are taken and not listed, and UCI plays with [what comes nearest](Lc0Backend::nearest).
+pub const ONLY_LC0S: &[&str] = &[
+    "cudnn-auto",
+    "cudnn-fp16",
+    "cudnn",
+    "cuda-auto",
+    "cuda-fp16",
+    "cuda",
+    "dx12",
+    "metal",
+    "sycl-auto",
+    "sycl-fp16",
+    "sycl",
+    "onnx-migraphx",
+    "onnx-rocm",
+    "onnx-dml",
+    "onnx-cuda",
+    "onnx-trt",
+    "onnx-coreml",
+    "onnx-cpu",
+    "xla",
+    "tensorflow-cc",
+    "tensorflow-cc-cpu",
+    "mkl",
+    "dnnl",
+    "onednn",
+    "multiplexing",
+    "demux",
+    "roundrobin",
+    "check",
+    "recordreplay",
+];
+
+/// Of these, the ones that are made for the host's cores.
+const FOR_CPUS: [&str; 5] = ["onnx-cpu", "tensorflow-cc-cpu", "mkl", "dnnl", "onednn"];
 
 /// Finds the backend of that name.
 pub fn kind(name: &str) -> Option<BackendKind> {
@@ -16,7 +52,10 @@ pub fn kind(name: &str) -> Option<BackendKind> {
         "opencl" => BackendKind::OpenCl,
         "random" => BackendKind::Random,
         "constant" | "trivial" => BackendKind::Constant,
-        _ => return None,
+        name => {
+            let name = *ONLY_LC0S.iter().find(|only| **only == name)?;
+            BackendKind::Lc0s(Lc0Backend { name, is_for_cpus: FOR_CPUS.contains(&name) })
+        }
     })
 }
 
@@ -28,7 +67,8 @@ pub fn on_devices(backend: BackendKind) -> Result<(), String> {
     if backend.uses_devices() {
         return Ok(());
     }
-    let name = BACKENDS.iter().find(|name| kind(name) == Some(backend)).unwrap_or(&"another");
+    let mut names = BACKENDS.iter().chain(ONLY_LC0S);
+    let name = names.find(|name| kind(name) == Some(backend)).unwrap_or(&"another");
     Err(format!("--backend: expected auto or opencl, for an OpenCL device, got {name}"))
 }
 
@@ -51,13 +91,22 @@ pub fn hints(text: &str) -> HintsFrom {
 }
 
 /// Takes `gpu=1,threads=4,policy_head=soft` and the like into the settings. Several devices, as in `gpu=0,gpu=1,device=host`, share
-/// the work. Whether a network has such a head is seen when it is read.
+/// the work; so do those that Lc0's `demux` and the like are told of, `backend=cudnn-fp16,(gpu=0),(gpu=1)`. Whether a network has such a
+/// head is seen when it is read.
 ///
 /// # Errors
 /// Where the text is wrong, or what it could have been.
 pub fn options(settings: &mut EvaluatorSettings, text: &str) -> Result<(), String> {
     let mut devices = Vec::new();
-    for item in parse(text).map_err(|error| error.to_string())?.items {
+    take(settings, &mut devices, &parse(text).map_err(|error| error.to_string())?)?;
+    if !devices.is_empty() {
+        settings.devices = devices;
+    }
+    Ok(())
+}
+
+fn take(settings: &mut EvaluatorSettings, devices: &mut Vec<String>, list: &List) -> Result<(), String> {
+    for item in &list.items {
         match (item.name.as_str(), &item.content) {
             ("gpu", &Content::Number(index)) if index >= 0.0 && index.fract() == 0.0 => {
                 devices.push(index.to_string());
@@ -71,19 +120,28 @@ pub fn options(settings: &mut EvaluatorSettings, text: &str) -> Result<(), Strin
             ("mlh", &Content::Switch(on)) => settings.moves_left = on,
             ("policy_head", Content::Text(name)) => settings.heads.policy = name.clone(),
             ("value_head", Content::Text(name)) => settings.heads.value = name.clone(),
-            // Options of Lc0's backends that don't change what comes out of ours; its random one has a seed.
-            (
-                "batch" | "batch_size" | "max_batch" | "min_batch" | "delay" | "seed" | "input_mode",
-                Content::Number(_),
-            )
-            | ("uniform", Content::Switch(_)) => {}
-            _ => return Err(refuse(&item)),
+            (_, Content::List(list)) if !list.items.is_empty() => take(settings, devices, list)?,
+            (name, content) if is_only_lc0s(name, content) => {}
+            _ => return Err(refuse(item)),
         }
     }
-    if !devices.is_empty() {
-        settings.devices = devices;
-    }
     Ok(())
+}
+
+/// Options of Lc0's backends that don't change what comes out of ours; its random one has a seed.
+fn is_only_lc0s(name: &str, content: &Content) -> bool {
+    match content {
+        Content::Number(_) => matches!(
+            name,
+            "batch" | "batch_size" | "max_batch" | "min_batch" | "steps" | "delay" | "seed" | "input_mode" | "opset"
+        ),
+        Content::Switch(_) => matches!(
+            name,
+            "uniform" | "custom_winograd" | "multi_stream" | "res_block_fusing" | "cache_opt" | "nhwc" | "fp16"
+        ),
+        Content::Text(_) => matches!(name, "backend" | "datatype"),
+        Content::List(_) => false,
+    }
 }
 
 fn refuse(item: &Item) -> String {
@@ -123,20 +181,44 @@ mod tests {
         );
         assert!(read("gpu=0,host").unwrap_err().ends_with("(as in gpu=0,device=host), got \"host\""));
         assert!(read("threads=1e30").is_err());
-        assert!(read("multiplexing(gpu=0)").unwrap_err().ends_with("got \"multiplexing\""));
+        assert!(read("multiplexing(gpu)").unwrap_err().ends_with("got \"gpu\""));
     }
 
     #[test]
     fn what_lc0s_backends_are_told_is_taken() {
         assert_eq!((read("").unwrap().moves_left, read("mlh=false").unwrap().moves_left), (true, false));
         assert_eq!(read("seed=7,uniform=true,delay=5,input_mode=1,max_batch=8"), read(""));
-        assert!(read("mlh=1").is_err());
+        assert_eq!(read("custom_winograd=true,multi_stream=false,fp16=true,datatype=bf16,steps=4"), read(""));
+        assert!(read("mlh=1").is_err() && read("custom_winograd=1").is_err() && read("backend").is_err());
+        for text in [
+            "backend=cudnn-fp16,custom_winograd=true,(gpu=0),(gpu=1)",
+            "multiplexing(gpu=0),b(backend=cuda,gpu=1)",
+            "(backend=cudnn,gpu=0,max_batch=256),(backend=cudnn,gpu=1)",
+        ] {
+            assert_eq!(read(text).unwrap().devices, ["0", "1"], "{text}");
+        }
     }
 
     #[test]
     fn every_listed_backend_exists() {
-        assert!(BACKENDS.iter().all(|name| kind(name).is_some()));
-        assert_eq!(kind("cuda"), None);
+        assert!(BACKENDS.iter().all(|name| kind(name).is_some_and(|kind| kind.is_here().is_ok())));
+        assert_eq!(kind("no such backend"), None);
+    }
+
+    #[test]
+    fn what_only_lc0_has_is_known_by_what_comes_nearest() {
+        let nearest = |name: &str| match kind(name) {
+            Some(BackendKind::Lc0s(backend)) => backend.nearest(),
+            other => panic!("{name}: {other:?}"),
+        };
+        for name in ONLY_LC0S {
+            let is_for_cpus = FOR_CPUS.contains(name);
+            assert_eq!(nearest(name), if is_for_cpus { BackendKind::Host } else { BackendKind::Auto }, "{name}");
+        }
+        assert!(FOR_CPUS.iter().all(|name| ONLY_LC0S.contains(name)));
+        let got = "got cuda-fp16, which only Lc0 has";
+        assert!(kind("cuda-fp16").unwrap().is_here().unwrap_err().ends_with(got));
+        assert!(on_devices(kind("demux").unwrap()).unwrap_err().ends_with("got demux"));
     }
 
     #[test]

@@ -85,6 +85,8 @@ pub enum Kind {
         default: &'static str,
         /// The words.
         of: &'static [&'static str],
+        /// Words that are taken and not listed.
+        also: &'static [&'static str],
         /// Its effect.
         effect: SetText,
     },
@@ -169,9 +171,11 @@ impl Kind {
                 let means = |on: bool| text.eq_ignore_ascii_case(if on { "true" } else { "false" });
                 [false, true].into_iter().find(|&on| means(on)).map(Value::Bool)
             }
-            Kind::Choice { of, .. } => {
-                of.iter().find(|word| word.eq_ignore_ascii_case(text)).map(|word| Value::Text(word.to_string()))
-            }
+            Kind::Choice { of, also, .. } => of
+                .iter()
+                .chain(also)
+                .find(|word| word.eq_ignore_ascii_case(text))
+                .map(|word| Value::Text(word.to_string())),
             Kind::Button => None,
         };
         value.ok_or_else(|| self.expected())

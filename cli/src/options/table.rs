@@ -121,7 +121,13 @@ impl Opt {
         help: &'static str,
         effect: SetText,
     ) -> Self {
-        Self::new(name, flag, Kind::Choice { default, of, effect }, help)
+        Self::new(name, flag, Kind::Choice { default, of, also: &[], effect }, help)
+    }
+
+    /// Takes other words too, of which nobody is told.
+    const fn also(self, also: &'static [&'static str]) -> Self {
+        let Kind::Choice { default, of, effect, .. } = self.kind else { return self };
+        Self { kind: Kind::Choice { default, of, also, effect }, ..self }
     }
 
     const fn hidden(self) -> Self {
@@ -1087,12 +1093,14 @@ const NETWORK: &[Opt] = &[
         "backend",
         "auto",
         backend::BACKENDS,
-        "What runs the network; auto: OpenCL if a device works, the host otherwise.",
+        "What runs the network; auto: OpenCL if a device works, the host otherwise. UCI takes the names of Lc0's other backends for \
+         auto, or for host if they are for CPUs, and says so.",
         Sets(|d, name| {
             d.meaning.settings.evaluator.backend = backend::kind(name).ok_or("no such backend")?;
             Ok(())
         }),
     )
+    .also(backend::ONLY_LC0S)
     .short('b'),
     Opt::text(
         "BackendOptions",

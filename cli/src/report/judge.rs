@@ -8,7 +8,7 @@ use oncilla_chess::{Board, Color, History, Move, notation};
 use serde::Deserialize;
 
 use super::pgn::Game;
-use super::san;
+use crate::san;
 
 /// Loss from which a move gets a mark.
 const MARKS: [(f64, Mark); 3] = [(0.15, Mark::Blunder), (0.10, Mark::Mistake), (0.05, Mark::Inaccuracy)];

@@ -15,7 +15,6 @@ mod files;
 mod judge;
 mod page;
 pub mod pgn;
-mod san;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};

@@ -9,8 +9,8 @@ use std::io::{self, BufRead};
 
 use oncilla_chess::{History, Move};
 
-use super::san;
 use crate::line;
+use crate::san;
 
 /// Longest line, in bytes. No program writes a longer one into a game.
 const LONGEST_LINE: usize = 1 << 20;

@@ -12,7 +12,7 @@ pub fn bad_queries() -> Vec<(Value, &'static str)> {
         (json!({ "moves": "e2e4" }), "moves"),
         (json!({ "moves": [["W"]] }), "moves"),
         (json!({ "moves": [["X", "e2e4"]] }), "moves"),
-        (json!({ "moves": ["e2"] }), "moves"),
+        (json!({ "moves": ["e"] }), "moves"),
         (json!({ "moves": ["e2e4qq"] }), "moves"),
         (json!({ "moves": [["b", "e2e4"]] }), "moves"),
         (json!({ "moves": [], "fen": "8/8 w" }), "fen"),

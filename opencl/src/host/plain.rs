@@ -249,13 +249,18 @@ fn squeeze_excite(se: &SqueezeExcite, y: &mut [f64], squares: usize, activation:
     }
 }
 
+/// Keeps a NaN, as every backend does, which `max` would hide.
+fn relu(x: f64) -> f64 {
+    if x <= 0.0 { 0.0 } else { x }
+}
+
 fn activate(activation: Activation, mut y: Vec<f64>) -> Vec<f32> {
     match activation {
         Activation::None => {}
-        Activation::Relu => y.iter_mut().for_each(|v| *v = v.max(0.0)),
+        Activation::Relu => y.iter_mut().for_each(|v| *v = relu(*v)),
         Activation::Mish => y.iter_mut().for_each(|v| *v *= softplus(*v).tanh()),
         Activation::Tanh => y.iter_mut().for_each(|v| *v = v.tanh()),
-        Activation::Relu2 => y.iter_mut().for_each(|v| *v = v.max(0.0).powi(2)),
+        Activation::Relu2 => y.iter_mut().for_each(|v| *v = relu(*v).powi(2)),
         Activation::Swish => y.iter_mut().for_each(|v| *v /= 1.0 + (-*v).exp()),
         Activation::Selu => y.iter_mut().for_each(|v| {
             let (lambda, alpha) = (f64::from(SELU.0), f64::from(SELU.1));

@@ -519,6 +519,29 @@ fn what_is_not_worth_tiles_is_winograds() {
     }
 }
 
+/// No activation hides that an input was no number: neither in the form that all are compared with, nor in those that run.
+#[test]
+fn a_nan_stays_one() {
+    let g = &mut Gen::new(100);
+    for activation in Activation::ELEMENTWISE.into_iter().chain([Activation::Softmax]) {
+        let mut graph = Graph::new(Shape { channels: 5, squares: 64 });
+        let (weights, bias) = (numbers(g, 9 * 5 * 64, 5 * 64), numbers(g, 9, 4));
+        let dense = Layer::Dense { input: INPUT, channels: 9, weights, bias, activation };
+        let last = graph.push(dense).expect("it fits");
+        graph.output(Role::Policy, last).expect("any length");
+        let mut input = numbers(g, 5 * 64, 3);
+        input[70] = f32::NAN;
+        let expected = plain::evaluate(&graph, &input).expect("an evaluation").policy;
+        assert!(expected.iter().all(|x| x.is_nan()), "{activation:?}: {expected:?}");
+        for isa in Isa::found() {
+            let mut host = Host::with(graph.clone(), 1, isa).expect("a host");
+            let mut got = Outputs::default();
+            host.evaluate(&input, &mut got).expect("an evaluation");
+            assert!(got.policy.iter().all(|x| x.is_nan()), "{activation:?}, {}: {:?}", host.describe(), got.policy);
+        }
+    }
+}
+
 /// Hosts in tiles, whose results are compared with the plain form's and, to the bit, with those of the first and last position alone.
 fn in_tiles_it_agrees(graph: &Graph, input: &[f32], what: &str) {
     let expected = plain::evaluate(graph, input).expect("an evaluation");

@@ -1,7 +1,14 @@
 //! What takes the place of what a device refuses or gets wrong.
 
-use super::{Fault, Options};
+use super::Fault;
 use crate::kernels::{Tuning, Variant};
+
+/// Which kernels are tried, and for how many positions at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Size {
+    pub tuning: Tuning,
+    pub max_batch: usize,
+}
 
 /// Every kernel has something to do for so many lanes.
 const LEAST_LANES: usize = 8;
@@ -21,22 +28,21 @@ pub(super) fn by_layers(tuning: Tuning) -> Tuning {
 
 /// What to try after `tried` came to this; `None` where nothing is left. What takes the place of Winograd's kernels may have the groups and
 /// the batches that were `asked` for.
-pub(super) fn give_way(fault: &Fault, tried: &Options, asked: &Options) -> Option<Options> {
-    let (tuning, of_asked) = (tried.tuning?, asked.tuning?);
-    let with = |tuning| Some(Options { tuning: Some(tuning), ..tried.clone() });
+pub(super) fn give_way(fault: &Fault, tried: Size, asked: Size) -> Option<Size> {
+    let Size { tuning, max_batch } = tried;
+    let with = |tuning| Some(Size { tuning, ..tried });
     match fault {
         Fault::Device(_) => None,
         _ if is_one_launch(tuning) => with(by_layers(tuning)),
         Fault::Call(error) if error.is_of_groups() && smaller_groups(tuning).is_some() => with(smaller_groups(tuning)?),
-        Fault::Call(error) if error.is_of_memory() && tried.max_batch > LEAST_MAX_BATCH => {
-            Some(Options { max_batch: (tried.max_batch / 4).max(LEAST_MAX_BATCH), ..tried.clone() })
+        Fault::Call(error) if error.is_of_memory() && max_batch > LEAST_MAX_BATCH => {
+            Some(Size { max_batch: (max_batch / 4).max(LEAST_MAX_BATCH), ..tried })
         }
         // Its sums round more, and how much depends on the weights; its weights are larger, and its kernels are most of the text.
         _ if tuning.winograd > 0 => {
             let winograd = if tuning.winograd > 2 { 2 } else { 0 };
-            let Tuning { lanes, columns, .. } = of_asked;
-            let tuning = Tuning { winograd, lanes, columns, ..tuning };
-            Some(Options { tuning: Some(tuning), max_batch: asked.max_batch, ..tried.clone() })
+            let Tuning { lanes, columns, .. } = asked.tuning;
+            Some(Size { tuning: Tuning { winograd, lanes, columns, ..tuning }, ..asked })
         }
         _ => None,
     }
@@ -55,8 +61,8 @@ mod tests {
     use crate::backend::BackendError;
     use crate::device::Error;
 
-    fn asked() -> Options {
-        Options { tuning: Some(Tuning { network: 0, ..Tuning::start(Variant::Gpu, 8) }), ..Options::default() }
+    fn asked() -> Size {
+        Size { tuning: Tuning { network: 0, ..Tuning::start(Variant::Gpu, 8) }, max_batch: 128 }
     }
 
     fn call(status: i32) -> Fault {
@@ -68,12 +74,18 @@ mod tests {
         Fault::Call(Error::Memory { device, what, needed: 2, available: 1 })
     }
 
-    /// Everything that is tried where `fault` says what comes of it, as what `show` sees of it.
-    fn all<T>(asked: &Options, fault: impl Fn(&Options) -> Fault, show: impl Fn(&Options, Tuning) -> T) -> Vec<T> {
-        let next = |tried: &Options| give_way(&fault(tried), tried, asked);
-        std::iter::successors(Some(asked.clone()), next)
-            .map(|options| show(&options, options.tuning.expect("one was asked for")))
-            .collect()
+    /// Everything that is tried where `fault` says what comes of it.
+    fn all(asked: Size, fault: impl Fn(Tuning) -> Fault) -> Vec<Size> {
+        std::iter::successors(Some(asked), |tried| give_way(&fault(tried.tuning), *tried, asked)).collect()
+    }
+
+    fn winograds(tried: &[Size]) -> Vec<usize> {
+        tried.iter().map(|size| size.tuning.winograd).collect()
+    }
+
+    /// Winograd's tile and the groups.
+    fn groups(tried: &[Size]) -> Vec<(usize, usize, usize)> {
+        tried.iter().map(|Size { tuning, .. }| (tuning.winograd, tuning.lanes, tuning.columns)).collect()
     }
 
     #[test]
@@ -88,45 +100,44 @@ mod tests {
                 })
             },
         ] {
-            assert_eq!(all(&asked(), |_| fault(), |_, tuning| tuning.winograd), [4, 2, 0]);
+            assert_eq!(winograds(&all(asked(), |_| fault())), [4, 2, 0]);
         }
     }
 
     /// OpenCL's CL_OUT_OF_RESOURCES.
     #[test]
     fn groups_give_way_to_smaller_ones_and_other_kernels_have_all_of_theirs() {
-        let Tuning { lanes, columns, .. } = asked().tuning.expect("one was asked for");
-        let is_winograd = |options: &Options| options.tuning.is_some_and(|tuning| tuning.winograd > 0);
-        let fault = |options: &Options| if is_winograd(options) { call(-5) } else { call(-9999) };
-        let tried = all(&asked(), fault, |_, tuning| (tuning.winograd, tuning.lanes, tuning.columns));
+        let Tuning { lanes, columns, .. } = asked().tuning;
+        let tried = groups(&all(asked(), |tuning| if tuning.winograd > 0 { call(-5) } else { call(-9999) }));
         assert!(tried.contains(&(4, lanes / 2, columns / 2)), "{tried:?}");
         assert!(tried.contains(&(2, lanes, columns)), "{tried:?}");
         assert_eq!(tried.last(), Some(&(0, lanes, columns)));
         // The same with kernels that are refused at any size.
-        let tried = all(&asked(), |_| call(-5), |_, tuning| (tuning.winograd, tuning.lanes, tuning.columns));
+        let tried = groups(&all(asked(), |_| call(-5)));
         assert_eq!(tried.last(), Some(&(0, LEAST_LANES, 1)));
     }
 
     #[test]
     fn where_memory_is_short_batches_give_way_before_tiles() {
-        let tried = all(&asked(), |_| memory(), |options, tuning| (tuning.winograd, options.max_batch));
+        let tried = all(asked(), |_| memory());
+        let tried: Vec<_> = tried.iter().map(|size| (size.tuning.winograd, size.max_batch)).collect();
         assert_eq!(tried, [(4, 128), (4, 32), (4, 8), (2, 128), (2, 32), (2, 8), (0, 128), (0, 32), (0, 8)]);
     }
 
     #[test]
     fn a_device_that_can_not_be_opened_is_not_asked_again() {
-        let fault = |_: &Options| match call(-6) {
+        let fault = |_| match call(-6) {
             Fault::Call(error) => Fault::Device(error),
             other => other,
         };
-        assert_eq!(all(&asked(), fault, |_, tuning| tuning.winograd), [4]);
+        assert_eq!(all(asked(), fault), [asked()]);
     }
 
     #[test]
     fn one_launch_gives_way_to_one_for_each_layer() {
-        let asked = asked();
-        let one = Options { tuning: asked.tuning.map(|tuning| Tuning { network: 1, ..tuning }), ..asked };
-        let tried = all(&one, |_| call(-9999), |_, tuning| (tuning.network, tuning.winograd));
+        let one = Size { tuning: Tuning { network: 1, ..asked().tuning }, ..asked() };
+        let tried = all(one, |_| call(-9999));
+        let tried: Vec<_> = tried.iter().map(|size| (size.tuning.network, size.tuning.winograd)).collect();
         assert_eq!(tried, [(1, 4), (0, 4), (0, 2), (0, 0)]);
     }
 }

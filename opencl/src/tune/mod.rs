@@ -56,7 +56,7 @@ impl Candidate {
         let longest = device.max_batch();
         if !device.leaves_host_free() {
             // Others were compared in the largest batch just now.
-            device.agrees_in_batches_of(longest)?;
+            device.check_in(&[longest], 0)?;
         }
         let mut times = [0.0; 3];
         for (time, batch) in times.iter_mut().zip(BATCHES) {

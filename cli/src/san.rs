@@ -3,13 +3,50 @@
 use oncilla_chess::cozy_chess::util::{display_san_move, parse_san_move};
 use oncilla_chess::{Board, Move, notation};
 
+/// Longest text that may be a move, in bytes: `Ng1-f3` with a long list of marks.
+const LONGEST: usize = 16;
+
+/// Whether a text has the form of a move in algebraic notation, whatever the position.
+pub fn has_form(text: &str) -> bool {
+    if text.len() > LONGEST {
+        return false;
+    }
+    let text = without_marks(text);
+    if castles(text).is_some() {
+        return true;
+    }
+    let bare: String = text.chars().filter(|c| !"-:()x=".contains(*c)).collect();
+    let bare = bare.strip_prefix(['K', 'Q', 'R', 'B', 'N']).unwrap_or(&bare);
+    let bare = bare.strip_suffix(['Q', 'R', 'B', 'N']).unwrap_or(bare);
+    let (is_file, is_rank) = (|c: &u8| (b'a'..=b'h').contains(c), |c: &u8| (b'1'..=b'8').contains(c));
+    match bare.as_bytes() {
+        [file, rank] => is_file(file) && is_rank(rank),
+        [from, file, rank] => (is_file(from) || is_rank(from)) && is_file(file) && is_rank(rank),
+        [from, with, file, rank] => is_file(from) && is_rank(with) && is_file(file) && is_rank(rank),
+        _ => false,
+    }
+}
+
+/// What says nothing of which move it is.
+fn without_marks(text: &str) -> &str {
+    let text = text.trim_end_matches(['+', '#', '!', '?']);
+    text.strip_suffix("e.p.").unwrap_or(text).trim_end()
+}
+
+/// Castling with letters, if it is that.
+fn castles(text: &str) -> Option<&'static str> {
+    match text {
+        "O-O" | "0-0" => Some("O-O"),
+        "O-O-O" | "0-0-0" => Some("O-O-O"),
+        _ => None,
+    }
+}
+
 /// Reads a legal move, as people and programs write it: `Nf3`, `Ngf3`, `Ng1-f3`, `exd6e.p.`, `e8Q`, `0-0`, or as in UCI.
 pub fn read(board: &Board, text: &str) -> Option<Move> {
-    let text = text.trim_end_matches(['+', '#', '!', '?']);
-    let text = text.strip_suffix("e.p.").unwrap_or(text).trim_end();
-    let castles = text.replace('0', "O");
-    if castles == "O-O" || castles == "O-O-O" {
-        return parse_san_move(board, &castles).ok();
+    let text = without_marks(text);
+    if let Some(castles) = castles(text) {
+        return parse_san_move(board, castles).ok();
     }
     let bare: String = text.chars().filter(|c| !"-:()".contains(*c)).collect();
     let found = parse_san_move(board, &bare).ok();
@@ -51,9 +88,22 @@ mod tests {
             ("Ke2", "e1e2"),
         ] {
             assert_eq!(read(history(fen).board(), text).map(|mv| mv.to_string()).as_deref(), Some(mv), "{text}");
+            assert!(has_form(text) || text == "b7a8n", "{text}");
         }
         for text in ["", "O-O", "Nf4", "e9", "Ke1", "--", "é", "b8", "Rc8"] {
             assert_eq!(read(history(fen).board(), text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_has_the_form_of_a_move_in_no_position() {
+        let long = format!("Nf3{}e.p.", " ".repeat(1000));
+        for text in ["", "Q4", "D4", "K10", "pass", "--", "é", "e9", "i4", "e2e4e5", "44", "Nf", "O-O-O-O", "N", &long]
+        {
+            assert!(!has_form(text), "{text}");
+        }
+        for text in ["Nf4", "Ke1", "b8", "Rc8", "O-O", "B1c3", "e7-e8(Q)+", "Qa1xb2#"] {
+            assert!(has_form(text), "{text}");
         }
     }
 

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Tests of match.py: a match goes on with the same programs and networks only."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+MATCH = Path(__file__).resolve().parent / "match.py"
+
+# Plays the first legal move.
+ENGINE = """#!/usr/bin/env python3
+import chess
+board = chess.Board()
+while (line := input()) != "quit":
+    word, *rest = line.split()
+    if word == "uci": print("option name WeightsFile type string default x\\nuciok", flush=True)
+    if word == "isready": print("readyok", flush=True)
+    if word == "position":
+        at = rest.index("moves") if "moves" in rest else len(rest)
+        board = chess.Board() if rest[0] == "startpos" else chess.Board(" ".join(rest[1:at]))
+        for move in rest[at + 1:]: board.push_uci(move)
+    if word == "go": print("bestmove", next(iter(board.legal_moves)), flush=True)
+"""
+
+
+class Match(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.engine, self.network, self.out = (self.folder / name for name in ["engine", "net.pb", "out.jsonl"])
+        self.engine.write_text(ENGINE)
+        self.engine.chmod(0o755)
+        self.network.write_bytes(b"first")
+        book = [f"rnbqkbnr/pppppppp/8/8/8/{rank}/PPPPPPPP/RNBQKB1R b KQkq -" for rank in ["5N2", "7N"]]
+        (self.folder / "book.epd").write_text("\n".join(book))
+
+    def play(self, games, *more, network="--weights={}"):
+        """What is printed, or the reason why nothing is played."""
+        command = f"{self.engine} {network.format(self.network)}"
+        arguments = ["--first", command, "--second", str(self.engine), "--nodes", "1", "--plies", "4", "--book", str(self.folder / "book.epd")]
+        command = [sys.executable, str(MATCH), *arguments, "--out", str(self.out), "--games", str(games), *more]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.stdout if done.returncode == 0 else f"refused: {done.stderr}"
+
+    def header(self):
+        return json.loads(self.out.read_text().splitlines()[0])["match"]
+
+    def test_the_same_match_goes_on(self):
+        self.assertIn("2 games: +0 =2 -0", self.play(2))
+        self.assertEqual(set(self.header()["files"]), {str(self.engine), str(self.network)})
+        self.assertIn("4 games: +0 =4 -0", self.play(4))
+
+    def test_another_network_under_the_same_name_is_refused(self):
+        for network in ["--weights={}", "--weights {}"]:
+            with self.subTest(network):
+                self.out.unlink(missing_ok=True)
+                self.network.write_bytes(b"first")
+                self.play(2, network=network)
+                self.network.write_bytes(b"second")
+                self.assertIn(f"another match: {self.network} holds something else. Name", self.play(4, network=network))
+                self.network.unlink()
+                self.assertIn(f"another match: {self.network} is not there. Name", self.play(4, network=network))
+
+    def test_options_name_networks_too(self):
+        option = ["--second-option", f"WeightsFile={self.network}"]
+        self.play(2, *option, network="")
+        self.network.write_bytes(b"second")
+        self.assertIn(f"{self.network} holds something else", self.play(4, *option, network=""))
+
+    def test_another_program_under_the_same_name_is_refused(self):
+        self.play(2)
+        self.engine.write_text(ENGINE + "# built again\n")
+        self.assertIn(f"another match: {self.engine} holds something else", self.play(4))
+
+    def test_files_of_before_are_refused_with_what_to_do(self):
+        self.play(2)
+        header, *games = self.out.read_text().splitlines()
+        match = {what: value for what, value in json.loads(header)["match"].items() if what != "files"}
+        self.out.write_text("\n".join([json.dumps({"match": match}), *games, ""]))
+        refused = self.play(4)
+        self.assertIn("does not say what its programs and networks held", refused)
+        self.assertIn("nodes 1, not 2", self.play(4, "--nodes", "2"))
+        score = subprocess.run([sys.executable, str(MATCH), "--score", str(self.out)], capture_output=True, text=True)
+        self.assertIn("2 games:", score.stdout)
+        subprocess.run(refused.splitlines()[-1], shell=True, check=True)
+        self.assertIn("4 games: +0 =4 -0", self.play(4))
+
+
+if __name__ == "__main__":
+    unittest.main()
