@@ -1,6 +1,6 @@
 //! Without an OpenCL library the program starts, and says so in one line.
 
-#![cfg(all(feature = "opencl", unix, not(target_os = "macos")))]
+#![cfg(all(feature = "opencl", not(target_os = "macos")))]
 
 use oncilla_opencl::device::{self, DeviceChoice};
 use std::process::Command;
@@ -9,6 +9,7 @@ use std::process::Command;
 const INNER: &str = "ONCILLA_TEST_WITHOUT_LIBRARY";
 
 fn without_a_library() {
+    // Where there is such a file: Linux.
     let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     assert!(!loaded.contains("libOpenCL"), "libOpenCL is among the libraries that the program needs");
     let line = device::list().expect_err("no platform").to_string();

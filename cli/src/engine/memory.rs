@@ -61,7 +61,7 @@ pub fn resident_bytes() -> Option<usize> {
 
 /// The most bytes of memory that the process has had; `None` where the system does not say: Linux does.
 pub fn peak_resident_bytes() -> Option<usize> {
-    status_bytes("VmHWM:")
+    if cfg!(target_os = "linux") { status_bytes("VmHWM:") } else { None }
 }
 
 /// What stands behind `key` in what Linux says of this process.
