@@ -107,6 +107,12 @@ fn moves_in_algebraic_notation_are_those_in_uci() {
     assert!(uci["moveInfos"].as_array().unwrap().iter().all(|info| info["move"] != "a6b5" && info["move"] != "f6d5"));
     let pairs: Vec<[&str; 2]> = ["w", "b"].into_iter().cycle().zip(as_people_write).map(<[&str; 2]>::from).collect();
     assert_eq!(query(json!(pairs), rule("b", &["f6d5", "axb5"])), uci);
+    // Of two bishops the one that stands on the first rank, and not the knight on b1.
+    let bishops = json!({ "id": "", "initialFen": "4k3/8/8/B7/8/8/8/BN2K3 w - - 0 1", "moves": [], "maxVisits": 5,
+        "allowMoves": [{ "player": "w", "moves": ["B1c3"], "untilDepth": 1 }] });
+    assert_eq!(one(bishops)["moveInfos"][0]["move"], "a1c3");
+    let played = json!({ "id": "", "initialFen": "4k3/8/8/B7/8/8/8/BN2K3 w - - 0 1", "moves": ["B1c3", "Kf7", "Nd2"], "maxVisits": 5 });
+    assert!(one(played)["error"].is_null(), "the knight is still there");
 }
 
 #[test]

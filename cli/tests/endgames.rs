@@ -122,7 +122,8 @@ impl Drop for WithoutDistances {
 }
 
 fn engine(folder: &Path, backend: &str) -> Engine {
-    let mut engine = Engine::with(&[backend, &format!("--syzygy-paths={}", folder.display())]);
+    let tables = format!("--syzygy-paths={}", folder.display());
+    let mut engine = Engine::with(&[backend, &tables, "--no-builtin-endgames"]);
     engine.ask("isready", "readyok");
     engine
 }
@@ -191,7 +192,7 @@ fn a_known_root_is_shown_as_the_tables_know_it() {
     let mut uci = engine(&judge.folder, CLUELESS);
     let mut without_distances = engine(&results_only.0, CLUELESS);
     let syzygy = format!("--syzygy-paths={}", judge.folder.display());
-    let mut analysis = Engine::with(&["analysis", CLUELESS, &syzygy]);
+    let mut analysis = Engine::with(&["analysis", CLUELESS, &syzygy, "--no-builtin-endgames"]);
     for (fen, winrate, score) in KNOWN {
         let info = |engine: &mut Engine| {
             engine.say("setoption name UCI_ShowWDL value true");
@@ -419,7 +420,7 @@ fn three_men_are_shown_as_they_are() {
         ("8/8/8/3k4/8/8/6P1/K7 b - - 0 1", " score cp 0 "),
     ] {
         let line = last_info(&mut engine, fen, "go nodes 200");
-        assert!(line.contains(score) && line.contains(" tbhits 1 "), "{fen}: {line}");
+        assert!(line.contains(score) && !line.contains(" tbhits 0 "), "{fen}: {line}");
         let pv = line.split_once(" pv ").expect("a line").1.split(' ');
         let mate = usize::from(known(&History::from_fen(fen).expect("a position")).to_mate);
         assert!(score.contains("cp") || pv.count() == mate, "{fen}: {line}");
@@ -452,6 +453,30 @@ fn three_men_are_known_at_leaves() {
     }
 }
 
+/// A known mate is found at once, whatever ends the search, and won or lost there is nothing to think about.
+#[test]
+fn a_mate_of_three_men_ends_the_search() {
+    let mut engine = Engine::with(&[CLUELESS, "--smart-pruning-factor=1.33"]);
+    for fen in ["8/8/8/3k4/8/8/8/K6R w - - 0 1", "8/8/8/3k4/8/8/7R/K7 b - - 0 1"] {
+        for go in ["go mate 16", "go depth 10", "go wtime 60000 btime 60000"] {
+            let line = last_info(&mut engine, fen, go);
+            let nodes = line.split_once(" nodes ").and_then(|(_, rest)| rest.split(' ').next()?.parse::<u32>().ok());
+            assert!(nodes.is_some_and(|nodes| nodes < 100), "{fen}, {go}: {line}");
+        }
+    }
+}
+
+/// What is built in knows the way to mate, which tables of a user don't.
+#[test]
+fn tables_hide_no_mate_of_three_men() {
+    let Some(judge) = Judge::new() else { return };
+    let mut engine = Engine::with(&[CLUELESS, &format!("--syzygy-paths={}", judge.folder.display())]);
+    let line = last_info(&mut engine, "8/8/8/3k4/8/8/8/K6R w - - 0 1", "go nodes 50");
+    assert!(line.contains(" score mate 15 "), "{line}");
+    let line = last_info(&mut engine, "8/8/8/8/4k3/8/7n/K6R w - - 0 1", "go nodes 50 searchmoves h1h2");
+    assert!(line.contains(" score mate 17 "), "{line}");
+}
+
 #[test]
 fn analysis_knows_three_men() {
     let mut analysis = Engine::with(&["analysis", CLUELESS]);
@@ -460,10 +485,13 @@ fn analysis_knows_three_men() {
         let query = format!(r#"{{"id":"a","fen":"{fen}","moves":[],"maxVisits":50{more}}}"#);
         let line = analysis.ask(&query, "{").pop().expect("a line");
         let answer: serde_json::Value = serde_json::from_str(&line).expect("JSON");
-        (answer["rootInfo"]["winrate"].clone(), answer["moveInfos"][0]["mate"].clone())
+        let best = &answer["moveInfos"][0];
+        let lengths = ["pv", "pvVisits"].map(|key| best[key].as_array().expect("a line").len());
+        (answer["rootInfo"]["winrate"].clone(), best["mate"].clone(), lengths)
     };
-    assert_eq!(ask(""), (1.0.into(), 15.into()));
-    let (winrate, mate) = ask(r#","overrideSettings":{"BuiltinEndgames":false}"#);
+    // With its line, of which most has no visits.
+    assert_eq!(ask(r#","analysisPVLen":99,"includePVVisits":true"#), (1.0.into(), 15.into(), [29, 29]));
+    let (winrate, mate, _) = ask(r#","includePVVisits":true,"overrideSettings":{"BuiltinEndgames":false}"#);
     assert!(winrate != 1.0 && mate.is_null(), "{winrate} {mate}");
 }
 

@@ -6,6 +6,7 @@ use oncilla_core::formula::lcb::Visited;
 use oncilla_core::heapless::Vec as FixedVec;
 use oncilla_core::repository::Bound;
 use oncilla_core::search::MAX_ROOT_MOVES;
+use oncilla_syzygy::three_men;
 use serde_json::{Value as Json, json};
 
 use super::hash;
@@ -239,20 +240,31 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    fn put_line(&self, info: &mut Object, search: &Search<'_>, first: &EdgeView<'_>) {
+    /// What the search expects behind a move of the root; or the way to mate, where it is known.
+    fn expected(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<Move> {
+        let known = first.mv.map(|mv| unpack(mv.0));
+        let known = known.filter(|&mv| self.results.is_some_and(|results| results.mate_with(mv).is_some()));
+        if let Some(mv) = known {
+            return three_men::line(self.board, mv);
+        }
         let mut line = FixedVec::<_, LONGEST_PV>::new();
         search.pv(first, line.as_mut_view());
+        line.iter().map(|mv| unpack(mv.0)).collect()
+    }
+
+    fn put_line(&self, info: &mut Object, search: &Search<'_>, first: &EdgeView<'_>) {
+        let mut line = self.expected(search, first);
         line.truncate(self.query.wanted.pv_len + 1);
         let mut board = self.board.clone();
         let mut texts = Vec::with_capacity(line.len());
         let (mut visits, mut edge_visits) = (Vec::new(), Vec::new());
         let mut edge = Some(*first);
-        for (ply, &mv) in line.iter().enumerate() {
-            texts.push(self.text(&board, unpack(mv.0)));
-            board.play_unchecked(unpack(mv.0));
+        for (ply, mv) in line.into_iter().enumerate() {
+            texts.push(self.text(&board, mv));
+            board.play_unchecked(mv);
             if ply > 0 {
                 let child = edge.and_then(|edge| edge.child());
-                edge = child.and_then(|child| child.visited().find(|edge| edge.mv == Some(mv)));
+                edge = child.and_then(|child| child.visited().find(|edge| edge.mv.map(|mv| unpack(mv.0)) == Some(mv)));
             }
             let own = edge.map_or(0, |edge| edge.completed());
             edge_visits.push(own);

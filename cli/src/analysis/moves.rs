@@ -135,8 +135,14 @@ fn read_move(text: &str) -> Option<Move> {
 
 /// Reads a legal move: in UCI, or in algebraic notation where it is none.
 fn read_legal(board: &Board, text: &str) -> Option<Move> {
-    let in_uci = notation::parse_move(board, &text.to_ascii_lowercase()).ok();
-    in_uci.or_else(|| san::read(board, text))
+    let in_uci = || notation::parse_move(board, &text.to_ascii_lowercase()).ok();
+    let in_san = || san::read(board, text);
+    if names_a_bishop(text) { in_san().or_else(in_uci) } else { in_uci().or_else(in_san) }
+}
+
+/// Whether a text that could be UCI with a capital means a bishop's move from a rank (`B1c3`).
+fn names_a_bishop(text: &str) -> bool {
+    text.trim().strip_prefix('B').is_some_and(|rest| rest.contains(|c: char| c.is_ascii_lowercase()))
 }
 
 /// Whether a text is a move in some position.
@@ -198,7 +204,7 @@ impl Rules<'_> {
     fn place(&self, game: &Game, turns: &BTreeMap<usize, i64>) -> Option<Place> {
         let mut moves = self.rules.iter().flat_map(|rule| &rule.moves);
         let turn = *turns.keys().next().filter(|_| turns.len() == 1)?;
-        moves.any(|text| read_move(text).is_none()).then(|| {
+        moves.any(|text| read_move(text).is_none() || names_a_bishop(text)).then(|| {
             let mut history = game.start();
             game.play(&mut history, 0, turn);
             Place { turn, history }
@@ -208,7 +214,9 @@ impl Rules<'_> {
 
 impl Rule<'_> {
     fn read(&self, text: &str, place: Option<&Place>) -> Result<Move, BadField> {
-        if let Some(mv) = read_move(text) {
+        let in_san = |place: &Place| san::read(place.history.board(), text.trim());
+        let bishops = place.filter(|_| names_a_bishop(text)).and_then(in_san);
+        if let Some(mv) = bishops.or_else(|| read_move(text)) {
             return Ok(mv);
         }
         let expected = match place {
@@ -216,9 +224,9 @@ impl Rule<'_> {
             Some(Place { turn, history }) if history.side_to_move() != self.player => {
                 format!("expected UCI as in \"g1f3\" for who is not to move at turn {turn}")
             }
-            Some(Place { turn, history }) => match san::read(history.board(), text.trim()) {
+            Some(place) => match in_san(place) {
                 Some(mv) => return Ok(mv),
-                None => format!("expected a legal move at turn {turn}, {ONE_ONLY}"),
+                None => format!("expected a legal move at turn {}, {ONE_ONLY}", place.turn),
             },
         };
         Err(BadField::new("moves", format!("Could not parse move: {text}: {expected}")))

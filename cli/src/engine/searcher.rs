@@ -23,7 +23,7 @@ use oncilla_core::formula::contempt::Rescale;
 use oncilla_core::formula::random::Random;
 use oncilla_core::search::Params;
 use oncilla_core::stats::{Counts, Stats};
-use oncilla_syzygy::{BadFile, Metric, RootRanks, Tablebases};
+use oncilla_syzygy::{BadFile, Metric, RootRanks, Tablebases, three_men};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -37,6 +37,9 @@ const LEAST_TREE: usize = 1 << 20;
 
 /// The cache gets at most one part in so many of what tree and cache may take together.
 const CACHE_SHARE: usize = 4;
+
+/// Games of so many men soon have three.
+const SOON_THREE_MEN: u32 = 6;
 
 /// The evaluator of a searcher.
 enum Held {
@@ -394,6 +397,10 @@ impl Searcher {
         }
         // Only now: whoever waits for the end may give the next command at once.
         self.control.end();
+        if self.settings.builtin_endgames && self.position.board().occupied().len() <= SOON_THREE_MEN {
+            // While the opponent's clock runs.
+            three_men::prepare();
+        }
     }
 
     /// A search, and around it what a person should know.
@@ -468,7 +475,10 @@ impl Searcher {
         let is_asked = go.search_moves.is_empty();
         let root_moves = || tables.root_moves(&self.position, self.settings.syzygy.fast_play);
         let ranks = is_asked.then(root_moves).flatten();
-        let safe = ranks.as_ref().is_some_and(RootRanks::by_dtz);
+        // Moves that are known to mate, or to be mated, are proven by a look at their leaves: limits and the clock see that there is
+        // nothing to search.
+        let is_mate = |ranks: &RootRanks| ranks.best().all(|best| best.mate.is_some());
+        let safe = ranks.as_ref().is_some_and(|ranks| ranks.by_dtz() && !is_mate(ranks));
         let rules = Rules {
             two_fold_draws: self.settings.two_fold_draws,
             // The moves that are left make progress: no need to ask at each leaf, and no use, as all are won.

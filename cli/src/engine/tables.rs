@@ -6,7 +6,7 @@ use oncilla_core::evaluate::{Ending, Value};
 use oncilla_syzygy::{RankedMove, RootRanks, Tablebases, Wdl, three_men};
 use std::sync::Arc;
 
-/// What is known of endings: the user's tables first, then those that are built in.
+/// What is known of endings. Those that are built in are asked first: they know the distance to mate.
 #[derive(Clone, Default)]
 pub struct Tables {
     /// `SyzygyPath`.
@@ -25,20 +25,17 @@ pub struct TableResult {
 impl Tables {
     /// Ranks the moves of a root. By distances, if there are any.
     pub fn root_moves(&self, position: &History, fast_play: bool) -> Option<RootRanks> {
-        let by_file = self.syzygy.as_ref().and_then(|tables| tables.root_moves(position, fast_play).ok());
-        if by_file.as_ref().is_some_and(RootRanks::by_dtz) {
-            return by_file;
-        }
+        let by_file = || self.syzygy.as_ref()?.root_moves(position, fast_play).ok();
         let builtin = || three_men::root_moves(position);
-        self.builtin.then(builtin).flatten().or(by_file)
+        self.builtin.then(builtin).flatten().or_else(by_file)
     }
 
     /// The result of a position below the root. Of most it is seen at once that nothing knows them.
     #[inline]
     pub fn result(&self, position: &Position) -> Option<TableResult> {
-        let by_file = self.syzygy.as_deref().and_then(|tables| by_file(tables, position));
-        let may_be_known = self.builtin && by_file.is_none() && three_men::are_all(position.board());
-        if may_be_known { builtin(position) } else { by_file }
+        let may_be_known = self.builtin && three_men::are_all(position.board());
+        let known = if may_be_known { builtin(position) } else { None };
+        known.or_else(|| by_file(self.syzygy.as_deref()?, position))
     }
 }
 
