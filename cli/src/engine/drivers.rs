@@ -6,7 +6,7 @@
 
 use super::settings::{EvaluatorSettings, Weights};
 use super::tuning::cache_dir;
-use crate::child;
+use crate::{child, windows};
 use oncilla_opencl::device::Device;
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::tune::Key;
@@ -190,7 +190,7 @@ pub fn end_with_input_if_asked() {
         return;
     }
     let watch = || {
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let _ = std::io::copy(&mut windows::input(), &mut std::io::sink());
         std::process::exit(1);
     };
     // Without a thread it ends when the driver lets it.
