@@ -23,4 +23,5 @@ mod text;
 pub mod time;
 pub mod tune;
 pub mod uci;
+mod utf16;
 pub mod windows;

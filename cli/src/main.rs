@@ -265,7 +265,7 @@ fn start() -> Result<ExitCode, String> {
 }
 
 fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) -> Result<ExitCode, String> {
-    let stdin = || std::io::BufReader::new(windows::input());
+    let stdin = windows::input_text;
     let settings = meaning.settings;
     match command {
         Command::Uci(Uci {}) => return Ok(uci::run(stdin(), console, typed)),

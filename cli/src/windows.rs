@@ -3,8 +3,10 @@
 #![cfg_attr(windows, allow(unsafe_code, reason = "the calls of the system are here, and nowhere else in the program"))]
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::OnceLock;
+
+use crate::utf16;
 
 /// Standard input, once [`put_stdin_aside`] has taken it.
 static INPUT: OnceLock<File> = OnceLock::new();
@@ -28,6 +30,11 @@ pub fn input() -> Box<dyn Read + Send> {
         Some(file) => Box::new(file),
         None => Box::new(io::stdin()),
     }
+}
+
+/// The text that comes in on standard input, in UTF-8 where that or UTF-16 comes.
+pub fn input_text() -> impl BufRead + Send {
+    BufReader::new(utf16::Text::new(input()))
 }
 
 /// Standard input where it was put aside.

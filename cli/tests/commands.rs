@@ -344,3 +344,32 @@ fn progress_is_for_terminals() {
         }
     }
 }
+
+/// As PowerShell 5 writes what goes to a file.
+fn in_utf16(text: &str) -> Vec<u8> {
+    format!("\u{feff}{}", text.replace('\n', "\r\n")).encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn what_powershell_has_written_is_read() {
+    let folder = driver::Folder::new("commands-utf16");
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.0.join(name), in_utf16(text)).unwrap();
+        folder.file(name)
+    };
+    let config = format!("--config={}", file("config", "backend=random\nmax-visits=2\n"));
+    let output = driver::run_bytes(&[&config], &in_utf16("position startpos moves e2e4\ngo nodes 2\n"));
+    assert!(stdout(&output).contains("bestmove "), "{}", stdout(&output));
+    for (command, query) in [("eval", r#"{"moves":["e2e4"]}"#), ("analysis", r#"{"id":"a","moves":["e2e4"]}"#)] {
+        let output = driver::run_bytes(&[command, &config], &in_utf16(&format!("{query}\n")));
+        let answer: Value = serde_json::from_str(stdout(&output).trim()).expect("one line");
+        assert_eq!(answer.get("error"), None, "{command}: {answer}");
+    }
+    let games = file("games.pgn", "[White \"Öğe\"]\n\n1. e4 e5 1-0\n");
+    let output = run(&["report", &games, &config], "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(folder.text("games.report.pgn").contains("[White \"Öğe\"]"));
+    let history = file("history", "{\"base\":180000,\"used\":4000,\"nodes\":60000}\n");
+    let output = run(&["time", "--history", &history], "");
+    assert!(output.status.success(), "{}", stderr(&output));
+}

@@ -17,7 +17,7 @@ mod page;
 pub mod pgn;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Instant;
 
@@ -25,7 +25,7 @@ use crate::options::{Analysis, Typed, table};
 use crate::progress::Progress;
 use crate::text;
 use crate::uci::console::{Console, aside};
-use crate::windows;
+use crate::{utf16, windows};
 use desk::{Desk, Done};
 use files::Files;
 use flate2::bufread::MultiGzDecoder;
@@ -52,9 +52,12 @@ impl Question {
     /// The input, inflated where it is a gzip stream, and how many bytes it has, if that is known.
     fn open(&self) -> Result<(Box<dyn BufRead>, Option<u64>), String> {
         let opened = self.open_as_it_is().and_then(|(mut input, size)| {
-            let is_gzip = input.fill_buf()?.starts_with(GZIP);
+            let begins = input.fill_buf()?;
             // How long the text is nobody knows before its end.
-            Ok(if is_gzip { (Box::new(BufReader::new(MultiGzDecoder::new(input))) as _, None) } else { (input, size) })
+            let size = size.filter(|_| !begins.starts_with(GZIP) && !utf16::is_beginning(begins));
+            let bytes: Box<dyn Read> =
+                if begins.starts_with(GZIP) { Box::new(MultiGzDecoder::new(input)) } else { Box::new(input) };
+            Ok((Box::new(BufReader::new(utf16::Text::new(bytes))) as _, size))
         });
         opened.map_err(|error| format!("{}: {error}", self.file.as_deref().unwrap_or("standard input")))
     }
