@@ -373,3 +373,31 @@ fn what_powershell_has_written_is_read() {
     let output = run(&["time", "--history", &history], "");
     assert!(output.status.success(), "{}", stderr(&output));
 }
+
+#[test]
+fn a_network_lies_beside_the_program() {
+    let folder = driver::Folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("beside"));
+    let _ = std::fs::remove_dir_all(&folder.0); // of a run that was cut short
+    std::fs::create_dir_all(&folder.0).expect("a folder");
+    let mut words = driver::program::words();
+    let program = PathBuf::from(words.pop().expect("the binary"));
+    let beside = folder.0.join(program.file_name().expect("a name"));
+    // What is being copied can't be started.
+    std::fs::hard_link(&program, &beside).expect("another name");
+    words.push(beside.display().to_string());
+    std::fs::copy(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nets/tiny.pb.gz"),
+        folder.0.join("a net.pb.gz"),
+    )
+    .expect("a copy");
+    for name in ["--weights=a net.pb.gz", "--weights=\"a net.pb.gz\""] {
+        let output = std::process::Command::new(&words[0])
+            .args(&words[1..])
+            .args(["describenet", name])
+            .current_dir(std::env::temp_dir())
+            .output()
+            .expect("it starts");
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+    }
+    assert_eq!(run(&["describenet", "a net.pb.gz"], "").status.code(), Some(2), "it is beside another program");
+}

@@ -83,7 +83,7 @@ fn rehearse_with(
 ) -> Result<(), String> {
     let is_there_again = match &settings.weights {
         Weights::BuiltIn(_) => true,
-        Weights::File(path) => path.metadata().is_ok_and(|facts| facts.is_file()),
+        Weights::File(path) => path.to_str().is_some() && path.metadata().is_ok_and(|facts| facts.is_file()),
     };
     let mark = Key::new(device, graph, settings.precision).path(cache).with_extension("opened");
     // Arguments are in UTF-8.

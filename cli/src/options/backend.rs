@@ -2,7 +2,7 @@
 
 use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Lc0Backend, Weights};
 
-use super::path::unquoted;
+use super::path::{found, unquoted};
 use super::suboptions::{Content, Item, List, SubOptionError, parse};
 
 /// The backends' names: ours, then those of Lc0 for things that are here too.
@@ -78,7 +78,7 @@ pub fn weights(text: &str) -> Weights {
     match unquoted(text) {
         // Lc0 looks for a file beside the program; here a network is inside it.
         "" | "<autodiscover>" => Weights::BuiltIn(BuiltIn::Small),
-        text => BuiltIn::named(text).map_or_else(|| Weights::File(text.into()), Weights::BuiltIn),
+        text => BuiltIn::named(text).map_or_else(|| Weights::File(found(text)), Weights::BuiltIn),
     }
 }
 

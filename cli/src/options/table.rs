@@ -1073,7 +1073,7 @@ const NETWORK: &[Opt] = &[
         "WeightsFile",
         "weights",
         "small",
-        "The network: a file, or small or tiny, which are built in.",
+        "The network: a file, which is looked for in the working directory and then beside the program, or small or tiny, which are built in.",
         Sets(|d, text| {
             d.meaning.settings.evaluator.weights = backend::weights(text);
             Ok(())
