@@ -50,11 +50,7 @@ impl<R: Read> Text<R> {
     /// Looks at the first two bytes, and at one only where that says enough.
     fn begin(&mut self) -> io::Result<Form> {
         let mut first = Vec::new();
-        while matches!(first[..], [] | [0xff | 0xfe])
-            && let Some(byte) = self.input.by_ref().bytes().next()
-        {
-            first.push(byte?);
-        }
+        while matches!(first[..], [] | [0xff | 0xfe]) && self.input.by_ref().take(1).read_to_end(&mut first)? > 0 {}
         Ok(match first[..] {
             [0xff, 0xfe] => Form::Utf16(u16::from_le_bytes),
             [0xfe, 0xff] => Form::Utf16(u16::from_be_bytes),
