@@ -1,6 +1,8 @@
 //! The program as a library: `main.rs` only reads the arguments.
 
-#![forbid(unsafe_code)]
+// One module talks to Windows.
+#![cfg_attr(not(windows), forbid(unsafe_code))]
+#![cfg_attr(windows, deny(unsafe_code))]
 
 pub mod analysis;
 pub mod bench;
@@ -21,3 +23,5 @@ mod text;
 pub mod time;
 pub mod tune;
 pub mod uci;
+mod utf16;
+pub mod windows;

@@ -9,14 +9,15 @@ const OFTEN: Duration = Duration::from_millis(100);
 
 /// A line on standard error that comes and goes.
 pub struct Progress {
-    /// When something was shown, and whether it is still there; `None` where nobody looks on.
+    /// When something was shown, and how much of it is still there; `None` where nobody looks on.
     shown: Option<Mutex<Shown>>,
 }
 
 #[derive(Default)]
 struct Shown {
     last: Option<Instant>,
-    is_there: bool,
+    /// Its characters.
+    length: usize,
 }
 
 impl Progress {
@@ -31,15 +32,16 @@ impl Progress {
         if shown.last.is_some_and(|last| last.elapsed() < OFTEN) {
             return;
         }
-        *shown = Shown { last: Some(Instant::now()), is_there: true };
-        write(&format!("\r\x1b[K{text}"));
+        write(&over(shown.length, text));
+        *shown = Shown { last: Some(Instant::now()), length: text.chars().count() };
     }
 
     /// Takes the line away, so that something else can be written; the next text comes at once.
     pub fn clear(&self) {
         let Some(mut shown) = self.shown() else { return };
-        if std::mem::take(&mut *shown).is_there {
-            write("\r\x1b[K");
+        let length = std::mem::take(&mut *shown).length;
+        if length > 0 {
+            write(&format!("{}\r", over(length, "")));
         }
     }
 
@@ -55,8 +57,26 @@ impl Drop for Progress {
     }
 }
 
+/// The text over one of so many characters, of which nothing is left: by blanks, as a console of Windows shows what a terminal does.
+fn over(length: usize, text: &str) -> String {
+    let blanks = length.saturating_sub(text.chars().count());
+    format!("\r{text}{:blanks$}", "")
+}
+
 /// A terminal that has gone away is no failure of the work.
 fn write(text: &str) {
     let mut stderr = io::stderr();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_of_a_longer_text() {
+        assert_eq!(over(0, "1/2"), "\r1/2");
+        assert_eq!(over(5, "½"), "\r½    ");
+        assert_eq!(over(2, ""), "\r  ");
+    }
 }

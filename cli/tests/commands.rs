@@ -324,19 +324,80 @@ fn on_a_terminal(command: &str) -> Option<String> {
 
 #[test]
 fn progress_is_for_terminals() {
-    const WRITTEN_OVER: &str = "\r\x1b[K";
+    const WRITTEN_OVER: char = '\r';
     for args in [
         "bench --backend=constant --fen=startpos --nodes=300000 --json",
         "backendbench --backend=random --batch=1 --json",
     ] {
         let words: Vec<&str> = args.split(' ').collect();
         let output = run(&words, "");
-        assert!(!stderr(&output).contains(WRITTEN_OVER) && !stdout(&output).contains(WRITTEN_OVER), "{args}");
-        if let Some(said) = on_a_terminal(args) {
+        assert!(
+            !stderr(&output).replace("\r\n", "\n").contains(WRITTEN_OVER) && !stdout(&output).contains(WRITTEN_OVER),
+            "{args}"
+        );
+        if let Some(said) = on_a_terminal(args).map(|said| said.replace("\r\n", "\n")) {
             assert!(said.contains(&format!("{WRITTEN_OVER}1/1: ")), "{args}: {said:?}");
-            // The line is gone before the result comes.
+            // The line is gone before the result comes, and blanks are all that it takes.
+            assert!(!said.contains('\x1b'), "{args}: {said:?}");
             let result = said.rsplit(WRITTEN_OVER).next().unwrap_or_default();
             assert!(result.starts_with(['{', '[']), "{args}: {said:?}");
         }
     }
+}
+
+/// As PowerShell 5 writes what goes to a file.
+fn in_utf16(text: &str) -> Vec<u8> {
+    format!("\u{feff}{}", text.replace('\n', "\r\n")).encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn what_powershell_has_written_is_read() {
+    let folder = driver::Folder::new("commands-utf16");
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.0.join(name), in_utf16(text)).unwrap();
+        folder.file(name)
+    };
+    let config = format!("--config={}", file("config", "backend=random\nmax-visits=2\n"));
+    let output = driver::run_bytes(&[&config], &in_utf16("position startpos moves e2e4\ngo nodes 2\n"));
+    assert!(stdout(&output).contains("bestmove "), "{}", stdout(&output));
+    for (command, query) in [("eval", r#"{"moves":["e2e4"]}"#), ("analysis", r#"{"id":"a","moves":["e2e4"]}"#)] {
+        let output = driver::run_bytes(&[command, &config], &in_utf16(&format!("{query}\n")));
+        let answer: Value = serde_json::from_str(stdout(&output).trim()).expect("one line");
+        assert_eq!(answer.get("error"), None, "{command}: {answer}");
+    }
+    let games = file("games.pgn", "[White \"Öğe\"]\n\n1. e4 e5 1-0\n");
+    let output = run(&["report", &games, &config], "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(folder.text("games.report.pgn").contains("[White \"Öğe\"]"));
+    let history = file("history", "{\"base\":180000,\"used\":4000,\"nodes\":60000}\n");
+    let output = run(&["time", "--history", &history], "");
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_network_lies_beside_the_program() {
+    let folder = driver::Folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("beside"));
+    let _ = std::fs::remove_dir_all(&folder.0); // of a run that was cut short
+    std::fs::create_dir_all(&folder.0).expect("a folder");
+    let mut words = driver::program::words();
+    let program = PathBuf::from(words.pop().expect("the binary"));
+    let beside = folder.0.join(program.file_name().expect("a name"));
+    // What is being copied can't be started.
+    std::fs::hard_link(&program, &beside).expect("another name");
+    words.push(beside.display().to_string());
+    std::fs::copy(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nets/tiny.pb.gz"),
+        folder.0.join("a net.pb.gz"),
+    )
+    .expect("a copy");
+    for name in ["--weights=a net.pb.gz", "--weights=\"a net.pb.gz\""] {
+        let output = std::process::Command::new(&words[0])
+            .args(&words[1..])
+            .args(["describenet", name])
+            .current_dir(std::env::temp_dir())
+            .output()
+            .expect("it starts");
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+    }
+    assert_eq!(run(&["describenet", "a net.pb.gz"], "").status.code(), Some(2), "it is beside another program");
 }

@@ -6,7 +6,7 @@
 
 use super::settings::{EvaluatorSettings, Weights};
 use super::tuning::cache_dir;
-use crate::child;
+use crate::{child, windows};
 use oncilla_opencl::device::Device;
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::tune::Key;
@@ -83,7 +83,7 @@ fn rehearse_with(
 ) -> Result<(), String> {
     let is_there_again = match &settings.weights {
         Weights::BuiltIn(_) => true,
-        Weights::File(path) => path.metadata().is_ok_and(|facts| facts.is_file()),
+        Weights::File(path) => path.to_str().is_some() && path.metadata().is_ok_and(|facts| facts.is_file()),
     };
     let mark = Key::new(device, graph, settings.precision).path(cache).with_extension("opened");
     // Arguments are in UTF-8.
@@ -189,8 +189,9 @@ pub fn end_with_input_if_asked() {
     if std::env::var_os(ENDS_WITH_INPUT).is_none() {
         return;
     }
+    windows::end_without_a_window();
     let watch = || {
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let _ = std::io::copy(&mut windows::input(), &mut std::io::sink());
         std::process::exit(1);
     };
     // Without a thread it ends when the driver lets it.

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::config::Whose;
 use super::kind::{Kind, OptionError};
+use super::path::unquoted;
 use super::table::{self, Opt};
 use super::typed::Typed;
 
@@ -35,7 +36,7 @@ impl Args {
         let whose = if read.rest.iter().any(|word| word == "analysis") { Whose::KataGos } else { Whose::Ours };
         let mut files = Vec::new();
         for file in read.configs.iter().filter(|file| !file.is_empty()) {
-            let (typed, unused) = super::config::read(Path::new(file), whose)?;
+            let (typed, unused) = super::config::read(Path::new(unquoted(file)), whose)?;
             files.push(typed);
             read.notes.extend((!unused.is_empty()).then(|| format!("{file}: not used: {}", unused.join(", "))));
         }

@@ -2,6 +2,7 @@
 
 use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Lc0Backend, Weights};
 
+use super::path::{found, unquoted};
 use super::suboptions::{Content, Item, List, SubOptionError, parse};
 
 /// The backends' names: ours, then those of Lc0 for things that are here too.
@@ -74,16 +75,16 @@ pub fn on_devices(backend: BackendKind) -> Result<(), String> {
 
 /// Where the network comes from: the name of one in the program (a file of such a name is `./tiny`), or a file.
 pub fn weights(text: &str) -> Weights {
-    match text {
+    match unquoted(text) {
         // Lc0 looks for a file beside the program; here a network is inside it.
         "" | "<autodiscover>" => Weights::BuiltIn(BuiltIn::Small),
-        text => BuiltIn::named(text).map_or_else(|| Weights::File(text.into()), Weights::BuiltIn),
+        text => BuiltIn::named(text).map_or_else(|| Weights::File(found(text)), Weights::BuiltIn),
     }
 }
 
 /// Where hints come from: `auto`, `off`, or a file.
 pub fn hints(text: &str) -> HintsFrom {
-    match text {
+    match unquoted(text) {
         "" | "auto" => HintsFrom::Program,
         "off" => HintsFrom::Nowhere,
         path => HintsFrom::File(path.into()),

@@ -9,7 +9,7 @@ use super::katago;
 use super::kind::{Kind, OptionError};
 use super::table::Opt;
 use super::typed::Typed;
-use crate::line;
+use crate::{line, utf16};
 
 /// Whose file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Whose {
 /// # Errors
 /// The file can't be read, or a line is no flag: its number, what was expected, what stood there.
 pub fn read(file: &Path, whose: Whose) -> Result<(Typed, Vec<String>), String> {
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let text = utf16::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     parse(&text, whose).map_err(|(line, error)| format!("{}, line {line}: {error}", file.display()))
 }
 

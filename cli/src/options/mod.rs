@@ -2,7 +2,7 @@
 //!
 //! The way of an option: [`args`], [`config`] or `setoption` hand its text to [`Typed`], which checks it against its
 //! row and keeps it; [`Typed::meaning`] runs every row's setter and gives the engine's settings. Nothing is opened,
-//! loaded or started on the way.
+//! loaded or started on the way; whether a file is there may be asked.
 
 pub mod args;
 pub mod backend;
@@ -10,6 +10,7 @@ pub mod config;
 pub mod katago;
 pub mod kind;
 pub mod meaning;
+mod path;
 pub mod print;
 pub mod suboptions;
 pub mod table;

@@ -11,6 +11,7 @@ use oncilla_opencl::kernels::Precision;
 use super::kind::Effect::{AtStart, Sets, Without};
 use super::kind::{Kind, SetBool, SetFloat, SetInt, SetText};
 use super::meaning::{Draft, FpuStrategy, Perspective, RootFpu};
+use super::path::unquoted;
 use super::{backend, time_manager};
 use crate::engine::SearchGraph;
 use crate::score::ScoreType;
@@ -162,6 +163,7 @@ const PROGRAM: &[Opt] = &[
         "",
         "Copy the UCI traffic to the end of this file, or to standard error if it is <stderr>.",
         Sets(|d, file| {
+            let file = unquoted(file);
             d.meaning.log_file = (!file.is_empty()).then(|| file.into());
             Ok(())
         }),
@@ -184,7 +186,7 @@ const PROGRAM: &[Opt] = &[
         "",
         "Folders of Syzygy tablebases, parted as in PATH (: or on Windows ;).",
         Sets(|d, folders| {
-            d.meaning.settings.syzygy.paths = folders.to_string();
+            d.meaning.settings.syzygy.paths = unquoted(folders).to_string();
             Ok(())
         }),
     )
@@ -221,6 +223,7 @@ const PROGRAM: &[Opt] = &[
         "",
         "Folder for compiled OpenCL programs and what oncilla tune finds; without one $XDG_CACHE_HOME/oncilla or ~/.cache/oncilla, on Windows %LOCALAPPDATA%\\oncilla\\cache.",
         Sets(|d, folder| {
+            let folder = unquoted(folder);
             d.meaning.settings.evaluator.cache_dir = (!folder.is_empty()).then(|| folder.into());
             Ok(())
         }),
@@ -1070,7 +1073,7 @@ const NETWORK: &[Opt] = &[
         "WeightsFile",
         "weights",
         "small",
-        "The network: a file, or small or tiny, which are built in.",
+        "The network: a file, which is looked for in the working directory and then beside the program, or small or tiny, which are built in.",
         Sets(|d, text| {
             d.meaning.settings.evaluator.weights = backend::weights(text);
             Ok(())

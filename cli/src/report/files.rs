@@ -37,9 +37,14 @@ impl Out {
         }
     }
 
-    /// It is complete, and takes the place of an earlier one.
-    fn put_in_place(&self) -> Result<(), String> {
-        fs::rename(part(&self.name), &self.name).map_err(|error| format!("{}: {error}", self.name))
+    /// It is complete, and takes the place of an earlier one. Where that can't be replaced, as on Windows what a viewer has open, it
+    /// keeps its own name: the work of hours is in it.
+    fn put_in_place(&mut self) -> Result<(), String> {
+        let part = part(&self.name);
+        fs::rename(&part, &self.name).map_err(|error| {
+            self.is_kept = true;
+            format!("{}: {error}; the new one is {part}", self.name)
+        })
     }
 
     fn with(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), String> {
@@ -117,12 +122,12 @@ impl Files {
     /// Ends the files and puts them in their places; their names.
     ///
     /// # Errors
-    /// A file can't be written.
+    /// A file can't be written, or not put in its place: where it is then. The others are in theirs.
     pub fn finish(mut self) -> Result<[String; 3], String> {
         self.end()?;
-        let outs = [&self.pgn, &self.lines, &self.page];
-        outs.into_iter().try_for_each(Out::put_in_place)?;
-        Ok(outs.map(|out| out.name.clone()))
+        let mut outs = [&mut self.pgn, &mut self.lines, &mut self.page];
+        let faults: Vec<String> = outs.iter_mut().filter_map(|out| out.put_in_place().err()).collect();
+        if faults.is_empty() { Ok(outs.map(|out| out.name.clone())) } else { Err(faults.join("; ")) }
     }
 
     /// Ends the files of a report that came to no end, and leaves them beside an earlier one; their names.
@@ -159,4 +164,30 @@ fn head(game: &Game, judgement: &Judgement) -> String {
     let tags: Map<_, _> = game.tags.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     json!({ "game": game.number, "id": game.number.to_string(), "moves": moves, "result": game.result, "tags": tags })
         .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_not_be_put_in_its_place_is_not_lost() {
+        let folder = std::env::temp_dir().join(format!("oncilla-report-files-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder); // there may be none
+        fs::create_dir_all(&folder).unwrap();
+        let stem = folder.join("games").display().to_string();
+        let heading = Heading { title: "games".to_string(), engine: "x".to_string() };
+        let files = Files::create(&stem, &heading).unwrap();
+        let [pgn, lines, page] = names(&stem);
+        // Nothing takes the place of a folder with a file in it.
+        fs::create_dir(&lines).unwrap();
+        fs::write(Path::new(&lines).join("file"), "").unwrap();
+        let error = files.finish().unwrap_err();
+        assert!(error.starts_with(&format!("{lines}: ")), "{error}");
+        assert!(error.ends_with(&format!("; the new one is {}", part(&lines))), "{error}");
+        let are_files = |names: &[String]| names.iter().all(|name| Path::new(name).is_file());
+        assert!(are_files(&[pgn.clone(), page.clone(), part(&lines)]));
+        assert!(!are_files(&[part(&pgn)]) && !are_files(&[part(&page)]));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

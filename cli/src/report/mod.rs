@@ -17,7 +17,7 @@ mod page;
 pub mod pgn;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Instant;
 
@@ -25,6 +25,7 @@ use crate::options::{Analysis, Typed, table};
 use crate::progress::Progress;
 use crate::text;
 use crate::uci::console::{Console, aside};
+use crate::{utf16, windows};
 use desk::{Desk, Done};
 use files::Files;
 use flate2::bufread::MultiGzDecoder;
@@ -51,15 +52,18 @@ impl Question {
     /// The input, inflated where it is a gzip stream, and how many bytes it has, if that is known.
     fn open(&self) -> Result<(Box<dyn BufRead>, Option<u64>), String> {
         let opened = self.open_as_it_is().and_then(|(mut input, size)| {
-            let is_gzip = input.fill_buf()?.starts_with(GZIP);
+            let begins = input.fill_buf()?;
             // How long the text is nobody knows before its end.
-            Ok(if is_gzip { (Box::new(BufReader::new(MultiGzDecoder::new(input))) as _, None) } else { (input, size) })
+            let size = size.filter(|_| !begins.starts_with(GZIP) && !utf16::is_beginning(begins));
+            let bytes: Box<dyn Read> =
+                if begins.starts_with(GZIP) { Box::new(MultiGzDecoder::new(input)) } else { Box::new(input) };
+            Ok((Box::new(BufReader::new(utf16::Text::new(bytes))) as _, size))
         });
         opened.map_err(|error| format!("{}: {error}", self.file.as_deref().unwrap_or("standard input")))
     }
 
     fn open_as_it_is(&self) -> io::Result<(Box<dyn BufRead>, Option<u64>)> {
-        let Some(name) = &self.file else { return Ok((Box::new(BufReader::new(io::stdin())), None)) };
+        let Some(name) = &self.file else { return Ok((Box::new(BufReader::new(windows::input())), None)) };
         let file = File::open(name)?;
         let size = file.metadata()?.len();
         Ok((Box::new(BufReader::new(file)), Some(size)))
@@ -75,7 +79,7 @@ impl Question {
     fn spare_the_input(&self) -> Result<(), String> {
         let input = match &self.file {
             Some(name) => Handle::from_path(name),
-            None => Handle::stdin(),
+            None => windows::input_file().map_or_else(Handle::stdin, Handle::from_file),
         };
         // What can't be looked at says so when it is read.
         let Ok(input) = input else { return Ok(()) };

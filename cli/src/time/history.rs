@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::path::Path;
 
-use crate::line;
+use crate::{line, utf16};
 
 /// The clock when a move starts. Times are in milliseconds.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
@@ -68,7 +68,7 @@ const KNOWN: [&str; 14] = [
 /// # Errors
 /// One line that names the file, the line and what is wrong with it.
 pub fn read(path: &Path) -> Result<Vec<Played>, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = utf16::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let lines = line::without_mark(&text).lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines.map(|(at, line)| row(line).map_err(|error| format!("{}, line {}: {error}", path.display(), at + 1))).collect()
 }

@@ -1,9 +1,11 @@
 //! The one place that writes to standard output.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::windows;
 
 /// The log file that is none, by Lc0's name for it.
 const STDERR: &str = "<stderr>";
@@ -132,7 +134,7 @@ impl Kept {
 
 /// Nobody can be told anything any more. That the reader went away (`oncilla | head`) is no failure.
 fn leave(error: &io::Error) -> ! {
-    if error.kind() == ErrorKind::BrokenPipe {
+    if windows::is_gone(error) {
         std::process::exit(0);
     }
     aside(&format!("oncilla: standard output: {error}"));

@@ -168,10 +168,11 @@ impl Record {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
         if let Some(whole) = self.whole {
-            file.set_len(whole)?;
+            // On Windows whoever may append may not cut.
+            OpenOptions::new().create(true).truncate(false).write(true).open(&self.path)?.set_len(whole)?;
         }
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
         let end = file.metadata()?.len();
         let head = if end == 0 { self.key.head.as_str() } else { "" };
         // Until it is whole, what is written is half a line.

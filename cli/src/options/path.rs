@@ -1,0 +1,53 @@
+//! Names of files, as people and GUIs write them.
+
+use std::path::{Path, PathBuf};
+
+/// The name without a pair of double quotes around it, which Windows' "Copy as path" gives, unless there is something whose name has them.
+pub fn unquoted(name: &str) -> &str {
+    let inner = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).filter(|inner| !inner.contains('"'));
+    inner.filter(|_| !Path::new(name).exists()).unwrap_or(name)
+}
+
+/// Where a file is. What is not in the working directory may lie beside the program: a GUI starts an engine in a folder that it has chosen.
+pub fn found(name: &str) -> PathBuf {
+    let program = std::env::current_exe().ok();
+    found_in(program.as_deref().and_then(Path::parent), name)
+}
+
+/// Where nothing is, the name stays as it was: messages say it so.
+fn found_in(folder: Option<&Path>, name: &str) -> PathBuf {
+    let beside = folder.map(|folder| folder.join(name)).filter(|beside| beside.is_file());
+    beside.filter(|_| !Path::new(name).exists()).unwrap_or_else(|| name.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_around_a_name() {
+        assert_eq!(unquoted("\"C:\\a b\\net.pb.gz\""), "C:\\a b\\net.pb.gz");
+        for name in ["net", "\"net", "net\"", "\"", "", "\"a\";\"b\""] {
+            assert_eq!(unquoted(name), name);
+        }
+        assert_eq!(unquoted("\"\""), "");
+    }
+
+    #[test]
+    fn a_file_is_here_or_beside_the_program() {
+        let folder = std::env::temp_dir().join(format!("oncilla-beside-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        // Tests run in the folder of the package.
+        for name in ["net.pb.gz", "Cargo.toml"] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        let absolute = folder.join("net.pb.gz");
+        let found = |name: &str| found_in(Some(&folder), name);
+        assert_eq!(found("net.pb.gz"), absolute);
+        assert_eq!(found("Cargo.toml"), Path::new("Cargo.toml"));
+        assert_eq!(found("absent"), Path::new("absent"));
+        assert_eq!(found(absolute.to_str().unwrap()), absolute);
+        assert_eq!(found_in(None, "net.pb.gz"), Path::new("net.pb.gz"));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

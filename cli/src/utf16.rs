@@ -1,0 +1,156 @@
+//! UTF-16, which PowerShell 5 writes where a program's output goes to a file (`>`): it is told by its byte-order mark, and comes on as UTF-8.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Whether a text that begins so is in UTF-16.
+pub fn is_beginning(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
+}
+
+/// The text of a file in UTF-8 or UTF-16.
+///
+/// # Errors
+/// The file can't be read, or is in neither.
+pub fn read_to_string(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    Text::new(File::open(path)?).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// How two bytes make a unit.
+type Unit = fn([u8; 2]) -> u16;
+
+/// What comes before the first byte is looked at, and then.
+enum Form {
+    Unknown,
+    /// UTF-8, or anything else: not looked at any further.
+    Bytes,
+    Utf16(Unit),
+}
+
+/// The bytes of an input; those of a text in UTF-16 as UTF-8, without its byte-order mark. What is half a character has become U+FFFD.
+pub struct Text<R> {
+    input: R,
+    form: Form,
+    /// Bytes that are no whole character yet.
+    rest: Vec<u8>,
+    /// Bytes that nobody has taken yet.
+    ready: VecDeque<u8>,
+}
+
+impl<R: Read> Text<R> {
+    /// Reads nothing yet: an input may have something to say later only.
+    pub fn new(input: R) -> Self {
+        Self { input, form: Form::Unknown, rest: Vec::new(), ready: VecDeque::new() }
+    }
+
+    /// Looks at the first two bytes, and at one only where that says enough.
+    fn begin(&mut self) -> io::Result<Form> {
+        let mut first = Vec::new();
+        while matches!(first[..], [] | [0xff | 0xfe]) && self.input.by_ref().take(1).read_to_end(&mut first)? > 0 {}
+        Ok(match first[..] {
+            [0xff, 0xfe] => Form::Utf16(u16::from_le_bytes),
+            [0xfe, 0xff] => Form::Utf16(u16::from_be_bytes),
+            _ => {
+                self.ready.extend(first);
+                Form::Bytes
+            }
+        })
+    }
+
+    /// Makes some more text ready; whether there may be more.
+    fn go_on(&mut self, unit: Unit) -> io::Result<bool> {
+        let mut chunk = [0; 4096];
+        let read = self.input.read(&mut chunk)?;
+        self.rest.extend(&chunk[..read]);
+        let (pairs, odd) = self.rest.as_chunks::<2>();
+        let mut units: Vec<u16> = pairs.iter().copied().map(unit).collect();
+        let mut kept = odd.len();
+        if read == 0 {
+            // Nothing comes to complete it.
+            units.extend(odd.iter().map(|_| 0xfffd));
+            kept = 0;
+        } else if units.last().is_some_and(|unit| (0xd800..0xdc00).contains(unit)) {
+            units.pop();
+            kept += 2;
+        }
+        self.rest.drain(..self.rest.len() - kept);
+        self.ready.extend(String::from_utf16_lossy(&units).into_bytes());
+        Ok(read > 0)
+    }
+}
+
+impl<R: Read> Read for Text<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if let Form::Unknown = self.form {
+            self.form = self.begin()?;
+        }
+        if let Form::Utf16(unit) = self.form {
+            while self.ready.is_empty() && self.go_on(unit)? {}
+        }
+        match self.form {
+            Form::Bytes if self.ready.is_empty() => self.input.read(buf),
+            _ => self.ready.read(buf),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives at most so many bytes at a time, as a pipe may.
+    struct Slow(VecDeque<u8>, usize);
+
+    impl Read for Slow {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            let most = buf.len().min(self.1);
+            self.0.read(&mut buf[..most])
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Vec<u8> {
+        let by = |most| {
+            let mut read = Vec::new();
+            Text::new(Slow(bytes.to_vec().into(), most)).read_to_end(&mut read).unwrap();
+            read
+        };
+        let whole = by(usize::MAX);
+        assert!((1..5).all(|most| by(most) == whole), "{bytes:?}");
+        whole
+    }
+
+    fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+        text.encode_utf16().flat_map(bytes).collect()
+    }
+
+    #[test]
+    fn both_orders_of_bytes() {
+        let text = "uci\r\nschön ♞ 𝄞\n".repeat(500);
+        for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+            assert!(is_beginning(&utf16("\u{feff}", bytes)));
+            assert_eq!(read(&utf16(&format!("\u{feff}{text}"), bytes)), text.as_bytes());
+            assert_eq!(read(&utf16("\u{feff}", bytes)), b"");
+        }
+    }
+
+    #[test]
+    fn what_is_no_utf16_comes_as_it_is() {
+        for bytes in
+            [&b""[..], b"u", b"uci\n", b"\xff", b"\xfe", b"\xff\0", b"\xef\xbb\xbfuci", b"\xff\xff\xfe", b"a\xff\xfe"]
+        {
+            assert!(!is_beginning(bytes));
+            assert_eq!(read(bytes), bytes);
+        }
+    }
+
+    #[test]
+    fn half_a_character() {
+        assert_eq!(read(b"\xff\xfea\0b"), "a\u{fffd}".as_bytes());
+        assert_eq!(read(b"\xff\xfe\x34\xd8"), "\u{fffd}".as_bytes());
+        assert_eq!(read(b"\xff\xfe\x34\xd8a\0"), "\u{fffd}a".as_bytes());
+    }
+}
