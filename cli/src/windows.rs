@@ -70,6 +70,21 @@ pub fn end_without_a_window() {
     sys::end_without_a_window();
 }
 
+/// Bytes of memory that a process has.
+pub struct Resident {
+    pub now: usize,
+    /// The most that there were.
+    pub peak: usize,
+}
+
+/// What Windows says of this process; `None` anywhere else.
+pub fn resident_bytes() -> Option<Resident> {
+    #[cfg(windows)]
+    return sys::resident_bytes();
+    #[cfg(not(windows))]
+    None
+}
+
 /// Whether whoever read the output has gone away.
 pub fn is_gone(error: &io::Error) -> bool {
     /// `ERROR_PIPE_NOT_CONNECTED`, which the standard library has no word for.
@@ -89,6 +104,9 @@ mod sys {
     use windows_sys::Win32::System::Diagnostics::Debug::{
         SEM_FAILCRITICALERRORS, SEM_NOGPFAULTERRORBOX, SEM_NOOPENFILEERRORBOX, SetErrorMode,
     };
+
+    use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
+    use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
     /// Standard input, in the place of which there is an empty one; `None` where it is a console, or there is none.
     pub fn taken_stdin() -> Option<File> {
@@ -120,6 +138,14 @@ mod sys {
         // SAFETY: as above, and there is room for as many units as it is told.
         let written = unsafe { MultiByteToWideChar(CP_ACP, 0, bytes.as_ptr(), len, units.as_mut_ptr(), needed) };
         (written == needed && written > 0).then(|| String::from_utf16_lossy(&units))
+    }
+
+    pub fn resident_bytes() -> Option<super::Resident> {
+        let mut counters = PROCESS_MEMORY_COUNTERS::default();
+        let size = u32::try_from(size_of_val(&counters)).ok()?;
+        // SAFETY: the handle is this process's own, and there is room for as many bytes as it is told.
+        let is_said = unsafe { K32GetProcessMemoryInfo(GetCurrentProcess(), &mut counters, size) } != 0;
+        is_said.then_some(super::Resident { now: counters.WorkingSetSize, peak: counters.PeakWorkingSetSize })
     }
 
     pub fn count_milliseconds() {

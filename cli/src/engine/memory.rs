@@ -1,5 +1,6 @@
 //! The memory of a tree.
 
+use crate::windows;
 use bytemuck::try_zeroed_slice_box;
 use oncilla_core::tree::{GraphWords, NODE_BYTES, NodeWords, Tree};
 use std::iter::successors;
@@ -48,20 +49,13 @@ impl Memory {
 }
 
 /// Bytes of memory that the process has now; `None` where the system does not say.
-#[cfg(target_os = "linux")]
 pub fn resident_bytes() -> Option<usize> {
-    status_bytes("VmRSS:")
+    if cfg!(windows) { windows::resident_bytes().map(|bytes| bytes.now) } else { status_bytes("VmRSS:") }
 }
 
-/// Bytes of memory that the process has now; `None` where the system does not say.
-#[cfg(not(target_os = "linux"))]
-pub fn resident_bytes() -> Option<usize> {
-    memory_stats::memory_stats().map(|stats| stats.physical_mem)
-}
-
-/// The most bytes of memory that the process has had; `None` where the system does not say: Linux does.
+/// The most bytes of memory that the process has had; `None` where the system does not say.
 pub fn peak_resident_bytes() -> Option<usize> {
-    if cfg!(target_os = "linux") { status_bytes("VmHWM:") } else { None }
+    if cfg!(windows) { windows::resident_bytes().map(|bytes| bytes.peak) } else { status_bytes("VmHWM:") }
 }
 
 /// What stands behind `key` in what Linux says of this process.
@@ -80,8 +74,8 @@ mod tests {
     #[cfg(any(target_os = "linux", windows))]
     fn the_system_says_how_much_memory_is_taken() {
         let taken = vec![1_u8; 64 << 20];
-        assert!(resident_bytes().expect("bytes") > taken.len());
-        assert_eq!(peak_resident_bytes().is_some(), cfg!(target_os = "linux"));
+        let now = resident_bytes().expect("bytes");
+        assert!(now > taken.len() && peak_resident_bytes().expect("bytes") > taken.len(), "{now}");
     }
 
     #[test]
