@@ -6,7 +6,6 @@ use oncilla_core::formula::lcb::Visited;
 use oncilla_core::heapless::Vec as FixedVec;
 use oncilla_core::repository::Bound;
 use oncilla_core::search::MAX_ROOT_MOVES;
-use oncilla_syzygy::three_men;
 use serde_json::{Value as Json, json};
 
 use super::hash;
@@ -242,10 +241,9 @@ impl<'r> Reporter<'r> {
 
     /// What the search expects behind a move of the root; or the way to mate, where it is known.
     fn expected(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<Move> {
-        let known = first.mv.map(|mv| unpack(mv.0));
-        let known = known.filter(|&mv| self.results.is_some_and(|results| results.mate_with(mv).is_some()));
-        if let Some(mv) = known {
-            return three_men::line(self.board, mv);
+        let known = self.results.zip(first.mv);
+        if let Some(line) = known.and_then(|(results, mv)| results.line_with(self.board, unpack(mv.0))) {
+            return line;
         }
         let mut line = FixedVec::<_, LONGEST_PV>::new();
         search.pv(first, line.as_mut_view());

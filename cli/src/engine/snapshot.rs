@@ -13,7 +13,6 @@ use oncilla_core::repository::{Bound, Bounds};
 use oncilla_core::search::{MAX_ROOT_MOVES, puct};
 use oncilla_core::stats::Counts;
 use oncilla_core::tree::Tree;
-use oncilla_syzygy::three_men;
 use std::time::{Duration, Instant};
 
 /// Longest line that is reported.
@@ -155,8 +154,8 @@ impl Snapshot {
 
     /// At most `N` visited moves, and the one that follows although nobody has visited it yet; or the way to mate, where it is known.
     fn pv<const N: usize>(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<cozy_chess::Move> {
-        if let Some(mv) = self.mv(first).filter(|&mv| self.results.mate_with(mv).is_some()) {
-            return three_men::line(&self.board, mv);
+        if let Some(line) = self.mv(first).and_then(|mv| self.results.line_with(&self.board, mv)) {
+            return line;
         }
         let mut visited = FixedVec::<Move, N>::new();
         let next = search.pv(first, visited.as_mut_view());

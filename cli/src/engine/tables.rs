@@ -1,7 +1,7 @@
 //! What tablebases say of a root's moves. The search does not need it: it looks at the moves that keep the result, and finds the
 //! way among them. Whoever hears of the search is told the results.
 
-use oncilla_chess::{History, Move, Position};
+use oncilla_chess::{Board, History, Move, Position};
 use oncilla_core::evaluate::{Ending, Value};
 use oncilla_syzygy::{RankedMove, RootRanks, Tablebases, Wdl, three_men};
 use std::sync::Arc;
@@ -108,6 +108,11 @@ impl RootResults {
         let plies = self.moves.iter().find(|known| known.mv == mv)?.mate?;
         // Of two plies each side has one: the winner makes the last.
         Some(if plies > 0 { (plies + 1) / 2 } else { plies / 2 })
+    }
+
+    /// The way to mate that begins with that move of the root's board, where it is known.
+    pub fn line_with(&self, root: &Board, mv: Move) -> Option<Vec<Move>> {
+        self.mate_with(mv).map(|_| three_men::line(root, mv))
     }
 
     /// What the root is worth to the side to move, unless one of `moves` ends the game, or is proven, and is worth more: each with how it
