@@ -1,11 +1,12 @@
-//! UTF-16, which PowerShell 5 writes where a program's output goes to a file (`>`): it is told by its byte-order mark, and comes on as UTF-8.
+//! UTF-16, which PowerShell 5 writes where a program's output goes to a file (`>`): it is told by its byte-order mark and a first character of
+//! ASCII, with which all begins that is read here, and comes on as UTF-8.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Whether a text that begins so is in UTF-16.
+/// Whether a text that begins so may be in UTF-16.
 pub fn is_beginning(bytes: &[u8]) -> bool {
     matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
 }
@@ -41,24 +42,31 @@ pub struct Text<R> {
     ready: VecDeque<u8>,
 }
 
+/// Whether more has to be seen of a text that begins so.
+fn may_be_utf16(first: &[u8]) -> bool {
+    matches!(first, [] | [0xff | 0xfe] | [0xff, 0xfe] | [0xfe, 0xff] | [0xff, 0xfe, 1..0x80] | [0xfe, 0xff, 0])
+}
+
 impl<R: Read> Text<R> {
     /// Reads nothing yet: an input may have something to say later only.
     pub fn new(input: R) -> Self {
         Self { input, form: Form::Unknown, rest: Vec::new(), ready: VecDeque::new() }
     }
 
-    /// Looks at the first two bytes, and at one only where that says enough.
+    /// Looks at the first four bytes, and at fewer where these say enough.
     fn begin(&mut self) -> io::Result<Form> {
         let mut first = Vec::new();
-        while matches!(first[..], [] | [0xff | 0xfe]) && self.input.by_ref().take(1).read_to_end(&mut first)? > 0 {}
-        Ok(match first[..] {
-            [0xff, 0xfe] => Form::Utf16(u16::from_le_bytes),
-            [0xfe, 0xff] => Form::Utf16(u16::from_be_bytes),
-            _ => {
-                self.ready.extend(first);
-                Form::Bytes
-            }
-        })
+        while may_be_utf16(&first) && self.input.by_ref().take(1).read_to_end(&mut first)? > 0 {}
+        let (form, rest): (_, &[u8]) = match first[..] {
+            [0xff, 0xfe] | [0xff, 0xfe, 1..0x80, 0] => (Form::Utf16(u16::from_le_bytes), &first[2..]),
+            [0xfe, 0xff] | [0xfe, 0xff, 0, 1..0x80] => (Form::Utf16(u16::from_be_bytes), &first[2..]),
+            _ => (Form::Bytes, &[]),
+        };
+        match form {
+            Form::Utf16(_) => self.rest.extend(rest),
+            _ => self.ready.extend(&first),
+        }
+        Ok(form)
     }
 
     /// Makes some more text ready; whether there may be more.
@@ -145,12 +153,18 @@ mod tests {
             assert!(!is_beginning(bytes));
             assert_eq!(read(bytes), bytes);
         }
+        // A mark and what is none.
+        for bytes in
+            [&b"\xff\xfe{\n"[..], b"\xff\xfe\xfd", b"\xff\xfea", b"\xfe\xff\0", b"\xfe\xffuci\n", b"\xff\xfe\0\0"]
+        {
+            assert_eq!(read(bytes), bytes);
+        }
     }
 
     #[test]
     fn half_a_character() {
         assert_eq!(read(b"\xff\xfea\0b"), "a\u{fffd}".as_bytes());
-        assert_eq!(read(b"\xff\xfe\x34\xd8"), "\u{fffd}".as_bytes());
-        assert_eq!(read(b"\xff\xfe\x34\xd8a\0"), "\u{fffd}a".as_bytes());
+        assert_eq!(read(b"\xff\xfea\0\x34\xd8"), "a\u{fffd}".as_bytes());
+        assert_eq!(read(b"\xff\xfea\0\x34\xd8a\0"), "a\u{fffd}a".as_bytes());
     }
 }
