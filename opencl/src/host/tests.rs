@@ -203,10 +203,19 @@ fn run(host: &mut Host, input: &[f32]) -> Outputs {
         for _ in 0..=super::sharing::ROW {
             let mut again = Outputs::default();
             host.evaluate(input, &mut again).expect("an evaluation");
-            assert!(again == outputs, "{}: not the same bits", host.describe());
+            assert!(same_bits(&again, &outputs), "{}: not the same bits", host.describe());
         }
     }
     outputs
+}
+
+/// Equality, but that what is not a number equals itself: a network may make that of a large input.
+fn same_bits(a: &Outputs, b: &Outputs) -> bool {
+    let bits = |outputs: &Outputs| {
+        let heads = [&outputs.policy, &outputs.wdl, &outputs.value, &outputs.moves_left, &outputs.value_error];
+        heads.map(|head| head.iter().map(|x| x.to_bits()).collect::<Vec<_>>())
+    };
+    bits(a) == bits(b)
 }
 
 /// A case without its weights, short enough to read.
@@ -368,18 +377,19 @@ fn the_same_in_eight_bits(g: &mut Gen, mut graph: Graph, what: &str) {
     }
 }
 
-/// A reused workspace must not carry one batch into the next.
+/// A reused workspace must not carry one batch into the next, not even where that overflowed.
 #[test]
 fn a_batch_leaves_nothing_behind() {
-    fn property(a: Case) -> bool {
+    fn property(a: Case, loudness: usize) -> bool {
         let each = a.graph.input().len();
+        let by = [1e3, 1e20, f32::NAN][loudness % 3];
+        let loud: Vec<f32> = a.input.iter().map(|x| by * x).collect();
         let mut used = Host::new(a.graph.clone(), 2).expect("a host");
-        let loud: Vec<f32> = a.input.iter().map(|x| 1000.0 * x).collect();
         run(&mut used, &loud);
         let mut fresh = Host::new(a.graph.clone(), 2).expect("a host");
-        run(&mut used, &a.input[..each]) == run(&mut fresh, &a.input[..each])
+        same_bits(&run(&mut used, &a.input[..each]), &run(&mut fresh, &a.input[..each]))
     }
-    QuickCheck::new().tests(100).quickcheck(property as fn(Case) -> bool);
+    QuickCheck::new().tests(100).quickcheck(property as fn(Case, usize) -> bool);
 }
 
 #[test]
