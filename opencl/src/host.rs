@@ -221,7 +221,7 @@ impl Backend for Host {
 
 /// One position after the other, each by all threads.
 fn shared(plan: &Plan, isa: Isa, team: &Team, workspace: &mut Workspace, jobs: Jobs<'_>) {
-    team.wake();
+    let _awake = team.wake();
     jobs.for_each(|mut job| workspace.run(plan, isa, &mut job, Some(team)));
 }
 
@@ -230,7 +230,7 @@ fn each_alone(plan: &Plan, isa: Isa, team: &Team, workspaces: &mut [Workspace], 
     if jobs.len() == 1 {
         return jobs.for_each(|mut job| workspaces[0].run(plan, isa, &mut job, None));
     }
-    team.wake();
+    let _awake = team.wake();
     let jobs = Mutex::new(jobs);
     // A poisoned lock means that another thread has panicked, which the team passes on.
     let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());

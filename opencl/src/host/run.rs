@@ -559,7 +559,7 @@ impl Workspace {
             });
         } else {
             // Alone all rows together: a panel's weights stay in the nearest cache for them.
-            let count = if team.is_some() { GROUP } else { rows };
+            let count = team.map_or(rows, |team| rows_of_member(rows, team));
             let blocks = input.chunks(count * fours).zip(steps.chunks(count)).zip(written.chunks_mut(count * outputs));
             each(team, blocks, |((input, steps), output)| {
                 fours::dense(isa, fours::DensePanels { weights, ends, steps, input }, output);
@@ -647,7 +647,8 @@ impl Workspace {
                 }
             }
             Some(team) if dense.parts > 1 => {
-                let blocks = used.chunks(GROUP * inputs).zip(written.chunks_mut(GROUP * outputs));
+                let count = rows_of_member(rows, team);
+                let blocks = used.chunks(count * inputs).zip(written.chunks_mut(count * outputs));
                 team.each(blocks, |(input, output)| all(input, output));
             }
             _ => all(used, written),
@@ -724,6 +725,11 @@ impl Workspace {
         }
         self.room = room;
     }
+}
+
+/// Rows of a dense layer that a member of the team takes at a time, and reads all weights for.
+fn rows_of_member(rows: usize, team: &Team) -> usize {
+    rows.div_ceil(team.members()).min(GROUP)
 }
 
 /// Runs `make` for parts of so many panels and what they make of `output`, `of_panel` numbers each; a team shares the parts, without one it is one part.

@@ -1,8 +1,8 @@
 //! Threads that share the work of one, a few microseconds of it at a time.
 //!
 //! A position of a small network is a tenth of a millisecond of work in dozens of steps. To put a thread to sleep and wake it costs as
-//! much as several steps, so helpers watch for the next step for a while before they sleep, and nobody waits for a helper that
-//! has not come: whoever gives out the work does what is left of it.
+//! much as several steps, so helpers watch for the next step as long as a position is under way, and for a while after it before they
+//! sleep. Nobody waits for a helper that has not come: whoever gives out the work does what is left of it.
 
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -42,6 +42,8 @@ struct Shared {
     /// Somebody gives out work.
     taken: AtomicBool,
     asleep: AtomicUsize,
+    /// There is more work to come: helpers that have none look for it, however long that takes, and do not sleep.
+    busy: AtomicBool,
     leaving: AtomicBool,
 }
 
@@ -75,6 +77,9 @@ impl Shared {
             } else if looks < LOOKS {
                 looks += 1;
                 spin_loop();
+            } else if self.busy.load(Ordering::Relaxed) {
+                thread::yield_now();
+                looks = LOOKS - PATIENCE;
             } else {
                 self.sleep();
                 looks = 0;
@@ -82,11 +87,11 @@ impl Shared {
         }
     }
 
-    /// A helper that is called between its count and its sleep does not sleep; one that is called before it counts sleeps
-    /// through a batch, which is done without it.
+    /// A helper that is called between its count and its sleep does not sleep, and one that is called before it counts sees that there is
+    /// work.
     fn sleep(&self) {
         self.asleep.fetch_add(1, Ordering::SeqCst);
-        if !self.leaving.load(Ordering::SeqCst) {
+        if !self.leaving.load(Ordering::SeqCst) && !self.busy.load(Ordering::SeqCst) {
             thread::park();
         }
         self.asleep.fetch_sub(1, Ordering::SeqCst);
@@ -129,6 +134,15 @@ impl Drop for Closing<'_> {
     }
 }
 
+/// A team whose helpers are awake.
+pub(super) struct Awake<'a>(&'a Shared);
+
+impl Drop for Awake<'_> {
+    fn drop(&mut self) {
+        self.0.busy.store(false, Ordering::Relaxed);
+    }
+}
+
 /// The caller's thread and its helpers.
 pub(super) struct Team {
     shared: Arc<Shared>,
@@ -156,6 +170,7 @@ impl Team {
             work: AtomicPtr::default(),
             taken: AtomicBool::new(false),
             asleep: AtomicUsize::new(0),
+            busy: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
         });
         Self { shared, helpers: Vec::new() }
@@ -165,11 +180,14 @@ impl Team {
         1 + self.helpers.len()
     }
 
-    /// Wakes the helpers that sleep. Work is done without this call too, but by the caller alone.
-    pub fn wake(&self) {
+    /// Wakes the helpers that sleep, and keeps them awake until the result is dropped. Work is done without this call too, but by the caller
+    /// alone.
+    pub fn wake(&self) -> Awake<'_> {
+        self.shared.busy.store(true, Ordering::SeqCst);
         if self.shared.asleep.load(Ordering::SeqCst) > 0 {
             self.helpers.iter().for_each(|helper| helper.thread().unpark());
         }
+        Awake(&self.shared)
     }
 
     /// Does `work` for each of `items`, by whoever is free. Returns when all is done; a panic of a helper goes on here.
@@ -280,6 +298,23 @@ mod tests {
             thread::yield_now();
         }
         assert_eq!((first.len(), gather(&team)), (3, first));
+    }
+
+    /// What one thread does between two rounds may take long.
+    #[test]
+    fn nobody_sleeps_while_there_is_more_to_come() {
+        let team = Team::new(3).expect("threads");
+        let asleep = || team.shared.asleep.load(Ordering::SeqCst);
+        for _ in 0..3 {
+            watch(|| (asleep() == 2).then_some(()));
+            let awake = team.wake();
+            watch(|| (asleep() == 0).then_some(()));
+            for _ in 0..20 {
+                thread::sleep(std::time::Duration::from_millis(1));
+                assert_eq!(asleep(), 0);
+            }
+            drop(awake);
+        }
     }
 
     #[test]
