@@ -11,7 +11,7 @@ use oncilla::engine;
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, backend, print};
 use oncilla::uci::console::{Console, aside};
-use oncilla::{analysis, bench, describe, eval, generate, report, selftest, time, tune, uci, windows};
+use oncilla::{analysis, bench, describe, eval, generate, report, selftest, system, time, tune, uci};
 
 /// A chess engine for small GPUs. Without a command it speaks UCI.
 #[derive(FromArgs, ArgsInfo)]
@@ -218,7 +218,7 @@ const FAILED: u8 = 2;
 const REFUTED: u8 = 1;
 
 fn main() -> ExitCode {
-    windows::put_stdin_aside();
+    system::put_stdin_aside();
     match start() {
         Ok(code) => code,
         Err(error) => {
@@ -265,7 +265,7 @@ fn start() -> Result<ExitCode, String> {
 }
 
 fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) -> Result<ExitCode, String> {
-    let stdin = windows::input_text;
+    let stdin = system::input_text;
     let settings = meaning.settings;
     match command {
         Command::Uci(Uci {}) => return Ok(uci::run(stdin(), console, typed)),

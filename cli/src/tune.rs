@@ -23,8 +23,8 @@ use crate::child;
 use crate::engine::{EvaluatorSettings, device_choice, drivers, prepare, read_network, tuning};
 use crate::options::backend::on_devices;
 use crate::progress::Progress;
+use crate::system;
 use crate::uci::console::{Console, aside};
-use crate::windows;
 
 /// What the command was told.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result
 }
 
 fn run_candidate(console: &Console, settings: &EvaluatorSettings, text: &str) -> Result<(), String> {
-    windows::end_without_a_window();
+    system::end_without_a_window();
     let (tuning, layers) = text.split_once(';').unwrap_or((text, ""));
     let tuning = tuning.parse().map_err(|why| format!("--candidate: {why}"))?;
     let mut network = read_network(&settings.weights, &settings.heads)?;

@@ -7,9 +7,6 @@ use oncilla_opencl::device::{self, DeviceChoice};
 use oncilla_opencl::kernels::{Tuning, Variant};
 use same_file::Handle;
 use serde_json::Value;
-use std::io::Write;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 /// True if a device is there; a line says so where none is.
 fn device_is_there() -> bool {
@@ -223,41 +220,48 @@ fn of_two_devices_of_a_platform_both_are_used() {
     );
 }
 
-/// A library whose first call never comes back.
+// A library of the system is made by `cc`.
 #[cfg(unix)]
-const HANGS: &str =
-    "#include <unistd.h>\nint clGetPlatformIDs(unsigned n, void *to, unsigned *count) { for (;;) pause(); }\n";
+mod hanging {
+    use super::*;
+    use std::io::Write;
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
 
-#[test]
-#[cfg(unix)]
-fn quit_waits_for_no_driver() {
-    if driver::program::is_emulated() {
-        return;
-    }
-    let folder = Folder::new("hanging-driver");
-    std::fs::write(folder.0.join("hangs.c"), HANGS).expect("a file");
-    let compiled = std::process::Command::new("cc")
-        .args(["-shared", "-fPIC", "-o", &folder.file("hangs.so"), &folder.file("hangs.c")])
-        .status();
-    if !compiled.as_ref().is_ok_and(std::process::ExitStatus::success) {
-        assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "cc: {compiled:?}");
-        return driver::say("skipped: there is no C compiler, cc");
-    }
-    for first in ["isready", "go nodes 10", "isready\nposition startpos moves e2e4\nucinewgame"] {
-        let mut command = binary();
-        command.arg("--backend=opencl").env("ONCILLA_OPENCL_LIBRARY", folder.file("hangs.so"));
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        let mut stdin = child.stdin.take().expect("stdin is open");
-        stdin.write_all(format!("{first}\n").as_bytes()).expect("it reads");
-        std::thread::sleep(driver::A_WHILE);
-        assert!(child.try_wait().expect("a status").is_none(), "{first}: it waits for the driver");
-        stdin.write_all(b"quit\n").expect("it reads");
-        let begun = Instant::now();
-        let ended = std::iter::repeat_with(|| child.try_wait().expect("a status"))
-            .inspect(|_| std::thread::sleep(driver::A_WHILE / 10));
-        let status = ended.take_while(|_| begun.elapsed() < Duration::from_secs(15)).flatten().next();
-        let _ = child.kill();
-        assert!(status.is_some_and(|status| status.success()), "{first}: {status:?} after {:?}", begun.elapsed());
+    /// A library whose first call never comes back.
+    const HANGS: &str =
+        "#include <unistd.h>\nint clGetPlatformIDs(unsigned n, void *to, unsigned *count) { for (;;) pause(); }\n";
+
+    #[test]
+    fn quit_waits_for_no_driver() {
+        if driver::program::is_emulated() {
+            return;
+        }
+        let folder = Folder::new("hanging-driver");
+        std::fs::write(folder.0.join("hangs.c"), HANGS).expect("a file");
+        let compiled = std::process::Command::new("cc")
+            .args(["-shared", "-fPIC", "-o", &folder.file("hangs.so"), &folder.file("hangs.c")])
+            .status();
+        if !compiled.as_ref().is_ok_and(std::process::ExitStatus::success) {
+            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "cc: {compiled:?}");
+            return driver::say("skipped: there is no C compiler, cc");
+        }
+        for first in ["isready", "go nodes 10", "isready\nposition startpos moves e2e4\nucinewgame"] {
+            let mut command = binary();
+            command.arg("--backend=opencl").env("ONCILLA_OPENCL_LIBRARY", folder.file("hangs.so"));
+            let mut child =
+                command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+            let mut stdin = child.stdin.take().expect("stdin is open");
+            stdin.write_all(format!("{first}\n").as_bytes()).expect("it reads");
+            std::thread::sleep(driver::A_WHILE);
+            assert!(child.try_wait().expect("a status").is_none(), "{first}: it waits for the driver");
+            stdin.write_all(b"quit\n").expect("it reads");
+            let begun = Instant::now();
+            let ended = std::iter::repeat_with(|| child.try_wait().expect("a status"))
+                .inspect(|_| std::thread::sleep(driver::A_WHILE / 10));
+            let status = ended.take_while(|_| begun.elapsed() < Duration::from_secs(15)).flatten().next();
+            let _ = child.kill();
+            assert!(status.is_some_and(|status| status.success()), "{first}: {status:?} after {:?}", begun.elapsed());
+        }
     }
 }

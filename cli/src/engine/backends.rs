@@ -40,6 +40,8 @@ impl Running {
 
 /// Reads the network and makes the backend that `settings` name, with lines for a person.
 pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), Lack> {
+    // Before a network is read, which may take long.
+    settings.backend.is_here().map_err(Lack::of(Part::Backend))?;
     let (network, mut notes) = prepare(settings).map_err(Lack::of(Part::Network))?;
     let inputs = Inputs::of(&network, settings.history_fill).map_err(Lack::of(Part::Network))?;
     let graph = Arc::new(network.graph);
@@ -81,7 +83,6 @@ pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, St
 
 fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<String>) -> Result<Vec<Unit>, String> {
     let device = |notes: &mut Vec<String>| open_devices(settings, graph, notes);
-    settings.backend.is_here()?;
     match settings.backend {
         BackendKind::OpenCl => return device(notes),
         BackendKind::Auto => match worthwhile_device(settings).and_then(|()| device(notes)) {

@@ -6,7 +6,7 @@
 
 use super::settings::{EvaluatorSettings, Weights};
 use super::tuning::cache_dir;
-use crate::{child, windows};
+use crate::{child, system};
 use oncilla_opencl::device::Device;
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::tune::Key;
@@ -189,9 +189,9 @@ pub fn end_with_input_if_asked() {
     if std::env::var_os(ENDS_WITH_INPUT).is_none() {
         return;
     }
-    windows::end_without_a_window();
+    system::end_without_a_window();
     let watch = || {
-        let _ = std::io::copy(&mut windows::input(), &mut std::io::sink());
+        let _ = std::io::copy(&mut system::input(), &mut std::io::sink());
         std::process::exit(1);
     };
     // Without a thread it ends when the driver lets it.

@@ -108,7 +108,6 @@ impl Evaluator {
     /// # Errors
     /// The part that can't be had, and why.
     pub fn new(settings: &EvaluatorSettings) -> Result<(Self, Vec<String>), Lack> {
-        settings.backend.is_here().map_err(Lack::of(Part::Backend))?;
         let mut hints = None;
         let (source, notes) = match settings.backend {
             BackendKind::Random => (Source::Random, Vec::new()),

@@ -1,6 +1,6 @@
 //! The memory of a tree.
 
-use crate::windows;
+use crate::system;
 use bytemuck::try_zeroed_slice_box;
 use oncilla_core::tree::{GraphWords, NODE_BYTES, NodeWords, Tree};
 use std::iter::successors;
@@ -50,12 +50,12 @@ impl Memory {
 
 /// Bytes of memory that the process has now; `None` where the system does not say.
 pub fn resident_bytes() -> Option<usize> {
-    if cfg!(windows) { windows::resident_bytes().map(|bytes| bytes.now) } else { status_bytes("VmRSS:") }
+    if cfg!(windows) { system::resident_bytes().map(|bytes| bytes.now) } else { status_bytes("VmRSS:") }
 }
 
 /// The most bytes of memory that the process has had; `None` where the system does not say.
 pub fn peak_resident_bytes() -> Option<usize> {
-    if cfg!(windows) { windows::resident_bytes().map(|bytes| bytes.peak) } else { status_bytes("VmHWM:") }
+    if cfg!(windows) { system::resident_bytes().map(|bytes| bytes.peak) } else { status_bytes("VmHWM:") }
 }
 
 /// What stands behind `key` in what Linux says of this process.

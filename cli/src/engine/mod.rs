@@ -53,7 +53,7 @@ pub use settings::{
 pub use snapshot::{EdgeView, mate};
 pub use tables::RootResults;
 
-use crate::windows;
+use crate::system;
 use control::Control;
 use oncilla_chess::History;
 use searcher::{Command, Lacking, Searcher};
@@ -95,7 +95,7 @@ impl Engine {
     }
 
     fn start(settings: Settings, lent: Option<Arc<Evaluator>>, lacking: Lacking) -> Self {
-        windows::count_milliseconds();
+        system::count_milliseconds();
         let control = Arc::new(Control::default());
         let (commands, inbox) = channel();
         let searcher = Searcher::new(settings, Arc::clone(&control), lent, lacking);

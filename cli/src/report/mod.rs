@@ -25,7 +25,7 @@ use crate::options::{Analysis, Typed, table};
 use crate::progress::Progress;
 use crate::text;
 use crate::uci::console::{Console, aside};
-use crate::{utf16, windows};
+use crate::{system, utf16};
 use desk::{Desk, Done};
 use files::Files;
 use flate2::bufread::MultiGzDecoder;
@@ -63,7 +63,7 @@ impl Question {
     }
 
     fn open_as_it_is(&self) -> io::Result<(Box<dyn BufRead>, Option<u64>)> {
-        let Some(name) = &self.file else { return Ok((Box::new(BufReader::new(windows::input())), None)) };
+        let Some(name) = &self.file else { return Ok((Box::new(BufReader::new(system::input())), None)) };
         let file = File::open(name)?;
         let size = file.metadata()?.len();
         Ok((Box::new(BufReader::new(file)), Some(size)))
@@ -79,7 +79,7 @@ impl Question {
     fn spare_the_input(&self) -> Result<(), String> {
         let input = match &self.file {
             Some(name) => Handle::from_path(name),
-            None => windows::input_file().map_or_else(Handle::stdin, Handle::from_file),
+            None => system::input_file().map_or_else(Handle::stdin, Handle::from_file),
         };
         // What can't be looked at says so when it is read.
         let Ok(input) = input else { return Ok(()) };

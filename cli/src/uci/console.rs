@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::windows;
+use crate::system;
 
 /// The log file that is none, by Lc0's name for it.
 const STDERR: &str = "<stderr>";
@@ -134,7 +134,7 @@ impl Kept {
 
 /// Nobody can be told anything any more. That the reader went away (`oncilla | head`) is no failure.
 fn leave(error: &io::Error) -> ! {
-    if windows::is_gone(error) {
+    if system::is_gone(error) {
         std::process::exit(0);
     }
     aside(&format!("oncilla: standard output: {error}"));

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use crate::{line, windows};
+use crate::{line, system};
 
 /// Longest line that is looked at. A game of 1,000 moves needs 6 kB.
 const LONGEST: usize = 16 << 20;
@@ -14,7 +14,7 @@ pub const AHEAD: usize = 64;
 /// What came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A line without its end and without a byte-order mark. What is no UTF-8 was read as [`windows::text_of`] does.
+    /// A line without its end and without a byte-order mark. What is no UTF-8 was read as [`system::text_of`] does.
     Line(String),
     /// A line of more than [`LONGEST`] bytes: nothing of it was kept.
     TooLong,
@@ -40,7 +40,7 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Input>> {
     while let Some(b'\n' | b'\r') = bytes.last() {
         bytes.pop();
     }
-    Ok(Some(Input::Line(line::without_mark(&windows::text_of(&bytes)).to_string())))
+    Ok(Some(Input::Line(line::without_mark(&system::text_of(&bytes)).to_string())))
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
     fn lines_and_their_ends() {
         let line = |text: &str| Input::Line(text.to_string());
         assert_eq!(read(b"a\r\nb\n\nc".to_vec()), [line("a"), line("b"), line(""), line("c")]);
-        assert_eq!(read(b"\xff\0\n".to_vec()), [line(&windows::text_of(b"\xff\0"))]);
+        assert_eq!(read(b"\xff\0\n".to_vec()), [line(&system::text_of(b"\xff\0"))]);
         assert_eq!(read("\u{feff}uci\n\u{feff}\nx\u{feff}".into()), [line("uci"), line(""), line("x\u{feff}")]);
         assert_eq!(read(Vec::new()), []);
     }

@@ -26,11 +26,8 @@ pub fn open(name: &str) -> Result<Library, String> {
     unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| reason(&error))
 }
 
-/// # Errors
-/// What the system's linker says.
-pub fn open_usual(name: &str) -> Result<Library, String> {
-    open(name)
-}
+/// A name without a folder is looked for where the system has its libraries.
+pub use open as open_usual;
 
 /// As the linkers of glibc and musl say it, and Android's.
 pub fn is_absent(error: &str) -> bool {

@@ -3,6 +3,7 @@
 use super::reason;
 pub use libloading::os::windows::Library;
 use libloading::os::windows::{LOAD_LIBRARY_SEARCH_DEFAULT_DIRS, LOAD_WITH_ALTERED_SEARCH_PATH};
+use std::path::{Path, absolute};
 
 /// What there is none of where there is none.
 pub const WHAT: &str = "OpenCL.dll";
@@ -10,12 +11,17 @@ pub const WHAT: &str = "OpenCL.dll";
 /// The loader that every driver installs.
 pub const NAMES: [&str; 1] = ["OpenCL.dll"];
 
-/// A library that somebody named, with those that lie beside it.
+/// A library that somebody named: a file, with those that lie beside it, or a name without a folder, which is one of the usual ones.
 ///
 /// # Errors
 /// What the system says.
 pub fn open(name: &str) -> Result<Library, String> {
-    load(name, LOAD_WITH_ALTERED_SEARCH_PATH)
+    if Path::new(name).components().nth(1).is_none() {
+        return open_usual(name);
+    }
+    // The system looks beside a library only where it is told the whole path.
+    let path = absolute(name).map_err(|error| format!("{name}: {error}"))?;
+    load(&path.to_string_lossy(), LOAD_WITH_ALTERED_SEARCH_PATH)
 }
 
 /// A library beside the program or of the system, never one in the folder that the program was started in.

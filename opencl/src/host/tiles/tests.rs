@@ -181,11 +181,11 @@ fn tiles_are_ready_as_long_as_anyone_needs_them() {
     let steps = steps_of_inputs(DEPTH);
     let (left, right) = ([Operand::ZERO], [Operand::ZERO]);
     for tiles in all_tiles() {
-        let (first, second, last) = (tiles.ready(), tiles.ready(), tiles.ready());
-        drop(first);
-        drop(last);
+        let mut ready = vec![tiles.ready(), tiles.ready(), tiles.ready()];
+        ready.remove(0);
+        ready.pop();
         let mut sums = [MaybeUninit::uninit()];
-        let sums = second.multiply(&left, &steps, &right, &mut sums);
+        let sums = ready[0].multiply(&left, &steps, &right, &mut sums);
         assert_eq!(sums[0].0, [[[0; 16]; ROWS]; 3]);
     }
 }

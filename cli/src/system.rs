@@ -1,4 +1,4 @@
-//! What Windows needs beside the standard library. Anywhere else these functions do what needs no word, or nothing.
+//! What the system is asked for beside the standard library. All of it is for Windows: anywhere else these functions do what needs no word, or nothing.
 
 #![cfg_attr(windows, allow(unsafe_code, reason = "the calls of the system are here, and nowhere else in the program"))]
 
@@ -18,7 +18,7 @@ static INPUT: OnceLock<File> = OnceLock::new();
 /// library of OpenCL would be loaded when the GUI has said its next word. A console is no pipe, and stays as it is.
 pub fn put_stdin_aside() {
     #[cfg(windows)]
-    if let Some(input) = sys::taken_stdin() {
+    if let Some(input) = windows::taken_stdin() {
         // Nobody else calls this; the first input would be the one that is read.
         let _ = INPUT.set(input);
     }
@@ -47,7 +47,7 @@ pub fn input_file() -> Option<File> {
 pub fn text_of(bytes: &[u8]) -> String {
     #[cfg(windows)]
     if std::str::from_utf8(bytes).is_err()
-        && let Some(text) = sys::in_code_page(bytes)
+        && let Some(text) = windows::in_code_page(bytes)
     {
         return text;
     }
@@ -60,14 +60,14 @@ pub fn count_milliseconds() {
     #[cfg(windows)]
     {
         static ONCE: std::sync::Once = std::sync::Once::new();
-        ONCE.call_once(sys::count_milliseconds);
+        ONCE.call_once(windows::count_milliseconds);
     }
 }
 
 /// For a process that a driver may end: it ends at once. A window that says so would keep it until somebody has read that.
 pub fn end_without_a_window() {
     #[cfg(windows)]
-    sys::end_without_a_window();
+    windows::end_without_a_window();
 }
 
 /// Bytes of memory that a process has.
@@ -80,7 +80,7 @@ pub struct Resident {
 /// What Windows says of this process; `None` anywhere else.
 pub fn resident_bytes() -> Option<Resident> {
     #[cfg(windows)]
-    return sys::resident_bytes();
+    return windows::resident_bytes();
     #[cfg(not(windows))]
     None
 }
@@ -93,7 +93,7 @@ pub fn is_gone(error: &io::Error) -> bool {
 }
 
 #[cfg(windows)]
-mod sys {
+mod windows {
     use std::fs::File;
     use std::io;
     use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, IntoRawHandle};
@@ -194,7 +194,7 @@ mod tests {
             assert_eq!((read.as_str(), left.as_str()), ("hello", ""));
             return;
         }
-        let name = "windows::tests::what_is_put_aside_is_read_there_alone";
+        let name = "system::tests::what_is_put_aside_is_read_there_alone";
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([name, "--exact"]).env(INSIDE, "1").stdin(Stdio::piped()).stdout(Stdio::null());
         let mut process = command.spawn().unwrap();
