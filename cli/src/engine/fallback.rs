@@ -75,7 +75,11 @@ fn replace(settings: &mut EvaluatorSettings, part: Part, last: &mut Option<&Eval
 fn replace_backend(settings: &mut EvaluatorSettings) -> Option<String> {
     settings.backend = match settings.backend {
         BackendKind::OpenCl => BackendKind::Host,
-        BackendKind::Lc0s(backend) => backend.nearest(),
+        BackendKind::Lc0s(backend) => {
+            // A number counted that backend's devices: the one that has it here may be another, or no GPU at all.
+            settings.devices.retain(|name| name.trim().parse::<usize>().is_err());
+            backend.nearest()
+        }
         BackendKind::Auto | BackendKind::Host | BackendKind::Random | BackendKind::Constant => return None,
     };
     let instead = match settings.backend {
@@ -125,6 +129,7 @@ fn shown(weights: &Weights) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Lc0Backend;
     use crate::options::Typed;
 
     fn settings(change: impl FnOnce(&mut EvaluatorSettings)) -> EvaluatorSettings {
@@ -187,6 +192,17 @@ mod tests {
         assert_eq!(made_of, settings(|_| {}));
         let absent = std::fs::read(NOWHERE).unwrap_err();
         assert!(lacks.unwrap().ends_with(&format!("{absent}; the program's own hints are used")));
+    }
+
+    #[test]
+    fn what_a_backend_of_lc0s_counted_is_forgotten() {
+        let mut wanted = settings(|s| {
+            s.backend = BackendKind::Lc0s(Lc0Backend { name: "cuda", is_for_cpus: false });
+            s.devices = ["1", "Mali", "0"].map(str::to_string).to_vec();
+        });
+        let instead = replace_backend(&mut wanted).unwrap();
+        assert!(instead.starts_with("auto runs the network"), "{instead}");
+        assert_eq!((wanted.backend, wanted.devices), (BackendKind::Auto, vec!["Mali".to_string()]));
     }
 
     #[test]
