@@ -269,8 +269,7 @@ impl<'a> Regions<'a> {
                 seen[region] = true;
                 self.vital[region] = distinct(beside);
             } else {
-                self.vital[region] =
-                    self.vital[region].map(|chain| if beside.contains(&chain) { chain } else { NONE });
+                self.vital[region] = self.vital[region].map(|chain| if beside.contains(&chain) { chain } else { NONE });
             }
         }
     }

@@ -565,3 +565,66 @@ impl fmt::Display for Board {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+    use quickcheck::QuickCheck;
+    use std::vec::Vec;
+
+    /// All that a board says of itself.
+    fn snapshot(board: &Board) -> impl PartialEq + fmt::Debug + use<> {
+        let of_chain = |point| {
+            let chain: PointSet = board.chain(point).collect();
+            (board.stone(point), board.liberties(point), board.chain_length(point), chain)
+        };
+        (board.hash(), board.simple_ko(), board.stones, board.size.points().map(of_chain).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_stone_taken_back_leaves_no_trace() {
+        fn property(sides: (u8, u8), choices: Vec<u16>) -> bool {
+            let size = Size::new(1 + sides.0 % 6, 1 + sides.1 % 6).unwrap();
+            let mut board = Board::new(size);
+            let mut color = Color::Black;
+            for choice in choices {
+                let before = snapshot(&board);
+                let legal: Vec<Move> = size.points().filter(|&mv| board.is_legal(color, mv, false)).collect();
+                for &mv in &legal {
+                    let placed = board.place(color, grid::cell(size, mv));
+                    let reply = size.points().find(|&reply| board.is_legal(!color, reply, false));
+                    let between = snapshot(&board);
+                    let replied = reply.map(|reply| board.place(!color, grid::cell(size, reply)));
+                    replied.into_iter().for_each(|replied| board.take_back(replied));
+                    assert_eq!(snapshot(&board), between);
+                    board.take_back(placed);
+                    assert_eq!(snapshot(&board), before);
+                }
+                board.play(color, legal.get(usize::from(choice) % legal.len().max(1)).copied().unwrap_or(size.pass()));
+                color = !color;
+            }
+            true
+        }
+        QuickCheck::new().tests(200).quickcheck(property as fn((u8, u8), Vec<u16>) -> bool);
+    }
+
+    #[test]
+    fn what_cannot_be_set_up_is_refused() {
+        let size = Size::new(2, 2).unwrap();
+        let with = |stones: &[(Color, u16)]| {
+            Board::with_stones(size, stones.iter().map(|&(color, point)| (color, Move(point)))).map(|_| ())
+        };
+        use Color::{Black, White};
+        assert_eq!(with(&[(Black, 0), (White, 3)]), Ok(()));
+        assert_eq!(with(&[(Black, 4)]), Err(SetupError::OffBoard(Move(4))));
+        assert_eq!(with(&[(Black, 1), (White, 1)]), Err(SetupError::Occupied(Move(1))));
+        assert_eq!(with(&[(Black, 1), (White, 0), (Black, 2)]), Err(SetupError::NoLiberty(Move(0))));
+    }
+
+    #[test]
+    fn a_board_is_as_large_as_it_says() {
+        let size = size_of::<Board>();
+        assert!((3900..4100).contains(&size), "{size} bytes");
+    }
+}

@@ -7,7 +7,7 @@ use heapless::Vec;
 use crate::board::{Board, Ko, SetupError};
 use crate::color::Color;
 use crate::points::{Move, PointSet, Size};
-use crate::rules::{KoRule, Rules};
+use crate::rules::{KoRule, Rules, Scoring};
 use crate::zobrist::scatter;
 
 /// The default capacity of a [`Game`], in moves: three times as many as long games have. It takes 10 KiB.
@@ -53,10 +53,12 @@ pub struct Game<const CAP: usize = DEFAULT_CAP> {
     ago: [Snapshot; BOARDS_AGO],
     /// The first of the positions that a ko rule looks at.
     counted_from: usize,
-    /// Points on which a stone of each color was captured since then: no move to another brings back a position.
+    /// Points from which a stone of each color has gone since then.
     vacated: [PointSet; 2],
     /// Passes in a row that count towards the end.
     passes: u8,
+    /// Stones that Black has played more than White.
+    extra_stones: i32,
     button: Button,
     ending: Option<Ending>,
 }
@@ -182,6 +184,7 @@ impl<const CAP: usize> Game<CAP> {
             counted_from: 0,
             vacated: [PointSet::EMPTY; 2],
             passes: 0,
+            extra_stones: 0,
             button: if rules.button { Button::Available } else { Button::None },
             ending: None,
         }
@@ -260,21 +263,29 @@ impl<const CAP: usize> Game<CAP> {
     /// The points that the side to move may not play on for ko alone: simple ko, and what superko forbids.
     pub fn ko_banned(&self) -> PointSet {
         let ko = self.board.ko().filter(|(banned, _)| *banned == self.side).map(|(_, point)| point);
-        let superko = (self.vacated[self.side as usize] - self.board.occupied())
-            .iter()
-            .filter(|&point| self.board.is_legal(self.side, point, self.rules.suicide) && self.repeats(self.side, point));
+        let (side, suicide) = (self.side, self.rules.suicide);
+        // Without suicide a stone stays where it is played, so it must have been there before.
+        let candidates = if suicide { PointSet::full(self.size()) } else { self.vacated[side as usize] };
+        let candidates = (candidates - self.board.occupied()).iter();
+        let superko =
+            candidates.filter(|&point| self.board.is_legal(side, point, suicide) && self.repeats(side, point));
         superko.chain(ko).collect()
     }
 
     /// Whether a move, legal otherwise, brings back a position that superko does not allow again.
     fn repeats(&self, color: Color, mv: Move) -> bool {
-        if !self.rules.ko.is_superko() || !self.vacated[color as usize].contains(mv) {
+        if !self.rules.ko.is_superko() || !self.may_bring_back(color, mv) {
             return false;
         }
         let hash = self.board.hash_after(color, mv);
-        self.counted().any(|(earlier, mover)| {
-            earlier == hash && (self.rules.ko != KoRule::Situational || mover == !color)
-        })
+        self.counted()
+            .any(|(earlier, mover)| earlier == hash && (self.rules.ko != KoRule::Situational || mover == !color))
+    }
+
+    /// Whether a move, legal but for superko, can lead to one of the positions that a ko rule looks at: its stone was there
+    /// before, or is not there afterwards.
+    fn may_bring_back(&self, color: Color, mv: Move) -> bool {
+        self.vacated[color as usize].contains(mv) || self.rules.suicide && !self.board.is_legal(color, mv, false)
     }
 
     /// The earlier positions that a ko rule looks at, with the player who was to move.
@@ -309,7 +320,11 @@ impl<const CAP: usize> Game<CAP> {
         if color != self.side {
             self.passes = 0;
         }
-        if mv == self.size().pass() { self.pass(color) } else { self.play_stone(color, mv) }
+        if mv == self.size().pass() {
+            self.pass(color)
+        } else {
+            self.play_stone(color, mv)
+        }
         self.side = !color;
         Ok(())
     }
@@ -339,10 +354,11 @@ impl<const CAP: usize> Game<CAP> {
     }
 
     fn play_stone(&mut self, color: Color, mv: Move) {
-        let may_be_back = self.vacated[color as usize].contains(mv);
+        let may_be_back = self.may_bring_back(color, mv);
         self.remember(color, mv);
         self.board.play(color, mv);
         self.passes = 0;
+        self.extra_stones += if color == Color::Black { 1 } else { -1 };
         self.ending = None;
         self.note_vacated(color, mv);
         if self.rules.ko == KoRule::Simple && may_be_back {
@@ -404,7 +420,6 @@ impl<const CAP: usize> Game<CAP> {
         if stones < 2 { 0 } else { stones }
     }
 
-    /// What White gets besides points on the board, in half points: komi, bonus for handicap stones, button.
     fn compensation_halves(&self) -> i32 {
         let bonus = self.rules.handicap_bonus.points(self.handicap_stones()) as i32;
         let button = match self.button {
@@ -412,11 +427,15 @@ impl<const CAP: usize> Game<CAP> {
             Button::Taken(Color::Black) => -BUTTON_HALVES,
             _ => 0,
         };
-        i32::from(self.rules.komi.halves()) + 2 * bonus + button
+        let stones = if self.rules.scoring == Scoring::Territory { self.extra_stones } else { 0 };
+        i32::from(self.rules.komi.halves()) + 2 * bonus + 2 * stones + button
     }
 
     /// What White gets besides points on the board: komi, bonus for handicap stones, half a point more or less for the
     /// button once it is taken.
+    ///
+    /// Where territory is counted, each stone that a player has played is a point for the opponent: then areas differ as
+    /// much as territories and prisoners do.
     pub fn compensation(&self) -> f32 {
         self.compensation_halves() as f32 / 2.0
     }
@@ -449,5 +468,18 @@ impl<const CAP: usize> Game<CAP> {
     /// of moves played. So no line of moves comes by the same number twice, whatever the rules let it repeat.
     pub fn graph_key(&self) -> u64 {
         scatter(self.key() ^ scatter(6 << 32 | self.moves.len() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_game_is_as_large_as_it_says() {
+        let (size, empty) = (size_of::<Game>(), size_of::<Game<0>>());
+        assert_eq!(size.div_ceil(1024), 15, "{size} bytes");
+        assert!((4300..4700).contains(&empty), "{empty} bytes");
+        assert_eq!(size_of::<Snapshot>(), 104);
     }
 }

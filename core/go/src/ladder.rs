@@ -5,7 +5,7 @@ use heapless::Vec;
 use crate::board::{Board, Placed};
 use crate::color::Color;
 use crate::grid::{self, Cell, neighbours};
-use crate::points::{MAX_AREA, Move, PointSet};
+use crate::points::{MAX_AREA, PointSet};
 
 /// Positions that are looked at for one chain. A ladder that takes more is none.
 pub const MAX_NODES: usize = 25_000;
@@ -154,7 +154,7 @@ impl Reader {
         self.nodes += 1;
         match (defends, self.board.liberties_of(prey)) {
             (true, 2..) | (false, 3..) => return Ok(Some(false)),
-            (false, ..2) => return Ok(Some(true)),
+            (false, 0 | 1) => return Ok(Some(true)),
             _ if self.nodes >= MAX_NODES => return Err(TooLong),
             (true, _) => self.add_choices_of_defender(prey)?,
             (false, _) => {

@@ -239,8 +239,7 @@ impl Rules {
         ..Self::TROMP_TAYLOR
     };
 
-    const AGA: Rules =
-        Rules { ko: KoRule::Situational, handicap_bonus: HandicapBonus::NMinusOne, ..Self::CHINESE };
+    const AGA: Rules = Rules { ko: KoRule::Situational, handicap_bonus: HandicapBonus::NMinusOne, ..Self::CHINESE };
 
     const AGA_BUTTON: Rules = Rules { button: true, komi: Komi(14), ..Self::AGA };
 
@@ -249,8 +248,7 @@ impl Rules {
 
     const ING: Rules = Rules { friendly_pass: true, ..Self::TROMP_TAYLOR };
 
-    const STONE_SCORING: Rules =
-        Rules { tax: Tax::All, handicap_bonus: HandicapBonus::Zero, ..Self::CHINESE };
+    const STONE_SCORING: Rules = Rules { tax: Tax::All, handicap_bonus: HandicapBonus::Zero, ..Self::CHINESE };
 
     const ANCIENT_TERRITORY: Rules = Rules { tax: Tax::All, ..Self::JAPANESE };
 

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 
 use oncilla_go::planes::{Options, encode};
-use oncilla_go::{Color, Game, HandicapBonus, Komi, KoRule, Move, Rules, Scoring, Size, Tax};
+use oncilla_go::{Color, Game, HandicapBonus, KoRule, Komi, Move, Rules, Scoring, Size, Tax};
 use serde_json::Value;
 
 /// Numbers that belong to no point are recorded as single-precision floats.
