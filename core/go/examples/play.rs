@@ -1,6 +1,7 @@
 //! `cargo run --release -p oncilla-go --example play` plays a game of Go on 5 × 5 against itself, and prints it.
 //!
-//! The evaluator knows the score where the game is over. Elsewhere it takes the area as it stands now.
+//! The evaluator knows the score where the game is over. Elsewhere it gives each point to the nearest stone. So it plays
+//! badly, but by the rules, and it finds what wins if that is near.
 
 use std::convert::Infallible;
 
@@ -13,14 +14,11 @@ use oncilla_go::{Color, Game, Move, Outcome, Rules, Size};
 /// The longest game, and how far a search looks beyond it.
 const MOVES: usize = 100;
 const DEPTH: usize = 60;
-
 /// Points of lead that make a position as good as won.
-const SURE: f32 = 8.0;
-
+const SURE: f32 = 10.0;
 /// Logits: a pass, and a move that fills what may be an eye. All other moves have 0.
 const PASS: f32 = -2.0;
 const FILL: f32 = -4.0;
-
 type Record = Game<{ MOVES + DEPTH }>;
 
 /// Evaluates positions that follow on a game.
@@ -45,19 +43,24 @@ impl Evaluator for Player {
     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Infallible> {
         let game = self.after(line);
         policy.extend(game.legal_moves().map(|mv| logit(&game, mv)));
-        let own_lead = |white: f32| if game.side_to_move() == Color::White { white } else { -white };
+        let own = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let verdict = match game.outcome() {
-            Some(Outcome::WhiteLead(lead)) if lead == 0.0 => Verdict::drawn(),
-            Some(Outcome::WhiteLead(lead)) if own_lead(lead) > 0.0 => Verdict::Terminal(Value::WIN, Ending::Game),
+            Some(Outcome::WhiteLead(0.0) | Outcome::NoResult | Outcome::ToBeAgreed) => Verdict::drawn(),
+            Some(Outcome::WhiteLead(lead)) if own * lead > 0.0 => Verdict::Terminal(Value::WIN, Ending::Game),
             Some(Outcome::WhiteLead(_)) => Verdict::lost(),
-            Some(Outcome::NoResult | Outcome::ToBeAgreed) => Verdict::drawn(),
-            None => {
-                let lead = game.white_lead().map_or(0.0, own_lead);
-                Verdict::Position(Value { wl: (lead / SURE).tanh(), ..Value::EVEN })
-            }
+            None => Verdict::Position(Value { wl: (own * nearest(&game) / SURE).tanh(), ..Value::EVEN }),
         };
         Ok(Answer { key: game.graph_key(), verdict })
     }
+}
+
+/// White's lead if each point were the nearest stone's.
+fn nearest(game: &Record) -> f32 {
+    let at = |mv| game.size().coordinates(mv).map_or((0, 0), |(x, y)| (i32::from(x), i32::from(y)));
+    let distance = |((x, y), (u, v)): ((i32, i32), (i32, i32))| (x - u).abs() + (y - v).abs();
+    let to = |point, color| game.board().stones(color).iter().map(|stone| distance((at(point), at(stone)))).min();
+    let owner = |point| to(point, Color::Black).unwrap_or(99) - to(point, Color::White).unwrap_or(99);
+    game.size().points().map(|point| owner(point).signum() as f32).sum::<f32>() + game.compensation()
 }
 
 fn logit(game: &Record, mv: Move) -> f32 {

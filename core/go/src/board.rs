@@ -193,7 +193,7 @@ impl Board {
         self.head_on(point).into_iter().flat_map(|head| self.ring(head)).map(|at| grid::point(self.size, at))
     }
 
-    /// Each point beside `point`.
+    /// Each point beside `point`, which must be on the board.
     pub fn neighbours(&self, point: Move) -> impl Iterator<Item = Move> + '_ {
         let around = neighbours(grid::cell(self.size, point)).into_iter();
         around.filter(|&at| self.content(at) != Content::Wall).map(|at| grid::point(self.size, at))
@@ -554,7 +554,7 @@ impl fmt::Display for Board {
     /// A row a line, from the top: `X` for Black, `O` for White, `.` for an empty point.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for point in self.size.points() {
-            let last = (point.0 + 1) % u16::from(self.size.x()) == 0;
+            let last = (point.0 + 1).is_multiple_of(self.size.x().into());
             f.write_str(match self.stone(point) {
                 Some(Color::Black) => "X",
                 Some(Color::White) => "O",

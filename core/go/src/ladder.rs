@@ -32,7 +32,7 @@ pub struct Ladders {
 /// Depth first. The defender tries to capture chains around that are in atari, and to extend; the attacker tries both
 /// liberties. Nobody kills his own stones. The ko of the position does not bind a defender who moves first.
 ///
-/// Takes 20 KB of the stack.
+/// Takes up to 20 KB of the stack.
 pub fn ladders(board: &Board, attacker: Color) -> Ladders {
     let mut found = Ladders::default();
     let mut left = board.occupied();

@@ -15,7 +15,7 @@
 //! [`Outcome::ToBeAgreed`].
 //!
 //! Nothing allocates and nothing needs the standard library. A [`Game`] takes 15 KiB with its default capacity, a
-//! [`Board`] 3.9 KB; reading ladders takes 20 KB of the stack, areas take 8 KB.
+//! [`Board`] 3.9 KB; reading ladders takes up to 20 KB of the stack, areas some 10 KB.
 //!
 //! ```
 //! use oncilla_go::planes::{Options, encode};

@@ -58,6 +58,6 @@ pub fn marked(rows: &[&str], marks: &str) -> PointSet {
 #[allow(dead_code, reason = "as above")]
 pub fn diagram(size: Size, set: &PointSet) -> String {
     let mark = |point: Move| if set.contains(point) { '#' } else { '.' };
-    let end = |point: Move| if (point.0 + 1) % u16::from(size.x()) == 0 { "\n" } else { "" };
+    let end = |point: Move| if (point.0 + 1).is_multiple_of(size.x().into()) { "\n" } else { "" };
     size.points().map(|point| format!("{}{}", mark(point), end(point))).collect()
 }

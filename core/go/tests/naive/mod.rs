@@ -78,6 +78,7 @@ impl Position {
     }
 
     /// The position after a stone that kills none of its own color.
+    #[allow(dead_code, reason = "as below")]
     pub fn after_without_suicide(&self, color: Color, point: usize) -> Option<Position> {
         self.after(color, point).filter(|next| next.stones[point].is_some())
     }
