@@ -1,0 +1,485 @@
+//! A game: where it began, the moves since, and what the rules make of them.
+
+use core::fmt;
+
+use heapless::Vec;
+
+use crate::board::{Board, Ko, SetupError};
+use crate::color::Color;
+use crate::points::{Move, PointSet, Size};
+use crate::rules::{KoRule, Rules, Scoring};
+use crate::zobrist::scatter;
+
+/// The default capacity of a [`Game`], in moves: three times as many as long games have. It takes 10 KiB.
+pub const DEFAULT_CAP: usize = 1024;
+
+/// Earlier boards that a game keeps as they were: networks see the ladders of two.
+pub const BOARDS_AGO: usize = 2;
+
+/// Half a point, which the button is worth, in halves.
+const BUTTON_HALVES: i32 = 1;
+
+/// How often a position may be there, with the same player to move and no pass since, before a game with simple ko ends
+/// without a result.
+const OCCURRENCES: usize = 3;
+
+/// A start position and the moves played from it: up to `CAP`, which is also how many earlier positions superko can
+/// compare with. Clone it to look ahead.
+///
+/// A game takes about 4.5 KB and 10 bytes for each move of `CAP`, whether played or not: 15 KiB by default.
+///
+/// ```
+/// use oncilla_go::{Color, Ending, Game, Rules, Size};
+/// let size = Size::new(9, 9).unwrap();
+/// let mut game: Game = Game::new(size, Rules::from_name("chinese").unwrap());
+/// for text in ["E5", "C3", "pass", "pass"] {
+///     game.play(size.parse(text)?)?;
+/// }
+/// assert_eq!(game.side_to_move(), Color::Black);
+/// assert_eq!(game.ending(), Some(Ending::Passes));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Game<const CAP: usize = DEFAULT_CAP> {
+    rules: Rules,
+    black_run_is_handicap: bool,
+    start: Snapshot,
+    board: Board,
+    side: Color,
+    moves: Vec<Played, CAP>,
+    /// The hash of the board before each move.
+    hashes: Vec<u64, CAP>,
+    /// The positions before the last move and before the one before it; the start position for what came before that.
+    ago: [Snapshot; BOARDS_AGO],
+    /// The first of the positions that a ko rule looks at.
+    counted_from: usize,
+    /// Points from which a stone of each color has gone since then.
+    vacated: [PointSet; 2],
+    /// Passes in a row that count towards the end.
+    passes: u8,
+    /// Stones that Black has played more than White.
+    extra_stones: i32,
+    button: Button,
+    ending: Option<Ending>,
+}
+
+/// A move and who played it, in 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Played(u16);
+
+impl Played {
+    /// No move's number has this bit.
+    const WHITE: u16 = 1 << 15;
+
+    fn new(color: Color, mv: Move) -> Self {
+        Played(mv.0 | if color == Color::White { Self::WHITE } else { 0 })
+    }
+
+    fn color(self) -> Color {
+        if self.0 & Self::WHITE == 0 { Color::Black } else { Color::White }
+    }
+
+    fn mv(self) -> Move {
+        Move(self.0 & !Self::WHITE)
+    }
+}
+
+/// A board without its chains: 104 bytes instead of 3.9 KB.
+#[derive(Clone, Copy, Debug)]
+struct Snapshot {
+    stones: [PointSet; 2],
+    ko: Option<Ko>,
+}
+
+impl Snapshot {
+    fn of(board: &Board) -> Self {
+        Snapshot { stones: Color::ALL.map(|color| *board.stones(color)), ko: board.simple_ko() }
+    }
+}
+
+/// Where the button is, which is worth half a point to the first who passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Button {
+    /// The rules have none.
+    None,
+    /// The next pass takes it.
+    Available,
+    /// This player has it.
+    Taken(Color),
+}
+
+/// Why a game is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// Both have passed in a row, or, under [`KoRule::Simple`] and [`KoRule::Spight`], a player has passed twice in the
+    /// same position.
+    Passes,
+    /// Under [`KoRule::Simple`], the same position was there three times since the last pass, with the same player to
+    /// move.
+    Repetition,
+}
+
+/// What has come of a game that is over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// White's points minus Black's, komi and all included.
+    WhiteLead(f32),
+    /// Nobody has won, and it is no draw either.
+    NoResult,
+    /// Territory is counted once the players agree which stones are dead; the rules alone don't say. (KataGo has them play it
+    /// out, in two more phases, which this crate does not know.)
+    ToBeAgreed,
+}
+
+/// Why a move was not played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlayError {
+    /// The rules forbid it, or it is no move on this board.
+    Illegal(Move),
+    /// The game holds all the moves that it can.
+    Full,
+}
+
+impl fmt::Display for PlayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlayError::Illegal(mv) => write!(f, "move {} is illegal", mv.0),
+            PlayError::Full => f.write_str("the game holds no more moves"),
+        }
+    }
+}
+
+impl core::error::Error for PlayError {}
+
+impl<const CAP: usize> Game<CAP> {
+    /// An empty board, Black to move.
+    pub fn new(size: Size, rules: Rules) -> Self {
+        Self::starting_from(Board::new(size), Color::Black, rules)
+    }
+
+    /// Stones that were set up, and who is to move.
+    ///
+    /// # Errors
+    /// As [`Board::with_stones`].
+    pub fn with_stones(
+        size: Size,
+        rules: Rules,
+        stones: impl IntoIterator<Item = (Color, Move)>,
+        to_move: Color,
+    ) -> Result<Self, SetupError> {
+        Ok(Self::starting_from(Board::with_stones(size, stones)?, to_move, rules))
+    }
+
+    fn starting_from(board: Board, side: Color, rules: Rules) -> Self {
+        let start = Snapshot::of(&board);
+        Game {
+            rules,
+            black_run_is_handicap: true,
+            start,
+            board,
+            side,
+            moves: Vec::new(),
+            hashes: Vec::new(),
+            ago: [start; BOARDS_AGO],
+            counted_from: 0,
+            vacated: [PointSet::EMPTY; 2],
+            passes: 0,
+            extra_stones: 0,
+            button: if rules.button { Button::Available } else { Button::None },
+            ending: None,
+        }
+    }
+
+    /// Whether Black's moves in a row at the beginning, White passing or not asked, count as handicap stones
+    /// (KataGo's `assumeMultipleStartingBlackMovesAreHandicap`). True unless this is called.
+    pub fn set_black_run_is_handicap(&mut self, counts: bool) {
+        self.black_run_is_handicap = counts;
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The size of the board.
+    pub fn size(&self) -> Size {
+        self.board.size()
+    }
+
+    /// The last position.
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// Who is to move: the opponent of the last to move.
+    pub fn side_to_move(&self) -> Color {
+        self.side
+    }
+
+    /// How many moves have been played, passes included.
+    pub fn ply(&self) -> usize {
+        self.moves.len()
+    }
+
+    /// The moves and who played them, from the first.
+    pub fn moves(&self) -> impl DoubleEndedIterator<Item = (Color, Move)> + ExactSizeIterator + '_ {
+        self.moves.iter().map(|played| (played.color(), played.mv()))
+    }
+
+    /// The position before the last `plies` moves, or the first one if there were fewer. `None` beyond [`BOARDS_AGO`].
+    ///
+    /// It is built anew: a few microseconds.
+    pub fn board_ago(&self, plies: usize) -> Option<Board> {
+        let Some(nth) = plies.checked_sub(1) else { return Some(self.board.clone()) };
+        self.ago.get(nth).map(|ago| Board::restored(self.size(), &ago.stones, ago.ko))
+    }
+
+    /// Where the button is.
+    pub fn button(&self) -> Button {
+        self.button
+    }
+
+    /// Why the game is over; `None` while it goes on.
+    pub fn ending(&self) -> Option<Ending> {
+        self.ending
+    }
+
+    /// Whether the side to move may play a move. A pass is always legal.
+    pub fn is_legal(&self, mv: Move) -> bool {
+        self.is_legal_for(self.side, mv)
+    }
+
+    /// Whether a player may play a move, whoever's turn it is.
+    pub fn is_legal_for(&self, color: Color, mv: Move) -> bool {
+        self.board.is_legal(color, mv, self.rules.suicide) && !self.repeats(color, mv)
+    }
+
+    /// The legal moves of the side to move: points in ascending order, then a pass. Their order depends on the position
+    /// alone.
+    pub fn legal_moves(&self) -> impl Iterator<Item = Move> + '_ {
+        self.size().points().chain([self.size().pass()]).filter(|&mv| self.is_legal(mv))
+    }
+
+    /// The points that the side to move may not play on for ko alone: simple ko, and what superko forbids.
+    pub fn ko_banned(&self) -> PointSet {
+        let ko = self.board.ko().filter(|(banned, _)| *banned == self.side).map(|(_, point)| point);
+        let (side, suicide) = (self.side, self.rules.suicide);
+        // Without suicide a stone stays where it is played, so it must have been there before.
+        let candidates = if suicide { PointSet::full(self.size()) } else { self.vacated[side as usize] };
+        let candidates = (candidates - self.board.occupied()).iter();
+        let superko =
+            candidates.filter(|&point| self.board.is_legal(side, point, suicide) && self.repeats(side, point));
+        superko.chain(ko).collect()
+    }
+
+    /// Whether a move, legal otherwise, brings back a position that superko does not allow again.
+    fn repeats(&self, color: Color, mv: Move) -> bool {
+        if !self.rules.ko.is_superko() || !self.may_bring_back(color, mv) {
+            return false;
+        }
+        let hash = self.board.hash_after(color, mv);
+        self.counted()
+            .any(|(earlier, mover)| earlier == hash && (self.rules.ko != KoRule::Situational || mover == !color))
+    }
+
+    /// Whether a move, legal but for superko, can lead to one of the positions that a ko rule looks at: its stone was there
+    /// before, or is not there afterwards.
+    fn may_bring_back(&self, color: Color, mv: Move) -> bool {
+        self.vacated[color as usize].contains(mv) || self.rules.suicide && !self.board.is_legal(color, mv, false)
+    }
+
+    /// The earlier positions that a ko rule looks at, with the player who was to move.
+    fn counted(&self) -> impl Iterator<Item = (u64, Color)> + '_ {
+        let movers = self.moves[self.counted_from..].iter().map(|played| played.color());
+        self.hashes[self.counted_from..].iter().copied().zip(movers)
+    }
+
+    /// Plays a move of the side to move.
+    ///
+    /// A game that is over is taken up again: if it should not be, ask [`Game::ending`] first.
+    ///
+    /// # Errors
+    /// An illegal move, or `CAP` moves already. Nothing has changed then.
+    pub fn play(&mut self, mv: Move) -> Result<(), PlayError> {
+        self.play_as(self.side, mv)
+    }
+
+    /// Plays a move of either player, as records of games have them where one moves twice in a row.
+    ///
+    /// Out of turn it is as if the other had passed, without any other effect of a pass: the simple ko is lifted.
+    ///
+    /// # Errors
+    /// As [`Game::play`].
+    pub fn play_as(&mut self, color: Color, mv: Move) -> Result<(), PlayError> {
+        if !self.is_legal_for(color, mv) {
+            return Err(PlayError::Illegal(mv));
+        }
+        if self.moves.is_full() {
+            return Err(PlayError::Full);
+        }
+        if color != self.side {
+            self.passes = 0;
+        }
+        if mv == self.size().pass() {
+            self.pass(color)
+        } else {
+            self.play_stone(color, mv)
+        }
+        self.side = !color;
+        Ok(())
+    }
+
+    /// Puts the last position among the earlier ones, with the move that leaves it.
+    fn remember(&mut self, color: Color, mv: Move) {
+        let room = self.moves.push(Played::new(color, mv)).is_ok() && self.hashes.push(self.board.hash()).is_ok();
+        debug_assert!(room, "the caller has seen to it");
+        self.ago = [Snapshot::of(&self.board), self.ago[0]];
+    }
+
+    fn pass(&mut self, color: Color) {
+        let ends = self.pass_would_end_for(color);
+        self.remember(color, self.size().pass());
+        if self.button == Button::Available {
+            self.button = Button::Taken(color);
+            self.passes = 0;
+        } else {
+            self.passes = self.passes.saturating_add(1);
+        }
+        self.board.lift_ko();
+        if self.rules.ko.pass_begins_anew() {
+            self.counted_from = self.moves.len();
+            self.vacated = [PointSet::EMPTY; 2];
+        }
+        self.ending = ends.then_some(Ending::Passes);
+    }
+
+    fn play_stone(&mut self, color: Color, mv: Move) {
+        let may_be_back = self.may_bring_back(color, mv);
+        self.remember(color, mv);
+        self.board.play(color, mv);
+        self.passes = 0;
+        self.extra_stones += if color == Color::Black { 1 } else { -1 };
+        self.ending = None;
+        self.note_vacated(color, mv);
+        if self.rules.ko == KoRule::Simple && may_be_back {
+            let now = (self.board.hash(), !color);
+            let before = self.counted().filter(|&position| position == now).count();
+            self.ending = (before + 1 >= OCCURRENCES).then_some(Ending::Repetition);
+        }
+    }
+
+    /// Takes down what the last move, a stone, has removed.
+    fn note_vacated(&mut self, color: Color, mv: Move) {
+        let before = self.ago[0].stones;
+        for owner in Color::ALL {
+            self.vacated[owner as usize] |= before[owner as usize] - *self.board.stones(owner);
+        }
+        if self.board.stone(mv).is_none() {
+            self.vacated[color as usize].insert(mv);
+        }
+    }
+
+    /// Whether a pass of the side to move would end the game.
+    pub fn pass_would_end(&self) -> bool {
+        self.pass_would_end_for(self.side)
+    }
+
+    fn pass_would_end_for(&self, color: Color) -> bool {
+        self.pass_would_be_second() || self.pass_would_repeat(color)
+    }
+
+    /// Whether a pass would be the second in a row that counts.
+    pub(crate) fn pass_would_be_second(&self) -> bool {
+        self.button != Button::Available && self.passes > 0
+    }
+
+    /// Whether a pass would repeat one of the same player in the same position, where that ends the game. The one that
+    /// took the button does not count.
+    fn pass_would_repeat(&self, color: Color) -> bool {
+        if !self.rules.ko.pass_begins_anew() || self.button == Button::Available {
+            return false;
+        }
+        let pass = Played::new(color, self.size().pass());
+        let passes = self.moves.iter().zip(&self.hashes).filter(|(played, _)| played.mv() == self.size().pass());
+        let counted = passes.skip(usize::from(self.rules.button));
+        let mut of_player = counted.filter(|(played, _)| **played == pass);
+        of_player.any(|(_, &hash)| hash == self.board.hash())
+    }
+
+    /// Handicap stones: Black's at the start, if White had none, with Black's moves before White's first
+    /// ([`Game::set_black_run_is_handicap`]). One stone is no handicap.
+    pub fn handicap_stones(&self) -> usize {
+        let [black, white] = self.start.stones;
+        if !white.is_empty() {
+            return 0;
+        }
+        let is_stone = |mv: &Move| *mv != self.size().pass();
+        let run = self.moves().take_while(|(color, mv)| *color == Color::Black || !is_stone(mv));
+        let run = run.filter(|(_, mv)| self.black_run_is_handicap && is_stone(mv)).count();
+        let stones = black.len() + run;
+        if stones < 2 { 0 } else { stones }
+    }
+
+    fn compensation_halves(&self) -> i32 {
+        let bonus = self.rules.handicap_bonus.points(self.handicap_stones()) as i32;
+        let button = match self.button {
+            Button::Taken(Color::White) => BUTTON_HALVES,
+            Button::Taken(Color::Black) => -BUTTON_HALVES,
+            _ => 0,
+        };
+        let stones = if self.rules.scoring == Scoring::Territory { self.extra_stones } else { 0 };
+        i32::from(self.rules.komi.halves()) + 2 * bonus + 2 * stones + button
+    }
+
+    /// What White gets besides points on the board: komi, bonus for handicap stones, half a point more or less for the
+    /// button once it is taken.
+    ///
+    /// Where territory is counted, each stone that a player has played is a point for the opponent: then areas differ as
+    /// much as territories and prisoners do.
+    pub fn compensation(&self) -> f32 {
+        self.compensation_halves() as f32 / 2.0
+    }
+
+    /// What has come of the game, if it is over.
+    pub fn outcome(&self) -> Option<Outcome> {
+        Some(match self.ending? {
+            Ending::Repetition => Outcome::NoResult,
+            Ending::Passes => self.white_lead().map_or(Outcome::ToBeAgreed, Outcome::WhiteLead),
+        })
+    }
+
+    /// A number for the last position: stones, side to move, what ko forbids the side to move, passes and button.
+    ///
+    /// Rules, komi and the way to the position are not in it. Equal positions may differ in what superko will forbid
+    /// later on, and in what a network that sees the last moves makes of them.
+    pub fn key(&self) -> u64 {
+        let button = match self.button {
+            Button::None => 0,
+            Button::Available => 1,
+            Button::Taken(color) => 2 + color as u64,
+        };
+        let state = self.side as u64 | u64::from(self.passes.min(2)) << 1 | button << 3;
+        self.ko_banned().iter().fold(self.board.hash() ^ scatter(4 << 32 | state), |key, point| {
+            key ^ scatter(5 << 32 | u64::from(point.0))
+        })
+    }
+
+    /// A number by which a search may join positions that it has come to in different ways: [`Game::key`] and the number
+    /// of moves played. So no line of moves comes by the same number twice, whatever the rules let it repeat.
+    pub fn graph_key(&self) -> u64 {
+        scatter(self.key() ^ scatter(6 << 32 | self.moves.len() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_game_is_as_large_as_it_says() {
+        let (size, empty) = (size_of::<Game>(), size_of::<Game<0>>());
+        assert_eq!(size.div_ceil(1024), 15, "{size} bytes");
+        assert!((4300..4700).contains(&empty), "{empty} bytes");
+        assert_eq!(size_of::<Snapshot>(), 104);
+    }
+}

@@ -1,0 +1,226 @@
+//! Ladders: chains that are chased from one atari to the next until they are captured, or get away.
+
+use heapless::Vec;
+
+use crate::board::{Board, Placed};
+use crate::color::Color;
+use crate::grid::{self, Cell, neighbours};
+use crate::points::{MAX_AREA, PointSet};
+
+/// Positions that are looked at for one chain. A ladder that takes more is none.
+pub const MAX_NODES: usize = 25_000;
+
+/// Moves of the longest ladder that is read: a longer one is none. The longest that leads across a board of 19 × 19 has
+/// less than a hundred.
+const MAX_PLIES: usize = MAX_AREA;
+
+/// Moves that are still to be tried, over all plies: three a ply.
+const MAX_MOVES: usize = 3 * MAX_PLIES;
+
+/// What the ladders of a position come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ladders {
+    /// Stones of either color that are caught: a chain with one liberty that can't get away moving first, or one with
+    /// two liberties that its opponent can capture in a ladder moving first.
+    pub caught: PointSet,
+    /// Moves of the attacker that begin a ladder that works, against chains with two liberties.
+    pub starts: PointSet,
+}
+
+/// Reads the ladders of all chains. The moves in [`Ladders::starts`] are the `attacker`'s.
+///
+/// Depth first. The defender tries to capture chains around that are in atari, and to extend; the attacker tries both
+/// liberties. Nobody kills his own stones. The ko of the position does not bind a defender who moves first.
+///
+/// Takes up to 20 KB of the stack.
+pub fn ladders(board: &Board, attacker: Color) -> Ladders {
+    let mut found = Ladders::default();
+    let mut left = board.occupied();
+    let mut reader = Reader::new(board);
+    while let Some(point) = left.iter().next() {
+        let chain: PointSet = board.chain(point).collect();
+        left = left - chain;
+        let starts = match board.liberties(point) {
+            1 if reader.is_caught(grid::cell(board.size(), point)) => PointSet::EMPTY,
+            2 => reader.working_moves(grid::cell(board.size(), point)),
+            _ => continue,
+        };
+        if board.liberties(point) == 2 && starts.is_empty() {
+            continue;
+        }
+        found.caught |= chain;
+        if board.stone(point) == Some(!attacker) {
+            found.starts |= starts;
+        }
+    }
+    found
+}
+
+/// A position on the way down.
+struct Ply {
+    /// The move that led to it; none at the root.
+    placed: Option<Placed>,
+    defends: bool,
+    /// The first of its moves among [`Reader::moves`], and the next to try. They end where those of the next ply begin.
+    first: u16,
+    next: u16,
+}
+
+struct Reader {
+    board: Board,
+    plies: Vec<Ply, MAX_PLIES>,
+    moves: Vec<Cell, MAX_MOVES>,
+    nodes: usize,
+}
+
+/// Why a ladder is not read to its end.
+struct TooLong;
+
+impl Reader {
+    fn new(board: &Board) -> Self {
+        Reader { board: board.clone(), plies: Vec::new(), moves: Vec::new(), nodes: 0 }
+    }
+
+    /// The liberties, of a chain that has two, with which a ladder that works begins.
+    fn working_moves(&mut self, prey: Cell) -> PointSet {
+        let Some(defender) = self.board.color_at(prey) else { return PointSet::EMPTY };
+        let mut working = PointSet::EMPTY;
+        for at in self.choices_of_attacker(prey).into_iter().flatten() {
+            if !self.board.may_play(!defender, at, false) {
+                continue;
+            }
+            let placed = self.board.place(!defender, at);
+            if self.is_caught(prey) {
+                working.insert(grid::point(self.board.size(), at));
+            }
+            self.board.take_back(placed);
+        }
+        working
+    }
+
+    /// Whether a chain with one liberty is captured although it moves first.
+    fn is_caught(&mut self, prey: Cell) -> bool {
+        let ko = self.board.simple_ko();
+        self.board.lift_ko();
+        self.nodes = 0;
+        let caught = self.descend(prey).unwrap_or(false);
+        while let Some(ply) = self.plies.pop() {
+            self.leave(ply);
+        }
+        self.board.set_ko(ko);
+        caught
+    }
+
+    /// Searches below the position, in which the defender is to move. Plies are left on the way only if it fails.
+    fn descend(&mut self, prey: Cell) -> Result<bool, TooLong> {
+        let Some(defender) = self.board.color_at(prey) else { return Ok(true) };
+        let mut result = self.enter(prey, None, true)?;
+        loop {
+            let Some(captured) = result else {
+                result = self.advance(prey, defender)?;
+                continue;
+            };
+            if let Some(ply) = self.plies.pop() {
+                self.leave(ply);
+            }
+            match self.plies.last() {
+                None => return Ok(captured),
+                // The defender needs one move that escapes, the attacker one that captures.
+                Some(parent) => result = (captured != parent.defends).then_some(captured),
+            }
+        }
+    }
+
+    /// Tries the next move of the last ply. The result is that of the ply it leads to, or of this one if there is none.
+    fn advance(&mut self, prey: Cell, defender: Color) -> Result<Option<bool>, TooLong> {
+        let Some(ply) = self.plies.last_mut() else { return Err(TooLong) };
+        let (defends, mover) = (ply.defends, if ply.defends { defender } else { !defender });
+        let Some(&at) = self.moves.get(usize::from(ply.next)) else { return Ok(Some(defends)) };
+        ply.next += 1;
+        if !self.board.may_play(mover, at, false) {
+            return Ok(None);
+        }
+        let placed = self.board.place(mover, at);
+        self.enter(prey, Some(placed), !defends)
+    }
+
+    /// Adds a ply. The result is known at once if the chain has liberties enough, or none to save it.
+    fn enter(&mut self, prey: Cell, placed: Option<Placed>, defends: bool) -> Result<Option<bool>, TooLong> {
+        let first = self.moves.len() as u16;
+        if let Err(ply) = self.plies.push(Ply { placed, defends, first, next: first }) {
+            self.leave(ply);
+            return Err(TooLong);
+        }
+        self.nodes += 1;
+        match (defends, self.board.liberties_of(prey)) {
+            (true, 2..) | (false, 3..) => return Ok(Some(false)),
+            (false, 0 | 1) => return Ok(Some(true)),
+            _ if self.nodes >= MAX_NODES => return Err(TooLong),
+            (true, _) => self.add_choices_of_defender(prey)?,
+            (false, _) => {
+                let choices = self.choices_of_attacker(prey);
+                choices.into_iter().flatten().try_for_each(|at| self.add(at))?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Undoes what led to a ply that was taken off.
+    fn leave(&mut self, ply: Ply) {
+        self.moves.truncate(ply.first.into());
+        if let Some(placed) = ply.placed {
+            self.board.take_back(placed);
+        }
+    }
+
+    fn add(&mut self, at: Cell) -> Result<(), TooLong> {
+        self.moves.push(at).map_err(|_| TooLong)
+    }
+
+    /// Captures of chains around that are in atari, then the liberty.
+    fn add_choices_of_defender(&mut self, prey: Cell) -> Result<(), TooLong> {
+        let first = self.moves.len();
+        let defender = self.board.color_at(prey);
+        for stone in self.board.ring(prey) {
+            for beside in neighbours(stone) {
+                let hunter = self.board.color_at(beside).filter(|&color| Some(color) != defender);
+                if hunter.is_none() || self.board.liberties_of(beside) != 1 {
+                    continue;
+                }
+                let [liberty, _] = self.liberties(beside);
+                if let Some(at) = liberty.filter(|at| !self.moves[first..].contains(at)) {
+                    self.moves.push(at).map_err(|_| TooLong)?;
+                }
+            }
+        }
+        let [liberty, _] = self.liberties(prey);
+        match liberty.filter(|at| !self.moves[first..].contains(at)) {
+            Some(at) => self.add(at),
+            None => Ok(()),
+        }
+    }
+
+    /// The two liberties, the more open one first. If the defender would have three liberties by extending to one of
+    /// them, the other is not worth a try.
+    fn choices_of_attacker(&self, prey: Cell) -> [Option<Cell>; 2] {
+        let [Some(one), Some(other)] = self.liberties(prey) else { return [None, None] };
+        let room = |at| neighbours(at).into_iter().filter(|&beside| self.board.is_empty_at(beside)).count();
+        let (room_at_one, room_at_other) = (room(one), room(other));
+        let apart = !neighbours(one).contains(&other);
+        match (apart && room_at_one >= 3, apart && room_at_other >= 3) {
+            (true, true) => [None, None],
+            (true, false) => [Some(one), None],
+            (false, true) => [Some(other), None],
+            (false, false) if room_at_one >= room_at_other => [Some(one), Some(other)],
+            (false, false) => [Some(other), Some(one)],
+        }
+    }
+
+    /// The first two liberties of a chain.
+    fn liberties(&self, chain: Cell) -> [Option<Cell>; 2] {
+        let around = self.board.ring(chain).flat_map(neighbours);
+        let mut empty = around.filter(|&at| self.board.is_empty_at(at));
+        let first = empty.next();
+        [first, empty.find(|&at| Some(at) != first)]
+    }
+}

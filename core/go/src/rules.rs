@@ -1,0 +1,346 @@
+//! In what the rules of Go differ.
+//!
+//! The axes and their names are KataGo's, whose networks are told which of these rules hold.
+
+use core::fmt;
+
+/// Which positions may not be repeated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum KoRule {
+    /// A stone that has just captured one stone may not be captured at once alone. A pass that repeats an earlier pass
+    /// of the same player in the same position ends the game, and so does, without a result, a position that is there
+    /// for the third time with the same player to move since the last pass.
+    #[default]
+    Simple,
+    /// No move may bring back stones as they lay before.
+    Positional,
+    /// No move may bring back stones as they lay before with the same player to move.
+    Situational,
+    /// No move may bring back stones as they lay before since the last pass. A pass that repeats an earlier pass of the
+    /// same player in the same position ends the game.
+    Spight,
+}
+
+impl KoRule {
+    /// All, with their names.
+    pub const ALL: [(&'static str, KoRule); 4] = [
+        ("SIMPLE", KoRule::Simple),
+        ("POSITIONAL", KoRule::Positional),
+        ("SITUATIONAL", KoRule::Situational),
+        ("SPIGHT", KoRule::Spight),
+    ];
+
+    /// The rule of that name, as in [`KoRule::ALL`].
+    pub fn from_name(name: &str) -> Option<KoRule> {
+        find(&Self::ALL, name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        name_of(&Self::ALL, self)
+    }
+
+    /// Whether more than the immediate recapture is forbidden.
+    pub fn is_superko(self) -> bool {
+        self != KoRule::Simple
+    }
+
+    /// Whether a pass lifts all bans, and one that repeats another ends the game.
+    pub(crate) fn pass_begins_anew(self) -> bool {
+        matches!(self, KoRule::Simple | KoRule::Spight)
+    }
+}
+
+/// What counts as a point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Scoring {
+    /// Stones and surrounded points.
+    #[default]
+    Area,
+    /// Surrounded points and captured stones.
+    Territory,
+}
+
+impl Scoring {
+    /// Both, with their names.
+    pub const ALL: [(&'static str, Scoring); 2] = [("AREA", Scoring::Area), ("TERRITORY", Scoring::Territory)];
+
+    /// The scoring of that name, as in [`Scoring::ALL`].
+    pub fn from_name(name: &str) -> Option<Scoring> {
+        find(&Self::ALL, name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        name_of(&Self::ALL, self)
+    }
+}
+
+/// Which surrounded points do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Tax {
+    /// All count.
+    #[default]
+    None,
+    /// Those in a seki don't count.
+    Seki,
+    /// Those in a seki don't count, and two points of every living group neither.
+    All,
+}
+
+impl Tax {
+    /// All, with their names.
+    pub const ALL: [(&'static str, Tax); 3] = [("NONE", Tax::None), ("SEKI", Tax::Seki), ("ALL", Tax::All)];
+
+    /// The tax of that name, as in [`Tax::ALL`].
+    pub fn from_name(name: &str) -> Option<Tax> {
+        find(&Self::ALL, name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        name_of(&Self::ALL, self)
+    }
+}
+
+/// What White gets for handicap stones, besides the komi.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum HandicapBonus {
+    /// Nothing.
+    #[default]
+    Zero,
+    /// A point a stone.
+    N,
+    /// A point a stone, but for the first.
+    NMinusOne,
+}
+
+impl HandicapBonus {
+    /// All, with their names.
+    pub const ALL: [(&'static str, HandicapBonus); 3] =
+        [("0", HandicapBonus::Zero), ("N", HandicapBonus::N), ("N-1", HandicapBonus::NMinusOne)];
+
+    /// The bonus of that name, as in [`HandicapBonus::ALL`].
+    pub fn from_name(name: &str) -> Option<HandicapBonus> {
+        find(&Self::ALL, name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        name_of(&Self::ALL, self)
+    }
+
+    /// The points for a number of handicap stones.
+    pub fn points(self, stones: usize) -> usize {
+        match self {
+            HandicapBonus::Zero => 0,
+            HandicapBonus::N => stones,
+            HandicapBonus::NMinusOne => stones.saturating_sub(1),
+        }
+    }
+}
+
+fn find<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
+    names.iter().find(|(other, _)| *other == name).map(|&(_, value)| value)
+}
+
+fn name_of<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+    names.iter().find(|&&(_, other)| other == value).map_or("", |&(name, _)| name)
+}
+
+/// The points that White gets for moving second: a multiple of one half, −150 to 150.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Komi(i16);
+
+impl Komi {
+    /// The most points, either way.
+    pub const MAX: i16 = 150;
+
+    /// So many half points. `None` beyond twice [`Komi::MAX`].
+    pub const fn from_halves(halves: i16) -> Option<Komi> {
+        if halves < -2 * Self::MAX || halves > 2 * Self::MAX { None } else { Some(Komi(halves)) }
+    }
+
+    /// So many points. `None` for what is no multiple of one half, or beyond [`Komi::MAX`].
+    pub fn from_points(points: f32) -> Option<Komi> {
+        // A cast takes NaN to 0 and stops at the ends: then the comparison fails.
+        let halves = (points * 2.0) as i16;
+        if f32::from(halves) == points * 2.0 { Self::from_halves(halves) } else { None }
+    }
+
+    /// In half points.
+    pub const fn halves(self) -> i16 {
+        self.0
+    }
+
+    /// In points.
+    pub fn points(self) -> f32 {
+        f32::from(self.0) / 2.0
+    }
+}
+
+impl fmt::Display for Komi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.points().fmt(f)
+    }
+}
+
+/// A choice on each axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rules {
+    /// Which positions may not be repeated.
+    pub ko: KoRule,
+    /// What counts as a point.
+    pub scoring: Scoring,
+    /// Which surrounded points do not count.
+    pub tax: Tax,
+    /// Whether a move may leave its own chain, of two stones or more, without liberties, and so remove it.
+    pub suicide: bool,
+    /// Whether the first to pass gets half a point for it. Such a pass does not count towards the end.
+    pub button: bool,
+    /// What White gets for handicap stones.
+    pub handicap_bonus: HandicapBonus,
+    /// Whether players may pass before all dead stones are captured, and agree which ones are dead. The rules alone
+    /// count what is on the board all the same; a network is told nothing of a pass that would end the game.
+    pub friendly_pass: bool,
+    /// White's compensation.
+    pub komi: Komi,
+}
+
+impl Rules {
+    /// Tromp and Taylor's: positional superko, area, suicide, komi 7.5.
+    pub const TROMP_TAYLOR: Rules = Rules {
+        ko: KoRule::Positional,
+        scoring: Scoring::Area,
+        tax: Tax::None,
+        suicide: true,
+        button: false,
+        handicap_bonus: HandicapBonus::Zero,
+        friendly_pass: false,
+        komi: Komi(15),
+    };
+
+    const CHINESE: Rules = Rules {
+        ko: KoRule::Simple,
+        suicide: false,
+        handicap_bonus: HandicapBonus::N,
+        friendly_pass: true,
+        ..Self::TROMP_TAYLOR
+    };
+
+    const CHINESE_ON_SERVERS: Rules = Rules { ko: KoRule::Positional, ..Self::CHINESE };
+
+    const JAPANESE: Rules = Rules {
+        ko: KoRule::Simple,
+        scoring: Scoring::Territory,
+        tax: Tax::Seki,
+        suicide: false,
+        komi: Komi(13),
+        ..Self::TROMP_TAYLOR
+    };
+
+    const AGA: Rules = Rules { ko: KoRule::Situational, handicap_bonus: HandicapBonus::NMinusOne, ..Self::CHINESE };
+
+    const AGA_BUTTON: Rules = Rules { button: true, komi: Komi(14), ..Self::AGA };
+
+    const NEW_ZEALAND: Rules =
+        Rules { ko: KoRule::Situational, friendly_pass: true, komi: Komi(14), ..Self::TROMP_TAYLOR };
+
+    const ING: Rules = Rules { friendly_pass: true, ..Self::TROMP_TAYLOR };
+
+    const STONE_SCORING: Rules = Rules { tax: Tax::All, handicap_bonus: HandicapBonus::Zero, ..Self::CHINESE };
+
+    const ANCIENT_TERRITORY: Rules = Rules { tax: Tax::All, ..Self::JAPANESE };
+
+    /// The sets of rules that have a name, as KataGo's table has them. Several names stand for the same set.
+    pub const NAMED: [(&'static str, Rules); 16] = [
+        ("tromp-taylor", Self::TROMP_TAYLOR),
+        ("chinese", Self::CHINESE),
+        ("chinese-ogs", Self::CHINESE_ON_SERVERS),
+        ("chinese-kgs", Self::CHINESE_ON_SERVERS),
+        ("japanese", Self::JAPANESE),
+        ("korean", Self::JAPANESE),
+        ("aga", Self::AGA),
+        ("bga", Self::AGA),
+        ("french", Self::AGA),
+        ("aga-button", Self::AGA_BUTTON),
+        ("new-zealand", Self::NEW_ZEALAND),
+        ("goe", Self::ING),
+        ("ing", Self::ING),
+        ("stone-scoring", Self::STONE_SCORING),
+        ("ancient-area", Self::STONE_SCORING),
+        ("ancient-territory", Self::ANCIENT_TERRITORY),
+    ];
+
+    /// The rules of that name, as in [`Rules::NAMED`].
+    ///
+    /// ```
+    /// use oncilla_go::{KoRule, Rules};
+    /// assert_eq!(Rules::from_name("aga").unwrap().ko, KoRule::Situational);
+    /// assert_eq!(Rules::from_name("chess"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<Rules> {
+        find(&Self::NAMED, name)
+    }
+}
+
+impl Default for Rules {
+    /// [`Rules::TROMP_TAYLOR`].
+    fn default() -> Self {
+        Self::TROMP_TAYLOR
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ko, scoring, tax, suicide, button, bonus, friendly pass, komi.
+    type Row = (&'static str, &'static str, &'static str, &'static str, bool, bool, &'static str, bool, f32);
+
+    /// As published, in the order of the table.
+    const TABLE: [Row; 10] = [
+        ("tromp-taylor", "POSITIONAL", "AREA", "NONE", true, false, "0", false, 7.5),
+        ("chinese", "SIMPLE", "AREA", "NONE", false, false, "N", true, 7.5),
+        ("chinese-kgs", "POSITIONAL", "AREA", "NONE", false, false, "N", true, 7.5),
+        ("korean", "SIMPLE", "TERRITORY", "SEKI", false, false, "0", false, 6.5),
+        ("french", "SITUATIONAL", "AREA", "NONE", false, false, "N-1", true, 7.5),
+        ("aga-button", "SITUATIONAL", "AREA", "NONE", false, true, "N-1", true, 7.0),
+        ("new-zealand", "SITUATIONAL", "AREA", "NONE", true, false, "0", true, 7.0),
+        ("goe", "POSITIONAL", "AREA", "NONE", true, false, "0", true, 7.5),
+        ("ancient-area", "SIMPLE", "AREA", "ALL", false, false, "0", true, 7.5),
+        ("ancient-territory", "SIMPLE", "TERRITORY", "ALL", false, false, "0", false, 6.5),
+    ];
+
+    #[test]
+    fn named_rules_are_those_of_the_table() {
+        for (name, ko, scoring, tax, suicide, button, bonus, friendly_pass, komi) in TABLE {
+            let rules = Rules::from_name(name).unwrap();
+            assert_eq!((rules.ko.name(), rules.scoring.name(), rules.tax.name()), (ko, scoring, tax), "{name}");
+            assert_eq!((rules.suicide, rules.button, rules.friendly_pass), (suicide, button, friendly_pass), "{name}");
+            assert_eq!((rules.handicap_bonus.name(), rules.komi.points()), (bonus, komi), "{name}");
+        }
+        for (a, b) in [("chinese-ogs", "chinese-kgs"), ("japanese", "korean"), ("aga", "bga"), ("ing", "goe")] {
+            assert_eq!(Rules::from_name(a), Rules::from_name(b));
+        }
+        assert_eq!(KoRule::from_name("SPIGHT"), Some(KoRule::Spight));
+        assert_eq!((Tax::from_name("SEKI"), Scoring::from_name("area")), (Some(Tax::Seki), None));
+    }
+
+    #[test]
+    fn komi_is_a_multiple_of_one_half() {
+        assert_eq!(Komi::from_points(-7.5).map(Komi::halves), Some(-15));
+        assert_eq!(Komi::from_points(150.0).map(Komi::points), Some(150.0));
+        for points in [0.25, 150.5, -151.0, f32::NAN, f32::INFINITY, 1e9] {
+            assert_eq!(Komi::from_points(points), None, "{points}");
+        }
+    }
+
+    #[test]
+    fn the_bonus_counts_stones() {
+        let points = |bonus: HandicapBonus| [0, 2, 9].map(|stones| bonus.points(stones));
+        assert_eq!(points(HandicapBonus::Zero), [0; 3]);
+        assert_eq!(points(HandicapBonus::N), [0, 2, 9]);
+        assert_eq!(points(HandicapBonus::NMinusOne), [0, 1, 8]);
+    }
+}

@@ -1,0 +1,63 @@
+//! What tests share: recorded numbers, and diagrams.
+
+use std::path::PathBuf;
+
+use oncilla_go::{Board, Color, Game, Move, PointSet, Rules, Size};
+
+/// A file of the project's shared test data, which lies beside the repository and not in it.
+///
+/// `None`, with one line on standard error, where it is not there; with `ONCILLA_REQUIRE_SHARED=1` that is a failure.
+#[allow(dead_code, reason = "not every test has recorded numbers")]
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
+    if file.exists() {
+        return Some(file);
+    }
+    assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "shared/{path} is required and not here");
+    // Not `eprintln!`: the test runner keeps that to itself where a test passes.
+    let _ =
+        std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: shared/{path} is not here\n").as_bytes());
+    None
+}
+
+/// Stones from a diagram: rows from the top, `X` Black, `O` White, `.` empty.
+#[allow(dead_code, reason = "not every test has diagrams")]
+pub fn stones(rows: &[&str]) -> (Size, Vec<(Color, Move)>) {
+    let size = Size::new(rows[0].len() as u8, rows.len() as u8).unwrap();
+    let marks = rows.iter().flat_map(|row| row.chars());
+    let stones = size.points().zip(marks).filter_map(|(point, mark)| match mark {
+        'X' => Some((Color::Black, point)),
+        'O' => Some((Color::White, point)),
+        '.' => None,
+        other => panic!("mark {other}"),
+    });
+    (size, stones.collect())
+}
+
+#[allow(dead_code, reason = "as above")]
+pub fn board(rows: &[&str]) -> Board {
+    let (size, stones) = stones(rows);
+    Board::with_stones(size, stones).unwrap()
+}
+
+#[allow(dead_code, reason = "as above")]
+pub fn game(rows: &[&str], rules: Rules, to_move: Color) -> Game {
+    let (size, stones) = stones(rows);
+    Game::with_stones(size, rules, stones, to_move).unwrap()
+}
+
+/// The points that a diagram marks with one of `marks`.
+#[allow(dead_code, reason = "as above")]
+pub fn marked(rows: &[&str], marks: &str) -> PointSet {
+    let size = Size::new(rows[0].len() as u8, rows.len() as u8).unwrap();
+    let all = rows.iter().flat_map(|row| row.chars());
+    size.points().zip(all).filter(|(_, mark)| marks.contains(*mark)).map(|(point, _)| point).collect()
+}
+
+/// A set as a diagram, for what a test says when it fails.
+#[allow(dead_code, reason = "as above")]
+pub fn diagram(size: Size, set: &PointSet) -> String {
+    let mark = |point: Move| if set.contains(point) { '#' } else { '.' };
+    let end = |point: Move| if (point.0 + 1).is_multiple_of(size.x().into()) { "\n" } else { "" };
+    size.points().map(|point| format!("{}{}", mark(point), end(point))).collect()
+}

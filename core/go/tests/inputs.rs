@@ -1,0 +1,119 @@
+//! Input planes of small positions by hand, and what must hold of those of any game.
+
+mod common;
+
+use common::{game, marked};
+use oncilla_go::planes::{Options, SPATIAL, encode};
+use oncilla_go::{Color, Game, KoRule, Komi, Move, PointSet, Rules, Scoring, Size, Symmetry, Tax};
+use quickcheck::QuickCheck;
+
+fn play<const CAP: usize>(game: &mut Game<CAP>, moves: &str) {
+    moves.split_whitespace().for_each(|text| game.play(game.size().parse(text).unwrap()).unwrap());
+}
+
+fn plane<const CAP: usize>(game: &Game<CAP>, number: usize) -> PointSet {
+    encode(game, &Options::default()).spatial()[number]
+}
+
+#[test]
+fn stones_liberties_ko_and_last_moves() {
+    let mut game = game(&[".XO..", "X.XO.", ".XO..", "....."], Rules::TROMP_TAYLOR, Color::White);
+    play(&mut game, "E1 A1 B3");
+    assert_eq!(plane(&game, 0).len(), 20);
+    assert_eq!(plane(&game, 1), marked(&[".X...", "X....", ".X...", "X...."], "X"), "Black is to move");
+    assert_eq!(plane(&game, 2), marked(&["..O..", ".O.O.", "..O..", "....O"], "O"));
+    assert_eq!(plane(&game, 3), marked(&[".#...", ".#...", ".....", "....."], "#"));
+    assert_eq!(plane(&game, 4), marked(&["..#..", "#....", ".#...", "#...#"], "#"));
+    assert_eq!(plane(&game, 5), marked(&[".....", ".....", "..#..", "....."], "#"));
+    assert_eq!(plane(&game, 6), marked(&[".....", "..#..", ".....", "....."], "#"));
+    let last = [9, 10, 11, 12].map(|number| plane(&game, number).iter().map(|mv| mv.0).collect::<Vec<_>>());
+    assert_eq!(last, [vec![6], vec![15], vec![19], vec![]]);
+}
+
+#[test]
+fn passes_stand_among_the_numbers_and_a_move_out_of_turn_ends_history() {
+    let size = Size::new(5, 5).unwrap();
+    let mut game: Game = Game::new(size, Rules::TROMP_TAYLOR);
+    play(&mut game, "C3 pass B2 D4");
+    let planes = encode(&game, &Options::default());
+    assert_eq!(planes.global()[..5], [0.0, 0.0, 1.0, 0.0, 0.0]);
+    assert_eq!([9, 10, 11, 12, 13].map(|number| planes.spatial()[number].len()), [1, 1, 0, 1, 0]);
+    for history in 0..=5 {
+        let planes = encode(&game, &Options { history, ..Options::default() });
+        let moves: usize = (9..14).map(|number| planes.spatial()[number].len()).sum();
+        assert_eq!(moves, [0, 1, 2, 2, 3, 3][history]);
+        assert_eq!(planes.global()[2], if history > 2 { 1.0 } else { 0.0 });
+    }
+    game.play_as(Color::White, Move(0)).unwrap();
+    let planes = encode(&game, &Options::default());
+    assert_eq!([9, 10, 11].map(|number| planes.spatial()[number].len()), [1, 0, 0]);
+}
+
+#[test]
+fn the_end_is_hidden_where_players_may_be_friendly() {
+    let size = Size::new(5, 5).unwrap();
+    let shown = |friendly_pass, options: Options| {
+        let mut game: Game = Game::new(size, Rules { friendly_pass, ..Rules::TROMP_TAYLOR });
+        play(&mut game, "C3 pass");
+        let planes = encode(&game, &options);
+        (planes.global()[0], planes.global()[14])
+    };
+    assert_eq!(shown(false, Options::default()), (1.0, 1.0));
+    assert_eq!(shown(true, Options::default()), (0.0, 0.0));
+    assert_eq!(shown(false, Options { conservative_pass: true, ..Options::default() }), (0.0, 0.0));
+    assert_eq!(shown(false, Options { history: 0, ..Options::default() }), (0.0, 1.0));
+    // After the end there is one move of history.
+    let mut game: Game = Game::new(size, Rules::TROMP_TAYLOR);
+    play(&mut game, "C3 pass pass");
+    assert_eq!(encode(&game, &Options::default()).global()[..3], [1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn rules_are_told_in_numbers() {
+    let size = Size::new(5, 5).unwrap();
+    let global = |rules: Rules| *encode::<1>(&Game::new(size, rules), &Options::default()).global();
+    let kos = KoRule::ALL.map(|(_, ko)| global(Rules { ko, ..Rules::TROMP_TAYLOR })[6..8].to_vec());
+    assert_eq!(kos, [[0.0, 0.0], [1.0, 0.5], [1.0, -0.5], [1.0, 0.5]]);
+    let taxes = Tax::ALL.map(|(_, tax)| global(Rules { tax, ..Rules::TROMP_TAYLOR })[10..12].to_vec());
+    assert_eq!(taxes, [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]);
+    let territory = global(Rules { scoring: Scoring::Territory, ..Rules::TROMP_TAYLOR });
+    assert_eq!((territory[8], territory[9], territory[18]), (1.0, 1.0, 0.0));
+    // Komi is clipped to 20 points more than the board has: 45 here, over 20.
+    let komi = |points| global(Rules { komi: Komi::from_points(points).unwrap(), ..Rules::TROMP_TAYLOR });
+    assert_eq!((komi(150.0)[5], komi(-150.0)[5], komi(44.5)[5]), (-2.25, 2.25, -2.225));
+    assert_eq!((komi(7.5)[18], komi(8.0)[18], komi(6.5)[18]), (-0.5, 0.0, 0.5));
+    let doubled = Options { playout_doubling_advantage: -1.5, ..Options::default() };
+    let planes = encode::<1>(&Game::new(size, Rules::TROMP_TAYLOR), &doubled);
+    assert_eq!(planes.global()[15..17], [1.0, -0.75]);
+}
+
+/// A game and its mirror image have planes that are mirror images, however the board is turned.
+#[test]
+fn planes_turn_with_the_board() {
+    fn property(sides: (u8, u8), choices: Vec<u16>, number: u8, ko: u8) -> bool {
+        let size = Size::new(2 + sides.0 % 6, 2 + sides.1 % 6).unwrap();
+        let symmetry = Symmetry::ALL[usize::from(number % 8)];
+        let rules = Rules { ko: KoRule::ALL[usize::from(ko % 4)].1, ..Rules::TROMP_TAYLOR };
+        let mut game: Game = Game::new(size, rules);
+        let mut image: Game = Game::new(symmetry.size(size), rules);
+        for choice in choices {
+            let legal: Vec<Move> = game.legal_moves().collect();
+            let mv = legal[usize::from(choice) % legal.len()];
+            game.play(mv).unwrap();
+            image.play(symmetry.apply(size, mv)).unwrap();
+        }
+        let (planes, of_image) = (encode(&game, &Options::default()), encode(&image, &Options::default()));
+        assert_eq!(planes.global(), of_image.global());
+        for (plane, expected) in planes.spatial().iter().zip(of_image.spatial()) {
+            let turned: PointSet = plane.iter().map(|point| symmetry.apply(size, point)).collect();
+            assert_eq!(turned, *expected, "{}", game.board());
+        }
+        let mut numbers = vec![0.5; SPATIAL * size.area()];
+        let mut expected = numbers.clone();
+        planes.write_spatial(symmetry, &mut numbers);
+        of_image.write_spatial(Symmetry::NONE, &mut expected);
+        assert_eq!(numbers, expected);
+        true
+    }
+    QuickCheck::new().tests(1000).quickcheck(property as fn((u8, u8), Vec<u16>, u8, u8) -> bool);
+}
