@@ -6,6 +6,7 @@
 
 pub mod analysis;
 pub mod bench;
+mod bounded;
 mod child;
 pub mod describe;
 pub mod engine;

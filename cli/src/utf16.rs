@@ -1,8 +1,8 @@
 //! UTF-16, which PowerShell 5 writes where a program's output goes to a file (`>`): it is told by its byte-order mark and a first character of
 //! ASCII, with which all begins that is read here, and comes on as UTF-8.
 
+use crate::bounded;
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -14,10 +14,10 @@ pub fn is_beginning(bytes: &[u8]) -> bool {
 /// The text of a file in UTF-8 or UTF-16.
 ///
 /// # Errors
-/// The file can't be read, or is in neither.
+/// The file can't be [read](bounded::read), or is in neither.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    Text::new(File::open(path)?).read_to_string(&mut text)?;
+    Text::new(bounded::read(path)?.as_slice()).read_to_string(&mut text)?;
     Ok(text)
 }
 

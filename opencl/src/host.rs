@@ -70,12 +70,11 @@ pub struct Host {
 }
 
 impl Host {
-    /// Prepares `graph` for `threads` threads, at least 1. Where the processor has AMX it multiplies in tiles, for which the system is asked, see the top of
+    /// Prepares `graph` for `threads` threads, at least 1, or as many as the system can start. Where the processor has AMX it multiplies in tiles, for which the system is asked, see the top of
     /// this module.
     ///
     /// # Errors
-    /// If a 3×3 convolution runs over a board that is not a square, the values of the graph are too large, or the threads
-    /// can't be started.
+    /// If a 3×3 convolution runs over a board that is not a square, or the values of the graph are too large.
     pub fn new(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
         Self::with(graph, threads, Isa::detect())
     }
@@ -107,7 +106,8 @@ impl Host {
                 "host: a thread would need {needed} MiB to work in, at most {most} are lent"
             )));
         }
-        let team = Team::new(threads).map_err(|e| BackendError(format!("host: can't start {threads} threads: {e}")))?;
+        let team = Team::new(threads);
+        let threads = team.members();
         let workspaces = (0..threads).map(|number| Workspace::new(&plan, threads > 1 && number == 0)).collect();
         Ok(Self { graph, plan: Arc::new(plan), isa, team, workspaces, sharing: vec![Sharing::default(); threads / 2] })
     }

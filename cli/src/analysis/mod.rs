@@ -25,6 +25,7 @@ mod query;
 mod queue;
 mod request;
 mod sessions;
+mod waiting;
 mod worker;
 
 use std::io::BufRead;

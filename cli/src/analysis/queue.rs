@@ -1,11 +1,12 @@
-//! The turns that wait, and those that are being searched.
+//! The queue between those who ask and those who search.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::query::{Accepted, Query};
+use super::waiting::{Place, Waiting};
 use crate::engine::Stopper;
 
 /// A position to search.
@@ -18,9 +19,6 @@ pub struct Turn {
     /// Its part of what the query takes, in bytes.
     bytes: usize,
 }
-
-/// Highest priority first; among equals the first that came.
-type Place = (Reverse<i64>, u64);
 
 /// A turn that is being searched.
 #[derive(Default)]
@@ -57,21 +55,11 @@ pub struct Queue {
 
 #[derive(Default)]
 struct State {
-    waiting: BTreeMap<Place, Turn>,
+    waiting: Waiting,
     bytes: usize,
     running: HashMap<u64, (Turn, Arc<Running>)>,
     next: u64,
-    /// Sessions that are being searched.
-    busy: HashSet<String>,
     closed: bool,
-}
-
-impl State {
-    /// The first turn whose session is free, or that has none.
-    fn first(&self) -> Option<Place> {
-        let is_free = |turn: &Turn| turn.query.session.as_ref().is_none_or(|session| !self.busy.contains(session));
-        self.waiting.iter().find(|(_, turn)| is_free(turn)).map(|(place, _)| *place)
-    }
 }
 
 /// A turn that a worker has taken.
@@ -125,10 +113,8 @@ impl Queue {
     pub fn take(&self) -> Option<Taken> {
         let mut state = self.lock();
         loop {
-            let place = state.first();
-            if let Some((turn, (_, number))) = place.and_then(|place| Some((state.waiting.remove(&place)?, place))) {
+            if let Some(((_, number), turn)) = state.waiting.take() {
                 state.bytes -= turn.bytes;
-                state.busy.extend(turn.query.session.clone());
                 let running = Arc::new(Running::default());
                 state.running.insert(number, (turn.clone(), Arc::clone(&running)));
                 drop(state);
@@ -148,7 +134,7 @@ impl Queue {
         let mut state = self.lock();
         state.running.remove(&taken.number);
         if let Some(session) = &taken.turn.query.session {
-            state.busy.remove(session);
+            state.waiting.set_free(session);
             drop(state);
             self.changed.notify_all();
         }
@@ -160,7 +146,7 @@ impl Queue {
         let places = state.waiting.iter().filter(|(_, turn)| is_meant(turn)).map(|(place, _)| *place);
         let mut places: Vec<Place> = places.collect();
         places.sort_unstable_by_key(|(_, number)| *number);
-        let waiting: Vec<Turn> = places.iter().filter_map(|place| state.waiting.remove(place)).collect();
+        let waiting: Vec<Turn> = places.iter().filter_map(|place| state.waiting.remove(*place)).collect();
         state.bytes -= waiting.iter().map(|turn| turn.bytes).sum::<usize>();
         let running = state.running.iter().filter(|(_, (turn, _))| is_meant(turn)).map(|(number, _)| *number);
         let running = running.collect();
@@ -179,7 +165,7 @@ impl Queue {
 
     /// Whether the session is being searched.
     pub fn is_busy(&self, session: &str) -> bool {
-        self.lock().busy.contains(session)
+        self.lock().waiting.is_busy(session)
     }
 
     /// Turns that wait, and those that are being searched.
@@ -206,18 +192,78 @@ mod tests {
     use crate::analysis::query::{Defaults, for_analysis};
     use crate::options::Typed;
     use serde_json::{Value, json};
+    use std::cmp::Reverse;
 
-    /// Bytes of a queue in which one query waits that is empty but for these fields.
-    fn bytes_with(id: &str, fields: &Value) -> usize {
+    /// A query that is empty but for these fields.
+    fn query_with(id: &str, fields: &Value) -> Accepted {
         let typed = Typed::default();
         let meaning = typed.meaning().expect("settings");
         let defaults = Defaults::new(typed, &meaning, Arc::new(for_analysis(&meaning.settings)));
         let mut request = json!({ "moves": [] });
         let object = request.as_object_mut().expect("an object");
         object.extend(fields.as_object().expect("fields").clone());
+        defaults.read(id, object).query.expect("a query")
+    }
+
+    /// Bytes of a queue in which one such query waits.
+    fn bytes_with(id: &str, fields: &Value) -> usize {
         let queue = Queue::new(1);
-        queue.push(defaults.read(id, object).query.expect("a query"));
+        queue.push(query_with(id, fields));
         queue.bytes()
+    }
+
+    /// Against a list that is looked through from its begin.
+    #[test]
+    fn the_first_whose_session_is_free_is_taken() {
+        let names = [None, Some("a"), Some("b")];
+        let queries = names.map(|name| Arc::new(query_with("", &json!({ "session": name })).query));
+        fn of(turn: &Turn) -> Option<&str> {
+            turn.query.session.as_deref()
+        }
+        fn property(queries: &[Arc<Query>; 3], steps: &[(u8, u8)]) -> bool {
+            let (mut waiting, mut list) = (Waiting::default(), Vec::<(Place, Option<String>)>::new());
+            let mut busy: Vec<String> = Vec::new();
+            for (number, (what, choice)) in (0..).zip(steps) {
+                match what % 8 {
+                    0..4 => {
+                        let query = Arc::clone(&queries[usize::from(*choice) % 3]);
+                        let place = (Reverse(i64::from(*choice / 3 % 4)), number);
+                        list.push((place, query.session.clone()));
+                        list.sort_unstable();
+                        waiting.insert(place, Turn { query, number: 0, bytes: 0 });
+                    }
+                    4..6 => {
+                        let free = |session: &Option<String>| session.as_ref().is_none_or(|name| !busy.contains(name));
+                        let at = list.iter().position(|(_, session)| free(session));
+                        let expected = at.map(|at| list.remove(at));
+                        let taken = waiting.take();
+                        if taken.as_ref().map(|(place, turn)| (*place, of(turn).map(str::to_string))) != expected {
+                            return false;
+                        }
+                        busy.extend(expected.and_then(|(_, session)| session));
+                    }
+                    6 if !busy.is_empty() => {
+                        waiting.set_free(&busy.remove(usize::from(*choice) % busy.len()));
+                    }
+                    7 if !list.is_empty() => {
+                        let (place, session) = list.remove(usize::from(*choice) % list.len());
+                        if waiting.remove(place).as_ref().map(of) != Some(session.as_deref()) {
+                            return false;
+                        }
+                    }
+                    _ => {}
+                }
+                let is_said = |name: &str| waiting.is_busy(name) == busy.iter().any(|busy| busy == name);
+                if !is_said("a") || !is_said("b") || waiting.len() != list.len() {
+                    return false;
+                }
+            }
+            waiting.iter().map(|(place, _)| *place).eq(list.iter().map(|(place, _)| *place))
+        }
+        let mut g = quickcheck::Gen::new(100);
+        for _ in 0..300 {
+            assert!(property(&queries, &<Vec<(u8, u8)> as quickcheck::Arbitrary>::arbitrary(&mut g)));
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::builtin::BuiltIn;
 use super::settings::{HintsFrom, Weights};
+use crate::bounded;
 use oncilla_chess::hints::Hints;
 use oncilla_chess::tactics::{self, OfMove, OfPosition};
 use oncilla_chess::{Board, Move};
@@ -17,7 +18,7 @@ pub fn read(from: &HintsFrom, weights: &Weights) -> Result<Option<Arc<Hints>>, S
         (HintsFrom::Program, Weights::BuiltIn(network)) => Hints::from_bytes(network.hints())
             .map_err(|error| format!("{}, which is built in: {error}", network.name())),
         (HintsFrom::Nowhere, _) | (HintsFrom::Program, Weights::File(_)) => return Ok(None),
-        (HintsFrom::File(path), _) => std::fs::read(path)
+        (HintsFrom::File(path), _) => bounded::read(path)
             .map_err(|error| error.to_string())
             .and_then(|bytes| Hints::from_bytes(&bytes).map_err(|error| error.to_string()))
             .map_err(|error| format!("{}: {error}", crate::text::shown(&path.to_string_lossy()))),

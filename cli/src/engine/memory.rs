@@ -20,10 +20,15 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// As much as the system grants, halved from `bytes` on, and how much that is. `None` if it grants nothing.
+    /// `bytes`, or half of what the system grants of it, and how much that is: where there is so little, the network and all else needs
+    /// some, too. `None` if it grants nothing.
     pub fn of_at_most(bytes: usize, graph: bool) -> Option<(Self, usize)> {
-        let mut sizes = successors(Some(bytes), |&size| (size > 0).then_some(size / 2));
-        sizes.find_map(|size| Self::of(size, graph).map(|memory| (memory, size)))
+        if let Some(memory) = Self::of(bytes, graph) {
+            return Some((memory, bytes));
+        }
+        let mut sizes = successors(Some(bytes / 2), |&size| (size > 0).then_some(size / 2));
+        let granted = sizes.find(|&size| Self::of(size, graph).is_some())?;
+        Self::of(granted / 2, graph).map(|memory| (memory, granted / 2))
     }
 
     fn of(bytes: usize, graph: bool) -> Option<Self> {

@@ -218,7 +218,7 @@ fn limits(settings: &Settings, go: &Go) -> Limits {
         visits: go.nodes.filter(|_| !settings.nodes_as_playouts).map(VisitLimit),
         playouts: go.playouts.or(go.nodes.filter(|_| settings.nodes_as_playouts)).map(PlayoutLimit),
         nodes: None,
-        depth: go.depth.map(DepthLimit),
+        depth: go.depth.map(DepthLimit::new),
         mate: go.mate.map(MateLimit),
         // As in Lc0, `SmartPruningFactor` 0 turns these off too.
         only_move: pruning.map(|_| OnlyMove),

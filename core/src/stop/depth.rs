@@ -2,14 +2,41 @@
 
 use super::{Hints, Progress, Reason, Stopper};
 
-/// Stops when the playouts reach this many plies on average. That is no depth of an alpha-beta search: it grows with
-/// the logarithm of the nodes.
+/// A search that has made so many times the playouts of its last ply of depth gets no deeper: one ply takes some three to thirty times as
+/// many as the one before.
+const STALLED: u64 = 1000;
+
+/// But no search of fewer playouts.
+const STALLED_PLAYOUTS: u64 = 100_000;
+
+/// Stops when the playouts reach a number of plies on average. That is no depth of an alpha-beta search: it grows with
+/// the logarithm of the nodes, as long as there is anything to look into. Where nearly every playout ends the game at once, as in a draw by rule 50 that
+/// nobody can do better than, it does not: the search stops, too, when that has gone on for long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DepthLimit(pub u32);
+pub struct DepthLimit {
+    plies: u32,
+    deepest: u32,
+    /// Playouts when that depth was reached.
+    reached_at: u64,
+}
+
+impl DepthLimit {
+    /// A mean depth of so many plies.
+    pub const fn new(plies: u32) -> Self {
+        Self { plies, deepest: 0, reached_at: 0 }
+    }
+}
 
 impl Stopper for DepthLimit {
     fn check(&mut self, progress: &Progress<'_>, _: &mut Hints) -> Option<Reason> {
-        (progress.mean_depth >= self.0).then_some(Reason::Depth)
+        if progress.mean_depth > self.deepest {
+            (self.deepest, self.reached_at) = (progress.mean_depth, progress.playouts);
+        }
+        if progress.mean_depth >= self.plies {
+            return Some(Reason::Depth);
+        }
+        let most = self.reached_at.saturating_mul(STALLED).max(STALLED_PLAYOUTS);
+        (progress.playouts >= most).then_some(Reason::NoDeeper)
     }
 }
 
@@ -17,12 +44,29 @@ impl Stopper for DepthLimit {
 mod tests {
     use super::*;
 
+    fn check(limit: &mut DepthLimit, mean_depth: u32, playouts: u64) -> Option<Reason> {
+        limit.check(&Progress { mean_depth, playouts, ..Progress::default() }, &mut Hints::new(None))
+    }
+
     #[test]
     fn at_the_depth_and_beyond() {
-        let stops = |mean_depth| {
-            let progress = Progress { mean_depth, ..Progress::default() };
-            DepthLimit(5).check(&progress, &mut Hints::new(None)).is_some()
-        };
-        assert_eq!([4, 5, 6].map(stops), [false, true, true]);
+        let stops = |mean_depth| check(&mut DepthLimit::new(5), mean_depth, 10);
+        assert_eq!([4, 5, 6].map(stops), [None, Some(Reason::Depth), Some(Reason::Depth)]);
+    }
+
+    #[test]
+    fn where_nothing_is_deeper() {
+        let mut limit = DepthLimit::new(5);
+        assert_eq!(check(&mut limit, 1, 1), None);
+        assert_eq!(check(&mut limit, 2, 400), None);
+        assert_eq!(check(&mut limit, 2, 399_999), None);
+        assert_eq!(check(&mut limit, 2, 400_000), Some(Reason::NoDeeper));
+        // It goes on as long as it grows.
+        assert_eq!(check(&mut limit, 3, 400_000), None);
+        assert_eq!(check(&mut limit, 2, 399_999_999), None, "a mean may fall");
+        assert_eq!(check(&mut limit, 3, 400_000_000), Some(Reason::NoDeeper));
+        let mut young = DepthLimit::new(2);
+        assert_eq!(check(&mut young, 1, 99_999), None);
+        assert_eq!(check(&mut DepthLimit::new(2), 0, 100_000), Some(Reason::NoDeeper));
     }
 }

@@ -92,6 +92,8 @@ pub enum Reason {
     Nodes,
     /// The mean depth is reached.
     Depth,
+    /// The mean depth will not be reached: the tree gets no deeper.
+    NoDeeper,
     /// A mate is found that is short enough.
     Mate,
     /// More nodes no longer change where the visits go.
@@ -112,6 +114,7 @@ impl fmt::Display for Reason {
             Self::Playouts => "the playouts asked for are done",
             Self::Nodes => "the tree holds the nodes that it may",
             Self::Depth => "the mean depth is reached",
+            Self::NoDeeper => "the tree gets no deeper",
             Self::Mate => "a mate is found that is short enough",
             Self::KldGain => "more nodes no longer change where the visits go",
             Self::OnlyMove => "there is only one move",

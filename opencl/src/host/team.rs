@@ -150,17 +150,15 @@ pub(super) struct Team {
 }
 
 impl Team {
-    /// A team of `members`, the caller among them.
-    ///
-    /// # Errors
-    /// If the system can't start a thread.
-    pub fn new(members: usize) -> std::io::Result<Self> {
+    /// A team of `members`, the caller among them, or of as many as the system can start.
+    pub fn new(members: usize) -> Self {
         let mut team = Self::alone();
-        for number in 1..members {
+        let start = |number| {
             let shared = Arc::clone(&team.shared);
-            team.helpers.push(thread::Builder::new().name(format!("host-{number}")).spawn(move || shared.serve())?);
-        }
-        Ok(team)
+            thread::Builder::new().name(format!("host-{number}")).spawn(move || shared.serve())
+        };
+        team.helpers = (1..members).map_while(|number| start(number).ok()).collect();
+        team
     }
 
     /// The caller without helpers.
@@ -281,7 +279,7 @@ mod tests {
     #[test]
     fn each_item_is_taken_once() {
         for members in 1..=4 {
-            let team = Team::new(members).expect("threads");
+            let team = Team::new(members);
             let mut items = [0usize; 9];
             for round in 1..=2000 {
                 team.each(items.iter_mut().enumerate(), |(number, item)| *item += number);
@@ -292,7 +290,7 @@ mod tests {
 
     #[test]
     fn all_members_come_even_after_they_slept() {
-        let team = Team::new(3).expect("threads");
+        let team = Team::new(3);
         let first = gather(&team);
         while team.shared.asleep.load(Ordering::SeqCst) < 2 {
             thread::yield_now();
@@ -303,7 +301,7 @@ mod tests {
     /// What one thread does between two rounds may take long.
     #[test]
     fn nobody_sleeps_while_there_is_more_to_come() {
-        let team = Team::new(3).expect("threads");
+        let team = Team::new(3);
         let asleep = || team.shared.asleep.load(Ordering::SeqCst);
         for _ in 0..3 {
             watch(|| (asleep() == 2).then_some(()));
@@ -319,7 +317,7 @@ mod tests {
 
     #[test]
     fn work_inside_work_is_done_by_its_giver() {
-        let team = Team::new(2).expect("threads");
+        let team = Team::new(2);
         let outside = AtomicUsize::new(0);
         team.each(0..8, |_| {
             let giver = thread::current().id();
@@ -333,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_panic_of_any_member_goes_on_at_the_giver() {
-        let team = Team::new(2).expect("threads");
+        let team = Team::new(2);
         let giver = thread::current().id();
         for of_giver in [true, false] {
             let come = AtomicUsize::new(0);
