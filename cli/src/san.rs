@@ -27,9 +27,14 @@ pub fn has_form(text: &str) -> bool {
     }
 }
 
+/// Signs behind a move, of what it does and what somebody thinks of it. Those that begin with others come first.
+const MARKS: [&str; 12] = ["+-", "-+", "+=", "=+", "+", "#", "!", "?", "=", "±", "∓", "∞"];
+
 /// What says nothing of which move it is.
-fn without_marks(text: &str) -> &str {
-    let text = text.trim_end_matches(['+', '#', '!', '?']);
+fn without_marks(mut text: &str) -> &str {
+    while let Some(rest) = MARKS.iter().find_map(|mark| text.strip_suffix(mark)) {
+        text = rest;
+    }
     text.strip_suffix("e.p.").unwrap_or(text).trim_end()
 }
 
@@ -74,6 +79,10 @@ mod tests {
             ("Nf3", "g1f3"),
             ("Ng1-f3", "g1f3"),
             ("Nh3!?", "g1h3"),
+            ("Nh3+-", "g1h3"),
+            ("Nf3++-!", "g1f3"),
+            ("g1f3-+", "g1f3"),
+            ("exd6±", "e5d6"),
             ("exd6", "e5d6"),
             ("exd6e.p.", "e5d6"),
             ("ed6", "e5d6"),

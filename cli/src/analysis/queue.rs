@@ -215,8 +215,8 @@ mod tests {
     /// Against a list that is looked through from its begin.
     #[test]
     fn the_first_whose_session_is_free_is_taken() {
-        let names = [None, Some("a"), Some("b")];
-        let queries = names.map(|name| Arc::new(query_with("", &json!({ "session": name })).query));
+        let fields = [json!({}), json!({ "session": "a" }), json!({ "session": "b" })];
+        let queries = fields.map(|fields| Arc::new(query_with("", &fields).query));
         fn of(turn: &Turn) -> Option<&str> {
             turn.query.session.as_deref()
         }
