@@ -1,8 +1,10 @@
 //! `oncilla describenet` and `oncilla devices`.
 
-use crate::engine::{BackendKind, EvaluatorSettings, Wanted, Weights, drivers, read_network, wanted};
+mod katago;
+
+use crate::engine::{BackendKind, EvaluatorSettings, Wanted, Weights, drivers, refusal, try_network, wanted};
 use crate::uci::console::Console;
-use oncilla_nets::HeadChoice;
+use oncilla_nets::{Fault, HeadChoice};
 use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 
 /// Says what a network file holds.
@@ -10,7 +12,15 @@ use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 /// # Errors
 /// One line: the file can't be read, or its content can't be used.
 pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
-    let network = read_network(weights, &HeadChoice::default())?;
+    let network = match (try_network(weights, &HeadChoice::default()), weights) {
+        (Ok(network), _) => network,
+        (Err(error), Weights::File(path)) if error.fault == Fault::Go => {
+            let rows = katago::rows(path).map_err(|error| refusal(weights, &error))?;
+            say(console, &rows);
+            return Ok(());
+        }
+        (Err(error), _) => return Err(refusal(weights, &error)),
+    };
     let facts = &network.facts;
     let [major, minor, patch] = facts.min_version;
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_string();
@@ -41,10 +51,14 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
     if !facts.license.is_empty() {
         rows.push(("Licence", facts.license.clone()));
     }
+    say(console, &rows);
+    Ok(())
+}
+
+fn say(console: &Console, rows: &[(&str, String)]) {
     // What a file says may hold anything: it must not end the line.
     let line = |(label, value): &(&str, String)| format!("{label:>26}: {}", value.escape_debug());
     console.say_all(&rows.iter().map(line).collect::<Vec<_>>());
-    Ok(())
 }
 
 /// Lists the OpenCL devices, in the order of their numbers, and says which would be used and why; `trusting`: without a

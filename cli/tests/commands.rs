@@ -256,6 +256,85 @@ fn networks_are_described_or_refused() {
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
 }
 
+/// A network of KataGo's in version 8, of two channels, with a block of each kind; all its numbers are a half.
+fn go_network() -> String {
+    let array = |count: usize| "0.5 ".repeat(count);
+    let conv = |name: &str, kernel: usize, inputs: usize, outputs: usize| {
+        let weights = array(kernel * kernel * inputs * outputs);
+        format!("{name} {kernel} {kernel} {inputs} {outputs} 1 1 {weights}\n")
+    };
+    let matrix =
+        |name: &str, inputs: usize, outputs: usize| format!("{name} {inputs} {outputs} {}\n", array(inputs * outputs));
+    let bias = |name: &str, channels: usize| format!("{name} {channels} {}\n", array(channels));
+    let norm = |name: &str| format!("{name} 2 0.001 0 1 {}\n{name}/act\n", array(6));
+    let ordinary =
+        ["ordinary_block o\n".into(), norm("o/n1"), conv("o/w1", 3, 2, 2), norm("o/n2"), conv("o/w2", 3, 2, 2)]
+            .concat();
+    let pooled = [norm("g/n1"), conv("g/w1a", 3, 2, 2), conv("g/w1b", 3, 2, 2), norm("g/n1b"), matrix("g/w1r", 6, 2)];
+    let pooling = ["gpool_block g\n".into(), pooled.concat(), norm("g/n2"), conv("g/w2", 3, 2, 2)].concat();
+    let nested = [
+        "nested_bottleneck_block b 2\n".into(),
+        norm("b/n1"),
+        conv("b/down", 1, 2, 2),
+        ordinary.clone(),
+        pooling.clone(),
+        norm("b/n2"),
+        conv("b/up", 1, 2, 2),
+    ];
+    let policy = [conv("p1", 1, 2, 2), conv("g1", 1, 2, 2), norm("g1/n"), matrix("g2", 6, 2), norm("p1/n")];
+    let value = [conv("v1", 1, 2, 2), norm("v1/n"), matrix("v2", 6, 2), bias("v2b", 2), "v2/act\n".into()];
+    [
+        "go-b3c2 8 22 19\ntrunk 3 2 2 2 0 2\n".into(),
+        conv("conv1", 5, 22, 2),
+        matrix("globals", 19, 2),
+        [ordinary, pooling, nested.concat()].concat(),
+        norm("tip"),
+        format!("policyhead\n{}", policy.concat()),
+        conv("p2", 1, 2, 1) + &matrix("pass", 6, 1),
+        format!("valuehead\n{}", value.concat()),
+        matrix("v3", 2, 3) + &bias("v3b", 3) + &matrix("sv3", 2, 4) + &bias("sv3b", 4) + &conv("own", 1, 2, 1),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_network_for_go_is_described_but_not_played_with() {
+    let path = std::env::temp_dir().join(format!("oncilla-go-{}.txt", std::process::id()));
+    let described = |content: &str| {
+        std::fs::write(&path, content).expect("a file");
+        run(&["describenet", path.to_str().unwrap()], "")
+    };
+    let sound = go_network();
+    let text = stdout(&described(&sound));
+    for line in [
+        "Game: Go",
+        "Name: go-b3c2",
+        "Format: KataGo, version 8",
+        "Blocks: 3: 1 ordinary, 1 with global pooling, 1 nested; within those 1 ordinary, 1 with global pooling",
+        "Trunk channels: 2",
+        "Input planes: 22",
+        "Global inputs: 19",
+        "Policy head: 2 channels, 2 pooled, 1 of logits, a pass from the pooled ones",
+        "Value head: 2 channels, 2 hidden: win, loss, no result",
+        "Parameters: 1631",
+    ] {
+        assert!(text.lines().any(|l| l.trim_start() == line), "{line}\n{text}");
+    }
+    let refused = run(&["bench", "--backend=host", &format!("--weights={}", path.display())], "");
+    assert_eq!(refused.status.code(), Some(2));
+    let expected = "a network of KataGo, for Go: what plays here is chess, with networks of Lc0";
+    assert!(stderr(&refused).contains(expected), "{}", stderr(&refused));
+    for (damaged, expected) in [
+        (sound.replacen(" 8 ", " 17 ", 1), "header: expected a version of the format from 8 to 16, got 17, at byte 8 "),
+        (sound[..sound.len() / 2].to_string(), ": expected "),
+    ] {
+        let output = described(&damaged);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(expected) && stderr(&output).lines().count() == 1, "{}", stderr(&output));
+    }
+    let _ = std::fs::remove_file(path);
+}
+
 /// What bash offers for the last word of a line, with the words as bash parts them.
 #[cfg(unix)]
 fn offered(script: &str, words: &[&str]) -> String {

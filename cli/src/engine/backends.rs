@@ -8,7 +8,7 @@ use super::service::{MakeHost, Service, Unit};
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
 use super::tuning;
 use oncilla_core::evaluate::Value;
-use oncilla_nets::{HeadChoice, Network};
+use oncilla_nets::{HeadChoice, NetError, Network};
 use oncilla_opencl::backend::{Backend, BackendError, Outputs, shortest};
 use oncilla_opencl::device::{self, Device, DeviceChoice, Kind, Programs};
 use oncilla_opencl::graph::{Graph, Role};
@@ -71,14 +71,25 @@ pub fn prepare(settings: &EvaluatorSettings) -> Result<(Network, Vec<String>), S
 /// # Errors
 /// One line, with the file's name.
 pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, String> {
+    try_network(weights, heads).map_err(|error| refusal(weights, &error))
+}
+
+/// The same, for who does something else where the file is another kind of network.
+pub fn try_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, NetError> {
     let mut network = match weights {
-        Weights::BuiltIn(network) => Network::from_bytes_heads(network.file(), heads)
-            .map_err(|e| format!("{}, which is built in: {e}", network.name())),
-        Weights::File(path) => Network::read_heads(path, heads)
-            .map_err(|e| format!("{}: {e}", crate::text::shown(&path.to_string_lossy()))),
+        Weights::BuiltIn(network) => Network::from_bytes_heads(network.file(), heads),
+        Weights::File(path) => Network::read_heads(path, heads),
     }?;
     network.prune();
     Ok(network)
+}
+
+/// Why a network is not used, in one line with its name.
+pub fn refusal(weights: &Weights, error: &NetError) -> String {
+    match weights {
+        Weights::BuiltIn(network) => format!("{}, which is built in: {error}", network.name()),
+        Weights::File(path) => format!("{}: {error}", crate::text::shown(&path.to_string_lossy())),
+    }
 }
 
 fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<String>) -> Result<Vec<Unit>, String> {

@@ -34,7 +34,7 @@ mod tables;
 mod timing;
 pub mod tuning;
 
-pub use backends::{Wanted, device_choice, open_for_another, prepare, read_network, wanted};
+pub use backends::{Wanted, device_choice, open_for_another, prepare, read_network, refusal, try_network, wanted};
 pub use builtin::BuiltIn;
 pub use cache::CacheCounts;
 #[cfg(test)]

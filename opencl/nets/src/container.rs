@@ -1,6 +1,7 @@
-//! From a file to the bytes of its message: decompression within bounds, and a name for files of another kind.
+//! From a file to the bytes in it: decompression within bounds, and a name for files of another kind.
 
 use crate::error::{Fault, NetError};
+use crate::katago;
 use flate2::bufread::GzDecoder;
 use std::borrow::Cow;
 use std::fs::File;
@@ -46,11 +47,16 @@ fn too_large(length: u64) -> NetError {
     NetError::malformed("", format!("expected a file of at most {MAX_BYTES} bytes, got {length} or more"))
 }
 
-/// The message in `file`, which is the message itself or a gzip stream of it. What follows the stream's last member is left aside, as
-/// zlib does it.
-///
-/// Memory grows with what has in fact been inflated, and only after the first bytes have shown a network.
+/// The message in `file`, if it begins like a network of Lc0's.
 pub(crate) fn message(file: &[u8]) -> Result<Cow<'_, [u8]>, NetError> {
+    unpack(file, check_kind)
+}
+
+/// What is in `file`: all of it, or what it is a gzip stream of. What follows the stream's last member is left aside, as zlib
+/// does it.
+///
+/// Memory grows with what has in fact been inflated, and only after `check` has let the first bytes through.
+pub(crate) fn unpack(file: &[u8], check: fn(&[u8]) -> Result<(), NetError>) -> Result<Cow<'_, [u8]>, NetError> {
     if file.len() < 2 {
         return Err(NetError::new(
             Fault::Foreign,
@@ -59,7 +65,7 @@ pub(crate) fn message(file: &[u8]) -> Result<Cow<'_, [u8]>, NetError> {
         ));
     }
     if !file.starts_with(&GZIP) {
-        check_kind(&file[..file.len().min(SNIFF)])?;
+        check(&file[..file.len().min(SNIFF)])?;
         return Ok(Cow::Borrowed(file));
     }
     let limit = (file.len() as u64).saturating_mul(ALLOWED_RATIO).clamp(ALWAYS_ALLOWED, MAX_BYTES);
@@ -68,7 +74,7 @@ pub(crate) fn message(file: &[u8]) -> Result<Cow<'_, [u8]>, NetError> {
         let mut member = GzDecoder::new(rest);
         if bytes.is_empty() {
             inflate(&mut member, SNIFF as u64, &mut bytes)?;
-            check_kind(&bytes)?;
+            check(&bytes)?;
         }
         inflate(&mut member, limit + 1 - bytes.len() as u64, &mut bytes)?;
         rest = member.into_inner();
@@ -100,8 +106,9 @@ fn check_kind(start: &[u8]) -> Result<(), NetError> {
     if start.starts_with(b"1\n") || start.starts_with(b"2\n") {
         return foreign("a network in the old text format: convert it to protobuf with Lc0's net.py first");
     }
-    if is_katago(start) {
-        return foreign("a network of KataGo: not supported yet");
+    if katago::begins(start) {
+        let what = "a network of KataGo, for Go: what plays here is chess, with networks of Lc0";
+        return Err(NetError::new(Fault::Go, "", what));
     }
     // ModelProto.ir_version comes first: field 1, varint, a small number.
     if start.len() > 2 && start[0] == 0x08 && (1..32).contains(&start[1]) {
@@ -112,14 +119,6 @@ fn check_kind(start: &[u8]) -> Result<(), NetError> {
     }
     let got = &start[..start.len().min(MAGIC.len())];
     foreign(&format!("not a network: expected the bytes {MAGIC:02x?} at the start, got {got:02x?}"))
-}
-
-/// KataGo writes the network's name, then the model version and the number of input channels, a line each.
-fn is_katago(start: &[u8]) -> bool {
-    let mut lines = start.split(|&b| b == b'\n');
-    let printable = |line: &[u8]| !line.is_empty() && line.iter().all(u8::is_ascii_graphic);
-    let number = |line: &[u8]| (1..=4).contains(&line.len()) && line.iter().all(u8::is_ascii_digit);
-    lines.next().is_some_and(printable) && lines.next().is_some_and(number) && lines.next().is_some_and(number)
 }
 
 #[cfg(test)]
@@ -148,7 +147,7 @@ mod tests {
             (b"x", "too small"),
             (b"1\n0.1 0.2", "old text format"),
             (b"2\n0.1 0.2", "old text format"),
-            (b"g170-b6c96-s175395328-d26788732\n8\n22\n19\n", "KataGo"),
+            (b"g170-b6c96-s175395328-d26788732\n8\n22\n19\n", "a network of KataGo, for Go"),
             (b"\x08\x07\x12\x07pytorch", "ONNX"),
             (b"PK\x03\x04....", "zip archive"),
             (b"MZ......", "expected the bytes [0d, c0, 01, 00, 00] at the start, got [4d, 5a, 2e, 2e, 2e]"),
@@ -159,7 +158,8 @@ mod tests {
                 if bytes.len() > 1 && file.len() < 2 {
                     continue;
                 }
-                assert_eq!(error.fault, Fault::Foreign);
+                let go = expected.contains("KataGo");
+                assert_eq!(error.fault, if go { Fault::Go } else { Fault::Foreign });
                 assert!(error.what.contains(expected), "{error}");
             }
         }

@@ -9,6 +9,8 @@ pub enum Fault {
     Io,
     /// The file is of another kind or too old: not a damaged network, but none of ours.
     Foreign,
+    /// The file is a network of KataGo's, for Go, where one for chess was expected: [`crate::katago`] reads it.
+    Go,
     /// The bytes break the format: truncated, contradictory or out of range.
     Malformed,
     /// A valid network that needs something this reader does not have.
@@ -20,7 +22,8 @@ pub enum Fault {
 pub struct NetError {
     /// What kind of fault it is.
     pub fault: Fault,
-    /// Path of the field in Lc0's `net.proto`, such as `weights.residual[3].conv1.weights`; empty for the file as a whole.
+    /// Path of the field in Lc0's `net.proto`, such as `weights.residual[3].conv1.weights`, or a record's name in KataGo's file,
+    /// such as `rconv3/w1a`; empty for the file as a whole.
     pub field: String,
     /// What was expected and what came.
     pub what: String,

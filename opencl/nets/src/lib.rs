@@ -1,4 +1,4 @@
-//! Network files → graph.
+//! Network files: those of Lc0 → graph, those of KataGo → layers.
 //!
 //! [`Network::read`] takes Lc0's weights files (`.pb`, `.pb.gz`): convolutional towers with and without squeeze and excite,
 //! attention bodies with either embedding and with smolgen; classical, convolutional and attention policy, classical and WDL
@@ -20,6 +20,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`katago::Model`] is what is read of KataGo's networks for Go (`.bin.gz`, `.bin`, `.txt.gz`, `.txt`), under the same rules.
+//! Nothing here runs them yet.
+//!
 //! [`micro::pack`] makes of a small network what `oncilla_micro` runs on a microcontroller.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
@@ -32,6 +35,7 @@ mod encoder;
 mod error;
 mod format;
 mod heads;
+pub mod katago;
 pub mod micro;
 mod network;
 pub mod policy;

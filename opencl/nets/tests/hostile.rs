@@ -1,41 +1,12 @@
 //! Damaged and hostile files: an error in one line, no panic, no allocation beyond a multiple of the file's size.
 
 mod common;
+#[path = "common/counting.rs"]
+mod counting;
 
 use oncilla_nets::{Fault, NetError, Network};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::ops::Range;
 use std::panic::catch_unwind;
-
-thread_local! {
-    /// Bytes that this thread has allocated and not yet freed, and the most of them.
-    static LIVE: Cell<usize> = const { Cell::new(0) };
-    static PEAK: Cell<usize> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator as it came; counting touches only plain thread-local cells,
-// which need neither memory nor a destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.get().saturating_add(layout.size());
-        LIVE.set(live);
-        PEAK.set(PEAK.get().max(live));
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.set(LIVE.get().saturating_sub(layout.size()));
-        // SAFETY: as above; the pointer came from the system's allocator.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 struct Random(u64);
 
@@ -51,10 +22,8 @@ impl Random {
 
 /// Reads `file` under the rules that hold for every file whatever.
 fn read(file: &[u8], allowed: usize, what: &str) -> Result<Network, NetError> {
-    let before = LIVE.get();
-    PEAK.set(before);
-    let result = catch_unwind(|| Network::from_bytes(file)).unwrap_or_else(|_| panic!("{what}: the reader panicked"));
-    let peak = PEAK.get() - before;
+    let (result, peak) = counting::peak(|| catch_unwind(|| Network::from_bytes(file)));
+    let result = result.unwrap_or_else(|_| panic!("{what}: the reader panicked"));
     assert!(peak <= allowed, "{what}: {} bytes made it allocate {peak}", file.len());
     if let Err(error) = &result {
         let line = error.to_string();

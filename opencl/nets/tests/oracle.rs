@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Planes, rows};
-use oncilla_nets::{HeadChoice, Network};
+use oncilla_nets::{Fault, HeadChoice, Network};
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::graph::Role;
 use oncilla_opencl::host::{Host, plain};
@@ -168,5 +168,6 @@ fn a_katago_network_is_named() {
     let Some(shared) = common::shared() else { return };
     let error =
         Network::read(shared.join("nets/g170-b6c96-s175395328-d26788732.bin.gz")).expect_err("a network for Go");
-    assert_eq!(error.to_string(), "a network of KataGo: not supported yet");
+    let expected = "a network of KataGo, for Go: what plays here is chess, with networks of Lc0";
+    assert_eq!((error.fault, error.to_string().as_str()), (Fault::Go, expected));
 }

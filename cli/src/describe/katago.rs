@@ -1,0 +1,72 @@
+//! What a network of KataGo's holds, for `oncilla describenet`: nothing plays with it yet.
+
+use oncilla_nets::NetError;
+use oncilla_nets::katago::{Block, GLOBALS, Model, PLANES, Pass, Trunk};
+use std::path::Path;
+
+/// A label and what is said of it, each.
+pub fn rows(path: &Path) -> Result<Vec<(&'static str, String)>, NetError> {
+    let model = Model::read(path)?;
+    let (trunk, policy, value) = (&model.trunk, &model.policy, &model.value);
+    let pass = match policy.pass {
+        Pass::Linear(_) => "a pass from the pooled ones",
+        Pass::Hidden { .. } => "a pass from the pooled ones through a hidden layer",
+    };
+    Ok(vec![
+        ("Network", path.display().to_string()),
+        ("Game", "Go".to_string()),
+        ("Name", model.name.clone()),
+        ("Format", format!("KataGo, version {}", model.version)),
+        ("Blocks", blocks(trunk)),
+        ("Trunk channels", trunk.channels.to_string()),
+        ("Mid channels", trunk.mid.to_string()),
+        ("Regular channels", trunk.regular.to_string()),
+        ("Global-pooling channels", trunk.pooled.to_string()),
+        ("First kernel", format!("{0}x{0}", trunk.conv.kernel)),
+        ("Input planes", PLANES.to_string()),
+        ("Global inputs", GLOBALS.to_string()),
+        (
+            "Policy head",
+            format!(
+                "{} channels, {} pooled, {} of logits, {pass}",
+                policy.conv.outputs, policy.pooled.outputs, policy.points.outputs
+            ),
+        ),
+        (
+            "Value head",
+            format!("{} channels, {} hidden: win, loss, no result", value.conv.outputs, value.hidden.outputs),
+        ),
+        ("Score head", scores(value.scores.outputs).to_string()),
+        ("Ownership head", "yes".to_string()),
+        ("Parameters", model.parameters.to_string()),
+    ])
+}
+
+/// How many of each kind, those within nested ones too.
+fn blocks(trunk: &Trunk) -> String {
+    let (mut nested, mut inner) = (0, Vec::new());
+    for block in &trunk.blocks {
+        if let Block::Nested { blocks, .. } = block {
+            nested += 1;
+            inner.extend(blocks);
+        }
+    }
+    let pooling = |block: &&Block| matches!(block, Block::Pooling { .. });
+    let pooled = trunk.blocks.iter().filter(pooling).count();
+    let ordinary = trunk.blocks.len() - nested - pooled;
+    let mut text =
+        format!("{}: {ordinary} ordinary, {pooled} with global pooling, {nested} nested", trunk.blocks.len());
+    if nested > 0 {
+        let pooled = inner.iter().copied().filter(pooling).count();
+        text += &format!("; within those {} ordinary, {pooled} with global pooling", inner.len() - pooled);
+    }
+    text
+}
+
+/// Before version 9 there are four numbers.
+fn scores(outputs: usize) -> &'static str {
+    match outputs {
+        4 => "mean, deviation, lead, variance in time",
+        _ => "mean, deviation, lead, variance in time, short-term errors of value and score",
+    }
+}

@@ -1,0 +1,113 @@
+//! What a model says of a position.
+
+use super::layers::{Conv, Dense, Norm, activation, conv, dense, matmul, norm};
+use super::tokens::Reader;
+use crate::error::NetError;
+use oncilla_opencl::graph::Activation;
+
+/// Logits of moves.
+///
+/// With `x` the trunk's output: `g = pooled(pooled_norm(pooled · x))` as in [`super::Block::Pooling`], the points' logits are
+/// `points · norm(conv · x + bias · g)`, that of a pass comes of `pass` and `g`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyHead {
+    /// What stays on the board.
+    pub conv: Conv,
+    /// What is pooled.
+    pub pooled: Conv,
+    /// Of that, before it is pooled.
+    pub pooled_norm: Norm,
+    /// What of the pooled numbers is added to each point of `conv`'s output.
+    pub bias: Dense,
+    /// Of the sum.
+    pub norm: Norm,
+    /// To logits: one channel before version 12, then two, the plain and the optimistic policy, and in version 16 four.
+    pub points: Conv,
+    /// To as many logits of a pass.
+    pub pass: Pass,
+}
+
+/// From the policy head's pooled numbers to the logits of a pass.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pass {
+    /// Before version 15.
+    Linear(Dense),
+    /// From version 15.
+    Hidden {
+        /// With a bias.
+        first: Dense,
+        /// What follows.
+        activation: Activation,
+        /// Without one.
+        second: Dense,
+    },
+}
+
+/// Value, scores and ownership, all from the view of who is to move.
+///
+/// With `v = norm(conv · x)` of the trunk's output, `h = hidden(v pooled)`, pooled as all channels' mean, all channels'
+/// mean·(s − 14)/10, all channels' mean·((s − 14)²/100 − 0.1), with s the root of the board's points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueHead {
+    /// From the trunk.
+    pub conv: Conv,
+    /// Of that.
+    pub norm: Norm,
+    /// From the pooled numbers.
+    pub hidden: Dense,
+    /// What follows.
+    pub activation: Activation,
+    /// From `h` to three logits: win, loss, no result.
+    pub value: Dense,
+    /// From `h` to the score's mean, its deviation, the lead, how the value varies in time; from version 9 also the
+    /// short-term errors of value and score. All before [`super::Multipliers`] and what makes them positive.
+    pub scores: Dense,
+    /// From `v` to whose each point is, before the hyperbolic tangent.
+    pub ownership: Conv,
+}
+
+impl PolicyHead {
+    pub(super) fn read(reader: &mut Reader<'_>, trunk: usize) -> Result<Self, NetError> {
+        reader.begin("the policy head")?;
+        let logits = match reader.version {
+            ..12 => 1,
+            12..16 => 2,
+            _ => 4,
+        };
+        let regular = conv(reader, trunk, None)?;
+        let pooled = conv(reader, trunk, None)?;
+        let pooled_norm = norm(reader, pooled.outputs)?;
+        let bias = matmul(reader, 3 * pooled.outputs, Some(regular.outputs))?;
+        let norm = norm(reader, regular.outputs)?;
+        let points = conv(reader, regular.outputs, Some(logits))?;
+        let pass = Pass::read(reader, 3 * pooled.outputs, logits)?;
+        Ok(Self { conv: regular, pooled, pooled_norm, bias, norm, points, pass })
+    }
+}
+
+impl Pass {
+    fn read(reader: &mut Reader<'_>, inputs: usize, logits: usize) -> Result<Self, NetError> {
+        if reader.version < 15 {
+            return Ok(Self::Linear(matmul(reader, inputs, Some(logits))?));
+        }
+        let first = dense(reader, inputs, None)?;
+        let activation = activation(reader)?;
+        let second = matmul(reader, first.outputs, Some(logits))?;
+        Ok(Self::Hidden { first, activation, second })
+    }
+}
+
+impl ValueHead {
+    pub(super) fn read(reader: &mut Reader<'_>, trunk: usize) -> Result<Self, NetError> {
+        reader.begin("the value head")?;
+        let scores = if reader.version < 9 { 4 } else { 6 };
+        let first = conv(reader, trunk, None)?;
+        let norm = norm(reader, first.outputs)?;
+        let hidden = dense(reader, 3 * first.outputs, None)?;
+        let activation = activation(reader)?;
+        let value = dense(reader, hidden.outputs, Some(3))?;
+        let scores = dense(reader, hidden.outputs, Some(scores))?;
+        let ownership = conv(reader, first.outputs, Some(1))?;
+        Ok(Self { conv: first, norm, hidden, activation, value, scores, ownership })
+    }
+}

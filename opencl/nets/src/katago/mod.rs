@@ -1,0 +1,180 @@
+//! KataGo's models: networks for Go, read into the layers of their files.
+//!
+//! [`Model::read`] takes `.bin.gz`, `.bin`, `.txt.gz` and `.txt` of the versions 8 to 16, told apart by what is in them: a
+//! trunk of ordinary, global-pooling and nested bottleneck blocks with batch norms, a policy and a value head. What else there
+//! is — other versions, RMS norm, the encoder of what is known of a game's players, blocks with attention, dilated kernels — is
+//! refused with an error that names the record and its place in the unpacked file.
+//!
+//! Weights are turned into the order of [`oncilla_opencl::graph`], the output channel slowest, and batch norms folded into a
+//! scale and a shift. There is no graph yet: a board of any size needs pooling over its points, which graphs don't have.
+
+mod heads;
+mod layers;
+mod tokens;
+mod trunk;
+
+pub use heads::{Pass, PolicyHead, ValueHead};
+pub use layers::{Conv, Dense, Norm};
+pub use trunk::{Block, Trunk};
+
+use crate::container;
+use crate::error::{Fault, NetError};
+use std::path::Path;
+use tokens::Reader;
+
+/// Planes of a position, `[plane][y][x]` from the top, of all versions that are read.
+pub const PLANES: usize = 22;
+
+/// Numbers for the board as a whole, of all versions that are read.
+pub const GLOBALS: usize = 19;
+
+/// What is read. The next one has blocks with attention.
+const VERSIONS: std::ops::RangeInclusive<u32> = 8..=16;
+
+/// A model that has been read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// As the file has it, such as `g170-b6c96-s175395328-d26788732`.
+    pub name: String,
+    /// Of the format, 8 to 16.
+    pub version: u32,
+    /// What the outputs are multiplied with.
+    pub multipliers: Multipliers,
+    /// From version 15: whether planes of what lives whoever moves are to be made as if suicide of several stones were legal,
+    /// whatever the rules.
+    pub suicide_in_pass_alive: bool,
+    /// From the [`PLANES`] and [`GLOBALS`].
+    pub trunk: Trunk,
+    /// Logits of moves.
+    pub policy: PolicyHead,
+    /// Value, scores and ownership.
+    pub value: ValueHead,
+    /// Learnt numbers in the file: weights and biases, and of batch norms scales and biases, but not means and variances.
+    pub parameters: u64,
+}
+
+/// What the value head's numbers are multiplied with, in points of the board.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Multipliers {
+    /// Used in training alone.
+    pub td_score: f32,
+    /// Of the score's mean.
+    pub score_mean: f32,
+    /// Of its deviation.
+    pub score_stdev: f32,
+    /// Of the lead.
+    pub lead: f32,
+    /// Of how the value varies in time.
+    pub variance_time: f32,
+    /// Of the value's and the score's short-term error; before version 13 the file has none.
+    pub short_term_errors: Option<[f32; 2]>,
+}
+
+/// Of the versions before 13.
+impl Default for Multipliers {
+    fn default() -> Self {
+        let (points, time) = (20.0, 40.0);
+        Self {
+            td_score: points,
+            score_mean: points,
+            score_stdev: points,
+            lead: points,
+            variance_time: time,
+            short_term_errors: None,
+        }
+    }
+}
+
+impl Model {
+    /// Reads a model file, compressed or not.
+    ///
+    /// # Errors
+    /// If the file can't be read, is of another kind, damaged, or has what isn't supported.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, NetError> {
+        Self::from_bytes(&container::read_file(path.as_ref())?)
+    }
+
+    /// Reads a model from the bytes of its file, compressed or not.
+    ///
+    /// Memory stays within a small multiple of the unpacked file's size, which is bounded as that of
+    /// [`Network::from_bytes`](crate::Network::from_bytes) is.
+    ///
+    /// # Errors
+    /// As [`Model::read`].
+    pub fn from_bytes(file: &[u8]) -> Result<Self, NetError> {
+        let bytes = container::unpack(file, check)?;
+        let reader = &mut Reader::new(&bytes);
+        let name = reader.word("the model's name")?.to_string();
+        reader.version = version(reader)?;
+        reader.known("input planes", Some(PLANES))?;
+        reader.known("global inputs", Some(GLOBALS))?;
+        let multipliers = Multipliers::read(reader)?;
+        let suicide_in_pass_alive = flags(reader)?;
+        let trunk = Trunk::read(reader)?;
+        let policy = PolicyHead::read(reader, trunk.channels)?;
+        let value = ValueHead::read(reader, trunk.channels)?;
+        reader.end()?;
+        let (version, parameters) = (reader.version, reader.parameters);
+        Ok(Self { name, version, multipliers, suicide_in_pass_alive, trunk, policy, value, parameters })
+    }
+}
+
+fn version(reader: &mut Reader<'_>) -> Result<u32, NetError> {
+    let got = reader.whole("the format's version", 9999)?;
+    match u32::try_from(got) {
+        Ok(version) if VERSIONS.contains(&version) => Ok(version),
+        _ => {
+            let (first, last) = (VERSIONS.start(), VERSIONS.end());
+            Err(reader.unsupported(format_args!("expected a version of the format from {first} to {last}, got {got}")))
+        }
+    }
+}
+
+impl Multipliers {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, NetError> {
+        if reader.version < 13 {
+            return Ok(Self::default());
+        }
+        Ok(Self {
+            td_score: reader.float("a multiplier")?,
+            score_mean: reader.float("a multiplier")?,
+            score_stdev: reader.float("a multiplier")?,
+            lead: reader.float("a multiplier")?,
+            variance_time: reader.float("a multiplier")?,
+            short_term_errors: Some([reader.float("a multiplier")?, reader.float("a multiplier")?]),
+        })
+    }
+}
+
+/// What the header says from version 15 on.
+fn flags(reader: &mut Reader<'_>) -> Result<bool, NetError> {
+    if reader.version < 15 {
+        return Ok(false);
+    }
+    let encoder = reader.whole("the version of the metadata encoder", 9999)?;
+    if encoder != 0 {
+        return Err(reader.unsupported(format_args!("expected no metadata encoder, 0, got one of version {encoder}")));
+    }
+    let suicide = reader.flag("whether suicide counts in what is pass-alive")?;
+    reader.zeros(6)?;
+    Ok(suicide)
+}
+
+/// Whether a file begins as a model does: its name, the format's version and the number of planes.
+pub(crate) fn begins(start: &[u8]) -> bool {
+    let mut tokens = start.split(u8::is_ascii_whitespace).filter(|token| !token.is_empty());
+    let name = |token: &[u8]| token.iter().all(u8::is_ascii_graphic);
+    let number = |token: &[u8]| token.len() <= 4 && token.iter().all(u8::is_ascii_digit);
+    tokens.next().is_some_and(name) && tokens.next().is_some_and(number) && tokens.next().is_some_and(number)
+}
+
+/// Refuses what is no model before more of it is unpacked.
+fn check(start: &[u8]) -> Result<(), NetError> {
+    match begins(start) {
+        true => Ok(()),
+        false => {
+            let what = "not a network of KataGo: expected its name, a version and a number of planes at the start";
+            Err(NetError::new(Fault::Foreign, "", what))
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! From the planes to what the heads read: blocks on a skip connection.
+
+use super::layers::{Conv, Dense, Norm, conv, matmul, norm};
+use super::tokens::Reader;
+use super::{GLOBALS, PLANES};
+use crate::error::NetError;
+
+/// The shortest block has one byte more: an ordinary one of one channel, its numbers a digit each. A file can't announce more
+/// blocks than its bytes hold.
+const BLOCK_BYTES: usize = 80;
+
+/// What all heads read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trunk {
+    /// Channels between the blocks.
+    pub channels: usize,
+    /// Channels within ordinary and nested blocks, as the header has it: the blocks' records count.
+    pub mid: usize,
+    /// Channels of the convolution beside global pooling, likewise.
+    pub regular: usize,
+    /// Channels that are pooled, likewise.
+    pub pooled: usize,
+    /// From the planes.
+    pub conv: Conv,
+    /// From the globals: what is added to each point of the convolution's output.
+    pub globals: Dense,
+    /// In their order.
+    pub blocks: Vec<Block>,
+    /// Behind the last block.
+    pub norm: Norm,
+}
+
+/// A block, which adds to its input what it makes of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// `ordinary_block`.
+    Ordinary {
+        /// Of the input.
+        norm1: Norm,
+        /// To the block's own width.
+        conv1: Conv,
+        /// Of that.
+        norm2: Norm,
+        /// Back to the input's width.
+        conv2: Conv,
+    },
+    /// `gpool_block`: what is pooled of the whole board is added to every point.
+    Pooling {
+        /// Of the input.
+        norm1: Norm,
+        /// What stays on the board.
+        regular: Conv,
+        /// What is pooled, from the same input.
+        pooled: Conv,
+        /// Of that, before it is pooled.
+        pooled_norm: Norm,
+        /// From three numbers a pooled channel to what is added to each point of `regular`'s output. The numbers are all
+        /// channels' mean, all channels' mean·(s − 14)/10, all channels' maximum, with s the root of the board's points.
+        bias: Dense,
+        /// Of the sum.
+        norm2: Norm,
+        /// Back to the input's width.
+        conv2: Conv,
+    },
+    /// `nested_bottleneck_block`: blocks of fewer channels.
+    Nested {
+        /// Of the input.
+        norm1: Norm,
+        /// To fewer channels.
+        down: Conv,
+        /// Blocks of that width, none of which is nested in turn.
+        blocks: Vec<Block>,
+        /// Behind the last of them.
+        norm2: Norm,
+        /// Back to the input's width.
+        up: Conv,
+    },
+}
+
+/// Where a block stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Depth {
+    Trunk,
+    Nested,
+}
+
+impl Trunk {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, NetError> {
+        reader.begin("the trunk")?;
+        let count = reader.channels("the number of blocks")?;
+        fits(reader, count)?;
+        let channels = reader.channels("the trunk's channels")?;
+        let mid = reader.channels("the blocks' channels")?;
+        let regular = reader.channels("channels beside global pooling")?;
+        reader.whole("a number without a meaning", usize::MAX)?;
+        let pooled = reader.channels("channels that are pooled")?;
+        if reader.version >= 15 {
+            norm_kind(reader)?;
+            reader.zeros(5)?;
+        }
+        let conv = conv(reader, PLANES, Some(channels))?;
+        let globals = matmul(reader, GLOBALS, Some(channels))?;
+        let blocks = blocks(reader, count, channels, Depth::Trunk)?;
+        let norm = norm(reader, channels)?;
+        Ok(Self { channels, mid, regular, pooled, conv, globals, blocks, norm })
+    }
+}
+
+fn norm_kind(reader: &mut Reader<'_>) -> Result<(), NetError> {
+    match reader.word("the kind of norm")? {
+        "0" => Ok(()),
+        "1" => Err(reader.unsupported("expected batch norm, 0, as the kind of norm, got RMS norm, 1")),
+        other => Err(reader.unsupported(format_args!("expected batch norm, 0, as the kind of norm, got \"{other}\""))),
+    }
+}
+
+/// Whether so many blocks can be in what is left of the file.
+fn fits(reader: &Reader<'_>, count: usize) -> Result<(), NetError> {
+    let left = reader.bytes_left();
+    match count <= left / BLOCK_BYTES {
+        true => Ok(()),
+        false => Err(reader.malformed(format_args!("expected bytes for {count} blocks, got {left}"))),
+    }
+}
+
+fn blocks(reader: &mut Reader<'_>, count: usize, channels: usize, depth: Depth) -> Result<Vec<Block>, NetError> {
+    // No more than `fits` has let through, and without the room that a growing list keeps.
+    let mut blocks = Vec::with_capacity(count);
+    for _ in 0..count {
+        blocks.push(Block::read(reader, channels, depth)?);
+    }
+    Ok(blocks)
+}
+
+impl Block {
+    fn read(reader: &mut Reader<'_>, channels: usize, depth: Depth) -> Result<Self, NetError> {
+        match reader.word("the kind of a block")? {
+            "ordinary_block" => Self::ordinary(reader, channels),
+            "gpool_block" => Self::pooling(reader, channels),
+            "nested_bottleneck_block" if depth == Depth::Trunk => Self::nested(reader, channels),
+            "nested_bottleneck_block" => {
+                Err(reader
+                    .unsupported("expected ordinary_block or gpool_block in a nested block, got another nested one"))
+            }
+            other => Err(reader.unsupported(format_args!(
+                "expected ordinary_block, gpool_block or nested_bottleneck_block, got \"{other}\""
+            ))),
+        }
+    }
+
+    fn ordinary(reader: &mut Reader<'_>, channels: usize) -> Result<Self, NetError> {
+        reader.begin("a block")?;
+        let norm1 = norm(reader, channels)?;
+        let conv1 = conv(reader, channels, None)?;
+        let norm2 = norm(reader, conv1.outputs)?;
+        let conv2 = conv(reader, conv1.outputs, Some(channels))?;
+        Ok(Self::Ordinary { norm1, conv1, norm2, conv2 })
+    }
+
+    fn pooling(reader: &mut Reader<'_>, channels: usize) -> Result<Self, NetError> {
+        reader.begin("a block")?;
+        let norm1 = norm(reader, channels)?;
+        let regular = conv(reader, channels, None)?;
+        let pooled = conv(reader, channels, None)?;
+        let pooled_norm = norm(reader, pooled.outputs)?;
+        let bias = matmul(reader, 3 * pooled.outputs, Some(regular.outputs))?;
+        let norm2 = norm(reader, regular.outputs)?;
+        let conv2 = conv(reader, regular.outputs, Some(channels))?;
+        Ok(Self::Pooling { norm1, regular, pooled, pooled_norm, bias, norm2, conv2 })
+    }
+
+    fn nested(reader: &mut Reader<'_>, channels: usize) -> Result<Self, NetError> {
+        reader.begin("a block")?;
+        let count = reader.channels("the number of blocks")?;
+        fits(reader, count)?;
+        let norm1 = norm(reader, channels)?;
+        let down = conv(reader, channels, None)?;
+        let blocks = blocks(reader, count, down.outputs, Depth::Nested)?;
+        let norm2 = norm(reader, down.outputs)?;
+        let up = conv(reader, down.outputs, Some(channels))?;
+        Ok(Self::Nested { norm1, down, blocks, norm2, up })
+    }
+}

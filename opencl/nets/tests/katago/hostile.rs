@@ -1,0 +1,258 @@
+//! Damaged and hostile models: an error in one line, no panic, no allocation beyond a small multiple of the file's size.
+
+use crate::counting;
+use crate::writer::{Random, Written, random_model, write};
+use oncilla_nets::katago::Model;
+use oncilla_nets::{Fault, NetError};
+use std::panic::catch_unwind;
+
+/// Reads `file` under the rules that hold for every file whatever.
+fn read(file: &[u8], what: &str) -> Result<Model, NetError> {
+    let (result, peak) = counting::peak(|| catch_unwind(|| Model::from_bytes(file)));
+    let result = result.unwrap_or_else(|_| panic!("{what}: the reader panicked"));
+    // Blocks that are announced take five times the bytes that they need at least, in the trunk and in a nested block.
+    assert!(peak <= 10 * file.len() + (64 << 10), "{what}: {} bytes made it allocate {peak}", file.len());
+    if let Err(error) = &result {
+        let line = error.to_string();
+        assert!(!line.is_empty() && !line.chars().any(char::is_control), "{what}: {line:?}");
+    }
+    result
+}
+
+/// Files of the versions with something new, in both forms.
+fn sound() -> Vec<(String, Written)> {
+    let random = &mut Random::new(0x9e37_79b9);
+    let versions = [8, 11, 12, 13, 15, 16];
+    let mut sound = Vec::new();
+    for (version, text) in versions.into_iter().flat_map(|version| [(version, false), (version, true)]) {
+        let what = format!("version {version}, {}", if text { "text" } else { "binary" });
+        sound.push((what, write(&random_model(random, version), text)));
+    }
+    sound
+}
+
+/// One version's lines as text, which an edit is easily made in.
+fn lines(version: u32) -> Vec<String> {
+    let written = write(&random_model(&mut Random::new(77), version), true);
+    String::from_utf8(written.bytes).expect("text").lines().map(str::to_string).collect()
+}
+
+fn refused(file: &[u8]) -> NetError {
+    read(file, "an edited file").expect_err("no model")
+}
+
+#[test]
+fn truncated_anywhere() {
+    for (what, Written { bytes, .. }) in sound() {
+        assert!(read(&bytes, &what).is_ok());
+        // What is left of the last number in decimal can be a number.
+        let last = bytes.trim_ascii_end().iter().rposition(u8::is_ascii_whitespace).expect("a line") + 1;
+        for end in 0..last {
+            let what = format!("{what}, cut at {end}");
+            read(&bytes[..end], &what).expect_err(&what);
+        }
+        let mut more = bytes.clone();
+        more.extend_from_slice(b"1\n");
+        assert!(refused(&more).to_string().contains("expected the end of the file behind it, got 2 bytes more"));
+    }
+}
+
+#[test]
+fn bits_flipped() {
+    let random = &mut Random::new(0xb5ad_4ece);
+    let (mut taken, mut lost) = (0, 0);
+    for (what, Written { bytes, .. }) in sound() {
+        for case in 0..2000 {
+            let mut damaged = bytes.clone();
+            for _ in 0..1 + random.below(3) {
+                let at = random.below(bytes.len());
+                damaged[at] ^= 1 << random.below(8);
+            }
+            match read(&damaged, &format!("{what}, flips {case}")) {
+                Ok(_) => taken += 1,
+                Err(_) => lost += 1,
+            }
+        }
+    }
+    assert!(taken > 1000 && lost > 1000, "{taken} taken, {lost} refused");
+}
+
+#[test]
+fn weights_that_are_no_numbers() {
+    for (what, Written { bytes, arrays, .. }) in sound() {
+        for array in arrays {
+            let text = what.ends_with("text");
+            for (number, word) in [(f32::NAN, "nan"), (f32::INFINITY, "1e39"), (f32::NEG_INFINITY, "-inf")] {
+                let edited = match text {
+                    true => {
+                        let first =
+                            array.start + bytes[array.clone()].iter().position(|b| *b == b' ').unwrap_or(array.len());
+                        [&bytes[..array.start], word.as_bytes(), &bytes[first..]].concat()
+                    }
+                    false => [&bytes[..array.start], &number.to_le_bytes(), &bytes[array.start + 4..]].concat(),
+                };
+                let error = read(&edited, &what).expect_err(&what);
+                assert_eq!(error.fault, Fault::Malformed);
+                assert!(error.what.contains("finite number"), "{what}: {error}");
+            }
+        }
+    }
+}
+
+/// Each line in turn becomes another, is left out or doubled.
+#[test]
+fn other_tokens() {
+    let (mut taken, mut lost) = (0, 0);
+    for version in [8, 11, 16] {
+        let sound = lines(version);
+        for at in 0..sound.len() {
+            let was = sound[at].as_str();
+            let one_more = was.parse().map_or("1".to_string(), |n: usize| (n + 1).to_string());
+            let others = [
+                "0",
+                "-1",
+                "1e9",
+                "4294967295",
+                "18446744073709551615",
+                "99999999999999999999",
+                "1048576",
+                "@BIN@",
+                "nan",
+            ];
+            for other in others.into_iter().chain([one_more.as_str(), &format!("{was}\n{was}"), "", "\u{e9}\u{7f}\0"]) {
+                let mut edited = sound.clone();
+                edited[at] = other.to_string();
+                let what = format!("version {version}, line {at}, {other:?} for {was:?}");
+                match read(edited.join("\n").as_bytes(), &what) {
+                    Ok(_) => taken += 1,
+                    Err(_) => lost += 1,
+                }
+            }
+        }
+    }
+    // Names are taken, mostly.
+    assert!(taken > 100 && lost > 1000, "{taken} taken, {lost} refused");
+}
+
+#[test]
+fn what_is_not_read_is_named() {
+    let edited = |version: u32, edits: &[(usize, &str)]| {
+        let mut lines = lines(version);
+        edits.iter().for_each(|(at, line)| lines[*at] = (*line).to_string());
+        let error = refused(lines.join("\n").as_bytes());
+        (error.fault, error.to_string())
+    };
+    for (version, edits, fault, expected) in [
+        (
+            8,
+            &[(1, "7")][..],
+            Fault::Unsupported,
+            "header: expected a version of the format from 8 to 16, got 7, at byte 10 of the unpacked file",
+        ),
+        (
+            16,
+            &[(1, "17")],
+            Fault::Unsupported,
+            "header: expected a version of the format from 8 to 16, got 17, at byte 11 of",
+        ),
+        (8, &[(2, "21")], Fault::Malformed, "header: expected 22 as input planes, got 21, at byte 12 of"),
+        (8, &[(3, "0")], Fault::Malformed, "header: expected global inputs, at least 1, got 0, at byte 15 of"),
+        (
+            13,
+            &[(4, "inf")],
+            Fault::Malformed,
+            "header: expected a multiplier, a finite number, got \"inf\", at byte 20 of",
+        ),
+        (
+            15,
+            &[(11, "1")],
+            Fault::Unsupported,
+            "header: expected no metadata encoder, 0, got one of version 1, at byte ",
+        ),
+        (15, &[(14, "3")], Fault::Unsupported, "header: expected 0, kept for later versions, got \"3\", at byte "),
+        (
+            15,
+            &[(26, "1")],
+            Fault::Unsupported,
+            "trunk: expected batch norm, 0, as the kind of norm, got RMS norm, 1, at byte ",
+        ),
+        (15, &[(27, "1")], Fault::Unsupported, "trunk: expected 0, kept for later versions, got \"1\", at byte "),
+        (8, &[(5, "1000000")], Fault::Malformed, "trunk: expected bytes for 1000000 blocks, got "),
+        (8, &[(5, "0")], Fault::Malformed, "trunk: expected the number of blocks, at least 1, got 0, at byte "),
+        (8, &[(12, "2")], Fault::Unsupported, "conv1: expected an odd kernel, got 2, at byte "),
+        (8, &[(13, "9")], Fault::Unsupported, "conv1: expected a square kernel, got "),
+        (8, &[(14, "21")], Fault::Malformed, "conv1: expected 22 as input channels, got 21, at byte "),
+        (8, &[(15, "9")], Fault::Malformed, "conv1: expected "),
+        (8, &[(16, "2")], Fault::Unsupported, "conv1: expected no dilation, 1, got 2, at byte "),
+        (8, &[(12, "1048575"), (13, "1048575")], Fault::Malformed, "conv1: expected 1048575·1048575·22·"),
+        (
+            8,
+            &[(23, "transformer_block")],
+            Fault::Unsupported,
+            "ginputw: expected ordinary_block, gpool_block or nested_bottleneck_block, got \"transformer_block\", at byte ",
+        ),
+    ] {
+        let (got, error) = edited(version, edits);
+        assert!(got == fault && error.starts_with(expected), "{got:?} {error}\n{expected}");
+    }
+    let text = lines(16).join("\n");
+    let error = refused(text.replacen("ACTIVATION_", "ACTIVATION_GE", 1).as_bytes());
+    assert!(error.fault == Fault::Unsupported && error.to_string().starts_with("actv: expected ACTIVATION_IDENTITY, "));
+    for (file, expected) in [
+        (&b"x"[..], "too small"),
+        (b"\x0d\xc0\x01\x00\x00 and more", "not a network of KataGo: expected its name, a version"),
+        (b"PK\x03\x04", "not a network of KataGo"),
+    ] {
+        let error = refused(file);
+        assert!(error.fault == Fault::Foreign && error.what.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_nested_block_holds_no_other() {
+    let kind = "nested_bottleneck_block";
+    let mut seeds = 1..;
+    let (text, nested) = seeds
+        .find_map(|seed| {
+            let written = write(&random_model(&mut Random::new(seed), 11), true);
+            let text = String::from_utf8(written.bytes).expect("text");
+            text.find(kind).map(|at| (text, at))
+        })
+        .expect("a nested block");
+    let inner = nested + kind.len();
+    let edited = ["ordinary_block", "gpool_block"]
+        .iter()
+        .filter_map(|other| text[inner..].find(other).map(|at| (inner + at, other.len())))
+        .min()
+        .map(|(at, length)| [&text[..at], kind, &text[at + length..]].concat())
+        .expect("an inner block");
+    let error = refused(edited.as_bytes());
+    let expected = "expected ordinary_block or gpool_block in a nested block, got another nested one, at byte ";
+    assert!(error.fault == Fault::Unsupported && error.what.starts_with(expected), "{error}");
+}
+
+/// The smallest blocks that there are, as many as announced and fewer.
+#[test]
+fn thousands_of_blocks() {
+    let sound = lines(8);
+    let block = "ordinary_block o n 1 0 0 0 1 1 a c 1 1 1 1 1 1 1 n 1 0 0 0 1 1 a c 1 1 1 1 1 1 1";
+    // A trunk of one channel, and nothing behind its blocks.
+    let file = |announced: usize, kept: &str| {
+        let header = format!("{}\n8\n22\n19\ntrunk {announced} 1 1 1 1 1\n", sound[0]);
+        let conv = format!("conv1 1 1 22 1 1 1{}\n", " 1".repeat(22));
+        format!("{header}{conv}globals 19 1{}\n{kept}", " 1".repeat(19))
+    };
+    let many = [block; 5000].join("\n");
+    for (announced, expected) in [
+        (5000, "c: expected the name of a batch norm, got the end of the file"),
+        (5001, "c: expected the kind of a block, got the end of the file"),
+        (6000, "trunk: expected bytes for 6000 blocks, got "),
+    ] {
+        let error = refused(file(announced, &many).as_bytes()).to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+    // A nested block that announces what the trunk announced before.
+    let nested = format!("nested_bottleneck_block b 5000 n 1 0 0 0 1 1 a c 1 1 1 1 1 1 1\n{many}");
+    let error = refused(file(5000, &nested).as_bytes()).to_string();
+    assert!(error.starts_with("c: expected the name of a batch norm, got the end of the file"), "{error}");
+}

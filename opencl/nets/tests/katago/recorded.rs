@@ -1,0 +1,147 @@
+//! What KataGo answered, and what the model that was read makes of the same planes.
+
+use crate::common::{rows, shared};
+use crate::forward::{Board, Planes, Raw};
+use oncilla_nets::katago::{Block, GLOBALS, Model, PLANES};
+use serde_json::Value;
+
+/// Largest differences that were seen.
+#[derive(Debug, Default)]
+struct Worst {
+    policy: f64,
+    value: f64,
+    score: f64,
+    ownership: f64,
+}
+
+/// An evaluation from White's view.
+struct Answer {
+    policy: Vec<f64>,
+    win: f64,
+    loss: f64,
+    no_result: f64,
+    lead: f64,
+    mean: f64,
+    stdev: f64,
+    ownership: Vec<f64>,
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().expect("a number")
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(number).collect()
+}
+
+fn softmax(logits: &[f64]) -> Vec<f64> {
+    let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = logits.iter().map(|logit| (logit - most).exp()).sum();
+    logits.iter().map(|logit| (logit - most).exp() / sum).collect()
+}
+
+/// The planes of a record, if it has any.
+fn planes(row: &Value, board: Board) -> Option<(Planes, Vec<f32>)> {
+    let input = &row["input"];
+    let spatial = input["spatial"].as_array()?;
+    let points = |list: &Value| {
+        let mut plane = vec![0.0; board.width * board.height];
+        numbers(list).iter().for_each(|&at| plane[at as usize] = 1.0);
+        plane
+    };
+    let spatial: Planes = spatial.iter().map(points).collect();
+    let globals: Vec<f32> = numbers(&input["global"]).iter().map(|&x| x as f32).collect();
+    assert_eq!((spatial.len(), globals.len()), (PLANES, GLOBALS));
+    Some((spatial, globals))
+}
+
+impl Answer {
+    /// What KataGo makes of its network's outputs; `legal`: the recorded policy, less than 0 where no move is allowed.
+    fn of(raw: &Raw, row: &Value, legal: &[f64]) -> Self {
+        let logits = raw.policy.iter().zip(legal);
+        let logits = logits.map(|(&logit, &p)| if p < 0.0 { f64::NEG_INFINITY } else { f64::from(logit) });
+        let mut policy = softmax(&logits.collect::<Vec<_>>());
+        policy.iter_mut().zip(legal).filter(|(_, p)| **p < 0.0).for_each(|(policy, _)| *policy = -1.0);
+
+        let mut value: Vec<f64> = raw.value.iter().map(|&x| f64::from(x)).collect();
+        if row["rules"]["ko"] != "SIMPLE" && row["rules"]["scoring"] != "TERRITORY" {
+            value[2] = f64::NEG_INFINITY;
+        }
+        let value = softmax(&value);
+        let scores: Vec<f64> = raw.scores.iter().map(|&x| f64::from(x)).collect();
+        // Points for a game with a result, then the chance that it has one.
+        let (mean, stdev, lead) = (scores[0] * 20.0, scores[1].exp().ln_1p() * 20.0, scores[2] * 20.0);
+        let rest = 1.0 - value[2];
+        let square = (mean * mean + stdev * stdev) * rest;
+        let (mean, lead) = (mean * rest, lead * rest);
+        let stdev = (square - mean * mean).max(0.0).sqrt();
+
+        let white = if row["toMove"] == "W" { 1.0 } else { -1.0 };
+        let (win, loss) = if white > 0.0 { (value[0], value[1]) } else { (value[1], value[0]) };
+        let ownership = raw.ownership.iter().map(|&x| f64::from(x).tanh() * white).collect();
+        Self { policy, win, loss, no_result: value[2], lead: lead * white, mean: mean * white, stdev, ownership }
+    }
+}
+
+impl Worst {
+    fn add(&mut self, answer: &Answer, row: &Value) {
+        let far = |ours: f64, theirs: &Value| (ours - number(theirs)).abs();
+        let all = |ours: &[f64], theirs: &Value| {
+            let theirs = numbers(theirs);
+            assert_eq!(ours.len(), theirs.len());
+            ours.iter().zip(theirs).map(|(a, b)| (a - b).abs()).fold(0.0, larger)
+        };
+        let (raw, gtp) = (&row["raw"], &row["gtpRaw"]);
+        let winrate = 0.5 * (1.0 + answer.win - answer.loss);
+        self.policy = larger(self.policy, all(&answer.policy, &raw["policy"]));
+        self.ownership = larger(self.ownership, all(&answer.ownership, &raw["ownership"]));
+        for (ours, theirs) in [
+            (winrate, &raw["rawWinrate"]),
+            (answer.no_result, &raw["rawNoResultProb"]),
+            (answer.win, &gtp["whiteWin"]),
+            (answer.loss, &gtp["whiteLoss"]),
+            (answer.no_result, &gtp["noResult"]),
+        ] {
+            self.value = larger(self.value, far(ours, theirs));
+        }
+        for (ours, theirs) in [
+            (answer.lead, &raw["rawLead"]),
+            (answer.mean, &raw["rawScoreSelfplay"]),
+            (answer.stdev, &raw["rawScoreSelfplayStdev"]),
+        ] {
+            self.score = larger(self.score, far(ours, theirs));
+        }
+    }
+}
+
+/// A NaN stays.
+fn larger(a: f64, b: f64) -> f64 {
+    if b.is_nan() || b > a { b } else { a }
+}
+
+#[test]
+fn g170_b6c96_answers_as_katago_does() {
+    let Some(shared) = shared() else { return };
+    let model = Model::read(shared.join("nets/g170-b6c96-s175395328-d26788732.bin.gz")).expect("a model");
+    assert_eq!((model.name.as_str(), model.version), ("g170-b6c96-s175395328-d26788732", 8));
+    let trunk = &model.trunk;
+    assert_eq!((trunk.channels, trunk.mid, trunk.regular, trunk.pooled), (96, 96, 64, 32));
+    let pooling: Vec<bool> = trunk.blocks.iter().map(|block| matches!(block, Block::Pooling { .. })).collect();
+    assert_eq!(pooling, [false, false, true, false, true, false]);
+    assert_eq!(model.parameters, 1_027_911);
+
+    let (mut worst, mut count) = (Worst::default(), 0);
+    for row in rows(&shared.join("oracle/katago/nn_b6c96.jsonl")) {
+        let size = |key: &str| row[key].as_u64().expect("a size") as usize;
+        let board = Board { width: size("boardXSize"), height: size("boardYSize") };
+        let Some((planes, globals)) = planes(&row, board) else { continue };
+        let raw = board.evaluate(&model, &planes, &globals);
+        worst.add(&Answer::of(&raw, &row, &numbers(&row["raw"]["policy"])), &row);
+        count += 1;
+    }
+    println!("{count} positions, {worst:?}");
+    // Two of 40 have a komi that KataGo made no planes of.
+    assert_eq!(count, 38);
+    let within = [(worst.policy, 1e-4), (worst.value, 1e-4), (worst.score, 1e-3), (worst.ownership, 1e-4)];
+    assert!(within.iter().all(|&(far, tolerance)| far <= tolerance), "{worst:?}");
+}

@@ -1,0 +1,386 @@
+//! Small models of any version, and the files that they are in.
+
+use oncilla_nets::katago::{
+    Block, Conv, Dense, GLOBALS, Model, Multipliers, Norm, PLANES, Pass, PolicyHead, Trunk, ValueHead,
+};
+use oncilla_opencl::graph::Activation;
+use std::fmt::Display;
+use std::ops::Range;
+
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed | 1)
+    }
+
+    /// xorshift64.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 16) % n as u64) as usize
+    }
+
+    fn width(&mut self) -> usize {
+        1 + self.below(3)
+    }
+
+    fn weight(&mut self) -> f32 {
+        self.below(1 << 24) as f32 / (1 << 22) as f32 - 2.0
+    }
+
+    fn weights(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| self.weight()).collect()
+    }
+}
+
+/// Makes layers that a version can have.
+struct Maker<'a> {
+    random: &'a mut Random,
+    version: u32,
+}
+
+impl Maker<'_> {
+    fn activation(&mut self) -> Activation {
+        match self.version {
+            ..11 => Activation::Relu,
+            _ => [Activation::None, Activation::Relu, Activation::Mish, Activation::Swish][self.random.below(4)],
+        }
+    }
+
+    fn conv(&mut self, inputs: usize, outputs: usize) -> Conv {
+        let kernel = [1, 3, 5][self.random.below(3)];
+        Conv { kernel, inputs, outputs, weights: self.random.weights(inputs * outputs * kernel * kernel) }
+    }
+
+    fn norm(&mut self, channels: usize) -> Norm {
+        let mut array = |otherwise: f32| match self.random.below(3) {
+            0 => vec![otherwise; channels],
+            _ => self.random.weights(channels),
+        };
+        Norm { scale: array(1.0), shift: array(0.0), activation: self.activation() }
+    }
+
+    fn matmul(&mut self, inputs: usize, outputs: usize) -> Dense {
+        Dense { inputs, outputs, weights: self.random.weights(inputs * outputs), bias: vec![0.0; outputs] }
+    }
+
+    fn dense(&mut self, inputs: usize, outputs: usize) -> Dense {
+        Dense { bias: self.random.weights(outputs), ..self.matmul(inputs, outputs) }
+    }
+
+    fn block(&mut self, channels: usize, kinds: usize) -> Block {
+        let (width, pooled) = (self.random.width(), self.random.width());
+        match self.random.below(kinds) {
+            0 => Block::Ordinary {
+                norm1: self.norm(channels),
+                conv1: self.conv(channels, width),
+                norm2: self.norm(width),
+                conv2: self.conv(width, channels),
+            },
+            1 => Block::Pooling {
+                norm1: self.norm(channels),
+                regular: self.conv(channels, width),
+                pooled: self.conv(channels, pooled),
+                pooled_norm: self.norm(pooled),
+                bias: self.matmul(3 * pooled, width),
+                norm2: self.norm(width),
+                conv2: self.conv(width, channels),
+            },
+            _ => Block::Nested {
+                norm1: self.norm(channels),
+                down: self.conv(channels, width),
+                blocks: (0..self.random.width()).map(|_| self.block(width, 2)).collect(),
+                norm2: self.norm(width),
+                up: self.conv(width, channels),
+            },
+        }
+    }
+
+    fn trunk(&mut self) -> Trunk {
+        let channels = self.random.width();
+        Trunk {
+            channels,
+            mid: self.random.width(),
+            regular: self.random.width(),
+            pooled: self.random.width(),
+            conv: self.conv(PLANES, channels),
+            globals: self.matmul(GLOBALS, channels),
+            blocks: (0..self.random.width()).map(|_| self.block(channels, 3)).collect(),
+            norm: self.norm(channels),
+        }
+    }
+
+    fn policy(&mut self, trunk: usize) -> PolicyHead {
+        let (width, pooled, hidden) = (self.random.width(), self.random.width(), self.random.width());
+        let logits = if self.version < 12 {
+            1
+        } else if self.version < 16 {
+            2
+        } else {
+            4
+        };
+        PolicyHead {
+            conv: self.conv(trunk, width),
+            pooled: self.conv(trunk, pooled),
+            pooled_norm: self.norm(pooled),
+            bias: self.matmul(3 * pooled, width),
+            norm: self.norm(width),
+            points: self.conv(width, logits),
+            pass: match self.version {
+                ..15 => Pass::Linear(self.matmul(3 * pooled, logits)),
+                _ => Pass::Hidden {
+                    first: self.dense(3 * pooled, hidden),
+                    activation: self.activation(),
+                    second: self.matmul(hidden, logits),
+                },
+            },
+        }
+    }
+
+    fn value(&mut self, trunk: usize) -> ValueHead {
+        let (width, hidden) = (self.random.width(), self.random.width());
+        ValueHead {
+            conv: self.conv(trunk, width),
+            norm: self.norm(width),
+            hidden: self.dense(3 * width, hidden),
+            activation: self.activation(),
+            value: self.dense(hidden, 3),
+            scores: self.dense(hidden, if self.version < 9 { 4 } else { 6 }),
+            ownership: self.conv(width, 1),
+        }
+    }
+
+    fn multipliers(&mut self) -> Multipliers {
+        if self.version < 13 {
+            return Multipliers::default();
+        }
+        Multipliers {
+            td_score: self.random.weight(),
+            score_mean: self.random.weight(),
+            score_stdev: self.random.weight(),
+            lead: self.random.weight(),
+            variance_time: self.random.weight(),
+            short_term_errors: Some([self.random.weight(), self.random.weight()]),
+        }
+    }
+}
+
+/// A model of at most three channels and blocks.
+pub fn random_model(random: &mut Random, version: u32) -> Model {
+    let mut maker = Maker { random, version };
+    let trunk = maker.trunk();
+    let (policy, value) = (maker.policy(trunk.channels), maker.value(trunk.channels));
+    let multipliers = maker.multipliers();
+    let suicide_in_pass_alive = version >= 15 && maker.random.below(2) == 1;
+    let name = format!("random-v{version}");
+    Model { name, version, multipliers, suicide_in_pass_alive, trunk, policy, value, parameters: 0 }
+}
+
+/// A file: a token a line, and a line of numbers for each array.
+pub struct Written {
+    pub bytes: Vec<u8>,
+    /// Where arrays are, without `@BIN@`.
+    pub arrays: Vec<Range<usize>>,
+    pub parameters: u64,
+}
+
+pub fn write(model: &Model, text: bool) -> Written {
+    let out = Written { bytes: Vec::new(), arrays: Vec::new(), parameters: 0 };
+    let mut writer = Writer { out, text, version: model.version };
+    writer.model(model);
+    writer.out
+}
+
+struct Writer {
+    out: Written,
+    text: bool,
+    version: u32,
+}
+
+impl Writer {
+    fn line(&mut self, token: impl Display) {
+        self.out.bytes.extend_from_slice(format!("{token}\n").as_bytes());
+    }
+
+    fn lines(&mut self, numbers: &[usize]) {
+        numbers.iter().for_each(|number| self.line(number));
+    }
+
+    fn array(&mut self, numbers: &[f32]) {
+        if !self.text {
+            self.out.bytes.extend_from_slice(b"@BIN@");
+        }
+        let start = self.out.bytes.len();
+        for (n, number) in numbers.iter().enumerate() {
+            match self.text {
+                true => {
+                    self.out.bytes.extend_from_slice(format!("{}{number}", if n > 0 { " " } else { "" }).as_bytes())
+                }
+                false => self.out.bytes.extend_from_slice(&number.to_le_bytes()),
+            }
+        }
+        self.out.arrays.push(start..self.out.bytes.len());
+        self.out.bytes.push(b'\n');
+        self.out.parameters += numbers.len() as u64;
+    }
+
+    fn conv(&mut self, name: &str, conv: &Conv) {
+        let Conv { kernel, inputs, outputs, weights } = conv;
+        self.line(name);
+        self.lines(&[*kernel, *kernel, *inputs, *outputs, 1, 1]);
+        let mut turned = Vec::new();
+        for at in 0..kernel * kernel {
+            for input in 0..*inputs {
+                for output in 0..*outputs {
+                    turned.push(weights[(output * inputs + input) * kernel * kernel + at]);
+                }
+            }
+        }
+        self.array(&turned);
+    }
+
+    /// With mean 0, variance 4 and no epsilon: folding that is exact.
+    fn norm(&mut self, name: &str, norm: &Norm) {
+        let channels = norm.scale.len();
+        let scaled = norm.scale.iter().any(|&scale| scale != 1.0);
+        let shifted = norm.shift.iter().any(|&shift| shift != 0.0);
+        self.line(name);
+        self.line(channels);
+        self.line("0");
+        self.lines(&[usize::from(scaled), usize::from(shifted)]);
+        self.array(&vec![0.0; channels]);
+        self.array(&vec![if scaled { 4.0 } else { 1.0 }; channels]);
+        self.out.parameters -= 2 * channels as u64;
+        if scaled {
+            self.array(&norm.scale.iter().map(|scale| scale * 2.0).collect::<Vec<_>>());
+        }
+        if shifted {
+            self.array(&norm.shift);
+        }
+        self.activation(norm.activation);
+    }
+
+    fn activation(&mut self, activation: Activation) {
+        self.line("actv");
+        if self.version >= 11 {
+            self.line(match activation {
+                Activation::None => "ACTIVATION_IDENTITY",
+                Activation::Relu => "ACTIVATION_RELU",
+                Activation::Mish => "ACTIVATION_MISH",
+                _ => "ACTIVATION_SILU",
+            });
+        }
+    }
+
+    fn matmul(&mut self, name: &str, dense: &Dense) {
+        self.line(name);
+        self.lines(&[dense.inputs, dense.outputs]);
+        let turned = (0..dense.inputs)
+            .flat_map(|i| (0..dense.outputs).map(move |o| dense.weights[o * dense.inputs + i]))
+            .collect::<Vec<_>>();
+        self.array(&turned);
+    }
+
+    fn dense(&mut self, name: &str, dense: &Dense) {
+        self.matmul(name, dense);
+        self.line("b");
+        self.line(dense.outputs);
+        self.array(&dense.bias);
+    }
+
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Ordinary { norm1, conv1, norm2, conv2 } => {
+                self.line("ordinary_block");
+                self.line("ordinary");
+                self.norm("norm1", norm1);
+                self.conv("w1", conv1);
+                self.norm("norm2", norm2);
+                self.conv("w2", conv2);
+            }
+            Block::Pooling { norm1, regular, pooled, pooled_norm, bias, norm2, conv2 } => {
+                self.line("gpool_block");
+                self.line("gpool");
+                self.norm("norm1", norm1);
+                self.conv("w1a", regular);
+                self.conv("w1b", pooled);
+                self.norm("norm1b", pooled_norm);
+                self.matmul("w1r", bias);
+                self.norm("norm2", norm2);
+                self.conv("w2", conv2);
+            }
+            Block::Nested { norm1, down, blocks, norm2, up } => {
+                self.line("nested_bottleneck_block");
+                self.line("nested");
+                self.line(blocks.len());
+                self.norm("normp", norm1);
+                self.conv("convp", down);
+                blocks.iter().for_each(|block| self.block(block));
+                self.norm("normq", norm2);
+                self.conv("convq", up);
+            }
+        }
+    }
+
+    fn model(&mut self, model: &Model) {
+        self.line(&model.name);
+        self.line(model.version);
+        self.lines(&[PLANES, GLOBALS]);
+        if self.version >= 13 {
+            let m = model.multipliers;
+            let [value, score] = m.short_term_errors.expect("multipliers");
+            for factor in [m.td_score, m.score_mean, m.score_stdev, m.lead, m.variance_time, value, score] {
+                self.line(factor);
+            }
+        }
+        if self.version >= 15 {
+            self.lines(&[0, usize::from(model.suicide_in_pass_alive), 0, 0, 0, 0, 0, 0]);
+        }
+        self.trunk(&model.trunk);
+        self.policy(&model.policy);
+        self.value(&model.value);
+    }
+
+    fn trunk(&mut self, trunk: &Trunk) {
+        self.line("trunk");
+        self.lines(&[trunk.blocks.len(), trunk.channels, trunk.mid, trunk.regular, 0, trunk.pooled]);
+        if self.version >= 15 {
+            self.lines(&[0; 6]);
+        }
+        self.conv("conv1", &trunk.conv);
+        self.matmul("ginputw", &trunk.globals);
+        trunk.blocks.iter().for_each(|block| self.block(block));
+        self.norm("trunk/norm", &trunk.norm);
+    }
+
+    fn policy(&mut self, policy: &PolicyHead) {
+        self.line("policyhead");
+        self.conv("p1", &policy.conv);
+        self.conv("g1", &policy.pooled);
+        self.norm("g1/norm", &policy.pooled_norm);
+        self.matmul("matmulg2w", &policy.bias);
+        self.norm("p1/norm", &policy.norm);
+        self.conv("p2", &policy.points);
+        match &policy.pass {
+            Pass::Linear(dense) => self.matmul("matmulpass", dense),
+            Pass::Hidden { first, activation, second } => {
+                self.dense("matmulpass", first);
+                self.activation(*activation);
+                self.matmul("matmulpass2", second);
+            }
+        }
+    }
+
+    fn value(&mut self, value: &ValueHead) {
+        self.line("valuehead");
+        self.conv("v1", &value.conv);
+        self.norm("v1/norm", &value.norm);
+        self.dense("v2", &value.hidden);
+        self.activation(value.activation);
+        self.dense("v3", &value.value);
+        self.dense("sv3", &value.scores);
+        self.conv("vownership", &value.ownership);
+    }
+}
