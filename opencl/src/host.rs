@@ -230,7 +230,8 @@ fn each_alone(plan: &Plan, isa: Isa, team: &Team, workspaces: &mut [Workspace], 
     if jobs.len() == 1 {
         return jobs.for_each(|mut job| workspaces[0].run(plan, isa, &mut job, None));
     }
-    let _awake = team.wake();
+    // There is one round only: who has nothing left to do may sleep.
+    drop(team.wake());
     let jobs = Mutex::new(jobs);
     // A poisoned lock means that another thread has panicked, which the team passes on.
     let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());

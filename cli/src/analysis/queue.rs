@@ -212,7 +212,7 @@ mod tests {
         queue.bytes()
     }
 
-    /// Against a list that is looked through from its begin.
+    /// Against a list that is looked through from its beginning.
     #[test]
     fn the_first_whose_session_is_free_is_taken() {
         let fields = [json!({}), json!({ "session": "a" }), json!({ "session": "b" })];

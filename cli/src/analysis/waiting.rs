@@ -36,7 +36,7 @@ impl Waiting {
     /// Adds a turn at a place that is free.
     pub fn insert(&mut self, place: Place, turn: Turn) {
         match &turn.query.session {
-            Some(session) => self.change(&session.clone(), |session| {
+            Some(session) => self.change(session, |session| {
                 session.places.insert(place);
             }),
             None => {
