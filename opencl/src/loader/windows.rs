@@ -21,7 +21,7 @@ pub fn open(name: &str) -> Result<Library, String> {
     }
     // The system looks beside a library only where it is told the whole path.
     let path = absolute(name).map_err(|error| format!("{name}: {error}"))?;
-    load(&path.to_string_lossy(), LOAD_WITH_ALTERED_SEARCH_PATH)
+    load(name, &path, LOAD_WITH_ALTERED_SEARCH_PATH)
 }
 
 /// A library beside the program or of the system, never one in the folder that the program was started in.
@@ -29,12 +29,13 @@ pub fn open(name: &str) -> Result<Library, String> {
 /// # Errors
 /// What the system says.
 pub fn open_usual(name: &str) -> Result<Library, String> {
-    load(name, LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)
+    load(name, Path::new(name), LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)
 }
 
-fn load(name: &str, flags: u32) -> Result<Library, String> {
+/// The error has the `name` as it was given.
+fn load(name: &str, path: &Path, flags: u32) -> Result<Library, String> {
     // SAFETY: the library's entry point runs here, as it would at start-up if it were linked.
-    unsafe { Library::load_with_flags(name, flags) }.map_err(|error| format!("{name}: {}", reason(&error)))
+    unsafe { Library::load_with_flags(path, flags) }.map_err(|error| format!("{name}: {}", reason(&error)))
 }
 
 /// By its number (`ERROR_MOD_NOT_FOUND`): the words are in the user's language.
