@@ -9,6 +9,8 @@ use std::time::Instant;
 pub struct Outputs {
     /// Logits, see [`Role::Policy`].
     pub policy: Vec<f32>,
+    /// See [`Role::Pass`].
+    pub pass: Vec<f32>,
     /// Probabilities, see [`Role::Wdl`].
     pub wdl: Vec<f32>,
     /// See [`Role::Value`].
@@ -17,6 +19,12 @@ pub struct Outputs {
     pub moves_left: Vec<f32>,
     /// See [`Role::ValueError`].
     pub value_error: Vec<f32>,
+    /// See [`Role::Results`].
+    pub results: Vec<f32>,
+    /// See [`Role::Scores`].
+    pub scores: Vec<f32>,
+    /// See [`Role::Ownership`].
+    pub ownership: Vec<f32>,
 }
 
 impl Outputs {
@@ -24,10 +32,14 @@ impl Outputs {
     pub fn head_mut(&mut self, role: Role) -> &mut Vec<f32> {
         match role {
             Role::Policy => &mut self.policy,
+            Role::Pass => &mut self.pass,
             Role::Wdl => &mut self.wdl,
             Role::Value => &mut self.value,
             Role::MovesLeft => &mut self.moves_left,
             Role::ValueError => &mut self.value_error,
+            Role::Results => &mut self.results,
+            Role::Scores => &mut self.scores,
+            Role::Ownership => &mut self.ownership,
         }
     }
 }

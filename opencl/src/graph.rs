@@ -11,6 +11,8 @@
 //! An attention network has no layers of its own for what is done to each square alone: a linear map of every token is a
 //! 1×1 convolution, its skip connection the convolution's residual.
 //!
+//! A board is a square unless [`Graph::on_board`] says otherwise.
+//!
 //! A convolution or a dense layer may be marked to multiply whole numbers of eight bits, see [`crate::int8`].
 
 mod narrow;
@@ -107,7 +109,7 @@ pub enum Layer {
         input: ValueId,
         /// Output channels.
         channels: usize,
-        /// 1 or 3: the kernel is square.
+        /// 1, 3 or 5: the kernel is square.
         kernel: usize,
         /// `[channels][input channels][kernel][kernel]`.
         weights: Vec<f32>,
@@ -160,6 +162,26 @@ pub enum Layer {
         scale: Vec<f32>,
         /// `[channels][squares]`.
         shift: Vec<f32>,
+    },
+    /// `activation(scale · (input + added) + shift)`, channel by channel: a batch norm that can't be folded into the
+    /// convolution before it, because something else reads that one too, or because something is added in between.
+    Affine {
+        /// What is scaled.
+        input: ValueId,
+        /// A vector with a number for each channel, which each square of it gets.
+        added: Option<ValueId>,
+        /// `[channels]`.
+        scale: Vec<f32>,
+        /// `[channels]`.
+        shift: Vec<f32>,
+        /// Applied last.
+        activation: Activation,
+    },
+    /// The mean of each channel over its squares, then the largest number of each: `[2 · channels]`. KataGo calls it global
+    /// pooling. Wu 2019, arXiv:1902.10565, section 3.3.
+    Pool {
+        /// What is pooled.
+        input: ValueId,
     },
     /// For each square, over its channels: `gammas · (x − mean) / √(variance + epsilon) + betas`, with the biased variance.
     /// Ba, Kiros, Hinton 2016, arXiv:1607.06450.
@@ -219,7 +241,9 @@ impl Layer {
             Layer::Dense { input, .. }
             | Layer::Gate { input, .. }
             | Layer::LayerNorm { input, .. }
+            | Layer::Pool { input }
             | Layer::Smolgen { input, .. } => [Some(*input), None, None, None],
+            Layer::Affine { input, added, .. } => [Some(*input), *added, None, None],
             Layer::Constant { .. } => [None; 4],
             Layer::Attention { query, key, value, bias, .. } => [Some(*query), Some(*key), Some(*value), *bias],
             Layer::Scores { query, key } => [Some(*query), Some(*key), None, None],
@@ -235,6 +259,8 @@ impl Layer {
             Layer::Gather { .. } => "gather",
             Layer::Constant { .. } => "constant",
             Layer::Gate { .. } => "gate",
+            Layer::Affine { .. } => "affine",
+            Layer::Pool { .. } => "pool",
             Layer::LayerNorm { .. } => "layer norm",
             Layer::Attention { .. } => "attention",
             Layer::Smolgen { .. } => "smolgen",
@@ -246,8 +272,11 @@ impl Layer {
 /// What an output of the network means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Logits of the policy, one for each move of the game's index.
+    /// Logits of the policy, one for each move of the game's index, or for each point of a board of Go: then there may be
+    /// several policies, one after the other.
     Policy,
+    /// Logits of a pass, one for each policy.
+    Pass,
     /// Probabilities of win, draw and loss of the side to move.
     Wdl,
     /// One number in `[-1, 1]`: win minus loss.
@@ -256,11 +285,27 @@ pub enum Role {
     MovesLeft,
     /// The squared error that the network expects of its value, in `[0, 1]`.
     ValueError,
+    /// Logits of a win and a loss of the side to move, and of a game without a result.
+    Results,
+    /// What KataGo's networks say of the score, as the last layer has it.
+    Scores,
+    /// Whose each point will be, from −1 to 1 for the side to move.
+    Ownership,
 }
 
 impl Role {
     /// Every role.
-    pub const ALL: [Role; 5] = [Role::Policy, Role::Wdl, Role::Value, Role::MovesLeft, Role::ValueError];
+    pub const ALL: [Role; 9] = [
+        Role::Policy,
+        Role::Pass,
+        Role::Wdl,
+        Role::Value,
+        Role::MovesLeft,
+        Role::ValueError,
+        Role::Results,
+        Role::Scores,
+        Role::Ownership,
+    ];
 }
 
 /// A value that the caller gets back.
@@ -276,6 +321,8 @@ pub struct Output {
 #[derive(Clone, Debug)]
 pub struct Graph {
     input: Shape,
+    /// Ranks and files, see [`Graph::on_board`].
+    board: Option<(usize, usize)>,
     layers: Vec<Layer>,
     /// By layer, see [`Graph::set_int8`].
     int8: Vec<bool>,
@@ -303,7 +350,20 @@ impl std::error::Error for ShapeError {}
 impl Graph {
     /// A graph without layers.
     pub fn new(input: Shape) -> Self {
-        Self { input, layers: Vec::new(), int8: Vec::new(), shapes: vec![input], outputs: Vec::new() }
+        Self { input, board: None, layers: Vec::new(), int8: Vec::new(), shapes: vec![input], outputs: Vec::new() }
+    }
+
+    /// Says how the squares of values lie that have as many as a board of so many ranks and files. Others lie on a square.
+    pub fn on_board(mut self, ranks: usize, files: usize) -> Self {
+        self.board = Some((ranks, files));
+        self
+    }
+
+    /// Ranks and files of the board that has so many squares, if there is one.
+    pub fn sides(&self, squares: usize) -> Option<(usize, usize)> {
+        let side = squares.isqrt();
+        let square = Some((side, side)).filter(|(ranks, files)| ranks * files == squares);
+        self.board.filter(|(ranks, files)| ranks * files == squares).or(square)
     }
 
     /// Appends a layer after checking every length against its shapes; gives back the value it makes.
@@ -324,7 +384,9 @@ impl Graph {
     pub fn set_int8(&mut self, layer: usize, int8: bool) -> Result<(), ShapeError> {
         if int8 && !self.can_be_int8(layer) {
             let most = int8::MOST_INPUTS;
-            let what = format!("int8: expected a convolution, a dense layer or a smolgen of at most {most} inputs");
+            let what = format!(
+                "int8: expected a convolution of kernel 1 or 3, a dense layer or a smolgen of at most {most} inputs"
+            );
             return Err(ShapeError { layer, what });
         }
         match self.int8.get_mut(layer) {
@@ -339,9 +401,10 @@ impl Graph {
         self.int8.get(layer).copied().unwrap_or(false)
     }
 
-    /// Whether a layer can: a convolution, a dense layer or a smolgen whose sums fit into 32 bits.
+    /// Whether a layer can: a convolution but of 5×5, a dense layer or a smolgen whose sums fit into 32 bits.
     pub fn can_be_int8(&self, layer: usize) -> bool {
         match self.layers.get(layer) {
+            Some(Layer::Conv { kernel: 5, .. }) => false,
             Some(Layer::Conv { weights, bias, .. } | Layer::Dense { weights, bias, .. }) => {
                 weights.len() / bias.len() <= int8::MOST_INPUTS
             }
@@ -355,8 +418,8 @@ impl Graph {
         let fault = |what: String| ShapeError { layer: value.0.saturating_sub(1), what };
         let shape = self.get(value).map_err(fault)?;
         let expected = match role {
-            Role::Policy => None,
-            Role::Wdl => Some(3),
+            Role::Policy | Role::Pass | Role::Scores | Role::Ownership => None,
+            Role::Wdl | Role::Results => Some(3),
             Role::Value | Role::MovesLeft | Role::ValueError => Some(1),
         };
         if let Some(n) = expected.filter(|&n| n != shape.len()) {
@@ -413,7 +476,12 @@ impl Graph {
                 2 * (from.squares * from.squares * (from.channels + out.channels)) as u64
             }
             Layer::Scores { query, .. } => 2 * (self.shape(*query).channels * out.len()) as u64,
-            Layer::Gather { .. } | Layer::Constant { .. } | Layer::Gate { .. } | Layer::LayerNorm { .. } => 0,
+            Layer::Gather { .. }
+            | Layer::Constant { .. }
+            | Layer::Gate { .. }
+            | Layer::Affine { .. }
+            | Layer::Pool { .. }
+            | Layer::LayerNorm { .. } => 0,
         }
     }
 
@@ -432,15 +500,18 @@ impl Graph {
                     let hidden = se.as_ref().map_or(0, |se| se.hidden);
                     [*kernel, hidden, *activation as usize].into_iter().for_each(&mut add);
                 }
-                Layer::Dense { activation, .. } => add(*activation as usize),
+                Layer::Dense { activation, .. } | Layer::Affine { activation, .. } => add(*activation as usize),
                 Layer::Attention { heads, .. } | Layer::Smolgen { heads, .. } => add(*heads),
                 Layer::Gather { .. }
                 | Layer::Constant { .. }
                 | Layer::Gate { .. }
+                | Layer::Pool { .. }
                 | Layer::LayerNorm { .. }
                 | Layer::Scores { .. } => {}
             }
         }
+        // Only where it was said, so that what was kept for a chessboard is found again.
+        self.board.into_iter().flat_map(|(ranks, files)| [ranks, files]).for_each(&mut add);
         for Output { role, value } in &self.outputs {
             let Shape { channels, squares } = self.shape(*value);
             [*role as usize, value.0, channels, squares].into_iter().for_each(&mut add);
@@ -458,8 +529,8 @@ impl Graph {
             Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation } => {
                 let from = self.get(*input)?;
                 let to = Shape { channels: *channels, squares: from.squares };
-                if !matches!(kernel, 1 | 3) {
-                    return Err(format!("kernel size: expected 1 or 3, got {kernel}"));
+                if !matches!(kernel, 1 | 3 | 5) {
+                    return Err(format!("kernel size: expected 1, 3 or 5, got {kernel}"));
                 }
                 if *activation == Activation::Softmax {
                     return Err("a convolution can't end in a softmax".to_string());
@@ -503,6 +574,21 @@ impl Graph {
                 check("gate shift", shift, &[shape.channels, shape.squares])?;
                 Ok(shape)
             }
+            Layer::Affine { input, added, scale, shift, activation } => {
+                let shape = self.get(*input)?;
+                let expected = Shape { channels: shape.channels, squares: 1 };
+                if let Some(added) = added.map(|added| self.get(added)).transpose()?.filter(|&added| added != expected)
+                {
+                    return Err(format!("affine: expected {expected:?} to be added, got {added:?}"));
+                }
+                if *activation == Activation::Softmax {
+                    return Err("an affine layer can't end in a softmax".to_string());
+                }
+                check("affine scale", scale, &[shape.channels])?;
+                check("affine shift", shift, &[shape.channels])?;
+                Ok(shape)
+            }
+            Layer::Pool { input } => Ok(Shape { channels: 2 * self.get(*input)?.channels, squares: 1 }),
             Layer::LayerNorm { input, epsilon, gammas, betas } => {
                 let shape = self.get(*input)?;
                 if !(*epsilon >= 0.0 && epsilon.is_finite()) {

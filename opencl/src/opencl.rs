@@ -586,12 +586,13 @@ fn weight_words(kernels: &Kernels<'_>, (layer, int8): (&Layer, bool), layouts: &
         Layer::Gather { indices, .. } => indices.len(),
         Layer::Constant { values, .. } => values.len(),
         Layer::Gate { scale, shift, .. } => scale.len() + shift.len(),
+        Layer::Affine { scale, shift, .. } => scale.len() + shift.len(),
         Layer::LayerNorm { gammas, betas, .. } => gammas.len() + betas.len(),
         Layer::Smolgen { input, heads, weights } => {
             let part = layouts[input.0].shape.len() / heads;
             attention::smolgen_words(kernels, weights.len(), weights.len() / part)
         }
-        Layer::Attention { .. } | Layer::Scores { .. } => 0,
+        Layer::Attention { .. } | Layer::Scores { .. } | Layer::Pool { .. } => 0,
     }
 }
 
@@ -650,6 +651,7 @@ fn push(
             let gate = elementwise::launch_gate(kernels, &values[input.0], scale, shift, output)?;
             steps.push(gate.into());
         }
+        Layer::Affine { .. } | Layer::Pool { .. } => return Err(kernels.unfit_layer(layer)),
         Layer::LayerNorm { input, epsilon, gammas, betas } => {
             let norm = norm::LayerNorm { input: &values[input.0], epsilon: *epsilon, gammas, betas, output };
             steps.push(norm::launch(kernels, &norm)?.into());

@@ -207,6 +207,7 @@ fn parameters(graph: &Graph) -> u64 {
             }
             Layer::Dense { weights, bias, .. } => weights.len() + bias.len(),
             Layer::Gate { scale, shift, .. } => scale.len() + shift.len(),
+            Layer::Affine { scale, shift, .. } => scale.len() + shift.len(),
             Layer::LayerNorm { gammas, betas, .. } => gammas.len() + betas.len(),
             Layer::Constant { values, .. } => values.len(),
             Layer::Smolgen { weights, .. } if shared.contains(&std::sync::Arc::as_ptr(weights)) => 0,
@@ -214,7 +215,7 @@ fn parameters(graph: &Graph) -> u64 {
                 shared.push(std::sync::Arc::as_ptr(weights));
                 weights.len()
             }
-            Layer::Gather { .. } | Layer::Attention { .. } | Layer::Scores { .. } => 0,
+            Layer::Gather { .. } | Layer::Pool { .. } | Layer::Attention { .. } | Layer::Scores { .. } => 0,
         };
     }
     count as u64

@@ -9,7 +9,7 @@ use crate::int8;
 /// Evaluates `input`, `[batch][channels][squares]`, a batch of any size from 1.
 ///
 /// # Errors
-/// If `input` is not a whole number of positions, or a 3×3 convolution runs over a board that is not a square.
+/// If `input` is not a whole number of positions, or a convolution of 3×3 or 5×5 runs over squares that are no board.
 pub fn evaluate(graph: &Graph, input: &[f32]) -> Result<Outputs, BackendError> {
     batch_of(graph, usize::MAX, input)?;
     let mut outputs = Outputs::default();
@@ -40,7 +40,7 @@ fn run(graph: &Graph, layer: &Layer, int8: bool, values: &[Vec<f32>]) -> Result<
     Ok(match layer {
         Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation } => {
             let shape = graph.shape(*input);
-            let side = side(shape, *kernel)?;
+            let side = side(graph, shape.squares, *kernel)?;
             let inputs = shape.channels;
             let mut y = match int8 {
                 false => convolve(&values[input.0], inputs, *channels, side, *kernel, weights, bias),
@@ -76,6 +76,21 @@ fn run(graph: &Graph, layer: &Layer, int8: bool, values: &[Vec<f32>]) -> Result<
             let pairs = scale.iter().zip(shift);
             let gate = |(x, (a, b)): (&f32, (&f32, &f32))| (f64::from(*x) * f64::from(*a) + f64::from(*b)) as f32;
             values[input.0].iter().zip(pairs).map(gate).collect()
+        }
+        Layer::Affine { input, added, scale, shift, activation } => {
+            let squares = graph.shape(*input).squares;
+            let mut y = Vec::with_capacity(values[input.0].len());
+            for (channel, plane) in values[input.0].chunks_exact(squares).enumerate() {
+                let added = added.map_or(0.0, |added| f64::from(values[added.0][channel]));
+                let (a, b) = (f64::from(scale[channel]), f64::from(shift[channel]));
+                y.extend(plane.iter().map(|&x| a * (f64::from(x) + added) + b));
+            }
+            activate(*activation, y)
+        }
+        Layer::Pool { input } => {
+            let planes = || values[input.0].chunks_exact(graph.shape(*input).squares);
+            let mean = |plane: &[f32]| (plane.iter().map(|&x| f64::from(x)).sum::<f64>() / plane.len() as f64) as f32;
+            planes().map(mean).chain(planes().map(largest)).collect()
         }
         Layer::LayerNorm { input, epsilon, gammas, betas } => {
             layer_norm(&values[input.0], graph.shape(*input), f64::from(*epsilon), gammas, betas)
@@ -168,16 +183,10 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// Rows and files of a board; a 1×1 convolution doesn't care how the squares lie.
-fn side(shape: Shape, kernel: usize) -> Result<(usize, usize), BackendError> {
-    let side = shape.squares.isqrt();
-    match kernel {
-        1 => Ok((1, shape.squares)),
-        _ if side * side == shape.squares => Ok((side, side)),
-        _ => Err(BackendError(format!(
-            "a {kernel}x{kernel} convolution needs a square board, got {} squares",
-            shape.squares
-        ))),
-    }
+fn side(graph: &Graph, squares: usize, kernel: usize) -> Result<(usize, usize), BackendError> {
+    let sides = if kernel == 1 { Some((1, squares)) } else { graph.sides(squares) };
+    let fault = || format!("a {kernel}x{kernel} convolution needs a square board, got {squares} squares");
+    sides.ok_or_else(|| BackendError(fault()))
 }
 
 fn convolve(
@@ -247,6 +256,11 @@ fn squeeze_excite(se: &SqueezeExcite, y: &mut [f64], squares: usize, activation:
         let scale = 1.0 / (1.0 + (-excited[c]).exp());
         plane.iter_mut().for_each(|v| *v = scale * *v + excited[channels + c]);
     }
+}
+
+/// The largest of some numbers, or NaN where one is.
+fn largest(plane: &[f32]) -> f32 {
+    plane.iter().fold(f32::NEG_INFINITY, |most, &x| if x > most || x.is_nan() { x } else { most })
 }
 
 /// Keeps a NaN, as every backend does, which `max` would hide.

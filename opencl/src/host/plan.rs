@@ -436,6 +436,8 @@ fn writes_board(layer: &Layer, is_board: impl Fn(ValueId) -> bool) -> bool {
         | Layer::Gather { .. }
         | Layer::Smolgen { .. }
         | Layer::Attention { .. }
+        | Layer::Pool { .. }
+        | Layer::Affine { .. }
         | Layer::Scores { .. } => false,
     }
 }
@@ -638,6 +640,9 @@ fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: 
         Layer::Gate { input, scale, shift } => {
             let (scale, shift) = (lay_out(output, scale), lay_out(output, shift));
             Step::Gate(Gate { input: places[input.0], output, scale, shift })
+        }
+        Layer::Affine { .. } | Layer::Pool { .. } => {
+            return Err(format!("host: no step for a layer of kind {}", layer.name()));
         }
         Layer::LayerNorm { input, epsilon, gammas, betas } => Step::LayerNorm(LayerNorm {
             input: places[input.0],

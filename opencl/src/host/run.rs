@@ -31,46 +31,27 @@ pub(super) struct Job<'a> {
     heads: Heads<'a>,
 }
 
-/// A slice of each head's buffer, `[positions][elements]`; empty where the network lacks the head.
-struct Heads<'a> {
-    policy: &'a mut [f32],
-    wdl: &'a mut [f32],
-    value: &'a mut [f32],
-    moves_left: &'a mut [f32],
-    value_error: &'a mut [f32],
-}
+/// A slice of each head's buffer, `[positions][elements]`, in the order of [`Role::ALL`]; empty where the network lacks the head.
+struct Heads<'a>([&'a mut [f32]; Role::ALL.len()]);
 
 impl<'a> Heads<'a> {
     fn new(outputs: &'a mut Outputs) -> Self {
-        let Outputs { policy, wdl, value, moves_left, value_error } = outputs;
-        Self { policy, wdl, value, moves_left, value_error }
+        let Outputs { policy, pass, wdl, value, moves_left, value_error, results, scores, ownership } = outputs;
+        Self([policy, pass, wdl, value, moves_left, value_error, results, scores, ownership].map(Vec::as_mut_slice))
     }
 
     fn head(&mut self, role: Role) -> &mut [f32] {
-        match role {
-            Role::Policy => self.policy,
-            Role::Wdl => self.wdl,
-            Role::Value => self.value,
-            Role::MovesLeft => self.moves_left,
-            Role::ValueError => self.value_error,
-        }
+        self.0[role as usize]
     }
 
     /// Takes the first `positions` of `batch` positions off.
     fn split_off(&mut self, positions: usize, batch: usize) -> Heads<'a> {
-        let take = |slice: &mut &'a mut [f32]| {
+        Heads(self.0.each_mut().map(|slice| {
             let whole = std::mem::take(slice);
             let (first, rest) = whole.split_at_mut(whole.len() / batch * positions);
             *slice = rest;
             first
-        };
-        Heads {
-            policy: take(&mut self.policy),
-            wdl: take(&mut self.wdl),
-            value: take(&mut self.value),
-            moves_left: take(&mut self.moves_left),
-            value_error: take(&mut self.value_error),
-        }
+        }))
     }
 }
 

@@ -355,6 +355,11 @@ impl<'a> Kernels<'a> {
         Ok(Launch::new(self, kernel, Range { each: 1, whole: 1, across, local: [1, 1] }, args.len()))
     }
 
+    /// There is no kernel for a layer.
+    pub(crate) fn unfit_layer(&self, layer: &Layer) -> Error {
+        self.unfit(format!("no kernel for a layer of kind {}", layer.name()))
+    }
+
     fn unfit(&self, what: String) -> Error {
         Error::Unfit { device: self.session.device().name.clone(), what }
     }
@@ -384,7 +389,9 @@ impl<'a> Kernels<'a> {
 /// What activations there are: the kernels' text has no others, which makes it several times shorter.
 fn activations(graph: &Graph) -> impl Iterator<Item = Activation> {
     graph.layers().iter().filter_map(|layer| match layer {
-        Layer::Conv { activation, .. } | Layer::Dense { activation, .. } => Some(*activation),
+        Layer::Conv { activation, .. } | Layer::Dense { activation, .. } | Layer::Affine { activation, .. } => {
+            Some(*activation)
+        }
         _ => None,
     })
 }

@@ -6,8 +6,9 @@
 //! refused with an error that names the record and its place in the unpacked file.
 //!
 //! Weights are turned into the order of [`oncilla_opencl::graph`], the output channel slowest, and batch norms folded into a
-//! scale and a shift. There is no graph yet: a board of any size needs pooling over its points, which graphs don't have.
+//! scale and a shift. [`Model::graph`] makes a graph of them for boards of one size.
 
+mod graph;
 mod heads;
 mod layers;
 mod tokens;

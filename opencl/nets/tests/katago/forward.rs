@@ -111,7 +111,7 @@ impl Board {
         let v = normed(&head.norm, self.conv(&head.conv, x));
         let hidden = dense(&head.hidden, &self.pooled_for_value(&v));
         let hidden: Vec<f32> = hidden.into_iter().map(|x| activated(head.activation, x)).collect();
-        let ownership = self.conv(&head.ownership, &v).swap_remove(0);
+        let ownership = self.conv(&head.ownership, &v).swap_remove(0).into_iter().map(f32::tanh).collect();
         (dense(&head.value, &hidden), dense(&head.scores, &hidden), ownership)
     }
 

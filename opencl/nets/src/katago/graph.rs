@@ -1,0 +1,193 @@
+//! A model for boards of one size, as a graph.
+//!
+//! The input is one vector: all planes, `[plane][y][x]`, and the globals behind them. On a board of a known size pooling's
+//! three numbers are two: how large it is goes into the weights.
+
+use super::heads::Pass;
+use super::layers::{Conv, Dense, Norm};
+use super::{Block, GLOBALS, Model, PLANES, PolicyHead, ValueHead};
+use crate::error::NetError;
+use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ShapeError, ValueId};
+
+/// The numbers behind pooling's mean, in the weights of what reads them.
+#[derive(Clone, Copy)]
+enum Pooled {
+    /// Mean, mean·size, maximum.
+    WithMost,
+    /// Mean, mean·size, mean·(size² − 0.1).
+    ByValue,
+}
+
+impl Model {
+    /// The graph of this model for boards of `height` rows of `width` points. Its outputs are [`Role::Policy`], `[policies][height][width]`, and
+    /// [`Role::Pass`], `[policies]`, where policies are 1 before version 12, then 2, the plain and the optimistic one, and in
+    /// version 16 two more that are none; [`Role::Results`], [`Role::Scores`] and [`Role::Ownership`], `[height][width]`.
+    ///
+    /// # Errors
+    /// If it has a kernel that graphs lack.
+    pub fn graph(&self, height: usize, width: usize) -> Result<Graph, NetError> {
+        let points = height * width;
+        let input = Shape { channels: PLANES * points + GLOBALS, squares: 1 };
+        let mut builder = Builder { graph: Graph::new(input).on_board(height, width), points };
+        let planes = builder.part(0..PLANES * points, points)?;
+        let globals = builder.part(PLANES * points..input.channels, 1)?;
+        let trunk = &self.trunk;
+        let (x, added) = (builder.conv(planes, &trunk.conv)?, builder.dense(globals, &trunk.globals)?);
+        let mut x = builder.add(x, added)?;
+        for block in &trunk.blocks {
+            x = builder.block(x, block)?;
+        }
+        let x = builder.norm(x, None, &trunk.norm)?;
+        builder.policy(x, &self.policy)?;
+        builder.value(x, &self.value)?;
+        Ok(builder.graph)
+    }
+}
+
+struct Builder {
+    graph: Graph,
+    /// Of the board.
+    points: usize,
+}
+
+impl Builder {
+    fn push(&mut self, layer: Layer) -> Result<ValueId, NetError> {
+        let what = layer.name();
+        self.graph.push(layer).map_err(|e: ShapeError| NetError::unsupported(what, e.what))
+    }
+
+    fn name(&mut self, role: Role, value: ValueId) -> Result<(), NetError> {
+        self.graph.output(role, value).map_err(|e| NetError::unsupported("output", e.what))
+    }
+
+    /// Some elements of the input.
+    fn part(&mut self, elements: std::ops::Range<usize>, squares: usize) -> Result<ValueId, NetError> {
+        let indices = elements.map(|at| at as u32).collect();
+        self.push(Layer::Gather { input: INPUT, indices, squares, residual: None })
+    }
+
+    fn conv(&mut self, input: ValueId, conv: &Conv) -> Result<ValueId, NetError> {
+        self.conv_and(input, conv, None, None)
+    }
+
+    fn conv_and_norm(&mut self, input: ValueId, conv: &Conv, norm: &Norm) -> Result<ValueId, NetError> {
+        self.conv_and(input, conv, Some(norm), None)
+    }
+
+    fn conv_and(
+        &mut self,
+        input: ValueId,
+        conv: &Conv,
+        norm: Option<&Norm>,
+        residual: Option<ValueId>,
+    ) -> Result<ValueId, NetError> {
+        let (mut weights, mut bias, mut activation) = (conv.weights.clone(), vec![0.0; conv.outputs], Activation::None);
+        if let Some(norm) = norm {
+            let of_output = weights.len() / conv.outputs;
+            for (weights, scale) in weights.chunks_exact_mut(of_output).zip(&norm.scale) {
+                weights.iter_mut().for_each(|weight| *weight *= scale);
+            }
+            bias.clone_from(&norm.shift);
+            activation = norm.activation;
+        }
+        let (channels, kernel) = (conv.outputs, conv.kernel);
+        self.push(Layer::Conv { input, channels, kernel, weights, bias, se: None, residual, activation })
+    }
+
+    fn norm(&mut self, input: ValueId, added: Option<ValueId>, norm: &Norm) -> Result<ValueId, NetError> {
+        let (scale, shift, activation) = (norm.scale.clone(), norm.shift.clone(), norm.activation);
+        self.push(Layer::Affine { input, added, scale, shift, activation })
+    }
+
+    /// A number of its own for each channel.
+    fn add(&mut self, input: ValueId, added: ValueId) -> Result<ValueId, NetError> {
+        let channels = self.graph.shape(input).channels;
+        let norm = Norm { scale: vec![1.0; channels], shift: vec![0.0; channels], activation: Activation::None };
+        self.norm(input, Some(added), &norm)
+    }
+
+    fn dense(&mut self, input: ValueId, dense: &Dense) -> Result<ValueId, NetError> {
+        self.dense_and(input, dense, Activation::None)
+    }
+
+    fn dense_and(&mut self, input: ValueId, dense: &Dense, activation: Activation) -> Result<ValueId, NetError> {
+        let (channels, weights, bias) = (dense.outputs, dense.weights.clone(), dense.bias.clone());
+        self.push(Layer::Dense { input, channels, weights, bias, activation })
+    }
+
+    /// What reads pooling's three numbers a channel, reading two.
+    fn of_pooled(&self, dense: &Dense, kind: Pooled) -> Dense {
+        let size = ((self.points as f32).sqrt() - 14.0) / 10.0;
+        let channels = dense.inputs / 3;
+        let row = |row: &[f32]| {
+            let (means, rest) = row.split_at(channels);
+            let (sized, last) = rest.split_at(channels);
+            let of_last = if let Pooled::ByValue = kind { size * size - 0.1 } else { 0.0 };
+            let mean = means.iter().zip(sized).zip(last).map(|((mean, sized), last)| mean + size * sized + of_last * last);
+            let most = last.iter().map(|&last| if let Pooled::WithMost = kind { last } else { 0.0 });
+            mean.chain(most).collect::<Vec<f32>>()
+        };
+        let weights = dense.weights.chunks_exact(dense.inputs).flat_map(row).collect();
+        Dense { inputs: 2 * channels, outputs: dense.outputs, weights, bias: dense.bias.clone() }
+    }
+
+    fn block(&mut self, x: ValueId, block: &Block) -> Result<ValueId, NetError> {
+        match block {
+            Block::Ordinary { norm1, conv1, norm2, conv2 } => {
+                let y = self.norm(x, None, norm1)?;
+                let y = self.conv_and_norm(y, conv1, norm2)?;
+                self.conv_and(y, conv2, None, Some(x))
+            }
+            Block::Pooling { norm1, regular, pooled, pooled_norm, bias, norm2, conv2 } => {
+                let y = self.norm(x, None, norm1)?;
+                let (regular, pooled) = (self.conv(y, regular)?, self.conv_and_norm(y, pooled, pooled_norm)?);
+                let pooled = self.push(Layer::Pool { input: pooled })?;
+                let bias = self.of_pooled(bias, Pooled::WithMost);
+                let added = self.dense(pooled, &bias)?;
+                let y = self.norm(regular, Some(added), norm2)?;
+                self.conv_and(y, conv2, None, Some(x))
+            }
+            Block::Nested { norm1, down, blocks, norm2, up } => {
+                let y = self.norm(x, None, norm1)?;
+                let mut y = self.conv(y, down)?;
+                for block in blocks {
+                    y = self.block(y, block)?;
+                }
+                let y = self.norm(y, None, norm2)?;
+                self.conv_and(y, up, None, Some(x))
+            }
+        }
+    }
+
+    fn policy(&mut self, x: ValueId, head: &PolicyHead) -> Result<(), NetError> {
+        let regular = self.conv(x, &head.conv)?;
+        let pooled = self.conv_and_norm(x, &head.pooled, &head.pooled_norm)?;
+        let pooled = self.push(Layer::Pool { input: pooled })?;
+        let bias = self.of_pooled(&head.bias, Pooled::WithMost);
+        let added = self.dense(pooled, &bias)?;
+        let y = self.norm(regular, Some(added), &head.norm)?;
+        let policy = self.conv(y, &head.points)?;
+        let pass = match &head.pass {
+            Pass::Linear(pass) => self.dense(pooled, &self.of_pooled(pass, Pooled::WithMost))?,
+            Pass::Hidden { first, activation, second } => {
+                let hidden = self.dense_and(pooled, &self.of_pooled(first, Pooled::WithMost), *activation)?;
+                self.dense(hidden, second)?
+            }
+        };
+        self.name(Role::Policy, policy)?;
+        self.name(Role::Pass, pass)
+    }
+
+    fn value(&mut self, x: ValueId, head: &ValueHead) -> Result<(), NetError> {
+        let v = self.conv_and_norm(x, &head.conv, &head.norm)?;
+        let pooled = self.push(Layer::Pool { input: v })?;
+        let hidden = self.dense_and(pooled, &self.of_pooled(&head.hidden, Pooled::ByValue), head.activation)?;
+        let (results, scores) = (self.dense(hidden, &head.value)?, self.dense(hidden, &head.scores)?);
+        let signed = vec![1.0; head.ownership.outputs];
+        let norm = Norm { shift: vec![0.0; signed.len()], scale: signed, activation: Activation::Tanh };
+        let ownership = self.conv_and_norm(v, &head.ownership, &norm)?;
+        self.name(Role::Results, results)?;
+        self.name(Role::Scores, scores)?;
+        self.name(Role::Ownership, ownership)
+    }
+}
