@@ -12,6 +12,7 @@ pub mod describe;
 pub mod engine;
 pub mod eval;
 pub mod generate;
+pub mod go;
 mod line;
 pub mod options;
 pub mod progress;

@@ -12,6 +12,7 @@ use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, backend, print};
 use oncilla::uci::console::{Console, aside};
 use oncilla::{analysis, bench, describe, eval, generate, report, selftest, system, time, tune, uci};
+use oncilla_go::Size;
 
 /// A chess engine for small GPUs. Without a command it speaks UCI.
 #[derive(FromArgs, ArgsInfo)]
@@ -109,6 +110,9 @@ struct BackendBench {
     /// device's own clock
     #[argh(switch)]
     profile: bool,
+    /// size of the board for a network of Go: 19, or 13x9 (19)
+    #[argh(option, from_str_fn(board), default = "Size::STANDARD")]
+    board: Size,
     /// print a JSON list
     #[argh(switch)]
     json: bool,
@@ -146,6 +150,9 @@ struct Tune {
     /// begin from scratch, not where the last run was stopped
     #[argh(switch)]
     again: bool,
+    /// size of the board for a network of Go: 19, or 13x9 (19)
+    #[argh(option, from_str_fn(board), default = "Size::STANDARD")]
+    board: Size,
     /// try only this one and say how it went; the command calls itself so
     #[argh(option)]
     candidate: Option<String>,
@@ -155,6 +162,9 @@ struct Tune {
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "selftest")]
 struct SelfTest {
+    /// size of the board for a network of Go: 19, or 13x9 (19)
+    #[argh(option, from_str_fn(board), default = "Size::STANDARD")]
+    board: Size,
     /// print a JSON list
     #[argh(switch)]
     json: bool,
@@ -210,6 +220,14 @@ impl Time {
         });
         time::Question { asked, nps: self.nps, history: self.history.map(Into::into), json: self.json }
     }
+}
+
+/// Reads `19`, or `13x9`: columns and rows.
+fn board(text: &str) -> Result<Size, String> {
+    let (x, y) = text.split_once('x').unwrap_or((text, text));
+    let side = |text: &str| text.trim().parse().ok();
+    let size = side(x).zip(side(y)).and_then(|(x, y)| Size::new(x, y)).filter(|size| size.x() > 1 && size.y() > 1);
+    size.ok_or_else(|| format!("expected columns and rows from 2 to 19, as in 19 or 13x9, got {text:?}"))
 }
 
 /// Wrong usage, or a failure. 0 is done.
@@ -277,12 +295,12 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         Command::Bench(Bench { fen, nodes, rounds, json }) => {
             bench::print(&console, settings, fen.as_deref(), bench::Size { nodes, rounds }, json)?;
         }
-        Command::BackendBench(BackendBench { batch, profile, json }) => {
+        Command::BackendBench(BackendBench { batch, profile, board, json }) => {
             let batches = batch.as_deref().map(bench::backend::batches).transpose()?;
             if profile {
-                bench::profile::print(&console, &settings.evaluator, batches.as_deref(), json)?;
+                bench::profile::print(&console, &settings.evaluator, board, batches.as_deref(), json)?;
             } else {
-                bench::backend::print(&console, &settings.evaluator, batches.as_deref(), json)?;
+                bench::backend::print(&console, &settings.evaluator, board, batches.as_deref(), json)?;
             }
         }
         Command::DescribeNet(DescribeNet { file }) => {
@@ -291,11 +309,11 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         }
         Command::Devices(Devices { open: Some(mark), .. }) => engine::open_for_another(&settings.evaluator, &mark)?,
         Command::Devices(Devices { here, open: None }) => describe::devices(&console, &settings.evaluator, here)?,
-        Command::Tune(Tune { limit, again, candidate }) => {
-            tune::run(&console, &settings.evaluator, &tune::Ask { limit, again, candidate })?;
+        Command::Tune(Tune { limit, again, board, candidate }) => {
+            tune::run(&console, &settings.evaluator, &tune::Ask { limit, again, board, candidate })?;
         }
-        Command::SelfTest(SelfTest { json }) => {
-            let ok = selftest::print(&console, &settings.evaluator, json)?;
+        Command::SelfTest(SelfTest { board, json }) => {
+            let ok = selftest::print(&console, &settings.evaluator, board, json)?;
             return Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(REFUTED) });
         }
         Command::Time(time) => time::print(&console, &settings, &time.question())?,

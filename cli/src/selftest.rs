@@ -8,7 +8,9 @@ use oncilla_opencl::opencl::selftest::{Findings, kit};
 use serde::Serialize;
 use std::sync::Arc;
 
-use crate::engine::{EvaluatorSettings, Inputs, canaries, device_choice, drivers, prepare, tuning};
+use oncilla_go::Size;
+
+use crate::engine::{EvaluatorSettings, Subject, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
@@ -35,13 +37,13 @@ pub struct Row {
     pub ok: bool,
 }
 
-/// Tests the device and prints; false if anything is over the bound.
+/// Tests the device, with a network of Go on boards of this size, and prints; false if anything is over the bound.
 ///
 /// # Errors
 /// One line: no network, no device, a backend that uses none, a kernel that is not compiled.
-pub fn print(console: &Console, settings: &EvaluatorSettings, json: bool) -> Result<bool, String> {
+pub fn print(console: &Console, settings: &EvaluatorSettings, board: Size, json: bool) -> Result<bool, String> {
     let bound = settings.precision.bound();
-    let (rows, describe) = run(settings, bound)?;
+    let (rows, describe) = run(settings, board, bound)?;
     aside(&describe);
     let ok = rows.iter().all(|row| row.ok);
     if json {
@@ -70,13 +72,13 @@ fn line(row: &Row) -> String {
     format!("{:<12} {:<24} {shape:>10} {error:>10}{verdict}", row.graph, row.what)
 }
 
-fn run(settings: &EvaluatorSettings, bound: f32) -> Result<(Vec<Row>, String), String> {
+fn run(settings: &EvaluatorSettings, board: Size, bound: f32) -> Result<(Vec<Row>, String), String> {
     on_devices(settings.backend)?;
     drivers::scout()?;
-    let (network, notes) = prepare(settings)?;
+    let (subject, notes) = Subject::of(settings, board)?;
     notes.iter().for_each(|note| aside(note));
-    let input = canaries::planes(&canaries::POSITIONS[..CANARIES], Inputs::of(&network, settings.history_fill)?)?;
-    let graph = Arc::new(network.graph);
+    let input = subject.inputs(CANARIES);
+    let graph = Arc::new(subject.graph);
     let progress = Progress::on_stderr();
     let mut rows = Vec::new();
     let (findings, describe) = test(settings, &graph, &input, "network", &progress)?;

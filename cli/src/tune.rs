@@ -20,7 +20,9 @@ use oncilla_opencl::tune::{BATCHES, Candidate, Key, Record, Trial, score, search
 use serde::{Deserialize, Serialize};
 
 use crate::child;
-use crate::engine::{EvaluatorSettings, device_choice, drivers, prepare, read_network, tuning};
+use oncilla_go::Size;
+
+use crate::engine::{EvaluatorSettings, Subject, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
 use crate::progress::Progress;
 use crate::system;
@@ -33,6 +35,8 @@ pub struct Ask {
     pub limit: u64,
     /// Forget what was found before.
     pub again: bool,
+    /// Of boards, for a network of Go.
+    pub board: Size,
     /// Only run this one, for the process that asked.
     pub candidate: Option<String>,
 }
@@ -54,19 +58,19 @@ enum Said {
 pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
     on_devices(settings.backend)?;
     match &ask.candidate {
-        Some(text) => run_candidate(console, settings, text),
+        Some(text) => run_candidate(console, settings, ask.board, text),
         None => tune(console, settings, ask),
     }
 }
 
-fn run_candidate(console: &Console, settings: &EvaluatorSettings, text: &str) -> Result<(), String> {
+fn run_candidate(console: &Console, settings: &EvaluatorSettings, board: Size, text: &str) -> Result<(), String> {
     system::end_without_a_window();
     let (tuning, layers) = text.split_once(';').unwrap_or((text, ""));
     let tuning = tuning.parse().map_err(|why| format!("--candidate: {why}"))?;
-    let mut network = read_network(&settings.weights, &settings.heads)?;
+    let mut graph = Subject::graph(settings, board)?;
     for layer in layers.split(' ').filter(|layer| !layer.is_empty()) {
         let layer = layer.parse().map_err(|why| format!("--candidate: layer {layer:?}: {why}"))?;
-        network.graph.set_int8(layer, true).map_err(|why| why.to_string())?;
+        graph.set_int8(layer, true).map_err(|why| why.to_string())?;
     }
     let options = Options {
         device: device_choice(settings),
@@ -74,7 +78,7 @@ fn run_candidate(console: &Console, settings: &EvaluatorSettings, text: &str) ->
         precision: settings.precision,
         ..Options::default()
     };
-    let said = match (Candidate { graph: Arc::new(network.graph), options }).run() {
+    let said = match (Candidate { graph: Arc::new(graph), options }).run() {
         Ok(times) => Said::Milliseconds(times),
         Err(why) => Said::Refused(why.to_string()),
     };
@@ -84,12 +88,12 @@ fn run_candidate(console: &Console, settings: &EvaluatorSettings, text: &str) ->
 
 fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
     drivers::scout()?;
-    let (network, _) = prepare(settings)?;
+    let (Subject { graph, .. }, _) = Subject::of(settings, ask.board)?;
     let device = device::choose(&device_choice(settings)).map_err(|error| error.to_string())?;
     let start = Tuning::of(&device);
     console.say(&format!("starting point: {}", Start::of(&device)));
-    let mut keeper = Keeper::open(settings, &Key::new(&device, &network.graph, settings.precision), ask)?;
-    let trials = Trials::new(ask, &network.graph)?;
+    let mut keeper = Keeper::open(settings, &Key::new(&device, &graph, settings.precision), ask)?;
+    let trials = Trials::new(ask, &graph)?;
     let progress = Progress::on_stderr();
     let most = 2 + KNOBS.iter().map(|knob| knob.values.len()).sum::<usize>();
     let mut tried = 0;

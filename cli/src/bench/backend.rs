@@ -1,12 +1,14 @@
 //! `oncilla backendbench`: evaluations per second and latency, by batch size, without a search.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oncilla_chess::MoveList;
+use oncilla_go::Size;
 use serde::Serialize;
 
 use super::{POSITIONS, position};
-use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom};
+use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, Request, Service, Subject, model, serve};
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 
@@ -55,22 +57,82 @@ pub(super) fn sizes(batches: Option<&[usize]>, most: usize) -> Result<Vec<usize>
     }
 }
 
+/// What is measured.
+enum Runs {
+    /// Positions of chess.
+    Chess(Box<Evaluator>, Box<Batch>),
+    /// Rows of a network of Go.
+    Go { subject: Subject, service: Service, request: Arc<Request>, rows: usize },
+}
+
+impl Runs {
+    fn open(settings: &EvaluatorSettings, board: Size) -> Result<(Self, Vec<String>), String> {
+        if model(settings)?.is_none() {
+            let settings = EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() };
+            let (evaluator, notes) = Evaluator::new(&settings)?;
+            let positions = evaluator.batch();
+            return Ok((Self::Chess(Box::new(evaluator), Box::new(positions)), notes));
+        }
+        let (subject, mut notes) = Subject::of(settings, board)?;
+        let (service, said) = serve(settings, &Arc::new(subject.graph.clone()))?;
+        notes.extend(said);
+        Ok((Self::Go { subject, service, request: Arc::default(), rows: 0 }, notes))
+    }
+
+    fn max_batch(&self) -> usize {
+        match self {
+            Self::Chess(evaluator, _) => evaluator.max_batch(),
+            Self::Go { service, .. } => service.facts().max_batch,
+        }
+    }
+
+    fn flops(&self) -> u64 {
+        match self {
+            Self::Chess(evaluator, _) => evaluator.flops(),
+            Self::Go { subject, .. } => subject.graph.flops(),
+        }
+    }
+
+    /// Makes a batch of the bench's positions, over and over.
+    fn fill(&mut self, batch: usize) -> Result<(), String> {
+        match self {
+            Self::Chess(_, positions) => fill(positions, batch)?,
+            Self::Go { subject, request, rows, .. } => {
+                request.content().input = subject.inputs(batch);
+                *rows = batch;
+            }
+        }
+        Ok(())
+    }
+
+    /// Evaluates the batch.
+    fn run(&mut self) -> Result<Option<String>, String> {
+        match self {
+            Self::Chess(evaluator, positions) => evaluator.run(positions),
+            Self::Go { service, request, rows, .. } => service.run(request, *rows),
+        }
+    }
+}
+
 /// Measures each batch size. Besides the rows there are lines for a person.
 ///
 /// # Errors
 /// One line: no network, no device, a batch that the backend does not take, a run that fails.
-pub fn run(settings: &EvaluatorSettings, batches: Option<&[usize]>) -> Result<(Vec<Row>, Vec<String>), String> {
+pub fn run(
+    settings: &EvaluatorSettings,
+    board: Size,
+    batches: Option<&[usize]>,
+) -> Result<(Vec<Row>, Vec<String>), String> {
     let progress = Progress::on_stderr();
     progress.show("loading the network");
-    let (evaluator, mut notes) = Evaluator::new(&EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() })?;
+    let (mut runs, mut notes) = Runs::open(settings, board)?;
     progress.clear();
-    let batches = sizes(batches, evaluator.max_batch())?;
-    let mut positions = evaluator.batch();
+    let batches = sizes(batches, runs.max_batch())?;
     let mut rows = Vec::new();
     for (index, &batch) in batches.iter().enumerate() {
         progress.show(&format!("{}/{}: batch {batch}", index + 1, batches.len()));
-        fill(&mut positions, batch)?;
-        rows.push(measure(&evaluator, &mut positions, &mut notes)?);
+        runs.fill(batch)?;
+        rows.push(measure(&mut runs, batch, &mut notes)?);
         progress.clear();
     }
     Ok((rows, notes))
@@ -88,25 +150,24 @@ fn fill(positions: &mut Batch, batch: usize) -> Result<(), String> {
     Ok(())
 }
 
-fn measure(evaluator: &Evaluator, positions: &mut Batch, notes: &mut Vec<String>) -> Result<Row, String> {
+fn measure(measured: &mut Runs, batch: usize, notes: &mut Vec<String>) -> Result<Row, String> {
     for _ in 0..WARM_UP {
-        notes.extend(evaluator.run(positions)?);
+        notes.extend(measured.run()?);
     }
     let start = Instant::now();
     let mut runs = 0;
     while runs < MOST_RUNS && (runs == 0 || start.elapsed() < ENOUGH) {
-        notes.extend(evaluator.run(positions)?);
+        notes.extend(measured.run()?);
         runs += 1;
     }
     // A clock that stood still has at least ticked.
     let seconds = start.elapsed().as_secs_f64().max(1e-9);
-    let batch = positions.len();
     let evals_per_second = f64::from(runs) * batch as f64 / seconds;
     Ok(Row {
         batch,
         evals_per_second,
         latency_ms: 1000.0 * seconds / f64::from(runs),
-        gflops: evals_per_second * evaluator.flops() as f64 / 1e9,
+        gflops: evals_per_second * measured.flops() as f64 / 1e9,
     })
 }
 
@@ -117,10 +178,11 @@ fn measure(evaluator: &Evaluator, positions: &mut Batch, notes: &mut Vec<String>
 pub fn print(
     console: &Console,
     settings: &EvaluatorSettings,
+    board: Size,
     sizes: Option<&[usize]>,
     json: bool,
 ) -> Result<(), String> {
-    let (rows, notes) = run(settings, sizes)?;
+    let (rows, notes) = run(settings, board, sizes)?;
     notes.iter().for_each(|note| aside(note));
     if json {
         console.say(&serde_json::to_string(&rows).map_err(|error| error.to_string())?);

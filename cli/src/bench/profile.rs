@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use oncilla_go::Size;
 use oncilla_opencl::backend::Backend;
 use oncilla_opencl::opencl::Options;
 use oncilla_opencl::opencl::profile::Profile;
 use serde::Serialize;
 
 use super::backend::{USUAL, sizes};
-use crate::engine::{EvaluatorSettings, Inputs, canaries, device_choice, drivers, prepare, tuning};
+use crate::engine::{EvaluatorSettings, Subject, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
 use crate::uci::console::{Console, aside};
 
@@ -78,23 +79,23 @@ impl Row {
 pub fn print(
     console: &Console,
     settings: &EvaluatorSettings,
+    board: Size,
     batches: Option<&[usize]>,
     json: bool,
 ) -> Result<(), String> {
     on_devices(settings.backend)?;
     drivers::scout()?;
-    let (network, notes) = prepare(settings)?;
+    let (subject, notes) = Subject::of(settings, board)?;
     notes.iter().for_each(|note| aside(note));
-    let inputs = Inputs::of(&network, settings.history_fill)?;
     let most = batches.unwrap_or(&USUAL).iter().copied().max().unwrap_or(1);
+    let (inputs, each) = (subject.inputs(most), subject.graph.input().len());
     let options = Options { device: device_choice(settings), max_batch: most, profiled: true, ..Options::default() };
-    let (mut device, note) = tuning::open(settings, &Arc::new(network.graph), options)?;
+    let (mut device, note) = tuning::open(settings, &Arc::new(subject.graph), options)?;
     note.iter().for_each(|note| aside(note));
     device.refused().iter().for_each(|why| aside(&format!("the network is not one launch: {why}")));
     let mut rows = Vec::new();
     for batch in sizes(batches, device.max_batch())? {
-        let fens: Vec<&str> = canaries::POSITIONS.iter().copied().cycle().take(batch).collect();
-        let profile = device.profile(&canaries::planes(&fens, inputs)?, RUNS).map_err(|error| error.to_string())?;
+        let profile = device.profile(&inputs[..batch * each], RUNS).map_err(|error| error.to_string())?;
         rows.push(Row::new(batch, &profile));
     }
     match json {

@@ -51,6 +51,22 @@ pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), Lack
     Ok((Running { graph, service, inputs }, notes))
 }
 
+/// What runs a graph, of whatever game, with lines for a person.
+///
+/// # Errors
+/// One line: no device, or a backend without a network.
+pub fn serve(settings: &EvaluatorSettings, graph: &Arc<Graph>) -> Result<(Service, Vec<String>), String> {
+    settings.backend.is_here()?;
+    if matches!(settings.backend, BackendKind::Random | BackendKind::Constant) {
+        return Err("Backend: expected auto, host or opencl, got one without a network".to_string());
+    }
+    let mut notes = Vec::new();
+    let units = open_units(settings, graph, &mut notes)?;
+    let service = Service::new(graph, units, host_maker(graph, settings));
+    notes.push(format!("network on {}", service.facts().describe));
+    Ok((service, notes))
+}
+
 /// Reads the network that `settings` name and gives its layers their precision, with lines for a person.
 ///
 /// # Errors

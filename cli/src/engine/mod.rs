@@ -30,11 +30,14 @@ mod service;
 mod settings;
 mod shared;
 mod snapshot;
+mod subject;
 mod tables;
 mod timing;
 pub mod tuning;
 
-pub use backends::{Wanted, device_choice, open_for_another, prepare, read_network, refusal, try_network, wanted};
+pub use backends::{
+    Wanted, device_choice, open_for_another, prepare, read_network, refusal, serve, try_network, wanted,
+};
 pub use builtin::BuiltIn;
 pub use cache::CacheCounts;
 #[cfg(test)]
@@ -43,14 +46,16 @@ pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Lack, Pushed};
 pub(crate) use fault::guarded;
 pub use inputs::Inputs;
 pub use limits::{Clock, Go};
-pub use memory::{peak_resident_bytes, resident_bytes};
+pub use memory::{Memory, peak_resident_bytes, resident_bytes};
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
 pub use restrict::{Restriction, Restrictions};
+pub use service::{Request, Service};
 pub use settings::{
     BackendKind, CacheSize, EvaluatorSettings, HintsFrom, KldGainSettings, Lc0Backend, SearchGraph, Settings, Syzygy,
     Weights, Workers,
 };
 pub use snapshot::{EdgeView, mate};
+pub use subject::{Subject, model};
 pub use tables::RootResults;
 
 use crate::system;

@@ -43,6 +43,20 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, NetError> {
     }
 }
 
+/// The first bytes of what is in a file, if it can be read again: of a pipe they would be lost.
+pub(crate) fn start_of(path: &Path) -> Option<Vec<u8>> {
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))?;
+    let (mut start, mut bytes) = (Vec::new(), Vec::new());
+    // What deflates to so little lies in less, but for its header with the file's name.
+    file.take(4 * SNIFF as u64).read_to_end(&mut start).ok()?;
+    if !start.starts_with(&GZIP) {
+        return Some(start);
+    }
+    // The stream is cut off, so that it ends in an error.
+    let _ = GzDecoder::new(&start[..]).take(SNIFF as u64).read_to_end(&mut bytes);
+    Some(bytes)
+}
+
 fn too_large(length: u64) -> NetError {
     NetError::malformed("", format!("expected a file of at most {MAX_BYTES} bytes, got {length} or more"))
 }

@@ -1,4 +1,4 @@
-//! Network files: those of Lc0 → graph, those of KataGo → layers.
+//! Network files → graph: those of Lc0, and those of KataGo.
 //!
 //! [`Network::read`] takes Lc0's weights files (`.pb`, `.pb.gz`): convolutional towers with and without squeeze and excite,
 //! attention bodies with either embedding and with smolgen; classical, convolutional and attention policy, classical and WDL
@@ -20,8 +20,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`katago::Model`] is what is read of KataGo's networks for Go (`.bin.gz`, `.bin`, `.txt.gz`, `.txt`), under the same rules.
-//! Nothing here runs them yet.
+//! [`katago::Model`] is what is read of KataGo's networks for Go (`.bin.gz`, `.bin`, `.txt.gz`, `.txt`), under the same rules;
+//! [`katago::Model::graph`] makes the graph for boards of one size.
 //!
 //! [`micro::pack`] makes of a small network what `oncilla_micro` runs on a microcontroller.
 #![warn(missing_docs)]

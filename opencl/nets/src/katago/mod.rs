@@ -161,6 +161,11 @@ fn flags(reader: &mut Reader<'_>) -> Result<bool, NetError> {
     Ok(suicide)
 }
 
+/// Whether a file begins as a model does. False for what can't be read twice, such as a pipe.
+pub fn is_model(path: impl AsRef<Path>) -> bool {
+    container::start_of(path.as_ref()).is_some_and(|start| begins(&start))
+}
+
 /// Whether a file begins as a model does: its name, the format's version and the number of planes.
 pub(crate) fn begins(start: &[u8]) -> bool {
     let mut tokens = start.split(u8::is_ascii_whitespace).filter(|token| !token.is_empty());

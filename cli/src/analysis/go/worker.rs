@@ -1,0 +1,99 @@
+//! A worker searches one position after the other, with the evaluator that all share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::answer;
+use super::query::Query;
+use crate::analysis::due::Due;
+use crate::analysis::output::Output;
+use crate::analysis::queue::{Queue, Taken};
+use crate::engine::{Memory, guarded};
+use crate::go::{Evaluator, Game, Search, Step};
+
+/// What a worker needs.
+pub struct Worker {
+    /// What is asked for.
+    pub queue: Arc<Queue<Query>>,
+    /// Where answers go.
+    pub output: Arc<Output>,
+    /// The network.
+    pub evaluator: Arc<Evaluator>,
+    /// Bytes of its tree.
+    pub tree_bytes: usize,
+    /// Positions that are evaluated together; 0: what the backend prefers for one search.
+    pub batch: usize,
+}
+
+/// How long a step may take in playouts: between two steps reports and the end are thought of.
+const STEP: u64 = 64;
+
+impl Worker {
+    /// Until the queue is closed and empty.
+    pub fn run(self) {
+        while let Some(taken) = self.queue.take() {
+            self.search(&taken);
+            self.queue.done(&taken);
+        }
+    }
+
+    /// Searches a position. However that ends, the turn gets its last line.
+    fn search(&self, taken: &Taken<Query>) {
+        let (query, turn) = (&taken.turn.query, taken.turn.number);
+        let searched = match taken.running.is_ended() {
+            true => Ok(None),
+            false => guarded(|| self.try_search(taken)).and_then(|searched| searched),
+        };
+        let line = searched.unwrap_or_else(|fault| {
+            self.output.aside(&fault);
+            None
+        });
+        self.output.say(&line.unwrap_or_else(|| answer::nothing(query, turn)));
+    }
+
+    fn try_search(&self, taken: &Taken<Query>) -> Result<Option<String>, String> {
+        let (query, turn) = (&*taken.turn.query, taken.turn.number);
+        let begun = Instant::now();
+        let game: Box<Game> = Box::new(query.setup.game(turn));
+        let plan = query.plan(self.batch, || self.evaluator.preferred_batch(game.size()));
+        // For so many visits no more memory is needed.
+        let wanted = usize::try_from(query.params.max_visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
+        let (memory, _) = Memory::of_at_most(self.tree_bytes.min(wanted.max(LEAST_BYTES)), true).ok_or("no memory for a tree")?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let hears = Arc::clone(&stop);
+        taken.running.stop_with(move || hears.store(true, Ordering::SeqCst));
+        let mut search = Search::new(&self.evaluator, &memory, &game, &plan)?;
+        let limit = query.params.max_time.map(Duration::from_secs_f64);
+        let is_over = || {
+            stop.load(Ordering::SeqCst) || taken.running.is_ended() || limit.is_some_and(|limit| begun.elapsed() >= limit)
+        };
+        let mut due = Due::new(query.reports);
+        loop {
+            search.said().iter().for_each(|line| self.output.aside(line));
+            let left = query.params.max_visits.saturating_sub(search.visits());
+            let left = query.params.max_playouts.map_or(left, |most| left.min(most.saturating_sub(search.playouts())));
+            // The root is always evaluated: it is what there is to tell.
+            if search.visits() > 0 && (left == 0 || is_over()) {
+                break;
+            }
+            if search.step(left.clamp(1, STEP))? == Step::NothingToDo {
+                break;
+            }
+            // There is something to tell once a move has been visited.
+            if due.is_now() && search.visits() > 1 && self.output.has_room()
+                && let Some(line) = answer::line(query, turn, &search, true)
+            {
+                self.output.say(&line);
+                due.said();
+            }
+        }
+        Ok(answer::line(query, turn, &search, false))
+    }
+}
+
+/// What a visit takes of the tree at most: a node, its edges' priors and records.
+const BYTES_A_VISIT: usize = 2048;
+
+/// The least that a tree is given.
+const LEAST_BYTES: usize = 4 << 20;

@@ -1,0 +1,168 @@
+//! Evaluations by the planes that they were made of.
+
+use super::Evaluation;
+use std::collections::HashMap;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Keeps evaluations in two generations: where the young one has half of the room, the old one goes, and what is found in the old one
+/// is young again. So what is used stays, and no list of uses is kept.
+pub struct Cache {
+    most_bytes: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    young: Generation,
+    old: Generation,
+    counts: CacheCounts,
+}
+
+#[derive(Default)]
+struct Generation {
+    bytes: usize,
+    known: HashMap<u64, Arc<Evaluation>>,
+}
+
+/// What a cache did and holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Asked and known.
+    pub hits: u64,
+    /// Asked and not known.
+    pub misses: u64,
+    /// Forgotten for want of room.
+    pub evictions: u64,
+    /// Held now.
+    pub entries: usize,
+    /// Bytes of those.
+    pub bytes: usize,
+}
+
+/// Bytes that one takes, its place in the map included.
+fn bytes(evaluation: &Evaluation) -> usize {
+    let numbers = evaluation.policy.capacity() + evaluation.ownership.capacity();
+    size_of::<Evaluation>() + numbers * size_of::<f32>() + 4 * size_of::<(u64, Arc<Evaluation>)>()
+}
+
+impl Cache {
+    /// For so many bytes; with 0 it keeps nothing.
+    pub fn new(most_bytes: usize) -> Self {
+        Self { most_bytes, state: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing panics between two steps that belong together.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known under this key.
+    pub fn get(&self, key: u64) -> Option<Arc<Evaluation>> {
+        let mut state = self.lock();
+        let state = &mut *state;
+        let found = state.young.known.get(&key).cloned().or_else(|| {
+            let found = state.old.known.remove(&key)?;
+            state.old.bytes -= bytes(&found);
+            state.young.insert(key, &found);
+            Some(found)
+        });
+        match found {
+            Some(_) => state.counts.hits += 1,
+            None => state.counts.misses += 1,
+        }
+        found
+    }
+
+    /// Keeps what was found out.
+    pub fn put(&self, key: u64, evaluation: &Arc<Evaluation>) {
+        if self.most_bytes == 0 {
+            return;
+        }
+        let mut state = self.lock();
+        if state.young.bytes + bytes(evaluation) > self.most_bytes / 2 {
+            let young = mem::take(&mut state.young);
+            let old = mem::replace(&mut state.old, young);
+            state.counts.evictions += old.known.len() as u64;
+        }
+        state.young.insert(key, evaluation);
+    }
+
+    /// Forgets all.
+    pub fn clear(&self) {
+        let mut state = self.lock();
+        (state.young, state.old) = Default::default();
+    }
+
+    /// What it did and holds.
+    pub fn counts(&self) -> CacheCounts {
+        let state = self.lock();
+        CacheCounts {
+            entries: state.young.known.len() + state.old.known.len(),
+            bytes: state.young.bytes + state.old.bytes,
+            ..state.counts
+        }
+    }
+}
+
+impl Generation {
+    fn insert(&mut self, key: u64, evaluation: &Arc<Evaluation>) {
+        self.bytes += bytes(evaluation);
+        if let Some(before) = self.known.insert(key, Arc::clone(evaluation)) {
+            self.bytes -= bytes(&before);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    fn evaluation(value: f32) -> Arc<Evaluation> {
+        Arc::new(Evaluation {
+            policy: vec![0.0; 10],
+            win: value,
+            loss: 0.0,
+            no_result: 0.0,
+            score_mean: 0.0,
+            score_stdev: 0.0,
+            lead: 0.0,
+            variance_time: 0.0,
+            errors: None,
+            ownership: Vec::new(),
+        })
+    }
+
+    quickcheck! {
+        /// Whatever is asked and told: answers are what was told last, no more is held than there is room for, and the sums are right.
+        fn it_tells_what_it_was_told(steps: Vec<(bool, u8)>, room: u8) -> bool {
+            let each = bytes(&evaluation(0.0));
+            let cache = Cache::new(usize::from(room) * each);
+            let mut told = HashMap::new();
+            steps.iter().enumerate().all(|(at, &(puts, key))| {
+                let key = u64::from(key % 16);
+                if puts {
+                    cache.put(key, &evaluation(at as f32));
+                    told.insert(key, at as f32);
+                }
+                let counts = cache.counts();
+                let fits = counts.bytes == counts.entries * each && counts.bytes <= usize::from(room.max(2)) * each;
+                fits && (puts || cache.get(key).is_none_or(|known| told.get(&key) == Some(&known.win)))
+            })
+        }
+    }
+
+    #[test]
+    fn what_is_used_stays() {
+        let cache = Cache::new(8 * bytes(&evaluation(0.0)));
+        cache.put(7, &evaluation(0.5));
+        for key in 100..200 {
+            cache.put(key, &evaluation(0.0));
+            assert_eq!(cache.get(7).map(|known| known.win), Some(0.5), "{key}");
+        }
+        assert!(cache.counts().evictions > 80);
+        cache.clear();
+        assert_eq!((cache.get(7), cache.counts().entries), (None, 0));
+    }
+}

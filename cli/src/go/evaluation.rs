@@ -1,0 +1,185 @@
+//! What KataGo's networks say of a position, made of their outputs.
+
+use super::Game;
+use oncilla_go::{KoRule, Move, Scoring};
+use oncilla_nets::katago::Multipliers;
+
+/// How a policy is made of logits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PolicyRules {
+    /// Divides the logits (`nnPolicyTemperature`). Above 0.
+    pub temperature: f32,
+    /// How far the policy goes from the plain to the optimistic one, where a network has both (`policyOptimism`).
+    pub optimism: f32,
+    /// The most that a pass may have while there are other moves; 1: no bound. (KataGo's `enablePassingHacks` make it 0.95.)
+    pub most_pass: f32,
+}
+
+impl Default for PolicyRules {
+    fn default() -> Self {
+        Self { temperature: 1.0, optimism: 1.0, most_pass: 0.95 }
+    }
+}
+
+/// What a network says of a position, seen by the side to move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// Of each point, row by row from the top, and of a pass, last: its probability, −1 where the move is illegal.
+    pub policy: Vec<f32>,
+    /// Probability of a win.
+    pub win: f32,
+    /// Of a loss.
+    pub loss: f32,
+    /// Of a game without a result. 0 where the rules know none.
+    pub no_result: f32,
+    /// Expected score where the network plays against itself (KataGo's `scoreSelfplay`).
+    pub score_mean: f32,
+    /// Its deviation.
+    pub score_stdev: f32,
+    /// Points that would make the game even (`scoreLead`).
+    pub lead: f32,
+    /// How long the value goes on to vary (`varTimeLeft`).
+    pub variance_time: f32,
+    /// How far the value may be off in the near future, as a win rate, and how far the score: `None` before version 9.
+    pub errors: Option<[f32; 2]>,
+    /// Whose each point will be: 1 the side to move's, −1 the opponent's.
+    pub ownership: Vec<f32>,
+}
+
+/// A row of a network's outputs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row<'o> {
+    /// `[policies][points]`.
+    pub policy: &'o [f32],
+    /// `[policies]`.
+    pub pass: &'o [f32],
+    /// Logits of win, loss, no result.
+    pub results: &'o [f32],
+    pub scores: &'o [f32],
+    /// `[points]`.
+    pub ownership: &'o [f32],
+}
+
+/// What is to be known of a model.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ModelFacts {
+    pub version: u32,
+    pub multipliers: Multipliers,
+}
+
+impl Evaluation {
+    /// From a row of outputs, for the last position of `game`. Points have been turned back already.
+    pub(super) fn new(row: Row<'_>, facts: &ModelFacts, game: &Game, rules: &PolicyRules) -> Self {
+        let [win, loss, no_result] = results(row.results, game);
+        let Multipliers { score_mean, score_stdev, lead, variance_time, .. } = facts.multipliers;
+        // A game without a result has no score.
+        let counts = 1.0 - no_result;
+        let mean = row.scores[0] * score_mean;
+        let stdev = softplus(row.scores[1]) * score_stdev;
+        let square = (mean * mean + stdev * stdev) * counts;
+        let mean = mean * counts;
+        Self {
+            policy: policy(row, game, rules),
+            win,
+            loss,
+            no_result,
+            score_mean: mean,
+            score_stdev: (square - mean * mean).max(0.0).sqrt(),
+            lead: row.scores[2] * lead * counts,
+            variance_time: softplus(row.scores[3]) * variance_time,
+            errors: errors(row.scores, facts),
+            ownership: row.ownership.to_vec(),
+        }
+    }
+
+    /// ½·(1 + win − loss).
+    pub fn winrate(&self) -> f32 {
+        0.5 * (1.0 + self.win - self.loss)
+    }
+
+    /// Of several evaluations of one position, seen through different symmetries, the mean; of none, nothing.
+    pub fn mean(all: &[Self]) -> Option<Self> {
+        let (first, n) = (all.first()?, all.len() as f32);
+        let mean = |of: fn(&Self) -> f32| all.iter().map(of).sum::<f32>() / n;
+        let each = |of: fn(&Self) -> &Vec<f32>| -> Vec<f32> {
+            (0..of(first).len()).map(|at| all.iter().map(|one| of(one)[at]).sum::<f32>() / n).collect()
+        };
+        let score_mean = mean(|one| one.score_mean);
+        let square = mean(|one| one.score_mean * one.score_mean + one.score_stdev * one.score_stdev);
+        Some(Self {
+            policy: each(|one| &one.policy),
+            win: mean(|one| one.win),
+            loss: mean(|one| one.loss),
+            no_result: mean(|one| one.no_result),
+            score_mean,
+            score_stdev: (square - score_mean * score_mean).max(0.0).sqrt(),
+            lead: mean(|one| one.lead),
+            variance_time: mean(|one| one.variance_time),
+            errors: first
+                .errors
+                .map(|_| [0, 1].map(|at| all.iter().filter_map(|one| Some(one.errors?[at])).sum::<f32>() / n)),
+            ownership: each(|one| &one.ownership),
+        })
+    }
+}
+
+/// Win, loss and no result, the last where the rules know it.
+fn results(logits: &[f32], game: &Game) -> [f32; 3] {
+    let rules = game.rules();
+    let has_none = rules.ko != KoRule::Simple && rules.scoring != Scoring::Territory;
+    let no_result = if has_none { f32::NEG_INFINITY } else { logits[2] };
+    let logits = [logits[0], logits[1], no_result];
+    let most = logits.into_iter().fold(f32::NEG_INFINITY, f32::max);
+    let powers = logits.map(|logit| (logit - most).exp());
+    let sum: f32 = powers.iter().sum();
+    powers.map(|power| power / sum)
+}
+
+fn policy(row: Row<'_>, game: &Game, rules: &PolicyRules) -> Vec<f32> {
+    let points = game.size().area();
+    let (pass, optimistic) = (game.size().pass(), row.pass.len() > 1);
+    let plain = |mv: Move| if mv == pass { row.pass[0] } else { row.policy[mv.index()] };
+    let hopeful = |mv: Move| if mv == pass { row.pass[1] } else { row.policy[points + mv.index()] };
+    let logit = |mv: Move| {
+        let plain = plain(mv);
+        let logit = if optimistic { plain + (hopeful(mv) - plain) * rules.optimism } else { plain };
+        logit / rules.temperature
+    };
+    let mut policy = vec![f32::NEG_INFINITY; points + 1];
+    game.legal_moves().for_each(|mv| policy[mv.index()] = logit(mv));
+    let most = policy.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    policy.iter_mut().for_each(|p| *p = (*p - most).exp());
+    bound_pass(&mut policy, rules.most_pass);
+    let sum: f32 = policy.iter().sum();
+    let legal = |mv: usize| game.is_legal(Move(mv as u16));
+    policy.iter_mut().enumerate().for_each(|(mv, p)| *p = if legal(mv) { *p / sum } else { -1.0 });
+    policy
+}
+
+/// Leaves a pass, the last move, `most` of the whole.
+fn bound_pass(policy: &mut [f32], most: f32) {
+    let Some((pass, others)) = policy.split_last_mut() else { return };
+    let others: f32 = others.iter().sum();
+    if others > 0.0 && *pass > most * (*pass + others) {
+        *pass = others * most / (1.0 - most);
+    }
+}
+
+/// As KataGo reads them of each version.
+fn errors(scores: &[f32], facts: &ModelFacts) -> Option<[f32; 2]> {
+    let &[_, _, _, _, value, score] = scores else { return None };
+    let [of_value, of_score] = facts.multipliers.short_term_errors.unwrap_or([0.25, 30.0]);
+    Some(match facts.version {
+        ..10 => [softplus(value), softplus(score) * 10.0],
+        10..14 => [(softplus(value) * of_value).sqrt(), (softplus(score) * of_score).sqrt()],
+        _ => {
+            let root = |x: f32, most: f32| (softplus(x * 0.5).powi(2) * most).sqrt();
+            [root(value, of_value), root(score, of_score)]
+        }
+    })
+}
+
+/// `ln(1 + e^x)` without overflow.
+fn softplus(x: f32) -> f32 {
+    x.max(0.0) + (-x.abs()).exp().ln_1p()
+}

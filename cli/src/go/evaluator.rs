@@ -1,0 +1,318 @@
+//! Runs a network on boards of any size.
+//!
+//! An [`Evaluator`] is shared by all searches. Each size of board has a graph of its own, and so a backend, made when it is first
+//! asked for. Threads bring positions in a [`Batch`]; those of several threads come together on their way to the device.
+
+use super::Game;
+use super::cache::{Cache, CacheCounts};
+use super::evaluation::{Evaluation, ModelFacts, PolicyRules, Row};
+use crate::engine::{EvaluatorSettings, Request, Service, serve};
+use oncilla_go::planes::{self, GLOBAL, Planes, SPATIAL};
+use oncilla_go::{Move, Size, Symmetry};
+use oncilla_nets::katago::Model;
+use oncilla_opencl::backend::Outputs;
+use oncilla_opencl::graph::{Graph, Role};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Sizes of boards that are kept ready. Each has the network's weights for itself.
+const SIZES: usize = 4;
+
+/// Evaluates positions with one network, for any number of threads at once.
+pub struct Evaluator {
+    model: Model,
+    settings: EvaluatorSettings,
+    /// Last used last.
+    sizes: Mutex<Vec<Arc<Sized>>>,
+    cache: Cache,
+    since: Instant,
+    evaluations: AtomicU64,
+}
+
+/// The network on boards of one size.
+struct Sized {
+    size: Size,
+    graph: Arc<Graph>,
+    service: Service,
+    heads: Heads,
+}
+
+/// Numbers of one row in each output.
+#[derive(Clone, Copy)]
+struct Heads {
+    policy: usize,
+    pass: usize,
+    results: usize,
+    scores: usize,
+    ownership: usize,
+}
+
+/// What an evaluator did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Positions that went through the network.
+    pub evaluations: u64,
+    /// In so many batches.
+    pub batches: u64,
+    /// Seconds since it was made.
+    pub seconds: f64,
+    /// Of the cache.
+    pub cache: CacheCounts,
+}
+
+/// How a position is to be looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Question {
+    /// What the network sees beside the position.
+    pub planes: planes::Options,
+    /// How the board is turned for it.
+    pub symmetry: Symmetry,
+    /// How its policy is read.
+    pub policy: PolicyRules,
+}
+
+/// Positions of one size on their way through the network, and then their evaluations. Its buffers grow with the first batches and are kept.
+#[derive(Default)]
+pub struct Batch {
+    size: Option<Size>,
+    rows: Vec<Waiting>,
+    input: Vec<f32>,
+    request: Arc<Request>,
+}
+
+/// A position that waits.
+struct Waiting {
+    game: Box<Game>,
+    question: Question,
+    key: u64,
+}
+
+impl Evaluator {
+    /// For a network that has been read. What runs it is made when the first position of a size comes.
+    pub fn new(model: Model, settings: EvaluatorSettings, cache_bytes: usize) -> Self {
+        Self {
+            model,
+            settings,
+            sizes: Mutex::default(),
+            cache: Cache::new(cache_bytes),
+            since: Instant::now(),
+            evaluations: AtomicU64::new(0),
+        }
+    }
+
+    /// The network.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// What it was made from.
+    pub fn settings(&self) -> &EvaluatorSettings {
+        &self.settings
+    }
+
+    /// Makes ready what runs the network on boards of this size, with lines for a person where that is new.
+    ///
+    /// # Errors
+    /// One line: a network that graphs can't express, no device.
+    pub fn prepare(&self, size: Size) -> Result<Vec<String>, String> {
+        self.on(size).map(|(_, notes)| notes)
+    }
+
+    /// One line for a person about what runs it on boards of this size, if that is ready.
+    pub fn describe(&self, size: Size) -> Option<String> {
+        self.lock().iter().find(|ready| ready.size == size).map(|ready| ready.service.facts().describe)
+    }
+
+    /// Positions that should be gathered for one batch on boards of this size; 1 before it is ready.
+    pub fn preferred_batch(&self, size: Size) -> usize {
+        self.lock().iter().find(|ready| ready.size == size).map_or(1, |ready| ready.service.facts().preferred_batch)
+    }
+
+    /// Positions that may be searched at the same time, so that what runs boards of this size is busy; 1 before it is ready.
+    pub fn searches(&self, size: Size) -> usize {
+        self.lock().iter().find(|ready| ready.size == size).map_or(1, |ready| ready.service.facts().searches)
+    }
+
+    /// Largest batch that runs in one piece; 1 before it is ready.
+    pub fn max_batch(&self, size: Size) -> usize {
+        self.lock().iter().find(|ready| ready.size == size).map_or(1, |ready| ready.service.facts().max_batch)
+    }
+
+    /// Floating-point operations of one evaluation on boards of this size; 0 before it is ready.
+    pub fn flops(&self, size: Size) -> u64 {
+        self.lock().iter().find(|ready| ready.size == size).map_or(0, |ready| ready.graph.flops())
+    }
+
+    /// What it did so far.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            evaluations: self.evaluations.load(Ordering::Relaxed),
+            batches: self.lock().iter().map(|ready| ready.service.batches()).sum(),
+            seconds: self.since.elapsed().as_secs_f64(),
+            cache: self.cache.counts(),
+        }
+    }
+
+    /// Forgets what is in the cache.
+    pub fn clear_cache(&self) {
+        self.cache.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Sized>>> {
+        // Nothing panics between two steps that belong together.
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What runs boards of this size. Who makes it keeps others waiting: they would make the same.
+    fn on(&self, size: Size) -> Result<(Arc<Sized>, Vec<String>), String> {
+        let mut sizes = self.lock();
+        let (ready, notes) = match sizes.iter().position(|ready| ready.size == size) {
+            Some(at) => (sizes.remove(at), Vec::new()),
+            None => {
+                let (ready, notes) = Sized::new(&self.model, &self.settings, size)?;
+                (Arc::new(ready), notes)
+            }
+        };
+        if sizes.len() == SIZES {
+            sizes.remove(0);
+        }
+        sizes.push(Arc::clone(&ready));
+        Ok((ready, notes))
+    }
+
+    fn options(&self, question: &Question) -> planes::Options {
+        planes::Options { areas_with_suicide: self.model.suicide_in_pass_alive, ..question.planes }
+    }
+
+    /// What the cache knows of the last position of a game. Else the position comes into the batch.
+    ///
+    /// # Panics
+    /// If the batch has positions of another size.
+    pub fn push(&self, batch: &mut Batch, game: &Game, question: &Question) -> Option<Arc<Evaluation>> {
+        let planes = planes::encode(game, &self.options(question));
+        let key = key(&planes, question);
+        let known = self.cache.get(key);
+        if known.is_none() {
+            batch.add(&planes, Waiting { game: Box::new(game.clone()), question: *question, key });
+        }
+        known
+    }
+
+    /// Evaluates the positions of a batch, in their order, and empties it. Besides there are lines for a person.
+    ///
+    /// # Errors
+    /// One line: a backend that can't be made, or fails.
+    pub fn run(&self, batch: &mut Batch) -> Result<(Vec<Arc<Evaluation>>, Vec<String>), String> {
+        let Some(size) = batch.size.take() else { return Ok((Vec::new(), Vec::new())) };
+        let ran = self.run_on(size, batch);
+        batch.rows.clear();
+        batch.input.clear();
+        ran
+    }
+
+    fn run_on(&self, size: Size, batch: &mut Batch) -> Result<(Vec<Arc<Evaluation>>, Vec<String>), String> {
+        let (ready, mut notes) = self.on(size)?;
+        batch.request.content().input = std::mem::take(&mut batch.input);
+        let ran = ready.service.run(&batch.request, batch.rows.len());
+        let mut content = batch.request.content();
+        batch.input = std::mem::take(&mut content.input);
+        notes.extend(ran?);
+        self.evaluations.fetch_add(batch.rows.len() as u64, Ordering::Relaxed);
+        let read = |(at, row): (usize, &Waiting)| {
+            let evaluation = Arc::new(self.read(&ready, &content.outputs, at, row));
+            self.cache.put(row.key, &evaluation);
+            evaluation
+        };
+        Ok((batch.rows.iter().enumerate().map(read).collect(), notes))
+    }
+
+    fn read(&self, ready: &Sized, outputs: &Outputs, at: usize, row: &Waiting) -> Evaluation {
+        let Heads { policy, pass, results, scores, ownership } = ready.heads;
+        let facts = ModelFacts { version: self.model.version, multipliers: self.model.multipliers };
+        let turned = |numbers: &[f32]| turned_back(numbers, ready.size, row.question.symmetry);
+        let (policy, ownership) = (
+            turned(&outputs.policy[at * policy..][..policy]),
+            turned(&outputs.ownership[at * ownership..][..ownership]),
+        );
+        let row_of_outputs = Row {
+            policy: &policy,
+            pass: &outputs.pass[at * pass..][..pass],
+            results: &outputs.results[at * results..][..results],
+            scores: &outputs.scores[at * scores..][..scores],
+            ownership: &ownership,
+        };
+        Evaluation::new(row_of_outputs, &facts, &row.game, &row.question.policy)
+    }
+
+    /// What the network says of one position.
+    ///
+    /// # Errors
+    /// As [`Evaluator::run`].
+    pub fn ask(&self, game: &Game, question: &Question) -> Result<(Arc<Evaluation>, Vec<String>), String> {
+        let mut batch = Batch::default();
+        if let Some(known) = self.push(&mut batch, game, question) {
+            return Ok((known, Vec::new()));
+        }
+        let (mut all, notes) = self.run(&mut batch)?;
+        let evaluation = all.pop().ok_or("no answer came")?;
+        Ok((evaluation, notes))
+    }
+}
+
+impl Batch {
+    /// Positions that wait.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether none does.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    fn add(&mut self, planes: &Planes, row: Waiting) {
+        let (size, symmetry) = (planes.size(), row.question.symmetry);
+        assert_eq!(*self.size.get_or_insert(size), size, "a batch is of one size");
+        let start = self.input.len();
+        let spatial = SPATIAL * size.area();
+        self.input.resize(start + spatial + GLOBAL, 0.0);
+        planes.write_spatial(symmetry, &mut self.input[start..start + spatial]);
+        self.input[start + spatial..].copy_from_slice(planes.global());
+        self.rows.push(row);
+    }
+}
+
+impl Sized {
+    fn new(model: &Model, settings: &EvaluatorSettings, size: Size) -> Result<(Self, Vec<String>), String> {
+        let graph = model.graph(size.y().into(), size.x().into()).map_err(|error| error.to_string())?;
+        let graph = Arc::new(graph);
+        let (service, notes) = serve(settings, &graph)?;
+        let len = |role| graph.output_len(role).unwrap_or(0);
+        let heads = Heads {
+            policy: len(Role::Policy),
+            pass: len(Role::Pass),
+            results: len(Role::Results),
+            scores: len(Role::Scores),
+            ownership: len(Role::Ownership),
+        };
+        Ok((Self { size, graph, service, heads }, notes))
+    }
+}
+
+/// A number for all that an evaluation depends on: which moves are legal follows from the planes.
+fn key(planes: &Planes, question: &Question) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (planes.size(), question.symmetry, planes.spatial()).hash(&mut hasher);
+    planes.global().iter().for_each(|number| number.to_bits().hash(&mut hasher));
+    let PolicyRules { temperature, optimism, most_pass } = question.policy;
+    [temperature, optimism, most_pass].iter().for_each(|number| number.to_bits().hash(&mut hasher));
+    hasher.finish()
+}
+
+/// Planes that the network has made of a board that was turned.
+fn turned_back(planes: &[f32], size: Size, symmetry: Symmetry) -> Vec<f32> {
+    let back = |plane: &[f32], mv: Move| plane[symmetry.apply(size, mv).index()];
+    planes.chunks_exact(size.area()).flat_map(|plane| size.points().map(move |mv| back(plane, mv))).collect()
+}

@@ -1,0 +1,21 @@
+//! Go: KataGo's networks, a search over them, and what comes of it.
+//!
+//! [`Evaluator`] runs a network on boards of any size, [`Search`] searches a position with it, and [`Report`] sums up what
+//! a search knows. The game itself is `oncilla_go`; the search is the core's, with the utility of a result and a score that
+//! KataGo has ([`utility`]).
+
+mod cache;
+mod evaluation;
+mod evaluator;
+pub mod notes;
+mod samples;
+mod search;
+pub mod utility;
+
+pub use evaluation::{Evaluation, PolicyRules};
+pub use evaluator::{Batch, Counts, Evaluator, Question};
+pub use samples::{inputs, samples};
+pub use search::{Allowed, Plan, Search, Step};
+
+/// A game as the program holds it.
+pub type Game = oncilla_go::Game;

@@ -1,0 +1,215 @@
+//! What a search knows of each position beside its tree: the parts of a value that the tree has no place for.
+//!
+//! The tree is told one number for each position, its utility. Score, lead and ownership stand here, a note for each position,
+//! all of them seen by White. They are found by the moves that lead to them, as the tree's nodes are.
+
+use super::Evaluation;
+use super::utility::Outlook;
+use oncilla_core::Move;
+use oncilla_go::{Color, Move as GoMove, Size};
+use std::collections::HashMap;
+
+/// A note's place. The root's is 0.
+pub type At = u32;
+
+/// What is known of one position.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Note {
+    /// Result and score.
+    pub outlook: Outlook,
+    /// See [`Evaluation::lead`].
+    pub lead: f64,
+    /// What the search was told.
+    pub utility: f64,
+    /// Whose each point will be, from −1 to 1 in steps of 1/32767; empty where nobody asks for it.
+    pub ownership: Box<[i16]>,
+}
+
+/// A step of [`Note::ownership`].
+const STEPS: f32 = 32767.0;
+
+/// Sums of notes by visits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Averages {
+    /// Visits.
+    pub weight: f64,
+    /// Mean win − loss.
+    pub win_loss: f64,
+    /// Mean probability of no result.
+    pub no_result: f64,
+    /// Mean score.
+    pub score: f64,
+    /// Mean square of the score.
+    pub score_square: f64,
+    /// Mean lead.
+    pub lead: f64,
+    /// Mean utility.
+    pub utility: f64,
+    /// Mean square of the utility.
+    pub utility_square: f64,
+}
+
+impl Note {
+    /// Of an evaluation; `keeps_ownership` where it will be asked for.
+    pub fn of(evaluation: &Evaluation, side: Color, utility: impl Fn(&Outlook) -> f64, keeps_ownership: bool) -> Self {
+        let white = side == Color::White;
+        let outlook = Outlook::of(evaluation, white);
+        let sign = if white { 1.0 } else { -1.0 };
+        let step = |owned: &f32| (sign * owned * STEPS).round() as i16;
+        let ownership = if keeps_ownership { evaluation.ownership.iter().map(step).collect() } else { Box::default() };
+        Self { outlook, lead: f64::from(sign * evaluation.lead), utility: utility(&outlook), ownership }
+    }
+
+    /// Of a game that has ended with this score, `None` without a result, and these points.
+    pub fn of_end(
+        score: Option<f64>,
+        owner: impl Fn(GoMove) -> Option<Color>,
+        size: Size,
+        utility: impl Fn(&Outlook) -> f64,
+        keeps_ownership: bool,
+    ) -> Self {
+        let outlook = match score {
+            // `signum` of 0 is 1.
+            Some(score) => {
+                Outlook { win_loss: if score == 0.0 { 0.0 } else { score.signum() }, score, ..Outlook::default() }
+            }
+            None => Outlook { no_result: 1.0, ..Outlook::default() },
+        };
+        let step = |point| match owner(point) {
+            Some(Color::White) => i16::MAX,
+            Some(Color::Black) => -i16::MAX,
+            None => 0,
+        };
+        let ownership = if keeps_ownership { size.points().map(step).collect() } else { Box::default() };
+        Self { outlook, lead: outlook.score, utility: utility(&outlook), ownership }
+    }
+
+    /// As the mean of one visit.
+    pub fn averages(&self) -> Averages {
+        let Outlook { win_loss, no_result, score, stdev } = self.outlook;
+        Averages {
+            weight: 1.0,
+            win_loss,
+            no_result,
+            score,
+            score_square: score * score + stdev * stdev,
+            lead: self.lead,
+            utility: self.utility,
+            utility_square: self.utility * self.utility,
+        }
+    }
+
+    /// Adds what it says of each point, so many times, and its squares.
+    pub fn add_ownership(&self, weight: f64, sums: &mut [f64], squares: &mut [f64]) {
+        for ((sum, square), &owned) in sums.iter_mut().zip(squares).zip(&self.ownership) {
+            let owned = f64::from(owned) / f64::from(STEPS);
+            *sum += weight * owned;
+            *square += weight * owned * owned;
+        }
+    }
+}
+
+impl Averages {
+    /// With other visits, whose means these are, counted `weight` times.
+    pub fn plus(self, other: &Self, weight: f64) -> Self {
+        let all = self.weight + weight;
+        let mean = |a: f64, b: f64| if all > 0.0 { (a * self.weight + b * weight) / all } else { 0.0 };
+        Self {
+            weight: all,
+            win_loss: mean(self.win_loss, other.win_loss),
+            no_result: mean(self.no_result, other.no_result),
+            score: mean(self.score, other.score),
+            score_square: mean(self.score_square, other.score_square),
+            lead: mean(self.lead, other.lead),
+            utility: mean(self.utility, other.utility),
+            utility_square: mean(self.utility_square, other.utility_square),
+        }
+    }
+
+    /// ½·(1 + win − loss).
+    pub fn winrate(&self) -> f64 {
+        0.5 * (1.0 + self.win_loss)
+    }
+
+    /// Deviation of the score.
+    pub fn score_stdev(&self) -> f64 {
+        (self.score_square - self.score * self.score).max(0.0).sqrt()
+    }
+}
+
+/// The notes of one search.
+#[derive(Debug, Default)]
+pub struct Notes {
+    all: Vec<Note>,
+    by_key: HashMap<u64, At>,
+    following: HashMap<(At, Move), At>,
+}
+
+impl Notes {
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.by_key.clear();
+        self.following.clear();
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Bytes that they take, about.
+    pub fn bytes(&self) -> usize {
+        let owned = self.all.first().map_or(0, |note| note.ownership.len() * size_of::<i16>());
+        // Maps are half full, and have a byte for each place.
+        self.all.len() * (size_of::<Note>() + owned + 2 * (size_of::<(u64, At)>() + size_of::<((At, Move), At)>()))
+    }
+
+    /// A note that there is.
+    ///
+    /// # Panics
+    /// If there is none there.
+    pub fn get(&self, at: At) -> &Note {
+        &self.all[at as usize]
+    }
+
+    /// The root's note.
+    pub fn root(&self) -> Option<(At, &Note)> {
+        self.all.first().map(|note| (0, note))
+    }
+
+    /// Of a move behind a position.
+    pub fn next(&self, at: At, mv: Move) -> Option<(At, &Note)> {
+        let next = *self.following.get(&(at, mv))?;
+        Some((next, self.all.get(next as usize)?))
+    }
+
+    /// Takes down the position with this key that a line of moves leads to. The positions before it have their notes already.
+    pub fn take_down(&mut self, line: impl ExactSizeIterator<Item = Move>, key: u64, note: impl FnOnce() -> Note) {
+        let all = &mut self.all;
+        let at = *self.by_key.entry(key).or_insert_with(|| {
+            all.push(note());
+            all.len() as At - 1
+        });
+        let (mut before, plies) = (0, line.len());
+        for (ply, mv) in line.enumerate() {
+            if ply + 1 == plies {
+                self.following.insert((before, mv), at);
+            } else {
+                // A line whose beginning nobody took down leads nowhere.
+                let Some(&next) = self.following.get(&(before, mv)) else { return };
+                before = next;
+            }
+        }
+    }
+
+    /// Whether a position with this key has been taken down.
+    pub fn find(&self, key: u64) -> Option<&Note> {
+        self.all.get(*self.by_key.get(&key)? as usize)
+    }
+}

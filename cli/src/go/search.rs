@@ -1,0 +1,439 @@
+//! A search of one position: the core's playouts, evaluated in batches, with notes of what the tree has no place for.
+
+use super::evaluator::{Batch, Evaluator, Question};
+use super::notes::{At, Averages, Note, Notes};
+use super::utility::{Factors, Utility};
+use super::{Evaluation, Game};
+use crate::engine::Memory;
+use oncilla_core::Move;
+use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
+use oncilla_core::repository::Repository;
+use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused};
+use oncilla_core::tree::Tree;
+use oncilla_go::area::taxed_area;
+use oncilla_go::planes::{self, HISTORY};
+use oncilla_go::{Color, Move as GoMove, Outcome, Symmetry};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Which moves may be searched: whose, how many plies below the root, and which.
+pub type Allowed = Arc<dyn Fn(Color, usize, GoMove) -> bool + Send + Sync>;
+
+/// How a position is searched.
+#[derive(Clone)]
+pub struct Plan {
+    /// The core's parameters, for values between −1 and 1: see [`Plan::scaled`].
+    pub params: Params,
+    /// What a result and a score are worth.
+    pub factors: Factors,
+    /// How the network is asked below the root; its history is set for each position.
+    pub question: Question,
+    /// How far the policy of the root's position is the optimistic one (`rootPolicyOptimism`).
+    pub root_optimism: f32,
+    /// Whether the network is to know the moves before the root (`ignorePreRootHistory` says that it is not).
+    pub sees_history: bool,
+    /// Whether the root's position is taken for one that goes on after a pass (`conservativePass`).
+    pub conservative_pass: bool,
+    /// Symmetries that the root's position is looked at through, from 1 to 8 (`rootNumSymmetriesToSample`).
+    pub root_symmetries: usize,
+    /// Divides the logits of the root's moves.
+    pub root_temperature: f32,
+    /// Whether ownership will be asked for.
+    pub keeps_ownership: bool,
+    /// Positions that are evaluated together at most.
+    pub batch: usize,
+    /// `None`: all moves.
+    pub allowed: Option<Allowed>,
+}
+
+impl Plan {
+    /// Exploration and first play urgency that are meant for utilities, for values between −1 and 1.
+    pub fn scaled(mut params: Params, factors: &Factors) -> Params {
+        use oncilla_core::search::Fpu;
+        let most = factors.most() as f32;
+        for cpuct in [&mut params.cpuct, &mut params.cpuct_at_root] {
+            cpuct.init /= most;
+            cpuct.factor /= most;
+        }
+        for fpu in [&mut params.fpu, &mut params.fpu_at_root] {
+            let (Fpu::Reduction(value) | Fpu::Absolute(value)) = fpu;
+            *value /= most;
+        }
+        params
+    }
+}
+
+/// Playouts that end without the network are brought back at once; after this many for each one in the batch it is evaluated even if it
+/// is not full.
+const KNOWN_PER_LEAF: usize = 4;
+
+/// What a batch came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// So many playouts.
+    Progress(u64),
+    /// No move may be searched, or there is no room for more.
+    NothingToDo,
+}
+
+/// A search under way.
+pub struct Search<'s> {
+    core: oncilla_core::search::Search<Tree<'s>>,
+    evaluator: &'s Evaluator,
+    root: &'s Game,
+    plan: &'s Plan,
+    raw: Arc<Evaluation>,
+    utility: Utility,
+    notes: Notes,
+    batch: Batch,
+    waiting: Vec<Leaf>,
+    spare: Vec<Box<Event>>,
+    playouts: u64,
+    said: Vec<String>,
+}
+
+/// An event whose position waits for the network.
+struct Leaf {
+    event: Box<Event>,
+    game: Box<Game>,
+    moves: Vec<GoMove>,
+}
+
+impl<'s> Search<'s> {
+    /// Asks the network about the root's position, and begins a search in this memory.
+    ///
+    /// # Errors
+    /// As [`Evaluator::run`].
+    pub fn new(evaluator: &'s Evaluator, memory: &'s Memory, root: &'s Game, plan: &'s Plan) -> Result<Self, String> {
+        let (raw, said) = raw(evaluator, root, plan)?;
+        let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
+        let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(raw.score_mean));
+        Ok(Self {
+            core: oncilla_core::search::Search::new(memory.lend(), plan.params),
+            evaluator,
+            root,
+            plan,
+            raw,
+            utility,
+            notes: Notes::default(),
+            batch: Batch::default(),
+            waiting: Vec::new(),
+            spare: Vec::new(),
+            playouts: 0,
+            said,
+        })
+    }
+
+    /// Lines for a person since they were last asked for.
+    pub fn said(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.said)
+    }
+
+    /// What the network says of the root's position.
+    pub fn raw(&self) -> &Evaluation {
+        &self.raw
+    }
+
+    /// The root's position.
+    pub fn root(&self) -> &'s Game {
+        self.root
+    }
+
+    /// How it searches.
+    pub fn plan(&self) -> &'s Plan {
+        self.plan
+    }
+
+    /// What is known beside the tree.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// Visits of the root.
+    pub fn visits(&self) -> u64 {
+        self.core.nodes().into()
+    }
+
+    /// Playouts so far.
+    pub fn playouts(&self) -> u64 {
+        self.playouts
+    }
+
+    /// The root of the tree.
+    pub fn tree(&self) -> Option<NodeView<'_, Tree<'s>>> {
+        self.core.root()
+    }
+
+    /// One batch of at most `most` playouts.
+    ///
+    /// # Errors
+    /// One line: the backend fails, or the memory is too small for the root's moves. What was gathered is undone.
+    pub fn step(&mut self, most: u64) -> Result<Step, String> {
+        let before = self.playouts;
+        let ended = self.gather(most);
+        let evaluated = self.evaluator.run(&mut self.batch);
+        let (evaluations, said) = match evaluated {
+            Ok(evaluated) => evaluated,
+            Err(fault) => {
+                for mut leaf in self.waiting.drain(..) {
+                    self.core.cancel(&mut leaf.event);
+                    self.playouts -= 1;
+                }
+                return Err(fault);
+            }
+        };
+        self.said.extend(said);
+        let mut refused = None;
+        for (mut leaf, evaluation) in std::mem::take(&mut self.waiting).into_iter().zip(evaluations) {
+            if let Err(why) = self.answer(&mut leaf.event, &leaf.game, &leaf.moves, &evaluation) {
+                self.playouts -= 1;
+                refused = Some(why);
+            }
+            self.spare.push(leaf.event);
+        }
+        match (ended, refused) {
+            (_, Some(Refused::NoRoom)) if self.core.nodes() == 0 => {
+                Err("the tree's memory is too small for the root's moves".to_string())
+            }
+            (Ended::Full, _) if self.core.recycle() == 0 => Ok(Step::NothingToDo),
+            (Ended::NoMoves, _) if self.playouts == before => Ok(Step::NothingToDo),
+            _ => Ok(Step::Progress(self.playouts - before)),
+        }
+    }
+
+    /// Takes playouts down until the batch is full. Those that wait for the network stand in `self.waiting`, in the order of the batch.
+    fn gather(&mut self, most: u64) -> Ended {
+        let most = usize::try_from(most).unwrap_or(usize::MAX).max(1);
+        let batch = self.plan.batch.clamp(1, most);
+        let (mut known, mut collided) = (0, Vec::new());
+        let mut ended = Ended::Gathered;
+        while self.waiting.len() < batch && self.waiting.len() + known < most && known < KNOWN_PER_LEAF * batch {
+            let mut event = self.spare.pop().unwrap_or_default();
+            match self.core.gather(&mut *event) {
+                Gathered::Leaf => {
+                    self.playouts += 1;
+                    if let Some(event) = self.look_at(event) {
+                        self.spare.push(event);
+                        known += 1;
+                    }
+                    continue;
+                }
+                Gathered::Known => {
+                    self.playouts += 1;
+                    known += 1;
+                    let _ = self.core.backprop(&mut *event); // it was gathered from this very tree
+                }
+                Gathered::Collision => {
+                    collided.push(event);
+                    // The next ones would end there, too.
+                    if collided.len() >= batch {
+                        break;
+                    }
+                    continue;
+                }
+                Gathered::Full => ended = Ended::Full,
+                Gathered::NoMoves => ended = Ended::NoMoves,
+            }
+            self.spare.push(event);
+            if ended != Ended::Gathered {
+                break;
+            }
+        }
+        for mut event in collided {
+            self.core.cancel(&mut event);
+            self.spare.push(event);
+        }
+        ended
+    }
+
+    /// Answers a leaf, if that takes no evaluation, and gives the event back; else puts it into the batch.
+    fn look_at(&mut self, mut event: Box<Event>) -> Option<Box<Event>> {
+        let (mut game, mut moves) = (Box::new(self.root.clone()), Vec::new());
+        let line: Vec<Move> = event.moves().collect();
+        let mut fits = line.iter().all(|mv| game.play(GoMove(mv.0)).is_ok());
+        if let Some(index) = event.unnamed() {
+            self.list_moves(&game, line.len(), &mut moves);
+            if let Some(&mv) = moves.get(index) {
+                event.name(Move(mv.0));
+                fits = fits && game.play(mv).is_ok();
+            }
+        }
+        if event.plies() > 0 && (game.ending().is_some() || !fits) {
+            self.answer_end(&mut event, &game);
+            return Some(event);
+        }
+        self.list_moves(&game, event.plies(), &mut moves);
+        let key = game.graph_key();
+        if self.core.repository().has(key, moves.len()) {
+            self.take_down(&event, key, None);
+            // Its value and its logits are not looked at.
+            let answer = Answer { key, verdict: Verdict::Position(Value::EVEN) };
+            let _ = self.core.answer(&mut *event, &answer, &mut vec![0.0; moves.len()]);
+            return Some(event);
+        }
+        let known = match event.plies() {
+            0 => Some(Arc::clone(&self.raw)),
+            depth => self.evaluator.push(&mut self.batch, &game, &question(self.plan, depth)),
+        };
+        match known {
+            Some(evaluation) => {
+                if self.answer(&mut event, &game, &moves, &evaluation).is_err() {
+                    self.playouts -= 1;
+                }
+                Some(event)
+            }
+            None => {
+                self.waiting.push(Leaf { event, game, moves });
+                None
+            }
+        }
+    }
+
+    /// The moves that may be searched in a position, in the order of its edges.
+    fn list_moves(&self, game: &Game, depth: usize, moves: &mut Vec<GoMove>) {
+        let allowed =
+            |mv: &GoMove| self.plan.allowed.as_ref().is_none_or(|allowed| allowed(game.side_to_move(), depth, *mv));
+        moves.clear();
+        moves.extend(game.legal_moves().filter(allowed));
+    }
+
+    fn answer(
+        &mut self,
+        event: &mut Event,
+        game: &Game,
+        moves: &[GoMove],
+        evaluation: &Evaluation,
+    ) -> Result<(), Refused> {
+        let key = game.graph_key();
+        self.take_down(event, key, Some((evaluation, game.side_to_move())));
+        let value = self.value_of(key, game.side_to_move());
+        // Where no move may be searched, the network's word is all there is.
+        let verdict =
+            if moves.is_empty() { Verdict::Terminal(value, Ending::TwoFold) } else { Verdict::Position(value) };
+        let temperature = if event.plies() == 0 { self.plan.root_temperature } else { 1.0 };
+        let logit = |mv: &GoMove| evaluation.policy[mv.index()].max(f32::MIN_POSITIVE).ln() / temperature;
+        let mut logits: Vec<f32> = moves.iter().map(logit).collect();
+        self.core.answer(event, &Answer { key, verdict }, &mut logits)
+    }
+
+    /// Of a game that is over, or can't go on. Nothing is proven by it: what counts is not only who has won.
+    fn answer_end(&mut self, event: &mut Event, game: &Game) {
+        let key = game.graph_key();
+        let score = match game.outcome() {
+            Some(Outcome::WhiteLead(lead)) => Some(f64::from(lead)),
+            Some(Outcome::NoResult | Outcome::ToBeAgreed) | None => None,
+        };
+        let rules = game.rules();
+        let utility = self.utility;
+        let keeps = self.plan.keeps_ownership;
+        self.notes.take_down(event.moves(), key, || {
+            let area = taxed_area(game.board(), rules.suicide, rules.tax);
+            Note::of_end(score, |point| area.owner(point), game.size(), |outlook| utility.of(outlook), keeps)
+        });
+        let value = self.value_of(key, game.side_to_move());
+        let _ = self.core.answer(event, &Answer { key, verdict: Verdict::Terminal(value, Ending::TwoFold) }, &mut []);
+    }
+
+    /// Of a position that the notes know already, nothing needs to be known.
+    fn take_down(&mut self, event: &Event, key: u64, known: Option<(&Evaluation, Color)>) {
+        let (utility, keeps) = (self.utility, self.plan.keeps_ownership);
+        self.notes.take_down(event.moves(), key, || match known {
+            Some((evaluation, side)) => Note::of(evaluation, side, |outlook| utility.of(outlook), keeps),
+            None => Note::default(),
+        });
+    }
+
+    /// What a position is worth to the side to move, as the tree wants it.
+    fn value_of(&self, key: u64, side: Color) -> Value {
+        let utility = self.notes.find(key).map_or(0.0, |note| note.utility) / self.plan.factors.most();
+        let own = if side == Color::White { utility } else { -utility };
+        Value { wl: own as f32, d: 0.0, m: 0.0 }
+    }
+
+    /// Means over all visits of a node.
+    pub fn averages(&self, node: &NodeView<'_, Tree<'s>>, at: At, known: &mut HashMap<At, Averages>) -> Averages {
+        if let Some(known) = known.get(&at) {
+            return *known;
+        }
+        let mut all = self.notes.get(at).averages();
+        // A game that has ended there has no other visits.
+        all.weight = if node.is_expanded() { 1.0 } else { f64::from(node.n()) };
+        for edge in node.visited() {
+            let Some((next, note)) = edge.mv.and_then(|mv| self.notes.next(at, mv)) else { continue };
+            // What was folded has its own note left.
+            let below = edge.child().map_or_else(|| note.averages(), |child| self.averages(&child, next, known));
+            all = all.plus(&below, edge.completed().into());
+        }
+        known.insert(at, all);
+        all
+    }
+
+    /// Means and deviations of whose each point will be, over all visits of a node, seen by White.
+    pub fn ownership(&self, node: NodeView<'_, Tree<'s>>, at: At) -> (Vec<f64>, Vec<f64>) {
+        let points = self.root.size().area();
+        let (mut sums, mut squares) = (vec![0.0; points], vec![0.0; points]);
+        // Ply by ply, so that a position that several lines lead to is shared out once.
+        let mut ply = HashMap::from([(at, (node, 1.0))]);
+        while !ply.is_empty() {
+            let mut below: HashMap<At, (NodeView<'_, Tree<'s>>, f64)> = HashMap::new();
+            for (at, (node, share)) in ply {
+                let edges: Vec<_> = node
+                    .visited()
+                    .filter(|edge| edge.completed() > 0)
+                    .filter_map(|edge| Some((edge, self.notes.next(at, edge.mv?)?)))
+                    .collect();
+                let own = if node.is_expanded() { 1.0 } else { f64::from(node.n().max(1)) };
+                let all = own + edges.iter().map(|(edge, _)| f64::from(edge.completed())).sum::<f64>();
+                self.notes.get(at).add_ownership(share * own / all, &mut sums, &mut squares);
+                for (edge, (next, note)) in edges {
+                    let share = share * f64::from(edge.completed()) / all;
+                    match edge.child() {
+                        Some(child) => below.entry(next).or_insert((child, 0.0)).1 += share,
+                        None => note.add_ownership(share, &mut sums, &mut squares),
+                    }
+                }
+            }
+            ply = below;
+        }
+        let deviation = |(mean, square): (&f64, f64)| (square - mean * mean).max(0.0).sqrt();
+        let deviations = sums.iter().zip(squares).map(deviation).collect();
+        (sums, deviations)
+    }
+}
+
+/// Why gathering ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Gathered,
+    Full,
+    NoMoves,
+}
+
+/// How the network is asked about a position so many plies below the root.
+fn question(plan: &Plan, depth: usize) -> Question {
+    let history = if plan.sees_history { HISTORY } else { depth.min(HISTORY) };
+    let conservative_pass = plan.conservative_pass && depth == 0;
+    Question { planes: planes::Options { history, conservative_pass, ..plan.question.planes }, ..plan.question }
+}
+
+/// What the network says of the root's position, through as many symmetries as are asked for.
+fn raw(evaluator: &Evaluator, root: &Game, plan: &Plan) -> Result<(Arc<Evaluation>, Vec<String>), String> {
+    let mut asked = question(plan, 0);
+    asked.policy.optimism = plan.root_optimism;
+    let is_square = root.size().x() == root.size().y();
+    let symmetries = Symmetry::ALL.into_iter().filter(|symmetry| is_square || !symmetry.transposes());
+    let (mut all, mut said) = (Vec::new(), Vec::new());
+    for symmetry in symmetries.take(plan.root_symmetries.max(1)) {
+        let (evaluation, notes) = evaluator.ask(root, &Question { symmetry, ..asked })?;
+        all.push(evaluation);
+        said.extend(notes);
+    }
+    match &all[..] {
+        [one] => Ok((Arc::clone(one), said)),
+        several => {
+            let several: Vec<Evaluation> = several.iter().map(|one| (**one).clone()).collect();
+            let mean = Evaluation::mean(&several).ok_or("no answer came")?;
+            Ok((Arc::new(mean), said))
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a result and a score are worth to a search, as KataGo has it (`winLossUtilityFactor`, `staticScoreUtilityFactor`,
+//! `dynamicScoreUtilityFactor` and what belongs to them; Wu 2019, arXiv:1902.10565, section 3.4 and its successors).
+//!
+//! utility = a·(win − loss) + b·no result + c·E[f(score; 0, 2)] + d·E[f(score; centre, 0.75)], where
+//! f(s; centre, scale) = 2/π · atan((s − centre) / (scale · √points)), and the score is normal with the mean and the deviation
+//! that the network gives. The centre is what the root's position is expected to come to: from there on each point counts most.
+
+use super::Evaluation;
+use std::f64::consts::PI;
+
+/// How much each part is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factors {
+    /// `winLossUtilityFactor`.
+    pub win_loss: f64,
+    /// `noResultUtilityForWhite`.
+    pub no_result: f64,
+    /// `staticScoreUtilityFactor`.
+    pub static_score: f64,
+    /// `dynamicScoreUtilityFactor`.
+    pub dynamic_score: f64,
+    /// `dynamicScoreCenterZeroWeight`: how far the centre goes back to an even score.
+    pub centre_zero_weight: f64,
+    /// `dynamicScoreCenterScale`: how far the centre may be from the expected score, in roots of the board's points.
+    pub centre_scale: f64,
+}
+
+impl Default for Factors {
+    fn default() -> Self {
+        Self {
+            win_loss: 1.0,
+            no_result: 0.0,
+            static_score: 0.1,
+            dynamic_score: 0.3,
+            centre_zero_weight: 0.2,
+            centre_scale: 0.75,
+        }
+    }
+}
+
+impl Factors {
+    /// No utility is further from 0.
+    pub fn most(&self) -> f64 {
+        self.win_loss.max(self.no_result.abs()) + self.static_score + self.dynamic_score
+    }
+}
+
+/// The scale of the static part, in roots of the board's points.
+const STATIC_SCALE: f64 = 2.0;
+
+/// A result and a score, or what is expected of them, seen by White.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outlook {
+    /// Win minus loss.
+    pub win_loss: f64,
+    /// Probability of no result.
+    pub no_result: f64,
+    /// Mean and deviation of the score in points.
+    pub score: f64,
+    /// See `score`.
+    pub stdev: f64,
+}
+
+impl Outlook {
+    /// What a network says, where White or else Black is to move.
+    pub fn of(evaluation: &Evaluation, white_to_move: bool) -> Self {
+        let sign = if white_to_move { 1.0 } else { -1.0 };
+        Self {
+            win_loss: sign * f64::from(evaluation.win - evaluation.loss),
+            no_result: evaluation.no_result.into(),
+            score: sign * f64::from(evaluation.score_mean),
+            stdev: evaluation.score_stdev.into(),
+        }
+    }
+}
+
+/// The utility of a search, seen by White.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Utility {
+    factors: Factors,
+    /// Root of the board's points.
+    side: f64,
+    centre: f64,
+}
+
+impl Utility {
+    /// For a search of a position on a board of so many points whose expected score is known.
+    pub fn new(factors: Factors, points: usize, expected_score: f64) -> Self {
+        let side = (points as f64).sqrt();
+        let most = factors.centre_scale * side;
+        let centre =
+            (expected_score * (1.0 - factors.centre_zero_weight)).clamp(expected_score - most, expected_score + most);
+        Self { factors, side, centre }
+    }
+
+    /// What it is worth to White.
+    pub fn of(&self, outlook: &Outlook) -> f64 {
+        let Factors { win_loss, no_result, static_score, dynamic_score, centre_scale, .. } = self.factors;
+        let expected = |centre: f64, scale: f64| expected(outlook.score - centre, outlook.stdev, scale * self.side);
+        win_loss * outlook.win_loss
+            + no_result * outlook.no_result
+            + static_score * expected(0.0, STATIC_SCALE)
+            + dynamic_score * expected(self.centre, centre_scale)
+    }
+}
+
+/// Steps to each side of the mean, and how many of them are one deviation.
+const STEPS: i32 = 25;
+const STEPS_A_STDEV: f64 = 10.0;
+
+/// E[2/π · atan(x / scale)] of a normal x, by a sum over five deviations.
+fn expected(mean: f64, stdev: f64, scale: f64) -> f64 {
+    let value = |x: f64| 2.0 / PI * (x / scale).atan();
+    // A deviation that moves nothing by a thousandth needs no sum.
+    if stdev < scale * 1e-3 {
+        return value(mean);
+    }
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for step in -STEPS..=STEPS {
+        let away = f64::from(step) * 2.0 / STEPS_A_STDEV;
+        let weight = (-0.5 * away * away).exp();
+        sum += weight * value(mean + away * stdev);
+        weights += weight;
+    }
+    sum / weights
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    #[test]
+    fn a_score_without_deviation_is_worth_its_arc_tangent() {
+        let utility = Utility::new(Factors::default(), 361, 0.0);
+        let sure = |score| utility.of(&Outlook { win_loss: 1.0, no_result: 0.0, score, stdev: 0.0 });
+        let by_hand = |score: f64| {
+            1.0 + 0.1 * 2.0 / PI * (score / (2.0 * 19.0)).atan() + 0.3 * 2.0 / PI * (score / (0.75 * 19.0)).atan()
+        };
+        for score in [-30.0, 0.0, 0.5, 7.5, 200.0] {
+            assert!((sure(score) - by_hand(score)).abs() < 1e-12, "{score}");
+        }
+    }
+
+    /// Against a finer sum over more deviations.
+    #[test]
+    fn the_expectation_is_that_of_a_normal_score() {
+        for (mean, stdev, scale) in [(0.0, 10.0, 14.0), (12.0, 20.0, 14.0), (-40.0, 3.0, 38.0), (100.0, 60.0, 5.0)] {
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for step in -8000..=8000 {
+                let away = f64::from(step) / 1000.0;
+                let weight = (-0.5 * away * away).exp();
+                sum += weight * 2.0 / PI * ((mean + away * stdev) / scale).atan();
+                weights += weight;
+            }
+            assert!((expected(mean, stdev, scale) - sum / weights).abs() < 1e-4, "{mean} {stdev} {scale}");
+        }
+    }
+
+    quickcheck! {
+        fn no_utility_is_beyond_the_most(win: u8, none: u8, score: i16, stdev: u8, centre: i16) -> bool {
+            let share = |n: u8| f64::from(n) / 255.0;
+            let none = share(none);
+            let outlook = Outlook {
+                win_loss: (2.0 * share(win) - 1.0) * (1.0 - none),
+                no_result: none,
+                score: f64::from(score) / 10.0,
+                stdev: stdev.into(),
+            };
+            let factors = Factors { no_result: -0.5, ..Factors::default() };
+            let mirrored = Outlook { win_loss: -outlook.win_loss, score: -outlook.score, ..outlook };
+            let utility = |centre, outlook| Utility::new(Factors { no_result: 0.0, ..factors }, 361, centre).of(outlook);
+            let centre = f64::from(centre) / 10.0;
+            // Black sees the same with the other sign.
+            let same = (utility(centre, &outlook) + utility(-centre, &mirrored)).abs() < 1e-9;
+            Utility::new(factors, 361, centre).of(&outlook).abs() <= factors.most() + 1e-12 && same
+        }
+
+        fn a_better_score_is_worth_more(score: i8, stdev: u8) -> bool {
+            let utility = Utility::new(Factors::default(), 81, 0.0);
+            let at = |score: f64| utility.of(&Outlook { win_loss: 0.5, no_result: 0.0, score, stdev: stdev.into() });
+            at(f64::from(score) + 1.0) > at(score.into())
+        }
+    }
+}
