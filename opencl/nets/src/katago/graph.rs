@@ -123,7 +123,8 @@ impl Builder {
             let (means, rest) = row.split_at(channels);
             let (sized, last) = rest.split_at(channels);
             let of_last = if let Pooled::ByValue = kind { size * size - 0.1 } else { 0.0 };
-            let mean = means.iter().zip(sized).zip(last).map(|((mean, sized), last)| mean + size * sized + of_last * last);
+            let mean =
+                means.iter().zip(sized).zip(last).map(|((mean, sized), last)| mean + size * sized + of_last * last);
             let most = last.iter().map(|&last| if let Pooled::WithMost = kind { last } else { 0.0 });
             mean.chain(most).collect::<Vec<f32>>()
         };
