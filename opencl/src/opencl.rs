@@ -15,12 +15,12 @@ use crate::backend::{Backend, BackendError, Outputs, batch_of};
 use crate::device::{self, Buffer, Copies, Device, DeviceChoice, Error, Kind, Programs, Read, Session, Turns};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{
-    Kernels, Precision, Step, Tuning, Value, Variant, attention,
+    Kernels, Precision, Step, Tuning, Value, Variant, affine, attention,
     conv::{self, Joins},
     dense, elementwise, gather,
     layout::Layout,
     network::{Network, move_steps},
-    norm, se, softmax,
+    norm, pool, se, softmax,
 };
 use canary::Canary;
 use fallback::{Size, by_layers, give_way, is_one_launch};
@@ -508,12 +508,12 @@ fn canary_bound(tuning: Tuning, precision: Precision) -> f32 {
 }
 
 /// How each value is stored: as on the host, but for boards that convolutions write in blocks and nothing reads that knows only
-/// that order.
+/// that order. An affine layer leaves them in theirs.
 fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
     let mut plain = vec![false; graph.layers().len() + 1];
     for layer in graph.layers() {
         match layer {
-            Layer::Conv { .. } | Layer::Dense { .. } => {}
+            Layer::Conv { .. } | Layer::Dense { .. } | Layer::Affine { .. } | Layer::Pool { .. } => {}
             Layer::Gather { residual, .. } => residual.iter().for_each(|value| plain[value.0] = true),
             other => other.reads().for_each(|value| plain[value.0] = true),
         }
@@ -526,6 +526,7 @@ fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
                 let reads = (layouts[input.0], *kernel, graph.is_int8(at));
                 conv::output_layout(kernels, reads, shape, plain[at + 1])
             }
+            Layer::Affine { input, .. } => affine::output_layout(layouts[input.0], plain[at + 1]),
             _ => Layout::plain(shape),
         });
     }
@@ -586,7 +587,7 @@ fn weight_words(kernels: &Kernels<'_>, (layer, int8): (&Layer, bool), layouts: &
         Layer::Gather { indices, .. } => indices.len(),
         Layer::Constant { values, .. } => values.len(),
         Layer::Gate { scale, shift, .. } => scale.len() + shift.len(),
-        Layer::Affine { scale, shift, .. } => scale.len() + shift.len(),
+        Layer::Affine { input, .. } => affine::weight_words(layouts[input.0]),
         Layer::LayerNorm { gammas, betas, .. } => gammas.len() + betas.len(),
         Layer::Smolgen { input, heads, weights } => {
             let part = layouts[input.0].shape.len() / heads;
@@ -651,7 +652,13 @@ fn push(
             let gate = elementwise::launch_gate(kernels, &values[input.0], scale, shift, output)?;
             steps.push(gate.into());
         }
-        Layer::Affine { .. } | Layer::Pool { .. } => return Err(kernels.unfit_layer(layer)),
+        Layer::Affine { input, added, scale, shift, activation } => {
+            let added = added.map(|value| &values[value.0]);
+            let affine =
+                affine::Affine { input: &values[input.0], added, scale, shift, activation: *activation, output };
+            steps.push(affine::launch(kernels, &affine)?.into());
+        }
+        Layer::Pool { input } => steps.push(pool::launch(kernels, &values[input.0], output)?.into()),
         Layer::LayerNorm { input, epsilon, gammas, betas } => {
             let norm = norm::LayerNorm { input: &values[input.0], epsilon: *epsilon, gammas, betas, output };
             steps.push(norm::launch(kernels, &norm)?.into());

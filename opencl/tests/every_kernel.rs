@@ -24,6 +24,21 @@ fn is_tiny() -> bool {
     std::env::var("ONCILLA_TEST_TINY").as_deref() == Ok("1")
 }
 
+/// Ranks and files that differ, sides that no tile divides among them.
+fn rectangle(random: &mut Random) -> (usize, usize) {
+    match is_tiny() {
+        true => random.pick(&[(3, 5), (4, 2), (1, 6)]),
+        false => random.pick(&[(13, 9), (5, 7), (4, 8), (7, 19), (1, 6)]),
+    }
+}
+
+/// The input of a convolution over more than a square: a square board or another.
+fn any_board(random: &mut Random, most_channels: usize) -> Graph {
+    let ((ranks, files), square) = (rectangle(random), square_board(random));
+    let squares = random.pick(&[square, ranks * files]);
+    Graph::new(Shape { channels: up_to(random, most_channels), squares }).on_board(ranks, files)
+}
+
 /// At least one.
 fn up_to(random: &mut Random, most: usize) -> usize {
     1 + random.below(if is_tiny() { most.min(9) } else { most })
@@ -82,6 +97,10 @@ kernels! {
     attention_agrees: 4, attention;
     smolgens_agree: 4, smolgen;
     scores_agree: 4, scores;
+    convolutions_of_five_agree: 4, convolution_of_five;
+    convolutions_of_rectangles_agree: 6, convolution_of_a_rectangle;
+    affine_layers_agree: 8, affine;
+    pools_agree: 6, pool;
 }
 
 /// One of planes, and one of what that made, with what may be fused into it.
@@ -95,6 +114,64 @@ fn convolution(random: &mut Random, squeezes: bool) -> Graph {
     let hidden = squeezes.then(|| up_to(random, 20));
     let residual = random.pick(&[None, Some(x)]);
     let y = conv(&mut graph, random, (x, channels, kernel), hidden, residual, second);
+    output(graph, y)
+}
+
+/// The first layer of a network of Go, and one that no network has: of what that made.
+fn convolution_of_five(random: &mut Random) -> Graph {
+    let mut graph = any_board(random, 22);
+    let channels = up_to(random, 30);
+    let x = conv(&mut graph, random, (INPUT, channels, 5), None, None, Activation::Tanh);
+    let (residual, activation) = (random.pick(&[None, Some(x)]), random.pick(&Activation::ELEMENTWISE));
+    let y = conv(&mut graph, random, (x, channels, 5), None, residual, activation);
+    output(graph, y)
+}
+
+/// All kinds behind each other, direct and Winograd's.
+fn convolution_of_a_rectangle(random: &mut Random) -> Graph {
+    let (ranks, files) = rectangle(random);
+    let mut graph = Graph::new(Shape { channels: up_to(random, 20), squares: ranks * files }).on_board(ranks, files);
+    let channels = up_to(random, 30);
+    let x = conv(&mut graph, random, (INPUT, channels, 3), None, None, Activation::Tanh);
+    let hidden = random.pick(&[false, true]).then(|| up_to(random, 20));
+    let (residual, activation) = (random.pick(&[None, Some(x)]), random.pick(&Activation::ELEMENTWISE));
+    let y = conv(&mut graph, random, (x, channels, 3), hidden, residual, activation);
+    let z = conv(&mut graph, random, (y, channels, 1), None, None, Activation::None);
+    output(graph, z)
+}
+
+/// A board that is plain, for it is the input, or may lie in blocks, for it is what a 3×3 convolution made.
+fn board_in_any_order(random: &mut Random) -> (Graph, ValueId) {
+    let mut graph = any_board(random, 30);
+    let channels = up_to(random, 40);
+    let made = conv(&mut graph, random, (INPUT, channels, 3), None, None, Activation::Tanh);
+    let value = random.pick(&[INPUT, made]);
+    (graph, value)
+}
+
+/// Read by what takes any order, or by what takes a plain value only.
+fn affine(random: &mut Random) -> Graph {
+    let (mut graph, x) = board_in_any_order(random);
+    let shape = graph.shape(x);
+    let channels = shape.channels;
+    let vector = random.pick(&[false, true]).then(|| dense(&mut graph, random, INPUT, channels, Activation::Tanh));
+    let (scale, shift, activation) =
+        (random.floats(channels, 4), random.floats(channels, 4), random.pick(&Activation::ELEMENTWISE));
+    let y = graph.push(Layer::Affine { input: x, added: vector, scale, shift, activation }).expect("it fits");
+    let z = match random.below(3) {
+        0 => y,
+        1 => conv(&mut graph, random, (y, 5, 3), None, None, Activation::None),
+        _ => {
+            let (scale, shift) = (random.floats(shape.len(), 4), random.floats(shape.len(), 4));
+            graph.push(Layer::Gate { input: y, scale, shift }).expect("it fits")
+        }
+    };
+    output(graph, z)
+}
+
+fn pool(random: &mut Random) -> Graph {
+    let (mut graph, x) = board_in_any_order(random);
+    let y = graph.push(Layer::Pool { input: x }).expect("it fits");
     output(graph, y)
 }
 

@@ -5,10 +5,10 @@
 
 mod common;
 
-use common::{Random, TOLERANCE, Way, agrees, conv, dense, device_is_there, first_difference, output, tower};
+use common::{Random, TOLERANCE, Way, agrees, conv, dense, device_is_there, first_difference, go, output, tower};
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::device::{self, DeviceChoice, Session};
-use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Shape};
+use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Shape, ValueId};
 use oncilla_opencl::host::plain;
 use oncilla_opencl::kernels::{Precision, Tuning, Variant};
 use oncilla_opencl::opencl::{MAX_BATCH, OpenCl, Options};
@@ -64,8 +64,13 @@ fn tiny_shapes_of_every_kernel_agree() {
         return;
     }
     let random = &mut Random(22);
-    let graphs =
-        [tiny_convolutions(random, 5), tiny_convolutions(random, 4), tiny_vectors(random), tiny_attention(random)];
+    let graphs = [
+        ("convolutions", tiny_convolutions(random, 5)),
+        ("convolutions in fours", tiny_convolutions(random, 4)),
+        ("vectors", tiny_vectors(random)),
+        ("attention", tiny_attention(random)),
+        ("Go", go(23, (3, 5), [2, 3, 9])),
+    ];
     // A chessboard by one group of a GPU.
     let way = Way {
         tuning: Tuning { network: 1, ..Tuning::start(Variant::Gpu, 1) },
@@ -73,6 +78,7 @@ fn tiny_shapes_of_every_kernel_agree() {
         batches: [1, 2],
     };
     agrees(tiny_convolutions(random, 8), &way, random).unwrap_or_else(|why| panic!("a chessboard: {why}"));
+    agrees(go(24, (8, 8), [2, 3, 5]), &way, random).unwrap_or_else(|why| panic!("Go on a chessboard: {why}"));
     let gpu = Tuning { columns: 4, lanes: 32, ..Tuning::start(Variant::Gpu, 1) };
     for (tuning, precision) in [
         (Tuning { winograd: 0, network: 0, ..Tuning::start(Variant::Cpu, 8) }, Precision::Fp32),
@@ -90,7 +96,7 @@ fn tiny_shapes_of_every_kernel_agree() {
         (gpu, Precision::Int8),
         (Tuning { item_rows: 8, depth: 0, ..gpu }, Precision::Int8),
     ] {
-        for (what, graph) in ["convolutions", "convolutions in fours", "vectors", "attention"].iter().zip(&graphs) {
+        for (what, graph) in &graphs {
             let way = Way { tuning, precision, batches: [1, 3] };
             if let Err(why) = agrees(graph.clone(), &way, random) {
                 panic!("{what}: {why}");
@@ -146,6 +152,45 @@ fn a_whole_network_agrees_at_every_batch_size() {
         agree(&tower(6, 8, 24, 2, Activation::Relu), batches, &mut Random(7), "relu tower");
     }
     agree(&tower(8, 8, 16, 1, Activation::Mish), [4, 5], &mut Random(9), "mish tower");
+}
+
+#[test]
+fn a_network_of_go_agrees_at_every_batch_size() {
+    if !device_is_there() {
+        return;
+    }
+    for (batches, board) in [([1, 9], (9, 9)), ([2, 8], (7, 5)), ([3, 7], (5, 9)), ([4, 5], (19, 19)), ([6, 1], (8, 8))]
+    {
+        agree(&go(25, board, [22, 19, 12]), batches, &mut Random(26), &format!("Go on {board:?}"));
+    }
+}
+
+/// A group of a GPU makes the squares of a chessboard.
+#[test]
+fn a_network_of_go_is_one_launch_where_others_are() {
+    if !device_is_there() {
+        return;
+    }
+    for (variant, board, expected) in [(Variant::Cpu, (5, 7), 1), (Variant::Gpu, (8, 8), 1), (Variant::Gpu, (5, 7), 0)]
+    {
+        let is_there = |network| {
+            let tuning = Tuning { network, ..Tuning::start(variant, 8) };
+            let options = Options { tuning: Some(tuning), self_check: false, ..Options::default() };
+            OpenCl::new(go(27, board, [3, 2, 9]), &options).expect("it compiles").tuning().network
+        };
+        assert_eq!(is_there(0), 0, "{variant}, {board:?}");
+        // Only some devices that are CPUs are known to run it.
+        let one = OpenCl::new(
+            tower(28, 8, 8, 1, Activation::Relu),
+            &Options {
+                tuning: Some(Tuning { network: 1, ..Tuning::start(variant, 8) }),
+                self_check: false,
+                ..Options::default()
+            },
+        );
+        let known = one.expect("it compiles").tuning().network;
+        assert_eq!(is_there(1), expected * known, "{variant}, {board:?}");
+    }
 }
 
 #[test]
@@ -226,6 +271,104 @@ fn activations_are_right_far_from_zero_and_keep_a_nan() {
                 let error = device.evaluate(&input, &mut got).expect_err("NaN goes in, so that NaN comes out");
                 assert!(error.0.contains("not finite at element 40"), "{activation:?}, {tuning}: {error}");
                 input[40] = kept;
+            }
+        }
+    }
+}
+
+/// What a 3×3 convolution copies, which lies in blocks on a CPU where only direct ones are.
+fn copied(graph: &mut Graph) -> ValueId {
+    let mut weights = vec![0.0; 9];
+    weights[4] = 1.0;
+    let (bias, activation) = (vec![0.0], Activation::None);
+    let copy =
+        Layer::Conv { input: INPUT, channels: 1, kernel: 3, weights, bias, se: None, residual: None, activation };
+    graph.push(copy).expect("it fits")
+}
+
+/// Of a single channel.
+fn scaled(graph: &mut Graph, input: ValueId, scale: f32, activation: Activation) -> ValueId {
+    let affine = Layer::Affine { input, added: None, scale: vec![scale], shift: vec![0.0], activation };
+    graph.push(affine).expect("it fits")
+}
+
+/// A graph with direct convolutions on a device, unchecked: what is compared here is not finite everywhere.
+fn direct(graph: &Graph, variant: Variant) -> OpenCl {
+    let tuning = Tuning { winograd: 0, ..Tuning::start(variant, 8) };
+    let options = Options { tuning: Some(tuning), self_check: false, ..Options::default() };
+    OpenCl::new(graph.clone(), &options).expect("a device that is there runs the graph")
+}
+
+#[test]
+fn affine_layers_are_right_far_from_zero_and_keep_a_nan() {
+    if !device_is_there() {
+        return;
+    }
+    let mut input: Vec<f32> = (0..64).map(|at| (at as f32 - 31.5) * 6.0).collect();
+    for (activation, variant) in
+        Activation::ELEMENTWISE.into_iter().flat_map(|activation| [Variant::Cpu, Variant::Gpu].map(|v| (activation, v)))
+    {
+        for in_blocks in [false, true] {
+            let mut graph = Graph::new(Shape { channels: 1, squares: 64 });
+            let x = if in_blocks { copied(&mut graph) } else { INPUT };
+            let y = scaled(&mut graph, x, 1.0, activation);
+            let graph = output(graph, y);
+            let expected = plain::evaluate(&graph, &input).expect("the reference runs every graph");
+            let mut got = Outputs::default();
+            direct(&graph, variant).evaluate(&input, &mut got).expect("numbers come out");
+            let difference = first_difference(&expected.policy, &got.policy, TOLERANCE);
+            assert_eq!(difference, None, "{activation:?}, {variant}, in blocks: {in_blocks}");
+
+            // Twice the largest number and nothing times that: a NaN, at one place only.
+            let mut graph = Graph::new(Shape { channels: 1, squares: 64 });
+            let x = if in_blocks { copied(&mut graph) } else { INPUT };
+            let x = scaled(&mut graph, x, 2.0, Activation::None);
+            let y = scaled(&mut graph, x, 0.0, activation);
+            let mut device = direct(&output(graph, y), variant);
+            let kept = std::mem::replace(&mut input[40], f32::MAX);
+            let error = device.evaluate(&input, &mut got).expect_err("a NaN comes out");
+            assert!(error.0.contains("not finite at element 40"), "{activation:?}, {variant}: {error}");
+            input[40] = kept;
+        }
+    }
+}
+
+/// Of squares that are whole vectors and that aren't.
+#[test]
+fn pools_keep_a_nan_and_what_is_infinite() {
+    if !device_is_there() {
+        return;
+    }
+    for (variant, side) in [Variant::Cpu, Variant::Gpu].into_iter().flat_map(|v| [4, 5].map(|side| (v, side))) {
+        for in_blocks in [false, true] {
+            let squares = side * side;
+            let graph_of = |scales: [f32; 2], element: u32| {
+                let mut graph = Graph::new(Shape { channels: 1, squares });
+                let x = if in_blocks { copied(&mut graph) } else { INPUT };
+                let x = scaled(&mut graph, x, scales[0], Activation::None);
+                let x = scaled(&mut graph, x, scales[1], Activation::None);
+                let pooled = graph.push(Layer::Pool { input: x }).expect("it fits");
+                let pick = Layer::Gather { input: pooled, indices: vec![element], squares: 1, residual: None };
+                let picked = graph.push(pick).expect("it fits");
+                output(graph, picked)
+            };
+            for at in [0, 1, squares / 2, squares - 1] {
+                let what = format!("{variant}, {squares} squares, in blocks: {in_blocks}, at {at}");
+                let mut input: Vec<f32> = (0..squares).map(|at| (at as f32).sin()).collect();
+                let mut got = Outputs::default();
+                // The largest of all is at the place in turn, then the smallest, in which case it is another one.
+                for large in [f32::MAX, f32::MIN] {
+                    input[at] = large;
+                    let graph = graph_of([2.0, 1.0], 1);
+                    let expected = plain::evaluate(&graph, &input).expect("the reference runs every graph").policy[0];
+                    let done = direct(&graph, variant).evaluate(&input, &mut got);
+                    assert_eq!(done.is_ok(), expected.is_finite(), "{what}, {expected}");
+                    assert!(done.is_err() || got.policy == [expected], "{what}: expected {expected}, got {got:?}");
+                    for element in [0, 1] {
+                        let done = direct(&graph_of([2.0, 0.0], element), variant).evaluate(&input, &mut got);
+                        assert!(done.is_err(), "{what}, element {element}: a NaN comes out");
+                    }
+                }
             }
         }
     }

@@ -1,10 +1,10 @@
-// Convolution 3x3 and 1x1 with bias, residual and activation in one pass.
+// Convolution 5x5, 3x3 and 1x1 with bias, residual and activation in one pass.
 //
 //   out[n][o][y][x] = act(bias[o] + residual[n][o][y][x] + sum over c, i, j of w[o][c][i][j] in[n][c][y+i-p][x+j-p])
 //
 // with p = (kernel - 1) / 2 and zeros outside the board. `act` and `has_residual` are the same for all work items.
 //
-// Options besides those of common.cl: RANKS and FILES of the board. Strides count elements of one position.
+// Options besides those of common.cl: RANKS and FILES of the board; WITH_FIVE, where the network has a 5x5 convolution. Strides count elements of one position.
 
 #define SQUARES (RANKS * FILES)
 
@@ -47,7 +47,7 @@ INLINED void conv_row(ITEM_ARGS const int K, const int IV, global const element_
         for (int block = 0; block < in_blocks; block++) {
             global const element_t *from = input + (size_t)n * in_stride + ((block * RANKS + row) * FILES + x0) * IV;
             for (int c = 0; c < IV; c++) {
-                sums_t tap[3];
+                sums_t tap[5];
 #pragma unroll
                 for (int j = 0; j < K; j++) tap[j] = weight_vec(j, w);
                 w += K * VEC;
@@ -86,6 +86,10 @@ INLINED void conv_row(ITEM_ARGS const int K, const int IV, global const element_
 CONV(conv3_planes, 3, 1)
 CONV(conv3_blocked, 3, VEC)
 CONV(conv1_blocked, 1, VEC)
+#ifdef WITH_FIVE
+CONV(conv5_planes, 5, 1)
+CONV(conv5_blocked, 5, VEC)
+#endif
 #endif
 
 #ifdef VARIANT_GPU
@@ -243,6 +247,9 @@ INLINED void conv_tile(GROUP_ARGS const int K, global const element_t *input, in
 
 #if DEPTH > 0
 CONV(conv3, 3)
+#ifdef WITH_FIVE
+CONV(conv5, 5)
+#endif
 #endif
 #if DEPTH > 0 || defined(WHOLE_FOURS)
 CONV(conv1, 1)

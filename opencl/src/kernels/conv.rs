@@ -14,7 +14,7 @@ pub(super) const FAMILY: Family = Family { name: "conv", source: with_product!("
 pub struct Conv<'a> {
     /// What is convolved.
     pub input: &'a Value,
-    /// 1 or 3.
+    /// 1, 3 or 5.
     pub kernel: usize,
     /// `[channels][input channels][kernel][kernel]`.
     pub weights: &'a [f32],
@@ -88,17 +88,12 @@ impl Conv<'_> {
 }
 
 /// Ranks and files of the board that a kernel runs over; a 1x1 convolution doesn't care how the squares lie.
-pub(super) fn board(squares: usize, kernel: usize) -> Option<(usize, usize)> {
-    let side = squares.isqrt();
-    match kernel {
-        _ if side * side == squares => Some((side, side)),
-        1 => Some((1, squares)),
-        _ => None,
-    }
+pub(super) fn board(kernels: &Kernels<'_>, squares: usize, kernel: usize) -> Option<(usize, usize)> {
+    kernels.graph.sides(squares).or((kernel == 1).then_some((1, squares)))
 }
 
-pub(super) fn no_board(kernels: &Kernels<'_>, squares: usize) -> Error {
-    kernels.unfit(format!("a 3x3 convolution needs a square board, got {squares} squares"))
+pub(super) fn no_board(kernels: &Kernels<'_>, squares: usize, kernel: usize) -> Error {
+    kernels.unfit(format!("a {kernel}x{kernel} convolution needs a square board, got {squares} squares"))
 }
 
 /// How the output of a convolution of `input` is stored: in blocks for other convolutions, which broadcast a square's channels,
@@ -156,7 +151,7 @@ pub fn scratch_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kern
 /// Packs the weights, and makes the launches: direct or Winograd's, as the tuning says.
 ///
 /// # Errors
-/// If the board isn't square or the driver fails.
+/// If the squares are no board or the driver fails.
 pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     conv.check(kernels)?;
     if conv.int8 {
@@ -201,8 +196,8 @@ fn step_in_whole_numbers(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<S
 fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'_>) -> Result<Step, Error> {
     let (from, channels) = (operands.layout, conv.bias.len());
     let squares = from.shape.squares;
-    let Some((ranks, files)) = board(squares, conv.kernel) else {
-        return Err(no_board(kernels, squares));
+    let Some((ranks, files)) = board(kernels, squares, conv.kernel) else {
+        return Err(no_board(kernels, squares, conv.kernel));
     };
     let padded = padded(kernels, channels);
     let bias = upload_bias(kernels, conv.bias, padded)?;
@@ -215,17 +210,20 @@ fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'
     args.extend(operands.steps.iter().flatten().map(|steps| Arg::Buffer(steps)));
     args.push(Arg::Buffer(&bias));
     let int8 = if operands.steps.is_some() { " -DINT8" } else { "" };
+    let board = format!("-DRANKS={ranks} -DFILES={files}{}", with_five(kernels));
     match kernels.variant() {
         Variant::Cpu => {
             args.extend(conv.end());
             let name = match (conv.kernel, from.block) {
+                (5, 1) => "conv5_planes",
+                (5, _) => "conv5_blocked",
                 (3, 1) => "conv3_planes",
                 (3, _) => "conv3_blocked",
                 _ => "conv1_blocked",
             };
             let vec = kernels.tuning.vector;
             let tiles = files.div_ceil(kernels.tuning.squares);
-            let options = format!("-DRANKS={ranks} -DFILES={files} -DTW={}{int8}", files.div_ceil(tiles));
+            let options = format!("{board} -DTW={}{int8}", files.div_ceil(tiles));
             let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
             let range = Range { each: ranks * tiles, whole: 1, across: padded / vec, local: [1, 1] };
             Ok(Launch::new(kernels, kernel, range, args.len()).into())
@@ -233,13 +231,17 @@ fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'
         Variant::Gpu => {
             args.push(Arg::Int(channels));
             args.extend(conv.end());
-            let name = if conv.kernel == 3 { "conv3" } else { "conv1" };
+            let name = match conv.kernel {
+                5 => "conv5",
+                3 => "conv3",
+                _ => "conv1",
+            };
             // Only squares of 1x1 convolutions, and whole fours of them, are read without looking them up.
             let needs_local = conv.kernel != 1 || !squares.is_multiple_of(4);
             let int8_layer = operands.steps.is_some();
             let Shapes { many, few } = Shapes::new(kernels, [squares, padded, 1], needs_local, int8_layer);
             let mut launch = |groups: Groups| -> Result<Launch, Error> {
-                let options = |lx| format!("-DRANKS={ranks} -DFILES={files} {}{int8}", groups.options(lx));
+                let options = |lx| format!("{board} {}{int8}", groups.options(lx));
                 let (kernel, lx) =
                     kernels.kernel_in_groups(FAMILY, &groups.columns, |lx| groups.items(lx), options, name, &args)?;
                 Ok(Launch::new(kernels, kernel, groups.range(lx, squares, padded, 1), args.len()).together())
@@ -251,6 +253,12 @@ fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'
             }
         }
     }
+}
+
+/// Most graphs have no 5×5 convolution, and need no text for it. The same for all of a graph's convolutions: one text for all.
+fn with_five(kernels: &Kernels<'_>) -> &'static str {
+    let has_five = kernels.graph.layers().iter().any(|layer| matches!(layer, Layer::Conv { kernel: 5, .. }));
+    if has_five { " -DWITH_FIVE=1" } else { "" }
 }
 
 /// `bias`, and zeros up to `padded` numbers.

@@ -5,6 +5,7 @@
 //! batch. There are two variants of what is worth it, see [`Variant`], and [`Tuning`] has the rest of what a
 //! device can differ in. Those for a GPU are tested on PoCL; of GPUs an NVIDIA H200 has run them, and its speed is in BENCHMARKS.md.
 
+pub mod affine;
 pub mod attention;
 pub mod conv;
 pub mod dense;
@@ -14,6 +15,7 @@ pub mod layout;
 pub mod network;
 pub mod norm;
 mod pointwise;
+pub mod pool;
 mod product;
 mod quantise;
 pub mod se;
@@ -117,6 +119,7 @@ pub struct Value {
 #[derive(Debug)]
 pub struct Kernels<'a> {
     session: &'a Session,
+    graph: &'a Graph,
     tuning: Tuning,
     precision: Precision,
     max_batch: usize,
@@ -130,14 +133,15 @@ pub struct Kernels<'a> {
 
 impl<'a> Kernels<'a> {
     /// For batches of at most `max_batch` positions of a graph.
-    pub fn new(session: &'a Session, graph: &Graph, tuning: Tuning, precision: Precision, max_batch: usize) -> Self {
+    pub fn new(session: &'a Session, graph: &'a Graph, tuning: Tuning, precision: Precision, max_batch: usize) -> Self {
         let activations = activations(graph).fold(0, |acts, activation| acts | 1 << activation_code(activation));
         let widest = graph.layers().iter().map(|layer| match layer {
             Layer::Conv { channels, .. } => *channels,
             _ => 0,
         });
         let widest = widest.max().unwrap_or(0);
-        Self { session, tuning, precision, max_batch, activations, widest, programs: Vec::new(), scratch: None }
+        let (programs, scratch) = (Vec::new(), None);
+        Self { session, graph, tuning, precision, max_batch, activations, widest, programs, scratch }
     }
 
     /// The session for which they are made.
@@ -355,11 +359,6 @@ impl<'a> Kernels<'a> {
         Ok(Launch::new(self, kernel, Range { each: 1, whole: 1, across, local: [1, 1] }, args.len()))
     }
 
-    /// There is no kernel for a layer.
-    pub(crate) fn unfit_layer(&self, layer: &Layer) -> Error {
-        self.unfit(format!("no kernel for a layer of kind {}", layer.name()))
-    }
-
     fn unfit(&self, what: String) -> Error {
         Error::Unfit { device: self.session.device().name.clone(), what }
     }
@@ -421,7 +420,8 @@ struct Family {
 }
 
 /// Every family, for [`version`].
-const FAMILIES: [Family; 13] = [
+const FAMILIES: [Family; 15] = [
+    affine::FAMILY,
     attention::FAMILY,
     conv::FAMILY,
     dense::FAMILY,
@@ -431,6 +431,7 @@ const FAMILIES: [Family; 13] = [
     network::OF_POSITIONS,
     norm::FAMILY,
     pointwise::FAMILY,
+    pool::FAMILY,
     quantise::FAMILY,
     se::FAMILY,
     softmax::FAMILY,

@@ -30,7 +30,7 @@ struct Cut {
 impl Cut {
     fn of(kernels: &Kernels<'_>, squares: usize) -> Option<Self> {
         let tile = kernels.tuning.winograd;
-        board(squares, 3).filter(|_| tile > 0).map(|(ranks, files)| Self { tile, ranks, files })
+        board(kernels, squares, 3).filter(|_| tile > 0).map(|(ranks, files)| Self { tile, ranks, files })
     }
 
     fn tiles(self) -> usize {
@@ -91,10 +91,10 @@ fn padded_outputs(kernels: &Kernels<'_>, channels: usize) -> usize {
 /// Packs the weights, and makes the launches.
 ///
 /// # Errors
-/// If the board isn't square, the scratch memory is too small or the driver fails.
+/// If the squares are no board, the scratch memory is too small or the driver fails.
 pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     let squares = conv.input.layout.shape.squares;
-    let Some(cut) = Cut::of(kernels, squares) else { return Err(no_board(kernels, squares)) };
+    let Some(cut) = Cut::of(kernels, squares) else { return Err(no_board(kernels, squares, 3)) };
     let needed = needs(kernels, conv.input.layout, conv.bias.len()).scratch;
     let [v, m] = kernels.scratch(needed)?;
     match kernels.variant() {

@@ -162,6 +162,63 @@ pub fn tower(seed: u64, side: usize, filters: usize, blocks: usize, activation: 
     graph
 }
 
+/// A network of the kind that KataGo's are: planes and globals as one vector, a block without and one with pooling, and all outputs.
+pub fn go(seed: u64, (ranks, files): (usize, usize), [planes, globals, filters]: [usize; 3]) -> Graph {
+    let random = &mut Random(seed);
+    let squares = ranks * files;
+    let mut graph = Graph::new(Shape { channels: planes * squares + globals, squares: 1 }).on_board(ranks, files);
+    let part = |graph: &mut Graph, elements: std::ops::Range<usize>, squares: usize| {
+        let indices = elements.map(|at| at as u32).collect();
+        graph.push(Layer::Gather { input: INPUT, indices, squares, residual: None }).expect("the indices are inside")
+    };
+    let (end, all) = (planes * squares, planes * squares + globals);
+    let (board, rest) = (part(&mut graph, 0..end, squares), part(&mut graph, end..all, 1));
+    let x = conv(&mut graph, random, (board, filters, 5), None, None, Activation::None);
+    let added = dense(&mut graph, random, rest, filters, Activation::None);
+    let x = affine(&mut graph, random, x, Some(added), Activation::None);
+
+    let y = affine(&mut graph, random, x, None, Activation::Relu);
+    let y = conv(&mut graph, random, (y, filters, 3), None, None, Activation::Relu);
+    let x = conv(&mut graph, random, (y, filters, 3), None, Some(x), Activation::None);
+    let y = affine(&mut graph, random, x, None, Activation::Mish);
+    let regular = conv(&mut graph, random, (y, filters, 3), None, None, Activation::None);
+    let pooled = conv(&mut graph, random, (y, 5, 3), None, None, Activation::Relu);
+    let pooled = graph.push(Layer::Pool { input: pooled }).expect("the shapes fit");
+    let added = dense(&mut graph, random, pooled, filters, Activation::None);
+    let y = affine(&mut graph, random, regular, Some(added), Activation::Relu);
+    let x = conv(&mut graph, random, (y, filters, 3), None, Some(x), Activation::None);
+
+    let x = affine(&mut graph, random, x, None, Activation::Relu);
+    let policy = conv(&mut graph, random, (x, 1, 1), None, None, Activation::None);
+    let value = conv(&mut graph, random, (x, 7, 1), None, None, Activation::Relu);
+    let pooled = graph.push(Layer::Pool { input: value }).expect("the shapes fit");
+    let [pass, results, scores] = [1, 3, 6].map(|outputs| dense(&mut graph, random, pooled, outputs, Activation::None));
+    let ownership = conv(&mut graph, random, (value, 1, 1), None, None, Activation::Tanh);
+    for (role, value) in [
+        (Role::Policy, policy),
+        (Role::Pass, pass),
+        (Role::Results, results),
+        (Role::Scores, scores),
+        (Role::Ownership, ownership),
+    ] {
+        graph.output(role, value).expect("the head has its size");
+    }
+    graph
+}
+
+/// Appends an affine layer with random numbers.
+pub fn affine(
+    graph: &mut Graph,
+    random: &mut Random,
+    input: ValueId,
+    added: Option<ValueId>,
+    activation: Activation,
+) -> ValueId {
+    let channels = graph.shape(input).channels;
+    let (scale, shift) = (random.floats(channels, 1), random.floats(channels, 4));
+    graph.push(Layer::Affine { input, added, scale, shift, activation }).expect("the shapes fit")
+}
+
 /// True where there is a device; false, after one line, where there is none and none is required.
 pub fn device_is_there() -> bool {
     match device::choose(&DeviceChoice::Auto) {

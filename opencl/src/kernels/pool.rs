@@ -1,0 +1,44 @@
+//! Launches `pool.cl`.
+
+use super::{Family, Kernels, Launch, Range, Value, Variant};
+use crate::device::{Arg, Error};
+
+pub(super) const FAMILY: Family = Family { name: "pool", source: include_str!("pool.cl") };
+
+/// Mean and largest number of each channel: the value that is pooled, and where they go, plain.
+///
+/// # Errors
+/// If the driver fails.
+pub fn launch(kernels: &mut Kernels<'_>, input: &Value, output: &Value) -> Result<Launch, Error> {
+    kernels.check(&[input])?;
+    kernels.check_plain(&[output])?;
+    let from = input.layout;
+    let args = [
+        Arg::Buffer(&input.buffer),
+        Arg::Int(from.stride()),
+        Arg::Int(from.shape.channels),
+        Arg::Int(from.shape.squares),
+        Arg::Output(&output.buffer),
+        Arg::Int(output.layout.stride()),
+    ];
+    match kernels.variant() {
+        Variant::Cpu => {
+            let name = if from.block == 1 { "pool_planes" } else { "pool_blocked" };
+            Ok(kernels.by_item(FAMILY, "", name, &args, from.blocks())?.by_position())
+        }
+        Variant::Gpu => launch_lines(kernels, &args, from.shape.channels),
+    }
+}
+
+/// Items of a group of the GPU variant that share a channel, `LINE` in pool.cl: they read what a device loads at once.
+const LINE: usize = 16;
+
+/// One group for some channels of a position.
+fn launch_lines(kernels: &mut Kernels<'_>, args: &[Arg<'_>], channels: usize) -> Result<Launch, Error> {
+    let line = |lanes: usize| lanes.min(LINE);
+    let options = |lanes| format!("-DLANES={lanes} -DLINE={}", line(lanes));
+    let sizes = kernels.along_second(kernels.lanes_for(LINE * channels));
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "pool", args)?;
+    let across = channels.div_ceil(lanes / line(lanes));
+    Ok(Launch::new(kernels, kernel, Range { each: 1, whole: 1, across, local: [1, lanes] }, args.len()).together())
+}
