@@ -38,6 +38,8 @@ pub struct Plan {
     pub root_symmetries: usize,
     /// Divides the logits of the root's moves.
     pub root_temperature: f32,
+    /// Whether of root moves that are mirror images of each other one alone is searched (`rootSymmetryPruning`).
+    pub prunes_symmetric: bool,
     /// Whether ownership will be asked for.
     pub keeps_ownership: bool,
     /// Positions that are evaluated together at most.
@@ -84,6 +86,8 @@ pub struct Search<'s> {
     plan: &'s Plan,
     raw: Arc<Evaluation>,
     utility: Utility,
+    /// Those that leave the root's position as it is.
+    symmetries: Vec<Symmetry>,
     notes: Notes,
     batch: Batch,
     waiting: Vec<Leaf>,
@@ -115,6 +119,7 @@ impl<'s> Search<'s> {
             plan,
             raw,
             utility,
+            symmetries: symmetries(root, plan),
             notes: Notes::default(),
             batch: Batch::default(),
             waiting: Vec::new(),
@@ -293,8 +298,27 @@ impl<'s> Search<'s> {
     fn list_moves(&self, game: &Game, depth: usize, moves: &mut Vec<GoMove>) {
         let allowed =
             |mv: &GoMove| self.plan.allowed.as_ref().is_none_or(|allowed| allowed(game.side_to_move(), depth, *mv));
+        let stands_for_others = |mv: &GoMove| depth > 0 || self.images(*mv).all(|image| image >= *mv);
         moves.clear();
-        moves.extend(game.legal_moves().filter(allowed));
+        moves.extend(game.legal_moves().filter(|mv| allowed(mv) && stands_for_others(mv)));
+    }
+
+    /// The mirror images of a move of the root, where only one of them is searched, itself among them.
+    fn images(&self, mv: GoMove) -> impl Iterator<Item = GoMove> + '_ {
+        self.symmetries.iter().map(move |symmetry| symmetry.apply(self.root.size(), mv))
+    }
+
+    /// The symmetries by which a move of the root that is searched stands for others, each another one: those that are not searched.
+    pub fn stands_for(&self, mv: GoMove) -> Vec<Symmetry> {
+        let size = self.root.size();
+        let mut found: Vec<(GoMove, Symmetry)> = Vec::new();
+        for &symmetry in &self.symmetries {
+            let image = symmetry.apply(size, mv);
+            if image != mv && found.iter().all(|(known, _)| *known != image) {
+                found.push((image, symmetry));
+            }
+        }
+        found.into_iter().map(|(_, symmetry)| symmetry).collect()
     }
 
     fn answer(
@@ -414,6 +438,26 @@ fn question(plan: &Plan, depth: usize) -> Question {
     let history = if plan.sees_history { HISTORY } else { depth.min(HISTORY) };
     let conservative_pass = plan.conservative_pass && depth == 0;
     Question { planes: planes::Options { history, conservative_pass, ..plan.question.planes }, ..plan.question }
+}
+
+/// Those that leave the root's position, and which moves may be searched there, as they are; the one that changes nothing alone, where
+/// mirror images are searched each for itself. The network must not know how the position came about.
+fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
+    let size = root.size();
+    let banned = root.ko_banned();
+    let leaves_all = |symmetry: &Symmetry| {
+        symmetry.size(size) == size
+            && size.points().all(|point| {
+                let image = symmetry.apply(size, point);
+                let same_stone = root.board().stone(point) == root.board().stone(image);
+                let allowed = |mv| plan.allowed.as_ref().is_none_or(|allowed| allowed(root.side_to_move(), 0, mv));
+                same_stone && banned.contains(point) == banned.contains(image) && allowed(point) == allowed(image)
+            })
+    };
+    match plan.prunes_symmetric && !plan.sees_history {
+        true => Symmetry::ALL.into_iter().filter(leaves_all).collect(),
+        false => vec![Symmetry::NONE],
+    }
 }
 
 /// What the network says of the root's position, through as many symmetries as are asked for.

@@ -61,7 +61,7 @@ struct Candidate<'r, 's> {
 impl<'r, 's> Reporter<'r, 's> {
     fn new(query: &'r Query, search: &'r Search<'s>) -> Self {
         let to_move = search.root().side_to_move();
-        let seen_by = match query.params.perspective {
+        let seen_by = match query.params.report_analysis_winrates_as {
             Perspective::SideToMove => to_move,
             Perspective::White => Color::White,
             Perspective::Black => Color::Black,
@@ -75,8 +75,14 @@ impl<'r, 's> Reporter<'r, 's> {
         let mut known = HashMap::new();
         let candidates = self.candidates(&mut known);
         answer.insert("rootInfo".into(), self.root_info(&mut known));
-        let infos = candidates.iter().enumerate().map(|(order, candidate)| self.move_info(order, candidate));
-        answer.insert("moveInfos".into(), Json::Array(infos.collect()));
+        let mut infos = Vec::new();
+        for candidate in &candidates {
+            infos.push(self.move_info(infos.len(), candidate, Symmetry::NONE));
+            for symmetry in self.search.stands_for(Move(candidate.mv.0)) {
+                infos.push(self.move_info(infos.len(), candidate, symmetry));
+            }
+        }
+        answer.insert("moveInfos".into(), Json::Array(infos));
         if policy {
             let numbers: Vec<Json> = self.search.raw().policy.iter().map(|&p| illegal_or(p)).collect();
             answer.insert("policy".into(), Json::Array(numbers));
@@ -140,7 +146,7 @@ impl<'r, 's> Reporter<'r, 's> {
         let square = (averages.utility_square * n + (averages.utility * averages.utility + most * most) * prior) / weight;
         let variance = (square - mean * mean).max(1e-8);
         let effective = weight * weight / (n + prior * prior);
-        f64::from(self.query.params.lcb_stdevs) * (variance / effective).sqrt()
+        self.query.params.lcb_stdevs * (variance / effective).sqrt()
     }
 
     /// The lower end of what a move may be worth to who makes it.
@@ -151,11 +157,11 @@ impl<'r, 's> Reporter<'r, 's> {
     /// Of the moves with visits enough, the one whose value is sure to be good is preferred to those with more visits, where its bound is
     /// better (KataGo's `useLcbForSelection`).
     fn prefer_by_bound(&self, all: &mut [Candidate<'_, '_>]) {
-        if !self.query.params.use_lcb {
+        if !self.query.params.use_lcb_for_selection {
             return;
         }
         let most = all.iter().map(|candidate| candidate.value).fold(0.0, f64::max);
-        let least = f64::from(self.query.params.min_visit_share) * most;
+        let least = self.query.params.min_visit_prop_for_lcb * most;
         let eligible = all.iter().enumerate().filter(|(_, candidate)| candidate.value >= least.max(1.0));
         let bounds = eligible.map(|(at, candidate)| (at, self.bound(candidate)));
         let Some((best, bound)) = bounds.max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
@@ -186,10 +192,14 @@ impl<'r, 's> Reporter<'r, 's> {
         }
     }
 
-    fn move_info(&self, order: usize, candidate: &Candidate<'_, 's>) -> Json {
+    /// Of a move that was searched, or of one that it stands for: its image.
+    fn move_info(&self, order: usize, candidate: &Candidate<'_, 's>, image: Symmetry) -> Json {
         let Candidate { edge, averages, visits, edge_visits, radius, .. } = candidate;
         let mut info = Object::new();
-        info.insert("move".into(), json!(self.text(candidate.mv)));
+        info.insert("move".into(), json!(self.text(candidate.mv, image)));
+        if image != Symmetry::NONE {
+            info.insert("isSymmetryOf".into(), json!(self.text(candidate.mv, Symmetry::NONE)));
+        }
         info.insert("order".into(), json!(order));
         info.insert("visits".into(), json!(visits));
         info.insert("edgeVisits".into(), json!(edge_visits));
@@ -205,25 +215,26 @@ impl<'r, 's> Reporter<'r, 's> {
         let factors = &self.search.plan().factors;
         let of_win = 0.5 * factors.win_loss / factors.most();
         info.insert("lcb".into(), number(self.winrate(averages.winrate()) + below * of_win));
-        self.put_line(&mut info, candidate);
+        self.put_line(&mut info, candidate, image);
         let Wanted { moves_ownership, moves_ownership_stdev, .. } = self.query.wanted;
         if (moves_ownership || moves_ownership_stdev)
             && let Some(child) = edge.child()
         {
-            let owned = self.search.ownership(child, candidate.at);
+            let (means, deviations) = self.search.ownership(child, candidate.at);
+            let owned = (self.turned(&means, image), self.turned(&deviations, image));
             self.put_ownership(&mut info, owned, moves_ownership, moves_ownership_stdev);
         }
         Json::Object(info)
     }
 
     /// What the search expects behind a move of the root.
-    fn put_line(&self, info: &mut Object, first: &Candidate<'_, 's>) {
-        let most = (self.query.params.pv_len + 1).min(LONGEST_PV);
+    fn put_line(&self, info: &mut Object, first: &Candidate<'_, 's>, image: Symmetry) {
+        let most = (self.query.params.analysis_pv_len + 1).min(LONGEST_PV);
         let (mut texts, mut visits, mut edge_visits) = (Vec::new(), Vec::new(), Vec::new());
         let mut edge = Some(first.edge);
         while let Some((this, mv)) = edge.and_then(|edge| Some((edge, edge.mv?))).filter(|_| texts.len() < most) {
             let (own, child) = (this.completed(), this.child());
-            texts.push(self.text(mv));
+            texts.push(self.text(mv, image));
             edge_visits.push(own);
             visits.push(child.map_or(own, |child| child.n().max(own)));
             let next = child.into_iter().flat_map(|child| child.visited()).filter(|edge| edge.completed() > 0);
@@ -267,8 +278,15 @@ impl<'r, 's> Reporter<'r, 's> {
         Json::Object(info)
     }
 
-    fn text(&self, mv: oncilla_core::Move) -> String {
-        self.size.format(Move(mv.0)).to_string()
+    fn text(&self, mv: oncilla_core::Move, image: Symmetry) -> String {
+        self.size.format(image.apply(self.size, Move(mv.0))).to_string()
+    }
+
+    /// What is said of points, of those that they are turned to.
+    fn turned(&self, points: &[f64], image: Symmetry) -> Vec<f64> {
+        let mut turned = vec![0.0; points.len()];
+        self.size.points().zip(points).for_each(|(mv, &of)| turned[image.apply(self.size, mv).index()] = of);
+        turned
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Worker {
     pub evaluator: Arc<Evaluator>,
     /// Bytes of its tree.
     pub tree_bytes: usize,
-    /// Positions that are evaluated together; 0: what the backend prefers for one search.
+    /// Positions that are evaluated together.
     pub batch: usize,
 }
 
@@ -53,10 +53,10 @@ impl Worker {
     }
 
     fn try_search(&self, taken: &Taken<Query>) -> Result<Option<String>, String> {
-        let (query, turn) = (&*taken.turn.query, taken.turn.number);
+        let (query, turn) = (&taken.turn.query, taken.turn.number);
         let begun = Instant::now();
         let game: Box<Game> = Box::new(query.setup.game(turn));
-        let plan = query.plan(self.batch, || self.evaluator.preferred_batch(game.size()));
+        let plan = query.plan(self.batch);
         // For so many visits no more memory is needed.
         let wanted = usize::try_from(query.params.max_visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
         let (memory, _) = Memory::of_at_most(self.tree_bytes.min(wanted.max(LEAST_BYTES)), true).ok_or("no memory for a tree")?;
@@ -64,15 +64,15 @@ impl Worker {
         let hears = Arc::clone(&stop);
         taken.running.stop_with(move || hears.store(true, Ordering::SeqCst));
         let mut search = Search::new(&self.evaluator, &memory, &game, &plan)?;
-        let limit = query.params.max_time.map(Duration::from_secs_f64);
+        let limit = Duration::try_from_secs_f64(query.params.max_time).ok();
         let is_over = || {
             stop.load(Ordering::SeqCst) || taken.running.is_ended() || limit.is_some_and(|limit| begun.elapsed() >= limit)
         };
         let mut due = Due::new(query.reports);
         loop {
             search.said().iter().for_each(|line| self.output.aside(line));
-            let left = query.params.max_visits.saturating_sub(search.visits());
-            let left = query.params.max_playouts.map_or(left, |most| left.min(most.saturating_sub(search.playouts())));
+            let visits = query.params.max_visits.saturating_sub(search.visits());
+            let left = visits.min(query.params.max_playouts.saturating_sub(search.playouts()));
             // The root is always evaluated: it is what there is to tell.
             if search.visits() > 0 && (left == 0 || is_over()) {
                 break;

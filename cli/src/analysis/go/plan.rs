@@ -1,0 +1,82 @@
+//! What a query's parameters mean for a search.
+
+use super::query::Query;
+use crate::go::utility::Factors;
+use crate::go::{Allowed, Plan, PolicyRules, Question};
+use oncilla_core::formula::noise::Dirichlet;
+use oncilla_core::search::{Cpuct, Fpu, Params};
+use oncilla_go::planes;
+use std::sync::Arc;
+
+/// KataGo's bound of a pass's prior, where it has one.
+const MOST_PASS: f32 = 0.95;
+
+impl Query {
+    /// How it is searched, with batches of at most so many positions.
+    pub fn plan(self: &Arc<Self>, batch: usize) -> Plan {
+        let params = &self.params;
+        let factors = Factors {
+            win_loss: params.win_loss_utility_factor,
+            no_result: params.no_result_utility_for_white,
+            static_score: params.static_score_utility_factor,
+            dynamic_score: params.dynamic_score_utility_factor,
+            centre_zero_weight: params.dynamic_score_center_zero_weight,
+            centre_scale: params.dynamic_score_center_scale,
+        };
+        let policy = PolicyRules {
+            temperature: params.nn_policy_temperature as f32,
+            optimism: params.policy_optimism as f32,
+            most_pass: if params.enable_passing_hacks { MOST_PASS } else { 1.0 },
+        };
+        let advantage = params.playout_doubling_advantage as f32;
+        let planes = planes::Options { playout_doubling_advantage: advantage, ..planes::Options::default() };
+        let wanted = &self.wanted;
+        Plan {
+            params: Plan::scaled(self.core_params(), &factors),
+            factors,
+            question: Question { planes, policy, ..Question::default() },
+            root_optimism: params.root_policy_optimism as f32,
+            sees_history: !params.ignore_pre_root_history,
+            conservative_pass: params.conservative_pass,
+            root_symmetries: params.root_num_symmetries_to_sample,
+            // KataGo flattens half of the root's priors so, and adds noise to utilities. Here nothing is left to chance.
+            root_temperature: (params.root_policy_temperature * (4.0 * params.wide_root_noise + 1.0)) as f32,
+            prunes_symmetric: params.root_symmetry_pruning,
+            keeps_ownership: wanted.ownership
+                || wanted.ownership_stdev
+                || wanted.moves_ownership
+                || wanted.moves_ownership_stdev,
+            batch,
+            allowed: self.allowed(),
+        }
+    }
+
+    fn allowed(self: &Arc<Self>) -> Option<Allowed> {
+        if self.restrictions.is_empty() {
+            return None;
+        }
+        let query = Arc::clone(self);
+        Some(Arc::new(move |color, depth, mv| query.restrictions.allows(color, depth, mv)))
+    }
+
+    /// For utilities as KataGo has them.
+    fn core_params(&self) -> Params {
+        let params = &self.params;
+        let cpuct = Cpuct {
+            init: params.cpuct_exploration as f32,
+            base: params.cpuct_exploration_base as f32,
+            factor: params.cpuct_exploration_log as f32,
+        };
+        Params {
+            cpuct,
+            cpuct_at_root: cpuct,
+            fpu: Fpu::Reduction(params.fpu_reduction_max as f32),
+            fpu_at_root: Fpu::Reduction(params.root_fpu_reduction_max as f32),
+            policy_temperature: 1.0,
+            noise: Dirichlet { epsilon: 0.0, ..Dirichlet::default() },
+            sticky_endgames: false,
+            moves_left: None,
+            ..Params::default()
+        }
+    }
+}
