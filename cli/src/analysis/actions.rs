@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use super::answer;
 use super::fields::Fields;
 use super::output::Output;
-use super::queue::{Queue, Turn};
+use super::query::Query;
+use super::queue::{Asked, Queue, Turn};
 use super::request::{Object, Refusal};
 use super::sessions::Sessions;
 use crate::engine::{Evaluator, resident_bytes};
@@ -15,7 +16,7 @@ use crate::engine::{Evaluator, resident_bytes};
 /// What actions act on.
 pub struct Actions<'a> {
     /// What waits and what is being searched.
-    pub queue: &'a Queue,
+    pub queue: &'a Queue<Query>,
     /// Where answers go.
     pub output: &'a Output,
     /// The network and its cache.
@@ -124,8 +125,8 @@ impl Actions<'_> {
         let expected = "If provided, must be an array of integers indicating turns to terminate";
         let numbers = Fields(&request).integers("turnNumbers", expected).map_err(|_| ("turnNumbers", expected))?;
         let numbers: Option<BTreeSet<i128>> = numbers.map(BTreeSet::from_iter);
-        let is_meant = |turn: &Turn| {
-            id.as_ref().is_none_or(|id| *id == turn.query.id)
+        let is_meant = |turn: &Turn<Query>| {
+            id.as_ref().is_none_or(|id| id == turn.query.id())
                 && numbers.as_ref().is_none_or(|numbers| numbers.contains(&(turn.number as i128)))
         };
         let found = self.queue.find(is_meant);

@@ -16,6 +16,7 @@ mod answer;
 #[cfg(test)]
 mod failing;
 mod fields;
+pub mod go;
 mod hash;
 mod lines;
 mod moves;
@@ -25,6 +26,7 @@ mod query;
 mod queue;
 mod request;
 mod sessions;
+mod turns;
 mod waiting;
 mod worker;
 
@@ -34,9 +36,10 @@ use std::sync::Arc;
 pub use output::{Heard, Output};
 pub use pool::Pool;
 use pool::{refusal, warning_line};
-use query::{Defaults, Read};
+use query::Defaults;
 pub use request::Object;
 use request::Request;
+use turns::Read;
 
 use crate::options::{Typed, katago};
 use crate::uci::console::{Console, aside};

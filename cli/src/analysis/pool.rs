@@ -8,10 +8,11 @@ use super::ANSWERS_SHARE;
 use super::actions::Actions;
 use super::fields::BadField;
 use super::output::Output;
-use super::query::{self, Defaults, Read};
+use super::query::{self, Defaults, Query};
 use super::queue::Queue;
 use super::request::{MOST_VALUES, Object, Refusal};
 use super::sessions::Sessions;
+use super::turns::Read;
 use super::worker::Worker;
 use crate::engine::{CacheSize, Evaluator, Settings, resident_bytes};
 use crate::options::{Meaning, Typed};
@@ -39,7 +40,7 @@ const MOST_AT_A_TIME: usize = 256;
 /// Takes queries; what comes of them goes to its [`Output`].
 pub struct Pool {
     defaults: Defaults,
-    queue: Arc<Queue>,
+    queue: Arc<Queue<Query>>,
     output: Arc<Output>,
     evaluator: Arc<Evaluator>,
     sessions: Arc<Sessions>,

@@ -3,13 +3,13 @@
 
 use oncilla_chess::History;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::fields::{BadField, Fields, integer};
 use super::moves::{self, Game};
+use super::queue::Asked;
 use super::request::Object;
+use super::turns::{Accepted, Read, prioritized, turns};
 use crate::engine::{Restrictions, Settings};
 use crate::options::{Analysis, Kind, Meaning, Perspective, Typed, katago};
 use crate::score::ScoreType;
@@ -44,7 +44,8 @@ const FIELDS: [&str; 26] = [
     "turnNumbers",
 ];
 
-const UNUSED: &str = "Unexpected or unused field, do you have a typo? (set warnUnusedFields=false in the config to disable this warning)";
+/// What is said of a field that means nothing.
+pub const UNUSED: &str = "Unexpected or unused field, do you have a typo? (set warnUnusedFields=false in the config to disable this warning)";
 
 /// What KataGo's queries have of Go: a client that always sends them has made no mistake.
 const OF_GO: [&str; 10] = [
@@ -86,9 +87,6 @@ fn told_what_this_is(object: &Object, bad: BadField) -> BadField {
     BadField { error, ..bad }
 }
 
-/// Between -2⁶² and 2⁶².
-const PRIORITIES: RangeInclusive<i64> = 1 - (1 << 62)..=(1 << 62) - 1;
-
 /// A query, understood.
 #[derive(Debug)]
 pub struct Query {
@@ -108,9 +106,16 @@ pub struct Query {
     pub reports: Reports,
 }
 
-impl Query {
-    /// Bytes that it takes, with all that a client can make long.
-    pub fn bytes(&self) -> usize {
+impl Asked for Query {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    fn bytes(&self) -> usize {
         let texts = self.id.len() + self.session.as_ref().map_or(0, String::len);
         let settings = size_of::<Settings>();
         size_of::<Self>() + texts + self.game.bytes() + self.plan.restrictions_bytes + settings
@@ -175,22 +180,15 @@ pub struct Reports {
     pub every: Option<f64>,
 }
 
-/// What came of reading a query.
-#[derive(Debug)]
-pub struct Read {
-    /// The query, or what is wrong with it.
-    pub query: Result<Accepted, BadField>,
-    /// What may be wrong, said before anything else.
-    pub warnings: Vec<BadField>,
-}
-
-/// A query and which of its positions are asked for.
-#[derive(Debug)]
-pub struct Accepted {
-    /// Shared by its turns.
-    pub query: Query,
-    /// The number of each turn and its priority, by number.
-    pub turns: BTreeMap<usize, i64>,
+impl Reports {
+    /// `reportDuringSearchEvery` and `firstReportDuringSearchAfter`.
+    ///
+    /// # Errors
+    /// No number of seconds.
+    pub fn read(fields: Fields<'_>) -> Result<Self, BadField> {
+        let every = fields.seconds("reportDuringSearchEvery")?;
+        Ok(Self { first: fields.seconds("firstReportDuringSearchAfter")?.or(every), every })
+    }
 }
 
 /// What counts where a query does not say otherwise.
@@ -208,13 +206,18 @@ impl Defaults {
     }
 
     /// Reads a query. The fields are looked at in KataGo's order, so that of several bad ones the same is named.
-    pub fn read(&self, id: &str, object: &Object) -> Read {
+    pub fn read(&self, id: &str, object: &Object) -> Read<Query> {
         let mut warnings = Vec::new();
         let query = self.try_read(id, Fields(object), &mut warnings).map_err(|bad| told_what_this_is(object, bad));
         Read { query, warnings }
     }
 
-    fn try_read(&self, id: &str, fields: Fields<'_>, warnings: &mut Vec<BadField>) -> Result<Accepted, BadField> {
+    fn try_read(
+        &self,
+        id: &str,
+        fields: Fields<'_>,
+        warnings: &mut Vec<BadField>,
+    ) -> Result<Accepted<Query>, BadField> {
         let (fen, start) = start(fields)?;
         let played = moves::played(fields)?;
         moves::initial_player(fields, &start)?;
@@ -249,8 +252,7 @@ impl Defaults {
             pv_visits: fields.switch("includePVVisits")?,
             tree: tree_bounds(fields)?,
         };
-        let every = fields.seconds("reportDuringSearchEvery")?;
-        let reports = Reports { first: fields.seconds("firstReportDuringSearchAfter")?.or(every), every };
+        let reports = Reports::read(fields)?;
         let turns = prioritized(fields, turns)?;
         let rules = moves::rules(fields)?;
         let session = fields.read("session", "Must be a string", Value::as_str)?.map(str::to_string);
@@ -412,54 +414,6 @@ fn rules(fields: Fields<'_>) -> Result<bool, BadField> {
         "chess960" => Ok(true),
         _ => Err(BadField::new("rules", format!("Could not parse rules: {rules}"))),
     }
-}
-
-/// `analyzeTurns` and the `priorities` that go with them, if there are any. Without them the last position is asked for.
-fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, Option<i64>)>, BadField> {
-    let expected = "Must specify an array of integers indicating turns to analyze";
-    let numbers = fields.integers("analyzeTurns", expected)?;
-    let expected = "Must specify an array of integers indicating priorities";
-    let priorities = fields.integers("priorities", expected)?;
-    let bad = |error: &str| BadField::new("priorities", error);
-    let Some(numbers) = numbers else {
-        return match priorities {
-            Some(_) => Err(bad("Can only specify when also specifying analyzeTurns")),
-            None => Ok(vec![(last, None)]),
-        };
-    };
-    if numbers.is_empty() {
-        return Err(BadField::new("analyzeTurns", "Must not be empty"));
-    }
-    let mut turns = Vec::with_capacity(numbers.len());
-    for number in numbers {
-        let turn = usize::try_from(number).ok().filter(|turn| *turn <= last);
-        let turn = turn.ok_or_else(|| BadField::new("analyzeTurns", format!("Invalid turn number: {number}")))?;
-        turns.push((turn, None));
-    }
-    let Some(priorities) = priorities else { return Ok(turns) };
-    if priorities.len() != turns.len() {
-        return Err(bad("Must be of matching length to analyzeTurns"));
-    }
-    for ((_, own), number) in turns.iter_mut().zip(priorities) {
-        let priority = i64::try_from(number).ok().filter(|priority| PRIORITIES.contains(priority));
-        *own = Some(priority.ok_or_else(|| bad(&format!("Invalid priority: {number}")))?);
-    }
-    Ok(turns)
-}
-
-/// The turns with their priorities, in their order, each once: of several priorities the highest.
-fn prioritized(fields: Fields<'_>, turns: Vec<(usize, Option<i64>)>) -> Result<BTreeMap<usize, i64>, BadField> {
-    let expected = "Must be a number between -2^62 and 2^62";
-    let priority = fields.read("priority", expected, |value| integer(value, PRIORITIES))?;
-    if priority.is_some() && turns.iter().any(|(_, own)| own.is_some()) {
-        return Err(BadField::new("priority", "Cannot specify both priority and priorities"));
-    }
-    let mut once = BTreeMap::new();
-    for (turn, own) in turns {
-        let priority = own.or(priority).unwrap_or(0);
-        once.entry(turn).and_modify(|known: &mut i64| *known = priority.max(*known)).or_insert(priority);
-    }
-    Ok(once)
 }
 
 /// `includeTree`: true, false, or `{"depth", "minVisits"}`.

@@ -5,32 +5,49 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::query::{Accepted, Query};
+use super::turns::Accepted;
 use super::waiting::{Place, Waiting};
-use crate::engine::Stopper;
+
+/// A query, as far as the queue has to know it: of whatever game.
+pub trait Asked {
+    /// Not necessarily unique.
+    fn id(&self) -> &str;
+
+    /// Queries of the same session are searched one after the other.
+    fn session(&self) -> Option<&str>;
+
+    /// Bytes that it takes, with all that a client can make long.
+    fn bytes(&self) -> usize;
+}
 
 /// A position to search.
-#[derive(Clone, Debug)]
-pub struct Turn {
+#[derive(Debug)]
+pub struct Turn<Q> {
     /// Shared with the query's other turns.
-    pub query: Arc<Query>,
+    pub query: Arc<Q>,
     /// Moves that were played before it.
     pub number: usize,
     /// Its part of what the query takes, in bytes.
     bytes: usize,
 }
 
+impl<Q> Clone for Turn<Q> {
+    fn clone(&self) -> Self {
+        Self { query: Arc::clone(&self.query), ..*self }
+    }
+}
+
 /// A turn that is being searched.
 #[derive(Default)]
 pub struct Running {
     ended: AtomicBool,
-    stopper: OnceLock<Stopper>,
+    stop: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Running {
     /// Says how the search can be stopped. To be called before it starts.
-    pub fn stop_with(&self, stopper: Stopper) {
-        let _ = self.stopper.set(stopper);
+    pub fn stop_with(&self, stop: impl Fn() + Send + Sync + 'static) {
+        let _ = self.stop.set(Box::new(stop));
     }
 
     /// True once the search should end. To be asked before it starts, and once more when it has.
@@ -40,60 +57,65 @@ impl Running {
 
     fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
-        if let Some(stopper) = self.stopper.get() {
-            stopper.stop();
+        if let Some(stop) = self.stop.get() {
+            stop();
         }
     }
 }
 
 /// Turns by priority. What waits takes no more than a number of bytes: whoever brings more has to wait.
-pub struct Queue {
-    state: Mutex<State>,
+pub struct Queue<Q> {
+    state: Mutex<State<Q>>,
     changed: Condvar,
     most_bytes: usize,
 }
 
-#[derive(Default)]
-struct State {
-    waiting: Waiting,
+struct State<Q> {
+    waiting: Waiting<Q>,
     bytes: usize,
-    running: HashMap<u64, (Turn, Arc<Running>)>,
+    running: HashMap<u64, (Turn<Q>, Arc<Running>)>,
     next: u64,
     closed: bool,
 }
 
+impl<Q> Default for State<Q> {
+    fn default() -> Self {
+        Self { waiting: Waiting::default(), bytes: 0, running: HashMap::new(), next: 0, closed: false }
+    }
+}
+
 /// A turn that a worker has taken.
-pub struct Taken {
+pub struct Taken<Q> {
     /// The turn.
-    pub turn: Turn,
+    pub turn: Turn<Q>,
     /// How it is told to end.
     pub running: Arc<Running>,
     number: u64,
 }
 
 /// What a terminate found.
-pub struct Ended {
+pub struct Ended<Q> {
     /// Turns that will not be searched, in the order in which they came.
-    pub waiting: Vec<Turn>,
+    pub waiting: Vec<Turn<Q>>,
     /// Turns that are being searched: to be given to [`Queue::end`].
     running: Vec<u64>,
 }
 
-impl Queue {
+impl<Q: Asked> Queue<Q> {
     /// An empty queue for `most_bytes`, and one query more.
     pub fn new(most_bytes: usize) -> Self {
         Self { state: Mutex::default(), changed: Condvar::new(), most_bytes }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<Q>> {
         // Nothing panics between two steps that belong together.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds all turns of a query; waits until there is room for them.
-    pub fn push(&self, accepted: Accepted) {
+    pub fn push(&self, accepted: Accepted<Q>) {
         let Accepted { query, turns } = accepted;
-        let bytes = query.bytes() / turns.len().max(1) + size_of::<(Place, Turn)>();
+        let bytes = query.bytes() / turns.len().max(1) + size_of::<(Place, Turn<Q>)>();
         let query = Arc::new(query);
         let mut state = self.lock();
         while state.bytes >= self.most_bytes {
@@ -110,7 +132,7 @@ impl Queue {
     }
 
     /// The next turn to search; waits for one. `None` once the queue is closed and empty.
-    pub fn take(&self) -> Option<Taken> {
+    pub fn take(&self) -> Option<Taken<Q>> {
         let mut state = self.lock();
         loop {
             if let Some(((_, number), turn)) = state.waiting.take() {
@@ -130,10 +152,10 @@ impl Queue {
     }
 
     /// A turn has got its last answer.
-    pub fn done(&self, taken: &Taken) {
+    pub fn done(&self, taken: &Taken<Q>) {
         let mut state = self.lock();
         state.running.remove(&taken.number);
-        if let Some(session) = &taken.turn.query.session {
+        if let Some(session) = taken.turn.query.session() {
             state.waiting.set_free(session);
             drop(state);
             self.changed.notify_all();
@@ -141,12 +163,12 @@ impl Queue {
     }
 
     /// Takes away what waits and `is_meant`, and finds what is being searched and is.
-    pub fn find(&self, is_meant: impl Fn(&Turn) -> bool) -> Ended {
+    pub fn find(&self, is_meant: impl Fn(&Turn<Q>) -> bool) -> Ended<Q> {
         let mut state = self.lock();
         let places = state.waiting.iter().filter(|(_, turn)| is_meant(turn)).map(|(place, _)| *place);
         let mut places: Vec<Place> = places.collect();
         places.sort_unstable_by_key(|(_, number)| *number);
-        let waiting: Vec<Turn> = places.iter().filter_map(|place| state.waiting.remove(*place)).collect();
+        let waiting: Vec<Turn<Q>> = places.iter().filter_map(|place| state.waiting.remove(*place)).collect();
         state.bytes -= waiting.iter().map(|turn| turn.bytes).sum::<usize>();
         let running = state.running.iter().filter(|(_, (turn, _))| is_meant(turn)).map(|(number, _)| *number);
         let running = running.collect();
@@ -156,7 +178,7 @@ impl Queue {
     }
 
     /// Ends the searches that were found and still go on.
-    pub fn end(&self, found: &Ended) {
+    pub fn end(&self, found: &Ended<Q>) {
         // Under the lock: a worker that is through with one of them can't have begun another meanwhile.
         let state = self.lock();
         let running = found.running.iter().filter_map(|number| state.running.get(number));
@@ -189,13 +211,13 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::query::{Defaults, for_analysis};
+    use crate::analysis::query::{Defaults, Query, for_analysis};
     use crate::options::Typed;
     use serde_json::{Value, json};
     use std::cmp::Reverse;
 
     /// A query that is empty but for these fields.
-    fn query_with(id: &str, fields: &Value) -> Accepted {
+    fn query_with(id: &str, fields: &Value) -> Accepted<Query> {
         let typed = Typed::default();
         let meaning = typed.meaning().expect("settings");
         let defaults = Defaults::new(typed, &meaning, Arc::new(for_analysis(&meaning.settings)));
@@ -217,8 +239,8 @@ mod tests {
     fn the_first_whose_session_is_free_is_taken() {
         let fields = [json!({}), json!({ "session": "a" }), json!({ "session": "b" })];
         let queries = fields.map(|fields| Arc::new(query_with("", &fields).query));
-        fn of(turn: &Turn) -> Option<&str> {
-            turn.query.session.as_deref()
+        fn of(turn: &Turn<Query>) -> Option<&str> {
+            turn.query.session()
         }
         fn property(queries: &[Arc<Query>; 3], steps: &[(u8, u8)]) -> bool {
             let (mut waiting, mut list) = (Waiting::default(), Vec::<(Place, Option<String>)>::new());

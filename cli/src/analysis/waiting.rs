@@ -3,19 +3,24 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::queue::Turn;
+use super::queue::{Asked, Turn};
 
 /// Highest priority first; among equals the first that came.
 pub type Place = (Reverse<i64>, u64);
 
 /// Turns by their places. What is first is known at once, however many wait for their session.
-#[derive(Default)]
-pub struct Waiting {
-    turns: BTreeMap<Place, Turn>,
+pub struct Waiting<Q> {
+    turns: BTreeMap<Place, Turn<Q>>,
     /// Turns without a session, and the first of each session that is free.
     ready: BTreeSet<Place>,
     /// Those that are being searched, or that turns wait for.
     sessions: HashMap<String, Session>,
+}
+
+impl<Q> Default for Waiting<Q> {
+    fn default() -> Self {
+        Self { turns: BTreeMap::new(), ready: BTreeSet::new(), sessions: HashMap::new() }
+    }
 }
 
 #[derive(Default)]
@@ -32,10 +37,10 @@ impl Session {
     }
 }
 
-impl Waiting {
+impl<Q: Asked> Waiting<Q> {
     /// Adds a turn at a place that is free.
-    pub fn insert(&mut self, place: Place, turn: Turn) {
-        match &turn.query.session {
+    pub fn insert(&mut self, place: Place, turn: Turn<Q>) {
+        match turn.query.session() {
             Some(session) => self.change(session, |session| {
                 session.places.insert(place);
             }),
@@ -47,19 +52,19 @@ impl Waiting {
     }
 
     /// Takes the first turn that can be searched, whose session is busy from then on.
-    pub fn take(&mut self) -> Option<(Place, Turn)> {
+    pub fn take(&mut self) -> Option<(Place, Turn<Q>)> {
         let place = *self.ready.first()?;
         let turn = self.remove(place)?;
-        if let Some(session) = &turn.query.session {
+        if let Some(session) = turn.query.session() {
             self.change(session, |session| session.is_busy = true);
         }
         Some((place, turn))
     }
 
     /// Takes a turn away that will not be searched.
-    pub fn remove(&mut self, place: Place) -> Option<Turn> {
+    pub fn remove(&mut self, place: Place) -> Option<Turn<Q>> {
         let turn = self.turns.remove(&place)?;
-        match &turn.query.session {
+        match turn.query.session() {
             Some(session) => self.change(session, |session| {
                 session.places.remove(&place);
             }),
@@ -98,7 +103,7 @@ impl Waiting {
     }
 
     /// All turns, by their places.
-    pub fn iter(&self) -> impl Iterator<Item = (&Place, &Turn)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&Place, &Turn<Q>)> {
         self.turns.iter()
     }
 

@@ -18,7 +18,7 @@ use crate::softmax::softmax;
 
 /// What a worker needs.
 pub struct Worker {
-    queue: Arc<Queue>,
+    queue: Arc<Queue<Query>>,
     output: Arc<Output>,
     evaluator: Arc<Evaluator>,
     sessions: Arc<Sessions>,
@@ -33,7 +33,7 @@ pub struct Worker {
 impl Worker {
     /// One that has a tree as `settings` say.
     pub fn new(
-        queue: Arc<Queue>,
+        queue: Arc<Queue<Query>>,
         output: Arc<Output>,
         evaluator: Arc<Evaluator>,
         sessions: Arc<Sessions>,
@@ -52,7 +52,7 @@ impl Worker {
     }
 
     /// Searches a position. However that ends, the turn gets its last line.
-    fn search(&mut self, taken: &Taken) {
+    fn search(&mut self, taken: &Taken<Query>) {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
         let searched = match taken.running.is_ended() {
             true => Ok(None),
@@ -68,7 +68,7 @@ impl Worker {
         self.output.say(&line.unwrap_or_else(|| answer::nothing(query, turn)));
     }
 
-    fn try_search(&mut self, taken: &Taken) -> Result<Option<String>, String> {
+    fn try_search(&mut self, taken: &Taken<Query>) -> Result<Option<String>, String> {
         let session = taken.turn.query.session.as_deref();
         // Whether it is needed or not: there is one tree here at a time.
         let own = self.own.take();
@@ -88,7 +88,7 @@ impl Worker {
         found
     }
 
-    fn search_at(&mut self, seat: &mut Seat, taken: &Taken) -> Result<Option<String>, String> {
+    fn search_at(&mut self, seat: &mut Seat, taken: &Taken<Query>) -> Result<Option<String>, String> {
         let (query, turn) = (Arc::clone(&taken.turn.query), taken.turn.number);
         let position = self.position(&query, turn);
         let raw = self.evaluate(&position)?;
@@ -118,7 +118,8 @@ impl Worker {
             output: Arc::clone(&self.output),
             last,
         };
-        taken.running.stop_with(seat.engine.stopper());
+        let stopper = seat.engine.stopper();
+        taken.running.stop_with(move || stopper.stop());
         seat.engine.go(go, Box::new(observer))?;
         if taken.running.is_ended() {
             // It was ended before it began.

@@ -133,6 +133,29 @@ impl Board {
         }
     }
 
+    /// Puts a stone on a point as editors of positions do: it replaces another one, and captures as a move does. One that has
+    /// no liberty is not put down, or dies with the chain that it joins. No ko is left.
+    ///
+    /// # Errors
+    /// The move is no point of the board. Nothing has changed then.
+    pub fn set_stone(&mut self, color: Color, point: Move) -> Result<(), SetupError> {
+        if point.index() >= self.size.area() {
+            return Err(SetupError::OffBoard(point));
+        }
+        let replaces = self.stones[!color as usize].contains(point);
+        if replaces {
+            self.stones[!color as usize].remove(point);
+            *self = Self::restored(self.size, &self.stones, None);
+        }
+        self.lift_ko();
+        // A stone that replaces another one leaves the point empty rather than to kill its own chain: so KataGo has it.
+        if self.is_legal(color, point, !replaces) {
+            self.play(color, point);
+        }
+        self.lift_ko();
+        Ok(())
+    }
+
     /// A position that another board had.
     pub(crate) fn restored(size: Size, stones: &[PointSet; 2], ko: Option<Ko>) -> Self {
         let mut board = Board::new(size);
@@ -229,21 +252,30 @@ impl Board {
         self.may_play(color, grid::cell(self.size, mv), suicide)
     }
 
+    /// Whether a move can be made at all, whatever a ko or the rules say: a pass, or an empty point where the stone has or makes a
+    /// liberty, or is joined to others that die with it.
+    pub fn is_possible(&self, color: Color, mv: Move) -> bool {
+        let is_point = mv.index() < self.size.area();
+        if is_point { self.has_room(color, grid::cell(self.size, mv), true) } else { mv == self.size.pass() }
+    }
+
     pub(crate) fn may_play(&self, color: Color, at: Cell, suicide: bool) -> bool {
-        if self.content(at) != Content::Empty {
-            return false;
-        }
-        if self.ko.is_some_and(|ko| ko.banned == color && grid::cell(self.size, ko.point) == at) {
-            return false;
-        }
-        neighbours(at).into_iter().any(|beside| match self.content(beside) {
-            Content::Empty => true,
-            Content::Stone(other) => {
-                let last_liberty = self.liberties_of(beside) == 1;
-                if other == color { suicide || !last_liberty } else { last_liberty }
-            }
-            Content::Wall => false,
-        })
+        let is_banned = self.ko.is_some_and(|ko| ko.banned == color && grid::cell(self.size, ko.point) == at);
+        !is_banned && self.has_room(color, at, suicide)
+    }
+
+    /// Whether a stone finds an empty cell and a liberty there, or dies with others where that is allowed.
+    #[inline]
+    fn has_room(&self, color: Color, at: Cell, suicide: bool) -> bool {
+        self.content(at) == Content::Empty
+            && neighbours(at).into_iter().any(|beside| match self.content(beside) {
+                Content::Empty => true,
+                Content::Stone(other) => {
+                    let last_liberty = self.liberties_of(beside) == 1;
+                    if other == color { suicide || !last_liberty } else { last_liberty }
+                }
+                Content::Wall => false,
+            })
     }
 
     /// Plays a move that [`Board::is_legal`]. A pass lifts a ko.
@@ -620,6 +652,27 @@ mod tests {
         assert_eq!(with(&[(Black, 4)]), Err(SetupError::OffBoard(Move(4))));
         assert_eq!(with(&[(Black, 1), (White, 1)]), Err(SetupError::Occupied(Move(1))));
         assert_eq!(with(&[(Black, 1), (White, 0), (Black, 2)]), Err(SetupError::NoLiberty(Move(0))));
+    }
+
+    #[test]
+    fn stones_are_set_as_an_editor_sets_them() {
+        use Color::{Black, White};
+        let size = Size::new(3, 1).unwrap();
+        let set = |stones: &[(Color, u16)]| {
+            let mut board = Board::new(size);
+            stones.iter().for_each(|&(color, point)| board.set_stone(color, Move(point)).unwrap());
+            (*board.stones(Black), *board.stones(White))
+        };
+        let points = |points: &[u16]| points.iter().map(|&point| Move(point)).collect::<PointSet>();
+        assert_eq!(set(&[(Black, 1), (White, 1)]), (points(&[]), points(&[1])), "the later stone stays");
+        assert_eq!(set(&[(Black, 1), (Black, 1)]), (points(&[1]), points(&[])));
+        assert_eq!(set(&[(Black, 1), (White, 0)]), (points(&[1]), points(&[])), "no liberty");
+        assert_eq!(set(&[(White, 0), (Black, 1)]), (points(&[1]), points(&[])), "captured");
+        assert_eq!(set(&[(Black, 0), (Black, 1), (Black, 2)]), (points(&[]), points(&[])), "a chain that dies");
+        assert_eq!(set(&[(Black, 0), (White, 2), (Black, 2)]), (points(&[0, 2]), points(&[])));
+        assert_eq!(set(&[(Black, 0), (Black, 1), (White, 1)]), (points(&[]), points(&[1])), "replaces, and captures");
+        let mut board = Board::new(size);
+        assert_eq!(board.set_stone(Black, size.pass()), Err(SetupError::OffBoard(size.pass())));
     }
 
     #[test]

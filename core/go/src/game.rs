@@ -170,7 +170,8 @@ impl<const CAP: usize> Game<CAP> {
         Ok(Self::starting_from(Board::with_stones(size, stones)?, to_move, rules))
     }
 
-    fn starting_from(board: Board, side: Color, rules: Rules) -> Self {
+    /// Goes on from a position, of whose history nothing is known but a ko.
+    pub fn starting_from(board: Board, side: Color, rules: Rules) -> Self {
         let start = Snapshot::of(&board);
         Game {
             rules,
@@ -314,6 +315,25 @@ impl<const CAP: usize> Game<CAP> {
         if !self.is_legal_for(color, mv) {
             return Err(PlayError::Illegal(mv));
         }
+        self.play_possible(color, mv)
+    }
+
+    /// Plays a move of either player that somebody has played whatever the rules say of it: no kind of ko forbids it, and it may leave its
+    /// own chain, of two stones or more, without liberties.
+    ///
+    /// Records of games have such moves, by mistake or by other rules.
+    ///
+    /// # Errors
+    /// No point of the board, or an occupied one; a single stone without liberties; `CAP` moves already. Nothing has changed then.
+    pub fn play_tolerantly(&mut self, color: Color, mv: Move) -> Result<(), PlayError> {
+        if !self.board.is_possible(color, mv) {
+            return Err(PlayError::Illegal(mv));
+        }
+        self.play_possible(color, mv)
+    }
+
+    /// Plays what [`Board::is_possible`].
+    fn play_possible(&mut self, color: Color, mv: Move) -> Result<(), PlayError> {
         if self.moves.is_full() {
             return Err(PlayError::Full);
         }
@@ -354,8 +374,10 @@ impl<const CAP: usize> Game<CAP> {
     }
 
     fn play_stone(&mut self, color: Color, mv: Move) {
-        let may_be_back = self.may_bring_back(color, mv);
+        let may_be_back = self.vacated[color as usize].contains(mv) || !self.board.is_legal(color, mv, false);
         self.remember(color, mv);
+        // It may have been played in spite of it.
+        self.board.lift_ko();
         self.board.play(color, mv);
         self.passes = 0;
         self.extra_stones += if color == Color::Black { 1 } else { -1 };

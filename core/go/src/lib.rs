@@ -57,5 +57,5 @@ pub use board::{Board, SetupError};
 pub use color::Color;
 pub use game::{BOARDS_AGO, Button, DEFAULT_CAP, Ending, Game, Outcome, PlayError};
 pub use points::{MAX_AREA, MAX_SIDE, Move, MoveError, MoveText, PointSet, Size};
-pub use rules::{HandicapBonus, KoRule, Komi, Rules, Scoring, Tax};
+pub use rules::{HandicapBonus, KoRule, Komi, Rules, RulesError, Scoring, Tax};
 pub use symmetry::Symmetry;

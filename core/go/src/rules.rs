@@ -3,6 +3,7 @@
 //! The axes and their names are KataGo's, whose networks are told which of these rules hold.
 
 use core::fmt;
+use core::str::FromStr;
 
 /// Which positions may not be repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -148,13 +149,13 @@ fn name_of<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'stat
     names.iter().find(|&&(_, other)| other == value).map_or("", |&(name, _)| name)
 }
 
-/// The points that White gets for moving second: a multiple of one half, −150 to 150.
+/// The points that White gets for moving second: a multiple of one half, −400 to 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Komi(i16);
 
 impl Komi {
     /// The most points, either way.
-    pub const MAX: i16 = 150;
+    pub const MAX: i16 = 400;
 
     /// So many half points. `None` beyond twice [`Komi::MAX`].
     pub const fn from_halves(halves: i16) -> Option<Komi> {
@@ -282,6 +283,128 @@ impl Rules {
     pub fn from_name(name: &str) -> Option<Rules> {
         find(&Self::NAMED, name)
     }
+
+    /// The komi where nobody says: 7.5, with the button 7, where territory is counted 6.5.
+    pub fn usual_komi(scoring: Scoring, button: bool) -> Komi {
+        match (scoring, button) {
+            (Scoring::Territory, _) => Self::JAPANESE.komi,
+            (Scoring::Area, true) => Self::AGA_BUTTON.komi,
+            (Scoring::Area, false) => Self::TROMP_TAYLOR.komi,
+        }
+    }
+
+    /// The tax where nobody says: where territory is counted, points in a seki don't count.
+    pub fn usual_tax(scoring: Scoring) -> Tax {
+        if scoring == Scoring::Territory { Tax::Seki } else { Tax::None }
+    }
+}
+
+/// A text that is neither a name of rules nor the compact form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RulesError;
+
+impl fmt::Display for RulesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("neither a name of rules nor their compact form")
+    }
+}
+
+impl core::error::Error for RulesError {}
+
+impl FromStr for Rules {
+    type Err = RulesError;
+
+    /// Reads a name as a person writes it, in either case and with `-`, `_`, a blank or nothing between its words, or the
+    /// compact form that [`Rules`] are displayed in. What that leaves out is as in [`Rules::TROMP_TAYLOR`], but for tax and
+    /// komi, which follow the scoring.
+    ///
+    /// ```
+    /// use oncilla_go::{Rules, Tax};
+    /// assert_eq!("Tromp Taylor".parse(), Ok(Rules::TROMP_TAYLOR));
+    /// let rules: Rules = "koSIMPLEscoreTERRITORYsui0".parse()?;
+    /// assert_eq!((rules.tax, rules.komi.points()), (Tax::Seki, 6.5));
+    /// assert_eq!(rules.to_string(), "koSIMPLEscoreTERRITORYtaxSEKIsui0komi6.5");
+    /// # Ok::<(), oncilla_go::RulesError>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Rules, RulesError> {
+        let text = text.trim();
+        let named = Self::NAMED.iter().chain(&SHORT_NAMES).find(|(name, _)| letters(name).eq(letters(text)));
+        named.map_or_else(|| compact(text).ok_or(RulesError), |&(_, rules)| Ok(rules))
+    }
+}
+
+/// Names that stand for one of [`Rules::NAMED`] without being listed there.
+const SHORT_NAMES: [(&str, Rules); 1] = [("nz", Rules::NEW_ZEALAND)];
+
+/// What is compared of a name.
+fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).map(|c| c.to_ascii_lowercase())
+}
+
+/// Reads the compact form: what is said of each axis, one after the other.
+fn compact(text: &str) -> Option<Rules> {
+    let mut rules = Rules::TROMP_TAYLOR;
+    let (mut tax, mut komi) = (None, None);
+    let mut rest = Some(text).filter(|text| !text.is_empty())?;
+    while !rest.is_empty() {
+        // "komi" begins with "ko", and "scoring" is another word for "score".
+        rest = if let Some(after) = after(rest, "komi") {
+            let (points, after) =
+                after.split_at(after.find(|c: char| c.is_alphabetic() || c == ' ').unwrap_or(after.len()));
+            komi = Some(Komi::from_points(points.parse().ok()?)?);
+            after.trim_start()
+        } else if let Some(after) = after(rest, "ko") {
+            choose(after, &KoRule::ALL, |ko| rules.ko = ko)?
+        } else if let Some(after) = after(rest, "scoring").or_else(|| after(rest, "score")) {
+            choose(after, &Scoring::ALL, |scoring| rules.scoring = scoring)?
+        } else if let Some(after) = after(rest, "tax") {
+            choose(after, &Tax::ALL, |chosen| tax = Some(chosen))?
+        } else if let Some(after) = after(rest, "sui") {
+            choose(after, &SWITCH, |suicide| rules.suicide = suicide)?
+        } else if let Some(after) = after(rest, "button") {
+            choose(after, &SWITCH, |button| rules.button = button)?
+        } else if let Some(after) = after(rest, "whb") {
+            choose(after, &HandicapBonus::ALL, |bonus| rules.handicap_bonus = bonus)?
+        } else {
+            choose(after(rest, "fpok")?, &SWITCH, |friendly| rules.friendly_pass = friendly)?
+        };
+    }
+    rules.tax = tax.unwrap_or(Rules::usual_tax(rules.scoring));
+    rules.komi = komi.unwrap_or(Rules::usual_komi(rules.scoring, rules.button));
+    Some(rules)
+}
+
+/// How the compact form says no and yes.
+const SWITCH: [(&str, bool); 2] = [("0", false), ("1", true)];
+
+/// What follows a word and blanks.
+fn after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    text.strip_prefix(word).map(str::trim_start)
+}
+
+/// Reads one of the names, the longest that fits. Returns what follows it.
+fn choose<'t, T: Copy>(text: &'t str, names: &[(&str, T)], choose: impl FnOnce(T)) -> Option<&'t str> {
+    let (name, value) = names.iter().filter(|(name, _)| text.starts_with(name)).max_by_key(|(name, _)| name.len())?;
+    choose(*value);
+    after(text, name)
+}
+
+impl fmt::Display for Rules {
+    /// KataGo's compact form. Button, bonus and friendly pass are not mentioned where there is none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (ko, scoring, tax) = (self.ko.name(), self.scoring.name(), self.tax.name());
+        write!(f, "ko{ko}score{scoring}tax{tax}sui{}", u8::from(self.suicide))?;
+        if self.button {
+            f.write_str("button1")?;
+        }
+        if self.handicap_bonus != HandicapBonus::Zero {
+            write!(f, "whb{}", self.handicap_bonus.name())?;
+        }
+        if self.friendly_pass {
+            f.write_str("fpok1")?;
+        }
+        write!(f, "komi{}", self.komi)
+    }
 }
 
 impl Default for Rules {
@@ -294,6 +417,9 @@ impl Default for Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
+    extern crate std;
+    use std::format;
+    use std::string::ToString;
 
     /// ko, scoring, tax, suicide, button, bonus, friendly pass, komi.
     type Row = (&'static str, &'static str, &'static str, &'static str, bool, bool, &'static str, bool, f32);
@@ -330,10 +456,37 @@ mod tests {
     #[test]
     fn komi_is_a_multiple_of_one_half() {
         assert_eq!(Komi::from_points(-7.5).map(Komi::halves), Some(-15));
-        assert_eq!(Komi::from_points(150.0).map(Komi::points), Some(150.0));
-        for points in [0.25, 150.5, -151.0, f32::NAN, f32::INFINITY, 1e9] {
+        assert_eq!(Komi::from_points(400.0).map(Komi::points), Some(400.0));
+        for points in [0.25, 400.5, -401.0, f32::NAN, f32::INFINITY, 1e9] {
             assert_eq!(Komi::from_points(points), None, "{points}");
         }
+    }
+
+    #[test]
+    fn names_are_read_as_people_write_them() {
+        for (name, rules) in Rules::NAMED {
+            assert_eq!(name.parse(), Ok(rules));
+            assert_eq!(name.to_uppercase().replace('-', "_").parse(), Ok(rules), "{name}");
+            assert_eq!(format!(" {} ", name.replace('-', "")).parse(), Ok(rules), "{name}");
+            assert_eq!(rules.to_string().parse(), Ok(rules), "{name} in compact form");
+        }
+        assert_eq!("NZ".parse::<Rules>(), "new zealand".parse());
+        for text in
+            ["", " ", "foo", "chinese japanese", "koFOO", "ko", "scoreAREA sui2", "komi7.25", "komi500", "komi", "1"]
+        {
+            assert_eq!(text.parse::<Rules>(), Err(RulesError), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_compact_form_says_what_differs() {
+        let rules: Rules = "koSIMPLEscoreAREAtaxNONEsui0".parse().unwrap();
+        assert_eq!(rules, Rules { ko: KoRule::Simple, suicide: false, ..Rules::TROMP_TAYLOR });
+        let rules: Rules = "whbN-1 button1 fpok1 komi-3.5 scoringAREA".parse().unwrap();
+        assert_eq!((rules.handicap_bonus, rules.komi.points()), (HandicapBonus::NMinusOne, -3.5));
+        assert_eq!(rules.to_string(), "koPOSITIONALscoreAREAtaxNONEsui1button1whbN-1fpok1komi-3.5");
+        let komi = |text: &str| text.parse::<Rules>().unwrap().komi.points();
+        assert_eq!([komi("button1"), komi("scoreTERRITORYbutton1"), komi("sui1")], [7.0, 6.5, 7.5]);
     }
 
     #[test]

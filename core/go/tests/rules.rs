@@ -245,3 +245,37 @@ fn moves_out_of_turn_lift_the_simple_ko_only_for_its_owner() {
     assert_eq!(game.side_to_move(), Color::Black);
     assert_eq!(game.moves().map(|(color, _)| color).collect::<Vec<_>>(), [Color::White; 2]);
 }
+
+#[test]
+fn what_was_played_against_the_rules_is_played_all_the_same() {
+    let at = |game: &Game, text: &str| game.size().parse(text).unwrap();
+    for (_, ko) in KoRule::ALL {
+        let mut game = game(&KO, Rules { suicide: false, ..rules(ko) }, Color::White);
+        play(&mut game, "B3");
+        let before = game.board().clone();
+        let retaken = at(&game, "C3");
+        assert_eq!(game.play(retaken), Err(PlayError::Illegal(retaken)));
+        game.play_tolerantly(Color::Black, retaken).unwrap();
+        assert_eq!(game.board().stone(retaken), Some(Color::Black), "{ko:?}");
+        assert_eq!(game.board_ago(1), Some(before), "with its ko");
+        let back = at(&game, "B3");
+        assert!(!game.is_legal(back), "{ko:?}: what comes afterwards obeys the rules");
+    }
+    let rows = ["XX.", "OOO", "..."];
+    let mut game: Game = Game::starting_from(common::board(&rows), Color::Black, rules(KoRule::Simple));
+    let corner = at(&game, "C3");
+    let suicide = Rules { suicide: false, ..*game.rules() };
+    game = Game::starting_from(game.board().clone(), Color::Black, suicide);
+    assert!(!game.is_legal(corner));
+    game.play_tolerantly(Color::Black, corner).unwrap();
+    assert!(game.board().stones(Color::Black).is_empty());
+    for mv in [at(&game, "A2"), oncilla_go::Move(9 + 1)] {
+        assert_eq!(game.play_tolerantly(Color::Black, mv), Err(PlayError::Illegal(mv)), "occupied, or off the board");
+    }
+    let rows = [".O.", "O..", "..."];
+    let mut game: Game = Game::starting_from(common::board(&rows), Color::Black, rules(KoRule::Simple));
+    let alone = at(&game, "A3");
+    assert_eq!(game.play_tolerantly(Color::Black, alone), Err(PlayError::Illegal(alone)));
+    game.play_tolerantly(Color::Black, game.size().pass()).unwrap();
+    assert_eq!(game.ply(), 1);
+}

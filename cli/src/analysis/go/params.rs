@@ -1,0 +1,391 @@
+//! KataGo's parameters of the search, by their names in its configuration files. They stand in one table, from which
+//! everything about them is made.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use crate::options::Perspective;
+
+/// A row of the table, for a person.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// KataGo's name.
+    pub name: &'static str,
+    /// The value where nobody says, as the table has it.
+    pub default: &'static str,
+    /// The values that are taken, as the table has them.
+    pub range: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+macro_rules! params {
+    ($($(#[doc = $meaning:literal])+ $field:ident: $kind:ty = $default:expr, in $range:expr, $name:literal;)+) => {
+        /// How a position is searched, and in whose view it is told.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct Params {
+            $($(#[doc = $meaning])+ pub $field: $kind,)+
+        }
+
+        impl Default for Params {
+            fn default() -> Self {
+                Self { $($field: $default,)+ }
+            }
+        }
+
+        impl Params {
+            /// All of them.
+            pub const TABLE: &'static [Row] = &[$(Row {
+                name: $name,
+                default: stringify!($default),
+                range: stringify!($range),
+                meaning: concat!($($meaning),+),
+            },)+];
+
+            fn set_here(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
+                Some(match name {
+                    $($name => <$kind>::read(name, value, &$range).map(|value| self.$field = value),)+
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+
+params! {
+    /// Visits of the root at most.
+    max_visits: u64 = 500, in 1..=1 << 50, "maxVisits";
+    /// Visits at most that a search adds.
+    max_playouts: u64 = 1 << 50, in 1..=1 << 50, "maxPlayouts";
+    /// Seconds at most.
+    max_time: f64 = 1e20, in 0.0..=1e20, "maxTime";
+    /// Moves of a line after its first.
+    analysis_pv_len: usize = 15, in 1..=1000, "analysisPVLen";
+    /// Whose view values are given in.
+    report_analysis_winrates_as: Perspective = Perspective::SideToMove, in ANYTHING, "reportAnalysisWinratesAs";
+    /// Utility of a won game.
+    win_loss_utility_factor: f64 = 1.0, in 0.0..=1.0, "winLossUtilityFactor";
+    /// Utility of the score, held against an even one, at most.
+    static_score_utility_factor: f64 = 0.1, in 0.0..=1.0, "staticScoreUtilityFactor";
+    /// Utility of the score, held against the one that is expected, at most.
+    dynamic_score_utility_factor: f64 = 0.3, in 0.0..=1.0, "dynamicScoreUtilityFactor";
+    /// How far the score that is expected is moved towards an even one: 1 is all the way.
+    dynamic_score_center_zero_weight: f64 = 0.2, in 0.0..=1.0, "dynamicScoreCenterZeroWeight";
+    /// Scores on which the dynamic utility spreads, in sides of the board.
+    dynamic_score_center_scale: f64 = 0.75, in 0.2..=5.0, "dynamicScoreCenterScale";
+    /// White's utility of a game without a result.
+    no_result_utility_for_white: f64 = 0.0, in -1.0..=1.0, "noResultUtilityForWhite";
+    /// How much of a win a draw is to White.
+    draw_equivalent_wins_for_white: f64 = 0.5, in 0.0..=1.0, "drawEquivalentWinsForWhite";
+    /// Weight of exploration.
+    cpuct_exploration: f64 = 1.0, in 0.0..=10.0, "cpuctExploration";
+    /// What the weight of exploration grows by with the logarithm of the visits.
+    cpuct_exploration_log: f64 = 0.45, in 0.0..=10.0, "cpuctExplorationLog";
+    /// Visits with which that growth begins.
+    cpuct_exploration_base: f64 = 500.0, in 10.0..=100_000.0, "cpuctExplorationBase";
+    /// Standard deviation of utilities that is expected before there are visits.
+    cpuct_utility_stdev_prior: f64 = 0.4, in 0.0..=10.0, "cpuctUtilityStdevPrior";
+    /// Visits that this expectation counts for.
+    cpuct_utility_stdev_prior_weight: f64 = 2.0, in 0.0..=100.0, "cpuctUtilityStdevPriorWeight";
+    /// How much exploration follows the deviation of utilities.
+    cpuct_utility_stdev_scale: f64 = 0.85, in 0.0..=1.0, "cpuctUtilityStdevScale";
+    /// By how much a move without visits is taken to be worse than its parent, once all priors are visited.
+    fpu_reduction_max: f64 = 0.2, in 0.0..=2.0, "fpuReductionMax";
+    /// The same at the root.
+    root_fpu_reduction_max: f64 = 0.1, in 0.0..=2.0, "rootFpuReductionMax";
+    /// Whether a move without visits is held against the parent's average the more, the more priors are visited, and else
+    /// against the network's word.
+    fpu_parent_weight_by_visited_policy: bool = true, in ANYTHING, "fpuParentWeightByVisitedPolicy";
+    /// The power of the priors visited by which that is weighed.
+    fpu_parent_weight_by_visited_policy_pow: f64 = 2.0, in 0.0..=5.0, "fpuParentWeightByVisitedPolicyPow";
+    /// Divides the logits of the root.
+    root_policy_temperature: f64 = 1.0, in 0.01..=100.0, "rootPolicyTemperature";
+    /// The same at the beginning of a game; unless it is given as rootPolicyTemperature.
+    root_policy_temperature_early: Option<f64> = None, in 0.01..=100.0, "rootPolicyTemperatureEarly";
+    /// Divides all logits.
+    nn_policy_temperature: f64 = 1.0, in 0.01..=5.0, "nnPolicyTemperature";
+    /// How much wider than its priors the root is searched, by flatter priors and by chance.
+    wide_root_noise: f64 = 0.04, in 0.0..=5.0, "wideRootNoise";
+    /// Whether the network is shown no moves that were played before the position.
+    ignore_pre_root_history: bool = true, in ANYTHING, "ignorePreRootHistory";
+    /// Whether the network is not told at the root that a pass would end the game.
+    conservative_pass: bool = true, in ANYTHING, "conservativePass";
+    /// Whether passes get no more than 95 % of the priors, and the end of the game is hidden from the network where it would not be won.
+    enable_passing_hacks: bool = true, in ANYTHING, "enablePassingHacks";
+    /// The player to move is taken to search 2 to this power as much as the opponent.
+    playout_doubling_advantage: f64 = 0.0, in -3.0..=3.0, "playoutDoublingAdvantage";
+    /// How much of a network's optimistic policy is used, in the tree.
+    policy_optimism: f64 = 1.0, in 0.0..=1.0, "policyOptimism";
+    /// The same at the root.
+    root_policy_optimism: f64 = 0.2, in 0.0..=1.0, "rootPolicyOptimism";
+    /// Symmetries in which the root is evaluated.
+    root_num_symmetries_to_sample: usize = 1, in 1..=8, "rootNumSymmetriesToSample";
+    /// Whether of root moves that are mirror images only one is searched.
+    root_symmetry_pruning: bool = true, in ANYTHING, "rootSymmetryPruning";
+    /// Whether evaluations are made in a symmetry that chance chooses.
+    nn_randomize: bool = true, in ANYTHING, "nnRandomize";
+    /// Whether the best move is the one with the best lower bound, among those with visits enough.
+    use_lcb_for_selection: bool = true, in ANYTHING, "useLcbForSelection";
+    /// Standard deviations that lower bounds are below the average.
+    lcb_stdevs: f64 = 5.0, in 1.0..=12.0, "lcbStdevs";
+    /// Visits that are enough for it, as a share of those of the move with the most.
+    min_visit_prop_for_lcb: f64 = 0.15, in 0.0..=1.0, "minVisitPropForLCB";
+    /// Whether Black's moves in a row at the beginning count as handicap stones.
+    black_run_is_handicap: bool = true, in ANYTHING, "assumeMultipleStartingBlackMovesAreHandicap";
+    /// Whether each field of a query that means nothing gets a warning.
+    warn_unused_fields: bool = true, in ANYTHING, "warnUnusedFields";
+}
+
+/// Rows that hold for the program: a query can't change them.
+const OF_THE_PROGRAM: [&str; 3] = ["assumeMultipleStartingBlackMovesAreHandicap", "nnRandomize", "warnUnusedFields"];
+
+/// What KataGo has beside the table, and what a client may well set: it is no mistake, and nothing comes of it.
+const WITHOUT_EFFECT: [&str; 77] = [
+    "analysisIgnorePreRootHistory",
+    "analysisWideRootNoise",
+    "antiMirror",
+    "avoidRepeatedPatternUtility",
+    "chosenMovePrune",
+    "chosenMoveSubtract",
+    "chosenMoveTemperature",
+    "chosenMoveTemperatureEarly",
+    "chosenMoveTemperatureHalflife",
+    "chosenMoveTemperatureOnlyBelowProb",
+    "cudaUseFP16",
+    "cudaUseNHWC",
+    "endgameTurnTimeDecay",
+    "fillDameBeforePass",
+    "forDeterministicTesting",
+    "fpuLossProp",
+    "fpuParentWeight",
+    "futileVisitsThreshold",
+    "graphSearchCatchUpLeakProb",
+    "graphSearchRepBound",
+    "homeDataDir",
+    "humanSLCpuctExploration",
+    "humanSLCpuctPermanent",
+    "humanSLRootExploreProbWeightful",
+    "humanSLRootExploreProbWeightless",
+    "ignoreAllHistory",
+    "lagBuffer",
+    "logAllRequests",
+    "logAllResponses",
+    "logDir",
+    "logDirDated",
+    "logErrorsAndWarnings",
+    "logFile",
+    "logSearchInfo",
+    "logTimeStamp",
+    "logToStderr",
+    "logToStdout",
+    "maxTimePondering",
+    "midgameTimeFactor",
+    "midgameTurnPeakTime",
+    "minPlayoutsPerThread",
+    "nnCacheSizePowerOfTwo",
+    "nnMaxBatchSize",
+    "nnMutexPoolSizePowerOfTwo",
+    "nnRandSeed",
+    "nodeTableShardsPowerOfTwo",
+    "noisePruneUtilityScale",
+    "noisePruningCap",
+    "numAnalysisThreads",
+    "numEigenThreadsPerModel",
+    "numNNServerThreadsPerModel",
+    "numSearchThreads",
+    "numSearchThreadsPerAnalysisThread",
+    "numVirtualLossesPerThread",
+    "obviousMovesPolicyEntropyTolerance",
+    "obviousMovesPolicySurpriseTolerance",
+    "obviousMovesTimeFactor",
+    "overallocateTimeFactor",
+    "playoutDoublingAdvantagePla",
+    "preventCleanupPhase",
+    "rootDesiredPerChildVisitsCoeff",
+    "rootDirichletNoiseTotalConcentration",
+    "rootDirichletNoiseWeight",
+    "rootEndingBonusPoints",
+    "rootFpuLossProp",
+    "rootNoiseEnabled",
+    "rootPruneUselessMoves",
+    "subtreeValueBiasFactor",
+    "subtreeValueBiasFreeProp",
+    "subtreeValueBiasWeightExponent",
+    "treeReuseCarryOverTimeFactor",
+    "uncertaintyCoeff",
+    "uncertaintyExponent",
+    "uncertaintyMaxWeight",
+    "useGraphSearch",
+    "useNoisePruning",
+    "valueWeightExponent",
+];
+
+/// Whose play a network for human play is to imitate: there are none of those here.
+const HUMAN_PROFILE: &str = "humanSLProfile";
+
+impl Params {
+    /// Sets the one of that name; `None` where KataGo has none.
+    pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
+        if name == HUMAN_PROFILE && !value.trim().is_empty() {
+            let error = format!("{HUMAN_PROFILE} is specified as config param but the network does not use it");
+            return Some(Err(error));
+        }
+        let is_known = name == HUMAN_PROFILE || WITHOUT_EFFECT.contains(&name);
+        self.set_here(name, value).or_else(|| is_known.then_some(Ok(())))
+    }
+
+    /// As [`Params::set`], for one query: nothing comes of what holds for all of them.
+    pub fn set_for_query(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
+        if OF_THE_PROGRAM.contains(&name) { Some(Ok(())) } else { self.set(name, value) }
+    }
+
+    /// What divides the root's logits at the beginning of a game.
+    pub fn early_temperature(&self) -> f64 {
+        self.root_policy_temperature_early.unwrap_or(self.root_policy_temperature)
+    }
+}
+
+/// A range of what has none.
+const ANYTHING: () = ();
+
+/// A type that parameters have.
+trait Kind: Sized {
+    type Range;
+
+    /// Reads a value.
+    fn read(name: &str, text: &str, range: &Self::Range) -> Result<Self, String>;
+}
+
+impl Kind for bool {
+    type Range = ();
+
+    fn read(name: &str, text: &str, (): &()) -> Result<Self, String> {
+        let word = text.trim().to_ascii_lowercase();
+        word.parse().map_err(|_| unparsed(name, text, "bool"))
+    }
+}
+
+impl Kind for u64 {
+    type Range = RangeInclusive<u64>;
+
+    fn read(name: &str, text: &str, range: &Self::Range) -> Result<Self, String> {
+        let number: i128 = text.trim().parse().map_err(|_| unparsed(name, text, "int64_t"))?;
+        let number = u64::try_from(number).ok();
+        number.filter(|number| range.contains(number)).ok_or_else(|| beyond(name, range))
+    }
+}
+
+impl Kind for usize {
+    type Range = RangeInclusive<usize>;
+
+    fn read(name: &str, text: &str, range: &Self::Range) -> Result<Self, String> {
+        let number: i128 = text.trim().parse().map_err(|_| unparsed(name, text, "int"))?;
+        let number = usize::try_from(number).ok();
+        number.filter(|number| range.contains(number)).ok_or_else(|| beyond(name, range))
+    }
+}
+
+impl Kind for f64 {
+    type Range = RangeInclusive<f64>;
+
+    fn read(name: &str, text: &str, range: &Self::Range) -> Result<Self, String> {
+        let number: f64 = text.trim().parse().map_err(|_| unparsed(name, text, "double"))?;
+        // No number is in no range.
+        if range.contains(&number) { Ok(number) } else { Err(beyond(name, range)) }
+    }
+}
+
+impl Kind for Option<f64> {
+    type Range = RangeInclusive<f64>;
+
+    fn read(name: &str, text: &str, range: &Self::Range) -> Result<Self, String> {
+        f64::read(name, text, range).map(Some)
+    }
+}
+
+impl Kind for Perspective {
+    type Range = ();
+
+    fn read(name: &str, text: &str, (): &()) -> Result<Self, String> {
+        match text.to_ascii_lowercase().as_str() {
+            "b" | "black" => Ok(Perspective::Black),
+            "w" | "white" => Ok(Perspective::White),
+            "sidetomove" => Ok(Perspective::SideToMove),
+            _ => Err(format!("Could not parse config value for {name}: {text}")),
+        }
+    }
+}
+
+fn unparsed(name: &str, text: &str, kind: &str) -> String {
+    format!("Could not parse '{text}' as {kind} for key '{name}'")
+}
+
+fn beyond(name: &str, range: &RangeInclusive<impl Display>) -> String {
+    format!("Key '{name}' must be in the range {} to {}", range.start(), range.end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn set(name: &str, value: &str) -> Option<Result<Params, String>> {
+        let mut params = Params::default();
+        params.set(name, value).map(|set| set.map(|()| params))
+    }
+
+    #[test]
+    fn every_row_is_set_by_its_name() {
+        for row in Params::TABLE {
+            let value = ["false", "3", "0.5", "black"].into_iter().find_map(|value| set(row.name, value)?.ok());
+            assert!(value.is_some_and(|params| params != Params::default()), "{}", row.name);
+            assert!(set(row.name, "x").is_some_and(|set| set.is_err()), "{}", row.name);
+            assert!(!row.meaning.is_empty() && !row.default.is_empty() && !row.range.is_empty());
+        }
+    }
+
+    #[test]
+    fn names_stand_in_one_place() {
+        let mut names: Vec<&str> = Params::TABLE.iter().map(|row| row.name).chain(WITHOUT_EFFECT).collect();
+        names.push(HUMAN_PROFILE);
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+        assert!(OF_THE_PROGRAM.iter().all(|name| names.contains(name)));
+        assert!(WITHOUT_EFFECT.is_sorted());
+        assert_eq!(set("noSuchParam", "1"), None);
+        assert_eq!(set("antiMirror", "true"), Some(Ok(Params::default())));
+    }
+
+    #[test]
+    fn values_are_checked() {
+        let error = |name: &str, value: &str| set(name, value).unwrap().unwrap_err();
+        assert_eq!(error("cpuctExploration", "-5"), "Key 'cpuctExploration' must be in the range 0 to 10");
+        assert_eq!(error("cpuctExploration", "abc"), "Could not parse 'abc' as double for key 'cpuctExploration'");
+        assert_eq!(error("conservativePass", "maybe"), "Could not parse 'maybe' as bool for key 'conservativePass'");
+        assert_eq!(error("maxVisits", "0"), "Key 'maxVisits' must be in the range 1 to 1125899906842624");
+        assert_eq!(error("maxVisits", "5.5"), "Could not parse '5.5' as int64_t for key 'maxVisits'");
+        for text in ["nan", "inf", "-inf", "1e999"] {
+            assert!(error("maxTime", text).contains("range"), "{text}");
+        }
+        assert!(error(HUMAN_PROFILE, "rank_3d").contains("does not use it"));
+        assert_eq!(set(HUMAN_PROFILE, ""), Some(Ok(Params::default())));
+    }
+
+    #[test]
+    fn the_early_temperature_follows_the_other_until_it_is_set() {
+        let mut params = set("rootPolicyTemperature", " 2 ").unwrap().unwrap();
+        assert_eq!((params.root_policy_temperature, params.early_temperature()), (2.0, 2.0));
+        assert_eq!(params.set("rootPolicyTemperatureEarly", "3"), Some(Ok(())));
+        assert_eq!((params.root_policy_temperature, params.early_temperature()), (2.0, 3.0));
+    }
+
+    #[test]
+    fn a_query_does_not_change_the_program() {
+        let mut params = Params::default();
+        for name in OF_THE_PROGRAM {
+            assert_eq!(params.set_for_query(name, "false"), Some(Ok(())));
+        }
+        assert_eq!(params, Params::default());
+        assert_eq!(params.set_for_query("ignorePreRootHistory", "False"), Some(Ok(())));
+        assert!(!params.ignore_pre_root_history);
+    }
+}

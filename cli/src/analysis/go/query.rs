@@ -1,0 +1,384 @@
+//! A query about Go.
+
+use oncilla_go::Rules;
+use serde_json::Value;
+
+use super::params::Params;
+use super::restrictions::Restrictions;
+use super::setup::{self, Record, Setup};
+use crate::analysis::fields::{BadField, Fields, integer};
+use crate::analysis::query::{Reports, UNUSED};
+use crate::analysis::queue::Asked;
+use crate::analysis::request::Object;
+use crate::analysis::turns::{Accepted, Read, prioritized, turns};
+
+/// Every field that a query may have. (Those of actions are ignored, as `action` itself is where it is no text.)
+const FIELDS: [&str; 31] = [
+    "action",
+    "allowMoves",
+    "analysisPVLen",
+    "analyzeTurns",
+    "avoidMoves",
+    "boardXSize",
+    "boardYSize",
+    "firstReportDuringSearchAfter",
+    "id",
+    "includeMovesOwnership",
+    "includeMovesOwnershipStdev",
+    "includeNoResultValue",
+    "includeOwnership",
+    "includeOwnershipStdev",
+    "includePVVisits",
+    "includePolicy",
+    "initialPlayer",
+    "initialStones",
+    "komi",
+    "maxVisits",
+    "moves",
+    "overrideSettings",
+    "priorities",
+    "priority",
+    "reportDuringSearchEvery",
+    "rootFpuReductionMax",
+    "rootPolicyTemperature",
+    "rules",
+    "terminateId",
+    "turnNumbers",
+    "whiteHandicapBonus",
+];
+
+/// A query, understood.
+#[derive(Debug)]
+pub struct Query {
+    /// Not necessarily unique.
+    pub id: String,
+    /// The moves that were played.
+    pub setup: Setup,
+    /// How to search, with what the query itself says of it.
+    pub params: Params,
+    /// Moves to leave out.
+    pub restrictions: Restrictions,
+    /// What to say.
+    pub wanted: Wanted,
+    /// When to speak before the end.
+    pub reports: Reports,
+}
+
+impl Asked for Query {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn session(&self) -> Option<&str> {
+        None
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.id.len() + self.setup.bytes() + self.restrictions.bytes()
+    }
+}
+
+/// What an answer contains beside what all have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// `policy`.
+    pub policy: bool,
+    /// `ownership`.
+    pub ownership: bool,
+    /// `ownershipStdev`.
+    pub ownership_stdev: bool,
+    /// `ownership` of each move.
+    pub moves_ownership: bool,
+    /// `ownershipStdev` of each move.
+    pub moves_ownership_stdev: bool,
+    /// `pvVisits` and `pvEdgeVisits`.
+    pub pv_visits: bool,
+    /// `noResultValue`.
+    pub no_result_value: bool,
+}
+
+impl Wanted {
+    /// In KataGo's order.
+    fn read(fields: Fields<'_>) -> Result<Self, BadField> {
+        Ok(Self {
+            moves_ownership: fields.switch("includeMovesOwnership")?,
+            moves_ownership_stdev: fields.switch("includeMovesOwnershipStdev")?,
+            ownership: fields.switch("includeOwnership")?,
+            ownership_stdev: fields.switch("includeOwnershipStdev")?,
+            policy: fields.switch("includePolicy")?,
+            pv_visits: fields.switch("includePVVisits")?,
+            no_result_value: fields.switch("includeNoResultValue")?,
+        })
+    }
+}
+
+/// What counts where a query does not say otherwise.
+#[derive(Clone, Debug, Default)]
+pub struct Defaults {
+    params: Params,
+}
+
+impl Defaults {
+    /// The program's parameters.
+    pub fn new(params: Params) -> Self {
+        Self { params }
+    }
+
+    /// Reads a query. The fields are looked at in KataGo's order, so that of several bad ones the same is named.
+    pub fn read(&self, id: &str, object: &Object) -> Read<Query> {
+        let mut warnings = Vec::new();
+        let query = self.try_read(id, Fields(object), &mut warnings);
+        Read { query, warnings }
+    }
+
+    fn try_read(
+        &self,
+        id: &str,
+        fields: Fields<'_>,
+        warnings: &mut Vec<BadField>,
+    ) -> Result<Accepted<Query>, BadField> {
+        let record = Record::read(fields)?;
+        let turns = turns(fields, record.turns())?;
+        let rules = setup::rules(fields)?;
+        let params = self.params(fields, warnings)?;
+        let wanted = Wanted::read(fields)?;
+        let reports = Reports::read(fields)?;
+        let turns = prioritized(fields, turns)?;
+        let restrictions = Restrictions::read(fields, record.size())?;
+        let rules = supported(rules, warnings);
+        self.warn_of_unused(fields, warnings);
+        let setup = record.setup(rules, params.black_run_is_handicap)?;
+        Ok(Accepted { query: Query { id: id.to_string(), setup, params, restrictions, wanted, reports }, turns })
+    }
+
+    /// The parameters with `overrideSettings`, and with the query's own, which count for more.
+    fn params(&self, fields: Fields<'_>, warnings: &mut Vec<BadField>) -> Result<Params, BadField> {
+        let mut params = self.params;
+        override_settings(fields, &mut params, warnings)?;
+        let expected = "Must be an integer from 1 to 2^50";
+        if let Some(visits) = fields.read("maxVisits", expected, |value| integer(value, 1..=1 << 50))? {
+            params.max_visits = visits as u64;
+        }
+        let expected = "Must be an integer from 1 to 1000";
+        if let Some(len) = fields.read("analysisPVLen", expected, |value| integer(value, 1..=1000))? {
+            params.analysis_pv_len = len as usize;
+        }
+        let expected = "Must be a number from 0.0 to 2.0";
+        if let Some(reduction) = fields.number("rootFpuReductionMax", expected, 0.0, 2.0)? {
+            params.root_fpu_reduction_max = reduction;
+        }
+        let expected = "Must be a number from 0.01 to 100.0";
+        if let Some(temperature) = fields.number("rootPolicyTemperature", expected, 0.01, 100.0)? {
+            params.root_policy_temperature = temperature;
+            params.root_policy_temperature_early = None;
+        }
+        Ok(params)
+    }
+
+    fn warn_of_unused(&self, fields: Fields<'_>, warnings: &mut Vec<BadField>) {
+        if self.params.warn_unused_fields {
+            let unused = fields.0.keys().filter(|key| FIELDS.binary_search(&key.as_str()).is_err());
+            warnings.extend(unused.map(|key| BadField::new(key, UNUSED)));
+        }
+    }
+}
+
+/// `overrideSettings`. Names that KataGo doesn't have get a warning, all together; it is said even where another field is bad.
+fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec<BadField>) -> Result<(), BadField> {
+    let field = "overrideSettings";
+    let Some(object) = fields.read(field, "Must be an object", Value::as_object)? else { return Ok(()) };
+    let mut unknown = Vec::new();
+    for (name, value) in object {
+        // Text counts as what it says.
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        match params.set_for_query(name, &text) {
+            None => unknown.push(name.as_str()),
+            Some(set) => {
+                set.map_err(|reason| BadField::new(field, format!("Could not set settings: {reason}")))?;
+            }
+        }
+    }
+    if !unknown.is_empty() {
+        warnings.push(BadField::new(field, format!("Unknown config params: {}", unknown.join(","))));
+    }
+    Ok(())
+}
+
+/// The rules that the network knows; a warning where these are others.
+fn supported(rules: Rules, warnings: &mut Vec<BadField>) -> Rules {
+    let supported = setup::supported(rules);
+    if supported != rules {
+        let text = format!("Rules {rules} not supported by neural net, using {supported} instead");
+        warnings.push(BadField::new("rules", text));
+    }
+    supported
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oncilla_go::{Color, MAX_AREA};
+    use quickcheck::{Arbitrary, Gen, QuickCheck};
+    use serde_json::json;
+
+    fn object(fields: &Value) -> Object {
+        let usual = json!({ "id": "q", "boardXSize": 9, "boardYSize": 9, "moves": [["B", "E5"]], "rules": "chinese" });
+        let mut object = usual.as_object().unwrap().clone();
+        object.extend(fields.as_object().unwrap().clone());
+        object
+    }
+
+    fn read(fields: &Value) -> Read<Query> {
+        Defaults::default().read("q", &object(fields))
+    }
+
+    fn query(fields: &Value) -> Query {
+        read(fields).query.unwrap().query
+    }
+
+    #[test]
+    fn fields_are_sorted() {
+        assert!(FIELDS.is_sorted());
+    }
+
+    #[test]
+    fn the_query_counts_for_more_than_its_overrides_and_these_for_more_than_the_program() {
+        let mut params = Params::default();
+        assert_eq!(params.set("maxVisits", "7"), Some(Ok(())));
+        assert_eq!(params.set("rootPolicyTemperatureEarly", "3"), Some(Ok(())));
+        let read = |fields: Value| {
+            let read = Defaults::new(params).read("q", &object(&fields));
+            read.query.unwrap().query.params
+        };
+        assert_eq!(read(json!({})), params);
+        let overrides =
+            json!({ "maxVisits": 5, "rootFpuReductionMax": "0.5", "analysisPVLen": "3", "wideRootNoise": 0 });
+        let own = read(json!({ "overrideSettings": overrides }));
+        assert_eq!((own.max_visits, own.root_fpu_reduction_max, own.analysis_pv_len), (5, 0.5, 3));
+        assert_eq!((own.wide_root_noise, own.early_temperature()), (0.0, 3.0));
+        let fields = json!({
+            "overrideSettings": overrides, "maxVisits": 30, "rootFpuReductionMax": 0, "analysisPVLen": 9,
+            "rootPolicyTemperature": 2,
+        });
+        let own = read(fields);
+        assert_eq!((own.max_visits, own.root_fpu_reduction_max, own.analysis_pv_len), (30, 0.0, 9));
+        assert_eq!((own.root_policy_temperature, own.early_temperature()), (2.0, 2.0));
+    }
+
+    #[test]
+    fn what_is_wanted() {
+        let all = json!({
+            "includePolicy": true, "includeOwnership": true, "includeOwnershipStdev": true, "includeMovesOwnership": true,
+            "includeMovesOwnershipStdev": true, "includePVVisits": true, "includeNoResultValue": true,
+        });
+        let Wanted { policy, ownership, ownership_stdev, moves_ownership, moves_ownership_stdev, .. } =
+            query(&all).wanted;
+        assert!(policy && ownership && ownership_stdev && moves_ownership && moves_ownership_stdev);
+        assert!(query(&all).wanted.pv_visits && query(&all).wanted.no_result_value);
+        assert_eq!(query(&json!({})).wanted, Wanted::default());
+        let reports = query(&json!({ "reportDuringSearchEvery": 2 })).reports;
+        assert_eq!(reports, Reports { first: Some(2.0), every: Some(2.0) });
+    }
+
+    #[test]
+    fn warnings_come_in_katagos_order() {
+        let fields = json!({
+            "session": "s", "fen": "", "includeTree": true, "maxTime": 1,
+            "rules": { "scoring": "TERRITORY", "hasButton": true },
+            "overrideSettings": { "b": 1, "a": 2 },
+            "moves": [["B", "E5"], ["W", "E5"]],
+        });
+        let Read { query, warnings } = read(&fields);
+        assert_eq!(query.unwrap_err(), BadField::new("moves", "Illegal move 1: E5"));
+        let named: Vec<&str> = warnings.iter().map(|warning| warning.field.as_str()).collect();
+        assert_eq!(named, ["overrideSettings", "rules", "fen", "includeTree", "maxTime", "session"]);
+        assert_eq!(warnings[0].error, "Unknown config params: a,b");
+        // A bad field stands alone, but for what was said before it was found.
+        let bad = json!({ "overrideSettings": { "a": 1 }, "maxVisits": 0, "foo": 1 });
+        let Read { query, warnings } = read(&bad);
+        assert_eq!((query.unwrap_err().field.as_str(), warnings.len()), ("maxVisits", 1));
+    }
+
+    #[test]
+    fn all_that_a_client_can_make_long_counts() {
+        let least = query(&json!({})).bytes();
+        let passes: Vec<[&str; 2]> = (0..1000).map(|turn| [["B", "W"][turn % 2], "pass"]).collect();
+        assert!(query(&json!({ "moves": passes })).bytes() >= least + 1998);
+        let rules: Vec<Value> = (0..9)
+            .map(|row| json!({ "player": "b", "moves": [format!("A{}", row + 1)], "untilDepth": row + 1 }))
+            .collect();
+        assert!(query(&json!({ "avoidMoves": rules })).bytes() >= least + 9 * MAX_AREA / 8);
+        let restricted = query(&json!({ "avoidMoves": rules }));
+        let a9 = restricted.setup.size().parse("A9").unwrap();
+        assert!(!restricted.restrictions.allows(Color::Black, 8, a9));
+        let long = "x".repeat(1000);
+        let read = Defaults::default().read(&long, &object(&json!({})));
+        assert!(read.query.unwrap().query.bytes() >= least + 999);
+    }
+
+    /// Some JSON, of which much is near to what queries have.
+    #[derive(Clone, Debug)]
+    struct Json(Value);
+
+    impl Arbitrary for Json {
+        fn arbitrary(g: &mut Gen) -> Self {
+            Json(json(g, 3))
+        }
+    }
+
+    fn json(g: &mut Gen, depth: usize) -> Value {
+        const TEXTS: [&str; 14] = [
+            "B",
+            "w",
+            "pass",
+            "A1",
+            "(0,0)",
+            "(-1,99)",
+            "koSIMPLE",
+            "komi",
+            "{\"ko\":\"SIMPLE\"}",
+            "N-1",
+            "é",
+            "",
+            "AREA",
+            "{",
+        ];
+        const NUMBERS: [f64; 8] = [0.0, 1.0, 9.0, -1.0, 7.5, 1e18, 1e300, 0.01];
+        let below = depth.saturating_sub(1);
+        match u8::arbitrary(g) % if depth == 0 { 5 } else { 8 } {
+            0 => Value::Null,
+            1 => json!(bool::arbitrary(g)),
+            2 => json!(g.choose(&NUMBERS)),
+            3 => json!(i64::arbitrary(g) % 20),
+            4 => json!(g.choose(&TEXTS)),
+            5 => json!([["B", g.choose(&TEXTS)], [g.choose(&["W", "b"]), "C3"]]),
+            6 => (0..usize::arbitrary(g) % 4).map(|_| json(g, below)).collect(),
+            _ => {
+                let inner = ["player", "moves", "untilDepth", "ko", "scoring", "komi", "maxVisits", "cpuctExploration"];
+                let fields =
+                    (0..usize::arbitrary(g) % 4).map(|_| (g.choose(&inner).unwrap().to_string(), json(g, below)));
+                Value::Object(fields.collect())
+            }
+        }
+    }
+
+    #[test]
+    fn no_object_is_too_much() {
+        fn property(changes: Vec<(usize, Json)>) -> bool {
+            let mut object = object(&json!({}));
+            for (field, Json(value)) in changes {
+                object.insert(FIELDS.get(field % (FIELDS.len() + 1)).unwrap_or(&"other").to_string(), value);
+            }
+            match Defaults::default().read("q", &object).query {
+                Err(bad) => !bad.error.is_empty(),
+                Ok(Accepted { query, turns }) => {
+                    let last = query.setup.turns();
+                    let plays = |turn: usize| query.setup.game(turn).ply() <= turn;
+                    turns.keys().all(|&turn| turn <= last && plays(turn))
+                }
+            }
+        }
+        let one: fn(Vec<(usize, Json)>) -> bool = property;
+        QuickCheck::new().tests(2000).set_rng(Gen::new(4)).quickcheck(one);
+    }
+}

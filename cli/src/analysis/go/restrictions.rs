@@ -1,0 +1,177 @@
+//! Moves that a query leaves out: `avoidMoves`, and all but those of `allowMoves`.
+
+use oncilla_go::{Color, Move, PointSet, Size};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+use super::vertex::{self, Vertex};
+use crate::analysis::fields::{BadField, Fields, integer};
+
+/// Which moves may not be searched, by player and depth.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restrictions {
+    /// What is forbidden to each player, by the depth at which that ends.
+    forbidden: [Box<[Forbidden]>; 2],
+}
+
+/// What is forbidden above a depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Forbidden {
+    until_depth: usize,
+    /// The number of a pass is in it like that of a point.
+    moves: PointSet,
+}
+
+impl Restrictions {
+    /// Whether a player may be let play a move, `depth` plies below the position that is analysed.
+    #[inline]
+    pub fn allows(&self, color: Color, depth: usize, mv: Move) -> bool {
+        let forbidden = &self.forbidden[color as usize];
+        !forbidden.iter().any(|forbidden| depth < forbidden.until_depth && forbidden.moves.contains(mv))
+    }
+
+    /// Whether every move is allowed everywhere.
+    pub fn is_empty(&self) -> bool {
+        self.forbidden.iter().all(|forbidden| forbidden.is_empty())
+    }
+
+    /// Bytes that it takes beside itself.
+    pub fn bytes(&self) -> usize {
+        self.forbidden.iter().map(|forbidden| size_of_val(&**forbidden)).sum()
+    }
+
+    /// `avoidMoves` or `allowMoves`.
+    ///
+    /// # Errors
+    /// As KataGo words them: a field of a rule under its own name.
+    pub fn read(fields: Fields<'_>, size: Size) -> Result<Self, BadField> {
+        let (field, only, list) = match (fields.get("avoidMoves"), fields.get("allowMoves")) {
+            (None, None) => return Ok(Self::default()),
+            (Some(_), Some(_)) => {
+                return Err(BadField::new("allowMoves", "Cannot specify both allowMoves and avoidMoves"));
+            }
+            (Some(list), None) => ("avoidMoves", false, list),
+            (None, Some(list)) => ("allowMoves", true, list),
+        };
+        let list = list.as_array().ok_or_else(|| shape(field))?;
+        if only && list.len() > 2 {
+            return Err(BadField::new(field, "Currently allowMoves only allows at most one entry per player"));
+        }
+        let mut until: [BTreeMap<Move, usize>; 2] = Default::default();
+        for value in list {
+            let rule = Rule::read(field, value, size)?;
+            let until = &mut until[rule.player as usize];
+            if only && !until.is_empty() {
+                return Err(BadField::new(field, "Cannot specify allowMoves more than once for the same player"));
+            }
+            if only {
+                let all = size.points().chain([size.pass()]);
+                until.extend(all.map(|mv| (mv, rule.until_depth)));
+            }
+            // Of several depths for one move the last one counts; 0 forbids it nowhere.
+            let depth = if only { 0 } else { rule.until_depth };
+            until.extend(rule.moves.iter().map(|&mv| (mv, depth)));
+        }
+        Ok(Self { forbidden: until.map(|until| by_depth(&until)) })
+    }
+}
+
+/// Moves with the same depth together.
+fn by_depth(until: &BTreeMap<Move, usize>) -> Box<[Forbidden]> {
+    let mut sets: BTreeMap<usize, PointSet> = BTreeMap::new();
+    for (&mv, &depth) in until.iter().filter(|(_, depth)| **depth > 0) {
+        sets.entry(depth).or_default().insert(mv);
+    }
+    sets.into_iter().map(|(until_depth, moves)| Forbidden { until_depth, moves }).collect()
+}
+
+fn shape(field: &str) -> BadField {
+    BadField::new(field, "Must be a list of dicts with subfields 'player', 'moves', 'untilDepth'")
+}
+
+/// An entry of either list.
+struct Rule {
+    player: Color,
+    moves: Vec<Move>,
+    until_depth: usize,
+}
+
+impl Rule {
+    fn read(field: &str, value: &Value, size: Size) -> Result<Self, BadField> {
+        let [player, moves, depth] = ["player", "moves", "untilDepth"].map(|inner| value.get(inner));
+        let (Some(player), Some(moves), Some(depth)) = (player, moves, depth) else { return Err(shape(field)) };
+        let player = player.as_str().and_then(vertex::player);
+        let player = player.ok_or_else(|| BadField::new("player", "Must be \"b\" or \"w\""))?;
+        let moves = vertices(moves, size)?;
+        let depth = integer(depth, 1..=i64::MAX);
+        let depth = depth.ok_or_else(|| BadField::new("untilDepth", "Must be a positive integer"))?;
+        Ok(Self { player, moves, until_depth: usize::try_from(depth).unwrap_or(usize::MAX) })
+    }
+}
+
+fn vertices(list: &Value, size: Size) -> Result<Vec<Move>, BadField> {
+    let shape = || BadField::new("moves", "Must be an array of GTP board vertices");
+    let read = |value: &Value| {
+        let text = value.as_str().ok_or_else(shape)?;
+        match Vertex::read(text, size) {
+            Some(Vertex::On(mv)) => Ok(mv),
+            _ => Err(BadField::new("moves", format!("Could not parse board location: {text}"))),
+        }
+    };
+    list.as_array().ok_or_else(shape)?.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const SIZE: Size = Size::STANDARD;
+
+    fn read(fields: Value) -> Restrictions {
+        Restrictions::read(Fields(fields.as_object().unwrap()), SIZE).unwrap()
+    }
+
+    fn at(text: &str) -> Move {
+        SIZE.parse(text).unwrap()
+    }
+
+    #[test]
+    fn moves_are_avoided_until_their_depth() {
+        let rules = json!([
+            { "player": "b", "moves": ["D4", "pass", "Q16"], "untilDepth": 3 },
+            { "player": "B", "moves": ["Q16"], "untilDepth": 1 },
+            { "player": "white", "moves": ["T1"], "untilDepth": i64::MAX },
+        ]);
+        let restrictions = read(json!({ "avoidMoves": rules }));
+        let black = |depth, text| restrictions.allows(Color::Black, depth, at(text));
+        assert_eq!([0, 2, 3].map(|depth| black(depth, "D4")), [false, false, true]);
+        assert_eq!([0, 1].map(|depth| black(depth, "Q16")), [false, true], "the last depth counts");
+        assert!(!black(0, "pass") && black(0, "T1") && black(0, "K10"));
+        assert!(!restrictions.allows(Color::White, 1_000_000, at("T1")));
+        assert!(restrictions.allows(Color::White, 0, at("D4")));
+        assert!(!restrictions.is_empty() && restrictions.bytes() == 3 * size_of::<Forbidden>());
+    }
+
+    #[test]
+    fn all_but_the_allowed_moves_are_forbidden() {
+        let rules = json!([{ "player": "W", "moves": ["D4"], "untilDepth": 2 }]);
+        let restrictions = read(json!({ "allowMoves": rules }));
+        let white = |depth, text| restrictions.allows(Color::White, depth, at(text));
+        assert!(white(0, "D4") && !white(0, "pass") && !white(1, "A1") && white(2, "A1"));
+        assert!(restrictions.allows(Color::Black, 0, at("A1")));
+        let none = json!([{ "player": "B", "moves": [], "untilDepth": 1 }]);
+        let restrictions = read(json!({ "allowMoves": none }));
+        assert!(SIZE.points().chain([SIZE.pass()]).all(|mv| !restrictions.allows(Color::Black, 0, mv)));
+    }
+
+    #[test]
+    fn nothing_is_forbidden_by_empty_lists() {
+        let empty = json!([{ "player": "B", "moves": [], "untilDepth": 1 }]);
+        for fields in
+            [json!({}), json!({ "avoidMoves": [] }), json!({ "allowMoves": [] }), json!({ "avoidMoves": empty })]
+        {
+            assert!(read(fields.clone()).is_empty(), "{fields}");
+        }
+    }
+}

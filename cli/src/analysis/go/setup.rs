@@ -1,0 +1,371 @@
+//! The positions of a query: board, stones, rules and moves.
+
+use oncilla_go::{
+    Board, Color, DEFAULT_CAP, Game, HandicapBonus, KoRule, Komi, Move, PlayError, PointSet, Rules, Scoring, Size, Tax,
+};
+use serde_json::Value;
+
+use super::vertex::{self, Vertex};
+use crate::analysis::fields::{BadField, Fields, integer};
+use crate::analysis::request::Object;
+
+/// Moves that a game keeps free: a search plays on from it.
+pub const ROOM: usize = 256;
+
+/// A game of more moves than this begins anew in the middle: see [`Setup::game`].
+const MOST_MOVES: usize = DEFAULT_CAP - ROOM;
+
+/// The game up to its last move, in two bytes a move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    size: Size,
+    rules: Rules,
+    black_run_is_handicap: bool,
+    /// As they lie at the beginning.
+    stones: [PointSet; 2],
+    /// Who is to move there.
+    first: Color,
+    /// A move's number, and [`WHITE`].
+    moves: Box<[u16]>,
+}
+
+/// No move's number has this bit.
+const WHITE: u16 = 1 << 15;
+
+fn pack(color: Color, mv: Move) -> u16 {
+    mv.0 | if color == Color::White { WHITE } else { 0 }
+}
+
+fn unpack(packed: u16) -> (Color, Move) {
+    (if packed & WHITE == 0 { Color::Black } else { Color::White }, Move(packed & !WHITE))
+}
+
+impl Setup {
+    /// The position after `turn` moves, at most all of them.
+    ///
+    /// Two moves of one player in a row begin a game anew at the second: nothing is known of what was before. So does a game of more than
+    /// [`DEFAULT_CAP`] − [`ROOM`] moves in the middle: ko rules don't see what is further back, nor do compensation and handicap. A
+    /// game can hold [`ROOM`] moves more.
+    pub fn game(&self, turn: usize) -> Game {
+        let mut game = self.start();
+        for &packed in self.moves.iter().take(turn) {
+            let (color, mv) = unpack(packed);
+            // It was played once already.
+            let _ = self.play(&mut game, color, mv);
+        }
+        game
+    }
+
+    /// How many moves there are, which is the number of the last turn.
+    pub fn turns(&self) -> usize {
+        self.moves.len()
+    }
+
+    /// The size of the board.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// The rules, which the network supports.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Bytes that it takes beside itself.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.moves)
+    }
+
+    fn start(&self) -> Game {
+        let stones = Color::ALL.into_iter().flat_map(|color| {
+            let points = self.stones[color as usize].iter();
+            points.map(move |point| (color, point))
+        });
+        // They lay on a board already.
+        let board = Board::with_stones(self.size, stones).unwrap_or_else(|_| Board::new(self.size));
+        self.begin(board, self.first)
+    }
+
+    fn begin(&self, board: Board, side: Color) -> Game {
+        let mut game = Game::starting_from(board, side, self.rules);
+        game.set_black_run_is_handicap(self.black_run_is_handicap);
+        game
+    }
+
+    /// Plays a move that a record has: no ko and no ban on suicide keeps it from being played.
+    fn play(&self, game: &mut Game, color: Color, mv: Move) -> Result<(), PlayError> {
+        let is_out_of_turn = color != game.side_to_move();
+        if is_out_of_turn || game.ply() >= MOST_MOVES {
+            let mut board = game.board().clone();
+            if is_out_of_turn {
+                board.lift_ko();
+            }
+            *game = self.begin(board, color);
+        }
+        game.play_tolerantly(color, mv)
+    }
+}
+
+/// What a query says of its board and moves, before it is seen whether they can be played.
+#[derive(Debug)]
+pub struct Record {
+    board: Board,
+    first: Color,
+    moves: Vec<(Color, Vertex)>,
+}
+
+impl Record {
+    /// `boardXSize`, `boardYSize`, `initialStones`, `moves` and `initialPlayer`.
+    ///
+    /// # Errors
+    /// As KataGo words them.
+    pub fn read(fields: Fields<'_>) -> Result<Self, BadField> {
+        let (x, y) = (side(fields, "boardXSize")?, side(fields, "boardYSize")?);
+        let size = Size::new(x, y).ok_or_else(|| BadField::new("boardXSize", SIDE))?;
+        let board = stones(fields, size)?;
+        let list = fields.get("moves");
+        let list = list.ok_or_else(|| BadField::new("moves", "Must specify an array of [player,location] pairs"))?;
+        let moves = vertex::pairs("moves", list, size, true)?;
+        let expected = "Must be \"b\" or \"w\"";
+        let first = fields.read("initialPlayer", expected, |value| vertex::player(value.as_str()?))?;
+        let first = first.or(moves.first().map(|(color, _)| *color)).unwrap_or_else(|| mover(&board));
+        Ok(Self { board, first, moves })
+    }
+
+    /// The size of the board.
+    pub fn size(&self) -> Size {
+        self.board.size()
+    }
+
+    /// How many moves there are.
+    pub fn turns(&self) -> usize {
+        self.moves.len()
+    }
+
+    /// Plays the moves.
+    ///
+    /// # Errors
+    /// The first one that can't be played on any board.
+    pub fn setup(self, rules: Rules, black_run_is_handicap: bool) -> Result<Setup, BadField> {
+        let size = self.size();
+        let stones = Color::ALL.map(|color| *self.board.stones(color));
+        let mut setup = Setup { size, rules, black_run_is_handicap, stones, first: self.first, moves: Box::default() };
+        let mut game = setup.start();
+        let mut moves = Vec::with_capacity(self.moves.len());
+        for (index, (color, vertex)) in self.moves.into_iter().enumerate() {
+            let illegal = || BadField::new("moves", format!("Illegal move {index}: {}", vertex.name(size)));
+            let Vertex::On(mv) = vertex else { return Err(illegal()) };
+            setup.play(&mut game, color, mv).map_err(|_| illegal())?;
+            moves.push(pack(color, mv));
+        }
+        setup.moves = moves.into();
+        Ok(setup)
+    }
+}
+
+const SIDE: &str = "Must provide an integer from 2 to 19";
+
+fn side(fields: Fields<'_>, field: &str) -> Result<u8, BadField> {
+    let side = fields.get(field).and_then(|value| integer(value, 2..=19));
+    side.map(|side| side as u8).ok_or_else(|| BadField::new(field, SIDE))
+}
+
+/// The board with `initialStones`. They are put down one after the other, as KataGo does it: a later stone replaces an earlier one, and
+/// what has no liberties then is captured.
+fn stones(fields: Fields<'_>, size: Size) -> Result<Board, BadField> {
+    let field = "initialStones";
+    let mut board = Board::new(size);
+    let Some(list) = fields.get(field) else { return Ok(board) };
+    for (color, vertex) in vertex::pairs(field, list, size, false)? {
+        // KataGo passes over what is off the board.
+        let off = || BadField::new(field, format!("Could not parse board location: {}", vertex.name(size)));
+        let Vertex::On(point) = vertex else { return Err(off()) };
+        board.set_stone(color, point).map_err(|_| off())?;
+    }
+    Ok(board)
+}
+
+/// Who begins where nobody says: White, if Black has handicap stones.
+fn mover(board: &Board) -> Color {
+    let [black, white] = Color::ALL.map(|color| board.stones(color).len());
+    if black >= 2 && white == 0 { Color::White } else { Color::Black }
+}
+
+/// `rules`, and `komi` and `whiteHandicapBonus`, which count for more.
+///
+/// # Errors
+/// As KataGo words them.
+pub fn rules(fields: Fields<'_>) -> Result<Rules, BadField> {
+    let bad = |text: &str| BadField::new("rules", format!("Could not parse rules: {text}"));
+    let mut rules = match fields.get("rules") {
+        Some(Value::String(text)) => rules_in_text(text).ok_or_else(|| bad(text))?,
+        Some(Value::Object(object)) => {
+            rules_of_object(object).ok_or_else(|| bad(&serde_json::to_string(object).unwrap_or_default()))?
+        }
+        _ => return Err(BadField::new("rules", NO_RULES)),
+    };
+    let expected = "Must be a integer or half-integer from -400.0 to 400.0";
+    rules.komi = fields.read("komi", expected, komi)?.unwrap_or(rules.komi);
+    if let Some(name) = fields.read("whiteHandicapBonus", "Must be a string", Value::as_str)? {
+        let bad = || format!("Rules::parseWhiteHandicapBonusRule: Invalid whiteHandicapBonus rule: {name}");
+        let bonus = HandicapBonus::from_name(name);
+        rules.handicap_bonus = bonus.ok_or_else(|| BadField::new("whiteHandicapBonus", bad()))?;
+    }
+    Ok(rules)
+}
+
+const NO_RULES: &str = "Must specify rules string, such as \"chinese\" or \"tromp-taylor\", or a JSON object with detailed rules \
+                        parameters.";
+
+/// A number of points. What is as near to one half as numbers of 32 bits can tell counts as that.
+fn komi(value: &Value) -> Option<Komi> {
+    Komi::from_points(value.as_f64()? as f32)
+}
+
+/// A name, the compact form, or an object that is written in a text.
+fn rules_in_text(text: &str) -> Option<Rules> {
+    if text.trim_start().starts_with('{') {
+        return rules_of_object(&serde_json::from_str(text).ok()?);
+    }
+    text.parse().ok()
+}
+
+/// A choice on some of the axes. The others are Tromp and Taylor's, but for tax and komi, which follow the scoring.
+fn rules_of_object(object: &Object) -> Option<Rules> {
+    let mut rules = Rules::TROMP_TAYLOR;
+    let (mut tax, mut points) = (None, None);
+    for (axis, value) in object {
+        match axis.as_str() {
+            "ko" => rules.ko = KoRule::from_name(value.as_str()?)?,
+            "score" | "scoring" => rules.scoring = Scoring::from_name(value.as_str()?)?,
+            "tax" => tax = Some(Tax::from_name(value.as_str()?)?),
+            "suicide" => rules.suicide = value.as_bool()?,
+            "hasButton" => rules.button = value.as_bool()?,
+            "whiteHandicapBonus" => rules.handicap_bonus = HandicapBonus::from_name(value.as_str()?)?,
+            "friendlyPassOk" => rules.friendly_pass = value.as_bool()?,
+            "komi" => points = Some(komi(value)?),
+            _ => return None,
+        }
+    }
+    rules.tax = tax.unwrap_or(Rules::usual_tax(rules.scoring));
+    rules.komi = points.unwrap_or(Rules::usual_komi(rules.scoring, rules.button));
+    Some(rules)
+}
+
+/// The nearest rules that networks know: none has seen a button where territory is counted.
+pub fn supported(rules: Rules) -> Rules {
+    Rules { button: rules.button && rules.scoring == Scoring::Area, ..rules }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(fields: Value) -> Result<Setup, BadField> {
+        let mut object = json!({ "boardXSize": 5, "boardYSize": 4, "moves": [], "rules": "chinese" });
+        object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let fields = Fields(object.as_object().unwrap());
+        Record::read(fields)?.setup(rules(fields)?, true)
+    }
+
+    fn moves(texts: &[(&str, &str)]) -> Value {
+        json!({ "moves": texts })
+    }
+
+    #[test]
+    fn turns_are_positions() {
+        let setup = read(moves(&[("B", "C2"), ("w", "pass"), ("black", "(0,0)")])).unwrap();
+        assert_eq!(setup.turns(), 3);
+        let sides: Vec<Color> = (0..=3).map(|turn| setup.game(turn).side_to_move()).collect();
+        assert_eq!(sides, [Color::Black, Color::White, Color::Black, Color::White]);
+        let last = setup.game(3);
+        let stones: Vec<Move> = last.board().stones(Color::Black).iter().collect();
+        assert_eq!((stones, last.ply()), (vec![Move(0), Move(12)], 3));
+        assert_eq!(setup.game(99).ply(), 3);
+        assert!(setup.bytes() == 6 && size_of::<Setup>() < 200, "{}", size_of::<Setup>());
+    }
+
+    #[test]
+    fn who_begins() {
+        let first = |fields: Value| read(fields).unwrap().game(0).side_to_move();
+        let two = json!([["B", "A1"], ["B", "A2"]]);
+        assert_eq!(first(json!({})), Color::Black);
+        assert_eq!(first(json!({ "initialStones": two })), Color::White);
+        assert_eq!(first(json!({ "initialStones": [["B", "A1"]] })), Color::Black);
+        assert_eq!(first(json!({ "initialStones": [["B", "A1"], ["B", "A2"], ["W", "C3"]] })), Color::Black);
+        assert_eq!(first(json!({ "initialStones": two, "moves": [["B", "C3"]] })), Color::Black);
+        assert_eq!(first(json!({ "initialStones": two, "initialPlayer": "b" })), Color::Black);
+        // A first move of the other player: turn 0 is as the field says, and turn 1 begins anew.
+        let setup = read(json!({ "initialPlayer": "B", "moves": [["W", "C3"]] })).unwrap();
+        assert_eq!([0, 1].map(|turn| setup.game(turn).side_to_move()), [Color::Black; 2]);
+    }
+
+    #[test]
+    fn two_moves_of_one_player_begin_a_game_anew() {
+        let setup = read(moves(&[("B", "A1"), ("W", "pass"), ("B", "pass"), ("B", "C3")])).unwrap();
+        let before = setup.game(3);
+        assert!(before.ending().is_some(), "two passes, and yet moves follow");
+        let game = setup.game(4);
+        assert_eq!((game.ply(), game.ending(), game.side_to_move()), (1, None, Color::White));
+        assert_eq!(game.board().stones(Color::Black).len(), 2);
+        assert_eq!(game.handicap_stones(), 2, "a stone that lay there and a move");
+    }
+
+    #[test]
+    fn only_what_no_board_allows_is_illegal() {
+        let ko =
+            [("B", "B4"), ("W", "C4"), ("B", "A3"), ("W", "D3"), ("B", "B2"), ("W", "C2"), ("B", "C3"), ("W", "B3")];
+        let taken_back = [&ko[..], &[("B", "C3")]].concat();
+        let setup = read(moves(&taken_back)).unwrap();
+        assert_eq!(setup.game(9).board().stones(Color::Black).len(), 4);
+        let suicide = [("B", "A1"), ("W", "A2"), ("B", "pass"), ("W", "B2"), ("B", "pass"), ("W", "C1"), ("B", "B1")];
+        assert!(read(moves(&suicide)).unwrap().game(7).board().stones(Color::Black).is_empty());
+        let bad = |texts: &[(&str, &str)]| read(moves(texts)).unwrap_err().error;
+        assert_eq!(bad(&[("B", "A1"), ("W", "a1")]), "Illegal move 1: A1");
+        assert_eq!(bad(&[("B", "A2"), ("W", "E4"), ("B", "B1"), ("W", "A1")]), "Illegal move 3: A1");
+        assert_eq!(bad(&[("B", "(5,0)")]), "Illegal move 0: (-1,1)");
+        let off = read(json!({ "initialStones": [["B", "(5,0)"]] })).unwrap_err();
+        assert_eq!(off, BadField::new("initialStones", "Could not parse board location: (-1,1)"));
+    }
+
+    #[test]
+    fn a_long_game_leaves_room_for_a_search() {
+        let passes: Vec<[&str; 2]> = (0..3000).map(|index| [["B", "W"][index % 2], "pass"]).collect();
+        let setup = read(json!({ "moves": passes })).unwrap();
+        for turn in [MOST_MOVES, MOST_MOVES + 1, 3000] {
+            let mut game = setup.game(turn);
+            assert_eq!(game.side_to_move() == Color::Black, turn % 2 == 0);
+            assert!((0..ROOM).all(|_| game.play(game.size().pass()).is_ok()), "{turn}");
+        }
+    }
+
+    #[test]
+    fn rules_come_from_names_and_objects() {
+        let read = |rules: Value| super::rules(Fields(json!({ "rules": rules }).as_object().unwrap()));
+        assert_eq!(read(json!({})), Ok(Rules::TROMP_TAYLOR));
+        assert_eq!(read(json!("{}")), Ok(Rules::TROMP_TAYLOR));
+        assert_eq!(read(json!(" Chinese_OGS ")).unwrap(), Rules::from_name("chinese-kgs").unwrap());
+        let territory = read(json!({ "score": "TERRITORY", "ko": "SIMPLE", "suicide": false })).unwrap();
+        assert_eq!(territory, Rules::from_name("japanese").unwrap());
+        let all = json!({
+            "ko": "SPIGHT", "scoring": "AREA", "tax": "ALL", "suicide": false, "hasButton": true,
+            "whiteHandicapBonus": "N-1", "friendlyPassOk": true, "komi": -3.5,
+        });
+        let all = read(all).unwrap();
+        assert_eq!(all.to_string(), "koSPIGHTscoreAREAtaxALLsui0button1whbN-1fpok1komi-3.5");
+        assert_eq!(all.to_string().parse(), Ok(all));
+        for rules in [json!({ "komi": 7.3 }), json!({ "komi": 401 }), json!({ "suicide": 1 }), json!({ "tax": null })] {
+            assert!(read(rules.clone()).is_err(), "{rules}");
+        }
+    }
+
+    #[test]
+    fn the_fields_count_for_more_than_the_rules() {
+        let object = json!({ "rules": { "komi": 3.5 }, "komi": -0.5, "whiteHandicapBonus": "N" });
+        let rules = rules(Fields(object.as_object().unwrap())).unwrap();
+        assert_eq!((rules.komi.points(), rules.handicap_bonus), (-0.5, HandicapBonus::N));
+        let button = Rules { button: true, scoring: Scoring::Territory, ..rules };
+        assert_eq!((supported(rules), supported(button).button), (rules, false));
+    }
+}
