@@ -272,7 +272,7 @@ fn start() -> Result<ExitCode, String> {
         }
         Err(exit) => return Err(exit.output.trim_end().to_string()),
     };
-    args.notes.iter().for_each(|note| aside(note));
+    say_what_is_not_used(&args.unused, &meaning);
     say_what_does_nothing(&args.typed);
     if command_line.command.is_none() && stdin().is_terminal() {
         aside(HELLO);
@@ -342,6 +342,18 @@ fn help(all: bool) -> String {
         Err(exit) => exit.output,
     };
     format!("{}\n{}{}", commands.trim_end(), generate::help(), print::help(all))
+}
+
+/// Of the names in configuration files: those of KataGo's search mean something where its network is.
+fn say_what_is_not_used(unused: &[(String, Vec<String>)], meaning: &Meaning) {
+    let is_go = analysis::is_go(&meaning.settings.evaluator);
+    for (file, names) in unused {
+        let names: Vec<&str> =
+            names.iter().map(String::as_str).filter(|name| !is_go || !analysis::go::Params::has(name)).collect();
+        if !names.is_empty() {
+            aside(&format!("{file}: not used: {}", names.join(", ")));
+        }
+    }
 }
 
 fn say_what_does_nothing(typed: &Typed) {

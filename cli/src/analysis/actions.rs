@@ -4,25 +4,67 @@ use oncilla_opencl::kernels::Precision;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-use super::answer;
 use super::fields::Fields;
+use super::nothing;
 use super::output::Output;
-use super::query::Query;
 use super::queue::{Asked, Queue, Turn};
 use super::request::{Object, Refusal};
 use super::sessions::Sessions;
-use crate::engine::{Evaluator, resident_bytes};
+use crate::engine::{CacheCounts, Evaluator, EvaluatorCounts, resident_bytes};
+
+/// A network and its cache, of whatever game, as far as clients ask about it.
+pub trait About {
+    /// What it is.
+    fn model(&self) -> Value;
+
+    /// Forgets what it has evaluated.
+    fn clear_cache(&self);
+
+    /// What it did so far.
+    fn counts(&self) -> EvaluatorCounts;
+
+    /// What its cache did and holds.
+    fn cache_counts(&self) -> CacheCounts;
+}
+
+impl About for Evaluator {
+    fn model(&self) -> Value {
+        let settings = self.settings();
+        json!({
+            "internalName": self.describe(),
+            "maxBatchSize": self.max_batch(),
+            "name": settings.weights.to_string(),
+            "usesHumanSLProfile": false,
+            "usingFP16": (settings.precision == Precision::Fp16).to_string(),
+            "hasWdl": self.has_wdl(),
+            "hasMovesLeft": self.has_moves_left(),
+            "hasValueError": self.has_value_error(),
+        })
+    }
+
+    fn clear_cache(&self) {
+        self.clear_cache();
+    }
+
+    fn counts(&self) -> EvaluatorCounts {
+        self.counts()
+    }
+
+    fn cache_counts(&self) -> CacheCounts {
+        self.cache_counts()
+    }
+}
 
 /// What actions act on.
-pub struct Actions<'a> {
+pub struct Actions<'a, Q> {
     /// What waits and what is being searched.
-    pub queue: &'a Queue<Query>,
+    pub queue: &'a Queue<Q>,
     /// Where answers go.
     pub output: &'a Output,
     /// The network and its cache.
-    pub evaluator: &'a Evaluator,
-    /// Trees that live on.
-    pub sessions: &'a Sessions,
+    pub evaluator: &'a dyn About,
+    /// Trees that live on, where there are such.
+    pub sessions: Option<&'a Sessions>,
     /// Positions that are searched at the same time.
     pub parallel: usize,
 }
@@ -30,21 +72,27 @@ pub struct Actions<'a> {
 const UNKNOWN: &str = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or 'terminate' or \
                        'terminate_all' or 'session' or 'stats'";
 
-impl Actions<'_> {
+const UNKNOWN_WITHOUT_SESSIONS: &str = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or \
+                                        'terminate' or 'terminate_all' or 'stats'";
+
+impl<Q: Asked> Actions<'_, Q> {
     /// Does what is asked, and answers.
     pub fn obey(&self, id: &str, action: &str, request: Object) {
         let refused = match action {
             "query_version" => self.echo(request, version()),
-            "query_models" => self.echo(request, json!({ "models": [self.model()] })),
+            "query_models" => self.echo(request, json!({ "models": [self.evaluator.model()] })),
             "clear_cache" => {
                 self.evaluator.clear_cache();
                 self.echo(request, Value::Null)
             }
             "terminate" => self.terminate_one(request),
             "terminate_all" => self.terminate(request, None),
-            "session" => self.session(request),
             "stats" => self.echo(request, self.stats()),
-            _ => Err(("action", UNKNOWN)),
+            action => match self.sessions {
+                Some(sessions) if action == "session" => self.session(sessions, request),
+                Some(_) => Err(("action", UNKNOWN)),
+                None => Err(("action", UNKNOWN_WITHOUT_SESSIONS)),
+            },
         };
         if let Err((field, error)) = refused {
             let refusal =
@@ -59,20 +107,6 @@ impl Actions<'_> {
         }
         self.output.say(&Value::Object(request).to_string());
         Ok(())
-    }
-
-    fn model(&self) -> Value {
-        let settings = self.evaluator.settings();
-        json!({
-            "internalName": self.evaluator.describe(),
-            "maxBatchSize": self.evaluator.max_batch(),
-            "name": settings.weights.to_string(),
-            "usesHumanSLProfile": false,
-            "usingFP16": (settings.precision == Precision::Fp16).to_string(),
-            "hasWdl": self.evaluator.has_wdl(),
-            "hasMovesLeft": self.evaluator.has_moves_left(),
-            "hasValueError": self.evaluator.has_value_error(),
-        })
     }
 
     fn stats(&self) -> Value {
@@ -100,16 +134,16 @@ impl Actions<'_> {
     }
 
     /// Says what a session has, or all, and perhaps ends it.
-    fn session(&self, request: Object) -> Result<(), (&'static str, &'static str)> {
+    fn session(&self, sessions: &Sessions, request: Object) -> Result<(), (&'static str, &'static str)> {
         let fields = Fields(&request);
         let name = fields.read("session", "", Value::as_str).map_err(|_| ("session", "Must be a string"))?;
         let close = fields.switch("close").map_err(|_| ("close", "Must be a boolean"))?;
-        let sessions = self.sessions.describe(name);
+        let described = sessions.describe(name);
         if close {
             let name = name.ok_or(("session", "Requests to close a session must have a string \"session\" field"))?;
-            self.sessions.close(name, || self.queue.is_busy(name));
+            sessions.close(name, || self.queue.is_busy(name));
         }
-        self.echo(request, json!({ "sessions": sessions }))
+        self.echo(request, json!({ "sessions": described }))
     }
 
     fn terminate_one(&self, request: Object) -> Result<(), (&'static str, &'static str)> {
@@ -125,13 +159,12 @@ impl Actions<'_> {
         let expected = "If provided, must be an array of integers indicating turns to terminate";
         let numbers = Fields(&request).integers("turnNumbers", expected).map_err(|_| ("turnNumbers", expected))?;
         let numbers: Option<BTreeSet<i128>> = numbers.map(BTreeSet::from_iter);
-        let is_meant = |turn: &Turn<Query>| {
+        let is_meant = |turn: &Turn<Q>| {
             id.as_ref().is_none_or(|id| id == turn.query.id())
                 && numbers.as_ref().is_none_or(|numbers| numbers.contains(&(turn.number as i128)))
         };
         let found = self.queue.find(is_meant);
-        let mut lines: Vec<String> =
-            found.waiting.iter().map(|turn| answer::nothing(&turn.query, turn.number)).collect();
+        let mut lines: Vec<String> = found.waiting.iter().map(|turn| nothing(turn.query.id(), turn.number)).collect();
         lines.push(Value::Object(request).to_string());
         self.output.say_all(&lines);
         self.queue.end(&found);

@@ -31,11 +31,6 @@ pub struct Raw {
     pub policy: Vec<f64>,
 }
 
-/// The line of a turn that was ended before anything was known.
-pub fn nothing(query: &Query, turn: usize) -> String {
-    json!({ "id": query.id, "isDuringSearch": false, "noResults": true, "turnNumber": turn }).to_string()
-}
-
 /// Makes the answers about one position.
 pub struct Reporter<'r> {
     query: &'r Query,
@@ -339,7 +334,7 @@ fn wdl(value: Value, side: f64) -> [f64; 3] {
 }
 
 /// A number in nine significant digits, as in KataGo. What is no number becomes 0: JSON knows none.
-fn number(x: f64) -> Json {
+pub fn number(x: f64) -> Json {
     if x == 0.0 || !x.is_finite() {
         return json!(0.0);
     }

@@ -58,7 +58,7 @@ fn mirrored([pieces, side, castling, en_passant]: &Fields) -> Fields {
 }
 
 /// The hash FNV-1a of 128 bits.
-fn digits(text: &str) -> String {
+pub fn digits(text: &str) -> String {
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for byte in text.bytes() {
         hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);

@@ -13,6 +13,7 @@
 
 mod actions;
 mod answer;
+mod due;
 #[cfg(test)]
 mod failing;
 mod fields;
@@ -41,6 +42,7 @@ pub use request::Object;
 use request::Request;
 use turns::Read;
 
+use crate::engine::{EvaluatorSettings, Weights};
 use crate::options::{Typed, katago};
 use crate::uci::console::{Console, aside};
 
@@ -109,6 +111,70 @@ pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
     }
 }
 
+/// Whoever answers queries about one game.
+trait Analyst {
+    /// Queues the positions of a query, or says what is wrong with it. Waits while the queue is full.
+    fn ask(&self, id: &str, request: &Object);
+
+    /// Does what is asked for beside analysis.
+    fn obey(&self, id: &str, action: &str, request: Object);
+
+    /// Where answers go.
+    fn output(&self) -> &Output;
+
+    /// What evaluates, in one line.
+    fn describe(&self) -> String;
+
+    /// Positions that are searched at the same time.
+    fn parallel(&self) -> usize;
+
+    /// Ends what waits and what is being searched, without an answer.
+    fn abandon(&self);
+
+    /// Waits until everything that was asked for is answered, and the answers are read.
+    fn finish(self: Box<Self>);
+}
+
+impl Analyst for Pool {
+    fn ask(&self, id: &str, request: &Object) {
+        self.ask(id, request);
+    }
+
+    fn obey(&self, id: &str, action: &str, request: Object) {
+        self.actions().obey(id, action, request);
+    }
+
+    fn output(&self) -> &Output {
+        self.output()
+    }
+
+    fn describe(&self) -> String {
+        self.describe()
+    }
+
+    fn parallel(&self) -> usize {
+        self.parallel()
+    }
+
+    fn abandon(&self) {
+        self.abandon();
+    }
+
+    fn finish(self: Box<Self>) {
+        (*self).finish();
+    }
+}
+
+/// The line of a turn that was ended before anything was known.
+fn nothing(id: &str, turn: usize) -> String {
+    serde_json::json!({ "id": id, "isDuringSearch": false, "noResults": true, "turnNumber": turn }).to_string()
+}
+
+/// Whether the network is one of Go, so that queries are about that.
+pub fn is_go(settings: &EvaluatorSettings) -> bool {
+    matches!(&settings.weights, Weights::File(path) if oncilla_nets::katago::is_model(path))
+}
+
 /// Serves until the end of the input.
 ///
 /// # Errors
@@ -127,10 +193,13 @@ pub fn run(
     console.log_to(meaning.log_file.as_deref())?;
     let output = Output::new(Arc::clone(&console), (meaning.analysis.queue_mb << 20) / ANSWERS_SHARE)
         .map_err(|error| format!("no thread for the answers: {error}"))?;
-    let pool = Pool::start(typed, &meaning, output)?;
+    let pool: Box<dyn Analyst> = match crate::engine::model(&meaning.settings.evaluator)? {
+        Some(model) => Box::new(go::Pool::start(model, &typed, &meaning, output)?),
+        None => Box::new(Pool::start(typed, &meaning, output)?),
+    };
     aside(&format!("oncilla: {}, {} positions at a time", pool.describe(), pool.parallel()));
     aside(READY);
-    serve(&mut input, &pool, meaning.analysis.line_mb << 20, |text| {
+    serve(&mut input, &*pool, meaning.analysis.line_mb << 20, |text| {
         console.heard(text);
         console.lost_log().iter().for_each(|lost| aside(lost));
     });
@@ -143,7 +212,7 @@ pub fn run(
 }
 
 /// Hears all lines; each is told to `heard` first.
-fn serve(input: &mut impl BufRead, pool: &Pool, longest: usize, heard: impl Fn(&str)) {
+fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: impl Fn(&str)) {
     // An error while reading ends the input like its end.
     while let Ok(Some(line)) = lines::next(input, longest) {
         if let lines::Line::Text(text) | lines::Line::NotUtf8(text) = &line {
@@ -160,6 +229,7 @@ fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
         let expected = || format!("--override-config: expected NAME=VALUE,…, got {}", crate::text::quoted(item));
         let (name, value) = item.split_once('=').ok_or_else(expected)?;
         let name = name.trim();
+        typed.keep_katagos(name, value.trim());
         let set = katago::settings(name, value.trim());
         if set.is_empty() {
             unused.push(crate::text::shown(name));
@@ -172,10 +242,10 @@ fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
 }
 
 /// Answers a line, or sees to it that somebody does.
-fn hear(pool: &Pool, line: &lines::Line) {
+fn hear(pool: &dyn Analyst, line: &lines::Line) {
     match request::read(line) {
         Ok(None) => {}
-        Ok(Some((id, Request::Action(action, request)))) => pool.actions().obey(&id, &action, request),
+        Ok(Some((id, Request::Action(action, request)))) => pool.obey(&id, &action, request),
         Ok(Some((id, Request::Query(request)))) => pool.ask(&id, &request),
         Err(refusal) => pool.output().say(&refusal.line()),
     }

@@ -111,12 +111,12 @@ impl Pool {
     }
 
     /// What can be asked for beside analysis.
-    pub fn actions(&self) -> Actions<'_> {
+    pub fn actions(&self) -> Actions<'_, Query> {
         Actions {
             queue: &self.queue,
             output: &self.output,
-            evaluator: &self.evaluator,
-            sessions: &self.sessions,
+            evaluator: &*self.evaluator,
+            sessions: Some(&self.sessions),
             parallel: self.workers.len(),
         }
     }

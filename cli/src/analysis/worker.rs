@@ -4,11 +4,12 @@ use oncilla_chess::{History, Move, MoveList};
 use oncilla_core::search::{Fpu, MAX_VISITS};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::time::{Duration, Instant};
 
-use super::answer::{self, Raw, Reporter};
+use super::answer::{Raw, Reporter};
+use super::due::Due;
+use super::nothing;
 use super::output::Output;
-use super::query::{Plan, Query, Reports};
+use super::query::{Plan, Query};
 use super::queue::{Queue, Taken};
 use super::sessions::{Held, Seat, Sessions};
 use crate::engine::{
@@ -65,7 +66,7 @@ impl Worker {
             }
             None
         });
-        self.output.say(&line.unwrap_or_else(|| answer::nothing(query, turn)));
+        self.output.say(&line.unwrap_or_else(|| nothing(&query.id, turn)));
     }
 
     fn try_search(&mut self, taken: &Taken<Query>) -> Result<Option<String>, String> {
@@ -254,27 +255,6 @@ impl Observer for Listener {
             self.output.say(&line);
             self.due.said();
         }
-    }
-}
-
-/// When a report is due.
-struct Due {
-    next: Option<Instant>,
-    every: Option<Duration>,
-}
-
-impl Due {
-    fn new(reports: Reports) -> Self {
-        let next = reports.first.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
-        Self { next, every: reports.every.map(Duration::from_secs_f64) }
-    }
-
-    fn is_now(&self) -> bool {
-        self.next.is_some_and(|next| Instant::now() >= next)
-    }
-
-    fn said(&mut self) {
-        self.next = self.every.map(|every| Instant::now() + every);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Evaluations by the planes that they were made of.
 
 use super::Evaluation;
+use crate::engine::CacheCounts;
 use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Keeps evaluations in two generations: where the young one has half of the room, the old one goes, and what is found in the old one
 /// is young again. So what is used stays, and no list of uses is kept.
 pub struct Cache {
-    most_bytes: usize,
+    most_bytes: u64,
     state: Mutex<State>,
 }
 
@@ -21,34 +22,19 @@ struct State {
 
 #[derive(Default)]
 struct Generation {
-    bytes: usize,
+    bytes: u64,
     known: HashMap<u64, Arc<Evaluation>>,
 }
 
-/// What a cache did and holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CacheCounts {
-    /// Asked and known.
-    pub hits: u64,
-    /// Asked and not known.
-    pub misses: u64,
-    /// Forgotten for want of room.
-    pub evictions: u64,
-    /// Held now.
-    pub entries: usize,
-    /// Bytes of those.
-    pub bytes: usize,
-}
-
 /// Bytes that one takes, its place in the map included.
-fn bytes(evaluation: &Evaluation) -> usize {
+fn bytes(evaluation: &Evaluation) -> u64 {
     let numbers = evaluation.policy.capacity() + evaluation.ownership.capacity();
-    size_of::<Evaluation>() + numbers * size_of::<f32>() + 4 * size_of::<(u64, Arc<Evaluation>)>()
+    (size_of::<Evaluation>() + numbers * size_of::<f32>() + 4 * size_of::<(u64, Arc<Evaluation>)>()) as u64
 }
 
 impl Cache {
     /// For so many bytes; with 0 it keeps nothing.
-    pub fn new(most_bytes: usize) -> Self {
+    pub fn new(most_bytes: u64) -> Self {
         Self { most_bytes, state: Mutex::default() }
     }
 
@@ -98,7 +84,7 @@ impl Cache {
     pub fn counts(&self) -> CacheCounts {
         let state = self.lock();
         CacheCounts {
-            entries: state.young.known.len() + state.old.known.len(),
+            entries: (state.young.known.len() + state.old.known.len()) as u64,
             bytes: state.young.bytes + state.old.bytes,
             ..state.counts
         }
@@ -138,7 +124,7 @@ mod tests {
         /// Whatever is asked and told: answers are what was told last, no more is held than there is room for, and the sums are right.
         fn it_tells_what_it_was_told(steps: Vec<(bool, u8)>, room: u8) -> bool {
             let each = bytes(&evaluation(0.0));
-            let cache = Cache::new(usize::from(room) * each);
+            let cache = Cache::new(u64::from(room) * each);
             let mut told = HashMap::new();
             steps.iter().enumerate().all(|(at, &(puts, key))| {
                 let key = u64::from(key % 16);
@@ -147,7 +133,7 @@ mod tests {
                     told.insert(key, at as f32);
                 }
                 let counts = cache.counts();
-                let fits = counts.bytes == counts.entries * each && counts.bytes <= usize::from(room.max(2)) * each;
+                let fits = counts.bytes == counts.entries * each && counts.bytes <= u64::from(room.max(2)) * each;
                 fits && (puts || cache.get(key).is_none_or(|known| told.get(&key) == Some(&known.win)))
             })
         }

@@ -4,9 +4,9 @@
 //! asked for. Threads bring positions in a [`Batch`]; those of several threads come together on their way to the device.
 
 use super::Game;
-use super::cache::{Cache, CacheCounts};
+use super::cache::Cache;
 use super::evaluation::{Evaluation, ModelFacts, PolicyRules, Row};
-use crate::engine::{EvaluatorSettings, Request, Service, serve};
+use crate::engine::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Request, Service, serve};
 use oncilla_go::planes::{self, GLOBAL, Planes, SPATIAL};
 use oncilla_go::{Move, Size, Symmetry};
 use oncilla_nets::katago::Model;
@@ -49,19 +49,6 @@ struct Heads {
     ownership: usize,
 }
 
-/// What an evaluator did.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counts {
-    /// Positions that went through the network.
-    pub evaluations: u64,
-    /// In so many batches.
-    pub batches: u64,
-    /// Seconds since it was made.
-    pub seconds: f64,
-    /// Of the cache.
-    pub cache: CacheCounts,
-}
-
 /// How a position is to be looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Question {
@@ -96,7 +83,7 @@ impl Evaluator {
             model,
             settings,
             sizes: Mutex::default(),
-            cache: Cache::new(cache_bytes),
+            cache: Cache::new(cache_bytes as u64),
             since: Instant::now(),
             evaluations: AtomicU64::new(0),
         }
@@ -146,13 +133,17 @@ impl Evaluator {
     }
 
     /// What it did so far.
-    pub fn counts(&self) -> Counts {
-        Counts {
+    pub fn counts(&self) -> EvaluatorCounts {
+        EvaluatorCounts {
             evaluations: self.evaluations.load(Ordering::Relaxed),
             batches: self.lock().iter().map(|ready| ready.service.batches()).sum(),
             seconds: self.since.elapsed().as_secs_f64(),
-            cache: self.cache.counts(),
         }
+    }
+
+    /// What its cache did and holds.
+    pub fn cache_counts(&self) -> CacheCounts {
+        self.cache.counts()
     }
 
     /// Forgets what is in the cache.

@@ -13,7 +13,7 @@ mod search;
 pub mod utility;
 
 pub use evaluation::{Evaluation, PolicyRules};
-pub use evaluator::{Batch, Counts, Evaluator, Question};
+pub use evaluator::{Batch, Evaluator, Question};
 pub use samples::{inputs, samples};
 pub use search::{Allowed, Plan, Search, Step};
 

@@ -21,8 +21,8 @@ pub struct Args {
     pub rest: Vec<String>,
     /// Configuration files, in the order in which they were named.
     configs: Vec<String>,
-    /// Lines for a person.
-    pub notes: Vec<String>,
+    /// Names in configuration files that mean nothing in chess, with the file that they stand in.
+    pub unused: Vec<(String, Vec<String>)>,
 }
 
 impl Args {
@@ -38,7 +38,7 @@ impl Args {
         for file in read.configs.iter().filter(|file| !file.is_empty()) {
             let (typed, unused) = super::config::read(Path::new(unquoted(file)), whose)?;
             files.push(typed);
-            read.notes.extend((!unused.is_empty()).then(|| format!("{file}: not used: {}", unused.join(", "))));
+            read.unused.push((file.clone(), unused));
         }
         files.into_iter().rev().for_each(|typed| read.typed.fill_from(typed));
         Ok(read)

@@ -40,6 +40,9 @@ pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, S
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
+        if let Some((name, (_, value))) = theirs(line).zip(line.split_once('=')).filter(|_| whose == Whose::KataGos) {
+            typed.keep_katagos(name, value.trim());
+        }
         match (find(line), theirs(line)) {
             (found, Some(name)) if found.is_empty() && whose == Whose::KataGos => unused.push(name.to_string()),
             (found, _) => set(&mut typed, line, found).map_err(|error| (index + 1, error))?,

@@ -13,6 +13,8 @@ pub struct Typed {
     values: BTreeMap<&'static str, Value>,
     /// Whether `setoption` called an option by its alias the last time.
     by_alias: BTreeMap<&'static str, bool>,
+    /// KataGo's names and their values, as they were given, the later ones last: those of the search mean something in Go.
+    of_katago: Vec<(String, String)>,
 }
 
 /// What came of setting an option.
@@ -45,6 +47,16 @@ impl fmt::Display for UnknownOption {
 impl std::error::Error for UnknownOption {}
 
 impl Typed {
+    /// Keeps what was given under a name of KataGo's.
+    pub fn keep_katagos(&mut self, name: &str, value: &str) {
+        self.of_katago.push((name.to_string(), value.to_string()));
+    }
+
+    /// What was given under names of KataGo's, the later ones last.
+    pub fn of_katago(&self) -> &[(String, String)] {
+        &self.of_katago
+    }
+
     /// Gives an option a value.
     ///
     /// # Errors
@@ -93,6 +105,7 @@ impl Typed {
         for (key, value) in other.values {
             self.values.entry(key).or_insert(value);
         }
+        self.of_katago.splice(..0, other.of_katago);
     }
 
     /// The value of an option, typed or by default. A button has none.

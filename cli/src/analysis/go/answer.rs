@@ -18,11 +18,6 @@ use crate::options::Perspective;
 /// Longest line: the first move and as many more as a query may ask for.
 const LONGEST_PV: usize = 1001;
 
-/// The line of a turn that was ended before anything was known.
-pub fn nothing(query: &Query, turn: usize) -> String {
-    json!({ "id": query.id, "isDuringSearch": false, "noResults": true, "turnNumber": turn }).to_string()
-}
-
 /// The line of what is known, or `None` while nothing is.
 pub fn line(query: &Query, turn: usize, search: &Search<'_>, is_during_search: bool) -> Option<String> {
     search.tree().filter(|root| root.n() > 0)?;
@@ -124,9 +119,7 @@ impl<'r, 's> Reporter<'r, 's> {
         self.prefer_by_bound(&mut all);
         all.sort_by(|a, b| {
             let more = |a: f64, b: f64| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
-            more(a.value, b.value)
-                .then(b.edge_visits.cmp(&a.edge_visits))
-                .then(more(a.edge.p.into(), b.edge.p.into()))
+            more(a.value, b.value).then(b.edge_visits.cmp(&a.edge_visits)).then(more(a.edge.p.into(), b.edge.p.into()))
         });
         all
     }
@@ -143,7 +136,8 @@ impl<'r, 's> Reporter<'r, 's> {
         let prior = 1.0 / (n * n).max(1.0);
         let weight = n + prior;
         let mean = averages.utility * n / weight;
-        let square = (averages.utility_square * n + (averages.utility * averages.utility + most * most) * prior) / weight;
+        let square =
+            (averages.utility_square * n + (averages.utility * averages.utility + most * most) * prior) / weight;
         let variance = (square - mean * mean).max(1e-8);
         let effective = weight * weight / (n + prior * prior);
         self.query.params.lcb_stdevs * (variance / effective).sqrt()

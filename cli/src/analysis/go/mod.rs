@@ -1,16 +1,21 @@
-//! Queries about Go, as KataGo's clients write them: which positions, how to search them, what to say.
+//! Go: queries as KataGo's clients write them, what is searched for them, and the answers.
 //!
-//! What comes of a query takes little memory while it waits: two bytes a move. Nothing here searches or evaluates.
+//! What comes of a query takes little memory while it waits: two bytes a move.
 
+mod answer;
 pub mod params;
+mod plan;
+mod pool;
 pub mod query;
 #[cfg(test)]
 mod recorded;
 pub mod restrictions;
 pub mod setup;
 mod vertex;
+mod worker;
 
 pub use params::Params;
+pub use pool::Pool;
 pub use query::{Defaults, Query, Wanted};
 pub use restrictions::Restrictions;
 pub use setup::Setup;

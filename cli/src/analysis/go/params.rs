@@ -234,6 +234,11 @@ impl Params {
         self.set_here(name, value).or_else(|| is_known.then_some(Ok(())))
     }
 
+    /// Whether KataGo has one of that name.
+    pub fn has(name: &str) -> bool {
+        Self::default().set(name, "").is_some()
+    }
+
     /// As [`Params::set`], for one query: nothing comes of what holds for all of them.
     pub fn set_for_query(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         if OF_THE_PROGRAM.contains(&name) { Some(Ok(())) } else { self.set(name, value) }

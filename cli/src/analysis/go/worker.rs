@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::answer;
 use super::query::Query;
 use crate::analysis::due::Due;
+use crate::analysis::nothing;
 use crate::analysis::output::Output;
 use crate::analysis::queue::{Queue, Taken};
 use crate::engine::{Memory, guarded};
@@ -49,7 +50,7 @@ impl Worker {
             self.output.aside(&fault);
             None
         });
-        self.output.say(&line.unwrap_or_else(|| answer::nothing(query, turn)));
+        self.output.say(&line.unwrap_or_else(|| nothing(&query.id, turn)));
     }
 
     fn try_search(&self, taken: &Taken<Query>) -> Result<Option<String>, String> {
@@ -59,14 +60,17 @@ impl Worker {
         let plan = query.plan(self.batch);
         // For so many visits no more memory is needed.
         let wanted = usize::try_from(query.params.max_visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
-        let (memory, _) = Memory::of_at_most(self.tree_bytes.min(wanted.max(LEAST_BYTES)), true).ok_or("no memory for a tree")?;
+        let (memory, _) =
+            Memory::of_at_most(self.tree_bytes.min(wanted.max(LEAST_BYTES)), true).ok_or("no memory for a tree")?;
         let stop = Arc::new(AtomicBool::new(false));
         let hears = Arc::clone(&stop);
         taken.running.stop_with(move || hears.store(true, Ordering::SeqCst));
         let mut search = Search::new(&self.evaluator, &memory, &game, &plan)?;
         let limit = Duration::try_from_secs_f64(query.params.max_time).ok();
         let is_over = || {
-            stop.load(Ordering::SeqCst) || taken.running.is_ended() || limit.is_some_and(|limit| begun.elapsed() >= limit)
+            stop.load(Ordering::SeqCst)
+                || taken.running.is_ended()
+                || limit.is_some_and(|limit| begun.elapsed() >= limit)
         };
         let mut due = Due::new(query.reports);
         loop {
@@ -81,7 +85,9 @@ impl Worker {
                 break;
             }
             // There is something to tell once a move has been visited.
-            if due.is_now() && search.visits() > 1 && self.output.has_room()
+            if due.is_now()
+                && search.visits() > 1
+                && self.output.has_room()
                 && let Some(line) = answer::line(query, turn, &search, true)
             {
                 self.output.say(&line);
