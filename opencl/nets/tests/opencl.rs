@@ -2,10 +2,12 @@
 //!
 //! Planes come from the record too, so that nothing but the file reader and the kernels is under test.
 
+mod common;
+
+use common::{device_is_there, shared};
 use flate2::read::GzDecoder;
 use oncilla_nets::{HeadChoice, Network};
 use oncilla_opencl::backend::{Backend, Outputs};
-use oncilla_opencl::device::{self, DeviceChoice};
 use oncilla_opencl::graph::Role;
 use oncilla_opencl::kernels::{Tuning, Variant};
 use oncilla_opencl::opencl::{OpenCl, Options};
@@ -13,44 +15,11 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bound on |Δq|, |Δd|, |Δpolicy|; moves left, in plies, is held to a hundred times that.
 const TOLERANCE: f64 = 1e-4;
 const BATCH: usize = 9;
-
-/// The folder of recorded data beside the repository, which users don't have.
-fn shared() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    match path.is_dir() {
-        true => Some(path),
-        false if std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() == Ok("1") => {
-            panic!("ONCILLA_REQUIRE_SHARED=1, but {} is not here", path.display())
-        }
-        false => {
-            // Not `eprintln!`: the test runner keeps that to itself where a test passes.
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                format!("skipped: {} is not here\n", path.display()).as_bytes(),
-            );
-            None
-        }
-    }
-}
-
-fn device_is_there() -> bool {
-    match device::choose(&DeviceChoice::Auto) {
-        Ok(_) => true,
-        Err(error) if std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() == Ok("1") => {
-            panic!("ONCILLA_REQUIRE_OPENCL=1, but {error}")
-        }
-        Err(error) => {
-            // Not `eprintln!`: the test runner keeps that to itself where a test passes.
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {error}\n").as_bytes());
-            false
-        }
-    }
-}
 
 fn lines(reader: impl BufRead) -> impl Iterator<Item = Json> {
     reader.lines().map(|line| serde_json::from_str(&line.expect("a readable file")).expect("JSON lines"))

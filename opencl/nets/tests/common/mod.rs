@@ -1,6 +1,7 @@
 //! Where recorded numbers lie and how they are read.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use oncilla_opencl::device::{self, DeviceChoice};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::Read;
@@ -23,6 +24,21 @@ pub fn shared() -> Option<PathBuf> {
         format!("skipped: {} is not here\n", shared.display()).as_bytes(),
     );
     None
+}
+
+/// True where there is an OpenCL device; false, after one line, where there is none and none is required.
+pub fn device_is_there() -> bool {
+    match device::choose(&DeviceChoice::Auto) {
+        Ok(_) => true,
+        Err(error) if std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() == Ok("1") => {
+            panic!("ONCILLA_REQUIRE_OPENCL=1, but {error}")
+        }
+        Err(error) => {
+            // As above.
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {error}\n").as_bytes());
+            false
+        }
+    }
 }
 
 /// The few synthetic networks that belong to the repository, with recorded outputs and planes.

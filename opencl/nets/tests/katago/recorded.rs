@@ -1,12 +1,15 @@
 //! What KataGo answered, and what the model that was read makes of the same planes.
 
-use crate::common::{rows, shared};
+use crate::common::{device_is_there, rows, shared};
 use crate::forward::{Board, Planes, Raw};
 use oncilla_nets::katago::{Block, GLOBALS, Model, PLANES};
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::host::{Host, plain};
+use oncilla_opencl::kernels::{Tuning, Variant};
+use oncilla_opencl::opencl::{OpenCl, Options};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 /// Largest differences that were seen.
 #[derive(Debug, Default)]
@@ -59,11 +62,10 @@ fn planes(row: &Value, board: Board) -> Option<(Planes, Vec<f32>)> {
 }
 
 /// What the model's graph says by its definition, and what the host makes of it.
-fn through_graph(host: &mut Host, planes: &Planes, globals: &[f32]) -> [Raw; 2] {
-    let input = [&planes.concat(), globals].concat();
+fn through_graph(host: &mut Host, input: &[f32]) -> [Raw; 2] {
     let mut outputs = Outputs::default();
-    host.evaluate(&input, &mut outputs).expect("an evaluation");
-    [plain::evaluate(host.graph(), &input).expect("an evaluation"), outputs].map(raw)
+    host.evaluate(input, &mut outputs).expect("an evaluation");
+    [plain::evaluate(host.graph(), input).expect("an evaluation"), outputs].map(raw)
 }
 
 fn raw(mut outputs: Outputs) -> Raw {
@@ -128,6 +130,11 @@ impl Worst {
             self.score = larger(self.score, far(ours, theirs));
         }
     }
+
+    fn is_near(&self) {
+        let within = [(self.policy, 1e-4), (self.value, 1e-4), (self.score, 1e-3), (self.ownership, 1e-4)];
+        assert!(within.iter().all(|&(far, tolerance)| far <= tolerance), "{self:?}");
+    }
 }
 
 /// A NaN stays.
@@ -135,10 +142,44 @@ fn larger(a: f64, b: f64) -> f64 {
     if b.is_nan() || b > a { b } else { a }
 }
 
+/// A position that KataGo answered, with the planes that it made of it.
+struct Recorded {
+    row: Value,
+    board: Board,
+    planes: Planes,
+    globals: Vec<f32>,
+}
+
+impl Recorded {
+    /// Those of the record that have planes: two of 40 have a komi that KataGo made none of.
+    fn all(shared: &Path) -> Vec<Self> {
+        let rows = rows(&shared.join("oracle/katago/nn_b6c96.jsonl")).into_iter().filter_map(|row| {
+            let size = |key: &str| row[key].as_u64().expect("a size") as usize;
+            let board = Board { width: size("boardXSize"), height: size("boardYSize") };
+            let (planes, globals) = planes(&row, board)?;
+            Some(Self { row, board, planes, globals })
+        });
+        let all: Vec<Self> = rows.collect();
+        assert_eq!(all.len(), 38);
+        all
+    }
+
+    /// What a graph reads of it.
+    fn input(&self) -> Vec<f32> {
+        [&self.planes.concat(), &self.globals[..]].concat()
+    }
+
+    fn compare(&self, raw: &Raw, worst: &mut Worst) {
+        worst.add(&Answer::of(raw, &self.row, &numbers(&self.row["raw"]["policy"])), &self.row);
+    }
+}
+
+const NET: &str = "nets/g170-b6c96-s175395328-d26788732.bin.gz";
+
 #[test]
 fn g170_b6c96_answers_as_katago_does() {
     let Some(shared) = shared() else { return };
-    let model = Model::read(shared.join("nets/g170-b6c96-s175395328-d26788732.bin.gz")).expect("a model");
+    let model = Model::read(shared.join(NET)).expect("a model");
     assert_eq!((model.name.as_str(), model.version), ("g170-b6c96-s175395328-d26788732", 8));
     let trunk = &model.trunk;
     assert_eq!((trunk.channels, trunk.mid, trunk.regular, trunk.pooled), (96, 96, 64, 32));
@@ -146,28 +187,64 @@ fn g170_b6c96_answers_as_katago_does() {
     assert_eq!(pooling, [false, false, true, false, true, false]);
     assert_eq!(model.parameters, 1_027_911);
 
-    let mut hosts = HashMap::new();
-    let (mut worst, mut count) = (<[Worst; 3]>::default(), 0);
-    for row in rows(&shared.join("oracle/katago/nn_b6c96.jsonl")) {
-        let size = |key: &str| row[key].as_u64().expect("a size") as usize;
-        let board = Board { width: size("boardXSize"), height: size("boardYSize") };
-        let Some((planes, globals)) = planes(&row, board) else { continue };
+    let (mut hosts, mut worst) = (HashMap::new(), <[Worst; 3]>::default());
+    for position in Recorded::all(&shared) {
+        let Recorded { board, planes, globals, .. } = &position;
         let host = hosts.entry((board.height, board.width)).or_insert_with(|| {
             let graph = model.graph(board.height, board.width).expect("a graph");
             Host::new(graph, 2).expect("a host")
         });
-        let [by_definition, by_host] = through_graph(host, &planes, &globals);
-        let raws = [board.evaluate(&model, &planes, &globals), by_definition, by_host];
-        for (worst, raw) in worst.iter_mut().zip(raws) {
-            worst.add(&Answer::of(&raw, &row, &numbers(&row["raw"]["policy"])), &row);
-        }
-        count += 1;
+        let [by_definition, by_host] = through_graph(host, &position.input());
+        let raws = [board.evaluate(&model, planes, globals), by_definition, by_host];
+        worst.iter_mut().zip(&raws).for_each(|(worst, raw)| position.compare(raw, worst));
     }
-    println!("{count} positions, {} sizes, {worst:?}", hosts.len());
-    // Two of 40 have a komi that KataGo made no planes of.
-    assert_eq!(count, 38);
-    for worst in worst {
-        let within = [(worst.policy, 1e-4), (worst.value, 1e-4), (worst.score, 1e-3), (worst.ownership, 1e-4)];
-        assert!(within.iter().all(|&(far, tolerance)| far <= tolerance), "{worst:?}");
+    println!("{} sizes, {worst:?}", hosts.len());
+    worst.iter().for_each(Worst::is_near);
+}
+
+/// Positions in a batch.
+const BATCH: usize = 5;
+
+/// Both variants, all sizes of boards, and batches of several positions.
+#[test]
+fn g170_b6c96_answers_as_katago_does_on_opencl() {
+    let Some(shared) = shared().filter(|_| device_is_there()) else { return };
+    let model = Model::read(shared.join(NET)).expect("a model");
+    let mut by_board: BTreeMap<(usize, usize), Vec<Recorded>> = BTreeMap::new();
+    for position in Recorded::all(&shared) {
+        by_board.entry((position.board.height, position.board.width)).or_default().push(position);
+    }
+    assert_eq!(by_board.keys().copied().collect::<Vec<_>>(), [(7, 13), (9, 9), (9, 13), (13, 7), (13, 13), (19, 19)]);
+    for variant in [Variant::Cpu, Variant::Gpu] {
+        let mut worst = Worst::default();
+        for (&(height, width), positions) in &by_board {
+            let graph = model.graph(height, width).expect("a graph");
+            let tuning = Some(Tuning::start(variant, 8));
+            // What was recorded is what it is compared with.
+            let options = Options { max_batch: BATCH, tuning, self_check: false, ..Options::default() };
+            let mut device = OpenCl::new(graph, &options).expect("the device runs the network");
+            // The kernels for a GPU are slow on the cores of a host: three of a size are enough to see that they are right.
+            let some = if variant == Variant::Gpu { 3 } else { positions.len() };
+            let some = &positions[..some.min(positions.len())];
+            some.chunks(BATCH).for_each(|positions| compare_batch(&mut device, positions, &mut worst));
+        }
+        println!("{variant}, {worst:?}");
+        worst.is_near();
+    }
+}
+
+fn compare_batch(device: &mut OpenCl, positions: &[Recorded], worst: &mut Worst) {
+    let input: Vec<f32> = positions.iter().flat_map(Recorded::input).collect();
+    let mut outputs = Outputs::default();
+    device.evaluate(&input, &mut outputs).expect("an evaluation");
+    for (n, position) in positions.iter().enumerate() {
+        let of = |head: &[f32]| {
+            let each = head.len() / positions.len();
+            head[n * each..][..each].to_vec()
+        };
+        let Outputs { policy, pass, results, scores, ownership, .. } = &outputs;
+        let policy = [of(policy), of(pass)].concat();
+        let raw = Raw { policy, value: of(results), scores: of(scores), ownership: of(ownership) };
+        position.compare(&raw, worst);
     }
 }
