@@ -5,6 +5,8 @@
 //! squared error that the network expects of q (each left out if it has no head for that), the policy a softmax over the legal moves at temperature 1. Castling is written as the king's own two squares, or as
 //! king takes rook if `"chess960": true` came in. What is wrong with a line comes out as `{"error": "…"}` in its place.
 
+mod go;
+
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::mpsc::Receiver;
@@ -12,7 +14,7 @@ use std::sync::mpsc::Receiver;
 use oncilla_chess::{History, Move, MoveList, notation};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom};
+use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, model};
 use crate::softmax::softmax;
 use crate::uci::command::Setup;
 use crate::uci::console::{Console, aside};
@@ -48,7 +50,10 @@ struct Refusal {
 }
 
 /// A line of input, understood or not.
-type Read = Result<(Box<History>, bool), String>;
+type Read<P> = Result<P, String>;
+
+/// A position of chess, and whether it is written as in Chess960.
+type Position = (Box<History>, bool);
 
 /// Answers every line of `input`.
 ///
@@ -59,12 +64,15 @@ pub fn run(
     input: impl BufRead + Send + 'static,
     console: &Console,
 ) -> Result<(), String> {
+    if let Some(model) = model(settings)? {
+        return run_go(go::Oracle::new(model, settings), input, console);
+    }
     let (evaluator, _) = Evaluator::new(&EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() })?;
     let most = evaluator.preferred_batch().clamp(1, BATCH).min(evaluator.max_batch());
     let mut batch = evaluator.batch();
     let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
     loop {
-        let read = next_lines(&lines, most);
+        let read = next_lines(&lines, most, understand);
         if read.is_empty() {
             return Ok(());
         }
@@ -72,8 +80,30 @@ pub fn run(
     }
 }
 
+fn run_go(mut oracle: go::Oracle, input: impl BufRead + Send + 'static, console: &Console) -> Result<(), String> {
+    let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
+    loop {
+        let read = next_lines(&lines, BATCH, go::understand);
+        if read.is_empty() {
+            return Ok(());
+        }
+        let positions: Vec<&go::Position> = read.iter().flatten().collect();
+        let mut answers = oracle.answer(&positions)?.into_iter();
+        let line = |read: &Read<go::Position>| match read {
+            Ok(_) => answers.next().ok_or_else(|| "no answer came".to_string()),
+            Err(error) => refused(error),
+        };
+        console.say_all(&read.iter().map(line).collect::<Result<Vec<_>, _>>()?);
+    }
+}
+
+/// The line in the place of an answer.
+fn refused(error: &str) -> Result<String, String> {
+    serde_json::to_string(&Refusal { error: error.to_string() }).map_err(|error| error.to_string())
+}
+
 /// The lines that are there, at most `most`; waits for the first. Empty at the end of the input.
-fn next_lines(lines: &Receiver<Input>, most: usize) -> Vec<Read> {
+fn next_lines<P>(lines: &Receiver<Input>, most: usize, understand: impl Fn(&str) -> Read<P>) -> Vec<Read<P>> {
     let mut read = Vec::new();
     while read.len() < most {
         let next = if read.is_empty() { lines.recv().ok() } else { lines.try_recv().ok() };
@@ -87,7 +117,7 @@ fn next_lines(lines: &Receiver<Input>, most: usize) -> Vec<Read> {
     read
 }
 
-fn understand(line: &str) -> Read {
+fn understand(line: &str) -> Read<Position> {
     let request: Request = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let fen = request.fen.as_deref().filter(|fen| *fen != "startpos").map(|fen| fen.split_ascii_whitespace().collect());
     let setup = Setup { fen, moves: request.moves.iter().map(String::as_str).collect() };
@@ -95,7 +125,7 @@ fn understand(line: &str) -> Read {
     Ok((history, request.chess960))
 }
 
-fn answer(evaluator: &Evaluator, batch: &mut Batch, read: &[Read], console: &Console) -> Result<(), String> {
+fn answer(evaluator: &Evaluator, batch: &mut Batch, read: &[Read<Position>], console: &Console) -> Result<(), String> {
     let mut moves = MoveList::new();
     batch.clear();
     for (history, _) in read.iter().flatten() {
@@ -111,11 +141,12 @@ fn answer(evaluator: &Evaluator, batch: &mut Batch, read: &[Read], console: &Con
         let line = match read {
             Ok((history, chess960)) => {
                 answered += 1;
-                serde_json::to_string(&one_answer(evaluator, batch, answered - 1, (history, *chess960)))
+                let answer = one_answer(evaluator, batch, answered - 1, (history, *chess960));
+                serde_json::to_string(&answer).map_err(|error| error.to_string())
             }
-            Err(error) => serde_json::to_string(&Refusal { error: error.clone() }),
+            Err(error) => refused(error),
         };
-        lines.push(line.map_err(|error| error.to_string())?);
+        lines.push(line?);
     }
     console.say_all(&lines);
     Ok(())

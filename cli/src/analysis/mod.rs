@@ -34,6 +34,7 @@ mod worker;
 use std::io::BufRead;
 use std::sync::Arc;
 
+pub use fields::{BadField, Fields, integer};
 pub use output::{Heard, Output};
 pub use pool::Pool;
 use pool::{refusal, warning_line};

@@ -85,7 +85,7 @@ pub struct Options {
     /// d moves below it.
     pub history: usize,
     /// Whether the network is to take the game for one that goes on even if a pass would end it: no history then, and
-    /// nothing of the end. (KataGo's `conservativePass`, at the root.)
+    /// nothing of the end. Without effect where territory is counted, where a pass ends a phase and not the game. (KataGo's `conservativePass`, at the root.)
     pub conservative_pass: bool,
     /// Whether areas are found as if chains might kill themselves, whatever the rules say. Networks of version 15 and
     /// later ask for it in their header.
@@ -179,7 +179,9 @@ fn number(condition: bool) -> f32 {
 /// Whether the network is not to know that a pass would end the game.
 fn hides_end<const CAP: usize>(game: &Game<CAP>, options: &Options) -> bool {
     let friendly = game.rules().friendly_pass && game.pass_would_be_second();
-    friendly || options.conservative_pass && game.pass_would_end()
+    // Where territory is counted, what ends is but a phase of the game.
+    let ends_game = game.rules().scoring == Scoring::Area;
+    friendly || options.conservative_pass && ends_game && game.pass_would_end()
 }
 
 /// How many of the last moves may be shown. After the end it is one: else the network would see two passes, which no

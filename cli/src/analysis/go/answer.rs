@@ -30,6 +30,9 @@ pub fn line(query: &Query, turn: usize, search: &Search<'_>, is_during_search: b
     Some(Json::Object(answer).to_string())
 }
 
+/// Fewer visits say nothing of a move's lower bound, as in KataGo.
+const VISITS_FOR_BOUND: f64 = 3.0;
+
 /// Makes the answer about one position.
 struct Reporter<'r, 's> {
     query: &'r Query,
@@ -119,7 +122,9 @@ impl<'r, 's> Reporter<'r, 's> {
         self.prefer_by_bound(&mut all);
         all.sort_by(|a, b| {
             let more = |a: f64, b: f64| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
-            more(a.value, b.value).then(b.edge_visits.cmp(&a.edge_visits)).then(more(a.edge.p.into(), b.edge.p.into()))
+            more(a.value, b.value)
+                .then(b.edge_visits.cmp(&a.edge_visits))
+                .then(more(self.prior(Move(a.mv.0)), self.prior(Move(b.mv.0))))
         });
         all
     }
@@ -156,7 +161,7 @@ impl<'r, 's> Reporter<'r, 's> {
         }
         let most = all.iter().map(|candidate| candidate.value).fold(0.0, f64::max);
         let least = self.query.params.min_visit_prop_for_lcb * most;
-        let eligible = all.iter().enumerate().filter(|(_, candidate)| candidate.value >= least.max(1.0));
+        let eligible = all.iter().enumerate().filter(|(_, candidate)| candidate.value >= least.max(VISITS_FOR_BOUND));
         let bounds = eligible.map(|(at, candidate)| (at, self.bound(candidate)));
         let Some((best, bound)) = bounds.max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
         let raised = |other: &Candidate<'_, '_>| {
@@ -186,6 +191,15 @@ impl<'r, 's> Reporter<'r, 's> {
         }
     }
 
+    /// What the network says of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior has the search's share of
+    /// mirror images and of what is not searched.
+    fn prior(&self, mv: Move) -> f64 {
+        let power = 1.0 / self.query.params.root_policy_temperature;
+        let policy = &self.search.raw().policy;
+        let tempered = |p: f32| f64::from(p.max(0.0)).powf(power);
+        tempered(policy[mv.index()]) / policy.iter().map(|&p| tempered(p)).sum::<f64>()
+    }
+
     /// Of a move that was searched, or of one that it stands for: its image.
     fn move_info(&self, order: usize, candidate: &Candidate<'_, 's>, image: Symmetry) -> Json {
         let Candidate { edge, averages, visits, edge_visits, radius, .. } = candidate;
@@ -199,7 +213,7 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("edgeVisits".into(), json!(edge_visits));
         info.insert("weight".into(), json!(f64::from(*visits)));
         info.insert("edgeWeight".into(), json!(f64::from(*edge_visits)));
-        info.insert("prior".into(), number(edge.p.into()));
+        info.insert("prior".into(), number(self.prior(Move(candidate.mv.0))));
         info.insert("playSelectionValue".into(), number(candidate.value));
         self.put_averages(&mut info, averages);
         info.insert("scoreMean".into(), number(self.side * averages.lead));

@@ -18,4 +18,4 @@ pub use params::Params;
 pub use pool::Pool;
 pub use query::{Defaults, Query, Wanted};
 pub use restrictions::Restrictions;
-pub use setup::Setup;
+pub use setup::{Record, Setup, rules};

@@ -1,0 +1,120 @@
+//! `oncilla eval` with a network of Go.
+//!
+//! A line in is the position of an analysis query: `{"boardXSize", "boardYSize", "rules", "komi", "initialStones", "initialPlayer",
+//! "moves"}`, and perhaps `"symmetry"`, 0 to 7, through which the network looks. A line out:
+//! `{"winrate", "noResult", "lead", "score", "scoreStdev", "policy": {"D4": 0.2, …, "pass": 0.01}, "ownership": […]}`, all seen by the
+//! side to move: winrate = ½(1 + win − loss), points, ownership row by row from the top. The network sees the moves of the game.
+
+use oncilla_go::{Size, Symmetry};
+use oncilla_nets::katago::Model;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::analysis::Object;
+use crate::analysis::go::{Record, rules};
+use crate::analysis::{Fields, integer};
+use crate::engine::EvaluatorSettings;
+use crate::go::{Batch, Evaluation, Evaluator, Game, PolicyRules, Question};
+use crate::uci::console::aside;
+
+/// The network's own policy: the plain one, and as much for a pass as it says.
+const PLAIN: PolicyRules = PolicyRules { temperature: 1.0, optimism: 0.0, most_pass: 1.0 };
+
+/// A position, and how it is looked at.
+pub struct Position {
+    game: Box<Game>,
+    symmetry: Symmetry,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    winrate: f32,
+    #[serde(rename = "noResult")]
+    no_result: f32,
+    lead: f32,
+    score: f32,
+    #[serde(rename = "scoreStdev")]
+    score_stdev: f32,
+    policy: BTreeMap<String, f32>,
+    ownership: Vec<f32>,
+}
+
+/// Reads a line.
+///
+/// # Errors
+/// One line: no JSON object, or a field that is wrong.
+pub fn understand(line: &str) -> Result<Position, String> {
+    let object: Object = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let fields = Fields(&object);
+    let read = || {
+        let record = Record::read(fields)?;
+        let turns = record.turns();
+        let setup = record.setup(rules(fields)?, true)?;
+        let number = fields.read("symmetry", "Must be an integer from 0 to 7", |value| integer(value, 0..=7))?;
+        let symmetry = number.and_then(|number| Symmetry::from_number(number as u8)).unwrap_or_default();
+        Ok((setup.game(turns), symmetry))
+    };
+    let (game, symmetry) = read().map_err(|bad: crate::analysis::BadField| format!("{}: {}", bad.field, bad.error))?;
+    if symmetry.transposes() && game.size().x() != game.size().y() {
+        return Err(format!("symmetry: expected 0 to 3 on a board that is no square, got {}", symmetry.number()));
+    }
+    Ok(Position { game: Box::new(game), symmetry })
+}
+
+/// Evaluates lines of positions.
+pub struct Oracle {
+    evaluator: Evaluator,
+    batch: Batch,
+}
+
+impl Oracle {
+    /// With a network that has been read.
+    pub fn new(model: Model, settings: &EvaluatorSettings) -> Self {
+        Self { evaluator: Evaluator::new(model, settings.clone(), 0), batch: Batch::default() }
+    }
+
+    /// The lines of an answer each, in the order of the positions.
+    ///
+    /// # Errors
+    /// One line: no device, a backend that fails.
+    pub fn answer(&mut self, positions: &[&Position]) -> Result<Vec<String>, String> {
+        // A batch is of one size.
+        let mut by_size: Vec<(Size, Vec<usize>)> = Vec::new();
+        for (at, position) in positions.iter().enumerate() {
+            let size = position.game.size();
+            match by_size.iter_mut().find(|(known, _)| *known == size) {
+                Some((_, places)) => places.push(at),
+                None => by_size.push((size, vec![at])),
+            }
+        }
+        let mut lines = vec![String::new(); positions.len()];
+        for (_, places) in by_size {
+            for &at in &places {
+                let Position { game, symmetry } = positions[at];
+                let question = Question { symmetry: *symmetry, policy: PLAIN, ..Question::default() };
+                self.evaluator.push(&mut self.batch, game, &question);
+            }
+            let (evaluations, notes) = self.evaluator.run(&mut self.batch)?;
+            notes.iter().for_each(|note| aside(note));
+            for (at, evaluation) in places.into_iter().zip(evaluations) {
+                lines[at] = line(&positions[at].game, &evaluation)?;
+            }
+        }
+        Ok(lines)
+    }
+}
+
+fn line(game: &Game, evaluation: &Arc<Evaluation>) -> Result<String, String> {
+    let text = |mv| game.size().format(mv).to_string();
+    let answer = Answer {
+        winrate: evaluation.winrate(),
+        no_result: evaluation.no_result,
+        lead: evaluation.lead,
+        score: evaluation.score_mean,
+        score_stdev: evaluation.score_stdev,
+        policy: game.legal_moves().map(|mv| (text(mv), evaluation.policy[mv.index()])).collect(),
+        ownership: evaluation.ownership.clone(),
+    };
+    serde_json::to_string(&answer).map_err(|error| error.to_string())
+}
