@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn every_row_is_set_by_its_name() {
         for row in Params::TABLE {
-            let value = ["false", "3", "0.6", "black"].into_iter().find_map(|value| set(row.name, value)?.ok());
+            let value = ["false", "3", "0.6", "30", "black"].into_iter().find_map(|value| set(row.name, value)?.ok());
             assert!(value.is_some_and(|params| params != Params::default()), "{}", row.name);
             assert!(set(row.name, "x").is_some_and(|set| set.is_err()), "{}", row.name);
             assert!(!row.meaning.is_empty() && !row.default.is_empty() && !row.range.is_empty());
