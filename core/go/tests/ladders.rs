@@ -115,16 +115,28 @@ fn capturing_an_attacker_saves_the_chain() {
     assert!(ladders(&board(&safe), Color::Black).caught.contains(prey), "B6 has three liberties");
 }
 
+/// Positions that the naive reader looks at, and moves of one line: a ladder with kos in it goes on and on, and each move takes some of
+/// the stack.
+const MOST_POSITIONS: u32 = 5_000;
+const MOST_MOVES: u32 = 200;
+
+/// How far the naive reader has come.
+#[derive(Default)]
+struct Reading {
+    positions: u32,
+    moves: u32,
+}
+
 /// The reader once more, without its shortcuts. `None` if it takes too long.
 fn is_caught(
     position: &naive::Position,
     ko: Option<usize>,
     prey: usize,
     defends: bool,
-    nodes: &mut u32,
+    reading: &mut Reading,
 ) -> Option<bool> {
-    *nodes += 1;
-    if *nodes > 5_000 {
+    reading.positions += 1;
+    if reading.positions > MOST_POSITIONS || reading.moves > MOST_MOVES {
         return None;
     }
     let liberties = position.liberties(prey);
@@ -146,7 +158,9 @@ fn is_caught(
         let Some(next) = position.after_without_suicide(mover, choice) else { continue };
         let ko = ko_point(position, &next, choice);
         // An attacker who has captured the prey has won.
-        let captured = next.stones[prey].is_none() || is_caught(&next, ko, prey, !defends, nodes)?;
+        reading.moves += 1;
+        let captured = next.stones[prey].is_none() || is_caught(&next, ko, prey, !defends, reading)?;
+        reading.moves -= 1;
         if captured != defends {
             return Some(captured);
         }
@@ -187,7 +201,7 @@ fn compare(board: &Board, attacker: Color) {
     for point in board.occupied().iter() {
         let (prey, owner) = (point.index(), board.stone(point).unwrap());
         let working = match board.liberties(point) {
-            1 => is_caught(&position, None, prey, true, &mut 0).map(|caught| (caught, vec![])),
+            1 => is_caught(&position, None, prey, true, &mut Reading::default()).map(|caught| (caught, vec![])),
             2 => working_moves(board, &position, prey).map(|working| (!working.is_empty(), working)),
             _ => Some((false, vec![])),
         };
@@ -206,7 +220,7 @@ fn working_moves(board: &Board, position: &naive::Position, prey: usize) -> Opti
     for choice in position.liberties(prey) {
         let banned = board.ko() == Some((attacker, Move(choice as u16)));
         let Some(next) = position.after_without_suicide(attacker, choice).filter(|_| !banned) else { continue };
-        if is_caught(&next, None, prey, true, &mut 0)? {
+        if is_caught(&next, None, prey, true, &mut Reading::default())? {
             working.push(choice);
         }
     }
