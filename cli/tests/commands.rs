@@ -322,7 +322,7 @@ fn a_network_for_go_is_described_but_not_played_with() {
     }
     let refused = run(&["bench", "--backend=host", &format!("--weights={}", path.display())], "");
     assert_eq!(refused.status.code(), Some(2));
-    let expected = "a network of KataGo, for Go: what plays here is chess, with networks of Lc0";
+    let expected = "a network of KataGo, for Go: expected one of Lc0, for chess";
     assert!(stderr(&refused).contains(expected), "{}", stderr(&refused));
     for (damaged, expected) in [
         (sound.replacen(" 8 ", " 17 ", 1), "header: expected a version of the format from 8 to 16, got 17, at byte 8 "),

@@ -1,4 +1,4 @@
-//! What a network of KataGo's holds, for `oncilla describenet`: nothing plays with it yet.
+//! What a network of KataGo's holds, for `oncilla describenet`.
 
 use oncilla_nets::NetError;
 use oncilla_nets::katago::{Block, GLOBALS, Model, PLANES, Pass, Trunk};

@@ -263,11 +263,17 @@ impl<'s> Search<'s> {
                 fits = fits && game.play(mv).is_ok();
             }
         }
-        if event.plies() > 0 && (game.ending().is_some() || !fits) {
+        let has_ended = event.plies() > 0 && game.ending().is_some();
+        // Where nobody has agreed which stones are dead, the network's word is the best there is.
+        let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
+        if !fits || has_ended && is_counted {
             self.answer_end(&mut event, &game);
             return Some(event);
         }
-        self.list_moves(&game, event.plies(), &mut moves);
+        moves.clear();
+        if !has_ended {
+            self.list_moves(&game, event.plies(), &mut moves);
+        }
         let key = game.graph_key();
         if self.core.repository().has(key, moves.len()) {
             self.take_down(&event, key, None);

@@ -121,7 +121,7 @@ fn check_kind(start: &[u8]) -> Result<(), NetError> {
         return foreign("a network in the old text format: convert it to protobuf with Lc0's net.py first");
     }
     if katago::begins(start) {
-        let what = "a network of KataGo, for Go: what plays here is chess, with networks of Lc0";
+        let what = "a network of KataGo, for Go: expected one of Lc0, for chess";
         return Err(NetError::new(Fault::Go, "", what));
     }
     // ModelProto.ir_version comes first: field 1, varint, a small number.

@@ -168,6 +168,6 @@ fn a_katago_network_is_named() {
     let Some(shared) = common::shared() else { return };
     let error =
         Network::read(shared.join("nets/g170-b6c96-s175395328-d26788732.bin.gz")).expect_err("a network for Go");
-    let expected = "a network of KataGo, for Go: what plays here is chess, with networks of Lc0";
+    let expected = "a network of KataGo, for Go: expected one of Lc0, for chess";
     assert_eq!((error.fault, error.to_string().as_str()), (Fault::Go, expected));
 }

@@ -75,33 +75,18 @@ params! {
     dynamic_score_center_scale: f64 = 0.75, in 0.2..=5.0, "dynamicScoreCenterScale";
     /// White's utility of a game without a result.
     no_result_utility_for_white: f64 = 0.0, in -1.0..=1.0, "noResultUtilityForWhite";
-    /// How much of a win a draw is to White.
-    draw_equivalent_wins_for_white: f64 = 0.5, in 0.0..=1.0, "drawEquivalentWinsForWhite";
     /// Weight of exploration.
     cpuct_exploration: f64 = 1.0, in 0.0..=10.0, "cpuctExploration";
     /// What the weight of exploration grows by with the logarithm of the visits.
     cpuct_exploration_log: f64 = 0.45, in 0.0..=10.0, "cpuctExplorationLog";
     /// Visits with which that growth begins.
     cpuct_exploration_base: f64 = 500.0, in 10.0..=100_000.0, "cpuctExplorationBase";
-    /// Standard deviation of utilities that is expected before there are visits.
-    cpuct_utility_stdev_prior: f64 = 0.4, in 0.0..=10.0, "cpuctUtilityStdevPrior";
-    /// Visits that this expectation counts for.
-    cpuct_utility_stdev_prior_weight: f64 = 2.0, in 0.0..=100.0, "cpuctUtilityStdevPriorWeight";
-    /// How much exploration follows the deviation of utilities.
-    cpuct_utility_stdev_scale: f64 = 0.85, in 0.0..=1.0, "cpuctUtilityStdevScale";
     /// By how much a move without visits is taken to be worse than its parent, once all priors are visited.
     fpu_reduction_max: f64 = 0.2, in 0.0..=2.0, "fpuReductionMax";
     /// The same at the root.
     root_fpu_reduction_max: f64 = 0.1, in 0.0..=2.0, "rootFpuReductionMax";
-    /// Whether a move without visits is held against the parent's average the more, the more priors are visited, and else
-    /// against the network's word.
-    fpu_parent_weight_by_visited_policy: bool = true, in ANYTHING, "fpuParentWeightByVisitedPolicy";
-    /// The power of the priors visited by which that is weighed.
-    fpu_parent_weight_by_visited_policy_pow: f64 = 2.0, in 0.0..=5.0, "fpuParentWeightByVisitedPolicyPow";
     /// Divides the logits of the root.
     root_policy_temperature: f64 = 1.0, in 0.01..=100.0, "rootPolicyTemperature";
-    /// The same at the beginning of a game; unless it is given as rootPolicyTemperature.
-    root_policy_temperature_early: Option<f64> = None, in 0.01..=100.0, "rootPolicyTemperatureEarly";
     /// Divides all logits.
     nn_policy_temperature: f64 = 1.0, in 0.01..=5.0, "nnPolicyTemperature";
     /// How much wider than its priors the root is searched, by flatter priors and by chance.
@@ -122,8 +107,6 @@ params! {
     root_num_symmetries_to_sample: usize = 1, in 1..=8, "rootNumSymmetriesToSample";
     /// Whether of root moves that are mirror images only one is searched.
     root_symmetry_pruning: bool = true, in ANYTHING, "rootSymmetryPruning";
-    /// Whether evaluations are made in a symmetry that chance chooses.
-    nn_randomize: bool = true, in ANYTHING, "nnRandomize";
     /// Whether the best move is the one with the best lower bound, among those with visits enough.
     use_lcb_for_selection: bool = true, in ANYTHING, "useLcbForSelection";
     /// Standard deviations that lower bounds are below the average.
@@ -137,10 +120,10 @@ params! {
 }
 
 /// Rows that hold for the program: a query can't change them.
-const OF_THE_PROGRAM: [&str; 3] = ["assumeMultipleStartingBlackMovesAreHandicap", "nnRandomize", "warnUnusedFields"];
+const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap", "warnUnusedFields"];
 
 /// What KataGo has beside the table, and what a client may well set: it is no mistake, and nothing comes of it.
-const WITHOUT_EFFECT: [&str; 77] = [
+const WITHOUT_EFFECT: [&str; 85] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
     "antiMirror",
@@ -151,13 +134,19 @@ const WITHOUT_EFFECT: [&str; 77] = [
     "chosenMoveTemperatureEarly",
     "chosenMoveTemperatureHalflife",
     "chosenMoveTemperatureOnlyBelowProb",
+    "cpuctUtilityStdevPrior",
+    "cpuctUtilityStdevPriorWeight",
+    "cpuctUtilityStdevScale",
     "cudaUseFP16",
     "cudaUseNHWC",
+    "drawEquivalentWinsForWhite",
     "endgameTurnTimeDecay",
     "fillDameBeforePass",
     "forDeterministicTesting",
     "fpuLossProp",
     "fpuParentWeight",
+    "fpuParentWeightByVisitedPolicy",
+    "fpuParentWeightByVisitedPolicyPow",
     "futileVisitsThreshold",
     "graphSearchCatchUpLeakProb",
     "graphSearchRepBound",
@@ -186,6 +175,7 @@ const WITHOUT_EFFECT: [&str; 77] = [
     "nnMaxBatchSize",
     "nnMutexPoolSizePowerOfTwo",
     "nnRandSeed",
+    "nnRandomize",
     "nodeTableShardsPowerOfTwo",
     "noisePruneUtilityScale",
     "noisePruningCap",
@@ -207,6 +197,7 @@ const WITHOUT_EFFECT: [&str; 77] = [
     "rootEndingBonusPoints",
     "rootFpuLossProp",
     "rootNoiseEnabled",
+    "rootPolicyTemperatureEarly",
     "rootPruneUselessMoves",
     "subtreeValueBiasFactor",
     "subtreeValueBiasFreeProp",
@@ -242,11 +233,6 @@ impl Params {
     /// As [`Params::set`], for one query: nothing comes of what holds for all of them.
     pub fn set_for_query(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         if OF_THE_PROGRAM.contains(&name) { Some(Ok(())) } else { self.set(name, value) }
-    }
-
-    /// What divides the root's logits at the beginning of a game.
-    pub fn early_temperature(&self) -> f64 {
-        self.root_policy_temperature_early.unwrap_or(self.root_policy_temperature)
     }
 }
 
@@ -297,14 +283,6 @@ impl Kind for f64 {
         let number: f64 = text.trim().parse().map_err(|_| unparsed(name, text, "double"))?;
         // No number is in no range.
         if range.contains(&number) { Ok(number) } else { Err(beyond(name, range)) }
-    }
-}
-
-impl Kind for Option<f64> {
-    type Range = RangeInclusive<f64>;
-
-    fn read(name: &str, text: &str, range: &Self::Range) -> Result<Self, String> {
-        f64::read(name, text, range).map(Some)
     }
 }
 
@@ -375,12 +353,13 @@ mod tests {
         assert_eq!(set(HUMAN_PROFILE, ""), Some(Ok(Params::default())));
     }
 
+    /// What can be set is documented.
     #[test]
-    fn the_early_temperature_follows_the_other_until_it_is_set() {
-        let mut params = set("rootPolicyTemperature", " 2 ").unwrap().unwrap();
-        assert_eq!((params.root_policy_temperature, params.early_temperature()), (2.0, 2.0));
-        assert_eq!(params.set("rootPolicyTemperatureEarly", "3"), Some(Ok(())));
-        assert_eq!((params.root_policy_temperature, params.early_temperature()), (2.0, 3.0));
+    fn the_page_about_go_has_every_parameter() {
+        let page = include_str!("../../../../docs/go.md");
+        for row in Params::TABLE {
+            assert!(page.contains(&format!("`{}`", row.name)), "{}", row.name);
+        }
     }
 
     #[test]

@@ -170,7 +170,6 @@ impl Defaults {
         let expected = "Must be a number from 0.01 to 100.0";
         if let Some(temperature) = fields.number("rootPolicyTemperature", expected, 0.01, 100.0)? {
             params.root_policy_temperature = temperature;
-            params.root_policy_temperature_early = None;
         }
         Ok(params)
     }
@@ -245,7 +244,6 @@ mod tests {
     fn the_query_counts_for_more_than_its_overrides_and_these_for_more_than_the_program() {
         let mut params = Params::default();
         assert_eq!(params.set("maxVisits", "7"), Some(Ok(())));
-        assert_eq!(params.set("rootPolicyTemperatureEarly", "3"), Some(Ok(())));
         let read = |fields: Value| {
             let read = Defaults::new(params).read("q", &object(&fields));
             read.query.unwrap().query.params
@@ -255,14 +253,14 @@ mod tests {
             json!({ "maxVisits": 5, "rootFpuReductionMax": "0.5", "analysisPVLen": "3", "wideRootNoise": 0 });
         let own = read(json!({ "overrideSettings": overrides }));
         assert_eq!((own.max_visits, own.root_fpu_reduction_max, own.analysis_pv_len), (5, 0.5, 3));
-        assert_eq!((own.wide_root_noise, own.early_temperature()), (0.0, 3.0));
+        assert_eq!((own.wide_root_noise, own.root_policy_temperature), (0.0, 1.0));
         let fields = json!({
             "overrideSettings": overrides, "maxVisits": 30, "rootFpuReductionMax": 0, "analysisPVLen": 9,
             "rootPolicyTemperature": 2,
         });
         let own = read(fields);
         assert_eq!((own.max_visits, own.root_fpu_reduction_max, own.analysis_pv_len), (30, 0.0, 9));
-        assert_eq!((own.root_policy_temperature, own.early_temperature()), (2.0, 2.0));
+        assert_eq!(own.root_policy_temperature, 2.0);
     }
 
     #[test]
