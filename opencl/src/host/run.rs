@@ -235,7 +235,7 @@ impl Workspace {
                 let squares = conv.input.shape.squares;
                 let pack =
                     |input: &[f32], _: &mut [f32], blocks: &mut [Block]| product::pack(isa, input, squares, blocks);
-                self.pointwise((conv, 1), weights, isa, positions, team, pack, output);
+                self.pointwise((conv, weights), isa, positions, team, pack, output);
             }
             ConvWeights::Columns(sides, weights) => {
                 let gather = |input: &[f32], scratch: &mut [f32], blocks: &mut [Block]| {
@@ -244,7 +244,7 @@ impl Workspace {
                     let rows = blocks.chunks_exact_mut(conv.input.shape.channels * columns::TAPS);
                     each(team, rows.enumerate(), |(number, rows)| columns::gather(*sides, surrounded, number, rows));
                 };
-                self.pointwise((conv, columns::TAPS), weights, isa, positions, team, gather, output);
+                self.pointwise((conv, weights), isa, positions, team, gather, output);
             }
             ConvWeights::Direct(weights) => {
                 let of_panel = weights.len() / conv.bias.len();
@@ -303,7 +303,8 @@ impl Workspace {
         let together = positions.div_ceil(positions.div_ceil(winograd::together(conv.board)));
         let parts = output[..positions * conv.output.len()].chunks_mut(together * conv.output.len());
         for (number, output) in parts.enumerate() {
-            self.winograd_together(conv, weights, isa, number * together, team, (&mut points, &mut products), output);
+            let (start, room) = (number * together, (&mut points[..], &mut products[..]));
+            self.winograd_together((conv, weights), isa, start, team, room, output);
         }
         (self.points, self.products) = (points, products);
     }
@@ -311,8 +312,7 @@ impl Workspace {
     /// The positions whose values are `output`, from the `start` on.
     fn winograd_together(
         &self,
-        conv: &Conv,
-        (weights, bias): (&[Block], &[[f32; PANEL]]),
+        (conv, (weights, bias)): (&Conv, (&[Block], &[[f32; PANEL]])),
         isa: Isa,
         start: usize,
         team: Option<&Team>,
@@ -431,13 +431,10 @@ impl Workspace {
         });
     }
 
-    /// A convolution as one product, of `taps` numbers of each input channel, position by position: `pack` makes the right side of an
-    /// input, with the scratch as its help.
-    #[allow(clippy::too_many_arguments)]
+    /// A convolution as one product, position by position: `pack` makes the right side of an input, with the scratch to help it.
     fn pointwise(
         &mut self,
-        (conv, taps): (&Conv, usize),
-        weights: &[f32],
+        (conv, weights): (&Conv, &[f32]),
         isa: Isa,
         positions: usize,
         team: Option<&Team>,
@@ -445,7 +442,7 @@ impl Workspace {
         output: &mut [f32],
     ) {
         let (mut room, mut scratch) = (std::mem::take(&mut self.room), std::mem::take(&mut self.scratch));
-        let (inputs, squares) = (conv.input.shape.channels * taps, conv.input.shape.squares);
+        let (inputs, squares) = (weights.len() / (TILE * conv.bias.len()), conv.input.shape.squares);
         let blocks = &mut room[..squares.div_ceil(COLUMNS) * inputs];
         let (residual, activation) = end(conv);
         for (position, output) in output.chunks_exact_mut(conv.output.len()).enumerate().take(positions) {

@@ -99,54 +99,56 @@ versions! {
 fn points_body<F: Form>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32]) {
     // The same code twice: with the chessboard's numbers as constants, and for any board.
     if board == Board::CHESS {
-        points_on::<F, { LANES + 2 }>(Board::CHESS, planes, rows, v);
+        points_on::<F, { LANES + 2 }, { LANES + 2 }>(Board::CHESS, planes, rows, v);
     } else {
-        points_on::<F, { WIDEST + 2 }>(board, planes, rows, v);
+        points_on::<F, { WIDEST + 2 }, SIDE>(board, planes, rows, v);
     }
 }
 
-/// `BORDERED`: at least the files of all tiles and both borders.
+/// `FILES`: at least those of all tiles with a border on either side. `RANKS`: those that are held at once, with a border likewise.
 #[inline(always)]
-fn points_on<F: Form, const BORDERED: usize>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32]) {
+fn points_on<F: Form, const FILES: usize, const RANKS: usize>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32]) {
     let of_point = rows.count * LANES;
-    let mut first = rows.first;
-    // What a row of tiles reads; the first one begins with a border of zeros.
-    let mut squares = [[F::Row::splat(0.0); BORDERED]; SIDE];
-    for top in (0..board.rows).step_by(TILE) {
-        (squares[0], squares[1]) = (squares[TILE], squares[TILE + 1]);
-        let read = if top == 0 { 1 } else { SIDE - TILE };
-        for (rank, squares) in (top + read - 1..).zip(&mut squares[read..]) {
-            read_rank::<F::Row, BORDERED>(board, planes, rank, squares);
+    let mut number = rows.first;
+    let mut squares = [[F::Row::splat(0.0); FILES]; RANKS];
+    for first in (0..board.rows).step_by(RANKS - 2) {
+        // The last two are held already: at first as the border.
+        (squares[0], squares[1]) = (squares[RANKS - 2], squares[RANKS - 1]);
+        let held = if first == 0 { 1 } else { 2 };
+        for (rank, squares) in (first + held - 1..).zip(&mut squares[held..]) {
+            if rank < board.rows {
+                read_rank::<F::Row, FILES>(board, planes, rank, squares);
+            } else if first > 0 {
+                *squares = [F::Row::splat(0.0); FILES];
+            }
         }
-        for x in (0..board.files).step_by(TILE) {
-            // By column, then by row.
-            let mut lines = [[F::Row::splat(0.0); SIDE]; SIDE];
-            for j in 0..SIDE {
-                let column = [0, 1, 2, 3, 4, 5].map(|i| squares[i][x + j]);
-                lines.iter_mut().zip(to_points::<F::Row>(&column)).for_each(|(line, point)| line[j] = point);
-            }
-            for (line, v) in lines.iter().zip(v.chunks_exact_mut(SIDE * of_point)) {
-                for (point, v) in to_points::<F::Row>(line).into_iter().zip(v.chunks_exact_mut(of_point)) {
-                    F::Row::store(point, &mut v[first * LANES..]);
+        for y in (0..(RANKS - 2).min(board.rows - first)).step_by(TILE) {
+            for x in (0..board.files).step_by(TILE) {
+                // By column, then by row.
+                let mut lines = [[F::Row::splat(0.0); SIDE]; SIDE];
+                for j in 0..SIDE {
+                    let column = [0, 1, 2, 3, 4, 5].map(|i| squares[y + i][x + j]);
+                    lines.iter_mut().zip(to_points::<F::Row>(&column)).for_each(|(line, point)| line[j] = point);
                 }
+                for (line, v) in lines.iter().zip(v.chunks_exact_mut(SIDE * of_point)) {
+                    for (point, v) in to_points::<F::Row>(line).into_iter().zip(v.chunks_exact_mut(of_point)) {
+                        F::Row::store(point, &mut v[number * LANES..]);
+                    }
+                }
+                number += 1;
             }
-            first += 1;
         }
     }
 }
 
-/// A rank of up to eight planes, from the border before its first file on; zeros beyond the board.
+/// A rank of up to eight planes behind the border before its first file; zeros behind its last one.
 #[inline(always)]
-fn read_rank<R: Ranks, const BORDERED: usize>(
+fn read_rank<R: Ranks, const FILES: usize>(
     board: Board,
     planes: &[f32],
     rank: usize,
-    squares: &mut [R::Vector; BORDERED],
+    squares: &mut [R::Vector; FILES],
 ) {
-    if rank >= board.rows {
-        *squares = [R::splat(0.0); BORDERED];
-        return;
-    }
     for first in (0..board.files).step_by(LANES) {
         let mut files = [R::splat(0.0); LANES];
         for (files, plane) in files.iter_mut().zip(planes.chunks_exact(board.plane)) {
@@ -154,8 +156,10 @@ fn read_rank<R: Ranks, const BORDERED: usize>(
         }
         squares[1 + first..][..LANES].copy_from_slice(&R::transpose(&files));
     }
-    // Vectors run on into the next rank.
-    squares[1 + board.files..].fill(R::splat(0.0));
+    // Vectors may have run on into the next rank.
+    if !board.files.is_multiple_of(LANES) {
+        squares[1 + board.files..].fill(R::splat(0.0));
+    }
 }
 
 versions! {
@@ -263,15 +267,15 @@ pub(super) struct End<'a> {
 fn squares_body<F: Form>(board: Board, m: &[Block], rows: Rows, bias: &[f32; PANEL], end: End<'_>, planes: &mut [f32]) {
     // As above.
     if board == Board::CHESS {
-        squares_on::<F, LANES>(Board::CHESS, m, rows, bias, end, planes);
+        squares_on::<F, LANES, LANES>(Board::CHESS, m, rows, bias, end, planes);
     } else {
-        squares_on::<F, WIDEST>(board, m, rows, bias, end, planes);
+        squares_on::<F, WIDEST, TILE>(board, m, rows, bias, end, planes);
     }
 }
 
-/// `FILES`: at least those of all tiles.
+/// `FILES`: at least those of all tiles. `RANKS`: those that are held at once.
 #[inline(always)]
-fn squares_on<F: Form, const FILES: usize>(
+fn squares_on<F: Form, const FILES: usize, const RANKS: usize>(
     board: Board,
     m: &[Block],
     rows: Rows,
@@ -283,25 +287,27 @@ fn squares_on<F: Form, const FILES: usize>(
     for (half, planes) in planes.chunks_mut(of_half).enumerate() {
         let bias = F::Row::load(&bias[half * LANES..]);
         let end = End { residual: end.residual.map(|residual| &residual[half * of_half..]), ..end };
-        let mut first = rows.first;
-        // Of a row of tiles.
-        let mut squares = [[F::Row::splat(0.0); FILES]; TILE];
-        for top in (0..board.rows).step_by(TILE) {
-            for x in (0..board.files).step_by(TILE) {
-                // By row of points, then by column of squares.
-                let mut columns = [[F::Row::splat(0.0); SIDE]; TILE];
-                for i in 0..SIDE {
-                    let product = |j| &m[(i * SIDE + j) * rows.count + first];
-                    let line = [0, 1, 2, 3, 4, 5].map(|j| product(j).vector::<F::Row>(half));
-                    columns.iter_mut().zip(to_squares::<F::Row>(&line)).for_each(|(column, square)| column[i] = square);
+        let mut number = rows.first;
+        let mut squares = [[F::Row::splat(0.0); FILES]; RANKS];
+        for first in (0..board.rows).step_by(RANKS) {
+            for y in (0..RANKS.min(board.rows - first)).step_by(TILE) {
+                for x in (0..board.files).step_by(TILE) {
+                    // By row of points, then by column of squares.
+                    let mut columns = [[F::Row::splat(0.0); SIDE]; TILE];
+                    for i in 0..SIDE {
+                        let product = |j| &m[(i * SIDE + j) * rows.count + number];
+                        let line = [0, 1, 2, 3, 4, 5].map(|j| product(j).vector::<F::Row>(half));
+                        let made = columns.iter_mut().zip(to_squares::<F::Row>(&line));
+                        made.for_each(|(column, square)| column[i] = square);
+                    }
+                    for (j, column) in columns.iter().enumerate() {
+                        let made = squares[y..].iter_mut().zip(to_squares::<F::Row>(column));
+                        made.for_each(|(row, square)| row[x + j] = F::Row::plus(square, bias));
+                    }
+                    number += 1;
                 }
-                for (j, column) in columns.iter().enumerate() {
-                    let column = to_squares::<F::Row>(column);
-                    squares.iter_mut().zip(column).for_each(|(row, square)| row[x + j] = F::Row::plus(square, bias));
-                }
-                first += 1;
             }
-            for (rank, files) in (top..board.rows).zip(&squares) {
+            for (rank, files) in (first..board.rows).zip(&squares) {
                 write_rank::<F::Row, FILES>(board, files, rank, end, planes);
             }
         }
