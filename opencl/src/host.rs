@@ -14,6 +14,7 @@
 
 mod arith;
 mod board;
+mod columns;
 // Other processors' instructions for it are not in stable Rust.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_variables))]
 mod fours;
@@ -74,7 +75,7 @@ impl Host {
     /// this module.
     ///
     /// # Errors
-    /// If a 3×3 convolution runs over a board that is not a square, or the values of the graph are too large.
+    /// If a convolution of 3×3 or 5×5 runs over squares that are no board, or the values of the graph are too large.
     pub fn new(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
         Self::with(graph, threads, Isa::detect())
     }

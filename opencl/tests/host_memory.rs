@@ -60,6 +60,23 @@ fn graph() -> Graph {
     let scores = graph.push(Layer::Scores { query: attended, key: normed }).expect("it fits");
     let sum = Layer::Gather { input: scores, indices: (0..1280).collect(), squares: 1, residual: Some(policy) };
     let policy = graph.push(sum).expect("it fits");
+    let pooled = graph.push(Layer::Pool { input: tower }).expect("it fits");
+    let added = Layer::Gather { input: pooled, indices: (10..30).collect(), squares: 1, residual: None };
+    let added = graph.push(added).expect("it fits");
+    let (scale, shift) = (vec![0.5; 20], vec![0.1; 20]);
+    let affine = Layer::Affine { input: tower, added: Some(added), scale, shift, activation: Activation::Mish };
+    let affine = graph.push(affine).expect("it fits");
+    let wide = Layer::Conv {
+        input: affine,
+        channels: 20,
+        kernel: 5,
+        weights: vec![0.01; 20 * 20 * 25],
+        bias: vec![0.1; 20],
+        se: None,
+        residual: None,
+        activation: Activation::Relu,
+    };
+    let tower = graph.push(wide).expect("it fits");
     let (weights, bias) = (vec![0.01; 3 * 1280], vec![0.1; 3]);
     let dense = Layer::Dense { input: tower, channels: 3, weights, bias, activation: Activation::Softmax };
     let wdl = graph.push(dense).expect("it fits");

@@ -12,7 +12,7 @@
 //!
 //! In chess that is 91 numbers a plane, so that 64 planes stay in a first-level cache of 32 kB.
 
-use crate::graph::Shape;
+use crate::graph::Graph;
 
 /// Numbers that a kernel handles at once: a row of a chessboard.
 pub(super) const LANES: usize = 8;
@@ -37,13 +37,10 @@ impl Board {
     /// A chessboard. Kernels that get this constant know every address when they are compiled.
     pub const CHESS: Self = Self::new(8, 8);
 
-    /// The board of `shape`: a square, or else a single row, over which only a 1×1 convolution has a meaning.
-    pub fn of(shape: Shape) -> Self {
-        let side = shape.squares.isqrt();
-        match side * side == shape.squares {
-            true => Self::new(side, side),
-            false => Self::new(1, shape.squares),
-        }
+    /// The board that has so many squares in `graph`: or else a single row, over which only a 1×1 convolution has a meaning.
+    pub fn of(graph: &Graph, squares: usize) -> Self {
+        let (rows, files) = graph.sides(squares).unwrap_or((1, squares));
+        Self::new(rows, files)
     }
 
     /// Squares side by side without a border: what is done to each square alone needs none.
@@ -53,7 +50,9 @@ impl Board {
 
     const fn new(rows: usize, files: usize) -> Self {
         let stride = files + 1;
-        let bordered = (rows + 2) * stride + 1;
+        // Rows of eight are worked on two by two: below an odd one there is a row of zeros more.
+        let worked_on = if files == LANES { rows.next_multiple_of(2) } else { rows };
+        let bordered = (worked_on + 2) * stride + 1;
         // On other boards vectors run on over the ends of rows: see `vectors`.
         let run_on = (rows * stride).next_multiple_of(2 * LANES) + 2 * stride + 2;
         let plane = if files == LANES || bordered > run_on { bordered } else { run_on };
@@ -91,11 +90,19 @@ impl Board {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::Shape;
 
     #[test]
     fn borders_are_apart_from_squares() {
-        for squares in [1, 4, 9, 25, 49, 64, 81, 361, 2, 12] {
-            let board = Board::of(Shape { channels: 1, squares });
+        let on_squares = [1, 4, 9, 25, 49, 64, 81, 361, 2, 12].map(|squares| (None, squares));
+        let on_sides = [(13, 9), (9, 13), (3, 8), (8, 3), (1, 8), (5, 1)].map(|sides| (Some(sides), sides.0 * sides.1));
+        for (sides, squares) in on_squares.into_iter().chain(on_sides) {
+            let mut graph = Graph::new(Shape { channels: 1, squares });
+            if let Some((ranks, files)) = sides {
+                graph = graph.on_board(ranks, files);
+            }
+            let board = Board::of(&graph, squares);
+            assert!(sides.is_none_or(|sides| sides == (board.rows, board.files)));
             let indices: Vec<usize> = (0..squares).map(|s| board.index(s)).collect();
             assert_eq!(indices[0], board.interior().start);
             assert_eq!(indices[squares - 1] + 1, board.interior().end);

@@ -308,6 +308,94 @@ fn gate_body<F: Form>(x: &[f32], scale: &[f32], shift: &[f32], y: &mut [f32]) {
     y.iter_mut().zip(x).zip(scale.iter().zip(shift)).for_each(|((y, x), (scale, shift))| *y = x * scale + shift);
 }
 
+/// A scale and a shift for each channel, and an activation, of a value in whatever layout.
+#[derive(Clone, Copy)]
+pub(super) struct Affine<'a> {
+    /// [`Board::flat`] where the elements lie side by side.
+    pub board: Board,
+    /// `[channels]`: what each square of a channel gets before it is scaled.
+    pub added: Option<&'a [f32]>,
+    /// `[channels]`.
+    pub scale: &'a [f32],
+    /// `[channels]`.
+    pub shift: &'a [f32],
+    /// `[channels][plane]`.
+    pub input: &'a [f32],
+    pub activation: Activation,
+}
+
+versions! {
+    /// `activation(scale · (input + added) + shift)` into `output`, which has the input's layout. Borders stay zero.
+    affine = affine_body(affine: Affine<'_>, output: &mut [f32])
+}
+
+#[inline(always)]
+fn affine_body<F: Form>(affine: Affine<'_>, output: &mut [f32]) {
+    let Affine { board, added, scale, shift, input, activation } = affine;
+    let planes = input.chunks_exact(board.plane).zip(output.chunks_exact_mut(board.plane));
+    for (channel, ((x, y), (scale, shift))) in planes.zip(scale.iter().zip(shift)).enumerate() {
+        let added = added.map_or(0.0, |added| added[channel]);
+        // The border between rows gets something too, and is cleared at the end.
+        let interior = board.interior();
+        affine_plane::<F::Wide>(&x[interior.clone()], (added, *scale, *shift), activation, &mut y[interior]);
+        board.clear_border(y);
+    }
+}
+
+#[inline(always)]
+fn affine_plane<M: Arith>(x: &[f32], numbers: (f32, f32, f32), activation: Activation, y: &mut [f32]) {
+    let (mut from, mut to) = (x.chunks_exact(M::LANES), y.chunks_exact_mut(M::LANES));
+    for (x, y) in (&mut from).zip(&mut to) {
+        M::store(affine_vector::<M>(M::load(x), numbers, activation), y);
+    }
+    let (from, to) = (from.remainder(), to.into_remainder());
+    if !to.is_empty() {
+        let mut last = [0.0; COLUMNS];
+        last[..from.len()].copy_from_slice(from);
+        M::store(affine_vector::<M>(M::load(&last), numbers, activation), &mut last);
+        to.copy_from_slice(&last[..to.len()]);
+    }
+}
+
+#[inline(always)]
+fn affine_vector<M: Arith>(x: M::Vector, (added, scale, shift): (f32, f32, f32), activation: Activation) -> M::Vector {
+    activate_vector::<M>(activation, M::scale_add(scale, M::plus(x, M::splat(added)), M::splat(shift)))
+}
+
+versions! {
+    /// The mean of each plane's squares into `means`, their largest number into `most`: NaN where one is.
+    pool = pool_body(board: Board, input: &[f32], means: &mut [f32], most: &mut [f32])
+}
+
+#[inline(always)]
+fn pool_body<F: Form>(board: Board, input: &[f32], means: &mut [f32], most: &mut [f32]) {
+    let squares = (board.rows * board.files) as f32;
+    for ((plane, mean), most) in input.chunks_exact(board.plane).zip(means).zip(most) {
+        *mean = sum(&plane[board.interior()]) / squares;
+        let mut lanes = [f32::NEG_INFINITY; LANES];
+        for row in plane[board.interior()].chunks(board.stride) {
+            largest(&row[..board.files], &mut lanes);
+        }
+        *most = lanes.into_iter().fold(f32::NEG_INFINITY, larger);
+    }
+}
+
+/// The larger of each lane and of what comes to it.
+#[inline(always)]
+fn largest(values: &[f32], lanes: &mut [f32; LANES]) {
+    let mut chunks = values.chunks_exact(LANES);
+    for chunk in &mut chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(most, &x)| *most = larger(*most, x));
+    }
+    lanes.iter_mut().zip(chunks.remainder()).for_each(|(most, &x)| *most = larger(*most, x));
+}
+
+/// The larger of two, or NaN where one is.
+#[inline(always)]
+fn larger(most: f32, x: f32) -> f32 {
+    if x > most || x.is_nan() { x } else { most }
+}
+
 /// What is left of a convolution's panel after the sums.
 #[derive(Clone, Copy)]
 pub(super) struct Finish<'a> {

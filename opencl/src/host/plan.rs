@@ -1,12 +1,13 @@
 //! A graph made ready: weights packed for the kernels, and a place for every value.
 
 use super::board::{Board, LANES};
+use super::columns;
 use super::fours::{self, Four, RowEnds};
 use super::kernel::TILE;
 use super::pack;
-use super::product::{Block, CHESS, COLUMNS, attention_room, scores_room};
+use super::product::{Block, CHESS, COLUMNS, MOST_BLOCKS, attention_room, scores_room};
 use super::tiles::{self, Layout, Operand, Steps};
-use super::winograd::{PANEL, POINTS, TILES};
+use super::winograd::{self, PANEL, POINTS};
 use crate::backend::BackendError;
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
 use crate::int8;
@@ -79,7 +80,12 @@ impl Conv {
 
     /// Numbers of one position's points, if it is Winograd's.
     pub fn points(&self) -> usize {
-        self.input.shape.channels.next_multiple_of(LANES) * POINTS * TILES
+        self.input.shape.channels.next_multiple_of(LANES) * POINTS * winograd::tiles(self.board)
+    }
+
+    /// Blocks of a panel's products for one position, if it is Winograd's.
+    pub fn products(&self) -> usize {
+        POINTS * winograd::tiles(self.board)
     }
 }
 
@@ -87,6 +93,8 @@ impl Conv {
 pub(super) enum ConvWeights {
     /// 1×1, see [`super::product::Pointwise::weights`]; all values lie side by side.
     Pointwise(Vec<f32>),
+    /// 5×5, on a board of so many ranks and files: as 1×1 with each tap of an input as an input of its own; all values lie side by side.
+    Columns((usize, usize), Vec<f32>),
     /// `[panels]` of what [`super::kernel::ConvPanel::weights`] describes.
     Direct(Vec<f32>),
     /// `[panels][POINTS][blocks of input channels][LANES]`, and the bias of each panel: see [`super::winograd`].
@@ -177,6 +185,22 @@ pub(super) struct Gate {
     pub shift: Vec<f32>,
 }
 
+/// A scale and a shift for each channel, and an activation. Input and output lie in the same way.
+pub(super) struct Affine {
+    pub input: Place,
+    pub output: Place,
+    pub added: Option<Place>,
+    pub scale: Vec<f32>,
+    pub shift: Vec<f32>,
+    pub activation: Activation,
+}
+
+/// Means and largest numbers of channels.
+pub(super) struct Pool {
+    pub input: Place,
+    pub output: Place,
+}
+
 /// A layer norm. Input and output lie in the same way.
 pub(super) struct LayerNorm {
     pub input: Place,
@@ -221,6 +245,8 @@ pub(super) enum Step {
         values: Vec<f32>,
     },
     Gate(Gate),
+    Affine(Affine),
+    Pool(Pool),
     LayerNorm(LayerNorm),
     Attention(Attention),
     Scores(Scores),
@@ -243,6 +269,8 @@ impl Step {
             Self::Dense(dense) => dense.output,
             Self::Gather(gather) => gather.output,
             Self::Gate(gate) => gate.output,
+            Self::Affine(affine) => affine.output,
+            Self::Pool(pool) => pool.output,
             Self::LayerNorm(norm) => norm.output,
             Self::Attention(attention) => attention.output,
             Self::Scores(scores) => scores.output,
@@ -253,10 +281,12 @@ impl Step {
 
 /// The layers of a graph, ready to run.
 pub(super) struct Plan {
-    /// Numbers of one position's points in a convolution of Winograd's.
+    /// Numbers of the points in a convolution of Winograd's, of as many positions as go at once.
     pub points: usize,
-    /// Panels of its output.
-    pub panels: usize,
+    /// Blocks of its products: of the panels that one thread makes at once.
+    pub products: usize,
+    /// The same where several threads work on a position.
+    pub shared_products: usize,
     pub input: Place,
     pub steps: Vec<Step>,
     /// In the order of [`Graph::outputs`].
@@ -297,7 +327,7 @@ impl Plan {
             let ways = Ways { tiles: ways.tiles && !reads_input, ..ways };
             let form = Form { int8: graph.is_int8(at), ways };
             let place = places[at + 1];
-            let reads_board = is_spatial(layer) || goes_by_element(layer);
+            let reads_board = is_spatial(layer) || reads_any(layer);
             for value in layer.reads() {
                 let input = flat[value.0];
                 if reads_board || input.board.is_none() {
@@ -311,7 +341,7 @@ impl Plan {
             // What a layer writes side by side for a convolution is laid out in a step of its own.
             let spread = place.board.is_some() && !writes_board(layer, |v| places[v.0].board.is_some());
             let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
-            let step = step((layer, form), inputs, output, &mut packed);
+            let step = step(graph, (layer, form), inputs, output, &mut packed);
             steps.push(step.map_err(|e| BackendError(format!("layer {at}: {e}")))?);
             if spread {
                 slots.push(output.len());
@@ -332,9 +362,11 @@ impl Plan {
         };
         let winograd = |s: &Step| match s {
             Step::Conv(conv) if matches!(conv.weights, ConvWeights::Winograd(..)) => {
-                (conv.points(), conv.output.shape.channels.div_ceil(PANEL))
+                let (together, panels) = (winograd::together(conv.board), conv.output.shape.channels.div_ceil(PANEL));
+                let products = together * conv.products() * panels.min(MOST_BLOCKS);
+                (together * conv.points(), products, products.max(conv.products() * panels))
             }
-            _ => (0, 0),
+            _ => (0, 0, 0),
         };
         let right = |s: &Step| match s {
             Step::Conv(conv) => at_once(conv.operands()) * conv.operands(),
@@ -348,7 +380,14 @@ impl Plan {
             _ => 0,
         };
         let scratch = |s: &Step| match s {
-            Step::Conv(conv) => conv.se.as_ref().map_or(0, |se| se.hidden + se.b2.len() / 2 * 3),
+            Step::Conv(conv) => {
+                let squeezed = conv.se.as_ref().map_or(0, |se| se.hidden + se.b2.len() / 2 * 3);
+                let surrounded = match conv.weights {
+                    ConvWeights::Columns(sides, _) => conv.input.shape.channels * columns::plane(sides),
+                    _ => 0,
+                };
+                squeezed.max(surrounded)
+            }
             Step::LayerNorm(norm) => 2 * norm.input.len() / norm.input.shape.channels,
             _ => 0,
         };
@@ -360,8 +399,13 @@ impl Plan {
             other => scratch(other),
         };
         let room = |s: &Step| match s {
-            Step::Conv(conv) if matches!(conv.weights, ConvWeights::Pointwise(..)) => {
-                conv.input.shape.squares.div_ceil(COLUMNS) * conv.input.shape.channels
+            Step::Conv(conv) => {
+                let taps = match conv.weights {
+                    ConvWeights::Pointwise(..) => 1,
+                    ConvWeights::Columns(..) => columns::TAPS,
+                    _ => 0,
+                };
+                conv.input.shape.squares.div_ceil(COLUMNS) * conv.input.shape.channels * taps
             }
             Step::Attention(attention) => attention.room(),
             Step::Scores(scores) => scores_room(scores.key.shape.squares, scores.key.shape.channels),
@@ -376,7 +420,8 @@ impl Plan {
             outputs: graph.outputs().iter().map(|o| (o.role, places[o.value.0])).collect(),
             slots,
             points: steps.iter().map(|s| winograd(s).0).max().unwrap_or(0),
-            panels: steps.iter().map(|s| winograd(s).1).max().unwrap_or(0),
+            products: steps.iter().map(|s| winograd(s).1).max().unwrap_or(0),
+            shared_products: steps.iter().map(|s| winograd(s).2).max().unwrap_or(0),
             largest_fours: steps.iter().map(fours).max().unwrap_or(0),
             right: steps.iter().map(right).max().unwrap_or(0),
             left: steps.iter().map(left).max().unwrap_or(0),
@@ -415,15 +460,24 @@ impl Packed {
     }
 }
 
-/// Whether a layer is a convolution that looks at neighbours: it reads and writes boards.
+/// Whether a layer is a convolution that looks at the nearest neighbours: it reads and writes boards. One that looks farther has them
+/// gathered, see [`super::columns`].
 fn is_spatial(layer: &Layer) -> bool {
-    matches!(layer, Layer::Conv { kernel, .. } if *kernel != 1)
+    matches!(layer, Layer::Conv { kernel: 3, .. })
 }
 
-/// Whether a layer goes element by element through its input, however that lies, and writes it alike; a gather looks
-/// elements up wherever they are.
-fn goes_by_element(layer: &Layer) -> bool {
-    matches!(layer, Layer::Gate { .. } | Layer::LayerNorm { .. } | Layer::Gather { .. })
+/// Whether a layer goes through its input however that lies: element by element, and writes it alike; a gather looks elements up
+/// wherever they are, and pooling leaves none of the board.
+fn reads_any(layer: &Layer) -> bool {
+    matches!(layer, Layer::Gather { .. } | Layer::Pool { .. }) || by_element(layer).is_some()
+}
+
+/// What a layer goes through element by element, and writes as it lies.
+fn by_element(layer: &Layer) -> Option<ValueId> {
+    match layer {
+        Layer::Gate { input, .. } | Layer::LayerNorm { input, .. } | Layer::Affine { input, .. } => Some(*input),
+        _ => None,
+    }
 }
 
 /// Whether a layer can write the layout of a board.
@@ -431,14 +485,15 @@ fn writes_board(layer: &Layer, is_board: impl Fn(ValueId) -> bool) -> bool {
     match layer {
         Layer::Conv { .. } => is_spatial(layer),
         Layer::Constant { .. } => true,
-        Layer::Gate { input, .. } | Layer::LayerNorm { input, .. } => is_board(*input),
-        Layer::Dense { .. }
+        Layer::Gate { .. }
+        | Layer::LayerNorm { .. }
+        | Layer::Affine { .. }
+        | Layer::Dense { .. }
         | Layer::Gather { .. }
         | Layer::Smolgen { .. }
         | Layer::Attention { .. }
         | Layer::Pool { .. }
-        | Layer::Affine { .. }
-        | Layer::Scores { .. } => false,
+        | Layer::Scores { .. } => by_element(layer).is_some_and(is_board),
     }
 }
 
@@ -452,7 +507,7 @@ fn boards(graph: &Graph) -> Vec<bool> {
         boards[at + 1] = true;
     }
     for (at, layer) in layers.iter().enumerate() {
-        if let Layer::Gate { input, .. } | Layer::LayerNorm { input, .. } = layer {
+        if let Some(input) = by_element(layer) {
             boards[at + 1] |= boards[input.0];
         }
     }
@@ -473,7 +528,7 @@ fn places(graph: &Graph) -> Vec<Place> {
     let mut slots = 0;
     for (value, is_board) in boards(graph).into_iter().enumerate() {
         let shape = graph.shape(ValueId(value));
-        let board = is_board.then(|| Board::of(shape));
+        let board = is_board.then(|| Board::of(graph, shape.squares));
         let reused = free.iter().position(|p| p.shape == shape && p.board == board);
         let place = match reused {
             Some(at) => free.swap_remove(at),
@@ -551,7 +606,15 @@ const WORTH_NEURONS: usize = 64;
 /// Fewest channels, in and out, for which Winograd's form is taken: a block.
 const WORTH_WINOGRAD: usize = LANES;
 
-fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, form: Form) -> ConvWeights {
+fn conv_weights(
+    (weights, bias): (&[f32], &[f32]),
+    (kernel, sides): (usize, (usize, usize)),
+    input: Place,
+    form: Form,
+) -> ConvWeights {
+    if kernel == columns::KERNEL {
+        return ConvWeights::Columns(sides, pack::pointwise(weights, bias.len()));
+    }
     let fewest = input.shape.channels.min(bias.len());
     if form.int8 {
         let whole = int8::Weights::new(weights, bias.len());
@@ -571,7 +634,7 @@ fn conv_weights((weights, bias): (&[f32], &[f32]), kernel: usize, input: Place, 
         ConvWeights::Tiles(TileWeights { layout, split: false, steps, left, units, bias: pack::by_panels(bias) })
     } else if kernel == 1 {
         ConvWeights::Pointwise(pack::pointwise(weights, bias.len()))
-    } else if form.ways.winograd && input.board == Some(Board::CHESS) && fewest >= WORTH_WINOGRAD {
+    } else if form.ways.winograd && input.board.is_some_and(winograd::fits) && fewest >= WORTH_WINOGRAD {
         ConvWeights::Winograd(pack::winograd(weights, bias.len()), pack::by_panels(bias))
     } else {
         ConvWeights::Direct(pack::conv(weights, bias.len()))
@@ -592,19 +655,25 @@ fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights 
     DenseWeights::Fours(weights, ends)
 }
 
-fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: &mut Packed) -> Result<Step, String> {
+fn step(
+    graph: &Graph,
+    (layer, form): (&Layer, Form),
+    places: &[Place],
+    output: Place,
+    packed: &mut Packed,
+) -> Result<Step, String> {
     Ok(match layer {
         Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
             let input = places[input.0];
             let squares = input.shape.squares;
-            if *kernel == 3 && squares.isqrt().pow(2) != squares {
-                return Err(format!("a 3x3 convolution needs a square board, got {squares} squares"));
-            }
+            let sides = if *kernel == 1 { Some((1, squares)) } else { graph.sides(squares) };
+            let fault = || format!("a {kernel}x{kernel} convolution needs a square board, got {squares} squares");
+            let sides = sides.ok_or_else(fault)?;
             Step::Conv(Box::new(Conv {
                 input,
                 output,
-                board: if input.board.is_some() { Board::of(input.shape) } else { Board::flat(squares) },
-                weights: conv_weights((weights, bias), *kernel, input, form),
+                board: input.board.unwrap_or(Board::flat(squares)),
+                weights: conv_weights((weights, bias), (*kernel, sides), input, form),
                 bias: pack::by_panels(bias),
                 se: se.as_ref().map(transpose_se),
                 residual: residual.map(|r| places[r.0]),
@@ -641,9 +710,15 @@ fn step((layer, form): (&Layer, Form), places: &[Place], output: Place, packed: 
             let (scale, shift) = (lay_out(output, scale), lay_out(output, shift));
             Step::Gate(Gate { input: places[input.0], output, scale, shift })
         }
-        Layer::Affine { .. } | Layer::Pool { .. } => {
-            return Err(format!("host: no step for a layer of kind {}", layer.name()));
-        }
+        Layer::Affine { input, added, scale, shift, activation } => Step::Affine(Affine {
+            input: places[input.0],
+            output,
+            added: added.map(|added| places[added.0]),
+            scale: scale.clone(),
+            shift: shift.clone(),
+            activation: *activation,
+        }),
+        Layer::Pool { input } => Step::Pool(Pool { input: places[input.0], output }),
         Layer::LayerNorm { input, epsilon, gammas, betas } => Step::LayerNorm(LayerNorm {
             input: places[input.0],
             output,

@@ -286,7 +286,11 @@ pub(super) fn make_columns<F: Form>(product: &mut impl ByColumns, blocks: usize)
             product.make_columns::<F::Wide, 4>(block);
             block += 4;
         }
-        if blocks - block >= 2 {
+        if blocks - block == 3 {
+            product.make_columns::<F::Wide, 3>(block);
+            block += 3;
+        }
+        if blocks - block == 2 {
             product.make_columns::<F::Wide, 2>(block);
             block += 2;
         }

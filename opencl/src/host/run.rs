@@ -1,16 +1,17 @@
 //! Runs a plan over groups of positions.
 
-use super::board::{LANES, Lanes};
+use super::board::{Board, LANES, Lanes};
+use super::columns;
 use super::fours::{self, Four, RowEnds};
 use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::plan::{
-    Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan, Scores,
-    Step, TileWeights, at_once,
+    Affine, Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan,
+    Pool, Scores, Step, TileWeights, at_once,
 };
-use super::product::{self, Block, COLUMNS, DensePanels, MOST_BLOCKS, Pointwise};
+use super::product::{self, Block, COLUMNS, DensePanels, Pointwise};
 use super::team::{Team, each};
 use super::tiles::{self, Layout, Operand, Scale};
-use super::winograd::{self, End, PANEL, POINTS, Rows, TILES};
+use super::winograd::{self, End, PANEL, POINTS, Rows};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role};
 use std::mem::MaybeUninit;
@@ -18,6 +19,9 @@ use std::ops::Range;
 
 /// A dense layer with fewer weights than this is done by one thread sooner than several are told of it.
 const WORTH_SHARING: usize = 1 << 16;
+
+/// The same of the elements of an affine layer.
+const WORTH_SHARING_ELEMENTS: usize = 1 << 13;
 
 /// Parts of the channels of a 1×1 convolution or a dense layer, for each thread of a team: more than one, so that none waits long for a
 /// slower one.
@@ -101,8 +105,8 @@ impl ExactSizeIterator for Jobs<'_> {}
 pub(super) struct Workspace {
     /// By slot, `[GROUP][elements]`. Borders are zero from the beginning and stay so.
     slots: Vec<Vec<f32>>,
-    /// Points of a convolution of Winograd's, for [`GROUP`] positions, and their products: of the panels that are made at once, or of all where several
-    /// threads work on them.
+    /// Points of a convolution of Winograd's, for as many positions as go at once, and their products: of the panels that are made at once, or of all where
+    /// several threads work on a position.
     points: Vec<f32>,
     products: Vec<Block>,
     /// Inputs in eight bits, and what a step of each is worth: for each position, or each of its parts.
@@ -121,7 +125,7 @@ pub(super) struct Workspace {
 impl Workspace {
     /// Bytes that [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
-        let numbers = GROUP * (plan.slots.iter().sum::<usize>() + plan.points) + Self::scratch(plan, shared);
+        let numbers = GROUP * plan.slots.iter().sum::<usize>() + plan.points + Self::scratch(plan, shared);
         GROUP * (plan.largest_fours * size_of::<Four>() + plan.parts * size_of::<f32>())
             + size_of::<f32>() * numbers
             + size_of::<Operand>() * (plan.right + plan.left)
@@ -148,16 +152,16 @@ impl Workspace {
         if shared { plan.shared_room } else { plan.room }
     }
 
-    /// Rows of products that it keeps.
+    /// Blocks of products that it keeps.
     fn products(plan: &Plan, shared: bool) -> usize {
-        GROUP * TILES * POINTS * if shared { plan.panels } else { plan.panels.min(MOST_BLOCKS) }
+        if shared { plan.shared_products } else { plan.products }
     }
 
     /// With `shared`, several threads may work on one job.
     pub fn new(plan: &Plan, shared: bool) -> Self {
         Self {
             slots: plan.slots.iter().map(|len| vec![0.0; GROUP * len]).collect(),
-            points: vec![0.0; GROUP * plan.points],
+            points: vec![0.0; plan.points],
             products: vec![Block::ZERO; Self::products(plan, shared)],
             fours: vec![fours::ZEROS; GROUP * plan.largest_fours],
             steps: vec![0.0; GROUP * plan.parts],
@@ -191,6 +195,8 @@ impl Workspace {
                     output.chunks_exact_mut(values.len()).take(job.positions).for_each(|y| y.copy_from_slice(values));
                 }
                 Step::Gate(gate) => self.gate(gate, isa, job.positions, &mut output),
+                Step::Affine(affine) => self.affine(affine, isa, job.positions, team, &mut output),
+                Step::Pool(pool) => self.pool(pool, isa, job.positions, &mut output),
                 Step::LayerNorm(norm) => self.layer_norm(norm, isa, job.positions, &mut output),
                 Step::Attention(attention) => self.attention(attention, isa, job.positions, team, &mut output),
                 Step::Scores(scores) => self.scores(scores, isa, job.positions, &mut output),
@@ -225,7 +231,21 @@ impl Workspace {
                 self.winograd(conv, (weights, bias), isa, positions, team, output);
             }
             ConvWeights::Tiles(weights) => self.conv_in_tiles(conv, weights, isa, positions, team, output),
-            ConvWeights::Pointwise(weights) => self.pointwise(conv, weights, isa, positions, team, output),
+            ConvWeights::Pointwise(weights) => {
+                let squares = conv.input.shape.squares;
+                let pack =
+                    |input: &[f32], _: &mut [f32], blocks: &mut [Block]| product::pack(isa, input, squares, blocks);
+                self.pointwise((conv, weights), isa, positions, team, pack, output);
+            }
+            ConvWeights::Columns(sides, weights) => {
+                let gather = |input: &[f32], scratch: &mut [f32], blocks: &mut [Block]| {
+                    let surrounded = &mut scratch[..conv.input.shape.channels * columns::plane(*sides)];
+                    columns::surround(*sides, input, surrounded);
+                    let rows = blocks.chunks_exact_mut(conv.input.shape.channels * columns::TAPS);
+                    each(team, rows.enumerate(), |(number, rows)| columns::gather(*sides, surrounded, number, rows));
+                };
+                self.pointwise((conv, weights), isa, positions, team, gather, output);
+            }
             ConvWeights::Direct(weights) => {
                 let of_panel = weights.len() / conv.bias.len();
                 self.by_panels((conv, TILE), isa, positions, team, output, |number, position, output| {
@@ -269,24 +289,45 @@ impl Workspace {
         kernel::finish(isa, Finish { board: conv.board, residual, activation }, output);
     }
 
+    /// Some positions at a time, in parts of nearly equal size.
     fn winograd(
         &mut self,
         conv: &Conv,
-        (weights, bias): (&[Block], &[[f32; PANEL]]),
+        weights: (&[Block], &[[f32; PANEL]]),
         isa: Isa,
         positions: usize,
         team: Option<&Team>,
         output: &mut [f32],
     ) {
         let (mut points, mut products) = (std::mem::take(&mut self.points), std::mem::take(&mut self.products));
-        let count = positions * TILES;
-        let rows = |position| Rows { count, first: position * TILES };
+        let together = positions.div_ceil(positions.div_ceil(winograd::together(conv.board)));
+        let parts = output[..positions * conv.output.len()].chunks_mut(together * conv.output.len());
+        for (number, output) in parts.enumerate() {
+            let (start, room) = (number * together, (&mut points[..], &mut products[..]));
+            self.winograd_together((conv, weights), isa, start, team, room, output);
+        }
+        (self.points, self.products) = (points, products);
+    }
+
+    /// The positions whose values are `output`, from the `start` on.
+    fn winograd_together(
+        &self,
+        (conv, (weights, bias)): (&Conv, (&[Block], &[[f32; PANEL]])),
+        isa: Isa,
+        start: usize,
+        team: Option<&Team>,
+        (points, products): (&mut [f32], &mut [Block]),
+        output: &mut [f32],
+    ) {
+        let (board, len) = (conv.board, conv.output.len());
+        let (positions, tiles, plane) = (output.len() / len, winograd::tiles(board), board.plane);
+        let count = positions * tiles;
+        let rows = |position| Rows { count, first: position * tiles };
         let used = &mut points[..positions * conv.points()];
-        let plane = conv.board.plane;
         let block = |(number, points): (usize, &mut [f32])| {
             for position in 0..positions {
-                let planes = &self.value(conv.input, position)[number * LANES * plane..];
-                winograd::points(isa, &planes[..planes.len().min(LANES * plane)], rows(position), points);
+                let planes = &self.value(conv.input, start + position)[number * LANES * plane..];
+                winograd::points(isa, board, &planes[..planes.len().min(LANES * plane)], rows(position), points);
             }
         };
         let of_block = POINTS * count * LANES;
@@ -298,21 +339,23 @@ impl Workspace {
             let (residual, activation) = end(conv);
             let panels = products.chunks_exact(rows_of_panel).zip(output.chunks_mut(PANEL * plane)).zip(first..);
             for ((products, output), number) in panels {
-                let residual =
-                    residual.map(|place| &self.value(place, position)[number * PANEL * plane..][..output.len()]);
-                winograd::squares(isa, products, rows(position), &bias[number], End { residual, activation }, output);
+                let first = number * PANEL * plane;
+                let residual = residual.map(|place| &self.value(place, start + position)[first..][..output.len()]);
+                let end = End { residual, activation };
+                winograd::squares(isa, board, products, rows(position), &bias[number], end, output);
             }
         };
         let multiply = |first: usize, products: &mut [Block]| {
             let weights = &weights[first * of_panel..][..products.len() / rows_of_panel * of_panel];
             winograd::multiply(isa, used, weights, count, products);
         };
-        let (len, panels) = (conv.output.len(), bias.len());
+        let panels = bias.len();
         if let Some(team) = team {
-            // A part for each thread, if there are panels enough.
-            let part = isa.blocks().min(panels.div_ceil(team.members()));
+            // As many parts for each thread, if there are panels enough.
+            let parts = panels.div_ceil(isa.blocks()).next_multiple_of(team.members());
+            let part = panels.div_ceil(parts);
             let products = products[..panels * rows_of_panel].chunks_mut(part * rows_of_panel);
-            let parts = products.zip(output[..len].chunks_mut(part * PANEL * plane)).enumerate();
+            let parts = products.zip(output.chunks_mut(part * PANEL * plane)).enumerate();
             team.each(parts, |(number, (products, output))| {
                 multiply(number * part, products);
                 squares(number * part, 0, products, output);
@@ -323,12 +366,11 @@ impl Workspace {
                 let products = &mut products[..(end - first) * rows_of_panel];
                 multiply(first, products);
                 let range = first * PANEL * plane..(end * PANEL * plane).min(len);
-                for (position, output) in output.chunks_exact_mut(len).enumerate().take(positions) {
+                for (position, output) in output.chunks_exact_mut(len).enumerate() {
                     squares(first, position, products, &mut output[range.clone()]);
                 }
             }
         }
-        (self.points, self.products) = (points, products);
     }
 
     /// A convolution in tiles, some positions at a time: what a panel's weights multiply stays in a near cache for all panels.
@@ -389,22 +431,22 @@ impl Workspace {
         });
     }
 
-    /// A 1×1 convolution, position by position.
+    /// A convolution as one product, position by position: `pack` makes the right side of an input, with the scratch to help it.
     fn pointwise(
         &mut self,
-        conv: &Conv,
-        weights: &[f32],
+        (conv, weights): (&Conv, &[f32]),
         isa: Isa,
         positions: usize,
         team: Option<&Team>,
+        pack: impl Fn(&[f32], &mut [f32], &mut [Block]),
         output: &mut [f32],
     ) {
-        let mut room = std::mem::take(&mut self.room);
-        let (inputs, squares) = (conv.input.shape.channels, conv.input.shape.squares);
+        let (mut room, mut scratch) = (std::mem::take(&mut self.room), std::mem::take(&mut self.scratch));
+        let (inputs, squares) = (weights.len() / (TILE * conv.bias.len()), conv.input.shape.squares);
         let blocks = &mut room[..squares.div_ceil(COLUMNS) * inputs];
         let (residual, activation) = end(conv);
         for (position, output) in output.chunks_exact_mut(conv.output.len()).enumerate().take(positions) {
-            product::pack(isa, self.value(conv.input, position), squares, blocks);
+            pack(self.value(conv.input, position), &mut scratch, blocks);
             let residual = residual.map(|place| self.value(place, position));
             each_part(team, conv.bias.len(), TILE * squares, output, |panels, output| {
                 let first = panels.start * TILE;
@@ -418,7 +460,7 @@ impl Workspace {
                 );
             });
         }
-        self.room = room;
+        (self.room, self.scratch) = (room, scratch);
     }
 
     /// Rounds the inputs of a convolution in eight bits; gives the fours of a position.
@@ -650,6 +692,36 @@ impl Workspace {
     fn gate(&self, gate: &Gate, isa: Isa, positions: usize, output: &mut [f32]) {
         for (position, output) in output.chunks_exact_mut(gate.output.len()).enumerate().take(positions) {
             kernel::gate(isa, self.value(gate.input, position), &gate.scale, &gate.shift, output);
+        }
+    }
+
+    fn affine(&self, affine: &Affine, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
+        let Place { shape, board, .. } = affine.input;
+        let board = board.unwrap_or(Board::flat(shape.squares));
+        let team = team.filter(|_| affine.output.len() >= WORTH_SHARING_ELEMENTS);
+        for (position, output) in output.chunks_exact_mut(affine.output.len()).enumerate().take(positions) {
+            let input = self.value(affine.input, position);
+            let added = affine.added.map(|added| self.value(added, position));
+            each_part(team, shape.channels, board.plane, output, |channels, output| {
+                let affine = kernel::Affine {
+                    board,
+                    added: added.map(|added| &added[channels.clone()]),
+                    scale: &affine.scale[channels.clone()],
+                    shift: &affine.shift[channels.clone()],
+                    input: &input[channels.start * board.plane..channels.end * board.plane],
+                    activation: affine.activation,
+                };
+                kernel::affine(isa, affine, output);
+            });
+        }
+    }
+
+    fn pool(&self, pool: &Pool, isa: Isa, positions: usize, output: &mut [f32]) {
+        let Place { shape, board, .. } = pool.input;
+        let board = board.unwrap_or(Board::flat(shape.squares));
+        for (position, output) in output.chunks_exact_mut(pool.output.len()).enumerate().take(positions) {
+            let (means, most) = output.split_at_mut(shape.channels);
+            kernel::pool(isa, board, self.value(pool.input, position), means, most);
         }
     }
 

@@ -86,11 +86,16 @@ fn gather(g: &mut Gen, graph: &mut Graph) -> ValueId {
     graph.push(Layer::Gather { input, indices, squares, residual }).expect("it fits")
 }
 
-/// A constant, a gate or a layer norm.
+/// A constant, a gate, a layer norm or an affine layer.
 fn elementwise(g: &mut Gen, graph: &mut Graph) -> ValueId {
     let input = any(g, graph);
     let shape = graph.shape(input);
-    let layer = match below(g, 3) {
+    let layer = match below(g, 5) {
+        3 | 4 => {
+            let activation = *g.choose(&Activation::ELEMENTWISE).expect("some");
+            let added = bool::arbitrary(g).then(|| dense(g, graph, shape.channels, Activation::None));
+            return affine(g, graph, input, added, activation);
+        }
         0 => Layer::Constant { shape, values: numbers(g, shape.len(), 4) },
         1 => Layer::Gate { input, scale: numbers(g, shape.len(), 4), shift: numbers(g, shape.len(), 4) },
         _ => Layer::LayerNorm {
@@ -102,6 +107,17 @@ fn elementwise(g: &mut Gen, graph: &mut Graph) -> ValueId {
         },
     };
     graph.push(layer).expect("it fits")
+}
+
+fn affine(g: &mut Gen, graph: &mut Graph, input: ValueId, added: Option<ValueId>, activation: Activation) -> ValueId {
+    let channels = graph.shape(input).channels;
+    let (scale, shift) = (numbers(g, channels, 4), numbers(g, channels, 4));
+    graph.push(Layer::Affine { input, added, scale, shift, activation }).expect("it fits")
+}
+
+fn pool(g: &mut Gen, graph: &mut Graph) -> ValueId {
+    let input = any(g, graph);
+    graph.push(Layer::Pool { input }).expect("it fits")
 }
 
 /// Attention between values of any origin, with a smolgen for its bias or without.
@@ -138,13 +154,19 @@ fn values(graph: &Graph) -> impl Iterator<Item = ValueId> + use<> {
 
 impl Arbitrary for Case {
     fn arbitrary(g: &mut Gen) -> Self {
-        // Chess half of the time; other squares, Go, a single square, and 12, which is no square at all.
-        let squares = *g.choose(&[64, 64, 64, 64, 1, 4, 49, 81, 12, 8]).expect("some");
-        let kernels: &[usize] = if squares == 12 || squares == 8 { &[1] } else { &[1, 3, 3] };
+        // Chess half of the time; other squares, Go, a single square, boards that are longer than wide or wider than long, and 12,
+        // which is no board at all.
+        let squares = [64, 64, 64, 64, 64, 64, 64, 1, 4, 49, 81, 12, 8].map(|squares| (squares, None));
+        let sides = [(3, 5), (9, 5), (7, 8), (5, 13)].map(|(ranks, files)| (ranks * files, Some((ranks, files))));
+        let (squares, sides) = *g.choose(&[&squares[..], &sides].concat()).expect("some");
+        let kernels: &[usize] = if squares == 12 || squares == 8 { &[1] } else { &[1, 3, 3, 3, 3, 5] };
         let channels = *g.choose(&[1, 3, 33, 40, 64, 70]).expect("some");
         let mut graph = Graph::new(Shape { channels, squares });
+        if let Some((ranks, files)) = sides {
+            graph = graph.on_board(ranks, files);
+        }
         for _ in 0..1 + below(g, 6) {
-            match below(g, 10) {
+            match below(g, 11) {
                 0 => {
                     let activation = *g.choose(&Activation::ELEMENTWISE).expect("some");
                     let channels = *g.choose(&[1, 15, 16, 17, 70]).expect("some");
@@ -154,6 +176,7 @@ impl Arbitrary for Case {
                 2 | 3 => drop(elementwise(g, &mut graph)),
                 4 => drop(attention(g, &mut graph)),
                 5 => drop(scores(g, &mut graph)),
+                6 => drop(pool(g, &mut graph)),
                 _ => drop(conv(g, &mut graph, kernels)),
             }
         }
@@ -164,6 +187,10 @@ impl Arbitrary for Case {
         graph.output(Role::Wdl, wdl).expect("three");
         if bool::arbitrary(g) {
             graph.output(Role::MovesLeft, plies).expect("one");
+        }
+        if bool::arbitrary(g) {
+            let any = any(g, &graph);
+            graph.output(Role::Ownership, any).expect("any length");
         }
         // The first layer alone may be in eight bits: further on, a number between two whole ones falls to one side here and to
         // the other there.
@@ -212,8 +239,8 @@ fn run(host: &mut Host, input: &[f32]) -> Outputs {
 /// Equality, but that what is not a number equals itself: a network may make that of a large input.
 fn same_bits(a: &Outputs, b: &Outputs) -> bool {
     let bits = |outputs: &Outputs| {
-        let heads = [&outputs.policy, &outputs.wdl, &outputs.value, &outputs.moves_left, &outputs.value_error];
-        heads.map(|head| head.iter().map(|x| x.to_bits()).collect::<Vec<_>>())
+        let mut outputs = outputs.clone();
+        Role::ALL.map(|role| outputs.head_mut(role).iter().map(|x| x.to_bits()).collect::<Vec<_>>())
     };
     bits(a) == bits(b)
 }
@@ -240,21 +267,16 @@ fn outline(case: &Case) -> String {
 /// Where `got` is further from `expected` than single precision's rounding explains.
 fn difference(expected: &Outputs, got: &Outputs) -> Option<String> {
     const BOUND: f32 = 2e-5;
-    let heads = [
-        ("policy", &expected.policy, &got.policy),
-        ("wdl", &expected.wdl, &got.wdl),
-        ("value", &expected.value, &got.value),
-        ("moves left", &expected.moves_left, &got.moves_left),
-        ("value error", &expected.value_error, &got.value_error),
-    ];
-    heads.into_iter().find_map(|(name, expected, got)| {
+    let (mut expected, mut got) = (expected.clone(), got.clone());
+    Role::ALL.into_iter().find_map(|role| {
+        let (expected, got) = (&*expected.head_mut(role), &*got.head_mut(role));
         if expected.len() != got.len() {
-            return Some(format!("{name}: expected {} numbers, got {}", expected.len(), got.len()));
+            return Some(format!("{role:?}: expected {} numbers, got {}", expected.len(), got.len()));
         }
         // Not "further than": a NaN is far from everything.
         let near = |(a, b): (&f32, &f32)| (a - b).abs() <= BOUND * a.abs().max(1.0);
         let at = expected.iter().zip(got).position(|pair| !near(pair))?;
-        Some(format!("{name} at {at}: expected {}, got {}", expected[at], got[at]))
+        Some(format!("{role:?} at {at}: expected {}, got {}", expected[at], got[at]))
     })
 }
 
@@ -308,10 +330,169 @@ fn a_position_does_not_depend_on_its_batch() {
                     && joined(|o| &o.policy) == whole.policy
                     && joined(|o| &o.wdl) == whole.wdl
                     && joined(|o| &o.moves_left) == whole.moves_left
+                    && joined(|o| &o.ownership) == whole.ownership
             })
         })
     }
     QuickCheck::new().tests(150).quickcheck(property as fn(Case) -> bool);
+}
+
+/// Hosts on nine positions, on three and on one of them: as plain, and to the bit as other numbers of threads in other batches.
+fn agrees(forms: impl Iterator<Item = [Host; 3]>, graph: &Graph, input: &[f32], what: &str) {
+    let each = graph.input().len();
+    assert_eq!(input.len(), 9 * each);
+    let expected = plain::evaluate(graph, input).expect("an evaluation");
+    for mut hosts in forms {
+        let whole = run(&mut hosts[0], input);
+        assert_eq!(difference(&expected, &whole), None, "{what}, {}", hosts[0].describe());
+        let len = whole.policy.len() / 9;
+        for host in &mut hosts {
+            for (first, count) in [(0, 9), (0, 1), (4, 3), (8, 1)] {
+                let part = run(host, &input[first * each..][..count * each]);
+                let same = part.policy == whole.policy[first * len..][..count * len];
+                assert!(same, "{what}, {}: {count} from {first}", host.describe());
+            }
+        }
+    }
+}
+
+/// With Winograd's convolutions, whatever the canaries say.
+fn with_winograd(graph: &Graph) -> impl Iterator<Item = [Host; 3]> {
+    let graph = Arc::new(graph.clone());
+    let host = move |isa: Isa, threads| {
+        let plan = Plan::new(&graph, Ways { tiles: false, winograd: true }).expect("a plan");
+        Host::of_plan(Arc::clone(&graph), plan, threads, isa).expect("a host")
+    };
+    Isa::found().map(move |isa| [1, 2, 3].map(|threads| host(isa, threads)))
+}
+
+fn on_board(channels: usize, (ranks, files): (usize, usize)) -> Graph {
+    Graph::new(Shape { channels, squares: ranks * files }).on_board(ranks, files)
+}
+
+fn positions(g: &mut Gen, graph: &Graph) -> Vec<f32> {
+    (0..9 * graph.input().len()).map(|_| number(g)).collect()
+}
+
+/// A convolution without a squeeze.
+fn filter(
+    g: &mut Gen,
+    graph: &mut Graph,
+    (input, residual): (ValueId, Option<ValueId>),
+    (channels, kernel): (usize, usize),
+    activation: Activation,
+) -> ValueId {
+    let fan_in = graph.shape(input).channels * kernel * kernel;
+    let (weights, bias) = (numbers(g, channels * fan_in, fan_in), numbers(g, channels, 4));
+    graph.push(Layer::Conv { input, channels, kernel, weights, bias, se: None, residual, activation }).expect("it fits")
+}
+
+/// Tiles that are partly outside, narrow boards, more positions than go at once, panels and blocks that are not full.
+#[test]
+fn winograd_agrees_with_plain_on_any_board() {
+    let g = &mut Gen::new(100);
+    let boards = [(4, 4), (5, 5), (7, 9), (8, 8), (13, 8), (8, 13), (13, 9), (9, 13), (5, 24), (19, 19)];
+    for (board, channels) in boards.into_iter().zip([9, 50, 33, 40, 16, 24, 97, 48, 20, 35]) {
+        let mut graph = on_board(channels, board);
+        let first = filter(g, &mut graph, (INPUT, None), (channels, 3), Activation::Mish);
+        let normed = affine(g, &mut graph, first, None, Activation::Relu);
+        let second = filter(g, &mut graph, (normed, Some(first)), (channels, 3), Activation::None);
+        let last = filter(g, &mut graph, (second, None), (13, 3), Activation::Tanh);
+        graph.output(Role::Policy, last).expect("any length");
+        let count = |host: &Host| {
+            let winograd = |step: &&plan::Step| match step {
+                plan::Step::Conv(conv) => matches!(conv.weights, plan::ConvWeights::Winograd(..)),
+                _ => false,
+            };
+            host.plan.steps.iter().filter(winograd).count()
+        };
+        assert!(with_winograd(&graph).flatten().all(|host| count(&host) == 3), "{board:?}");
+        let input = positions(g, &graph);
+        agrees(with_winograd(&graph), &graph, &input, &format!("{channels} channels on {board:?}"));
+    }
+}
+
+/// What is not a number must not come from beyond a rank's end into a tile: what lies there is of the next rank.
+#[test]
+fn tiles_read_nothing_of_the_next_rank() {
+    let g = &mut Gen::new(100);
+    let mut graph = on_board(8, (9, 9));
+    let last = filter(g, &mut graph, (INPUT, None), (8, 3), Activation::None);
+    graph.output(Role::Policy, last).expect("any length");
+    let mut input = numbers(g, 8 * 81, 4);
+    // The first two files: nothing on the last tile's files depends on them.
+    (0..8 * 81).filter(|at| at % 9 < 2).for_each(|at| input[at] = f32::NAN);
+    for mut host in with_winograd(&graph).flatten() {
+        let mut got = Outputs::default();
+        host.evaluate(&input, &mut got).expect("an evaluation");
+        assert!((0..8 * 81).filter(|at| at % 9 == 8).all(|at| got.policy[at].is_finite()), "{}", host.describe());
+    }
+}
+
+/// Both behind a convolution that leaves borders and behind one that leaves none, and before such.
+#[test]
+fn affine_layers_and_pools_agree_with_plain() {
+    let g = &mut Gen::new(100);
+    let boards = [(8, 8), (9, 9), (13, 9), (3, 8), (1, 1)];
+    for (number, activation) in Activation::ELEMENTWISE.into_iter().enumerate() {
+        for (kernel, adds) in [(1, false), (1, true), (3, false), (3, true)] {
+            let board = boards[(number + kernel) % boards.len()];
+            let mut graph = on_board(7, board);
+            let first = filter(g, &mut graph, (INPUT, None), (11, kernel), Activation::None);
+            let pooled = graph.push(Layer::Pool { input: first }).expect("it fits");
+            let added = dense_of(g, &mut graph, pooled, 11);
+            let normed = affine(g, &mut graph, first, adds.then_some(added), activation);
+            // A border that isn't zero any more would be seen.
+            let around = filter(g, &mut graph, (normed, Some(normed)), (11, 3), Activation::None);
+            let again = affine(g, &mut graph, around, Some(added), activation);
+            let flat = filter(g, &mut graph, (again, None), (5, 1), Activation::None);
+            let pools = [again, flat, added].map(|input| graph.push(Layer::Pool { input }).expect("it fits"));
+            let heads = pools.map(|pooled| dense_of(g, &mut graph, pooled, 20));
+            let vector = affine(g, &mut graph, heads[0], Some(heads[1]), activation);
+            let indices = (0..20).collect();
+            let sum = Layer::Gather { input: vector, indices, squares: 1, residual: Some(heads[2]) };
+            let sum = graph.push(sum).expect("it fits");
+            graph.output(Role::Policy, sum).expect("any length");
+            graph.output(Role::Ownership, again).expect("any length");
+            let input = positions(g, &graph);
+            agrees(forms(&graph), &graph, &input, &format!("{kernel}x{kernel}, {activation:?}, {board:?}"));
+        }
+    }
+}
+
+fn dense_of(g: &mut Gen, graph: &mut Graph, input: ValueId, channels: usize) -> ValueId {
+    let fan_in = graph.shape(input).len();
+    let (weights, bias) = (numbers(g, channels * fan_in, fan_in), numbers(g, channels, 4));
+    graph.push(Layer::Dense { input, channels, weights, bias, activation: Activation::None }).expect("it fits")
+}
+
+#[test]
+fn five_by_five_agrees_with_plain() {
+    let g = &mut Gen::new(100);
+    for (inputs, channels, board) in
+        [(22, 32, (19, 19)), (3, 7, (1, 1)), (5, 13, (2, 9)), (8, 6, (8, 8)), (4, 5, (9, 3))]
+    {
+        let mut graph = on_board(inputs, board);
+        let first = filter(g, &mut graph, (INPUT, None), (channels, 5), Activation::Relu);
+        // Between boards with borders, which it has none of.
+        let around = filter(g, &mut graph, (first, None), (channels, 3), Activation::None);
+        let squeezed = Some(squeeze(g, channels));
+        let fan_in = channels * 25;
+        let last = Layer::Conv {
+            input: around,
+            channels,
+            kernel: 5,
+            weights: numbers(g, channels * fan_in, fan_in),
+            bias: numbers(g, channels, 4),
+            se: squeezed,
+            residual: Some(first),
+            activation: Activation::Swish,
+        };
+        let last = graph.push(last).expect("it fits");
+        graph.output(Role::Policy, last).expect("any length");
+        let input = positions(g, &graph);
+        agrees(forms(&graph), &graph, &input, &format!("{inputs} to {channels} channels on {board:?}"));
+    }
 }
 
 /// With an epsilon as small as Lc0's, on numbers that come as they are.
@@ -405,6 +586,12 @@ fn what_can_not_be_run_is_refused() {
     };
     let refused = |graph: Graph, threads| Host::new(graph, threads).err().expect("a refusal").0;
     assert_eq!(refused(graph(12, 3), 1), "layer 0: a 3x3 convolution needs a square board, got 12 squares");
+    assert_eq!(refused(graph(12, 5), 1), "layer 0: a 5x5 convolution needs a square board, got 12 squares");
+    assert_eq!(
+        refused(graph(12, 3).on_board(4, 4), 1),
+        "layer 0: a 3x3 convolution needs a square board, got 12 squares"
+    );
+    assert!(Host::new(graph(12, 3).on_board(4, 3), 1).is_ok());
     assert_eq!(refused(graph(16, 3), 0), "host: expected at least 1 thread, got 0");
     // Few weights and many heads: 4096 numbers for each of them.
     let heads = 200_000;
@@ -548,6 +735,47 @@ fn a_nan_stays_one() {
             let mut got = Outputs::default();
             host.evaluate(&input, &mut got).expect("an evaluation");
             assert!(got.policy.iter().all(|x| x.is_nan()), "{activation:?}, {}: {:?}", host.describe(), got.policy);
+        }
+    }
+}
+
+/// Neither a plane's mean nor its largest number hides one, nor does what is added to it.
+#[test]
+fn a_nan_stays_one_in_affine_layers_and_pools() {
+    let g = &mut Gen::new(100);
+    for board in [(9, 9), (8, 8), (2, 3)] {
+        for at in [0, board.0 * board.1 - 1] {
+            let mut graph = on_board(3, board);
+            let around = filter(g, &mut graph, (INPUT, None), (3, 3), Activation::Relu);
+            let sum = affine(g, &mut graph, around, None, Activation::Relu);
+            let [there, here] = [sum, INPUT].map(|input| graph.push(Layer::Pool { input }).expect("it fits"));
+            let indices = vec![1, 4, 0];
+            let added = Layer::Gather { input: here, indices, squares: 1, residual: None };
+            let added = graph.push(added).expect("it fits");
+            let spoilt = affine(g, &mut graph, around, Some(added), Activation::Mish);
+            // On no border something is left of what was added.
+            let again = filter(g, &mut graph, (spoilt, None), (1, 3), Activation::None);
+            graph.output(Role::Policy, spoilt).expect("any length");
+            graph.output(Role::Ownership, there).expect("any length");
+            graph.output(Role::Scores, here).expect("any length");
+            graph.output(Role::Pass, again).expect("any length");
+            let mut input = numbers(g, graph.input().len(), 4);
+            input[board.0 * board.1 + at] = f32::NAN;
+            let mut expected = plain::evaluate(&graph, &input).expect("an evaluation");
+            for mut host in forms(&graph).flatten() {
+                let mut got = Outputs::default();
+                host.evaluate(&input, &mut got).expect("an evaluation");
+                for role in [Role::Policy, Role::Ownership, Role::Scores, Role::Pass] {
+                    let pairs = expected.head_mut(role).iter().zip(got.head_mut(role));
+                    let same = pairs.into_iter().all(|(a, b)| a.is_nan() == b.is_nan());
+                    assert!(same, "{role:?}, {board:?}, {}", host.describe());
+                }
+                // Of it nothing is left for the next one.
+                let clean = numbers(g, graph.input().len(), 4);
+                let expected = plain::evaluate(&graph, &clean).expect("an evaluation");
+                host.evaluate(&clean, &mut got).expect("an evaluation");
+                assert_eq!(difference(&expected, &got), None, "{board:?}, {}", host.describe());
+            }
         }
     }
 }

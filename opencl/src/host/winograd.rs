@@ -1,7 +1,8 @@
-//! A 3×3 convolution of a chessboard by Winograd's F(4×4, 3×3): `kernels/winograd.cl` has the definitions.
+//! A 3×3 convolution of a board by Winograd's F(4×4, 3×3): `kernels/winograd.cl` has the definitions.
 //!
-//! The board has four tiles. Each is taken to 36 points; at each point the convolution is a product of a matrix of tiles by
-//! input channels with one of input by output channels. That takes a quarter of the products of the definition.
+//! A chessboard has four tiles; of other boards some may be partly outside. Each is taken to 36 points; at each point the
+//! convolution is a product of a matrix of tiles by input channels with one of input by output channels. That takes a quarter of
+//! the products of the definition.
 //!
 //! Points are made of eight channels at a time, which lie side by side in a vector, squares of eight output channels likewise.
 //! Planes have their squares side by side, so that each block of eight channels is transposed on its way in and out.
@@ -9,6 +10,7 @@
 use super::arith::{Arith, Form, Ranks, activate_vector};
 use super::board::{Board, LANES, Lanes};
 use super::kernel::versions;
+use super::plan::GROUP;
 use super::product::{Block, COLUMNS, Left, Product, make_all, side_by_side, tile};
 use crate::graph::Activation;
 
@@ -17,14 +19,30 @@ const TILE: usize = 4;
 const SIDE: usize = TILE + 2;
 pub(super) const POINTS: usize = SIDE * SIDE;
 
-/// Tiles of a board: rows of the matrices.
-pub(super) const TILES: usize = 4;
+/// The most files of a board: a row of tiles is held at once.
+const WIDEST: usize = 3 * LANES;
+
+/// Rows of the matrices that are made at once, if there are several positions: points and products of so many stay in a near cache
+/// from one step to the next, and weights are not read for fewer. Those of a chessboard's [`GROUP`] are fewer.
+const MOST_ROWS: usize = 64;
 
 /// Output channels of a panel.
 pub(super) const PANEL: usize = COLUMNS;
 
-/// Squares of a side of the board with its border.
-const BORDERED: usize = 10;
+/// Whether it is worth it, and possible, on a board.
+pub(super) fn fits(board: Board) -> bool {
+    board.rows >= TILE && (TILE..=WIDEST).contains(&board.files)
+}
+
+/// Tiles of a board: rows of the matrices.
+pub(super) const fn tiles(board: Board) -> usize {
+    board.rows.div_ceil(TILE) * board.files.div_ceil(TILE)
+}
+
+/// Positions that go at once.
+pub(super) fn together(board: Board) -> usize {
+    (MOST_ROWS / tiles(board)).clamp(1, GROUP)
+}
 
 /// Roots of 1/2 and 2, the points besides 0 and infinity, and their negatives.
 const A: f32 = std::f32::consts::FRAC_1_SQRT_2;
@@ -65,7 +83,7 @@ fn to_squares<M: Arith>(m: &[M::Vector; SIDE]) -> [M::Vector; TILE] {
 /// Where the points of a position go.
 #[derive(Clone, Copy)]
 pub(super) struct Rows {
-    /// Rows of the matrices: [`TILES`] for each position.
+    /// Rows of the matrices: as many for each position as it has tiles.
     pub count: usize,
     /// The position's first.
     pub first: usize,
@@ -74,34 +92,73 @@ pub(super) struct Rows {
 versions! {
     /// Makes the points of up to eight channels of a position, `[channels][plane]`, in `v`, `[POINTS][rows][LANES]`; channels that are
     /// not there are zero.
-    points = points_body(planes: &[f32], rows: Rows, v: &mut [f32])
+    points = points_body(board: Board, planes: &[f32], rows: Rows, v: &mut [f32])
 }
 
 #[inline(always)]
-fn points_body<F: Form>(planes: &[f32], rows: Rows, v: &mut [f32]) {
-    let board = Board::CHESS;
-    let mut squares = [[F::Row::splat(0.0); BORDERED]; BORDERED];
-    for (rank, squares) in squares[1..=board.rows].iter_mut().enumerate() {
-        let mut files = [F::Row::splat(0.0); LANES];
-        for (files, plane) in files.iter_mut().zip(planes.chunks_exact(board.plane)) {
-            *files = F::Row::load(&plane[board.origin + rank * board.stride..]);
-        }
-        squares[1..=LANES].copy_from_slice(&F::Row::transpose(&files));
+fn points_body<F: Form>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32]) {
+    // The same code twice: with the chessboard's numbers as constants, and for any board.
+    if board == Board::CHESS {
+        points_on::<F, { LANES + 2 }, { LANES + 2 }>(Board::CHESS, planes, rows, v);
+    } else {
+        points_on::<F, { WIDEST + 2 }, SIDE>(board, planes, rows, v);
     }
+}
+
+/// `FILES`: at least those of all tiles with a border on either side. `RANKS`: those that are held at once, with a border likewise.
+#[inline(always)]
+fn points_on<F: Form, const FILES: usize, const RANKS: usize>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32]) {
     let of_point = rows.count * LANES;
-    for tile in 0..TILES {
-        let (y, x) = (tile / 2 * TILE, tile % 2 * TILE);
-        // By column, then by row.
-        let mut lines = [[F::Row::splat(0.0); SIDE]; SIDE];
-        for j in 0..SIDE {
-            let column = [0, 1, 2, 3, 4, 5].map(|i| squares[y + i][x + j]);
-            lines.iter_mut().zip(to_points::<F::Row>(&column)).for_each(|(line, point)| line[j] = point);
-        }
-        for (line, v) in lines.iter().zip(v.chunks_exact_mut(SIDE * of_point)) {
-            for (point, v) in to_points::<F::Row>(line).into_iter().zip(v.chunks_exact_mut(of_point)) {
-                F::Row::store(point, &mut v[(rows.first + tile) * LANES..]);
+    let mut number = rows.first;
+    let mut squares = [[F::Row::splat(0.0); FILES]; RANKS];
+    for first in (0..board.rows).step_by(RANKS - 2) {
+        // The last two are held already: at first as the border.
+        (squares[0], squares[1]) = (squares[RANKS - 2], squares[RANKS - 1]);
+        let held = if first == 0 { 1 } else { 2 };
+        for (rank, squares) in (first + held - 1..).zip(&mut squares[held..]) {
+            if rank < board.rows {
+                read_rank::<F::Row, FILES>(board, planes, rank, squares);
+            } else if first > 0 {
+                *squares = [F::Row::splat(0.0); FILES];
             }
         }
+        for y in (0..(RANKS - 2).min(board.rows - first)).step_by(TILE) {
+            for x in (0..board.files).step_by(TILE) {
+                // By column, then by row.
+                let mut lines = [[F::Row::splat(0.0); SIDE]; SIDE];
+                for j in 0..SIDE {
+                    let column = [0, 1, 2, 3, 4, 5].map(|i| squares[y + i][x + j]);
+                    lines.iter_mut().zip(to_points::<F::Row>(&column)).for_each(|(line, point)| line[j] = point);
+                }
+                for (line, v) in lines.iter().zip(v.chunks_exact_mut(SIDE * of_point)) {
+                    for (point, v) in to_points::<F::Row>(line).into_iter().zip(v.chunks_exact_mut(of_point)) {
+                        F::Row::store(point, &mut v[number * LANES..]);
+                    }
+                }
+                number += 1;
+            }
+        }
+    }
+}
+
+/// A rank of up to eight planes behind the border before its first file; zeros behind its last one.
+#[inline(always)]
+fn read_rank<R: Ranks, const FILES: usize>(
+    board: Board,
+    planes: &[f32],
+    rank: usize,
+    squares: &mut [R::Vector; FILES],
+) {
+    for first in (0..board.files).step_by(LANES) {
+        let mut files = [R::splat(0.0); LANES];
+        for (files, plane) in files.iter_mut().zip(planes.chunks_exact(board.plane)) {
+            *files = R::load(&plane[board.origin + rank * board.stride + first..]);
+        }
+        squares[1 + first..][..LANES].copy_from_slice(&R::transpose(&files));
+    }
+    // Vectors may have run on into the next rank.
+    if !board.files.is_multiple_of(LANES) {
+        squares[1 + board.files..].fill(R::splat(0.0));
     }
 }
 
@@ -187,7 +244,14 @@ impl<const ROWS: usize> Left<ROWS> for Tiles<'_> {
 
 versions! {
     /// Makes the planes of one panel of a position, `[channels of the panel][plane]`, of its products `[POINTS][rows][PANEL]`.
-    squares = squares_body(m: &[Block], rows: Rows, bias: &[f32; PANEL], end: End<'_>, planes: &mut [f32])
+    squares = squares_body(
+        board: Board,
+        m: &[Block],
+        rows: Rows,
+        bias: &[f32; PANEL],
+        end: End<'_>,
+        planes: &mut [f32],
+    )
 }
 
 /// What comes after the sums.
@@ -200,36 +264,83 @@ pub(super) struct End<'a> {
 }
 
 #[inline(always)]
-fn squares_body<F: Form>(m: &[Block], rows: Rows, bias: &[f32; PANEL], end: End<'_>, planes: &mut [f32]) {
-    let board = Board::CHESS;
-    for (half, planes) in planes.chunks_mut(LANES * board.plane).enumerate() {
+fn squares_body<F: Form>(board: Board, m: &[Block], rows: Rows, bias: &[f32; PANEL], end: End<'_>, planes: &mut [f32]) {
+    // As above.
+    if board == Board::CHESS {
+        squares_on::<F, LANES, LANES>(Board::CHESS, m, rows, bias, end, planes);
+    } else {
+        squares_on::<F, WIDEST, TILE>(board, m, rows, bias, end, planes);
+    }
+}
+
+/// `FILES`: at least those of all tiles. `RANKS`: those that are held at once.
+#[inline(always)]
+fn squares_on<F: Form, const FILES: usize, const RANKS: usize>(
+    board: Board,
+    m: &[Block],
+    rows: Rows,
+    bias: &[f32; PANEL],
+    end: End<'_>,
+    planes: &mut [f32],
+) {
+    let of_half = LANES * board.plane;
+    for (half, planes) in planes.chunks_mut(of_half).enumerate() {
         let bias = F::Row::load(&bias[half * LANES..]);
-        let mut squares = [[F::Row::splat(0.0); LANES]; LANES];
-        for tile in 0..TILES {
-            let (y, x) = (tile / 2 * TILE, tile % 2 * TILE);
-            // By row of points, then by column of squares.
-            let mut columns = [[F::Row::splat(0.0); SIDE]; TILE];
-            for i in 0..SIDE {
-                let product = |j| &m[(i * SIDE + j) * rows.count + rows.first + tile];
-                let line = [0, 1, 2, 3, 4, 5].map(|j| product(j).vector::<F::Row>(half));
-                columns.iter_mut().zip(to_squares::<F::Row>(&line)).for_each(|(column, square)| column[i] = square);
+        let end = End { residual: end.residual.map(|residual| &residual[half * of_half..]), ..end };
+        let mut number = rows.first;
+        let mut squares = [[F::Row::splat(0.0); FILES]; RANKS];
+        for first in (0..board.rows).step_by(RANKS) {
+            for y in (0..RANKS.min(board.rows - first)).step_by(TILE) {
+                for x in (0..board.files).step_by(TILE) {
+                    // By row of points, then by column of squares.
+                    let mut columns = [[F::Row::splat(0.0); SIDE]; TILE];
+                    for i in 0..SIDE {
+                        let product = |j| &m[(i * SIDE + j) * rows.count + number];
+                        let line = [0, 1, 2, 3, 4, 5].map(|j| product(j).vector::<F::Row>(half));
+                        let made = columns.iter_mut().zip(to_squares::<F::Row>(&line));
+                        made.for_each(|(column, square)| column[i] = square);
+                    }
+                    for (j, column) in columns.iter().enumerate() {
+                        let made = squares[y..].iter_mut().zip(to_squares::<F::Row>(column));
+                        made.for_each(|(row, square)| row[x + j] = F::Row::plus(square, bias));
+                    }
+                    number += 1;
+                }
             }
-            for (j, column) in columns.iter().enumerate() {
-                let column = to_squares::<F::Row>(column);
-                squares[y..].iter_mut().zip(column).for_each(|(row, square)| row[x + j] = F::Row::plus(square, bias));
+            for (rank, files) in (first..board.rows).zip(&squares) {
+                write_rank::<F::Row, FILES>(board, files, rank, end, planes);
             }
         }
-        for (rank, files) in squares.iter().enumerate() {
-            let files = F::Row::transpose(files);
-            for (number, (plane, files)) in planes.chunks_exact_mut(board.plane).zip(files).enumerate() {
-                let at = board.origin + rank * board.stride;
-                let y = match end.residual {
-                    Some(residual) => {
-                        F::Row::plus(files, F::Row::load(&residual[(half * LANES + number) * board.plane + at..]))
-                    }
-                    None => files,
-                };
-                F::Row::store(activate_vector::<F::Row>(end.activation, y), &mut plane[at..]);
+    }
+}
+
+/// Ends a rank of up to eight planes, the channels of each of its files side by side.
+#[inline(always)]
+fn write_rank<R: Ranks, const FILES: usize>(
+    board: Board,
+    files: &[R::Vector; FILES],
+    rank: usize,
+    end: End<'_>,
+    planes: &mut [f32],
+) {
+    for first in (0..board.files).step_by(LANES) {
+        // The last eight are whole, too, but for a narrow board: some of them are written twice.
+        let first = first.min(board.files.saturating_sub(LANES));
+        let at = board.origin + rank * board.stride + first;
+        let channels = R::transpose(files[first..].first_chunk().expect("eight files"));
+        for (number, (plane, channel)) in planes.chunks_exact_mut(board.plane).zip(channels).enumerate() {
+            let y = match end.residual {
+                Some(residual) => R::plus(channel, R::load(&residual[number * board.plane + at..])),
+                None => channel,
+            };
+            let y = activate_vector::<R>(end.activation, y);
+            match board.files < LANES {
+                false => R::store(y, &mut plane[at..]),
+                true => {
+                    let mut all = [0.0; LANES];
+                    R::store(y, &mut all);
+                    plane[at..][..board.files].copy_from_slice(&all[..board.files]);
+                }
             }
         }
     }

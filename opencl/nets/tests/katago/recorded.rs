@@ -4,8 +4,7 @@ use crate::common::{device_is_there, rows, shared};
 use crate::forward::{Board, Planes, Raw};
 use oncilla_nets::katago::{Block, GLOBALS, Model, PLANES};
 use oncilla_opencl::backend::{Backend, Outputs};
-use oncilla_opencl::graph::Graph;
-use oncilla_opencl::host::plain;
+use oncilla_opencl::host::{Host, plain};
 use oncilla_opencl::kernels::{Tuning, Variant};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use serde_json::Value;
@@ -62,9 +61,14 @@ fn planes(row: &Value, board: Board) -> Option<(Planes, Vec<f32>)> {
     Some((spatial, globals))
 }
 
-/// What the model's graph says.
-fn through_graph(graph: &Graph, input: &[f32]) -> Raw {
-    let mut outputs = plain::evaluate(graph, input).expect("an evaluation");
+/// What the model's graph says by its definition, and what the host makes of it.
+fn through_graph(host: &mut Host, input: &[f32]) -> [Raw; 2] {
+    let mut outputs = Outputs::default();
+    host.evaluate(input, &mut outputs).expect("an evaluation");
+    [plain::evaluate(host.graph(), input).expect("an evaluation"), outputs].map(raw)
+}
+
+fn raw(mut outputs: Outputs) -> Raw {
     outputs.policy.append(&mut outputs.pass);
     Raw { policy: outputs.policy, value: outputs.results, scores: outputs.scores, ownership: outputs.ownership }
 }
@@ -183,15 +187,18 @@ fn g170_b6c96_answers_as_katago_does() {
     assert_eq!(pooling, [false, false, true, false, true, false]);
     assert_eq!(model.parameters, 1_027_911);
 
-    let (mut graphs, mut worst) = (HashMap::new(), [Worst::default(), Worst::default()]);
+    let (mut hosts, mut worst) = (HashMap::new(), <[Worst; 3]>::default());
     for position in Recorded::all(&shared) {
         let Recorded { board, planes, globals, .. } = &position;
-        let graph = graphs.entry((board.height, board.width));
-        let graph = graph.or_insert_with(|| model.graph(board.height, board.width).expect("a graph"));
-        let raws = [board.evaluate(&model, planes, globals), through_graph(graph, &position.input())];
+        let host = hosts.entry((board.height, board.width)).or_insert_with(|| {
+            let graph = model.graph(board.height, board.width).expect("a graph");
+            Host::new(graph, 2).expect("a host")
+        });
+        let [by_definition, by_host] = through_graph(host, &position.input());
+        let raws = [board.evaluate(&model, planes, globals), by_definition, by_host];
         worst.iter_mut().zip(&raws).for_each(|(worst, raw)| position.compare(raw, worst));
     }
-    println!("{} sizes, {worst:?}", graphs.len());
+    println!("{} sizes, {worst:?}", hosts.len());
     worst.iter().for_each(Worst::is_near);
 }
 
@@ -213,8 +220,7 @@ fn g170_b6c96_answers_as_katago_does_on_opencl() {
         for (&(height, width), positions) in &by_board {
             let graph = model.graph(height, width).expect("a graph");
             let tuning = Some(Tuning::start(variant, 8));
-            // What was recorded is what it is compared with.
-            let options = Options { max_batch: BATCH, tuning, self_check: false, ..Options::default() };
+            let options = Options { max_batch: BATCH, tuning, ..Options::default() };
             let mut device = OpenCl::new(graph, &options).expect("the device runs the network");
             // The kernels for a GPU are slow on the cores of a host: three of a size are enough to see that they are right.
             let some = if variant == Variant::Gpu { 3 } else { positions.len() };
