@@ -17,6 +17,8 @@ KERNELS = Path(__file__).resolve().parent.parent / "opencl/src/kernels"
 CLANGS = ["clang-15", "clang-16", "clang-17", "clang-18", "clang-19", "clang-14"]
 LIBCLC = Path("/usr/lib/clc/polaris10-amdgcn-mesa-mesa3d.bc")
 BOARD = "-DRANKS=8 -DFILES=8"
+# Of Go, whose squares are no whole fours.
+GOBAN = "-DRANKS=19 -DFILES=19"
 WITHIN = "-DWITHIN_WINOGRAD -DSQUARES=64 "
 
 
@@ -38,6 +40,18 @@ CASES = [
         ("winograd", ["se", "product"], BOARD, WITHIN + "-DTILE=2 -DGROUP_ROWS=64 -DLANES=64"),
     ]
 ] + [
+    (family, before, f"{GOBAN} {product(*sizes)} {more} -DACTS=2".replace("32 -DINT8", "16 -DINT8"))
+    for sizes in [(4, 4, 8), (8, 4, 16), (8, 8, 8), (4, 4, 32, 4)]
+    for family, before, more in [
+        ("conv", ["product"], "-DWITH_FIVE=1"),
+        ("conv", ["product"], "-DWITH_FIVE=1 -DWEIGHTS_FP16"),
+        ("conv", ["product"], "-DINT8"),
+        ("winograd", ["se", "product"], "-DWITHIN_WINOGRAD -DSQUARES=361 -DTILE=4 -DGROUP_ROWS=64 -DLANES=64"),
+        ("winograd", ["se", "product"], "-DWITHIN_WINOGRAD -DSQUARES=361 -DTILE=2 -DGROUP_ROWS=64 -DLANES=64"),
+    ]
+] + [
+    ("affine", [], "-DLANES=64 -DACTS=6"),
+    ("pool", [], "-DLANES=64 -DLINE=16 -DACTS=6"),
     ("attention", [], "-DSQUARES=64 -DLANES=64 -DFROM=64 -DTO=64 -DPART=32 -DOUTPUTS=4096 -DHEADS=8 -DACTS=1"),
     ("dense", [], "-DLANES=64 -DROWS=2 -DIN_FOURS -DACTS=4"),
     ("dense", [], "-DLANES=64 -DROWS=8 -DIN_FOURS -DACTS=4"),
@@ -61,12 +75,15 @@ ALONE = {
     "attention": "-DSQUARES=64 -DLANES=256 -DFROM=64 -DTO=64 -DPART=32 -DOUTPUTS=4096 -DHEADS=8",
     "norm": "-DLANES=256 -DLINE=16",
     "elementwise": "-DLANES=256",
+    "affine": "-DLANES=256",
+    "pool": "-DLANES=256 -DLINE=16",
 }
-# A tower with squeeze and excitation, and an attention body.
+# A tower with squeeze and excitation, an attention body, and a network of Go.
 NETWORKS = [
     (["conv", "se", "dense", "gather"], "-DACTS=2"),
     (["conv", "se", "dense", "gather"], "-DACTS=2 -DWEIGHTS_FP16"),
     (["conv", "dense", "gather", "attention", "norm", "elementwise"], "-DACTS=4"),
+    (["conv", "dense", "gather", "affine", "pool"], "-DACTS=3 -DWITH_FIVE=1"),
 ]
 
 # Kernels whose items know nothing of each other, in files with others whose items do.

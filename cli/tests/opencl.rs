@@ -35,7 +35,7 @@ fn a_device_is_named_and_proved_right() {
     let output = run(&["selftest", "--backend=opencl", NO_CACHE, "--json"], "");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let rows: Vec<Value> = serde_json::from_str(&stdout(&output)).expect("a JSON list");
-    for graph in ["network", "convolution", "odd board", "vectors", "attention"] {
+    for graph in ["network", "convolution", "odd board", "vectors", "attention", "board of Go"] {
         assert!(rows.iter().any(|row| row["graph"] == graph), "{graph}");
     }
     assert!(rows.iter().all(|row| row["ok"] == true && row["error"].as_f64().is_some_and(|error| error < 1e-4)));

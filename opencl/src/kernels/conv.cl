@@ -222,8 +222,9 @@ INLINED void conv_tile(GROUP_ARGS const int K, global const element_t *input, in
             const float4 z = in_floats(sums[c][p], n, channel, STEPS bias);
             end_four(z, n, channel, pixel % SQUARES, SQUARES, END);
 #else
-            sum_t four[4];
-            vstore4(sums[c][p], 0, four);
+            // Registers, if the loop is unrolled.
+            const sum_t four[4] = {sums[c][p].s0, sums[c][p].s1, sums[c][p].s2, sums[c][p].s3};
+#pragma unroll
             for (int k = 0; k < 4; k++) {
                 const int n = (pixel + k) / SQUARES;
                 if (n >= batch) continue;

@@ -4,8 +4,13 @@ use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ShapeError, Squ
 
 /// Graphs with made-up weights, by what they are of. Sizes are no multiples of anything.
 pub fn kit() -> Vec<(&'static str, Graph)> {
-    let parts: [(&str, Part); 4] =
-        [("convolution", convolutions), ("odd board", odd_board), ("vectors", vectors), ("attention", attention)];
+    let parts: [(&str, Part); 5] = [
+        ("convolution", convolutions),
+        ("odd board", odd_board),
+        ("vectors", vectors),
+        ("attention", attention),
+        ("board of Go", board_of_go),
+    ];
     // A part that did not fit would be a mistake of this file, which a test finds.
     parts.into_iter().filter_map(|(name, part)| Some((name, part().ok()?))).collect()
 }
@@ -64,6 +69,17 @@ impl Builder {
         let channels = self.graph.shape(input).channels;
         let (gammas, betas) = (self.numbers.take(channels, 4), self.numbers.take(channels, 4));
         self.graph.push(Layer::LayerNorm { input, epsilon: 0.1, gammas, betas })
+    }
+
+    fn affine(
+        &mut self,
+        input: ValueId,
+        added: Option<ValueId>,
+        activation: Activation,
+    ) -> Result<ValueId, ShapeError> {
+        let channels = self.graph.shape(input).channels;
+        let (scale, shift) = (self.numbers.take(channels, 3), self.numbers.take(channels, 4));
+        self.graph.push(Layer::Affine { input, added, scale, shift, activation })
     }
 
     fn gather(&mut self, input: ValueId, squares: usize, residual: Option<ValueId>) -> Result<ValueId, ShapeError> {
@@ -146,6 +162,29 @@ fn attention() -> Result<Graph, ShapeError> {
     builder.end(y)
 }
 
+/// What KataGo's networks are made of, on a board that is no square: values that are plain and values in blocks are scaled and pooled.
+fn board_of_go() -> Result<Graph, ShapeError> {
+    let (ranks, files) = (5, 9);
+    let squares = ranks * files;
+    let mut builder = Builder::new(4, squares);
+    builder.graph = builder.graph.on_board(ranks, files);
+    let scaled = builder.affine(INPUT, None, Activation::Tanh)?;
+    let pooled = builder.graph.push(Layer::Pool { input: scaled })?;
+    let added = builder.dense(pooled, 19, Activation::None)?;
+    let x = builder.conv(scaled, 19, 5, Fused { activation: Activation::None, ..PLAIN })?;
+    let mut y = builder.affine(x, Some(added), Activation::Relu)?;
+    for activation in Activation::ELEMENTWISE {
+        y = builder.affine(y, None, activation)?;
+    }
+    let y = builder.conv(y, 19, 3, Fused { residual: Some(x), ..PLAIN })?;
+    let y = builder.conv(y, 19, 5, PLAIN)?;
+    let pooled = builder.graph.push(Layer::Pool { input: y })?;
+    let added = builder.dense(pooled, 19, Activation::None)?;
+    let y = builder.affine(y, Some(added), Activation::Mish)?;
+    let y = builder.gather(y, squares, None)?;
+    builder.end(y)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,7 +244,7 @@ mod tests {
                 let Some(mut device) = made(&graph, tuning, precision) else { continue };
                 assert_eq!(device.refused(), None, "{what}");
                 // A group makes the squares of a chessboard, and a network without convolutions is one launch on any board.
-                let is_one = what != "odd board";
+                let is_one = !["odd board", "board of Go"].contains(&what);
                 assert_eq!(device.launches(1) == 1, is_one, "{what}");
                 if !is_one {
                     let options = Options { tuning: Some(tuning), precision, ..Options::default() };
@@ -267,7 +306,7 @@ mod tests {
     #[test]
     fn every_part_is_there_and_every_kind_of_layer_in_it() {
         let kit = kit();
-        assert_eq!(kit.len(), 4);
+        assert_eq!(kit.len(), 5);
         let kinds: Vec<&str> = kit.iter().flat_map(|(_, graph)| graph.layers().iter().map(Layer::name)).collect();
         for kind in [
             "convolution",
@@ -275,6 +314,8 @@ mod tests {
             "gather",
             "constant",
             "gate",
+            "affine",
+            "pool",
             "layer norm",
             "attention",
             "smolgen",

@@ -220,8 +220,7 @@ fn g170_b6c96_answers_as_katago_does_on_opencl() {
         for (&(height, width), positions) in &by_board {
             let graph = model.graph(height, width).expect("a graph");
             let tuning = Some(Tuning::start(variant, 8));
-            // What was recorded is what it is compared with.
-            let options = Options { max_batch: BATCH, tuning, self_check: false, ..Options::default() };
+            let options = Options { max_batch: BATCH, tuning, ..Options::default() };
             let mut device = OpenCl::new(graph, &options).expect("the device runs the network");
             // The kernels for a GPU are slow on the cores of a host: three of a size are enough to see that they are right.
             let some = if variant == Variant::Gpu { 3 } else { positions.len() };
