@@ -36,15 +36,17 @@ pub fn uci_line(data: &[u8]) {
     }
 }
 
-/// A line of `oncilla analysis`: whatever it is, it is answered in JSON lines, or asks for positions.
+/// A line of `oncilla analysis`, of either game: whatever it is, it is answered in JSON lines, or asks for positions.
 pub fn analysis_line(data: &[u8]) {
-    let (lines, turns) = oncilla::analysis::understand(data);
     let is_blank =
         String::from_utf8_lossy(data).lines().next().is_none_or(|line| line.replace('\u{feff}', "").trim().is_empty());
-    assert!(is_blank || turns > 0 || !lines.is_empty(), "a line that gets no answer");
-    for line in lines {
-        let answer: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
-        assert!(answer.is_object() && !line.contains('\n'), "{line}");
+    for (lines, turns) in [oncilla::analysis::understand(data), oncilla::analysis::understand_go(data)] {
+        assert!(is_blank || turns > 0 || !lines.is_empty(), "a line that gets no answer");
+        for line in lines {
+            let answer: serde_json::Value =
+                serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
+            assert!(answer.is_object() && !line.contains('\n'), "{line}");
+        }
     }
 }
 

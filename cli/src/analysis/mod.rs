@@ -91,14 +91,25 @@ pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
     let typed = Typed::default();
     let Ok(meaning) = typed.meaning() else { return (Vec::new(), 0) };
     let settings = Arc::new(query::for_analysis(&meaning.settings));
+    let longest = meaning.analysis.line_mb << 20;
     let defaults = Defaults::new(typed, &meaning, settings);
+    understand_with(bytes, longest, |id, request| defaults.read(id, request))
+}
+
+/// The same where the network is one of Go.
+pub fn understand_go(bytes: &[u8]) -> (Vec<String>, usize) {
+    let defaults = go::Defaults::default();
+    understand_with(bytes, 1 << 20, |id, request| defaults.read(id, request))
+}
+
+fn understand_with<Q>(bytes: &[u8], longest: usize, read: impl Fn(&str, &Object) -> Read<Q>) -> (Vec<String>, usize) {
     let mut rest = bytes;
-    let Ok(Some(line)) = lines::next(&mut rest, meaning.analysis.line_mb << 20) else { return (Vec::new(), 0) };
+    let Ok(Some(line)) = lines::next(&mut rest, longest) else { return (Vec::new(), 0) };
     match request::read(&line) {
         Ok(None) => (Vec::new(), 0),
         Ok(Some((_, Request::Action(_, request)))) => (vec![serde_json::Value::Object(request).to_string()], 0),
         Ok(Some((id, Request::Query(request)))) => {
-            let Read { query, warnings } = defaults.read(&id, &request);
+            let Read { query, warnings } = read(&id, &request);
             let mut lines: Vec<String> = warnings.iter().map(|warning| warning_line(&id, warning)).collect();
             match query {
                 Ok(accepted) => (lines, accepted.turns.len()),
