@@ -42,7 +42,7 @@ enum Command {
 #[argh(subcommand, name = "uci")]
 struct Uci {}
 
-/// Analyse many positions at once: KataGo's analysis protocol for chess. JSON lines in, JSON lines out. KataGo's -config,
+/// Analyse many positions at once: KataGo's analysis protocol for chess, and for Go where --weights is a network of KataGo's. JSON lines in, JSON lines out. KataGo's -config,
 /// -model, -override-config and -quit-without-waiting are understood.
 #[derive(FromArgs, ArgsInfo)]
 #[argh(
@@ -76,7 +76,7 @@ struct Report {
     out: Option<String>,
 }
 
-/// Say what the network says of positions. JSON lines in: fen, moves, chess960. JSON lines out: q, d, m, policy, and e where the network knows how far it may err; or error.
+/// Say what the network says of positions. JSON lines in: fen, moves, chess960. JSON lines out: q, d, m, policy, and e where the network knows how far it may err; or error. With a network of KataGo's positions are of Go (docs/go.md).
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "eval")]
 struct Eval {}

@@ -1,4 +1,4 @@
-//! `oncilla analysis`: KataGo's parallel analysis engine for chess. JSON lines in, JSON lines out; many positions are
+//! `oncilla analysis`: KataGo's parallel analysis engine for chess, and in [`go`] for Go, where the network is one of KataGo's. JSON lines in, JSON lines out; many positions are
 //! searched at the same time, with one evaluator.
 //!
 //! ```text

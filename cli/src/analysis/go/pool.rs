@@ -109,7 +109,7 @@ impl Analyst for Pool {
     fn obey(&self, id: &str, action: &str, request: Object) {
         let actions = Actions {
             queue: &*self.queue,
-            output: &*self.output,
+            output: &self.output,
             evaluator: &*self.evaluator,
             sessions: None,
             parallel: self.workers.len(),
