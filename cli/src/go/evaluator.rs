@@ -25,14 +25,14 @@ pub struct Evaluator {
     model: Model,
     settings: EvaluatorSettings,
     /// Last used last.
-    sizes: Mutex<Vec<Arc<Sized>>>,
+    sizes: Mutex<Vec<Arc<OnBoard>>>,
     cache: Cache,
     since: Instant,
     evaluations: AtomicU64,
 }
 
 /// The network on boards of one size.
-struct Sized {
+struct OnBoard {
     size: Size,
     graph: Arc<Graph>,
     service: Service,
@@ -151,18 +151,18 @@ impl Evaluator {
         self.cache.clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Sized>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<OnBoard>>> {
         // Nothing panics between two steps that belong together.
         self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What runs boards of this size. Who makes it keeps others waiting: they would make the same.
-    fn on(&self, size: Size) -> Result<(Arc<Sized>, Vec<String>), String> {
+    fn on(&self, size: Size) -> Result<(Arc<OnBoard>, Vec<String>), String> {
         let mut sizes = self.lock();
         let (ready, notes) = match sizes.iter().position(|ready| ready.size == size) {
             Some(at) => (sizes.remove(at), Vec::new()),
             None => {
-                let (ready, notes) = Sized::new(&self.model, &self.settings, size)?;
+                let (ready, notes) = OnBoard::new(&self.model, &self.settings, size)?;
                 (Arc::new(ready), notes)
             }
         };
@@ -219,7 +219,7 @@ impl Evaluator {
         Ok((batch.rows.iter().enumerate().map(read).collect(), notes))
     }
 
-    fn read(&self, ready: &Sized, outputs: &Outputs, at: usize, row: &Waiting) -> Evaluation {
+    fn read(&self, ready: &OnBoard, outputs: &Outputs, at: usize, row: &Waiting) -> Evaluation {
         let Heads { policy, pass, results, scores, ownership } = ready.heads;
         let facts = ModelFacts { version: self.model.version, multipliers: self.model.multipliers };
         let turned = |numbers: &[f32]| turned_back(numbers, ready.size, row.question.symmetry);
@@ -275,7 +275,7 @@ impl Batch {
     }
 }
 
-impl Sized {
+impl OnBoard {
     fn new(model: &Model, settings: &EvaluatorSettings, size: Size) -> Result<(Self, Vec<String>), String> {
         let graph = model.graph(size.y().into(), size.x().into()).map_err(|error| error.to_string())?;
         let graph = Arc::new(graph);

@@ -99,13 +99,41 @@ impl Note {
         }
     }
 
-    /// Adds what it says of each point, so many times, and its squares.
-    pub fn add_ownership(&self, weight: f64, sums: &mut [f64], squares: &mut [f64]) {
-        for ((sum, square), &owned) in sums.iter_mut().zip(squares).zip(&self.ownership) {
-            let owned = f64::from(owned) / f64::from(STEPS);
-            *sum += weight * owned;
-            *square += weight * owned * owned;
+    /// Adds what it says of each point, counted so many times. A note that says nothing of them is left out.
+    pub fn add_ownership(&self, weight: f64, owned: &mut Owned) {
+        if self.ownership.is_empty() {
+            return;
         }
+        owned.weight += weight;
+        for ((sum, square), &steps) in owned.sums.iter_mut().zip(&mut owned.squares).zip(&self.ownership) {
+            let of_point = f64::from(steps) / f64::from(STEPS);
+            *sum += weight * of_point;
+            *square += weight * of_point * of_point;
+        }
+    }
+}
+
+/// Sums of whose each point will be, seen by White.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Owned {
+    weight: f64,
+    sums: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Owned {
+    /// Of nothing yet, for so many points.
+    pub fn new(points: usize) -> Self {
+        Self { weight: 0.0, sums: vec![0.0; points], squares: vec![0.0; points] }
+    }
+
+    /// Mean and deviation of each point.
+    pub fn means(self) -> (Vec<f64>, Vec<f64>) {
+        let weight = if self.weight > 0.0 { self.weight } else { 1.0 };
+        let means: Vec<f64> = self.sums.iter().map(|sum| sum / weight).collect();
+        let deviation = |(mean, square): (&f64, f64)| (square / weight - mean * mean).max(0.0).sqrt();
+        let deviations = means.iter().zip(self.squares).map(deviation).collect();
+        (means, deviations)
     }
 }
 
@@ -141,6 +169,8 @@ impl Averages {
 #[derive(Debug, Default)]
 pub struct Notes {
     all: Vec<Note>,
+    /// What ownership takes of them.
+    owned_bytes: usize,
     by_key: HashMap<u64, At>,
     following: HashMap<(At, Move), At>,
 }
@@ -149,6 +179,7 @@ impl Notes {
     /// Forgets all.
     pub fn clear(&mut self) {
         self.all.clear();
+        self.owned_bytes = 0;
         self.by_key.clear();
         self.following.clear();
     }
@@ -165,9 +196,9 @@ impl Notes {
 
     /// Bytes that they take, about.
     pub fn bytes(&self) -> usize {
-        let owned = self.all.first().map_or(0, |note| note.ownership.len() * size_of::<i16>());
-        // Maps are half full, and have a byte for each place.
-        self.all.len() * (size_of::<Note>() + owned + 2 * (size_of::<(u64, At)>() + size_of::<((At, Move), At)>()))
+        // Maps are half full at worst, and lists too.
+        self.all.len() * 2 * (size_of::<Note>() + size_of::<(u64, At)>() + size_of::<((At, Move), At)>())
+            + self.owned_bytes
     }
 
     /// A note that there is.
@@ -191,9 +222,11 @@ impl Notes {
 
     /// Takes down the position with this key that a line of moves leads to. The positions before it have their notes already.
     pub fn take_down(&mut self, line: impl ExactSizeIterator<Item = Move>, key: u64, note: impl FnOnce() -> Note) {
-        let all = &mut self.all;
+        let (all, owned_bytes) = (&mut self.all, &mut self.owned_bytes);
         let at = *self.by_key.entry(key).or_insert_with(|| {
-            all.push(note());
+            let note = note();
+            *owned_bytes += size_of_val(&*note.ownership);
+            all.push(note);
             all.len() as At - 1
         });
         let (mut before, plies) = (0, line.len());

@@ -1,7 +1,7 @@
 //! A search of one position: the core's playouts, evaluated in batches, with notes of what the tree has no place for.
 
 use super::evaluator::{Batch, Evaluator, Question};
-use super::notes::{At, Averages, Note, Notes};
+use super::notes::{At, Averages, Note, Notes, Owned};
 use super::utility::{Factors, Utility};
 use super::{Evaluation, Game};
 use crate::engine::Memory;
@@ -13,7 +13,7 @@ use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
 use oncilla_go::planes::{self, HISTORY};
 use oncilla_go::{Color, Move as GoMove, Outcome, Symmetry};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Which moves may be searched: whose, how many plies below the root, and which.
@@ -42,6 +42,8 @@ pub struct Plan {
     pub prunes_symmetric: bool,
     /// Whether ownership will be asked for.
     pub keeps_ownership: bool,
+    /// Bytes that notes may take beside the tree. Half of them for ownership, too: beyond that it is what was found before.
+    pub notes_bytes: usize,
     /// Positions that are evaluated together at most.
     pub batch: usize,
     /// `None`: all moves.
@@ -74,7 +76,7 @@ const KNOWN_PER_LEAF: usize = 4;
 pub enum Step {
     /// So many playouts.
     Progress(u64),
-    /// No move may be searched, or there is no room for more.
+    /// No move may be searched, or there is no room for more, in the tree or beside it.
     NothingToDo,
 }
 
@@ -174,6 +176,9 @@ impl<'s> Search<'s> {
     /// # Errors
     /// One line: the backend fails, or the memory is too small for the root's moves. What was gathered is undone.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
+        if self.notes.bytes() >= self.plan.notes_bytes && self.core.nodes() > 0 {
+            return Ok(Step::NothingToDo);
+        }
         let before = self.playouts;
         let ended = self.gather(most);
         let evaluated = self.evaluator.run(&mut self.batch);
@@ -355,7 +360,7 @@ impl<'s> Search<'s> {
         };
         let rules = game.rules();
         let utility = self.utility;
-        let keeps = self.plan.keeps_ownership;
+        let keeps = self.keeps_ownership();
         self.notes.take_down(event.moves(), key, || {
             let area = taxed_area(game.board(), rules.suicide, rules.tax);
             Note::of_end(score, |point| area.owner(point), game.size(), |outlook| utility.of(outlook), keeps)
@@ -366,11 +371,15 @@ impl<'s> Search<'s> {
 
     /// Of a position that the notes know already, nothing needs to be known.
     fn take_down(&mut self, event: &Event, key: u64, known: Option<(&Evaluation, Color)>) {
-        let (utility, keeps) = (self.utility, self.plan.keeps_ownership);
+        let (utility, keeps) = (self.utility, self.keeps_ownership());
         self.notes.take_down(event.moves(), key, || match known {
             Some((evaluation, side)) => Note::of(evaluation, side, |outlook| utility.of(outlook), keeps),
             None => Note::default(),
         });
+    }
+
+    fn keeps_ownership(&self) -> bool {
+        self.plan.keeps_ownership && self.notes.bytes() < self.plan.notes_bytes / 2
     }
 
     /// What a position is worth to the side to move, as the tree wants it.
@@ -400,12 +409,11 @@ impl<'s> Search<'s> {
 
     /// Means and deviations of whose each point will be, over all visits of a node, seen by White.
     pub fn ownership(&self, node: NodeView<'_, Tree<'s>>, at: At) -> (Vec<f64>, Vec<f64>) {
-        let points = self.root.size().area();
-        let (mut sums, mut squares) = (vec![0.0; points], vec![0.0; points]);
-        // Ply by ply, so that a position that several lines lead to is shared out once.
-        let mut ply = HashMap::from([(at, (node, 1.0))]);
+        let mut owned = Owned::new(self.root.size().area());
+        // Ply by ply, so that a position that several lines lead to is shared out once; in order, so that two runs round alike.
+        let mut ply = BTreeMap::from([(at, (node, 1.0))]);
         while !ply.is_empty() {
-            let mut below: HashMap<At, (NodeView<'_, Tree<'s>>, f64)> = HashMap::new();
+            let mut below: BTreeMap<At, (NodeView<'_, Tree<'s>>, f64)> = BTreeMap::new();
             for (at, (node, share)) in ply {
                 let edges: Vec<_> = node
                     .visited()
@@ -414,20 +422,18 @@ impl<'s> Search<'s> {
                     .collect();
                 let own = if node.is_expanded() { 1.0 } else { f64::from(node.n().max(1)) };
                 let all = own + edges.iter().map(|(edge, _)| f64::from(edge.completed())).sum::<f64>();
-                self.notes.get(at).add_ownership(share * own / all, &mut sums, &mut squares);
+                self.notes.get(at).add_ownership(share * own / all, &mut owned);
                 for (edge, (next, note)) in edges {
                     let share = share * f64::from(edge.completed()) / all;
                     match edge.child() {
                         Some(child) => below.entry(next).or_insert((child, 0.0)).1 += share,
-                        None => note.add_ownership(share, &mut sums, &mut squares),
+                        None => note.add_ownership(share, &mut owned),
                     }
                 }
             }
             ply = below;
         }
-        let deviation = |(mean, square): (&f64, f64)| (square - mean * mean).max(0.0).sqrt();
-        let deviations = sums.iter().zip(squares).map(deviation).collect();
-        (sums, deviations)
+        owned.means()
     }
 }
 

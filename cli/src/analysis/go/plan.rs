@@ -12,8 +12,8 @@ use std::sync::Arc;
 const MOST_PASS: f32 = 0.95;
 
 impl Query {
-    /// How it is searched, with batches of at most so many positions.
-    pub fn plan(self: &Arc<Self>, batch: usize) -> Plan {
+    /// How it is searched, with batches of at most so many positions, and so many bytes of notes.
+    pub fn plan(self: &Arc<Self>, batch: usize, notes_bytes: usize) -> Plan {
         let params = &self.params;
         let factors = Factors {
             win_loss: params.win_loss_utility_factor,
@@ -46,6 +46,7 @@ impl Query {
                 || wanted.ownership_stdev
                 || wanted.moves_ownership
                 || wanted.moves_ownership_stdev,
+            notes_bytes,
             batch,
             allowed: self.allowed(),
         }

@@ -21,7 +21,7 @@ pub struct Worker {
     pub output: Arc<Output>,
     /// The network.
     pub evaluator: Arc<Evaluator>,
-    /// Bytes of its tree.
+    /// Bytes of its tree, and as many beside it at most.
     pub tree_bytes: usize,
     /// Positions that are evaluated together.
     pub batch: usize,
@@ -57,7 +57,7 @@ impl Worker {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
         let begun = Instant::now();
         let game: Box<Game> = Box::new(query.setup.game(turn));
-        let plan = query.plan(self.batch);
+        let plan = query.plan(self.batch, self.tree_bytes.max(LEAST_BYTES));
         // For so many visits no more memory is needed.
         let wanted = usize::try_from(query.params.max_visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
         let (memory, _) =
