@@ -10,6 +10,8 @@ mod evaluator;
 pub mod notes;
 mod samples;
 mod search;
+#[cfg(test)]
+mod tests;
 pub mod utility;
 
 pub use evaluation::{Evaluation, PolicyRules};

@@ -6,7 +6,7 @@
 use super::Evaluation;
 use super::utility::Outlook;
 use oncilla_core::Move;
-use oncilla_go::{Color, Move as GoMove, Size};
+use oncilla_go::{Color, Move as GoMove, PointSet, Size};
 use std::collections::HashMap;
 
 /// A note's place. The root's is 0.
@@ -173,6 +173,8 @@ pub struct Notes {
     owned_bytes: usize,
     by_key: HashMap<u64, At>,
     following: HashMap<(At, Move), At>,
+    /// What ko forbids, where it forbids anything.
+    banned: HashMap<At, PointSet>,
 }
 
 impl Notes {
@@ -182,6 +184,7 @@ impl Notes {
         self.owned_bytes = 0;
         self.by_key.clear();
         self.following.clear();
+        self.banned.clear();
     }
 
     /// How many there are.
@@ -239,6 +242,19 @@ impl Notes {
                 before = next;
             }
         }
+    }
+
+    /// Takes down what ko forbids in a position that has its note.
+    pub fn ban(&mut self, key: u64, points: PointSet) {
+        if let Some(&at) = self.by_key.get(&key).filter(|_| !points.is_empty()) {
+            self.banned.insert(at, points);
+        }
+    }
+
+    /// What ko forbids in the position that a line of moves leads to, as it was taken down.
+    pub fn banned(&self, line: &[Move]) -> PointSet {
+        let at = line.iter().try_fold(0, |at, &mv| self.following.get(&(at, mv)).copied());
+        at.and_then(|at| self.banned.get(&at).copied()).unwrap_or_default()
     }
 
     /// Whether a position with this key has been taken down.

@@ -12,7 +12,7 @@ use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused};
 use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
 use oncilla_go::planes::{self, HISTORY};
-use oncilla_go::{Color, Move as GoMove, Outcome, Symmetry};
+use oncilla_go::{Color, Move as GoMove, Outcome, PointSet, Symmetry};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -206,7 +206,7 @@ impl<'s> Search<'s> {
                 Err("the tree's memory is too small for the root's moves".to_string())
             }
             (Ended::Full, _) if self.core.recycle() == 0 => Ok(Step::NothingToDo),
-            (Ended::NoMoves, _) if self.playouts == before => Ok(Step::NothingToDo),
+            (Ended::NoMoves | Ended::Gathered, _) if self.playouts == before => Ok(Step::NothingToDo),
             _ => Ok(Step::Progress(self.playouts - before)),
         }
     }
@@ -260,31 +260,41 @@ impl<'s> Search<'s> {
     fn look_at(&mut self, mut event: Box<Event>) -> Option<Box<Event>> {
         let (mut game, mut moves) = (Box::new(self.root.clone()), Vec::new());
         let line: Vec<Move> = event.moves().collect();
-        let mut fits = line.iter().all(|mv| game.play(GoMove(mv.0)).is_ok());
+        // Where lines of moves have come together, superko may forbid one of them what it allows the other behind that point. The
+        // moves of a node are those of the line that came there first.
+        let play = |game: &mut Game, mv| game.play_tolerantly(game.side_to_move(), mv).is_ok();
+        let mut fits = line.iter().all(|mv| play(&mut game, GoMove(mv.0)));
         if let Some(index) = event.unnamed() {
-            self.list_moves(&game, line.len(), &mut moves);
+            self.list_moves(&game, line.len(), &self.notes.banned(&line), &mut moves);
             if let Some(&mv) = moves.get(index) {
                 event.name(Move(mv.0));
-                fits = fits && game.play(mv).is_ok();
+                fits = fits && play(&mut game, mv);
             }
         }
         let has_ended = event.plies() > 0 && game.ending().is_some();
         // Where nobody has agreed which stones are dead, the network's word is the best there is.
         let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
         if !fits || has_ended && is_counted {
-            self.answer_end(&mut event, &game);
+            // A line that is too long for a game stopped at another position.
+            let key = if fits { game.graph_key() } else { !game.graph_key() };
+            if self.answer_end(&mut event, &game, key).is_err() {
+                self.playouts -= 1;
+            }
             return Some(event);
         }
+        let banned = game.ko_banned();
         moves.clear();
         if !has_ended {
-            self.list_moves(&game, event.plies(), &mut moves);
+            self.list_moves(&game, event.plies(), &banned, &mut moves);
         }
         let key = game.graph_key();
         if self.core.repository().has(key, moves.len()) {
             self.take_down(&event, key, None);
             // Its value and its logits are not looked at.
             let answer = Answer { key, verdict: Verdict::Position(Value::EVEN) };
-            let _ = self.core.answer(&mut *event, &answer, &mut vec![0.0; moves.len()]);
+            if self.core.answer(&mut *event, &answer, &mut vec![0.0; moves.len()]).is_err() {
+                self.playouts -= 1;
+            }
             return Some(event);
         }
         let known = match event.plies() {
@@ -305,13 +315,15 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// The moves that may be searched in a position, in the order of its edges.
-    fn list_moves(&self, game: &Game, depth: usize, moves: &mut Vec<GoMove>) {
-        let allowed =
-            |mv: &GoMove| self.plan.allowed.as_ref().is_none_or(|allowed| allowed(game.side_to_move(), depth, *mv));
+    /// The moves that may be searched in a position where ko forbids these points, in the order of its edges.
+    fn list_moves(&self, game: &Game, depth: usize, banned: &PointSet, moves: &mut Vec<GoMove>) {
+        let (size, side, suicide) = (game.size(), game.side_to_move(), game.rules().suicide);
+        let legal = |mv: &GoMove| game.board().is_legal(side, *mv, suicide) && !banned.contains(*mv);
+        let allowed = |mv: &GoMove| self.plan.allowed.as_ref().is_none_or(|allowed| allowed(side, depth, *mv));
         let stands_for_others = |mv: &GoMove| depth > 0 || self.images(*mv).all(|image| image >= *mv);
         moves.clear();
-        moves.extend(game.legal_moves().filter(|mv| allowed(mv) && stands_for_others(mv)));
+        let all = size.points().chain([size.pass()]);
+        moves.extend(all.filter(|mv| legal(mv) && allowed(mv) && stands_for_others(mv)));
     }
 
     /// The mirror images of a move of the root, where only one of them is searched, itself among them.
@@ -341,6 +353,7 @@ impl<'s> Search<'s> {
     ) -> Result<(), Refused> {
         let key = game.graph_key();
         self.take_down(event, key, Some((evaluation, game.side_to_move())));
+        self.notes.ban(key, game.ko_banned());
         let value = self.value_of(key, game.side_to_move());
         // Where no move may be searched, the network's word is all there is.
         let verdict =
@@ -352,8 +365,7 @@ impl<'s> Search<'s> {
     }
 
     /// Of a game that is over, or can't go on. Nothing is proven by it: what counts is not only who has won.
-    fn answer_end(&mut self, event: &mut Event, game: &Game) {
-        let key = game.graph_key();
+    fn answer_end(&mut self, event: &mut Event, game: &Game, key: u64) -> Result<(), Refused> {
         let score = match game.outcome() {
             Some(Outcome::WhiteLead(lead)) => Some(f64::from(lead)),
             Some(Outcome::NoResult | Outcome::ToBeAgreed) | None => None,
@@ -366,7 +378,7 @@ impl<'s> Search<'s> {
             Note::of_end(score, |point| area.owner(point), game.size(), |outlook| utility.of(outlook), keeps)
         });
         let value = self.value_of(key, game.side_to_move());
-        let _ = self.core.answer(event, &Answer { key, verdict: Verdict::Terminal(value, Ending::TwoFold) }, &mut []);
+        self.core.answer(event, &Answer { key, verdict: Verdict::Terminal(value, Ending::TwoFold) }, &mut [])
     }
 
     /// Of a position that the notes know already, nothing needs to be known.

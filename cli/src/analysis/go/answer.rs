@@ -186,9 +186,6 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("scoreSelfplay".into(), number(side * averages.score));
         info.insert("scoreStdev".into(), number(averages.score_stdev()));
         info.insert("utility".into(), number(side * averages.utility));
-        if self.query.wanted.no_result_value {
-            info.insert("noResultValue".into(), number(averages.no_result));
-        }
     }
 
     /// What the network says of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior has the search's share of
@@ -216,6 +213,9 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("prior".into(), number(self.prior(Move(candidate.mv.0))));
         info.insert("playSelectionValue".into(), number(candidate.value));
         self.put_averages(&mut info, averages);
+        if self.query.wanted.no_result_value {
+            info.insert("noResultValue".into(), number(averages.no_result));
+        }
         info.insert("scoreMean".into(), number(self.side * averages.lead));
         // Below what the mover expects: above it for who sees the other side.
         let below = -self.side * self.to_move() * radius;

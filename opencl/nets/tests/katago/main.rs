@@ -7,6 +7,7 @@ mod counting;
 mod forward;
 mod hostile;
 mod recorded;
+mod tiny;
 mod writer;
 
 use oncilla_nets::katago::Model;

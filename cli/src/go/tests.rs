@@ -1,0 +1,169 @@
+//! Searches with a small network: what their notes add up to, and boards on which games end.
+
+use super::{Evaluator, Game, Search, Step};
+use crate::analysis::go::Defaults;
+use crate::engine::{BackendKind, EvaluatorSettings, HintsFrom, Memory, Weights};
+use oncilla_chess::planes::HistoryFill;
+use oncilla_go::{Color, Move, Outcome};
+use oncilla_nets::HeadChoice;
+use oncilla_nets::katago::Model;
+use oncilla_opencl::kernels::Precision;
+use quickcheck::QuickCheck;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+static EVALUATOR: LazyLock<Evaluator> = LazyLock::new(|| {
+    let weights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/go/tiny-v8.bin.gz");
+    let settings = EvaluatorSettings {
+        weights: Weights::File(weights.clone()),
+        hints: HintsFrom::Nowhere,
+        moves_left: true,
+        heads: HeadChoice::default(),
+        backend: BackendKind::Host,
+        devices: Vec::new(),
+        precision: Precision::Fp32,
+        cache_dir: None,
+        threads: 1,
+        tiles: true,
+        history_fill: HistoryFill::FenOnly,
+    };
+    Evaluator::new(Model::read(weights).expect("a model"), settings, 16 << 20)
+});
+
+/// The memory that a tree gets here.
+const BYTES: usize = 4 << 20;
+
+/// Searches the last position of a query, in a graph or in a tree, and looks at what came of it.
+fn search<T>(fields: &Value, batch: usize, visits: u64, graph: bool, look: impl FnOnce(&Search<'_>) -> T) -> T {
+    let mut object = json!({ "boardXSize": 5, "boardYSize": 5, "rules": "chinese", "moves": [] });
+    object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let query = Defaults::default().read("", object.as_object().unwrap()).query.expect("a query").query;
+    let query = Arc::new(query);
+    let game: Box<Game> = Box::new(query.setup.game(query.setup.turns()));
+    let (plan, (memory, _)) = (query.plan(batch), Memory::of_at_most(BYTES, graph).expect("memory"));
+    let mut search = Search::new(&EVALUATOR, &memory, &game, &plan).expect("a search");
+    while search.visits() < visits {
+        let step = search.step((visits - search.visits()).min(64)).expect("a step");
+        if step == Step::NothingToDo {
+            break;
+        }
+    }
+    look(&search)
+}
+
+/// A game by chance, as a query has it.
+fn some_game(seed: u64, rules: &str) -> Value {
+    let query = json!({ "boardXSize": 5, "boardYSize": 5, "rules": rules, "moves": [], "includeOwnership": true });
+    let read = Defaults::default().read("", query.as_object().unwrap()).query.expect("a query");
+    let mut game = read.query.setup.game(0);
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut moves = Vec::new();
+    for _ in 0..seed % 40 {
+        let legal: Vec<Move> = game.legal_moves().collect();
+        // The numbers of Knuth's MMIX. A pass is one move of many.
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let mv = legal[(state >> 33) as usize % legal.len()];
+        let player = if game.side_to_move() == Color::White { "W" } else { "B" };
+        moves.push(json!([player, game.size().format(mv).to_string()]));
+        let _ = game.play_tolerantly(game.side_to_move(), mv);
+    }
+    let mut query = query;
+    query["moves"] = json!(moves);
+    query
+}
+
+const RULES: [&str; 6] = ["chinese", "japanese", "tromp-taylor", "aga-button", "stone-scoring", "ancient-territory"];
+
+#[test]
+fn averages_are_those_of_all_visits() {
+    fn property(seed: u64, rules: usize, visits: u8, together: bool) -> bool {
+        let game = some_game(seed, RULES[rules % RULES.len()]);
+        let visits = u64::from(visits % 200) + 1;
+        // In a tree, where each visit of an edge is one of its child's.
+        search(&game, if together { 8 } else { 1 }, visits, false, |search| {
+            let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+            let averages = search.averages(&root, at, &mut HashMap::new());
+            // The tree's own mean is the side to move's.
+            let own = if search.root().side_to_move() == Color::White { 1.0 } else { -1.0 };
+            let utility = own * f64::from(root.value().wl) * search.plan().factors.most();
+            let (means, deviations) = search.ownership(root, at);
+            (search.visits(), averages.weight) == (visits, visits as f64)
+                && (averages.utility - utility).abs() < 1e-4
+                && averages.utility_square >= averages.utility * averages.utility - 1e-9
+                && averages.win_loss.abs() <= 1.0
+                && (0.0..=1.0).contains(&averages.no_result)
+                && means.len() == 25
+                && means.iter().all(|owned| owned.abs() <= 1.0 + 1e-9)
+                && deviations.iter().all(|deviation| (0.0..=1.0 + 1e-9).contains(deviation))
+        })
+    }
+
+    QuickCheck::new().tests(100).quickcheck(property as fn(u64, usize, u8, bool) -> bool);
+}
+
+#[test]
+fn lines_come_together_under_every_rule() {
+    for rules in RULES {
+        for (x, y, visits) in [(2, 2, 3000), (3, 2, 2000), (3, 3, 2000), (5, 5, 1000)] {
+            let board = json!({ "boardXSize": x, "boardYSize": y, "rules": rules });
+            for batch in [1, 8] {
+                search(&board, batch, visits, true, |search| {
+                    assert_eq!(search.visits(), visits, "{board} {batch}");
+                    let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+                    let averages = search.averages(&root, at, &mut HashMap::new());
+                    assert_eq!(averages.weight, visits as f64, "{board} {batch}");
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_search_goes_on_where_its_memory_is_full() {
+    for rules in ["chinese", "tromp-taylor"] {
+        let board = json!({ "rules": rules, "includeOwnership": true });
+        search(&board, 8, 20_000, true, |search| {
+            let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+            let averages = search.averages(&root, at, &mut HashMap::new());
+            let (means, _) = search.ownership(root, at);
+            assert_eq!((search.visits(), averages.weight), (20_000, 20_000.0));
+            assert!(means.iter().all(|owned| owned.abs() <= 1.0 + 1e-9));
+        });
+    }
+}
+
+/// A pass behind a pass ends the game under rules that count areas: what is then known of the move is what the rules say.
+#[test]
+fn games_that_end_have_the_score_of_the_rules() {
+    for (rules, komi) in [("tromp-taylor", 7.5), ("tromp-taylor", -30.0), ("stone-scoring", 0.5), ("new-zealand", 7.0)]
+    {
+        let mut checked = 0;
+        for seed in 0..40 {
+            let mut query = some_game(seed, rules);
+            let moves = query["moves"].as_array_mut().unwrap();
+            let side = if moves.len() % 2 == 0 { ["B", "W"] } else { ["W", "B"] };
+            if moves.last().is_some_and(|last| last[1] == "pass") {
+                continue;
+            }
+            moves.push(json!([side[0], "pass"]));
+            query["komi"] = json!(komi);
+            query["allowMoves"] = json!([{ "player": side[1], "moves": ["pass"], "untilDepth": 1 }]);
+            search(&query, 1, 3, true, |search| {
+                let mut ended = search.root().clone();
+                ended.play(ended.size().pass()).expect("a pass");
+                let Some(Outcome::WhiteLead(lead)) = ended.outcome() else { panic!("{query}") };
+                let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+                let edge = root.visited().next().expect("a pass");
+                let (_, note) = search.notes().next(at, edge.mv.expect("its name")).expect("its note");
+                assert_eq!((note.lead, note.outlook.score, note.outlook.stdev), (lead.into(), lead.into(), 0.0));
+                let sign = if lead == 0.0 { 0.0 } else { f64::from(lead.signum()) };
+                assert_eq!(note.outlook.win_loss, sign, "{query}");
+                assert_eq!(edge.completed(), 2);
+                checked += 1;
+            });
+        }
+        assert!(checked > 20, "{checked}");
+    }
+}

@@ -1,0 +1,222 @@
+//! What KataGo's network says of positions, against KataGo: through `oncilla eval` and `oncilla analysis`, on the host and on an
+//! OpenCL device. KataGo's numbers are White's; those of `eval` are the side to move's.
+
+mod common;
+mod driver;
+
+use common::{json_lines, shared, text};
+use driver::{run, say, stderr, stdout};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const NETWORK: &str = "nets/g170-b6c96-s175395328-d26788732.bin.gz";
+
+/// Bound on probabilities, win rates and ownership.
+const BOUND: f64 = 1e-4;
+
+/// Bound on points, and on utility.
+const BOUND_SCORE: f64 = 1e-3;
+
+/// Rows on record.
+const ROWS: usize = 40;
+
+fn rows(shared: &Path) -> Vec<Value> {
+    let rows = json_lines(&shared.join("oracle/katago/nn_b6c96.jsonl"));
+    assert_eq!(rows.len(), ROWS);
+    rows
+}
+
+/// The position of a row, as queries have it.
+fn position(row: &Value) -> Value {
+    let mut position = json!({});
+    for field in ["boardXSize", "boardYSize", "rules", "komi", "initialStones", "moves"] {
+        position[field] = row[field].clone();
+    }
+    let first = row["moves"].get(0).map_or(&row["toMove"], |first| &first[0]);
+    position["initialPlayer"] = first.clone();
+    position
+}
+
+/// What the program says to these lines.
+fn ask(shared: &Path, args: &[&str], lines: &[Value]) -> Vec<Value> {
+    let weights = format!("--weights={}", shared.join(NETWORK).display());
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let output = run(&[args, &[&weights, "--cache-dir=no such folder"]].concat(), &input);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let answers: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(answers.len(), lines.len(), "{}", stderr(&output));
+    answers
+}
+
+fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().unwrap_or_else(|| panic!("{key} in {value}"))
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|number| number.as_f64().expect("a number")).collect()
+}
+
+/// The names of a board's points, row by row from the top, and of a pass.
+fn names(row: &Value) -> Vec<String> {
+    let (x, y) = (row["boardXSize"].as_u64().unwrap() as usize, row["boardYSize"].as_u64().unwrap() as usize);
+    let columns: Vec<char> = "ABCDEFGHJKLMNOPQRST".chars().collect();
+    let points = (0..y).flat_map(|at| columns[..x].iter().map(move |column| format!("{column}{}", y - at)));
+    points.chain(["pass".to_string()]).collect()
+}
+
+/// The largest difference of two lists of one length.
+fn farthest(ours: &[f64], theirs: &[f64]) -> f64 {
+    assert_eq!(ours.len(), theirs.len());
+    ours.iter().zip(theirs).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+/// The largest differences: of shares, and of points.
+#[derive(Debug, Default)]
+struct Worst {
+    share: f64,
+    points: f64,
+}
+
+impl Worst {
+    fn share(&mut self, ours: f64, theirs: f64) {
+        self.share = self.share.max((ours - theirs).abs());
+    }
+
+    fn points(&mut self, ours: f64, theirs: f64) {
+        self.points = self.points.max((ours - theirs).abs());
+    }
+
+    fn check(&self, of: &str) {
+        println!("{of}: {self:?}");
+        assert!(self.share <= BOUND && self.points <= BOUND_SCORE, "{of}: {self:?}");
+    }
+}
+
+/// An answer of `oncilla eval` against what KataGo said.
+fn compare(worst: &mut Worst, row: &Value, answer: &Value) {
+    let raw = &row["raw"];
+    let side = if text(row, "toMove") == "W" { 1.0 } else { -1.0 };
+    worst.share(number(answer, "winrate"), 0.5 + side * (number(raw, "rawWinrate") - 0.5));
+    worst.share(number(answer, "noResult"), number(raw, "rawNoResultProb"));
+    worst.points(number(answer, "lead"), side * number(raw, "rawLead"));
+    worst.points(number(answer, "score"), side * number(raw, "rawScoreSelfplay"));
+    worst.points(number(answer, "scoreStdev"), number(raw, "rawScoreSelfplayStdev"));
+    let policy = answer["policy"].as_object().expect("a policy");
+    for (name, theirs) in names(row).iter().zip(numbers(&raw["policy"])) {
+        // What is illegal has −1 there, and no place here.
+        assert_eq!(policy.contains_key(name), theirs >= 0.0, "{name} in {row}");
+        worst.share(policy.get(name).map_or(-1.0, |p| p.as_f64().expect("a number")), theirs);
+    }
+    let theirs: Vec<f64> = numbers(&raw["ownership"]).iter().map(|owned| side * owned).collect();
+    worst.share = worst.share.max(farthest(&numbers(&answer["ownership"]), &theirs));
+}
+
+#[test]
+fn every_position_is_seen_as_katago_sees_it() {
+    let Some(shared) = shared() else { return };
+    let rows = rows(&shared);
+    let lines: Vec<Value> = rows.iter().map(position).collect();
+    let mut worst = Worst::default();
+    for (row, answer) in rows.iter().zip(ask(&shared, &["eval", "--backend=host"], &lines)) {
+        compare(&mut worst, row, &answer);
+    }
+    worst.check("eval");
+}
+
+#[test]
+fn an_analysis_of_one_visit_is_katagos() {
+    let Some(shared) = shared() else { return };
+    let rows = rows(&shared);
+    let query = |(at, row): (usize, &Value)| {
+        let mut query = position(row);
+        let more = json!({
+            "id": at.to_string(), "maxVisits": 1, "includePolicy": true, "includeOwnership": true,
+            "overrideSettings": { "reportAnalysisWinratesAs": "WHITE" },
+        });
+        query.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        query
+    };
+    let queries: Vec<Value> = rows.iter().enumerate().map(query).collect();
+    let mut worst = Worst::default();
+    for answer in ask(&shared, &["analysis", "--backend=host", "--parallel=1"], &queries) {
+        let row = &rows[text(&answer, "id").parse::<usize>().expect("a row's number")];
+        let (root, theirs) = (&answer["rootInfo"], &row["engineDefault"]);
+        assert_eq!((&answer["moveInfos"], &root["visits"]), (&json!([]), &json!(1)));
+        assert_eq!(root["currentPlayer"], row["toMove"]);
+        for key in ["rawWinrate", "rawNoResultProb", "rawStWrError"] {
+            worst.share(number(root, key), number(theirs, key));
+        }
+        worst.share(number(root, "winrate"), number(theirs, "rawWinrate"));
+        for key in
+            ["rawLead", "rawScoreSelfplay", "rawScoreSelfplayStdev", "utility", "rawStScoreError", "rawVarTimeLeft"]
+        {
+            worst.points(number(root, key), number(theirs, key));
+        }
+        for list in ["policy", "ownership"] {
+            worst.share = worst.share.max(farthest(&numbers(&answer[list]), &numbers(&theirs[list])));
+        }
+    }
+    worst.check("analysis");
+}
+
+/// Turned and mirrored, the network sees much the same, and what it says is turned back.
+#[test]
+fn a_turned_board_is_seen_alike() {
+    let Some(shared) = shared() else { return };
+    let all = rows(&shared);
+    let is_square = |row: &&Value| row["boardXSize"] == row["boardYSize"] && row["boardXSize"].as_u64() <= Some(9);
+    let mut checked = 0;
+    for row in all.iter().filter(is_square).take(8) {
+        let turned = |symmetry: u8| {
+            let mut position = position(row);
+            position["symmetry"] = json!(symmetry);
+            position
+        };
+        let answers = ask(&shared, &["eval", "--backend=host"], &(0..8).map(turned).collect::<Vec<_>>());
+        let share = |answer: &Value, name: &str| answer["policy"][name].as_f64().unwrap_or(0.0);
+        let best = |answer: &Value| {
+            let names = names(row);
+            let most = names.iter().max_by(|a, b| share(answer, a).total_cmp(&share(answer, b)));
+            most.expect("a move").clone()
+        };
+        let first = best(&answers[0]);
+        let is_clear = share(&answers[0], &first) > 0.5;
+        for answer in &answers {
+            let off = (number(answer, "winrate") - number(&answers[0], "winrate")).abs();
+            assert!(off <= 0.05, "{off} in {row}");
+            // The network has learnt what symmetry is, as far as it has learnt it: what it is sure of, it is sure of turned.
+            assert!(!is_clear || best(answer) == first, "{first} and {} in {row}", best(answer));
+        }
+        checked += usize::from(is_clear);
+    }
+    assert!(checked > 0);
+}
+
+/// True if a device is there; a line says so where none is.
+fn device_is_there() -> bool {
+    match oncilla_opencl::device::list() {
+        Ok(_) => true,
+        Err(why) => {
+            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{why}");
+            say(&format!("skipped: {why}"));
+            false
+        }
+    }
+}
+
+#[test]
+fn a_device_sees_what_katago_sees() {
+    let Some(shared) = shared() else { return };
+    if !device_is_there() {
+        return;
+    }
+    let rows = rows(&shared);
+    let rows: Vec<&Value> =
+        rows.iter().filter(|row| row["boardXSize"] == 9 && row["boardYSize"] == 9).take(6).collect();
+    let lines: Vec<Value> = rows.iter().map(|row| position(row)).collect();
+    let mut worst = Worst::default();
+    for (row, answer) in rows.iter().zip(ask(&shared, &["eval", "--backend=opencl"], &lines)) {
+        compare(&mut worst, row, &answer);
+    }
+    worst.check("eval on a device");
+}

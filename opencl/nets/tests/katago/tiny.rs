@@ -1,0 +1,161 @@
+//! The small networks of Go that tests of the whole program use: `fixtures/go`. They are made by chance here, with weights that keep
+//! what they say within bounds.
+
+use super::gzip;
+use super::writer::{Random, write};
+use oncilla_nets::katago::{
+    Block, Conv, Dense, GLOBALS, Model, Multipliers, Norm, PLANES, Pass, PolicyHead, Trunk, ValueHead,
+};
+use oncilla_opencl::graph::Activation;
+use std::io::Read;
+use std::path::Path;
+
+/// Of the trunk, and inside of its blocks and heads.
+const CHANNELS: usize = 6;
+const WIDTH: usize = 4;
+
+struct Maker {
+    random: Random,
+    activation: Activation,
+}
+
+impl Maker {
+    /// So many numbers for sums of `inputs` that are as large as `size`.
+    fn weights(&mut self, count: usize, inputs: usize, size: f32) -> Vec<f32> {
+        let most = size * (3.0 / inputs as f32).sqrt();
+        (0..count).map(|_| most * (self.random.below(1 << 20) as f32 / (1 << 19) as f32 - 1.0)).collect()
+    }
+
+    fn conv(&mut self, kernel: usize, inputs: usize, outputs: usize, size: f32) -> Conv {
+        let sum = inputs * kernel * kernel;
+        Conv { kernel, inputs, outputs, weights: self.weights(outputs * sum, sum, size) }
+    }
+
+    fn norm(&mut self, channels: usize) -> Norm {
+        Norm { scale: vec![1.0; channels], shift: self.weights(channels, 1, 0.2), activation: self.activation }
+    }
+
+    fn matmul(&mut self, inputs: usize, outputs: usize, size: f32) -> Dense {
+        Dense { inputs, outputs, weights: self.weights(inputs * outputs, inputs, size), bias: vec![0.0; outputs] }
+    }
+
+    fn dense(&mut self, inputs: usize, outputs: usize, size: f32) -> Dense {
+        Dense { bias: self.weights(outputs, 1, 0.3 * size), ..self.matmul(inputs, outputs, size) }
+    }
+
+    fn ordinary(&mut self, channels: usize) -> Block {
+        Block::Ordinary {
+            norm1: self.norm(channels),
+            conv1: self.conv(3, channels, WIDTH, 1.0),
+            norm2: self.norm(WIDTH),
+            conv2: self.conv(3, WIDTH, channels, 1.0),
+        }
+    }
+
+    fn pooling(&mut self, channels: usize) -> Block {
+        Block::Pooling {
+            norm1: self.norm(channels),
+            regular: self.conv(3, channels, WIDTH, 1.0),
+            pooled: self.conv(3, channels, WIDTH, 1.0),
+            pooled_norm: self.norm(WIDTH),
+            bias: self.matmul(3 * WIDTH, WIDTH, 0.3),
+            norm2: self.norm(WIDTH),
+            conv2: self.conv(3, WIDTH, channels, 1.0),
+        }
+    }
+
+    fn nested(&mut self, channels: usize) -> Block {
+        Block::Nested {
+            norm1: self.norm(channels),
+            down: self.conv(1, channels, WIDTH, 1.0),
+            blocks: vec![self.ordinary(WIDTH), self.pooling(WIDTH)],
+            norm2: self.norm(WIDTH),
+            up: self.conv(1, WIDTH, channels, 1.0),
+        }
+    }
+
+    fn policy(&mut self, version: u32) -> PolicyHead {
+        let logits = if version < 12 { 1 } else { 2 };
+        PolicyHead {
+            conv: self.conv(1, CHANNELS, WIDTH, 1.0),
+            pooled: self.conv(1, CHANNELS, WIDTH, 1.0),
+            pooled_norm: self.norm(WIDTH),
+            bias: self.matmul(3 * WIDTH, WIDTH, 0.3),
+            norm: self.norm(WIDTH),
+            points: self.conv(1, WIDTH, logits, 0.7),
+            pass: match version {
+                ..15 => Pass::Linear(self.matmul(3 * WIDTH, logits, 0.2)),
+                _ => Pass::Hidden {
+                    first: self.dense(3 * WIDTH, WIDTH, 0.3),
+                    activation: self.activation,
+                    second: self.matmul(WIDTH, logits, 0.3),
+                },
+            },
+        }
+    }
+
+    fn value(&mut self, version: u32) -> ValueHead {
+        ValueHead {
+            conv: self.conv(1, CHANNELS, WIDTH, 1.0),
+            norm: self.norm(WIDTH),
+            hidden: self.dense(3 * WIDTH, CHANNELS, 0.3),
+            activation: self.activation,
+            value: self.dense(CHANNELS, 3, 0.5),
+            scores: self.dense(CHANNELS, if version < 9 { 4 } else { 6 }, 0.3),
+            ownership: self.conv(1, WIDTH, 1, 0.5),
+        }
+    }
+}
+
+/// Of version 8 as of the first networks, or of version 15 with all that later ones have.
+fn tiny(version: u32) -> Model {
+    let activation = if version < 11 { Activation::Relu } else { Activation::Mish };
+    let mut maker = Maker { random: Random::new(2 * u64::from(version) + 1), activation };
+    let later = version >= 13;
+    Model {
+        name: format!("tiny-v{version}"),
+        version,
+        multipliers: match later {
+            true => Multipliers {
+                td_score: 20.0,
+                score_mean: 20.0,
+                score_stdev: 20.0,
+                lead: 20.0,
+                variance_time: 40.0,
+                short_term_errors: Some([0.25, 150.0]),
+            },
+            false => Multipliers::default(),
+        },
+        suicide_in_pass_alive: later,
+        trunk: Trunk {
+            channels: CHANNELS,
+            mid: WIDTH,
+            regular: WIDTH,
+            pooled: WIDTH,
+            conv: maker.conv(3, PLANES, CHANNELS, 3.0),
+            globals: maker.matmul(GLOBALS, CHANNELS, 1.0),
+            blocks: vec![maker.ordinary(CHANNELS), maker.pooling(CHANNELS), maker.nested(CHANNELS)],
+            norm: maker.norm(CHANNELS),
+        },
+        policy: maker.policy(version),
+        value: maker.value(version),
+        parameters: 0,
+    }
+}
+
+/// The files are those that this makes: `ONCILLA_WRITE_FIXTURES=1` writes them anew.
+#[test]
+fn the_fixtures_are_made_here() {
+    for version in [8, 15] {
+        let written = write(&tiny(version), false).bytes;
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/go/tiny-v{version}.bin.gz"));
+        if std::env::var("ONCILLA_WRITE_FIXTURES").as_deref() == Ok("1") {
+            std::fs::write(&path, gzip(&written)).expect("a file");
+        }
+        let mut there = Vec::new();
+        let file = std::fs::File::open(&path).expect("a fixture");
+        flate2::read::GzDecoder::new(file).read_to_end(&mut there).expect("a whole file");
+        assert!(there == written, "{}", path.display());
+        assert_eq!(Model::from_bytes(&there).expect("a model").trunk.blocks.len(), 3);
+    }
+}
