@@ -105,10 +105,11 @@ fn points_body<F: Form>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32])
     }
 }
 
-/// `FILES`: at least those of all tiles with a border on either side. `RANKS`: those that are held at once, with a border likewise.
+/// `FILES`: at least those of all tiles with a border on either side. `RANKS`: those that are held at once, with a border likewise: of
+/// the whole board or a row of tiles.
 #[inline(always)]
 fn points_on<F: Form, const FILES: usize, const RANKS: usize>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32]) {
-    let of_point = rows.count * LANES;
+    let (of_point, across) = (rows.count * LANES, board.files.div_ceil(TILE));
     let mut number = rows.first;
     let mut squares = [[F::Row::splat(0.0); FILES]; RANKS];
     for first in (0..board.rows).step_by(RANKS - 2) {
@@ -122,22 +123,21 @@ fn points_on<F: Form, const FILES: usize, const RANKS: usize>(board: Board, plan
                 *squares = [F::Row::splat(0.0); FILES];
             }
         }
-        for y in (0..(RANKS - 2).min(board.rows - first)).step_by(TILE) {
-            for x in (0..board.files).step_by(TILE) {
-                // By column, then by row.
-                let mut lines = [[F::Row::splat(0.0); SIDE]; SIDE];
-                for j in 0..SIDE {
-                    let column = [0, 1, 2, 3, 4, 5].map(|i| squares[y + i][x + j]);
-                    lines.iter_mut().zip(to_points::<F::Row>(&column)).for_each(|(line, point)| line[j] = point);
+        for tile in 0..(RANKS - 2) / TILE * across {
+            let (y, x) = (tile / across * TILE, tile % across * TILE);
+            // By column, then by row.
+            let mut lines = [[F::Row::splat(0.0); SIDE]; SIDE];
+            for j in 0..SIDE {
+                let column = [0, 1, 2, 3, 4, 5].map(|i| squares[y + i][x + j]);
+                lines.iter_mut().zip(to_points::<F::Row>(&column)).for_each(|(line, point)| line[j] = point);
+            }
+            for (line, v) in lines.iter().zip(v.chunks_exact_mut(SIDE * of_point)) {
+                for (point, v) in to_points::<F::Row>(line).into_iter().zip(v.chunks_exact_mut(of_point)) {
+                    F::Row::store(point, &mut v[(number + tile) * LANES..]);
                 }
-                for (line, v) in lines.iter().zip(v.chunks_exact_mut(SIDE * of_point)) {
-                    for (point, v) in to_points::<F::Row>(line).into_iter().zip(v.chunks_exact_mut(of_point)) {
-                        F::Row::store(point, &mut v[number * LANES..]);
-                    }
-                }
-                number += 1;
             }
         }
+        number += (RANKS - 2) / TILE * across;
     }
 }
 
@@ -283,30 +283,31 @@ fn squares_on<F: Form, const FILES: usize, const RANKS: usize>(
     end: End<'_>,
     planes: &mut [f32],
 ) {
-    let of_half = LANES * board.plane;
+    let (of_half, across) = (LANES * board.plane, board.files.div_ceil(TILE));
     for (half, planes) in planes.chunks_mut(of_half).enumerate() {
         let bias = F::Row::load(&bias[half * LANES..]);
         let end = End { residual: end.residual.map(|residual| &residual[half * of_half..]), ..end };
         let mut number = rows.first;
         let mut squares = [[F::Row::splat(0.0); FILES]; RANKS];
         for first in (0..board.rows).step_by(RANKS) {
-            for y in (0..RANKS.min(board.rows - first)).step_by(TILE) {
-                for x in (0..board.files).step_by(TILE) {
-                    // By row of points, then by column of squares.
-                    let mut columns = [[F::Row::splat(0.0); SIDE]; TILE];
-                    for i in 0..SIDE {
-                        let product = |j| &m[(i * SIDE + j) * rows.count + number];
-                        let line = [0, 1, 2, 3, 4, 5].map(|j| product(j).vector::<F::Row>(half));
-                        let made = columns.iter_mut().zip(to_squares::<F::Row>(&line));
-                        made.for_each(|(column, square)| column[i] = square);
-                    }
-                    for (j, column) in columns.iter().enumerate() {
-                        let made = squares[y..].iter_mut().zip(to_squares::<F::Row>(column));
-                        made.for_each(|(row, square)| row[x + j] = F::Row::plus(square, bias));
-                    }
-                    number += 1;
+            for tile in 0..RANKS / TILE * across {
+                let (y, x) = (tile / across * TILE, tile % across * TILE);
+                // By row of points, then by column of squares.
+                let mut columns = [[F::Row::splat(0.0); SIDE]; TILE];
+                for i in 0..SIDE {
+                    let product = |j| &m[(i * SIDE + j) * rows.count + number + tile];
+                    let line = [0, 1, 2, 3, 4, 5].map(|j| product(j).vector::<F::Row>(half));
+                    columns.iter_mut().zip(to_squares::<F::Row>(&line)).for_each(|(column, square)| column[i] = square);
+                }
+                for (j, column) in columns.iter().enumerate() {
+                    let column = to_squares::<F::Row>(column);
+                    squares[y..]
+                        .iter_mut()
+                        .zip(column)
+                        .for_each(|(row, square)| row[x + j] = F::Row::plus(square, bias));
                 }
             }
+            number += RANKS / TILE * across;
             for (rank, files) in (first..board.rows).zip(&squares) {
                 write_rank::<F::Row, FILES>(board, files, rank, end, planes);
             }
