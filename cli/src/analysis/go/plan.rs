@@ -41,7 +41,8 @@ impl Query {
             root_symmetries: params.root_num_symmetries_to_sample,
             // KataGo flattens half of the root's priors so, and adds noise to utilities. Here nothing is left to chance.
             root_temperature: (params.root_policy_temperature * (4.0 * params.wide_root_noise + 1.0)) as f32,
-            prunes_symmetric: params.root_symmetry_pruning,
+            // What is forbidden below the root need not be forbidden behind a mirrored move.
+            prunes_symmetric: params.root_symmetry_pruning && !self.restrictions.reach_below_root(),
             keeps_ownership: wanted.ownership
                 || wanted.ownership_stdev
                 || wanted.moves_ownership

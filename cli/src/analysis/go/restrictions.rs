@@ -35,6 +35,11 @@ impl Restrictions {
         self.forbidden.iter().all(|forbidden| forbidden.is_empty())
     }
 
+    /// Whether a move is forbidden anywhere but at the position that is analysed.
+    pub fn reach_below_root(&self) -> bool {
+        self.forbidden.iter().flatten().any(|forbidden| forbidden.until_depth > 1)
+    }
+
     /// Bytes that it takes beside itself.
     pub fn bytes(&self) -> usize {
         self.forbidden.iter().map(|forbidden| size_of_val(&**forbidden)).sum()
@@ -151,6 +156,9 @@ mod tests {
         assert!(!restrictions.allows(Color::White, 1_000_000, at("T1")));
         assert!(restrictions.allows(Color::White, 0, at("D4")));
         assert!(!restrictions.is_empty() && restrictions.bytes() == 3 * size_of::<Forbidden>());
+        assert!(restrictions.reach_below_root());
+        let at_the_root = json!([{ "player": "w", "moves": ["D4"], "untilDepth": 1 }]);
+        assert!(!read(json!({ "avoidMoves": at_the_root })).reach_below_root());
     }
 
     #[test]
