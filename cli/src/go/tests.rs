@@ -42,7 +42,7 @@ fn search<T>(fields: &Value, batch: usize, visits: u64, graph: bool, look: impl 
     let query = Defaults::default().read("", object.as_object().unwrap()).query.expect("a query").query;
     let query = Arc::new(query);
     let game: Box<Game> = Box::new(query.setup.game(query.setup.turns()));
-    let (plan, (memory, _)) = (query.plan(batch), Memory::of_at_most(BYTES, graph).expect("memory"));
+    let (plan, (memory, _)) = (query.plan(batch, usize::MAX), Memory::of_at_most(BYTES, graph).expect("memory"));
     let mut search = Search::new(&EVALUATOR, &memory, &game, &plan).expect("a search");
     while search.visits() < visits {
         let step = search.step((visits - search.visits()).min(64)).expect("a step");
@@ -143,7 +143,7 @@ fn games_that_end_have_the_score_of_the_rules() {
         for seed in 0..40 {
             let mut query = some_game(seed, rules);
             let moves = query["moves"].as_array_mut().unwrap();
-            let side = if moves.len() % 2 == 0 { ["B", "W"] } else { ["W", "B"] };
+            let side = if moves.len().is_multiple_of(2) { ["B", "W"] } else { ["W", "B"] };
             if moves.last().is_some_and(|last| last[1] == "pass") {
                 continue;
             }
