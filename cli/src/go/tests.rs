@@ -149,6 +149,10 @@ fn a_search_goes_on_where_its_memory_is_full() {
             let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
             let averages = search.averages(&root, at, &mut HashMap::new());
             let (means, _) = search.ownership(root, at);
+            let own = if search.root().side_to_move() == Color::White { 1.0 } else { -1.0 };
+            let utility = own * f64::from(root.value().wl) * search.plan().factors.most();
+            // Of what was folded the notes know the first visit alone, the tree the mean.
+            assert!((averages.utility - utility).abs() < 0.02, "{rules}: {} {utility}", averages.utility);
             assert_eq!((search.visits(), averages.weight), (20_000, 20_000.0));
             assert!(means.iter().all(|owned| owned.abs() <= 1.0 + 1e-9));
         });
