@@ -159,37 +159,38 @@ fn an_analysis_of_one_visit_is_katagos() {
     worst.check("analysis");
 }
 
-/// Turned and mirrored, the network sees much the same, and what it says is turned back.
+/// What the network sees of a board that is turned or mirrored is turned back.
 #[test]
-fn a_turned_board_is_seen_alike() {
+fn a_turned_board_is_seen_as_katago_sees_it() {
     let Some(shared) = shared() else { return };
-    let all = rows(&shared);
-    // Positions of which it is sure what to play.
-    let is_sure = |row: &&Value| {
-        row["boardXSize"] == 9 && row["boardYSize"] == 9 && numbers(&row["raw"]["policy"]).iter().any(|&p| p > 0.6)
+    let rows = rows(&shared);
+    let turned = rows.iter().filter_map(|row| Some((row, row["gtpRawAllSymmetries"].as_array()?)));
+    let mut all: Vec<(&Value, &Value)> = Vec::new();
+    turned.for_each(|(row, seen)| all.extend(seen.iter().map(|seen| (row, seen))));
+    assert_eq!(all.len(), 8 * 9);
+    let line = |(row, seen): &(&Value, &Value)| {
+        let mut line = position(row);
+        line["symmetry"] = seen["symmetry"].clone();
+        line
     };
-    let sure: Vec<&Value> = all.iter().filter(is_sure).collect();
-    assert!(sure.len() >= 5, "{}", sure.len());
-    for row in sure {
-        let turned = |symmetry: u8| {
-            let mut position = position(row);
-            position["symmetry"] = json!(symmetry);
-            position
-        };
-        let answers = ask(&shared, &["eval", "--backend=host"], &(0..8).map(turned).collect::<Vec<_>>());
-        let share = |answer: &Value, name: &str| answer["policy"][name].as_f64().unwrap_or(0.0);
-        let best = |answer: &Value| {
-            let names = names(row);
-            let most = names.iter().max_by(|a, b| share(answer, a).total_cmp(&share(answer, b)));
-            most.expect("a move").clone()
-        };
-        let first = best(&answers[0]);
-        for answer in &answers {
-            let off = (number(answer, "winrate") - number(&answers[0], "winrate")).abs();
-            assert!(off <= 0.05, "{off} in {row}");
-            assert_eq!(best(answer), first, "{row}");
+    let lines: Vec<Value> = all.iter().map(line).collect();
+    let mut worst = Worst::default();
+    for ((row, seen), answer) in all.iter().zip(ask(&shared, &["eval", "--backend=host"], &lines)) {
+        let side = if text(row, "toMove") == "W" { 1.0 } else { -1.0 };
+        let winrate = 0.5 * (1.0 + number(seen, "whiteWin") - number(seen, "whiteLoss"));
+        worst.share(number(&answer, "winrate"), 0.5 + side * (winrate - 0.5));
+        worst.share(number(&answer, "noResult"), number(seen, "noResult"));
+        // With three digits behind the point.
+        worst.points(number(&answer, "lead"), side * number(seen, "whiteLead"));
+        worst.points(number(&answer, "score"), side * number(seen, "whiteScoreSelfplay"));
+        for (name, theirs) in names(row).iter().zip(seen["policy"].as_array().expect("a policy")) {
+            assert_eq!(answer["policy"][name].is_null(), theirs.is_null(), "{name} in {row}");
+            worst.share(answer["policy"][name].as_f64().unwrap_or(0.0), theirs.as_f64().unwrap_or(0.0));
         }
+        let theirs: Vec<f64> = numbers(&seen["whiteOwnership"]).iter().map(|owned| side * owned).collect();
+        worst.share = worst.share.max(farthest(&numbers(&answer["ownership"]), &theirs));
     }
+    worst.check("eval of turned boards");
 }
 
 /// True if a device is there; a line says so where none is.

@@ -50,7 +50,7 @@ impl Cache {
         let found = state.young.known.get(&key).cloned().or_else(|| {
             let found = state.old.known.remove(&key)?;
             state.old.bytes -= bytes(&found);
-            state.young.insert(key, &found);
+            state.admit(key, &found, self.most_bytes);
             Some(found)
         });
         match found {
@@ -65,13 +65,7 @@ impl Cache {
         if self.most_bytes == 0 {
             return;
         }
-        let mut state = self.lock();
-        if state.young.bytes + bytes(evaluation) > self.most_bytes / 2 {
-            let young = mem::take(&mut state.young);
-            let old = mem::replace(&mut state.old, young);
-            state.counts.evictions += old.known.len() as u64;
-        }
-        state.young.insert(key, evaluation);
+        self.lock().admit(key, evaluation, self.most_bytes);
     }
 
     /// Forgets all.
@@ -88,6 +82,18 @@ impl Cache {
             bytes: state.young.bytes + state.old.bytes,
             ..state.counts
         }
+    }
+}
+
+impl State {
+    /// Makes one young, in a new generation where the one that there is has half of the room.
+    fn admit(&mut self, key: u64, evaluation: &Arc<Evaluation>, most_bytes: u64) {
+        if self.young.bytes + bytes(evaluation) > most_bytes / 2 {
+            let young = mem::take(&mut self.young);
+            let old = mem::replace(&mut self.old, young);
+            self.counts.evictions += old.known.len() as u64;
+        }
+        self.young.insert(key, evaluation);
     }
 }
 
@@ -136,6 +142,19 @@ mod tests {
                 let fits = counts.bytes == counts.entries * each && counts.bytes <= u64::from(room.max(2)) * each;
                 fits && (puts || cache.get(key).is_none_or(|known| told.get(&key) == Some(&known.win)))
             })
+        }
+    }
+
+    #[test]
+    fn what_is_found_again_takes_no_more_than_there_is_room_for() {
+        let each = bytes(&evaluation(0.0));
+        for room in 1..12 {
+            let cache = Cache::new(room * each);
+            for key in 0..200_u64 {
+                cache.put(key, &evaluation(key as f32));
+                cache.get(key.saturating_sub(room / 2));
+                assert!(cache.counts().bytes <= room.max(2) * each, "{room} {key}");
+            }
         }
     }
 

@@ -104,9 +104,15 @@ impl Utility {
     }
 }
 
-/// Steps to each side of the mean, and how many of them are one deviation.
-const STEPS: i32 = 25;
-const STEPS_A_STDEV: f64 = 10.0;
+/// Deviations to each side of the mean, and the least number of steps for each.
+const DEVIATIONS: i32 = 5;
+const LEAST_STEPS: i32 = 5;
+
+/// Steps for as much as the scale. With fewer the sum is more than 1e-4 off where the score is far less sure than the scale is wide.
+const STEPS_A_SCALE: f64 = 2.0;
+
+/// More steps are not needed for any score that there can be.
+const MOST_STEPS: f64 = 1000.0;
 
 /// E[2/π · atan(x / scale)] of a normal x, by a sum over five deviations.
 fn expected(mean: f64, stdev: f64, scale: f64) -> f64 {
@@ -115,9 +121,10 @@ fn expected(mean: f64, stdev: f64, scale: f64) -> f64 {
     if stdev < scale * 1e-3 {
         return value(mean);
     }
+    let steps = LEAST_STEPS.max((STEPS_A_SCALE * stdev / scale).min(MOST_STEPS).ceil() as i32);
     let (mut sum, mut weights) = (0.0, 0.0);
-    for step in -STEPS..=STEPS {
-        let away = f64::from(step) * 2.0 / STEPS_A_STDEV;
+    for step in -DEVIATIONS * steps..=DEVIATIONS * steps {
+        let away = f64::from(step) / f64::from(steps);
         let weight = (-0.5 * away * away).exp();
         sum += weight * value(mean + away * stdev);
         weights += weight;
