@@ -346,6 +346,9 @@ fn help(all: bool) -> String {
 
 /// Of the names in configuration files: those of KataGo's search mean something where its network is.
 fn say_what_is_not_used(unused: &[(String, Vec<String>)], meaning: &Meaning) {
+    if unused.iter().all(|(_, names)| names.is_empty()) {
+        return;
+    }
     let is_go = analysis::is_go(&meaning.settings.evaluator);
     for (file, names) in unused {
         let names: Vec<&str> =

@@ -45,7 +45,8 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, NetError> {
 
 /// The first bytes of what is in a file, if it can be read again: of a pipe they would be lost.
 pub(crate) fn start_of(path: &Path) -> Option<Vec<u8>> {
-    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))?;
+    // Before it is opened: that would wait for who writes into a pipe.
+    let file = path.metadata().ok().filter(std::fs::Metadata::is_file).and_then(|_| File::open(path).ok())?;
     let (mut start, mut bytes) = (Vec::new(), Vec::new());
     // What deflates to so little lies in less, but for its header with the file's name.
     file.take(4 * SNIFF as u64).read_to_end(&mut start).ok()?;
