@@ -349,7 +349,7 @@ fn say_what_is_not_used(unused: &[(String, Vec<String>)], meaning: &Meaning) {
     if unused.iter().all(|(_, names)| names.is_empty()) {
         return;
     }
-    let is_go = analysis::is_go(&meaning.settings.evaluator);
+    let is_go = engine::is_go(&meaning.settings.evaluator);
     for (file, names) in unused {
         let names: Vec<&str> =
             names.iter().map(String::as_str).filter(|name| !is_go || !analysis::go::Params::has(name)).collect();
