@@ -461,11 +461,15 @@ enum Ended {
 fn question(plan: &Plan, depth: usize) -> Question {
     let history = if plan.sees_history { HISTORY } else { depth.min(HISTORY) };
     let conservative_pass = plan.conservative_pass && depth == 0;
-    // One side has it, the root's: what the other side is told is the opposite.
-    let advantage = plan.question.planes.playout_doubling_advantage;
-    let playout_doubling_advantage = if depth.is_multiple_of(2) { advantage } else { -advantage };
+    let playout_doubling_advantage = advantage(plan.question.planes.playout_doubling_advantage, depth);
     let planes = planes::Options { history, conservative_pass, playout_doubling_advantage, ..plan.question.planes };
     Question { planes, ..plan.question }
+}
+
+/// What the side to move so many plies below the root is told of an advantage that the root's side has: the other side has the opposite.
+fn advantage(of_root: f32, depth: usize) -> f32 {
+    // A difference, since the negative of none, minus zero, would be another key in the cache.
+    if depth.is_multiple_of(2) { of_root } else { 0.0 - of_root }
 }
 
 /// Those that leave the root's position, and which moves may be searched there, as they are; the one that changes nothing alone, where
@@ -507,5 +511,16 @@ fn raw(evaluator: &Evaluator, root: &Game, plan: &Plan) -> Result<(Arc<Evaluatio
             let mean = Evaluation::mean(&several).ok_or("no answer came")?;
             Ok((Arc::new(mean), said))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::advantage;
+
+    #[test]
+    fn no_advantage_is_the_same_number_for_both_sides() {
+        assert_eq!([advantage(0.0, 0), advantage(0.0, 1)].map(f32::to_bits), [0, 0]);
+        assert_eq!([0, 1, 2].map(|depth| advantage(1.5, depth)), [1.5, -1.5, 1.5]);
     }
 }
