@@ -3,7 +3,7 @@
 //! Main time, absolute and Fischer's, is shared out by the time manager that chess has, and so are the periods of Canadian overtime,
 //! as a number of moves to the next control. In byoyomi each move has a period that it may use up to what a stall would cost.
 
-use oncilla_core::time::{Clock as Reading, Manager, ManagerParams};
+use oncilla_core::time::{Clock as Reading, Latency, Manager, ManagerParams};
 
 use crate::text::quoted;
 
@@ -145,6 +145,12 @@ pub struct Clock {
     main: f64,
     overtime: Option<Overtime>,
     manager: Manager,
+    /// Of moves that have a time for themselves, which no manager shares out.
+    latency: Latency,
+    /// The time of such a move, and when it should end.
+    whole: Option<(Reading, f64)>,
+    /// Seconds that a move costs beside its own time.
+    lag: f64,
 }
 
 const MS: f64 = 1000.0;
@@ -152,7 +158,8 @@ const MS: f64 = 1000.0;
 impl Clock {
     /// A clock that has not run yet.
     pub fn new(system: System, params: ManagerParams) -> Self {
-        let mut clock = Self { system, params, main: system.main(), overtime: None, manager: manager(params) };
+        let (main, manager, latency) = (system.main(), manager(params), Latency::default());
+        let mut clock = Self { system, params, main, overtime: None, manager, latency, whole: None, lag: 0.0 };
         clock.enter_overtime(0.0);
         clock
     }
@@ -179,6 +186,7 @@ impl Clock {
 
     /// Seconds that a move may take from now on; `None` where nothing limits it. Each gets an end ([`Clock::used`]).
     pub fn start(&mut self, ply: usize, lag: f64) -> Option<f64> {
+        self.lag = lag;
         let reading = Reading {
             ply: u32::try_from(ply).unwrap_or(u32::MAX),
             overhead_ms: lag * MS,
@@ -189,37 +197,54 @@ impl Clock {
             (System::None, _) => return None,
             (System::Main { increment, most, .. }, _) => {
                 let reading = Reading { base_ms: self.main * MS, increment_ms: increment * MS, ..reading };
-                self.manager
-                    .on_move_start(&reading, 0)
-                    .limit_ms
-                    .min(Reading { base_ms: most * MS, ..reading }.deadline_ms())
+                let most = Reading { base_ms: most * MS, ..reading }.deadline_ms();
+                self.manager.on_move_start(&reading, 0).limit_ms.min(most)
             }
-            (System::ByoYomi { .. }, Some(period)) => {
-                let reading = Reading { base_ms: period.left * MS, moves_to_go: Some(1), ..reading };
-                let budget = self.manager.on_move_start(&reading, 0);
-                // It is there for this move alone.
-                budget.numbers.get("deadline_ms").unwrap_or(budget.limit_ms)
-            }
+            // The period is there for this move alone.
+            (System::ByoYomi { .. }, Some(period)) => self.all_of(reading, period.left),
             (System::Canadian { .. }, Some(period)) => {
                 let reading = Reading { base_ms: period.left * MS, moves_to_go: Some(period.count), ..reading };
                 self.manager.on_move_start(&reading, 0).limit_ms
             }
-            (System::ByoYomi { period, .. }, None) => self.main_ms(reading, period),
-            (System::Canadian { period, stones, .. }, None) => self.main_ms(reading, period / f64::from(stones)),
+            (System::ByoYomi { period, .. }, None) => self.before_overtime(reading, period),
+            (System::Canadian { period, stones, .. }, None) => {
+                self.before_overtime(reading, period / f64::from(stones))
+            }
         };
         Some(ms / MS)
     }
 
-    /// Main time before overtime: what a move has there is there in any case, so no move needs less.
-    fn main_ms(&mut self, reading: Reading, share: f64) -> f64 {
-        let base_ms = self.main * MS;
-        let own = self.manager.on_move_start(&Reading { base_ms, ..reading }, 0).limit_ms;
-        own.max(Reading { base_ms: share * MS, ..reading }.deadline_ms())
+    /// Main time that goes over into overtime: what a move has there it has in any case, and need not do with less before.
+    fn before_overtime(&mut self, reading: Reading, share: f64) -> f64 {
+        let reading = Reading { base_ms: self.main * MS, ..reading };
+        let own = self.manager.on_move_start(&reading, 0).limit_ms;
+        let all = self.all_of(reading, share);
+        if own >= all {
+            self.whole = None;
+            return own;
+        }
+        // It would take what is beyond its own budget for a delay.
+        self.manager = manager(self.params);
+        all
+    }
+
+    /// What a move may take of a time that is its own, up to what a delay would cost.
+    fn all_of(&mut self, reading: Reading, seconds: f64) -> f64 {
+        let overhead_ms = self.latency.overhead_ms(reading.overhead_ms);
+        let reading = Reading { base_ms: seconds * MS, overhead_ms, stall_ms: self.latency.stall_ms(), ..reading };
+        let limit = reading.deadline_ms();
+        self.whole = Some((reading, limit));
+        limit
     }
 
     /// The move that was started has taken so long, with so many playouts.
     pub fn used(&mut self, seconds: f64, playouts: u64) {
-        self.manager.on_move_end(seconds * MS, playouts);
+        match self.whole.take() {
+            Some((reading, limit)) => self.latency.on_move_end(&reading, seconds * MS, seconds * MS - limit),
+            None => self.manager.on_move_end(seconds * MS, playouts),
+        }
+        // The controller may say what was lost on the way. Where it does not, it was as much as is allowed for.
+        let seconds = seconds + self.lag;
         match self.system {
             System::None => {}
             System::Main { increment, cap, .. } => self.main = ((self.main - seconds).max(0.0) + increment).min(cap),
@@ -401,7 +426,7 @@ mod tests {
                         None => clock.set_left(theirs.main, 0),
                     }
                 }
-                in_time || !tells && kind % 4 < 2
+                in_time
             })
         }
     }

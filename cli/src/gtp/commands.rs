@@ -238,7 +238,7 @@ fn vertices(size: Size, points: &[Move]) -> String {
 
 fn genmove(session: &mut Session, args: Args<'_>) -> Said {
     let color = args::color(args::one(args, "a color")?)?;
-    let decision = session.player.decide(&session.record, color, &Ask::default(), true, |_| {})?;
+    let decision = session.player.decide(&session.record, color, &Ask::default(), true, |_, _| {})?;
     session.carry_out(color, decision)
 }
 
@@ -247,7 +247,7 @@ fn search(session: &mut Session, args: Args<'_>) -> Said {
         [] => session.record.game().side_to_move(),
         _ => args::color(args::one(args, "a color")?)?,
     };
-    let decision = session.player.decide(&session.record, color, &Ask::default(), false, |_| {})?;
+    let decision = session.player.decide(&session.record, color, &Ask::default(), false, |_, _| {})?;
     Ok(session.text_of(decision))
 }
 
@@ -298,13 +298,12 @@ fn decide(session: &mut Session, stream: &mut Stream, args: Args<'_>, style: Sty
     let to_move = session.record.game().side_to_move();
     let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
     let (mut due, params) = (Due::new(&ask, style), session.player.params);
-    let look = |search: &Search<'_>| {
+    let watch = |search: &Search<'_>, is_last: bool| {
         stream.begin();
-        if let Some(line) = due.line(&params, search) {
-            stream.say(&line);
-        }
+        let line = if is_last { Some(due.last(&params, search)) } else { due.line(&params, search) };
+        line.iter().filter(|line| !line.is_empty()).for_each(|line| stream.say(line));
     };
-    let decision = session.player.decide(&session.record, color, &ask, plays, look)?;
+    let decision = session.player.decide(&session.record, color, &ask, plays, watch)?;
     let text = if plays { session.carry_out(color, decision)? } else { session.text_of(decision) };
     Ok(format!("play {text}"))
 }

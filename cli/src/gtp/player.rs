@@ -3,6 +3,7 @@
 use oncilla_core::time::ManagerParams;
 use oncilla_go::{Board, Color, Move, Scoring, Size};
 use oncilla_nets::katago::Model;
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -196,7 +197,8 @@ impl Player {
         Ok(then(&search))
     }
 
-    /// Decides on a move in a player's turn. `look` sees the search, and may not end it; `keeps` says whether the move will be played.
+    /// Decides on a move in a player's turn. `watch` sees the search on the way, and at its end, which it is told; `keeps` says whether the
+    /// move will be played.
     ///
     /// # Errors
     /// As [`Player::search`].
@@ -206,7 +208,7 @@ impl Player {
         color: Color,
         ask: &Ask,
         keeps: bool,
-        mut look: impl FnMut(&Search<'_>),
+        watch: impl FnMut(&Search<'_>, bool),
     ) -> Result<Decision, String> {
         let begun = Instant::now();
         let turn = record.moves().len();
@@ -227,11 +229,16 @@ impl Player {
             limits: [visits, scaled(self.params.max_playouts, factor)],
             until: Duration::try_from_secs_f64(seconds).ok().and_then(|seconds| begun.checked_add(seconds)),
         };
+        // It is lent to both in turn.
+        let watch = RefCell::new(watch);
         let look = |search: &Search<'_>| {
-            look(search);
+            watch.borrow_mut()(search, false);
             true
         };
-        let found = self.search(&task, look, |search| found(&self.params, ask.wanted, search))?;
+        let found = self.search(&task, look, |search| {
+            watch.borrow_mut()(search, true);
+            found(&self.params, ask.wanted, search)
+        })?;
         let used = begun.elapsed().as_secs_f64();
         if keeps {
             self.clocks[color as usize].used(used, found.playouts);

@@ -167,6 +167,10 @@ mod tests {
 
     use Color::{Black as B, White as W};
 
+    /// White's last stone has taken one on C2.
+    const KO: [(Color, &str); 8] =
+        [(B, "B3"), (W, "C3"), (B, "A2"), (W, "D2"), (B, "B1"), (W, "C1"), (B, "C2"), (W, "B2")];
+
     #[test]
     fn moves_are_played_and_taken_back() {
         let mut record = record("chinese", &[(B, "C3"), (W, "pass"), (B, "C4")]);
@@ -179,20 +183,20 @@ mod tests {
 
     #[test]
     fn what_the_rules_forbid_is_refused_with_its_reason() {
-        let ko = [(B, "B3"), (W, "C3"), (B, "A2"), (W, "D2"), (B, "B1"), (W, "C1"), (B, "C2"), (W, "B2")];
-        let mut record = record("chinese", &ko);
+        let mut record = record("chinese", &KO);
         let mut error = |color, text| record.play(color, at(text)).unwrap_err();
         assert_eq!(error(B, "C2"), "illegal move: C2, ko");
         assert_eq!(error(B, "C3"), "illegal move: C3, there is a stone");
-        assert!(error(W, "A1").contains("no liberties"));
         record.play(B, at("E5")).unwrap();
+        let mut corner = self::record("tromp-taylor", &[(B, "A2"), (W, "E5"), (B, "B1")]);
+        assert!(corner.play(W, at("A1")).unwrap_err().ends_with("the stone would have no liberties"));
+        let mut two = self::record("chinese", &[(B, "A1"), (W, "A2"), (B, "E5"), (W, "B2"), (B, "E4"), (W, "C1")]);
+        assert!(two.play(B, at("B1")).unwrap_err().ends_with("suicide"));
     }
 
     #[test]
     fn superko_is_refused_where_the_rules_have_it() {
-        // A stone that captures one by going round: a position from three moves ago.
-        let ko = [(B, "B3"), (W, "C3"), (B, "A2"), (W, "D2"), (B, "B1"), (W, "C1"), (B, "C2"), (W, "B2")];
-        let mut record = record("tromp-taylor", &ko);
+        let mut record = record("tromp-taylor", &KO);
         record.play(B, at("pass")).unwrap();
         record.play(W, at("pass")).unwrap();
         // Passes have lifted the ko, not superko.

@@ -17,7 +17,7 @@ pub struct Judged {
     /// Without the dead stones.
     board: Board,
     dead: PointSet,
-    /// Alive, without an eye that nobody else has a share in.
+    /// Alive, without a point that is theirs alone.
     seki: PointSet,
     /// By player: where no stone stands that is alive.
     territory: [PointSet; 2],
@@ -37,7 +37,6 @@ impl Judged {
         let cleaned = Board::with_stones(size, stones).unwrap_or_else(|_| board.clone());
         let area = area(&cleaned, rules.suicide);
         let mut territory = Color::ALL.map(|color| *area.of(color) - cleaned.occupied());
-        let seki = seki(&cleaned, &Color::ALL.map(|color| *area.of(color)));
         let mut lead = f64::from(area_lead(&cleaned, rules.suicide, rules.tax));
         let open = PointSet::full(size) - *area.of(Color::Black) - *area.of(Color::White) - cleaned.occupied();
         for point in open.iter() {
@@ -48,6 +47,7 @@ impl Judged {
                 lead += owned.signum();
             }
         }
+        let seki = seki(&cleaned, &territory);
         Self { board: cleaned, dead, seki, territory, lead }
     }
 
@@ -129,16 +129,19 @@ fn dead(board: &Board, rules: &Rules, ownership: &[f64]) -> PointSet {
     dead
 }
 
-/// Stones in groups that hold no empty point of their own: what they touch is the opponent's as well.
-fn seki(board: &Board, areas: &[PointSet; 2]) -> PointSet {
+/// Stones in groups that hold no empty point of their own: each that they touch the opponent touches as well.
+fn seki(board: &Board, territory: &[PointSet; 2]) -> PointSet {
     let mut seki = PointSet::EMPTY;
     for color in Color::ALL {
-        let mut left = *board.stones(color);
+        let (own, others) = (board.stones(color), board.stones(!color));
+        let mut left = *own;
         while let Some(start) = left.iter().next() {
-            let group = connected(board, start, &areas[color as usize]);
+            let group = connected(board, start, &(*own | territory[color as usize]));
             left = left - group;
-            if (group - board.occupied()).is_empty() {
-                seki = seki | (group & *board.stones(color));
+            let beside = group.iter().flat_map(|point| board.neighbours(point).collect::<Vec<_>>());
+            let mut liberties = beside.filter(|point| board.stone(*point).is_none());
+            if liberties.all(|point| board.neighbours(point).any(|stone| others.contains(stone))) {
+                seki = seki | (group & *own);
             }
         }
     }
@@ -251,14 +254,15 @@ mod tests {
 
     #[test]
     fn a_seki_is_neither_dead_nor_alive() {
-        // Two chains without eyes that share two liberties, and what surrounds them.
-        let seki = [".XOX.", "XXOXX", "OOOX.", "XXXXX", ".X.X."];
-        let board = [".XO.X", "XXOOX", "OOXXX", "X.XX.", ".X.X."];
-        let _ = board;
-        let (record, judged) = judged("chinese", seki, [".xoxx", "xxoxx", "oooxx", "xxxxx", "xxxxx"]);
-        // White's only chain has no point of its own.
-        assert!(list(&record, &judged, "seki").iter().any(|chain| chain.contains("C5")));
-        assert!(list(&record, &judged, "dead").is_empty());
+        // In the corner neither may fill one of the two liberties that they share.
+        let seki = [".XO.O", ".XOO.", "XXOOO", "OOO.O", ".O.OO"];
+        let (record, judged) = judged("chinese", seki, ["...oo", "..ooo", "..ooo", "ooooo", "ooooo"]);
+        assert_eq!(list(&record, &judged, "dead"), [""; 0]);
+        assert_eq!(list(&record, &judged, "seki"), [""; 0], "Black's corner is Black's alone, as far as stones say");
+        let shared = ["X.O.O", "XXOO.", ".OOOO", "OOO.O", ".O.OO"];
+        let (record, judged) = self::judged("chinese", shared, [".....", "...oo", "ooooo", "ooooo", "ooooo"]);
+        assert_eq!(list(&record, &judged, "seki"), ["A5 A4 B4"]);
+        assert_eq!(list(&record, &judged, "alive"), ["C5 C4 D4 B3 C3 D3 E3 A2 B2 C2 E2 B1 D1 E1", "E5"]);
     }
 
     #[test]

@@ -56,7 +56,7 @@ const AXES: [(&str, &str); 7] = [
 const RULES: &str = "rules";
 
 /// What KataGo's files for this command have beside, and what nothing comes of.
-const WITHOUT_EFFECT: [&str; 15] = [
+const WITHOUT_EFFECT: [&str; 14] = [
     "avoidMYTDaggerHack",
     "cleanupBeforePass",
     "delayMoveMax",
@@ -67,7 +67,6 @@ const WITHOUT_EFFECT: [&str; 15] = [
     "logAllGTPCommunication",
     "logSearchInfoForChosenMove",
     "maxPlayoutsPondering",
-    "maxTimePondering",
     "maxVisitsPondering",
     "ogsChatToStderr",
     "searchRandSeed",
