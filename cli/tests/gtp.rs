@@ -394,7 +394,8 @@ fn lines_have_what_was_asked_for() {
 
 #[test]
 fn moves_are_avoided_allowed_and_added() {
-    let says = |keys: &str| last(&["--max-visits=10"], &format!("boardsize 5\nplay w B4\nkata-search_analyze b {keys}\n"));
+    let says =
+        |keys: &str| last(&["--max-visits=10"], &format!("boardsize 5\nplay w B4\nkata-search_analyze b {keys}\n"));
     let moves = |text: &str| -> BTreeSet<String> {
         parts(text.lines().next().unwrap()).iter().map(|info| value(info, "move")[0].clone()).collect()
     };
@@ -641,6 +642,8 @@ fn it_passes_where_that_wins_and_resigns_what_is_lost() {
     let dead = format!("{won}play b pass\nplay w A5\n");
     assert_eq!(says(&format!("{dead}final_status_list dead\n")), "A5");
     assert_eq!(says(&format!("kata-set-rules chinese\n{dead}final_score\n")), "B+19.5");
+    // Both have passed, and leave them there.
+    assert_eq!(says(&format!("kata-set-rules chinese\n{dead}play b pass\nplay w pass\nfinal_score\n")), "B+19.5");
     let alive = says(&format!("{dead}final_status_list alive\n"));
     assert_eq!(alive.lines().count(), 3);
 }

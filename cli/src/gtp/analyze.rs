@@ -41,9 +41,11 @@ const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: f64 = 1e11;
 
 impl Ask {
-    /// Nothing on the way; what is wanted at the end.
-    pub fn of(wanted: Wanted) -> Self {
-        Self { wanted, ..Self::default() }
+    /// Who will own which point, where players go on: a search that may end the game counts dead stones as it finds them.
+    pub fn without_passes(size: Size) -> Self {
+        let pass = |player: &str| json!({ "player": player, "moves": ["pass"], "untilDepth": u32::MAX });
+        let restrictions = restrictions(vec![pass("b"), pass("w")], Vec::new(), size).unwrap_or_default();
+        Self { restrictions, wanted: Wanted { ownership: true, ..Wanted::default() }, ..Self::default() }
     }
 
     /// Reads `[player] [interval] KEY VALUE …`; whose turn it is comes back, too.

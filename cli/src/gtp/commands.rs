@@ -429,7 +429,7 @@ fn final_score(session: &mut Session, args: Args<'_>) -> Said {
     args::none(args)?;
     let lead = match scoring::by_the_rules(&session.record) {
         Some(lead) => lead,
-        None => session.player.judge(&session.record)?.white_lead(&session.record),
+        None => session.player.judge(&session.record, None)?.white_lead(&session.record),
     };
     Ok(scoring::text(lead))
 }
@@ -437,7 +437,7 @@ fn final_score(session: &mut Session, args: Args<'_>) -> Said {
 fn final_status_list(session: &mut Session, args: Args<'_>) -> Said {
     let what = format!("one of {}", scoring::STATUSES);
     let status = args::one(args, &what)?;
-    let judged = session.player.judge(&session.record)?;
+    let judged = session.player.judge(&session.record, None)?;
     let lists = judged.list(status, session.record.game().board()).ok_or_else(|| args::expected(&what, args))?;
     let lines: Vec<String> = lists.iter().map(|chain| vertices(session.record.size(), chain)).collect();
     Ok(lines.join("\n"))

@@ -85,8 +85,11 @@ pub struct Player {
 const LEAST_BYTES: usize = 4 << 20;
 const BYTES_A_VISIT: usize = 2048;
 
-/// Visits of a position that is counted: who owns which point the network knows mostly by itself.
-const COUNTING_VISITS: u64 = 64;
+/// Visits of a position that is counted, for each player to move: who owns which point the network knows mostly by itself.
+const COUNTING_VISITS: u64 = 32;
+
+/// The part of a move's time for that.
+const FOR_COUNTING: f64 = 0.3;
 
 /// Points that it gives away to end a game that is won: a dame, or a move that only a careful one would make.
 const GIVEN_AWAY: f64 = 1.0;
@@ -220,14 +223,18 @@ impl Player {
         // Under a clock it thinks as long as that says, unless somebody has said how much.
         let visits =
             if budget.is_some() && !self.has_visits { u64::MAX } else { scaled(self.params.max_visits, factor) };
-        let mut ask = ask.clone();
-        ask.wanted.ownership |= record.passes() > 0;
+        let end = |part: f64| {
+            let seconds = Duration::try_from_secs_f64(part * seconds).ok()?;
+            begun.checked_add(seconds)
+        };
+        // Where a pass would end the game it has to know what that is worth.
+        let judged = if game.pass_would_end() { Some(self.judge(record, end(FOR_COUNTING))?) } else { None };
         let task = Task {
             game: &game,
             params: &self.params,
-            ask: &ask,
+            ask,
             limits: [visits, scaled(self.params.max_playouts, factor)],
-            until: Duration::try_from_secs_f64(seconds).ok().and_then(|seconds| begun.checked_add(seconds)),
+            until: end(1.0),
         };
         // It is lent to both in turn.
         let watch = RefCell::new(watch);
@@ -249,7 +256,7 @@ impl Player {
         if self.resigns(color) && keeps {
             return Ok(Decision::Resign);
         }
-        let passes = ends_by_pass(record, &game, &found);
+        let passes = judged.is_some_and(|judged| wins_by_pass(&game, &found, judged.white_lead(record)));
         Ok(Decision::Play(if passes { game.size().pass() } else { found.mv }))
     }
 
@@ -274,18 +281,22 @@ impl Player {
         settings.allow_resignation && own.clone().count() == turns && own.clone().all(is_lost)
     }
 
-    /// What becomes of the stones and the points of the board.
+    /// What becomes of the stones and the points of the board, whoever's turn it is, found out before `until`.
     ///
     /// # Errors
     /// As [`Player::search`].
-    pub fn judge(&self, record: &Record) -> Result<Judged, String> {
-        let game = record.turn_of(record.game().side_to_move());
-        let wanted = Wanted { ownership: true, ..Wanted::default() };
-        let ask = Ask::of(wanted);
-        let visits = if self.has_visits { self.params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
-        let task = Task { game: &game, params: &self.params, ask: &ask, limits: [visits, u64::MAX], until: None };
-        let found = self.search(&task, |_| true, |search| found(&self.params, wanted, search))?;
-        Ok(Judged::new(game.board(), record.rules(), &found.ownership))
+    pub fn judge(&self, record: &Record, until: Option<Instant>) -> Result<Judged, String> {
+        let params = Params { ignore_pre_root_history: true, ..self.params };
+        let ask = Ask::without_passes(record.size());
+        let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
+        let mut ownership = vec![0.0; record.size().area()];
+        for color in Color::ALL {
+            let game = record.turn_of(color);
+            let task = Task { game: &game, params: &params, ask: &ask, limits: [visits, u64::MAX], until };
+            let found = self.search(&task, |_| true, |search| found(&params, ask.wanted, search))?;
+            ownership.iter_mut().zip(&found.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
+        }
+        Ok(Judged::new(record.game().board(), record.rules(), &ownership))
     }
 
     /// What the network says of the position, seen through a symmetry.
@@ -360,21 +371,15 @@ fn likeliest(game: &Game, raw: &Evaluation) -> Move {
     game.legal_moves().max_by(|a, b| prior(a).total_cmp(&prior(b))).unwrap_or(game.size().pass())
 }
 
-/// Whether it passes because the opponent has, and that wins.
+/// Whether it passes because that ends the game, and wins.
 ///
 /// Where the board is counted as it lies, it has to win so, and to be expected to: a controller may take dead stones away all the same.
 /// Where players agree on dead stones it is what is expected that has to win, by nearly as much as playing on.
-fn ends_by_pass(record: &Record, game: &Game, found: &Found) -> bool {
-    if !game.pass_would_end() {
-        return false;
-    }
+fn wins_by_pass(game: &Game, found: &Found, expected: f64) -> bool {
     let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
-    let rules = game.rules();
-    let judged = Judged::new(game.board(), rules, &found.ownership);
-    let expected = sign * judged.white_lead(record);
+    let (rules, expected) = (game.rules(), sign * expected);
     if rules.scoring == Scoring::Area && !rules.friendly_pass {
-        let counted = sign * f64::from(game.white_lead().unwrap_or(0.0));
-        return counted > 0.0 && expected > 0.0 && found.lead > 0.0;
+        return expected > 0.0 && sign * f64::from(game.white_lead().unwrap_or(0.0)) > 0.0;
     }
     expected > 0.0 && expected + GIVEN_AWAY >= found.lead
 }
