@@ -560,8 +560,11 @@ fn what_cannot_begin_says_why() {
     }
 }
 
-/// The program with a network that can play, where it is.
+/// The program with a network that can play, where it is, and where a processor runs it that can.
 fn strong(args: &[&str]) -> Option<Vec<String>> {
+    if driver::program::is_emulated() {
+        return None;
+    }
     let weights = shared()?.join("nets/g170-b6c96-s175395328-d26788732.bin.gz").display().to_string();
     let own = ["gtp", "--backend=host", "--hash=64", "-model", &weights];
     Some(own.iter().chain(args).map(|arg| arg.to_string()).collect())

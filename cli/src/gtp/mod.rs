@@ -1,4 +1,4 @@
-//! `oncilla gtp`: plays and analyses Go by the Go Text Protocol, version 2, with KataGo's extensions ([docs/gtp.md]).
+//! `oncilla gtp`: plays and analyses Go by the Go Text Protocol, version 2, with KataGo's extensions (`docs/gtp.md`).
 //!
 //! ```text
 //! stdin thread ──► session ──► commands ──► record: the game, its rules, what is legal
@@ -10,8 +10,6 @@
 //! A search is looked at between two batches. Nothing but answers goes to standard output.
 //!
 //! Specification: <https://www.lysator.liu.se/~gunnar/gtp/gtp2-spec-draft2/gtp2-spec.html>.
-//!
-//! [docs/gtp.md]: https://github.com/lightvector/KataGo/blob/master/docs/GTP_Extensions.md
 
 mod analyze;
 mod args;

@@ -141,7 +141,7 @@ fn seki(board: &Board, territory: &[PointSet; 2]) -> PointSet {
             let beside = group.iter().flat_map(|point| board.neighbours(point).collect::<Vec<_>>());
             let mut liberties = beside.filter(|point| board.stone(*point).is_none());
             if liberties.all(|point| board.neighbours(point).any(|stone| others.contains(stone))) {
-                seki = seki | (group & *own);
+                seki |= group & *own;
             }
         }
     }

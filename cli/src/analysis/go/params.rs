@@ -1,5 +1,5 @@
 //! KataGo's parameters of the search, by their names in its configuration files. They stand in one table, from which
-//! everything about them is made. [`params`] makes a table; what a player needs beside it has its own (`crate::gtp`).
+//! everything about them is made. `params!` makes a table; what a player needs beside it has its own (`crate::gtp`).
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
