@@ -123,6 +123,14 @@ impl System {
     }
 }
 
+/// Moves that a player still has to make, after so many of both, on a board of so many points. The time managers count as chess does, whose
+/// games have another length: so they are told, as by a network that knows.
+pub fn moves_left(points: usize, played: usize) -> f64 {
+    // Stones on three quarters of the points. A game beyond that may drag on.
+    let expected = (0.75 * points as f64 - played as f64) / 2.0;
+    expected.max(10.0 + points as f64 / 20.0)
+}
+
 /// A time from outside.
 pub fn seconds(text: &str) -> Option<f64> {
     text.parse().ok().filter(|time: &f64| time.is_finite() && *time >= 0.0)
@@ -184,15 +192,11 @@ impl Clock {
         }
     }
 
-    /// Seconds that a move may take from now on; `None` where nothing limits it. Each gets an end ([`Clock::used`]).
-    pub fn start(&mut self, ply: usize, lag: f64) -> Option<f64> {
+    /// Seconds that a move may take from now on, so many moves of this player before the end of the game; `None` where nothing limits it. Each
+    /// gets an end ([`Clock::used`]).
+    pub fn start(&mut self, moves_left: f64, lag: f64) -> Option<f64> {
         self.lag = lag;
-        let reading = Reading {
-            ply: u32::try_from(ply).unwrap_or(u32::MAX),
-            overhead_ms: lag * MS,
-            increment_ms: 0.0,
-            ..Reading::default()
-        };
+        let reading = Reading { network_plies: Some(2.0 * moves_left), overhead_ms: lag * MS, ..Reading::default() };
         let ms = match (self.system, self.overtime) {
             (System::None, _) => return None,
             (System::Main { increment, most, .. }, _) => {
@@ -345,25 +349,31 @@ mod tests {
     }
 
     #[test]
+    fn a_game_is_as_long_as_its_board_is_large() {
+        assert!((moves_left(361, 0) - 135.0).abs() < 1.0 && (moves_left(81, 0) - 30.0).abs() < 1.0);
+        assert!(moves_left(81, 1000) > 10.0 && moves_left(361, 200) < 50.0);
+    }
+
+    #[test]
     fn without_a_limit_there_is_none() {
         let mut clock = clock("none");
-        assert_eq!(clock.start(0, 0.2), None);
+        assert_eq!(clock.start(100.0, 0.2), None);
         clock.set_left(1.0, 0);
-        assert_eq!(clock.start(0, 0.2), None);
+        assert_eq!(clock.start(100.0, 0.2), None);
     }
 
     #[test]
     fn main_time_is_shared_out() {
         let mut clock = clock("absolute 600");
-        let first = clock.start(0, 0.2).unwrap();
+        let first = clock.start(100.0, 0.2).unwrap();
         assert!((1.0..60.0).contains(&first), "{first}");
         clock.used(first, 100);
         clock.set_left(5.0, 0);
-        let late = clock.start(80, 0.2).unwrap();
+        let late = clock.start(28.0, 0.2).unwrap();
         assert!(late < 1.0 && late > 0.0, "{late}");
-        let with_increment = self::clock("fischer 600 30").start(0, 0.2).unwrap();
+        let with_increment = self::clock("fischer 600 30").start(100.0, 0.2).unwrap();
         assert!(with_increment > first, "{with_increment}");
-        let capped = self::clock("fischer-capped 600 30 -1 2").start(0, 0.2).unwrap();
+        let capped = self::clock("fischer-capped 600 30 -1 2").start(100.0, 0.2).unwrap();
         assert!(capped < 2.0, "{capped}");
     }
 
@@ -371,7 +381,7 @@ mod tests {
     fn a_period_is_nearly_used_up_and_never_overrun() {
         let mut clock = clock("byoyomi 0 10 3");
         for _ in 0..200 {
-            let limit = clock.start(50, 0.2).unwrap();
+            let limit = clock.start(60.0, 0.2).unwrap();
             assert!((8.0..10.0).contains(&limit), "{limit}");
             clock.used(limit + 0.05, 100);
         }
@@ -379,13 +389,13 @@ mod tests {
         clock.used(12.0, 1);
         assert_eq!(clock.overtime, Some(Overtime { left: 10.0, count: 2 }));
         clock.set_left(4.0, 1);
-        assert!(clock.start(50, 0.2).unwrap() < 4.0);
+        assert!(clock.start(60.0, 0.2).unwrap() < 4.0);
     }
 
     #[test]
     fn main_time_goes_over_into_overtime() {
         let mut clock = clock("byoyomi 20 10 3");
-        let limit = clock.start(0, 0.2).unwrap();
+        let limit = clock.start(100.0, 0.2).unwrap();
         assert!((8.0..28.0).contains(&limit), "{limit}");
         clock.used(25.0, 1);
         assert_eq!((clock.main, clock.overtime), (0.0, Some(Overtime { left: 10.0, count: 3 })));
@@ -412,8 +422,8 @@ mod tests {
             };
             let mut clock = Clock::new(system, ManagerParams::default());
             let mut theirs = Clock::new(system, ManagerParams::default());
-            (0..150).all(|ply| {
-                let limit = clock.start(2 * ply, 0.2).unwrap();
+            (0..150).all(|turn| {
+                let limit = clock.start(moves_left(361, 2 * turn), 0.2).unwrap();
                 let spent = limit + 0.02;
                 let charged = spent + 0.05;
                 let has = theirs.main + theirs.overtime.or(system.overtime()).map_or(0.0, |overtime| overtime.left);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::analyze::Ask;
-use super::clock::{Clock, System};
+use super::clock::{Clock, System, moves_left};
 use super::record::Record;
 use super::scoring::Judged;
 use super::settings::Settings;
@@ -217,7 +217,8 @@ impl Player {
         let turn = record.moves().len();
         let game = record.turn_of(color);
         let lag = self.settings.lag_buffer;
-        let budget = self.clocks[color as usize].start(turn, lag);
+        let moves_left = moves_left(game.size().area(), turn);
+        let budget = self.clocks[color as usize].start(moves_left, lag);
         let factor = self.factor(record, color);
         let seconds = budget.unwrap_or(f64::INFINITY).min(self.params.max_time) * factor;
         // Under a clock it thinks as long as that says, unless somebody has said how much.
