@@ -581,9 +581,10 @@ fn it_plays_a_game_to_its_end() {
     let lead = game.white_lead().unwrap();
     let winner = if lead > 0.0 { 'W' } else { 'B' };
     assert_eq!(talk.ask("final_score"), format!("{winner}+{}", lead.abs()));
-    // What is expected of the stones comes to the same, where dead ones are to be agreed on.
+    // Dead stones that are left there may make it more, where they are to be agreed on.
     talk.ask("kata-set-rules chinese");
-    assert_eq!(talk.ask("final_score"), format!("{winner}+{}", lead.abs()));
+    let agreed = talk.ask("final_score");
+    assert!(agreed.starts_with(winner) && agreed[2..].parse::<f32>().unwrap() >= lead.abs(), "{agreed}, {lead}");
 }
 
 #[test]

@@ -418,7 +418,8 @@ mod tests {
                 0 => System::absolute(main + 60.0),
                 1 => System::Main { main, increment: period, cap: f64::INFINITY, most: f64::INFINITY },
                 2 => System::ByoYomi { main, period, periods: count },
-                _ => System::Canadian { main, period: period + 2.0 * f64::from(count), stones: count },
+                // With which move overtime began, a player that is not told can't know.
+                _ => System::Canadian { main: if tells { main } else { 0.0 }, period: period + 2.0 * f64::from(count), stones: count },
             };
             let mut clock = Clock::new(system, ManagerParams::default());
             let mut theirs = Clock::new(system, ManagerParams::default());
