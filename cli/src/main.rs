@@ -365,7 +365,7 @@ fn say_what_is_not_used(unused: &[(String, Vec<String>)], meaning: &Meaning, is_
     if unused.iter().all(|(_, names)| names.is_empty()) {
         return;
     }
-    let is_go = analysis::is_go(&meaning.settings.evaluator);
+    let is_go = engine::is_go(&meaning.settings.evaluator);
     for (file, names) in unused {
         let means_something = |name: &str| is_the_commands(name) || is_go && analysis::go::Params::has(name);
         let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !means_something(name)).collect();

@@ -444,6 +444,25 @@ fn settings_of_a_query_are_its_own() {
     }
 }
 
+/// What one side has the other lacks: behind a move the network is told the opposite.
+#[test]
+fn an_advantage_in_playouts_belongs_to_one_side() {
+    let of = |moves: Value, advantage: f64, visits: u32| {
+        let allowed = json!([{ "player": "B", "moves": ["E5"], "untilDepth": 1 }]);
+        let mut asked = json!({ "moves": moves, "maxVisits": visits, "overrideSettings": {
+            "playoutDoublingAdvantage": advantage, "ignorePreRootHistory": false, "conservativePass": false,
+            "reportAnalysisWinratesAs": "BLACK" } });
+        if visits > 1 {
+            asked["allowMoves"] = allowed;
+        }
+        one(asked)
+    };
+    let behind = number(&of(json!([]), 2.0, 2)["moveInfos"][0], "winrate");
+    let [opposite, same] = [-2.0, 2.0].map(|it| number(&of(json!([["B", "E5"]]), it, 1)["rootInfo"], "rawWinrate"));
+    assert!((behind - opposite).abs() < 1e-5, "{behind} behind the move, {opposite} at it");
+    assert!((behind - same).abs() > 1e-3, "the network does not mind");
+}
+
 #[test]
 fn the_same_question_has_the_same_answer() {
     let queries: Vec<Value> = ["chinese", "japanese", "aga"]

@@ -13,6 +13,7 @@
 
 mod actions;
 mod answer;
+mod crew;
 mod due;
 #[cfg(test)]
 mod failing;
@@ -34,16 +35,15 @@ mod worker;
 use std::io::BufRead;
 use std::sync::Arc;
 
+use crew::{refusal, warning_line};
 pub use fields::{BadField, Fields, integer};
 pub use output::{Heard, Output};
 pub use pool::Pool;
-use pool::{refusal, warning_line};
 use query::Defaults;
 pub use request::Object;
 use request::Request;
 use turns::Read;
 
-use crate::engine::{EvaluatorSettings, Weights};
 use crate::options::{Typed, katago};
 use crate::uci::console::{Console, aside};
 
@@ -180,11 +180,6 @@ impl Analyst for Pool {
 /// The line of a turn that was ended before anything was known.
 fn nothing(id: &str, turn: usize) -> String {
     serde_json::json!({ "id": id, "isDuringSearch": false, "noResults": true, "turnNumber": turn }).to_string()
-}
-
-/// Whether the network is one of Go, so that queries are about that.
-pub fn is_go(settings: &EvaluatorSettings) -> bool {
-    matches!(&settings.weights, Weights::File(path) if oncilla_nets::katago::is_model(path))
 }
 
 /// Serves until the end of the input.

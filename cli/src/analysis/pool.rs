@@ -2,22 +2,17 @@
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
-use super::ANSWERS_SHARE;
 use super::actions::Actions;
-use super::fields::BadField;
+use super::crew::Crew;
 use super::output::Output;
 use super::query::{self, Defaults, Query};
-use super::queue::Queue;
-use super::request::{MOST_VALUES, Object, Refusal};
+use super::request::{MOST_VALUES, Object};
 use super::sessions::Sessions;
-use super::turns::Read;
 use super::worker::Worker;
 use crate::engine::{CacheSize, Evaluator, Settings, resident_bytes};
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
-use serde_json::json;
 
 /// The cache gets at most one part in so many of what trees and cache may take together.
 const CACHE_SHARE: usize = 4;
@@ -40,11 +35,9 @@ const MOST_AT_A_TIME: usize = 256;
 /// Takes queries; what comes of them goes to its [`Output`].
 pub struct Pool {
     defaults: Defaults,
-    queue: Arc<Queue<Query>>,
-    output: Arc<Output>,
+    crew: Crew<Query>,
     evaluator: Arc<Evaluator>,
     sessions: Arc<Sessions>,
-    workers: Vec<JoinHandle<()>>,
 }
 
 impl Pool {
@@ -71,28 +64,16 @@ impl Pool {
         output: Output,
     ) -> Result<Self, String> {
         let (evaluator, Trees { parallel, sessions, .. }, settings) = share_out(evaluator, settings, meaning);
-        let output = Arc::new(output);
-        let queue_bytes = meaning.analysis.queue_mb << 20;
-        let queue = Arc::new(Queue::new(queue_bytes - queue_bytes / ANSWERS_SHARE));
         let sessions = Arc::new(Sessions::new(sessions));
-        let mut workers = Vec::new();
-        for index in 0..parallel {
-            let worker = Worker::new(
-                Arc::clone(&queue),
-                Arc::clone(&output),
-                Arc::clone(&evaluator),
-                Arc::clone(&sessions),
-                Arc::clone(&settings),
-            );
-            let thread = std::thread::Builder::new().name(format!("analysis {index}"));
-            match thread.spawn(move || worker.run()) {
-                Ok(thread) => workers.push(thread),
-                Err(error) if workers.is_empty() => return Err(format!("no thread for the search: {error}")),
-                Err(_) => break,
-            }
-        }
+        let crew = Crew::start(output, meaning.analysis.queue_mb, parallel, |queue, output| {
+            let (queue, output) = (Arc::clone(queue), Arc::clone(output));
+            let (evaluator, sessions, settings) =
+                (Arc::clone(&evaluator), Arc::clone(&sessions), Arc::clone(&settings));
+            let worker = Worker::new(queue, output, evaluator, sessions, settings);
+            move || worker.run()
+        })?;
         let defaults = Defaults::new(typed, meaning, settings);
-        Ok(Self { defaults, queue, output, evaluator, sessions, workers })
+        Ok(Self { defaults, crew, evaluator, sessions })
     }
 
     /// What evaluates, in one line.
@@ -102,60 +83,39 @@ impl Pool {
 
     /// Positions that are searched at the same time.
     pub fn parallel(&self) -> usize {
-        self.workers.len()
+        self.crew.count()
     }
 
     /// Where answers go.
     pub fn output(&self) -> &Output {
-        &self.output
+        &self.crew.output
     }
 
     /// What can be asked for beside analysis.
     pub fn actions(&self) -> Actions<'_, Query> {
         Actions {
-            queue: &self.queue,
-            output: &self.output,
+            queue: &self.crew.queue,
+            output: &self.crew.output,
             evaluator: &*self.evaluator,
             sessions: Some(&self.sessions),
-            parallel: self.workers.len(),
+            parallel: self.crew.count(),
         }
     }
 
     /// Queues the positions of a query, or says what is wrong with it. Waits while the queue is full.
     pub fn ask(&self, id: &str, request: &Object) {
-        let Read { query, warnings } = self.defaults.read(id, request);
-        let warnings: Vec<String> = warnings.iter().map(|warning| warning_line(id, warning)).collect();
-        self.output.say_all(&warnings);
-        match query {
-            Ok(accepted) => self.queue.push(accepted),
-            Err(bad) => self.output.say(&refusal(id, bad).line()),
-        }
+        self.crew.take(id, self.defaults.read(id, request));
     }
 
     /// Ends what waits and what is being searched, without an answer.
     pub fn abandon(&self) {
-        self.output.close();
-        let found = self.queue.find(|_| true);
-        self.queue.end(&found);
+        self.crew.abandon();
     }
 
     /// Waits until everything that was asked for is answered, and the answers are read.
     pub fn finish(self) {
-        self.queue.close();
-        // A worker that panicked has said so.
-        self.workers.into_iter().for_each(|worker| drop(worker.join()));
-        self.output.finish();
+        self.crew.finish();
     }
-}
-
-/// The line of a warning.
-pub fn warning_line(id: &str, warning: &BadField) -> String {
-    json!({ "field": warning.field, "id": id, "warning": warning.error }).to_string()
-}
-
-/// A query with a bad field is refused so.
-pub fn refusal(id: &str, bad: BadField) -> Refusal {
-    Refusal { error: bad.error, field: Some(bad.field), id: Some(id.to_string()) }
 }
 
 /// Loads the network; besides, lines for a person.

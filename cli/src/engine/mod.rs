@@ -49,13 +49,13 @@ pub use limits::{Clock, Go};
 pub use memory::{Memory, peak_resident_bytes, resident_bytes};
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
 pub use restrict::{Restriction, Restrictions};
-pub use service::{Request, Service};
+pub use service::{Facts, Request, Service};
 pub use settings::{
     BackendKind, CacheSize, EvaluatorSettings, HintsFrom, KldGainSettings, Lc0Backend, SearchGraph, Settings, Syzygy,
     Weights, Workers,
 };
 pub use snapshot::{EdgeView, mate};
-pub use subject::{Subject, model};
+pub use subject::{Subject, is_go, model};
 pub use tables::RootResults;
 
 use crate::system;

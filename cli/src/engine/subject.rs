@@ -9,6 +9,7 @@ use oncilla_go::Size;
 use oncilla_nets::katago::{self, Model};
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::kernels::Precision;
+use std::path::Path;
 
 /// A graph and what it is tried on.
 pub struct Subject {
@@ -56,15 +57,24 @@ fn graph_of(model: &Model, board: Size) -> Result<Graph, String> {
     model.graph(board.y().into(), board.x().into()).map_err(|error| error.to_string())
 }
 
+/// Whether the network that `settings` name is one of Go.
+pub fn is_go(settings: &EvaluatorSettings) -> bool {
+    file_of_go(settings).is_some()
+}
+
+fn file_of_go(settings: &EvaluatorSettings) -> Option<&Path> {
+    match &settings.weights {
+        Weights::File(path) => Some(path.as_path()).filter(|path| katago::is_model(path)),
+        _ => None,
+    }
+}
+
 /// The network of Go that `settings` name, if it is one.
 ///
 /// # Errors
 /// One line, with the file's name: it is damaged, or has what isn't supported; eight bits, in which none is run.
 pub fn model(settings: &EvaluatorSettings) -> Result<Option<Model>, String> {
-    let path = match &settings.weights {
-        Weights::File(path) if katago::is_model(path) => path,
-        _ => return Ok(None),
-    };
+    let Some(path) = file_of_go(settings) else { return Ok(None) };
     if settings.precision == Precision::Int8 {
         return Err("--precision: expected fp32 or fp16 for a network of Go, got int8".to_string());
     }

@@ -6,12 +6,12 @@
 use super::Game;
 use super::cache::Cache;
 use super::evaluation::{Evaluation, ModelFacts, PolicyRules, Row};
-use crate::engine::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Request, Service, serve};
+use crate::engine::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Facts, Request, Service, serve};
 use oncilla_go::planes::{self, GLOBAL, Planes, SPATIAL};
 use oncilla_go::{Move, Size, Symmetry};
 use oncilla_nets::katago::Model;
 use oncilla_opencl::backend::Outputs;
-use oncilla_opencl::graph::{Graph, Role};
+use oncilla_opencl::graph::Role;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,7 +34,6 @@ pub struct Evaluator {
 /// The network on boards of one size.
 struct OnBoard {
     size: Size,
-    graph: Arc<Graph>,
     service: Service,
     heads: Heads,
 }
@@ -107,29 +106,9 @@ impl Evaluator {
         self.on(size).map(|(_, notes)| notes)
     }
 
-    /// One line for a person about what runs it on boards of this size, if that is ready.
-    pub fn describe(&self, size: Size) -> Option<String> {
-        self.lock().iter().find(|ready| ready.size == size).map(|ready| ready.service.facts().describe)
-    }
-
-    /// Positions that should be gathered for one batch on boards of this size; 1 before it is ready.
-    pub fn preferred_batch(&self, size: Size) -> usize {
-        self.lock().iter().find(|ready| ready.size == size).map_or(1, |ready| ready.service.facts().preferred_batch)
-    }
-
-    /// Positions that may be searched at the same time, so that what runs boards of this size is busy; 1 before it is ready.
-    pub fn searches(&self, size: Size) -> usize {
-        self.lock().iter().find(|ready| ready.size == size).map_or(1, |ready| ready.service.facts().searches)
-    }
-
-    /// Largest batch that runs in one piece; 1 before it is ready.
-    pub fn max_batch(&self, size: Size) -> usize {
-        self.lock().iter().find(|ready| ready.size == size).map_or(1, |ready| ready.service.facts().max_batch)
-    }
-
-    /// Floating-point operations of one evaluation on boards of this size; 0 before it is ready.
-    pub fn flops(&self, size: Size) -> u64 {
-        self.lock().iter().find(|ready| ready.size == size).map_or(0, |ready| ready.graph.flops())
+    /// About what runs it on boards of this size, if that is ready.
+    pub fn facts(&self, size: Size) -> Option<Facts> {
+        self.lock().iter().find(|ready| ready.size == size).map(|ready| ready.service.facts())
     }
 
     /// What it did so far.
@@ -277,8 +256,7 @@ impl Batch {
 
 impl OnBoard {
     fn new(model: &Model, settings: &EvaluatorSettings, size: Size) -> Result<(Self, Vec<String>), String> {
-        let graph = model.graph(size.y().into(), size.x().into()).map_err(|error| error.to_string())?;
-        let graph = Arc::new(graph);
+        let graph = model.graph(size.y().into(), size.x().into()).map_err(|error| error.to_string()).map(Arc::new)?;
         let (service, notes) = serve(settings, &graph)?;
         let len = |role| graph.output_len(role).unwrap_or(0);
         let heads = Heads {
@@ -288,7 +266,7 @@ impl OnBoard {
             scores: len(Role::Scores),
             ownership: len(Role::Ownership),
         };
-        Ok((Self { size, graph, service, heads }, notes))
+        Ok((Self { size, service, heads }, notes))
     }
 }
 

@@ -461,7 +461,11 @@ enum Ended {
 fn question(plan: &Plan, depth: usize) -> Question {
     let history = if plan.sees_history { HISTORY } else { depth.min(HISTORY) };
     let conservative_pass = plan.conservative_pass && depth == 0;
-    Question { planes: planes::Options { history, conservative_pass, ..plan.question.planes }, ..plan.question }
+    // One side has it, the root's: what the other side is told is the opposite.
+    let advantage = plan.question.planes.playout_doubling_advantage;
+    let playout_doubling_advantage = if depth.is_multiple_of(2) { advantage } else { -advantage };
+    let planes = planes::Options { history, conservative_pass, playout_doubling_advantage, ..plan.question.planes };
+    Question { planes, ..plan.question }
 }
 
 /// Those that leave the root's position, and which moves may be searched there, as they are; the one that changes nothing alone, where

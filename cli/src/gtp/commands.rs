@@ -557,7 +557,7 @@ fn get_models(session: &mut Session, args: Args<'_>) -> Said {
     let models = json!([{
         "internalName": model.name,
         "name": evaluator.settings().weights.to_string(),
-        "maxBatchSize": evaluator.max_batch(session.record.size()),
+        "maxBatchSize": evaluator.facts(session.record.size()).map_or(1, |facts| facts.max_batch),
         "usesHumanSLProfile": false,
         "version": model.version,
     }]);

@@ -68,7 +68,7 @@ pub fn run(
         aside("oncilla: ponderingEnabled: accepted, without effect: nothing is searched in the opponent's time");
     }
     let record = Record::new(size, settings::rules(&typed)?, player.params.black_run_is_handicap);
-    let on = player.evaluator().describe(size).unwrap_or_default();
+    let on = player.evaluator().facts(size).map(|facts| facts.describe).unwrap_or_default();
     aside(&format!("oncilla: {}, for Go, on {on}", player.evaluator().model().name));
     let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
     aside(READY);

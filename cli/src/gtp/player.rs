@@ -173,7 +173,12 @@ impl Player {
         then: impl FnOnce(&Search<'_>) -> T,
     ) -> Result<T, String> {
         let size = task.game.size();
-        let batch = if self.minibatch > 0 { self.minibatch } else { self.evaluator.preferred_batch(size) }.max(1);
+        let batch = if self.minibatch > 0 {
+            self.minibatch
+        } else {
+            self.evaluator.facts(size).map_or(1, |facts| facts.preferred_batch)
+        }
+        .max(1);
         let wanted: Wanted = task.ask.wanted;
         let mut plan = task.params.plan(batch, self.tree_bytes.max(LEAST_BYTES));
         plan.keeps_ownership =

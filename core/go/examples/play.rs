@@ -4,6 +4,7 @@
 //! badly, but by the rules, and it finds what wins if that is near.
 
 use std::convert::Infallible;
+use std::sync::Mutex;
 
 use oncilla_core::evaluate::{Answer, Ending, Evaluator, Moves, Value, Verdict};
 use oncilla_core::heapless::VecView;
@@ -19,6 +20,9 @@ const SURE: f32 = 10.0;
 /// Logits: a pass, and a move that fills what may be an eye. All other moves have 0.
 const PASS: f32 = -2.0;
 const FILL: f32 = -4.0;
+/// Static, since it is too much for a stack.
+static MEMORY: Mutex<TreeMemory<20_000, 1_000_000>> = Mutex::new(TreeMemory::new());
+
 type Record = Game<{ MOVES + DEPTH }>;
 
 /// Evaluates positions that follow on a game.
@@ -73,7 +77,7 @@ fn logit(game: &Record, mv: Move) -> f32 {
 
 /// The move to play after some playouts, at least one.
 pub fn best_move(game: &Record, playouts: u64) -> Move {
-    let mut memory = Box::new(TreeMemory::<20_000, 1_000_000>::new());
+    let mut memory = MEMORY.lock().expect("no search panics");
     let mut search = Search::new(memory.lend(), Params::default());
     let mut player = Player(game.clone());
     search.run::<_, 26, DEPTH>(&mut player, playouts).expect("every leaf gets its answer");

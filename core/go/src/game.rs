@@ -486,16 +486,19 @@ impl<const CAP: usize> Game<CAP> {
         })
     }
 
-    /// A number by which a search may join positions that it has come to in different ways: [`Game::key`] and the number
-    /// of moves played. So no line of moves comes by the same number twice, whatever the rules let it repeat.
+    /// A number by which a search may join positions that it has come to in different ways: [`Game::key`], the number
+    /// of moves played, and what White gets besides points on the board. So no line of moves comes by the same number twice, whatever
+    /// the rules let it repeat, and positions that are joined have the same score.
     pub fn graph_key(&self) -> u64 {
-        scatter(self.key() ^ scatter(6 << 32 | self.moves.len() as u64))
+        let compensation = u64::from(self.compensation_halves().cast_unsigned());
+        scatter(self.key() ^ scatter(6 << 32 | self.moves.len() as u64) ^ scatter(7 << 32 | compensation))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::HandicapBonus;
 
     #[test]
     fn a_game_is_as_large_as_it_says() {
@@ -503,5 +506,23 @@ mod tests {
         assert_eq!(size.div_ceil(1024), 15, "{size} bytes");
         assert!((4300..4700).contains(&empty), "{empty} bytes");
         assert_eq!(size_of::<Snapshot>(), 104);
+    }
+
+    #[test]
+    fn the_same_board_with_another_score_is_another_node() {
+        let size = Size::new(5, 5).unwrap();
+        let key = |rules, moves: [(u8, u8); 5]| {
+            let mut game: Game = Game::new(size, rules);
+            for (x, y) in moves {
+                game.play(if x == 5 { size.pass() } else { size.point(x, y).unwrap() }).unwrap();
+            }
+            game.graph_key()
+        };
+        const PASS: (u8, u8) = (5, 5);
+        // With White's pass at first Black's first two stones are a handicap, with it later the first one is none.
+        let [early, late] = [[(2, 2), PASS, (1, 2), (2, 1), (3, 1)], [(2, 2), (2, 1), (1, 2), PASS, (3, 1)]];
+        let with = |handicap_bonus| Rules { handicap_bonus, ..Rules::TROMP_TAYLOR };
+        assert_eq!(key(with(HandicapBonus::Zero), early), key(with(HandicapBonus::Zero), late));
+        assert_ne!(key(with(HandicapBonus::N), early), key(with(HandicapBonus::N), late));
     }
 }

@@ -327,17 +327,16 @@ impl Plan {
             let ways = Ways { tiles: ways.tiles && !reads_input, ..ways };
             let form = Form { int8: graph.is_int8(at), ways };
             let place = places[at + 1];
-            let reads_board = is_spatial(layer) || reads_any(layer);
-            for value in layer.reads() {
+            for value in reads_flat(layer) {
                 let input = flat[value.0];
-                if reads_board || input.board.is_none() {
+                if input.board.is_none() {
                     continue;
                 }
                 flat[value.0] = Place { slot: slots.len(), board: None, ..input };
                 slots.push(flat[value.0].len());
                 steps.push(Step::Collect { input, output: flat[value.0] });
             }
-            let inputs = if reads_board { &places } else { &flat };
+            let inputs = Inputs { as_they_lie: &places, flat: &flat };
             // What a layer writes side by side for a convolution is laid out in a step of its own.
             let spread = place.board.is_some() && !writes_board(layer, |v| places[v.0].board.is_some());
             let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
@@ -466,10 +465,17 @@ fn is_spatial(layer: &Layer) -> bool {
     matches!(layer, Layer::Conv { kernel: 3, .. })
 }
 
-/// Whether a layer goes through its input however that lies: element by element, and writes it alike; a gather looks elements up
-/// wherever they are, and pooling leaves none of the board.
+/// Whether a layer reads its input however that lies: a spatial convolution a board; others go through it element by element, and write
+/// it alike; a gather looks elements up wherever they are, and pooling leaves none of the board.
 fn reads_any(layer: &Layer) -> bool {
-    matches!(layer, Layer::Gather { .. } | Layer::Pool { .. }) || by_element(layer).is_some()
+    is_spatial(layer) || matches!(layer, Layer::Gather { .. } | Layer::Pool { .. }) || by_element(layer).is_some()
+}
+
+/// The values whose elements a layer wants side by side. What an affine layer adds is one of them, beside whatever it reads: on a board of a
+/// single square that vector may be a board, too.
+fn reads_flat(layer: &Layer) -> impl Iterator<Item = ValueId> {
+    let added = |value: &ValueId| matches!(layer, Layer::Affine { added: Some(added), .. } if added == value);
+    layer.reads().filter(move |value| !reads_any(layer) || added(value))
 }
 
 /// What a layer goes through element by element, and writes as it lies.
@@ -655,13 +661,22 @@ fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights 
     DenseWeights::Fours(weights, ends)
 }
 
+/// Where a layer finds the values that it reads.
+struct Inputs<'a> {
+    /// As a board where they are one.
+    as_they_lie: &'a [Place],
+    /// With their elements side by side; right for those of [`reads_flat`].
+    flat: &'a [Place],
+}
+
 fn step(
     graph: &Graph,
     (layer, form): (&Layer, Form),
-    places: &[Place],
+    inputs: Inputs,
     output: Place,
     packed: &mut Packed,
 ) -> Result<Step, String> {
+    let places = if reads_any(layer) { inputs.as_they_lie } else { inputs.flat };
     Ok(match layer {
         Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
             let input = places[input.0];
@@ -713,7 +728,7 @@ fn step(
         Layer::Affine { input, added, scale, shift, activation } => Step::Affine(Affine {
             input: places[input.0],
             output,
-            added: added.map(|added| places[added.0]),
+            added: added.map(|added| inputs.flat[added.0]),
             scale: scale.clone(),
             shift: shift.clone(),
             activation: *activation,

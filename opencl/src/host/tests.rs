@@ -407,6 +407,21 @@ fn filter(
     graph.push(Layer::Conv { input, channels, kernel, weights, bias, se: None, residual, activation }).expect("it fits")
 }
 
+/// On a board of one square the vector that an affine layer adds has as many squares as the board that a convolution reads it as.
+#[test]
+fn on_a_single_square_what_is_added_may_be_a_board_as_well() {
+    let g = &mut Gen::new(100);
+    let mut graph = on_board(40, (1, 1));
+    let vector = dense(g, &mut graph, 40, Activation::None);
+    let sum = affine(g, &mut graph, INPUT, Some(vector), Activation::Relu);
+    let twice = affine(g, &mut graph, vector, Some(vector), Activation::None);
+    let of_vector = filter(g, &mut graph, (vector, Some(twice)), (40, 3), Activation::None);
+    let last = filter(g, &mut graph, (of_vector, Some(sum)), (40, 1), Activation::None);
+    graph.output(Role::Policy, last).expect("any length");
+    let input = positions(g, &graph);
+    agrees(forms(&graph).chain(in_tiles(&graph)), &graph, &input, "one square");
+}
+
 /// Tiles that are partly outside, narrow boards, more positions than go at once, panels and blocks that are not full.
 #[test]
 fn winograd_agrees_with_plain_on_any_board() {

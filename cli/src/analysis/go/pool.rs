@@ -1,7 +1,6 @@
 //! What searches many positions of Go at once: the queue, the workers, and what these share.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use oncilla_go::Size;
 use oncilla_nets::katago::Model;
@@ -11,13 +10,11 @@ use serde_json::{Value, json};
 use super::params::Params;
 use super::query::{Defaults, Query};
 use super::worker::Worker;
+use crate::analysis::Analyst;
 use crate::analysis::actions::{About, Actions};
+use crate::analysis::crew::Crew;
 use crate::analysis::output::Output;
-use crate::analysis::pool::{refusal, warning_line};
-use crate::analysis::queue::Queue;
 use crate::analysis::request::Object;
-use crate::analysis::turns::Read;
-use crate::analysis::{ANSWERS_SHARE, Analyst};
 use crate::engine::{CacheCounts, EvaluatorCounts};
 use crate::go::Evaluator;
 use crate::options::{Meaning, Typed};
@@ -32,10 +29,8 @@ const MOST_AT_A_TIME: usize = 256;
 /// Takes queries; what comes of them goes to its [`Output`].
 pub struct Pool {
     defaults: Defaults,
-    queue: Arc<Queue<Query>>,
-    output: Arc<Output>,
+    crew: Crew<Query>,
     evaluator: Arc<Evaluator>,
-    workers: Vec<JoinHandle<()>>,
 }
 
 impl Pool {
@@ -50,78 +45,58 @@ impl Pool {
         let evaluator = Arc::new(Evaluator::new(model, settings.evaluator.clone(), cache_bytes));
         evaluator.prepare(BOARD)?.iter().for_each(|note| aside(note));
         let parallel = match meaning.analysis.parallel {
-            0 => evaluator.searches(BOARD).clamp(1, MOST_AT_A_TIME),
+            0 => evaluator.facts(BOARD).map_or(1, |facts| facts.searches.clamp(1, MOST_AT_A_TIME)),
             parallel => parallel,
         };
-        let output = Arc::new(output);
-        let queue_bytes = meaning.analysis.queue_mb << 20;
-        let queue = Arc::new(Queue::new(queue_bytes - queue_bytes / ANSWERS_SHARE));
-        let mut workers = Vec::new();
-        for index in 0..parallel {
+        let crew = Crew::start(output, meaning.analysis.queue_mb, parallel, |queue, output| {
             let worker = Worker {
-                queue: Arc::clone(&queue),
-                output: Arc::clone(&output),
+                queue: Arc::clone(queue),
+                output: Arc::clone(output),
                 evaluator: Arc::clone(&evaluator),
                 tree_bytes: (settings.hash_mb << 20) / parallel,
                 batch: settings.minibatch.max(1),
             };
-            let thread = std::thread::Builder::new().name(format!("analysis {index}"));
-            match thread.spawn(move || worker.run()) {
-                Ok(thread) => workers.push(thread),
-                Err(error) if workers.is_empty() => return Err(format!("no thread for the search: {error}")),
-                Err(_) => break,
-            }
-        }
-        Ok(Self { defaults, queue, output, evaluator, workers })
+            move || worker.run()
+        })?;
+        Ok(Self { defaults, crew, evaluator })
     }
 }
 
 impl Analyst for Pool {
     fn ask(&self, id: &str, request: &Object) {
-        let Read { query, warnings } = self.defaults.read(id, request);
-        let warnings: Vec<String> = warnings.iter().map(|warning| warning_line(id, warning)).collect();
-        self.output.say_all(&warnings);
-        match query {
-            Ok(accepted) => self.queue.push(accepted),
-            Err(bad) => self.output.say(&refusal(id, bad).line()),
-        }
+        self.crew.take(id, self.defaults.read(id, request));
     }
 
     fn obey(&self, id: &str, action: &str, request: Object) {
         let actions = Actions {
-            queue: &*self.queue,
-            output: &self.output,
+            queue: &*self.crew.queue,
+            output: &self.crew.output,
             evaluator: &*self.evaluator,
             sessions: None,
-            parallel: self.workers.len(),
+            parallel: self.crew.count(),
         };
         actions.obey(id, action, request);
     }
 
     fn output(&self) -> &Output {
-        &self.output
+        &self.crew.output
     }
 
     fn describe(&self) -> String {
-        let on = self.evaluator.describe(BOARD).unwrap_or_default();
+        let on = self.evaluator.facts(BOARD).map(|facts| facts.describe).unwrap_or_default();
         format!("{}, for Go, on {on}", self.evaluator.model().name)
     }
 
     fn parallel(&self) -> usize {
-        self.workers.len()
+        self.crew.count()
     }
 
     fn abandon(&self) {
-        self.output.close();
-        let found = self.queue.find(|_| true);
-        self.queue.end(&found);
+        self.crew.abandon();
     }
 
     fn finish(self: Box<Self>) {
-        self.queue.close();
-        // A worker that panicked has said so.
-        self.workers.into_iter().for_each(|worker| drop(worker.join()));
-        self.output.finish();
+        self.crew.finish();
     }
 }
 
@@ -129,7 +104,7 @@ impl About for Evaluator {
     fn model(&self) -> Value {
         json!({
             "internalName": Evaluator::model(self).name,
-            "maxBatchSize": self.max_batch(BOARD),
+            "maxBatchSize": self.facts(BOARD).map_or(1, |facts| facts.max_batch),
             "name": self.settings().weights.to_string(),
             "usesHumanSLProfile": false,
             "usingFP16": (self.settings().precision == Precision::Fp16).to_string(),

@@ -1,0 +1,88 @@
+//! The queue and those who empty it: the same for both games.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::ANSWERS_SHARE;
+use super::fields::BadField;
+use super::output::Output;
+use super::queue::{Asked, Queue};
+use super::request::Refusal;
+use super::turns::Read;
+use serde_json::json;
+
+/// Workers, and what they share with whoever brings queries.
+pub struct Crew<Q> {
+    pub queue: Arc<Queue<Q>>,
+    pub output: Arc<Output>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl<Q: Asked> Crew<Q> {
+    /// Starts so many workers, or as many as there can be threads. `worker` makes what one of them does until the queue is closed and empty.
+    /// The queue has of `queue_mb` what is not for answers.
+    ///
+    /// # Errors
+    /// One line: not a single thread.
+    pub fn start<W: FnOnce() + Send + 'static>(
+        output: Output,
+        queue_mb: usize,
+        count: usize,
+        worker: impl Fn(&Arc<Queue<Q>>, &Arc<Output>) -> W,
+    ) -> Result<Self, String> {
+        let output = Arc::new(output);
+        let bytes = queue_mb << 20;
+        let queue = Arc::new(Queue::new(bytes - bytes / ANSWERS_SHARE));
+        let mut workers = Vec::new();
+        for index in 0..count {
+            let thread = std::thread::Builder::new().name(format!("analysis {index}"));
+            match thread.spawn(worker(&queue, &output)) {
+                Ok(thread) => workers.push(thread),
+                Err(error) if workers.is_empty() => return Err(format!("no thread for the search: {error}")),
+                Err(_) => break,
+            }
+        }
+        Ok(Self { queue, output, workers })
+    }
+
+    /// How many work at the same time.
+    pub fn count(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// Queues what was read of a query, or says what is wrong with it. Waits while the queue is full.
+    pub fn take(&self, id: &str, read: Read<Q>) {
+        let Read { query, warnings } = read;
+        let warnings: Vec<String> = warnings.iter().map(|warning| warning_line(id, warning)).collect();
+        self.output.say_all(&warnings);
+        match query {
+            Ok(accepted) => self.queue.push(accepted),
+            Err(bad) => self.output.say(&refusal(id, bad).line()),
+        }
+    }
+
+    /// Ends what waits and what is being searched, without an answer.
+    pub fn abandon(&self) {
+        self.output.close();
+        let found = self.queue.find(|_| true);
+        self.queue.end(&found);
+    }
+
+    /// Waits until everything that was asked for is answered, and the answers are read.
+    pub fn finish(self) {
+        self.queue.close();
+        // A worker that panicked has said so.
+        self.workers.into_iter().for_each(|worker| drop(worker.join()));
+        self.output.finish();
+    }
+}
+
+/// The line of a warning.
+pub fn warning_line(id: &str, warning: &BadField) -> String {
+    json!({ "field": warning.field, "id": id, "warning": warning.error }).to_string()
+}
+
+/// A query with a bad field is refused so.
+pub fn refusal(id: &str, bad: BadField) -> Refusal {
+    Refusal { error: bad.error, field: Some(bad.field), id: Some(id.to_string()) }
+}
