@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use super::params::Params;
 use super::query::{Query, Wanted};
 use crate::analysis::answer::number;
 use crate::analysis::hash;
@@ -21,12 +22,10 @@ const LONGEST_PV: usize = 1001;
 /// The line of what is known, or `None` while nothing is.
 pub fn line(query: &Query, turn: usize, search: &Search<'_>, is_during_search: bool) -> Option<String> {
     search.tree().filter(|root| root.n() > 0)?;
-    let reporter = Reporter::new(query, search);
-    let mut answer = Object::new();
+    let mut answer = Reporter::new(&query.params, query.wanted, search).answer();
     answer.insert("id".into(), json!(query.id));
     answer.insert("isDuringSearch".into(), json!(is_during_search));
     answer.insert("turnNumber".into(), json!(turn));
-    reporter.put_moves_and_root(&mut answer);
     Some(Json::Object(answer).to_string())
 }
 
@@ -34,8 +33,9 @@ pub fn line(query: &Query, turn: usize, search: &Search<'_>, is_during_search: b
 const VISITS_FOR_BOUND: f64 = 3.0;
 
 /// Makes the answer about one position.
-struct Reporter<'r, 's> {
-    query: &'r Query,
+pub struct Reporter<'r, 's> {
+    params: &'r Params,
+    wanted: Wanted,
     search: &'r Search<'s>,
     size: Size,
     /// 1 where numbers are seen by White, −1 where by Black.
@@ -57,19 +57,27 @@ struct Candidate<'r, 's> {
 }
 
 impl<'r, 's> Reporter<'r, 's> {
-    fn new(query: &'r Query, search: &'r Search<'s>) -> Self {
+    /// Of a search as it stands, with values in the view that `params` say.
+    pub fn new(params: &'r Params, wanted: Wanted, search: &'r Search<'s>) -> Self {
         let to_move = search.root().side_to_move();
-        let seen_by = match query.params.report_analysis_winrates_as {
+        let seen_by = match params.report_analysis_winrates_as {
             Perspective::SideToMove => to_move,
             Perspective::White => Color::White,
             Perspective::Black => Color::Black,
         };
         let side = if seen_by == Color::White { 1.0 } else { -1.0 };
-        Self { query, search, size: search.root().size(), side }
+        Self { params, wanted, search, size: search.root().size(), side }
     }
 
-    fn put_moves_and_root(&self, answer: &mut Object) {
-        let Wanted { policy, ownership, ownership_stdev, .. } = self.query.wanted;
+    /// The move to play: the first of those that were visited.
+    pub fn choice(&self) -> Option<Move> {
+        self.candidates(&mut HashMap::new()).first().map(|candidate| Move(candidate.mv.0))
+    }
+
+    /// `rootInfo`, `moveInfos` and what else is wanted.
+    pub fn answer(&self) -> Object {
+        let mut answer = Object::new();
+        let Wanted { policy, ownership, ownership_stdev, .. } = self.wanted;
         let mut known = HashMap::new();
         let candidates = self.candidates(&mut known);
         answer.insert("rootInfo".into(), self.root_info(&mut known));
@@ -88,9 +96,10 @@ impl<'r, 's> Reporter<'r, 's> {
         if ownership || ownership_stdev {
             let root = self.search.tree().zip(self.search.notes().root());
             if let Some((root, (at, _))) = root {
-                self.put_ownership(answer, self.search.ownership(root, at), ownership, ownership_stdev);
+                self.put_ownership(&mut answer, self.search.ownership(root, at), ownership, ownership_stdev);
             }
         }
+        answer
     }
 
     /// Means and deviations of whose each point is, as far as they are wanted.
@@ -145,7 +154,7 @@ impl<'r, 's> Reporter<'r, 's> {
             (averages.utility_square * n + (averages.utility * averages.utility + most * most) * prior) / weight;
         let variance = (square - mean * mean).max(1e-8);
         let effective = weight * weight / (n + prior * prior);
-        self.query.params.lcb_stdevs * (variance / effective).sqrt()
+        self.params.lcb_stdevs * (variance / effective).sqrt()
     }
 
     /// The lower end of what a move may be worth to who makes it.
@@ -156,11 +165,11 @@ impl<'r, 's> Reporter<'r, 's> {
     /// Of the moves with visits enough, the one whose value is sure to be good is preferred to those with more visits, where its bound is
     /// better (KataGo's `useLcbForSelection`).
     fn prefer_by_bound(&self, all: &mut [Candidate<'_, '_>]) {
-        if !self.query.params.use_lcb_for_selection {
+        if !self.params.use_lcb_for_selection {
             return;
         }
         let most = all.iter().map(|candidate| candidate.value).fold(0.0, f64::max);
-        let least = self.query.params.min_visit_prop_for_lcb * most;
+        let least = self.params.min_visit_prop_for_lcb * most;
         let eligible = all.iter().enumerate().filter(|(_, candidate)| candidate.value >= least.max(VISITS_FOR_BOUND));
         let bounds = eligible.map(|(at, candidate)| (at, self.bound(candidate)));
         let Some((best, bound)) = bounds.max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
@@ -191,7 +200,7 @@ impl<'r, 's> Reporter<'r, 's> {
     /// What the network says of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior has the search's share of
     /// mirror images and of what is not searched.
     fn prior(&self, mv: Move) -> f64 {
-        let power = 1.0 / self.query.params.root_policy_temperature;
+        let power = 1.0 / self.params.root_policy_temperature;
         let policy = &self.search.raw().policy;
         let tempered = |p: f32| f64::from(p.max(0.0)).powf(power);
         tempered(policy[mv.index()]) / policy.iter().map(|&p| tempered(p)).sum::<f64>()
@@ -213,7 +222,7 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("prior".into(), number(self.prior(Move(candidate.mv.0))));
         info.insert("playSelectionValue".into(), number(candidate.value));
         self.put_averages(&mut info, averages);
-        if self.query.wanted.no_result_value {
+        if self.wanted.no_result_value {
             info.insert("noResultValue".into(), number(averages.no_result));
         }
         info.insert("scoreMean".into(), number(self.side * averages.lead));
@@ -224,7 +233,7 @@ impl<'r, 's> Reporter<'r, 's> {
         let of_win = 0.5 * factors.win_loss / factors.most();
         info.insert("lcb".into(), number(self.winrate(averages.winrate()) + below * of_win));
         self.put_line(&mut info, candidate, image);
-        let Wanted { moves_ownership, moves_ownership_stdev, .. } = self.query.wanted;
+        let Wanted { moves_ownership, moves_ownership_stdev, .. } = self.wanted;
         if (moves_ownership || moves_ownership_stdev)
             && let Some(child) = edge.child()
         {
@@ -237,7 +246,7 @@ impl<'r, 's> Reporter<'r, 's> {
 
     /// What the search expects behind a move of the root.
     fn put_line(&self, info: &mut Object, first: &Candidate<'_, 's>, image: Symmetry) {
-        let most = (self.query.params.analysis_pv_len + 1).min(LONGEST_PV);
+        let most = (self.params.analysis_pv_len + 1).min(LONGEST_PV);
         let (mut texts, mut visits, mut edge_visits) = (Vec::new(), Vec::new(), Vec::new());
         let mut edge = Some(first.edge);
         while let Some((this, mv)) = edge.and_then(|edge| Some((edge, edge.mv?))).filter(|_| texts.len() < most) {
@@ -250,7 +259,7 @@ impl<'r, 's> Reporter<'r, 's> {
             edge = next.reduce(|best, edge| if edge.completed() > best.completed() { edge } else { best });
         }
         info.insert("pv".into(), json!(texts));
-        if self.query.wanted.pv_visits {
+        if self.wanted.pv_visits {
             info.insert("pvVisits".into(), json!(visits));
             info.insert("pvEdgeVisits".into(), json!(edge_visits));
         }

@@ -11,9 +11,10 @@ pub mod query;
 mod recorded;
 pub mod restrictions;
 pub mod setup;
-mod vertex;
+pub mod vertex;
 mod worker;
 
+pub use answer::Reporter;
 pub use params::Params;
 pub use pool::Pool;
 pub use query::{Defaults, Query, Wanted};

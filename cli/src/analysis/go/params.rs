@@ -1,10 +1,10 @@
 //! KataGo's parameters of the search, by their names in its configuration files. They stand in one table, from which
-//! everything about them is made.
+//! everything about them is made. `params!` makes a table; what a player needs beside it has its own (`crate::gtp`).
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use crate::options::Perspective;
+use crate::options::{Meaning, Perspective, Typed};
 
 /// A row of the table, for a person.
 #[derive(Clone, Copy, Debug)]
@@ -20,20 +20,24 @@ pub struct Row {
 }
 
 macro_rules! params {
-    ($($(#[doc = $meaning:literal])+ $field:ident: $kind:ty = $default:expr, in $range:expr, $name:literal;)+) => {
-        /// How a position is searched, and in whose view it is told.
+    (
+        $(#[doc = $about:literal])+
+        pub struct $Params:ident;
+        $($(#[doc = $meaning:literal])+ $field:ident: $kind:ty = $default:expr, in $range:expr, $name:literal;)+
+    ) => {
+        $(#[doc = $about])+
         #[derive(Clone, Copy, Debug, PartialEq)]
-        pub struct Params {
+        pub struct $Params {
             $($(#[doc = $meaning])+ pub $field: $kind,)+
         }
 
-        impl Default for Params {
+        impl Default for $Params {
             fn default() -> Self {
                 Self { $($field: $default,)+ }
             }
         }
 
-        impl Params {
+        impl $Params {
             /// All of them.
             pub const TABLE: &'static [Row] = &[$(Row {
                 name: $name,
@@ -41,6 +45,14 @@ macro_rules! params {
                 range: stringify!($range),
                 meaning: concat!($($meaning),+),
             },)+];
+
+            /// The value of the one of that name, as it is read; `None` for a name that is not in the table.
+            pub fn get(&self, name: &str) -> Option<String> {
+                Some(match name {
+                    $($name => self.$field.write(),)+
+                    _ => return None,
+                })
+            }
 
             fn set_here(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
                 Some(match name {
@@ -52,7 +64,11 @@ macro_rules! params {
     };
 }
 
+pub(crate) use params;
+
 params! {
+    /// How a position is searched, and in whose view it is told.
+    pub struct Params;
     /// Visits of the root at most.
     max_visits: u64 = 500, in 1..=1 << 50, "maxVisits";
     /// Visits at most that a search adds.
@@ -215,6 +231,27 @@ const WITHOUT_EFFECT: [&str; 85] = [
 const HUMAN_PROFILE: &str = "humanSLProfile";
 
 impl Params {
+    /// These, and over them the program's options and what was said under names of KataGo's.
+    ///
+    /// # Errors
+    /// A parameter of KataGo's with a value that it has not.
+    pub fn of(mut self, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
+        for (name, value) in typed.of_katago() {
+            self.set(name, value).unwrap_or(Ok(()))?;
+        }
+        // Those that chess has, too, may have come as flags, which count for more.
+        let analysis = &meaning.analysis;
+        self.max_visits = analysis.max_visits;
+        self.max_playouts = if analysis.max_playouts == 0 { u64::MAX } else { analysis.max_playouts };
+        self.max_time = if analysis.max_time == 0.0 { f64::INFINITY } else { analysis.max_time };
+        self.analysis_pv_len = analysis.pv_len;
+        self.root_policy_temperature = analysis.root_policy_temperature.into();
+        self.win_loss_utility_factor = analysis.win_loss_utility.into();
+        self.report_analysis_winrates_as = analysis.perspective;
+        self.warn_unused_fields = analysis.warns;
+        Ok(self)
+    }
+
     /// Sets the one of that name; `None` where KataGo has none.
     pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         if name == HUMAN_PROFILE && !value.trim().is_empty() {
@@ -237,14 +274,21 @@ impl Params {
 }
 
 /// A range of what has none.
-const ANYTHING: () = ();
+pub(crate) const ANYTHING: () = ();
 
 /// A type that parameters have.
-trait Kind: Sized {
+pub trait Kind: Sized {
+    /// What says which values are taken.
     type Range;
 
     /// Reads a value.
+    ///
+    /// # Errors
+    /// As KataGo words them.
     fn read(name: &str, text: &str, range: &Self::Range) -> Result<Self, String>;
+
+    /// What [`Kind::read`] takes for it.
+    fn write(&self) -> String;
 }
 
 impl Kind for bool {
@@ -253,6 +297,10 @@ impl Kind for bool {
     fn read(name: &str, text: &str, (): &()) -> Result<Self, String> {
         let word = text.trim().to_ascii_lowercase();
         word.parse().map_err(|_| unparsed(name, text, "bool"))
+    }
+
+    fn write(&self) -> String {
+        self.to_string()
     }
 }
 
@@ -264,6 +312,10 @@ impl Kind for u64 {
         let number = u64::try_from(number).ok();
         number.filter(|number| range.contains(number)).ok_or_else(|| beyond(name, range))
     }
+
+    fn write(&self) -> String {
+        self.to_string()
+    }
 }
 
 impl Kind for usize {
@@ -274,6 +326,10 @@ impl Kind for usize {
         let number = usize::try_from(number).ok();
         number.filter(|number| range.contains(number)).ok_or_else(|| beyond(name, range))
     }
+
+    fn write(&self) -> String {
+        self.to_string()
+    }
 }
 
 impl Kind for f64 {
@@ -283,6 +339,10 @@ impl Kind for f64 {
         let number: f64 = text.trim().parse().map_err(|_| unparsed(name, text, "double"))?;
         // No number is in no range.
         if range.contains(&number) { Ok(number) } else { Err(beyond(name, range)) }
+    }
+
+    fn write(&self) -> String {
+        self.to_string()
     }
 }
 
@@ -296,6 +356,15 @@ impl Kind for Perspective {
             "sidetomove" => Ok(Perspective::SideToMove),
             _ => Err(format!("Could not parse config value for {name}: {text}")),
         }
+    }
+
+    fn write(&self) -> String {
+        let word = match self {
+            Perspective::Black => "BLACK",
+            Perspective::White => "WHITE",
+            Perspective::SideToMove => "SIDETOMOVE",
+        };
+        word.to_string()
     }
 }
 
