@@ -19,12 +19,13 @@ mod select;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod view;
+mod worth;
 
 pub use backprop::Refused;
 pub(crate) use event::Step;
 pub use event::{Event, MAX_PLIES};
 pub use gather::Gathered;
-pub use params::{Cpuct, Fpu, MovesLeft, Params};
+pub use params::{Cpuct, Deviation, Fpu, MovesLeft, Params};
 pub use view::{EdgeView, NodeView};
 
 use crate::evaluate::{Evaluator, Move};

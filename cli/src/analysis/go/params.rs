@@ -101,6 +101,22 @@ params! {
     fpu_reduction_max: f64 = 0.2, in 0.0..=2.0, "fpuReductionMax";
     /// The same at the root.
     root_fpu_reduction_max: f64 = 0.1, in 0.0..=2.0, "rootFpuReductionMax";
+    /// Whether a move without visits is held against what the search found only as far as it has visited the policy.
+    fpu_parent_weight_by_visited_policy: bool = true, in ANYTHING, "fpuParentWeightByVisitedPolicy";
+    /// The power of the visited policy with which that grows.
+    fpu_parent_weight_power: f64 = 2.0, in 0.0..=5.0, "fpuParentWeightByVisitedPolicyPow";
+    /// Whether a move that is worse than those before it counts less where it has more than its share of visits.
+    use_noise_pruning: bool = true, in ANYTHING, "useNoisePruning";
+    /// Utility by which a move has to be worse for most of such visits not to count.
+    noise_prune_utility_scale: f64 = 0.15, in 0.001..=10.0, "noisePruneUtilityScale";
+    /// How much more the visits of good moves count in a position's mean.
+    value_weight_exponent: f64 = 0.25, in 0.0..=1.0, "valueWeightExponent";
+    /// Deviation of the utilities below a position that goes with the weight of exploration as it is.
+    cpuct_utility_stdev_prior: f64 = 0.4, in 0.001..=10.0, "cpuctUtilityStdevPrior";
+    /// Visits that this deviation counts as.
+    cpuct_utility_stdev_prior_weight: f64 = 2.0, in 0.0..=100.0, "cpuctUtilityStdevPriorWeight";
+    /// How far exploration follows the deviation, where it is held against what the search would do now.
+    cpuct_utility_stdev_scale: f64 = 0.85, in 0.0..=1.0, "cpuctUtilityStdevScale";
     /// Divides the logits of the root.
     root_policy_temperature: f64 = 1.0, in 0.01..=100.0, "rootPolicyTemperature";
     /// Divides all logits.
@@ -139,7 +155,7 @@ params! {
 const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap", "warnUnusedFields"];
 
 /// What KataGo has beside the table, and what a client may well set: it is no mistake, and nothing comes of it.
-const WITHOUT_EFFECT: [&str; 85] = [
+const WITHOUT_EFFECT: [&str; 77] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
     "antiMirror",
@@ -150,9 +166,6 @@ const WITHOUT_EFFECT: [&str; 85] = [
     "chosenMoveTemperatureEarly",
     "chosenMoveTemperatureHalflife",
     "chosenMoveTemperatureOnlyBelowProb",
-    "cpuctUtilityStdevPrior",
-    "cpuctUtilityStdevPriorWeight",
-    "cpuctUtilityStdevScale",
     "cudaUseFP16",
     "cudaUseNHWC",
     "drawEquivalentWinsForWhite",
@@ -161,8 +174,6 @@ const WITHOUT_EFFECT: [&str; 85] = [
     "forDeterministicTesting",
     "fpuLossProp",
     "fpuParentWeight",
-    "fpuParentWeightByVisitedPolicy",
-    "fpuParentWeightByVisitedPolicyPow",
     "futileVisitsThreshold",
     "graphSearchCatchUpLeakProb",
     "graphSearchRepBound",
@@ -193,7 +204,6 @@ const WITHOUT_EFFECT: [&str; 85] = [
     "nnRandSeed",
     "nnRandomize",
     "nodeTableShardsPowerOfTwo",
-    "noisePruneUtilityScale",
     "noisePruningCap",
     "numAnalysisThreads",
     "numEigenThreadsPerModel",
@@ -223,8 +233,6 @@ const WITHOUT_EFFECT: [&str; 85] = [
     "uncertaintyExponent",
     "uncertaintyMaxWeight",
     "useGraphSearch",
-    "useNoisePruning",
-    "valueWeightExponent",
 ];
 
 /// Whose play a network for human play is to imitate: there are none of those here.

@@ -6,7 +6,8 @@ use super::restrictions::Restrictions;
 use crate::go::utility::Factors;
 use crate::go::{Allowed, Plan, PolicyRules, Question};
 use oncilla_core::formula::noise::Dirichlet;
-use oncilla_core::search::{Cpuct, Fpu, Params as CoreParams};
+use oncilla_core::formula::weighing::Weighing;
+use oncilla_core::search::{Cpuct, Deviation, Fpu, Params as CoreParams};
 use oncilla_go::planes;
 use std::sync::Arc;
 
@@ -72,8 +73,9 @@ impl Params {
             sees_history: !params.ignore_pre_root_history,
             conservative_pass: params.conservative_pass,
             root_symmetries: params.root_num_symmetries_to_sample,
-            // KataGo flattens half of the root's priors so, and adds noise to utilities. Here nothing is left to chance.
-            root_temperature: (params.root_policy_temperature * (4.0 * params.wide_root_noise + 1.0)) as f32,
+            root_temperature: params.root_policy_temperature as f32,
+            // KataGo adds noise to utilities, too. Here nothing is left to chance.
+            root_flattening: (4.0 * params.wide_root_noise + 1.0) as f32,
             prunes_symmetric: params.root_symmetry_pruning,
             keeps_ownership: false,
             notes_bytes,
@@ -95,10 +97,21 @@ impl Params {
             cpuct_at_root: cpuct,
             fpu: Fpu::Reduction(params.fpu_reduction_max as f32),
             fpu_at_root: Fpu::Reduction(params.root_fpu_reduction_max as f32),
+            fpu_parent_power: if params.fpu_parent_weight_by_visited_policy { params.fpu_parent_weight_power as f32 } else { 0.0 },
+            deviation: (params.cpuct_utility_stdev_scale > 0.0).then_some(Deviation {
+                usual: params.cpuct_utility_stdev_prior as f32,
+                weight: params.cpuct_utility_stdev_prior_weight as f32,
+                scale: params.cpuct_utility_stdev_scale as f32,
+            }),
             policy_temperature: 1.0,
             noise: Dirichlet { epsilon: 0.0, ..Dirichlet::default() },
             sticky_endgames: false,
             moves_left: None,
+            weighing: Weighing {
+                prune_scale: if params.use_noise_pruning { params.noise_prune_utility_scale as f32 } else { 0.0 },
+                exponent: params.value_weight_exponent as f32,
+                unit: 1.0,
+            },
             ..CoreParams::default()
         }
     }
