@@ -460,10 +460,9 @@ impl<'s> Search<'s> {
         let mut all = self.notes.get(at).averages().times(own);
         for ((edge, (next, note)), weight) in edges.iter().zip(weights) {
             // What was folded has its own note left.
-            let below = edge.child().map_or_else(
-                || note.averages().times(edge.completed()),
-                |child| self.averages(&child, *next, known),
-            );
+            let below = edge
+                .child()
+                .map_or_else(|| note.averages().times(edge.completed()), |child| self.averages(&child, *next, known));
             all = all.plus(&below, weight.into());
         }
         known.insert(at, all);

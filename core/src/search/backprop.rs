@@ -343,7 +343,7 @@ impl<R: Repository> Search<R> {
         }
         let restored = group.len() as u32 - all;
         if let Some(first) = group.first_mut() {
-            first.borrow_mut().below = (restored == 0).then(|| self.below(node, &here)).flatten();
+            first.borrow_mut().below = if restored == 0 { self.below(node, &here) } else { None };
         }
         drop(here);
         if restored > 0 {
@@ -428,7 +428,7 @@ impl<R: Repository> Search<R> {
     #[inline(always)]
     fn below(&self, key: Key, node: &impl Node) -> Option<Below> {
         let plain = node.is_expanded() && node.ending().is_none() && !node.is_restoring();
-        plain.then(|| Below { node: key, n: node.n(), value: EdgeValue::of_child(self.worth(node)) })
+        if plain { Some(Below { node: key, n: node.n(), value: EdgeValue::of_child(self.worth(node)) }) } else { None }
     }
 
     /// What the child of an edge is worth, if the visits of the child that the edge does not know yet are those that come

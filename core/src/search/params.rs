@@ -230,6 +230,11 @@ impl Params {
         self.check_choice()
     }
 
+    /// Whether each visit counts one, and unvisited moves and exploration follow from the plain mean, as in Lc0.
+    pub(super) fn counts_alike(&self) -> bool {
+        self.weighing.is_off() && self.fpu_parent_power == 0.0 && self.deviation.is_none()
+    }
+
     /// What the choice of the move to play is made of.
     fn check_choice(&self) -> Result<(), OutOfRange> {
         if let FinalChoice::Lcb(lcb) = self.final_choice {

@@ -1,6 +1,6 @@
 //! What a node is worth to those that lead to it, and to its own moves.
 
-use super::{NodeView, Search, puct};
+use super::{NodeView, Search};
 use crate::evaluate::Value;
 use crate::formula::weighing::Branch;
 use crate::repository::{Node, Repository, Visit};
@@ -13,36 +13,29 @@ impl<R: Repository> Search<R> {
     }
 
     /// As [`Search::passed_on`], of a node that is locked.
-    #[inline]
+    #[inline(always)]
     pub(super) fn worth(&self, node: &impl Node) -> Value {
+        if self.counts_alike { node.mean() } else { self.weighed(node) }
+    }
+
+    /// What unvisited moves of a node are held against, which is worth so much.
+    #[cold]
+    pub(super) fn held_against(&self, node: &impl Node, worth: Value, visited_policy: f32) -> Value {
+        let power = self.params.fpu_parent_power;
+        if power == 0.0 {
+            return worth;
+        }
+        let own = own(node);
+        let share = libm::powf(visited_policy.min(1.0), power);
+        let mix = |mean: f32, own: f32| own + share * (mean - own);
+        Value { wl: mix(worth.wl, own.wl), d: mix(worth.d, own.d), m: mix(worth.m, own.m) }
+    }
+
+    #[cold]
+    fn weighed(&self, node: &impl Node) -> Value {
         if self.params.weighing.is_off() || !node.is_expanded() || node.ending().is_some() {
             return node.mean();
         }
-        self.weighed(node)
-    }
-
-    /// What unvisited moves are held against, where that is not the plain mean.
-    #[inline]
-    pub(super) fn held_against(&self, node: &impl Node, visited_policy: f32) -> Option<Value> {
-        let power = self.params.fpu_parent_power;
-        if power == 0.0 {
-            return (!self.params.weighing.is_off()).then(|| self.worth(node));
-        }
-        let (mean, own) = (self.worth(node), own(node));
-        let share = libm::powf(visited_policy.min(1.0), power);
-        let mix = |mean: f32, own: f32| own + share * (mean - own);
-        Some(Value { wl: mix(mean.wl, own.wl), d: mix(mean.d, own.d), m: mix(mean.m, own.m) })
-    }
-
-    #[inline]
-    pub(super) fn deviation_factor(&self, node: &impl Node) -> f32 {
-        match &self.params.deviation {
-            Some(deviation) => puct::deviation_factor(deviation, node.n(), self.worth(node)),
-            None => 1.0,
-        }
-    }
-
-    fn weighed(&self, node: &impl Node) -> Value {
         let completed = || node.visits().filter(|visit| visit.completed() > 0 && visit.value.is_some());
         let weights = self.params.weighing.weights(|| completed().filter_map(branch));
         let (mut sum, mut below) = (Sum::default(), 0);

@@ -119,10 +119,8 @@ impl<'r, 's> Reporter<'r, 's> {
             let edge_visits = edge.completed();
             let (at, note) = self.search.notes().next(at_root, mv)?;
             let child = edge.child();
-            let averages = child.map_or_else(
-                || note.averages().times(edge_visits),
-                |child| self.search.averages(&child, at, known),
-            );
+            let averages = child
+                .map_or_else(|| note.averages().times(edge_visits), |child| self.search.averages(&child, at, known));
             let visits = child.map_or(edge_visits, |child| child.n().max(edge_visits));
             let arm = self.arm(mv, &averages, f64::from(edge_visits) / f64::from(visits));
             (edge_visits > 0).then_some(Candidate { edge, mv, at, averages, visits, edge_visits, arm, pruned: 0.0 })

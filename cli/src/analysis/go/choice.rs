@@ -71,7 +71,8 @@ impl Params {
     /// Gives each move its value: the weight that PUCT would give it now that the move with the most of it has what it has, where that
     /// is less than it has.
     pub fn prune(&self, root: &Averages, arms: &mut [Arm]) {
-        let Some(best) = arms.iter().copied().reduce(|best, arm| if arm.weight > best.weight { arm } else { best }) else {
+        let Some(best) = arms.iter().copied().reduce(|best, arm| if arm.weight > best.weight { arm } else { best })
+        else {
             return;
         };
         let exploration = self.exploration(root, arms.iter().map(|arm| arm.weight).sum());
@@ -93,9 +94,7 @@ impl Params {
         let most = arms.iter().map(|arm| arm.value).fold(0.0, f64::max);
         let least = self.min_visit_prop_for_lcb * most;
         let eligible = arms.iter().enumerate().filter(|(_, arm)| arm.value >= least.max(VISITS_FOR_BOUND));
-        let Some((best, bound)) =
-            eligible.map(|(at, arm)| (at, arm.bound())).max_by(|a, b| a.1.total_cmp(&b.1))
-        else {
+        let Some((best, bound)) = eligible.map(|(at, arm)| (at, arm.bound())).max_by(|a, b| a.1.total_cmp(&b.1)) else {
             return;
         };
         let raised = |other: &Arm| {

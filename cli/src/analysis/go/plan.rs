@@ -97,7 +97,11 @@ impl Params {
             cpuct_at_root: cpuct,
             fpu: Fpu::Reduction(params.fpu_reduction_max as f32),
             fpu_at_root: Fpu::Reduction(params.root_fpu_reduction_max as f32),
-            fpu_parent_power: if params.fpu_parent_weight_by_visited_policy { params.fpu_parent_weight_power as f32 } else { 0.0 },
+            fpu_parent_power: if params.fpu_parent_weight_by_visited_policy {
+                params.fpu_parent_weight_power as f32
+            } else {
+                0.0
+            },
             deviation: (params.cpuct_utility_stdev_scale > 0.0).then_some(Deviation {
                 usual: params.cpuct_utility_stdev_prior as f32,
                 weight: params.cpuct_utility_stdev_prior_weight as f32,
