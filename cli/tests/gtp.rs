@@ -176,7 +176,7 @@ fn every_command_does_what_it_is_for() {
 #[test]
 fn what_is_wrong_is_said_and_changes_nothing() {
     let wrong = "play\nplay b\nplay green A1\nplay b Z1\nplay b A0\nplay b C3\nplay b A1 A2\ngenmove\ngenmove x\ngenmove b w
-boardsize\nboardsize 1\nboardsize 20\nboardsize x\nboardsize 9 9\nrectangular_boardsize 9\nrectangular_boardsize 9 99
+boardsize\nboardsize 1\nboardsize 20\nboardsize x\nboardsize 9 9 9\nboardsize 9:\nboardsize 9:1\nrectangular_boardsize\nrectangular_boardsize 9 99
 komi\nkomi x\nkomi 7.3\nkomi nan\nkomi 1000\nclear_board 1\nname x\nquit now\nknown_command\nknown_command a b
 set_position b\nset_position b A1 w A1\nset_position b pass\nset_position b A1 w A2 w B1\nundo 1
 fixed_handicap 2\nfixed_handicap x\nplace_free_handicap 2\nset_free_handicap A1 B1\nset_free_handicap A1\nset_free_handicap pass pass
@@ -390,6 +390,35 @@ fn lines_have_what_was_asked_for() {
     assert_eq!((of("ownership")[0].1.len(), of("ownershipStdev")[0].1.len()), (49, 49));
     assert_eq!(value(of("rootInfo"), "visits"), ["60"]);
     assert_eq!(value(of("rootInfo"), "currentPlayer"), ["W"]);
+}
+
+/// What a search for a move has where nobody says is no limit beside another one.
+#[test]
+fn one_limit_is_enough() {
+    let visits = |config: &str| {
+        let text = last(&["-override-config", config], "boardsize 5\nkata-search_analyze b rootInfo true\n");
+        value(parts(text.lines().next().unwrap()).last().unwrap(), "visits")[0].parse::<u64>().unwrap()
+    };
+    assert_eq!(visits("rules=chinese"), 500);
+    assert!((600..=601).contains(&visits("maxPlayouts=600")));
+    assert_eq!(visits("maxPlayouts=600,maxVisits=40"), 40);
+}
+
+#[test]
+fn boards_have_columns_and_rows() {
+    for sides in ["9 7", "9:7"] {
+        let board = last(&QUICK, &format!("boardsize {sides}\nshowboard\n"));
+        assert!(board.contains(" J\n  7 ") && stones(&board).len() == 63, "{board}");
+    }
+}
+
+/// A search that is not played counts for nothing.
+#[test]
+fn time_is_counted_for_moves_alone() {
+    assert_eq!(
+        last(&QUICK, "boardsize 5\ntime_settings 60 0 0\nkata-search b\nkata-search_analyze b\ncputime\n"),
+        "0.000"
+    );
 }
 
 #[test]
@@ -642,6 +671,13 @@ fn it_passes_where_that_wins_and_resigns_what_is_lost() {
     let stays =
         says(&format!("kata-set-param allowResignation false\n{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n"));
     assert_ne!(stays, "resign");
+    // Who gives a handicap is behind at first, and plays on.
+    assert_ne!(says("boardsize 9\nfixed_handicap 5\ngenmove w\nplay b A1\ngenmove w\n"), "resign");
+    let early = |share| {
+        let moves = format!("{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n");
+        says(&format!("kata-set-param resignMinMovesPerBoardArea {share}\n{moves}"))
+    };
+    assert_eq!((early("0") == "resign", early("0.1") == "resign"), (true, false));
     // A stone that is dead.
     let dead = format!("{won}play b pass\nplay w A5\n");
     assert_eq!(says(&format!("{dead}final_status_list dead\n")), "A5");

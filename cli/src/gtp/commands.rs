@@ -42,7 +42,7 @@ pub const ALL: [(&str, Handler); 50] = [
     ("list_commands", Answers(list_commands)),
     ("quit", Answers(quit)),
     ("boardsize", Answers(boardsize)),
-    ("rectangular_boardsize", Answers(rectangular_boardsize)),
+    ("rectangular_boardsize", Answers(boardsize)),
     ("clear_board", Answers(clear_board)),
     ("set_position", Answers(set_position)),
     ("komi", Answers(komi)),
@@ -70,7 +70,7 @@ pub const ALL: [(&str, Handler); 50] = [
     ("kata-list_time_settings", Answers(|_, args| args::none(args).map(|()| clock::KINDS.join(" ")))),
     ("final_score", Answers(final_score)),
     ("final_status_list", Answers(final_status_list)),
-    ("showboard", Answers(|session, args| args::none(args).map(|()| format!("\n{}", show::board(&session.record))))),
+    ("showboard", Answers(|session, args| args::none(args).map(|()| show::board(&session.record)))),
     ("loadsgf", Answers(loadsgf)),
     ("printsgf", Answers(printsgf)),
     (
@@ -110,14 +110,16 @@ fn quit(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
+/// One number, or columns and rows, as two arguments or with a colon between them.
 fn boardsize(session: &mut Session, args: Args<'_>) -> Said {
-    let side = args::one(args, "columns and rows in one number")?.to_string();
-    change_size(session, &side, &side)
-}
-
-fn rectangular_boardsize(session: &mut Session, args: Args<'_>) -> Said {
-    let [columns, rows] = args else { return Err(args::expected("columns and rows", args)) };
-    change_size(session, columns, rows)
+    match args {
+        [columns, rows] => change_size(session, columns, rows),
+        _ => {
+            let sides = args::one(args, "columns and rows, in one number if they are the same")?;
+            let (columns, rows) = sides.split_once(':').unwrap_or((sides, sides));
+            change_size(session, columns, rows)
+        }
+    }
 }
 
 fn change_size(session: &mut Session, columns: &str, rows: &str) -> Said {
@@ -414,7 +416,7 @@ fn time_left(session: &mut Session, args: Args<'_>) -> Said {
 }
 
 fn kgs_time_settings(session: &mut Session, args: Args<'_>) -> Said {
-    if let Some(kind) = args.first().filter(|kind| kind.starts_with("fischer")) {
+    if let Some(kind) = args.first().filter(|kind| kind.to_ascii_lowercase().starts_with("fischer")) {
         return Err(args::expected("none, absolute, byoyomi or canadian", std::slice::from_ref(kind)));
     }
     kata_time_settings(session, args)
@@ -435,10 +437,13 @@ fn final_score(session: &mut Session, args: Args<'_>) -> Said {
 }
 
 fn final_status_list(session: &mut Session, args: Args<'_>) -> Said {
-    let what = format!("one of {}", scoring::STATUSES);
+    let what = format!("one of {}", scoring::STATUSES.join(", "));
     let status = args::one(args, &what)?;
+    if !scoring::STATUSES.contains(&status) {
+        return Err(args::expected(&what, args));
+    }
     let judged = session.player.judge(&session.record, None)?;
-    let lists = judged.list(status, session.record.game().board()).ok_or_else(|| args::expected(&what, args))?;
+    let lists = judged.list(status, session.record.game().board());
     let lines: Vec<String> = lists.iter().map(|chain| vertices(session.record.size(), chain)).collect();
     Ok(lines.join("\n"))
 }
