@@ -136,6 +136,8 @@ kgs-rules aga
 kata-list-params
 kata-get-param maxVisits
 kata-set-param resignThreshold -0.95
+kata-get-params
+kata-set-params { \"resignConsecTurns\": 4, \"allowResignation\": \"false\" }
 kata-get-models
 clear_cache
 clear-cache
@@ -169,6 +171,10 @@ fn every_command_does_what_it_is_for() {
     assert_eq!(text("place_free_handicap 6").split(' ').collect::<BTreeSet<_>>().len(), 6);
     let models: Value = serde_json::from_str(text("kata-get-models")).unwrap();
     assert_eq!(models[0]["version"], 8);
+    let params: Value = serde_json::from_str(text("kata-get-params")).unwrap();
+    let some =
+        ["resignThreshold", "maxVisits", "allowResignation", "reportAnalysisWinratesAs"].map(|name| &params[name]);
+    assert_eq!(some, [&json!(-0.95), &json!(12), &json!(true), &json!("SIDETOMOVE")]);
     let params: BTreeSet<&str> = text("kata-list-params").split(' ').collect();
     assert!(params.contains("analysisWideRootNoise") && params.contains("cpuctExploration"));
 }
@@ -187,22 +193,24 @@ kgs-time_settings\nkgs-time_settings fischer 1 1\nkgs-time_settings byoyomi 1\nk
 final_score x\nfinal_status_list\nfinal_status_list well\nshowboard x\nloadsgf\nloadsgf /no/such/file\nprintsgf /no/such/folder/file
 kata-get-rules x\nkata-set-rules chess\nkata-set-rule ko\nkata-set-rule ko FOO\nkata-set-rule foo BAR\nkgs-rules korean
 kata-get-param\nkata-get-param foo\nkata-set-param foo 1\nkata-set-param maxVisits\nkata-set-param maxVisits 0\nkata-set-param resignThreshold 5
-kata-set-param ponderingEnabled true\nkata-list-params x\nkata-get-models x\nclear_cache x\ncputime x
+kata-set-param ponderingEnabled true\nkata-set-param numSearchThreads 8\nkata-set-params\nkata-set-params [1]\nkata-get-params x
+kata-set-params {\"maxVisits\":3,\"foo\":1}\nkata-set-params {\"maxVisits\":3,\"resignThreshold\":5}\nkata-list-params x\nkata-get-models x\nclear_cache x\ncputime x
 unknown\nPLAY b A1\n7\n";
-    let before = "boardsize 5\nplay b C3\nshowboard\nkata-get-rules\nget_komi\n";
-    let all = heard(&QUICK, &format!("{before}{wrong}showboard\nkata-get-rules\nget_komi\n"));
+    let state = "showboard\nkata-get-rules\nget_komi\nkata-get-params\n";
+    let all = heard(&QUICK, &format!("boardsize 5\nplay b C3\n{state}{wrong}{state}"));
     let count = wrong.lines().count();
-    assert_eq!(all.len(), 5 + count + 3);
-    for (line, (ok, id, text)) in wrong.lines().zip(&all[5..]) {
+    assert_eq!(all.len(), 6 + count + 4);
+    for (line, (ok, id, text)) in wrong.lines().zip(&all[6..]) {
         assert!(!ok && !text.is_empty(), "{line}: {text}");
         assert_eq!(id, if line == "7" { "7" } else { "" });
     }
-    assert_eq!(all[2..5], all[5 + count..]);
-    let error = |line: &str| &all[5 + wrong.lines().position(|other| other == line).unwrap()].2;
+    assert_eq!(all[2..6], all[6 + count..]);
+    let error = |line: &str| &all[6 + wrong.lines().position(|other| other == line).unwrap()].2;
     assert_eq!(error("unknown"), "unknown command: \"unknown\"");
     assert_eq!(error("play b C3"), "illegal move: C3, there is a stone");
     assert_eq!(error("boardsize 20"), "unacceptable size: expected sides from 2 to 19, got 20 and 20");
     assert_eq!(error("fixed_handicap 2"), "invalid number of stones: this board has no points for a fixed handicap");
+    assert!(error("kata-set-param numSearchThreads 8").starts_with("cannot change parameter: "));
     assert!(error("play green A1").starts_with("syntax error: expected a color"));
     assert!(error("place_free_handicap 2").starts_with("board not empty"));
 }
@@ -496,6 +504,32 @@ fn games_are_written_and_read() {
 }
 
 #[test]
+fn files_that_others_have_written_are_read_or_refused() {
+    let folder = Folder::new("gtp-odd");
+    let endless = format!("(;SZ[9]{})", ";B[];W[tt]".repeat(50_001));
+    for (name, bytes, expected) in [
+        ("latin", b"(;SZ[9]PB[Jos\xe9]KM[375]C[\\]];B[cc](;W[tt];B[])(;W[aa]))".as_slice(), Ok(3)),
+        ("setup", b"(;SZ[9]HA[2]AB[cc][gg]AW[ee]PL[W])", Ok(0)),
+        ("endless", endless.as_bytes(), Err("a game of more than 100000 moves")),
+        ("nothing", b"", Err("begins with (")),
+        ("large", b"(;SZ[25])", Err("SZ: expected")),
+        ("occupied", b"(;SZ[9];B[cc];W[cc])", Err("there is a stone")),
+        ("twice", b"(;SZ[9]AB[cc]AW[cc])", Err("two stones are on one point")),
+        ("dead", b"(;SZ[9]AB[ab][ba]AW[aa])", Err("a stone has no liberty")),
+    ] {
+        std::fs::write(folder.0.join(name), bytes).unwrap();
+        let all = heard(&QUICK, &format!("komi 5.5\nloadsgf {}\nshowboard\nget_komi\n", folder.file(name)));
+        let ((ok, _, text), board) = (&all[1], &all[2].2);
+        match expected {
+            Ok(moves) => assert!(*ok && board.starts_with(&format!("Move {moves}: ")), "{name}: {text} {board}"),
+            Err(part) => assert!(!ok && text.contains(part) && stones(board).len() == 361, "{name}: {text}"),
+        }
+        assert_eq!(all[3].2, "5.5");
+    }
+    assert!(!heard(&QUICK, &format!("loadsgf {}\n", folder.0.display()))[0].0, "a folder");
+}
+
+#[test]
 fn the_rules_count_where_they_can() {
     let passed = "boardsize 5\nplay b C3\nplay w pass\nplay b pass\n";
     assert_eq!(last(&QUICK, &format!("{passed}final_score\n")), "B+17.5");
@@ -672,7 +706,7 @@ fn it_passes_where_that_wins_and_resigns_what_is_lost() {
         says(&format!("kata-set-param allowResignation false\n{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n"));
     assert_ne!(stays, "resign");
     // Who gives a handicap is behind at first, and plays on.
-    assert_ne!(says("boardsize 9\nfixed_handicap 5\ngenmove w\nplay b A1\ngenmove w\n"), "resign");
+    assert_ne!(says("boardsize 9\nfixed_handicap 9\ngenmove w\nplay b A1\ngenmove w\n"), "resign");
     let early = |share| {
         let moves = format!("{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n");
         says(&format!("kata-set-param resignMinMovesPerBoardArea {share}\n{moves}"))
