@@ -392,6 +392,7 @@ fn lines_have_what_was_asked_for() {
         assert!((0.0..=1.0).contains(&number("winrate")) && (0.0..=1.0).contains(&number("prior")));
         assert_eq!(value(info, "pv")[0], value(info, "move")[0]);
         assert_eq!(value(info, "pvVisits").len(), value(info, "pv").len());
+        assert!(value(info, "pvEdgeVisits").is_empty(), "nobody has asked for them");
         assert_eq!(value(info, "movesOwnership").len(), 49);
     }
     let of = |name: &str| parts.iter().find(|part| part[0].0 == name).unwrap();

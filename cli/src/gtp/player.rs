@@ -174,12 +174,7 @@ impl Player {
         then: impl FnOnce(&Search<'_>) -> T,
     ) -> Result<T, String> {
         let size = task.game.size();
-        let batch = if self.minibatch > 0 {
-            self.minibatch
-        } else {
-            self.evaluator.facts(size).map_or(1, |facts| facts.preferred_batch)
-        }
-        .max(1);
+        let batch = self.batch(size);
         let wanted: Wanted = task.ask.wanted;
         let mut plan = task.params.plan(batch, self.tree_bytes.max(LEAST_BYTES));
         plan.keeps_ownership =
@@ -204,6 +199,12 @@ impl Player {
         })?;
         search.said().iter().for_each(|line| aside(line));
         Ok(then(&search))
+    }
+
+    /// Positions that are evaluated together.
+    fn batch(&self, size: Size) -> usize {
+        let preferred = || self.evaluator.facts(size).map_or(1, |facts| facts.preferred_batch);
+        if self.minibatch > 0 { self.minibatch } else { preferred().max(1) }
     }
 
     /// Decides on a move in a player's turn. `watch` sees the search on the way, and at its end, which it is told; `keeps` says whether the
@@ -252,16 +253,15 @@ impl Player {
             watch.borrow_mut()(search, true);
             found(&self.params, ask.wanted, search)
         })?;
-        let used = begun.elapsed().as_secs_f64();
         if keeps {
+            self.remember(Thought { turn, color, win_loss: found.win_loss, lead: found.lead });
+            let used = begun.elapsed().as_secs_f64();
             clock.used(used, found.playouts);
             self.clocks[color as usize] = clock;
             self.seconds += used;
-            self.forget_beyond(turn);
-            self.thoughts.push(Thought { turn, color, win_loss: found.win_loss, lead: found.lead });
-        }
-        if keeps && self.resigns(record, color) {
-            return Ok(Decision::Resign);
+            if self.resigns(record, color) {
+                return Ok(Decision::Resign);
+            }
         }
         let passes = judged.is_some_and(|judged| wins_by_pass(&game, &found, judged.white_lead(record)));
         Ok(Decision::Play(if passes { game.size().pass() } else { found.mv }))
@@ -273,6 +273,12 @@ impl Player {
         let is_limited =
             has_clock || self.params.max_time < none.max_time || self.params.max_playouts < none.max_playouts;
         if is_limited && !self.has_visits { u64::MAX } else { scaled(self.params.max_visits, factor) }
+    }
+
+    /// Where a move was taken back, what it thought of it is forgotten.
+    fn remember(&mut self, thought: Thought) {
+        self.forget_beyond(thought.turn);
+        self.thoughts.push(thought);
     }
 
     /// What part of its visits and its time it needs.
