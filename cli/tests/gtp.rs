@@ -227,6 +227,56 @@ fn numbers_comments_and_control_characters() {
     assert_eq!((&all[0].2[..], &all[2].2[..]), ("Oncilla", "Oncilla"));
 }
 
+#[test]
+fn odd_lines_have_one_answer_each() {
+    let long = format!("play b {}", "A1 ".repeat(100_000));
+    let number = format!("{} name", "9".repeat(5000));
+    let lines = [
+        "na\0me",
+        "\0\u{1}",
+        "n\u{e4}me",
+        "play b \u{e9}4",
+        "komi \u{ff17}",
+        "boardsize 5",
+        &long,
+        &number,
+        "play b (0,0)",
+        "play w pss",
+        "play b tt",
+        "play b i1",
+        "play b A6",
+        "genmove b w",
+        "komi .5",
+        "komi -0",
+        "komi 1e300",
+        "loadsgf",
+        "loadsgf #",
+        "name",
+    ];
+    let all = heard(&QUICK, &lines.join("\n"));
+    assert_eq!(all.len(), lines.len() - 1, "there is no answer to control characters alone");
+    assert_eq!(all.iter().filter(|(ok, ..)| *ok).count(), 8, "{all:?}");
+    assert!(all.iter().all(|(_, _, text)| text.len() < 1000));
+    assert_eq!(all.last().unwrap().2, "Oncilla");
+}
+
+/// However the time is limited, even where there is none: a move comes, and soon.
+#[test]
+fn every_kind_of_clock_gets_moves() {
+    let clocks = "time_settings 0 0 0\ntime_settings 1 0 0\ntime_settings 0 1 1\ntime_settings 1 1 3\ntime_settings 1 1 0
+kata-time_settings none\nkata-time_settings absolute 0\nkata-time_settings absolute 1\nkata-time_settings byoyomi 1 0.2 2
+kata-time_settings byoyomi 1 1 0\nkata-time_settings canadian 0 0.5 5\nkata-time_settings fischer 0 0\nkata-time_settings fischer 1 0.1
+kata-time_settings fischer-capped 1 0.1 -1 -1\nkata-time_settings Fischer-Capped 2 0.1 1 0.2\nkgs-time_settings byoyomi 0 0.2 1";
+    let moves = "boardsize 4\ngenmove b\ngenmove w\ntime_left b 0 0\ntime_left w -3.5 0\ngenmove b\ngenmove w\n\
+                 time_left b 0.1 1\ntime_left w 0.1 3\ngenmove b\ngenmove w\n";
+    let input: String = clocks.lines().map(|clock| format!("{clock}\n{moves}")).collect();
+    let begun = Instant::now();
+    let all = heard(&QUICK, &input);
+    assert_eq!(all.len(), input.lines().count());
+    assert!(all.iter().all(|(ok, ..)| *ok), "{all:?}");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
 /// The rows of a board as it is shown.
 fn stones(board: &str) -> String {
     let rows = board.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
