@@ -136,6 +136,8 @@ kgs-rules aga
 kata-list-params
 kata-get-param maxVisits
 kata-set-param resignThreshold -0.95
+kata-get-params
+kata-set-params { \"resignConsecTurns\": 4, \"allowResignation\": \"false\" }
 kata-get-models
 clear_cache
 clear-cache
@@ -169,6 +171,10 @@ fn every_command_does_what_it_is_for() {
     assert_eq!(text("place_free_handicap 6").split(' ').collect::<BTreeSet<_>>().len(), 6);
     let models: Value = serde_json::from_str(text("kata-get-models")).unwrap();
     assert_eq!(models[0]["version"], 8);
+    let params: Value = serde_json::from_str(text("kata-get-params")).unwrap();
+    let some =
+        ["resignThreshold", "maxVisits", "allowResignation", "reportAnalysisWinratesAs"].map(|name| &params[name]);
+    assert_eq!(some, [&json!(-0.95), &json!(12), &json!(true), &json!("SIDETOMOVE")]);
     let params: BTreeSet<&str> = text("kata-list-params").split(' ').collect();
     assert!(params.contains("analysisWideRootNoise") && params.contains("cpuctExploration"));
 }
@@ -176,7 +182,7 @@ fn every_command_does_what_it_is_for() {
 #[test]
 fn what_is_wrong_is_said_and_changes_nothing() {
     let wrong = "play\nplay b\nplay green A1\nplay b Z1\nplay b A0\nplay b C3\nplay b A1 A2\ngenmove\ngenmove x\ngenmove b w
-boardsize\nboardsize 1\nboardsize 20\nboardsize x\nboardsize 9 9\nrectangular_boardsize 9\nrectangular_boardsize 9 99
+boardsize\nboardsize 1\nboardsize 20\nboardsize x\nboardsize 9 9 9\nboardsize 9:\nboardsize 9:1\nrectangular_boardsize\nrectangular_boardsize 9 99
 komi\nkomi x\nkomi 7.3\nkomi nan\nkomi 1000\nclear_board 1\nname x\nquit now\nknown_command\nknown_command a b
 set_position b\nset_position b A1 w A1\nset_position b pass\nset_position b A1 w A2 w B1\nundo 1
 fixed_handicap 2\nfixed_handicap x\nplace_free_handicap 2\nset_free_handicap A1 B1\nset_free_handicap A1\nset_free_handicap pass pass
@@ -187,22 +193,24 @@ kgs-time_settings\nkgs-time_settings fischer 1 1\nkgs-time_settings byoyomi 1\nk
 final_score x\nfinal_status_list\nfinal_status_list well\nshowboard x\nloadsgf\nloadsgf /no/such/file\nprintsgf /no/such/folder/file
 kata-get-rules x\nkata-set-rules chess\nkata-set-rule ko\nkata-set-rule ko FOO\nkata-set-rule foo BAR\nkgs-rules korean
 kata-get-param\nkata-get-param foo\nkata-set-param foo 1\nkata-set-param maxVisits\nkata-set-param maxVisits 0\nkata-set-param resignThreshold 5
-kata-set-param ponderingEnabled true\nkata-list-params x\nkata-get-models x\nclear_cache x\ncputime x
+kata-set-param ponderingEnabled true\nkata-set-param numSearchThreads 8\nkata-set-params\nkata-set-params [1]\nkata-get-params x
+kata-set-params {\"maxVisits\":3,\"foo\":1}\nkata-set-params {\"maxVisits\":3,\"resignThreshold\":5}\nkata-list-params x\nkata-get-models x\nclear_cache x\ncputime x
 unknown\nPLAY b A1\n7\n";
-    let before = "boardsize 5\nplay b C3\nshowboard\nkata-get-rules\nget_komi\n";
-    let all = heard(&QUICK, &format!("{before}{wrong}showboard\nkata-get-rules\nget_komi\n"));
+    let state = "showboard\nkata-get-rules\nget_komi\nkata-get-params\n";
+    let all = heard(&QUICK, &format!("boardsize 5\nplay b C3\n{state}{wrong}{state}"));
     let count = wrong.lines().count();
-    assert_eq!(all.len(), 5 + count + 3);
-    for (line, (ok, id, text)) in wrong.lines().zip(&all[5..]) {
+    assert_eq!(all.len(), 6 + count + 4);
+    for (line, (ok, id, text)) in wrong.lines().zip(&all[6..]) {
         assert!(!ok && !text.is_empty(), "{line}: {text}");
         assert_eq!(id, if line == "7" { "7" } else { "" });
     }
-    assert_eq!(all[2..5], all[5 + count..]);
-    let error = |line: &str| &all[5 + wrong.lines().position(|other| other == line).unwrap()].2;
+    assert_eq!(all[2..6], all[6 + count..]);
+    let error = |line: &str| &all[6 + wrong.lines().position(|other| other == line).unwrap()].2;
     assert_eq!(error("unknown"), "unknown command: \"unknown\"");
     assert_eq!(error("play b C3"), "illegal move: C3, there is a stone");
     assert_eq!(error("boardsize 20"), "unacceptable size: expected sides from 2 to 19, got 20 and 20");
     assert_eq!(error("fixed_handicap 2"), "invalid number of stones: this board has no points for a fixed handicap");
+    assert!(error("kata-set-param numSearchThreads 8").starts_with("cannot change parameter: "));
     assert!(error("play green A1").starts_with("syntax error: expected a color"));
     assert!(error("place_free_handicap 2").starts_with("board not empty"));
 }
@@ -217,6 +225,56 @@ fn numbers_comments_and_control_characters() {
     assert_eq!(ids, ["12", "0013", "3", "", "99"]);
     assert_eq!(all.iter().map(|(ok, _, _)| *ok).collect::<Vec<_>>(), [true, true, true, false, false]);
     assert_eq!((&all[0].2[..], &all[2].2[..]), ("Oncilla", "Oncilla"));
+}
+
+#[test]
+fn odd_lines_have_one_answer_each() {
+    let long = format!("play b {}", "A1 ".repeat(100_000));
+    let number = format!("{} name", "9".repeat(5000));
+    let lines = [
+        "na\0me",
+        "\0\u{1}",
+        "n\u{e4}me",
+        "play b \u{e9}4",
+        "komi \u{ff17}",
+        "boardsize 5",
+        &long,
+        &number,
+        "play b (0,0)",
+        "play w pss",
+        "play b tt",
+        "play b i1",
+        "play b A6",
+        "genmove b w",
+        "komi .5",
+        "komi -0",
+        "komi 1e300",
+        "loadsgf",
+        "loadsgf #",
+        "name",
+    ];
+    let all = heard(&QUICK, &lines.join("\n"));
+    assert_eq!(all.len(), lines.len() - 1, "there is no answer to control characters alone");
+    assert_eq!(all.iter().filter(|(ok, ..)| *ok).count(), 8, "{all:?}");
+    assert!(all.iter().all(|(_, _, text)| text.len() < 1000));
+    assert_eq!(all.last().unwrap().2, "Oncilla");
+}
+
+/// However the time is limited, even where there is none: a move comes, and soon.
+#[test]
+fn every_kind_of_clock_gets_moves() {
+    let clocks = "time_settings 0 0 0\ntime_settings 1 0 0\ntime_settings 0 1 1\ntime_settings 1 1 3\ntime_settings 1 1 0
+kata-time_settings none\nkata-time_settings absolute 0\nkata-time_settings absolute 1\nkata-time_settings byoyomi 1 0.2 2
+kata-time_settings byoyomi 1 1 0\nkata-time_settings canadian 0 0.5 5\nkata-time_settings fischer 0 0\nkata-time_settings fischer 1 0.1
+kata-time_settings fischer-capped 1 0.1 -1 -1\nkata-time_settings Fischer-Capped 2 0.1 1 0.2\nkgs-time_settings byoyomi 0 0.2 1";
+    let moves = "boardsize 4\ngenmove b\ngenmove w\ntime_left b 0 0\ntime_left w -3.5 0\ngenmove b\ngenmove w\n\
+                 time_left b 0.1 1\ntime_left w 0.1 3\ngenmove b\ngenmove w\n";
+    let input: String = clocks.lines().map(|clock| format!("{clock}\n{moves}")).collect();
+    let begun = Instant::now();
+    let all = heard(&QUICK, &input);
+    assert_eq!(all.len(), input.lines().count());
+    assert!(all.iter().all(|(ok, ..)| *ok), "{all:?}");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
 /// The rows of a board as it is shown.
@@ -384,12 +442,42 @@ fn lines_have_what_was_asked_for() {
         assert!((0.0..=1.0).contains(&number("winrate")) && (0.0..=1.0).contains(&number("prior")));
         assert_eq!(value(info, "pv")[0], value(info, "move")[0]);
         assert_eq!(value(info, "pvVisits").len(), value(info, "pv").len());
+        assert!(value(info, "pvEdgeVisits").is_empty(), "nobody has asked for them");
         assert_eq!(value(info, "movesOwnership").len(), 49);
     }
     let of = |name: &str| parts.iter().find(|part| part[0].0 == name).unwrap();
     assert_eq!((of("ownership")[0].1.len(), of("ownershipStdev")[0].1.len()), (49, 49));
     assert_eq!(value(of("rootInfo"), "visits"), ["60"]);
     assert_eq!(value(of("rootInfo"), "currentPlayer"), ["W"]);
+}
+
+/// What a search for a move has where nobody says is no limit beside another one.
+#[test]
+fn one_limit_is_enough() {
+    let visits = |config: &str| {
+        let text = last(&["-override-config", config], "boardsize 5\nkata-search_analyze b rootInfo true\n");
+        value(parts(text.lines().next().unwrap()).last().unwrap(), "visits")[0].parse::<u64>().unwrap()
+    };
+    assert_eq!(visits("rules=chinese"), 500);
+    assert!((600..=601).contains(&visits("maxPlayouts=600")));
+    assert_eq!(visits("maxPlayouts=600,maxVisits=40"), 40);
+}
+
+#[test]
+fn boards_have_columns_and_rows() {
+    for sides in ["9 7", "9:7"] {
+        let board = last(&QUICK, &format!("boardsize {sides}\nshowboard\n"));
+        assert!(board.contains(" J\n  7 ") && stones(&board).len() == 63, "{board}");
+    }
+}
+
+/// A search that is not played counts for nothing.
+#[test]
+fn time_is_counted_for_moves_alone() {
+    assert_eq!(
+        last(&QUICK, "boardsize 5\ntime_settings 60 0 0\nkata-search b\nkata-search_analyze b\ncputime\n"),
+        "0.000"
+    );
 }
 
 #[test]
@@ -464,6 +552,32 @@ fn games_are_written_and_read() {
     assert!(all[15].2.starts_with("Move 1: B to play") && all[15].2.contains("(O)"), "{}", all[15].2);
     assert!(!all[16].0 && all[16].2.contains("expected a move from 1 to 4"), "{}", all[16].2);
     assert!(folder.text("a game.sgf").contains("HA[2]AB[gc][cg]"), "{}", folder.text("a game.sgf"));
+}
+
+#[test]
+fn files_that_others_have_written_are_read_or_refused() {
+    let folder = Folder::new("gtp-odd");
+    let endless = format!("(;SZ[9]{})", ";B[];W[tt]".repeat(50_001));
+    for (name, bytes, expected) in [
+        ("latin", b"(;SZ[9]PB[Jos\xe9]KM[375]C[\\]];B[cc](;W[tt];B[])(;W[aa]))".as_slice(), Ok(3)),
+        ("setup", b"(;SZ[9]HA[2]AB[cc][gg]AW[ee]PL[W])", Ok(0)),
+        ("endless", endless.as_bytes(), Err("a game of more than 100000 moves")),
+        ("nothing", b"", Err("begins with (")),
+        ("large", b"(;SZ[25])", Err("SZ: expected")),
+        ("occupied", b"(;SZ[9];B[cc];W[cc])", Err("there is a stone")),
+        ("twice", b"(;SZ[9]AB[cc]AW[cc])", Err("two stones are on one point")),
+        ("dead", b"(;SZ[9]AB[ab][ba]AW[aa])", Err("a stone has no liberty")),
+    ] {
+        std::fs::write(folder.0.join(name), bytes).unwrap();
+        let all = heard(&QUICK, &format!("komi 5.5\nloadsgf {}\nshowboard\nget_komi\n", folder.file(name)));
+        let ((ok, _, text), board) = (&all[1], &all[2].2);
+        match expected {
+            Ok(moves) => assert!(*ok && board.starts_with(&format!("Move {moves}: ")), "{name}: {text} {board}"),
+            Err(part) => assert!(!ok && text.contains(part) && stones(board).len() == 361, "{name}: {text}"),
+        }
+        assert_eq!(all[3].2, "5.5");
+    }
+    assert!(!heard(&QUICK, &format!("loadsgf {}\n", folder.0.display()))[0].0, "a folder");
 }
 
 #[test]
@@ -642,6 +756,13 @@ fn it_passes_where_that_wins_and_resigns_what_is_lost() {
     let stays =
         says(&format!("kata-set-param allowResignation false\n{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n"));
     assert_ne!(stays, "resign");
+    // Who gives a handicap is behind at first, and plays on.
+    assert_ne!(says("boardsize 9\nfixed_handicap 9\ngenmove w\nplay b A1\ngenmove w\n"), "resign");
+    let early = |share| {
+        let moves = format!("{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n");
+        says(&format!("kata-set-param resignMinMovesPerBoardArea {share}\n{moves}"))
+    };
+    assert_eq!((early("0") == "resign", early("0.1") == "resign"), (true, false));
     // A stone that is dead.
     let dead = format!("{won}play b pass\nplay w A5\n");
     assert_eq!(says(&format!("{dead}final_status_list dead\n")), "A5");

@@ -32,6 +32,8 @@ pub struct Ask {
     /// What is told beside what always is.
     pub wanted: Wanted,
     root_info: bool,
+    pv_visits: bool,
+    pv_edge_visits: bool,
 }
 
 /// A shorter interval counts as this one.
@@ -77,7 +79,8 @@ impl Ask {
                 "ownershipstdev" => ask.wanted.ownership_stdev = switch(value)?,
                 "movesownership" => ask.wanted.moves_ownership = switch(value)?,
                 "movesownershipstdev" => ask.wanted.moves_ownership_stdev = switch(value)?,
-                "pvvisits" => ask.wanted.pv_visits = switch(value)?,
+                "pvvisits" => ask.pv_visits = switch(value)?,
+                "pvedgevisits" => ask.pv_edge_visits = switch(value)?,
                 "noresultvalue" => ask.wanted.no_result_value = switch(value)?,
                 "rootinfo" => ask.root_info = switch(value)?,
                 "avoid" | "allow" => {
@@ -92,6 +95,7 @@ impl Ask {
         ask.restrictions = restrictions(avoid, allow, size)?;
         // What is said of moves without visits is the network's word.
         ask.wanted.policy = ask.min_moves > 0;
+        ask.wanted.pv_visits = ask.pv_visits || ask.pv_edge_visits;
         Ok((ask, color))
     }
 
@@ -101,7 +105,7 @@ impl Ask {
         let mut infos: Vec<Object> = known.iter().filter_map(|info| info.as_object().cloned()).collect();
         self.add_unvisited(&mut infos, answer, size);
         let shown = infos.iter().take(self.max_moves.unwrap_or(usize::MAX));
-        let mut parts: Vec<String> = shown.map(|info| move_info(style, info)).collect();
+        let mut parts: Vec<String> = shown.map(|info| self.move_info(style, info)).collect();
         if style == Style::Kata {
             if self.root_info
                 && let Some(root) = answer.get("rootInfo").and_then(Value::as_object)
@@ -145,10 +149,40 @@ impl Ask {
             infos.push(info);
         }
     }
+
+    fn move_info(&self, style: Style, info: &Object) -> String {
+        let mut text = format!("info move {}", plain(&info["move"]));
+        match style {
+            Style::Lz => {
+                let _ = write!(text, " visits {}", plain(&info["visits"]));
+                for name in ["winrate", "prior", "lcb"] {
+                    let share = info.get(name).and_then(Value::as_f64).unwrap_or_default();
+                    let _ = write!(text, " {name} {}", (10_000.0 * share).round());
+                }
+            }
+            Style::Kata => text.push_str(&named("", &MOVE, info)),
+        }
+        let _ = write!(text, " order {}", plain(&info["order"]));
+        let of_kata = style == Style::Kata;
+        // Both kinds of visits come where one is wanted.
+        let lists = [
+            ("pv", "pv", true),
+            ("pvVisits", "pvVisits", of_kata && self.pv_visits),
+            ("pvEdgeVisits", "pvEdgeVisits", of_kata && self.pv_edge_visits),
+            ("movesOwnership", "ownership", of_kata),
+            ("movesOwnershipStdev", "ownershipStdev", of_kata),
+        ];
+        for (name, field, _) in lists.iter().filter(|(_, _, is_told)| *is_told) {
+            if let Some(list) = list(name, field, info) {
+                let _ = write!(text, " {list}");
+            }
+        }
+        text
+    }
 }
 
 const KEYS: &str = "interval, minmoves, maxmoves, avoid, allow, ownership, ownershipStdev, movesOwnership, movesOwnershipStdev, \
-                    pvVisits, noResultValue or rootInfo, and its value";
+                    pvVisits, pvEdgeVisits, noResultValue or rootInfo, and its value";
 
 fn interval(text: &str) -> Result<Duration, String> {
     let hundredths: f64 = args::number(text, "hundredths of a second")?;
@@ -215,35 +249,6 @@ const ROOT: [&str; 18] = [
     "thisHash",
 ];
 
-fn move_info(style: Style, info: &Object) -> String {
-    let mut text = format!("info move {}", plain(&info["move"]));
-    match style {
-        Style::Lz => {
-            let _ = write!(text, " visits {}", plain(&info["visits"]));
-            for name in ["winrate", "prior", "lcb"] {
-                let share = info.get(name).and_then(Value::as_f64).unwrap_or_default();
-                let _ = write!(text, " {name} {}", (10_000.0 * share).round());
-            }
-        }
-        Style::Kata => text.push_str(&named("", &MOVE, info)),
-    }
-    let _ = write!(text, " order {}", plain(&info["order"]));
-    let lists: &[(&str, &str)] = match style {
-        Style::Lz => &[("pv", "pv")],
-        Style::Kata => &[
-            ("pv", "pv"),
-            ("pvVisits", "pvVisits"),
-            ("pvEdgeVisits", "pvEdgeVisits"),
-            ("movesOwnership", "ownership"),
-            ("movesOwnershipStdev", "ownershipStdev"),
-        ],
-    };
-    for list in lists.iter().filter_map(|(name, field)| list(name, field, info)) {
-        let _ = write!(text, " {list}");
-    }
-    text
-}
-
 /// Names and values of the fields that there are.
 fn named(title: &str, names: &[&str], object: &Object) -> String {
     let pairs = names.iter().filter_map(|name| Some(format!(" {name} {}", plain(object.get(*name)?))));
@@ -289,7 +294,7 @@ mod tests {
     #[test]
     fn keys_mean_something() {
         let (ask, _) = read(
-            "minmoves 2 maxmoves 5 ownership true ownershipStdev TRUE movesOwnership false pvVisits true rootInfo true \
+            "minmoves 2 maxmoves 5 ownership true ownershipStdev TRUE movesOwnership false pvVisits true pvEdgeVisits true rootInfo true \
              avoid b D4,Q16 3 avoid w pass 1",
         )
         .unwrap();

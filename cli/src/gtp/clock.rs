@@ -67,10 +67,11 @@ impl System {
     /// # Errors
     /// What was expected, and what came.
     pub fn read(args: &[String]) -> Result<Self, String> {
-        let kind = args.first().map_or("", String::as_str);
+        let kind = args.first().map_or_else(String::new, |kind| kind.to_ascii_lowercase());
+        let kind = kind.as_str();
         let expected = |names: &str| format!("expected {kind} {names}, got {}", quoted(&args[1..].join(" ")));
         let time = |at: usize| args.get(at).and_then(|text| seconds(text));
-        let count = |at: usize| args.get(at).and_then(|text| text.parse::<u32>().ok()).filter(|count| *count > 0);
+        let count = |at: usize| args.get(at).and_then(|text| text.parse::<u32>().ok());
         let limit = |at: usize| {
             let number: f64 = args.get(at)?.parse().ok()?;
             number.is_finite().then_some(if number < 0.0 { f64::INFINITY } else { number })
@@ -81,10 +82,10 @@ impl System {
             ("byoyomi" | "canadian", 4) => {
                 let all = time(1).zip(time(2)).zip(count(3));
                 let ((main, period), count) = all.ok_or_else(|| expected("SECONDS SECONDS COUNT"))?;
-                if kind == "byoyomi" {
-                    Self::ByoYomi { main, period, periods: count }
-                } else {
-                    Self::Canadian { main, period, stones: count }
+                match (kind, count) {
+                    ("canadian", stones) => Self::of_gtp(main, period, stones),
+                    (_, periods) if periods == 0 || period == 0.0 => Self::absolute(main),
+                    (_, periods) => Self::ByoYomi { main, period, periods },
                 }
             }
             ("fischer", 3) => {
@@ -93,11 +94,7 @@ impl System {
             }
             ("fischer-capped", 5) => {
                 let all = time(1).zip(time(2)).zip(limit(3).zip(limit(4)));
-                let names = "SECONDS SECONDS LIMIT LIMIT";
-                let ((main, increment), (cap, most)) = all.ok_or_else(|| expected(names))?;
-                if cap < main {
-                    return Err(expected(names));
-                }
+                let ((main, increment), (cap, most)) = all.ok_or_else(|| expected("SECONDS SECONDS LIMIT LIMIT"))?;
                 Self::Main { main, increment, cap, most }
             }
             _ if KINDS.contains(&kind) => return Err(expected("and as many times as it has")),
@@ -131,9 +128,12 @@ pub fn moves_left(points: usize, played: usize) -> f64 {
     expected.max(10.0 + points as f64 / 20.0)
 }
 
+/// Seconds that count as no limit: some thirty years, more than what is reckoned with here could overflow by.
+const LONGEST: f64 = 1e9;
+
 /// A time from outside.
 pub fn seconds(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|time: &f64| time.is_finite() && *time >= 0.0)
+    text.parse().ok().filter(|time: &f64| time.is_finite() && *time >= 0.0).map(|time| time.min(LONGEST))
 }
 
 /// Where a player in overtime is.
@@ -280,7 +280,8 @@ impl Clock {
     fn after(&self, overtime: Overtime, used: f64) -> Option<Overtime> {
         let whole = self.system.overtime()?;
         if matches!(self.system, System::ByoYomi { .. }) {
-            let lost = if used > overtime.left { 1 + ((used - overtime.left) / whole.left) as u32 } else { 0 };
+            let beyond = ((used - overtime.left) / whole.left) as u32;
+            let lost = if used > overtime.left { beyond.saturating_add(1) } else { 0 };
             return Some(Overtime { count: overtime.count.saturating_sub(lost).max(1), ..whole });
         }
         match overtime.count.saturating_sub(1) {
@@ -321,6 +322,29 @@ mod tests {
         assert_eq!(System::of_gtp(60.0, 30.0, 5), System::Canadian { main: 60.0, period: 30.0, stones: 5 });
     }
 
+    /// Some controllers name a kind of overtime that they don't have.
+    #[test]
+    fn overtime_that_is_none_is_left_out() {
+        for (text, expected) in [
+            ("byoyomi 60 30 0", System::absolute(60.0)),
+            ("byoyomi 60 0 3", System::absolute(60.0)),
+            ("Canadian 60 0 5", System::absolute(60.0)),
+            ("canadian 60 30 0", System::None),
+            ("ABSOLUTE 1e300", System::absolute(1e9)),
+        ] {
+            assert_eq!(read(text), Ok(expected), "{text}");
+        }
+        // More than may be kept is there for the first move alone, unless the controller says otherwise.
+        let mut capped = clock("fischer-capped 60 5 30 10");
+        capped.start(60.0, 0.2);
+        capped.used(1.0, 1);
+        assert_eq!(capped.main, 30.0);
+        let mut clock = clock("byoyomi 0 1e-300 3");
+        clock.start(60.0, 0.2);
+        clock.used(1e9, 1);
+        assert_eq!(clock.overtime.map(|overtime| overtime.count), Some(1));
+    }
+
     #[test]
     fn kinds_are_read_or_refused() {
         for kind in KINDS {
@@ -339,9 +363,10 @@ mod tests {
             ("hourglass 60", "expected one of none"),
             ("absolute -1", "expected absolute SECONDS, got \"-1\""),
             ("absolute nan", "SECONDS"),
-            ("byoyomi 60 30 0", "expected byoyomi SECONDS SECONDS COUNT"),
+            ("byoyomi 60 30 -1", "expected byoyomi SECONDS SECONDS COUNT"),
+            ("canadian 60 30 x", "expected canadian SECONDS SECONDS COUNT"),
             ("byoyomi 60 30", "expected byoyomi"),
-            ("fischer-capped 60 5 30 10", "LIMIT"),
+            ("fischer-capped 60 5 nan 10", "LIMIT"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

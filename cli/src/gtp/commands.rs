@@ -1,7 +1,7 @@
 //! What each command does.
 
 use oncilla_go::{Board, Color, Komi, Move, Rules, Size, Symmetry};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -14,6 +14,7 @@ use super::record::Record;
 use super::session::{Session, Stream};
 use super::settings::{self, Settings};
 use super::{handicap, scoring, sgf, show};
+use crate::analysis::Object;
 use crate::analysis::go::{Params, Reporter, setup};
 use crate::go::{Evaluation, Search};
 use crate::text::quoted;
@@ -34,7 +35,7 @@ pub enum Handler {
 use Handler::{Answers, Streams};
 
 /// All commands, in the order in which they are listed.
-pub const ALL: [(&str, Handler); 50] = [
+pub const ALL: [(&str, Handler); 52] = [
     ("protocol_version", Answers(|_, args| args::none(args).map(|()| "2".to_string()))),
     ("name", Answers(|_, args| args::none(args).map(|()| "Oncilla".to_string()))),
     ("version", Answers(|_, args| args::none(args).map(|()| env!("CARGO_PKG_VERSION").to_string()))),
@@ -42,7 +43,7 @@ pub const ALL: [(&str, Handler); 50] = [
     ("list_commands", Answers(list_commands)),
     ("quit", Answers(quit)),
     ("boardsize", Answers(boardsize)),
-    ("rectangular_boardsize", Answers(rectangular_boardsize)),
+    ("rectangular_boardsize", Answers(boardsize)),
     ("clear_board", Answers(clear_board)),
     ("set_position", Answers(set_position)),
     ("komi", Answers(komi)),
@@ -70,7 +71,7 @@ pub const ALL: [(&str, Handler); 50] = [
     ("kata-list_time_settings", Answers(|_, args| args::none(args).map(|()| clock::KINDS.join(" ")))),
     ("final_score", Answers(final_score)),
     ("final_status_list", Answers(final_status_list)),
-    ("showboard", Answers(|session, args| args::none(args).map(|()| format!("\n{}", show::board(&session.record))))),
+    ("showboard", Answers(|session, args| args::none(args).map(|()| show::board(&session.record)))),
     ("loadsgf", Answers(loadsgf)),
     ("printsgf", Answers(printsgf)),
     (
@@ -82,7 +83,9 @@ pub const ALL: [(&str, Handler); 50] = [
     ("kgs-rules", Answers(kgs_rules)),
     ("kata-list-params", Answers(|_, args| args::none(args).map(|()| names_of_params().join(" ")))),
     ("kata-get-param", Answers(get_param)),
+    ("kata-get-params", Answers(get_params)),
     ("kata-set-param", Answers(set_param)),
+    ("kata-set-params", Answers(set_params)),
     ("kata-get-models", Answers(get_models)),
     ("clear_cache", Answers(clear_cache)),
     ("clear-cache", Answers(clear_cache)),
@@ -110,14 +113,16 @@ fn quit(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
+/// One number, or columns and rows, as two arguments or with a colon between them.
 fn boardsize(session: &mut Session, args: Args<'_>) -> Said {
-    let side = args::one(args, "columns and rows in one number")?.to_string();
-    change_size(session, &side, &side)
-}
-
-fn rectangular_boardsize(session: &mut Session, args: Args<'_>) -> Said {
-    let [columns, rows] = args else { return Err(args::expected("columns and rows", args)) };
-    change_size(session, columns, rows)
+    match args {
+        [columns, rows] => change_size(session, columns, rows),
+        _ => {
+            let sides = args::one(args, "columns and rows, in one number if they are the same")?;
+            let (columns, rows) = sides.split_once(':').unwrap_or((sides, sides));
+            change_size(session, columns, rows)
+        }
+    }
 }
 
 fn change_size(session: &mut Session, columns: &str, rows: &str) -> Said {
@@ -414,7 +419,7 @@ fn time_left(session: &mut Session, args: Args<'_>) -> Said {
 }
 
 fn kgs_time_settings(session: &mut Session, args: Args<'_>) -> Said {
-    if let Some(kind) = args.first().filter(|kind| kind.starts_with("fischer")) {
+    if let Some(kind) = args.first().filter(|kind| kind.to_ascii_lowercase().starts_with("fischer")) {
         return Err(args::expected("none, absolute, byoyomi or canadian", std::slice::from_ref(kind)));
     }
     kata_time_settings(session, args)
@@ -435,10 +440,13 @@ fn final_score(session: &mut Session, args: Args<'_>) -> Said {
 }
 
 fn final_status_list(session: &mut Session, args: Args<'_>) -> Said {
-    let what = format!("one of {}", scoring::STATUSES);
+    let what = format!("one of {}", scoring::STATUSES.join(", "));
     let status = args::one(args, &what)?;
+    if !scoring::STATUSES.contains(&status) {
+        return Err(args::expected(&what, args));
+    }
     let judged = session.player.judge(&session.record, None)?;
-    let lists = judged.list(status, session.record.game().board()).ok_or_else(|| args::expected(&what, args))?;
+    let lists = judged.list(status, session.record.game().board());
     let lines: Vec<String> = lists.iter().map(|chain| vertices(session.record.size(), chain)).collect();
     Ok(lines.join("\n"))
 }
@@ -452,7 +460,8 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Said {
         name => (name.join(" "), None),
     };
     let cannot = |error: String| format!("cannot load file: {error}");
-    let text = crate::utf16::read_to_string(Path::new(&file)).map_err(|error| cannot(format!("{file}: {error}")))?;
+    // Names and comments of older files are in whatever form their writer had.
+    let text = crate::utf16::read_lossily(Path::new(&file)).map_err(|error| cannot(format!("{file}: {error}")))?;
     let sgf = sgf::read(&text).map_err(cannot)?;
     let moves = before.map_or(sgf.moves.len(), |before: usize| before.saturating_sub(1));
     if moves > sgf.moves.len() {
@@ -531,22 +540,61 @@ fn names_of_params() -> Vec<&'static str> {
 
 fn get_param(session: &mut Session, args: Args<'_>) -> Said {
     let name = args::one(args, "a parameter")?;
+    value_of_param(session, name).ok_or_else(|| no_param(name))
+}
+
+/// All of them, in an object.
+fn get_params(session: &mut Session, args: Args<'_>) -> Said {
+    args::none(args)?;
+    let pair = |name: &'static str| {
+        let text = value_of_param(session, name)?;
+        // What is no number and no boolean is a word.
+        let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Some((name.to_string(), value))
+    };
+    Ok(Value::Object(names_of_params().into_iter().filter_map(pair).collect()).to_string())
+}
+
+fn value_of_param(session: &Session, name: &str) -> Option<String> {
     let value = session.player.settings.get(name).or_else(|| session.player.params.get(name));
-    value.filter(|_| names_of_params().contains(&name)).ok_or_else(|| no_param(name))
+    value.filter(|_| names_of_params().contains(&name))
 }
 
 fn no_param(name: &str) -> String {
-    format!("unknown parameter: expected one that kata-list-params lists, got {}", quoted(name))
+    let expected = "expected one that kata-list-params lists, got";
+    if Params::has(name) || Settings::has(name) {
+        return format!(
+            "cannot change parameter: {expected} one without effect, or that counts at the start alone: {name}"
+        );
+    }
+    format!("unknown parameter: {expected} {}", quoted(name))
 }
 
 fn set_param(session: &mut Session, args: Args<'_>) -> Said {
     let [name, value] = args else { return Err(args::expected("a parameter and its value", args)) };
-    if !names_of_params().contains(&name.as_str()) {
-        return Err(no_param(name));
-    }
+    change_params(session, &[(name.clone(), value.clone())])
+}
+
+fn set_params(session: &mut Session, args: Args<'_>) -> Said {
+    let object: Result<Object, _> = serde_json::from_str(&args.join(" "));
+    let object = object.map_err(|_| args::expected("an object of parameters and their values", args))?;
+    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    let pairs: Vec<_> = object.into_iter().map(|(name, value)| (name, text(value))).collect();
+    change_params(session, &pairs)
+}
+
+/// All of them, or none.
+fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Said {
     let player = &mut session.player;
-    player.settings.set(name, value).or_else(|| player.params.set(name, value)).unwrap_or(Ok(()))?;
-    player.has_visits |= name == "maxVisits";
+    let (mut settings, mut params) = (player.settings, player.params);
+    for (name, value) in pairs {
+        if !names_of_params().contains(&name.as_str()) {
+            return Err(no_param(name));
+        }
+        settings.set(name, value).or_else(|| params.set(name, value)).unwrap_or(Ok(()))?;
+    }
+    (player.settings, player.params) = (settings, params);
+    player.has_visits |= pairs.iter().any(|(name, _)| name == "maxVisits");
     Ok(String::new())
 }
 

@@ -46,6 +46,29 @@ pub fn most(size: Size) -> usize {
     }
 }
 
+/// What a handicap stone is worth, in points: twice a fair komi.
+const STONE: f64 = 14.0;
+
+/// Up to so many moves for each point of the board nobody can tell what becomes of a handicap.
+const OPENING: f64 = 0.2;
+
+/// After so many moves for each point of the board it should be made up for.
+const MADE_UP: f64 = 0.6;
+
+/// Points that White may be behind by, after so many moves, and still win: it has given this handicap, and weaker players lose it bit by bit.
+pub fn made_up_later(stones: usize, area: usize, played: usize) -> f64 {
+    if stones < LEAST {
+        return 0.0;
+    }
+    let moves = played as f64 / area as f64;
+    if moves < OPENING {
+        return f64::INFINITY;
+    }
+    // With one stone less there would be an even game, in which White plays first.
+    let given = STONE * (stones - 1) as f64;
+    given * ((MADE_UP - moves) / (MADE_UP - OPENING)).max(0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +95,15 @@ mod tests {
         assert_eq!((text(12, 4), text(12, 5)), ("C3 K10 C10 K3".into(), String::new()));
         assert_eq!((text(7, 4), text(7, 5), text(6, 2)), ("C3 E5 C5 E3".into(), String::new(), String::new()));
         assert_eq!((text(19, 1), text(19, 10)), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn a_handicap_is_made_up_for_bit_by_bit() {
+        assert_eq!([0, 1].map(|stones| made_up_later(stones, 361, 0)), [0.0; 2]);
+        assert_eq!(made_up_later(4, 361, 72), f64::INFINITY);
+        let later = [80, 140, 216, 217, 900].map(|played| made_up_later(4, 361, played));
+        assert!(later[0] < 42.0 && later[0] > 38.0 && later.is_sorted_by(|a, b| a >= b), "{later:?}");
+        assert_eq!(later[3..], [0.0; 2]);
     }
 
     #[test]

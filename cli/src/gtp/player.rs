@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::analyze::Ask;
 use super::clock::{Clock, System, moves_left};
+use super::handicap;
 use super::record::Record;
 use super::scoring::Judged;
 use super::settings::Settings;
@@ -173,12 +174,7 @@ impl Player {
         then: impl FnOnce(&Search<'_>) -> T,
     ) -> Result<T, String> {
         let size = task.game.size();
-        let batch = if self.minibatch > 0 {
-            self.minibatch
-        } else {
-            self.evaluator.facts(size).map_or(1, |facts| facts.preferred_batch)
-        }
-        .max(1);
+        let batch = self.batch(size);
         let wanted: Wanted = task.ask.wanted;
         let mut plan = task.params.plan(batch, self.tree_bytes.max(LEAST_BYTES));
         plan.keeps_ownership =
@@ -205,6 +201,12 @@ impl Player {
         Ok(then(&search))
     }
 
+    /// Positions that are evaluated together.
+    fn batch(&self, size: Size) -> usize {
+        let preferred = || self.evaluator.facts(size).map_or(1, |facts| facts.preferred_batch);
+        if self.minibatch > 0 { self.minibatch } else { preferred().max(1) }
+    }
+
     /// Decides on a move in a player's turn. `watch` sees the search on the way, and at its end, which it is told; `keeps` says whether the
     /// move will be played.
     ///
@@ -223,12 +225,11 @@ impl Player {
         let game = record.turn_of(color);
         let lag = self.settings.lag_buffer;
         let moves_left = moves_left(game.size().area(), turn);
-        let budget = self.clocks[color as usize].start(moves_left, lag);
+        // A move that is not kept takes no time of the clock, and neither does one that fails.
+        let mut clock = self.clocks[color as usize].clone();
+        let budget = clock.start(moves_left, lag);
         let factor = self.factor(record, color);
         let seconds = budget.unwrap_or(f64::INFINITY).min(self.params.max_time) * factor;
-        // Under a clock it thinks as long as that says, unless somebody has said how much.
-        let visits =
-            if budget.is_some() && !self.has_visits { u64::MAX } else { scaled(self.params.max_visits, factor) };
         let end = |part: f64| {
             let seconds = Duration::try_from_secs_f64(part * seconds).ok()?;
             begun.checked_add(seconds)
@@ -239,7 +240,7 @@ impl Player {
             game: &game,
             params: &self.params,
             ask,
-            limits: [visits, scaled(self.params.max_playouts, factor)],
+            limits: [self.visits(budget.is_some(), factor), scaled(self.params.max_playouts, factor)],
             until: end(1.0),
         };
         // It is lent to both in turn.
@@ -252,18 +253,32 @@ impl Player {
             watch.borrow_mut()(search, true);
             found(&self.params, ask.wanted, search)
         })?;
-        let used = begun.elapsed().as_secs_f64();
         if keeps {
-            self.clocks[color as usize].used(used, found.playouts);
+            self.remember(Thought { turn, color, win_loss: found.win_loss, lead: found.lead });
+            let used = begun.elapsed().as_secs_f64();
+            clock.used(used, found.playouts);
+            self.clocks[color as usize] = clock;
             self.seconds += used;
-            self.forget_beyond(turn);
-            self.thoughts.push(Thought { turn, color, win_loss: found.win_loss, lead: found.lead });
-        }
-        if self.resigns(color) && keeps {
-            return Ok(Decision::Resign);
+            if self.resigns(record, color) {
+                return Ok(Decision::Resign);
+            }
         }
         let passes = judged.is_some_and(|judged| wins_by_pass(&game, &found, judged.white_lead(record)));
         Ok(Decision::Play(if passes { game.size().pass() } else { found.mv }))
+    }
+
+    /// Visits at most: where a clock or another parameter limits it, no fewer than that allows, unless somebody has said how many.
+    fn visits(&self, has_clock: bool, factor: f64) -> u64 {
+        let none = Params::default();
+        let is_limited =
+            has_clock || self.params.max_time < none.max_time || self.params.max_playouts < none.max_playouts;
+        if is_limited && !self.has_visits { u64::MAX } else { scaled(self.params.max_visits, factor) }
+    }
+
+    /// Where a move was taken back, what it thought of it is forgotten.
+    fn remember(&mut self, thought: Thought) {
+        self.forget_beyond(thought.turn);
+        self.thoughts.push(thought);
     }
 
     /// What part of its visits and its time it needs.
@@ -277,14 +292,21 @@ impl Player {
     }
 
     /// Whether it has been sure to lose for some of its turns.
-    fn resigns(&self, color: Color) -> bool {
+    fn resigns(&self, record: &Record, color: Color) -> bool {
         let settings = &self.settings;
+        let (area, played) = (record.size().area(), record.moves().len());
+        if !settings.allow_resignation || (played as f64) < settings.resign_min_moves_per_board_area * area as f64 {
+            return false;
+        }
+        let behind = settings.resign_min_score_difference;
+        let behind = match color {
+            Color::Black => behind,
+            Color::White => behind.max(handicap::made_up_later(record.game().handicap_stones(), area, played)),
+        };
         let turns = settings.resign_consec_turns;
         let own = self.thoughts.iter().rev().filter(|thought| thought.color == color).take(turns);
-        let is_lost = |thought: &Thought| {
-            thought.win_loss < settings.resign_threshold && -thought.lead >= settings.resign_min_score_difference
-        };
-        settings.allow_resignation && own.clone().count() == turns && own.clone().all(is_lost)
+        let is_lost = |thought: &Thought| thought.win_loss < settings.resign_threshold && -thought.lead >= behind;
+        own.clone().count() == turns && own.clone().all(is_lost)
     }
 
     /// What becomes of the stones and the points of the board, whoever's turn it is, found out before `until`.
@@ -326,8 +348,8 @@ impl Player {
     /// As [`Evaluator::run`].
     pub fn handicap(&self, record: &Record, stones: usize) -> Result<Vec<Move>, String> {
         let size = record.size();
-        let fixed = super::handicap::most(size).min(stones);
-        let mut points = super::handicap::fixed(size, fixed).unwrap_or_default();
+        let fixed = handicap::most(size).min(stones);
+        let mut points = handicap::fixed(size, fixed).unwrap_or_default();
         while points.len() < stones {
             let placed = points.iter().map(|point| (Color::Black, *point));
             let Ok(board) = Board::with_stones(size, placed) else { break };

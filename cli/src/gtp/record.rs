@@ -87,9 +87,6 @@ impl Record {
     /// # Errors
     /// Why not. Nothing has changed then.
     pub fn play(&mut self, color: Color, mv: Move) -> Result<(), String> {
-        if self.moves.len() >= MOST_MOVES {
-            return Err(format!("a game of more than {MOST_MOVES} moves"));
-        }
         if !self.game.is_legal_for(color, mv) {
             return Err(format!("illegal move: {}, {}", self.size().format(mv), self.why_not(color, mv)));
         }
@@ -99,8 +96,11 @@ impl Record {
     /// Plays what some board allows, whatever the rules say: records have such moves.
     ///
     /// # Errors
-    /// The point is occupied, or the stone would have no liberties.
+    /// The point is occupied, the stone would have no liberties, or there are too many moves.
     pub fn play_tolerantly(&mut self, color: Color, mv: Move) -> Result<(), String> {
+        if self.moves.len() >= MOST_MOVES {
+            return Err(format!("a game of more than {MOST_MOVES} moves"));
+        }
         let illegal = |_| format!("illegal move: {}, {}", self.size().format(mv), self.why_not(color, mv));
         let mut game = self.game.clone();
         self.setup.play(&mut game, color, mv).map_err(illegal)?;

@@ -56,23 +56,23 @@ impl Judged {
         self.lead + compensation(record)
     }
 
-    /// The points of a status, chain by chain where it is one of stones; `None` for a word that is none.
-    pub fn list(&self, status: &str, before: &Board) -> Option<Vec<Vec<Move>>> {
+    /// The points of a status, chain by chain where it is one of stones; none for a word that is not in [`STATUSES`].
+    pub fn list(&self, status: &str, before: &Board) -> Vec<Vec<Move>> {
         let points = |set: PointSet| vec![set.iter().collect::<Vec<_>>()];
-        Some(match status {
+        match status {
             "alive" => chains(&self.board, self.board.occupied() - self.seki),
             "dead" => chains(before, self.dead),
             "seki" => chains(&self.board, self.seki),
             "territory" => points(self.territory[0] | self.territory[1]),
             "black_territory" => points(self.territory[0]),
             "white_territory" => points(self.territory[1]),
-            _ => return None,
-        })
+            _ => Vec::new(),
+        }
     }
 }
 
 /// The words that [`Judged::list`] knows.
-pub const STATUSES: &str = "alive, dead, seki, territory, black_territory, white_territory";
+pub const STATUSES: [&str; 6] = ["alive", "dead", "seki", "territory", "black_territory", "white_territory"];
 
 /// What White gets besides points on the board. Where territory is counted that is a point for each stone that Black has put down, and
 /// the other way round: then areas differ as territories with prisoners do.
@@ -214,7 +214,7 @@ mod tests {
             let points: Vec<String> = chain.iter().map(|mv| record.size().format(*mv).to_string()).collect();
             points.join(" ")
         };
-        judged.list(status, record.game().board()).unwrap().into_iter().map(text).collect()
+        judged.list(status, record.game().board()).into_iter().map(text).collect()
     }
 
     const HALVES: [&str; 5] = [".XO..", ".XO..", ".XO..", ".XO.X", ".XO.."];
@@ -230,7 +230,10 @@ mod tests {
         assert_eq!(list(&record, &judged, "black_territory"), ["A5 A4 A3 A2 A1"]);
         assert_eq!(list(&record, &judged, "white_territory")[0].split(' ').count(), 10);
         assert_eq!(list(&record, &judged, "territory")[0].split(' ').count(), 15);
-        assert!(judged.list("dame", record.game().board()).is_none());
+        assert!(judged.list("dame", record.game().board()).is_empty());
+        assert!(
+            STATUSES.iter().all(|status| !judged.list(status, record.game().board()).is_empty() || *status == "seki")
+        );
         // Territory: 10 points and a prisoner against 5, and 6.5.
         let (record, judged) = self::judged("japanese", HALVES, OWNED);
         assert_eq!(text(judged.white_lead(&record)), "W+12.5");

@@ -21,6 +21,8 @@ params! {
     resign_consec_turns: usize = 3, in 1..=100, "resignConsecTurns";
     /// Points that it must be behind by as well.
     resign_min_score_difference: f64 = 0.0, in 0.0..=1000.0, "resignMinScoreDifference";
+    /// Moves of both that are played before it resigns, for each point of the board.
+    resign_min_moves_per_board_area: f64 = 0.0, in 0.0..=1.0, "resignMinMovesPerBoardArea";
     /// What is left of its visits and its time once the opponent has passed.
     search_factor_after_one_pass: f64 = 0.5, in 0.01..=1.0, "searchFactorAfterOnePass";
     /// And once both have passed.

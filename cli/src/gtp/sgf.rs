@@ -23,6 +23,9 @@ pub struct Sgf {
     pub moves: Vec<(Color, Move)>,
 }
 
+/// More points than this are none: some servers write hundredths, of points or of pairs of them, and nothing says of which.
+const MOST_KOMI: f32 = 150.0;
+
 /// A property and its values.
 type Property = (String, Vec<String>);
 
@@ -41,6 +44,7 @@ pub fn read(text: &str) -> Result<Sgf, String> {
     }
     let size = value("SZ").map_or(Ok(Size::STANDARD), size)?;
     let komi = value("KM").and_then(|text| Komi::from_points(text.parse().ok()?));
+    let komi = komi.filter(|komi| komi.points().abs() <= MOST_KOMI);
     let mut sgf =
         Sgf { size, komi, rules: value("RU").map(str::to_string), stones: vec![], first: None, moves: vec![] };
     for (name, values) in &properties {
@@ -216,7 +220,7 @@ mod tests {
             assert!(error.contains(part), "{text}: {error}");
         }
         assert_eq!(read("(;)").unwrap().size, Size::STANDARD);
-        assert_eq!(read("(;KM[0.3])").unwrap().komi, None);
+        assert_eq!(["(;KM[0.3])", "(;KM[375])"].map(|text| read(text).unwrap().komi), [None; 2]);
     }
 
     #[test]
