@@ -13,6 +13,7 @@ pub mod engine;
 pub mod eval;
 pub mod generate;
 pub mod go;
+pub mod gtp;
 mod line;
 pub mod options;
 pub mod progress;

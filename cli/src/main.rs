@@ -11,7 +11,7 @@ use oncilla::engine;
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, backend, print};
 use oncilla::uci::console::{Console, aside};
-use oncilla::{analysis, bench, describe, eval, generate, report, selftest, system, time, tune, uci};
+use oncilla::{analysis, bench, describe, eval, generate, gtp, report, selftest, system, time, tune, uci};
 use oncilla_go::Size;
 
 /// A chess engine for small GPUs. Without a command it speaks UCI.
@@ -26,6 +26,7 @@ struct CommandLine {
 enum Command {
     Uci(Uci),
     Analysis(Analysis),
+    Gtp(Gtp),
     Report(Report),
     Eval(Eval),
     Bench(Bench),
@@ -54,6 +55,19 @@ struct Analysis {
     /// at the end of the input, exit at once
     #[argh(switch)]
     quit_without_waiting: bool,
+    /// options that count for more than all others: NAME=VALUE,…; may be given again
+    #[argh(option)]
+    override_config: Vec<String>,
+}
+
+/// Play and analyse Go by the Go Text Protocol, with --weights a network of KataGo's (docs/gtp.md). KataGo's -config, -model and -override-config are understood.
+#[derive(FromArgs, ArgsInfo)]
+#[argh(
+    subcommand,
+    name = "gtp",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
+struct Gtp {
     /// options that count for more than all others: NAME=VALUE,…; may be given again
     #[argh(option)]
     override_config: Vec<String>,
@@ -272,7 +286,8 @@ fn start() -> Result<ExitCode, String> {
         }
         Err(exit) => return Err(exit.output.trim_end().to_string()),
     };
-    say_what_is_not_used(&args.unused, &meaning);
+    let is_gtp = matches!(command_line.command, Some(Command::Gtp(_)));
+    say_what_is_not_used(&args.unused, &meaning, |name| is_gtp && gtp::Settings::has(name));
     say_what_does_nothing(&args.typed);
     if command_line.command.is_none() && stdin().is_terminal() {
         aside(HELLO);
@@ -290,6 +305,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         Command::Analysis(Analysis { quit_without_waiting, override_config: overrides }) => {
             analysis::run(stdin(), console, typed, &analysis::Switches { quit_without_waiting, overrides })?;
         }
+        Command::Gtp(Gtp { override_config }) => gtp::run(stdin(), console, typed, &override_config)?,
         Command::Report(Report { file, out }) => report::run(&report::Question { file, out }, typed, &console)?,
         Command::Eval(Eval {}) => eval::run(&settings.evaluator, stdin(), &console)?,
         Command::Bench(Bench { fen, nodes, rounds, json }) => {
@@ -345,14 +361,14 @@ fn help(all: bool) -> String {
 }
 
 /// Of the names in configuration files: those of KataGo's search mean something where its network is.
-fn say_what_is_not_used(unused: &[(String, Vec<String>)], meaning: &Meaning) {
+fn say_what_is_not_used(unused: &[(String, Vec<String>)], meaning: &Meaning, is_the_commands: impl Fn(&str) -> bool) {
     if unused.iter().all(|(_, names)| names.is_empty()) {
         return;
     }
     let is_go = engine::is_go(&meaning.settings.evaluator);
     for (file, names) in unused {
-        let names: Vec<&str> =
-            names.iter().map(String::as_str).filter(|name| !is_go || !analysis::go::Params::has(name)).collect();
+        let means_something = |name: &str| is_the_commands(name) || is_go && analysis::go::Params::has(name);
+        let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !means_something(name)).collect();
         if !names.is_empty() {
             aside(&format!("{file}: not used: {}", names.join(", ")));
         }

@@ -21,6 +21,16 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
+/// The same of a file that may be in another form in places that don't matter: what is no UTF-8 there has become U+FFFD.
+///
+/// # Errors
+/// The file can't be [read](bounded::read).
+pub fn read_lossily(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    Text::new(bounded::read(path)?.as_slice()).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// How two bytes make a unit.
 type Unit = fn([u8; 2]) -> u16;
 

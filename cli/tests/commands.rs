@@ -63,6 +63,7 @@ fn help_names_every_command_and_flag() {
     let text = stdout(&run(&["--show-hidden", "--help"], ""));
     for word in [
         "uci",
+        "gtp",
         "eval",
         "bench",
         "backendbench",
@@ -83,7 +84,7 @@ fn help_names_every_command_and_flag() {
 /// Their own help has few of them.
 #[test]
 fn help_of_a_command_says_where_the_options_are() {
-    for command in ["analysis", "report"] {
+    for command in ["analysis", "gtp", "report"] {
         let help = stdout(&run(&[command, "--help"], ""));
         let last: Vec<&str> = help.split("Notes:").nth(1).expect("notes").split_whitespace().collect();
         assert!(last.join(" ").ends_with("see oncilla --help, or OPTIONS.md"), "{help}");

@@ -62,9 +62,9 @@ pub struct Switches {
     pub overrides: Vec<String>,
 }
 
-/// KataGo's way to write the arguments: single dashes, and `-model` for the network.
+/// KataGo's way to write the arguments of its commands: single dashes, and `-model` for the network.
 pub fn with_two_dashes(args: Vec<String>) -> Vec<String> {
-    if !args.iter().any(|arg| arg == "analysis") {
+    if !args.iter().any(|arg| katago::COMMANDS.contains(&arg.as_str())) {
         return args;
     }
     let respell = |arg: String| {
@@ -186,16 +186,8 @@ fn nothing(id: &str, turn: usize) -> String {
 ///
 /// # Errors
 /// One line: an override without a value or with a wrong one, no network, no device, no thread.
-pub fn run(
-    mut input: impl BufRead,
-    console: Arc<Console>,
-    mut typed: Typed,
-    switches: &Switches,
-) -> Result<(), String> {
-    let unused = apply(&switches.overrides.join(","), &mut typed)?;
-    if !unused.is_empty() {
-        aside(&format!("oncilla: --override-config: not used: {}", unused.join(", ")));
-    }
+pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switches: &Switches) -> Result<(), String> {
+    let typed = overridden(&switches.overrides, typed, |_| false)?;
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let output = Output::new(Arc::clone(&console), (meaning.analysis.queue_mb << 20) / ANSWERS_SHARE)
@@ -227,6 +219,20 @@ fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: im
         }
         hear(pool, &line);
     }
+}
+
+/// Options with others over them, each a list of `NAME=VALUE,…`. A line for a person says which mean nothing, but for those that `has`
+/// knows.
+///
+/// # Errors
+/// One line: no value, or a wrong one.
+pub fn overridden(overrides: &[String], mut typed: Typed, has: impl Fn(&str) -> bool) -> Result<Typed, String> {
+    let unused = apply(&overrides.join(","), &mut typed)?;
+    let unused: Vec<String> = unused.into_iter().filter(|name| !has(name)).collect();
+    if !unused.is_empty() {
+        aside(&format!("oncilla: --override-config: not used: {}", unused.join(", ")));
+    }
+    Ok(typed)
 }
 
 /// Sets the options of `NAME=VALUE,…`. KataGo has names that mean nothing here: those come back, as those of its files do.

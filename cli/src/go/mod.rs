@@ -8,6 +8,7 @@ mod cache;
 mod evaluation;
 mod evaluator;
 pub mod notes;
+mod run;
 mod samples;
 mod search;
 #[cfg(test)]
@@ -16,6 +17,7 @@ pub mod utility;
 
 pub use evaluation::{Evaluation, PolicyRules};
 pub use evaluator::{Batch, Evaluator, Question};
+pub use run::Limits;
 pub use samples::{inputs, samples};
 pub use search::{Allowed, Plan, Search, Step};
 

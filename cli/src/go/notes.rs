@@ -28,11 +28,13 @@ pub struct Note {
 /// A step of [`Note::ownership`].
 const STEPS: f32 = 32767.0;
 
-/// Sums of notes by visits.
+/// Means of notes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Averages {
-    /// Visits.
+    /// What all visits together count.
     pub weight: f64,
+    /// Sum of the squares of what each of them counts.
+    pub weight_square: f64,
     /// Mean win − loss.
     pub win_loss: f64,
     /// Mean probability of no result.
@@ -89,6 +91,7 @@ impl Note {
         let Outlook { win_loss, no_result, score, stdev } = self.outlook;
         Averages {
             weight: 1.0,
+            weight_square: 1.0,
             win_loss,
             no_result,
             score,
@@ -138,12 +141,25 @@ impl Owned {
 }
 
 impl Averages {
-    /// With other visits, whose means these are, counted `weight` times.
+    /// Of so many such visits.
+    pub fn times(self, visits: u32) -> Self {
+        let n = f64::from(visits);
+        Self { weight: self.weight * n, weight_square: self.weight_square * n, ..self }
+    }
+
+    /// Visits that each count one and leave the means as unsure as these.
+    pub fn effective(&self) -> f64 {
+        if self.weight_square > 0.0 { self.weight * self.weight / self.weight_square } else { 0.0 }
+    }
+
+    /// With other visits, whose means these are, so that they count `weight` together.
     pub fn plus(self, other: &Self, weight: f64) -> Self {
         let all = self.weight + weight;
         let mean = |a: f64, b: f64| if all > 0.0 { (a * self.weight + b * weight) / all } else { 0.0 };
+        let scale = if other.weight > 0.0 { weight / other.weight } else { 0.0 };
         Self {
             weight: all,
+            weight_square: self.weight_square + scale * scale * other.weight_square,
             win_loss: mean(self.win_loss, other.win_loss),
             no_result: mean(self.no_result, other.no_result),
             score: mean(self.score, other.score),

@@ -7,8 +7,9 @@ use super::{Evaluation, Game};
 use crate::engine::Memory;
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
+use oncilla_core::formula::weighing::Branch;
 use oncilla_core::repository::Repository;
-use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused};
+use oncilla_core::search::{EdgeView, Event, Gathered, NodeView, Params, Refused};
 use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
 use oncilla_go::planes::{self, HISTORY};
@@ -38,6 +39,8 @@ pub struct Plan {
     pub root_symmetries: usize,
     /// Divides the logits of the root's moves.
     pub root_temperature: f32,
+    /// Divides them once more, and what the priors then sum to stays as it is (`wideRootNoise`).
+    pub root_flattening: f32,
     /// Whether of root moves that are mirror images of each other one alone is searched (`rootSymmetryPruning`).
     pub prunes_symmetric: bool,
     /// Whether ownership will be asked for.
@@ -62,6 +65,11 @@ impl Plan {
         for fpu in [&mut params.fpu, &mut params.fpu_at_root] {
             let (Fpu::Reduction(value) | Fpu::Absolute(value)) = fpu;
             *value /= most;
+        }
+        params.weighing.prune_scale /= most;
+        params.weighing.unit /= most;
+        if let Some(deviation) = &mut params.deviation {
+            deviation.usual /= most;
         }
         params
     }
@@ -114,7 +122,7 @@ impl<'s> Search<'s> {
         let (raw, said) = raw(evaluator, root, plan)?;
         let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(raw.score_mean));
-        Ok(Self {
+        let mut search = Self {
             core: oncilla_core::search::Search::new(memory.lend(), plan.params),
             evaluator,
             root,
@@ -128,7 +136,19 @@ impl<'s> Search<'s> {
             spare: Vec::new(),
             playouts: 0,
             said,
-        })
+        };
+        search.core.set_params(Params { root_policy_sum: search.root_policy_sum(), ..plan.params });
+        Ok(search)
+    }
+
+    /// What the priors of the root's moves sum to, each of them as it would be among all moves.
+    fn root_policy_sum(&self) -> f32 {
+        let tempered = |p: f32| p.max(0.0).powf(1.0 / self.plan.root_temperature);
+        let all: f32 = self.raw.policy.iter().copied().map(tempered).sum();
+        let mut moves = Vec::new();
+        self.list_moves(self.root, 0, &self.root.ko_banned(), &mut moves);
+        let prior = |mv: &GoMove| tempered(self.raw.policy[mv.index()]) / all;
+        moves.iter().map(|mv| prior(mv).powf(1.0 / self.plan.root_flattening)).sum()
     }
 
     /// Lines for a person since they were last asked for.
@@ -169,6 +189,11 @@ impl<'s> Search<'s> {
     /// The root of the tree.
     pub fn tree(&self) -> Option<NodeView<'_, Tree<'s>>> {
         self.core.root()
+    }
+
+    /// What a node passes on to its parents, by the utility of its side to move.
+    pub fn utility_of(&self, node: &NodeView<'_, Tree<'s>>) -> f64 {
+        f64::from(self.core.passed_on(node).wl) * self.plan.factors.most()
     }
 
     /// One batch of at most `most` playouts.
@@ -320,7 +345,7 @@ impl<'s> Search<'s> {
         let (size, side, suicide) = (game.size(), game.side_to_move(), game.rules().suicide);
         let legal = |mv: &GoMove| game.board().is_legal(side, *mv, suicide) && !banned.contains(*mv);
         let allowed = |mv: &GoMove| self.plan.allowed.as_ref().is_none_or(|allowed| allowed(side, depth, *mv));
-        let stands_for_others = |mv: &GoMove| depth > 0 || self.images(*mv).all(|image| image >= *mv);
+        let stands_for_others = |mv: &GoMove| depth > 0 || self.images(*mv).all(|image| !self.comes_before(image, *mv));
         moves.clear();
         let all = size.points().chain([size.pass()]);
         moves.extend(all.filter(|mv| legal(mv) && allowed(mv) && stands_for_others(mv)));
@@ -329,6 +354,17 @@ impl<'s> Search<'s> {
     /// The mirror images of a move of the root, where only one of them is searched, itself among them.
     fn images(&self, mv: GoMove) -> impl Iterator<Item = GoMove> + '_ {
         self.symmetries.iter().map(move |symmetry| symmetry.apply(self.root.size(), mv))
+    }
+
+    /// Of mirror images KataGo searches the one furthest to the right, and of those the highest, where Black is to move, and the one
+    /// furthest to the left, and the lowest, where White is.
+    fn comes_before(&self, one: GoMove, other: GoMove) -> bool {
+        let size = self.root.size();
+        let place = |mv| size.coordinates(mv).map(|(x, y)| (x, size.y() - 1 - y));
+        match self.root.side_to_move() {
+            Color::Black => place(one) > place(other),
+            Color::White => place(one) < place(other),
+        }
     }
 
     /// The symmetries by which a move of the root that is searched stands for others, each another one: those that are not searched.
@@ -358,7 +394,8 @@ impl<'s> Search<'s> {
         // Where no move may be searched, the network's word is all there is.
         let verdict =
             if moves.is_empty() { Verdict::Terminal(value, Ending::TwoFold) } else { Verdict::Position(value) };
-        let temperature = if event.plies() == 0 { self.plan.root_temperature } else { 1.0 };
+        let of_root = self.plan.root_temperature * self.plan.root_flattening;
+        let temperature = if event.plies() == 0 { of_root } else { 1.0 };
         let logit = |mv: &GoMove| evaluation.policy[mv.index()].max(f32::MIN_POSITIVE).ln() / temperature;
         let mut logits: Vec<f32> = moves.iter().map(logit).collect();
         self.core.answer(event, &Answer { key, verdict }, &mut logits)
@@ -394,26 +431,39 @@ impl<'s> Search<'s> {
         self.plan.keeps_ownership && self.notes.bytes() < self.plan.notes_bytes / 2
     }
 
-    /// What a position is worth to the side to move, as the tree wants it.
+    /// What a position is worth to the side to move, as the tree wants it: a utility, and what makes the deviation of outcomes that of
+    /// utilities ([`Deviation`](oncilla_core::search::Deviation)).
     fn value_of(&self, key: u64, side: Color) -> Value {
         let utility = self.notes.find(key).map_or(0.0, |note| note.utility) / self.plan.factors.most();
         let own = if side == Color::White { utility } else { -utility };
-        Value { wl: own as f32, d: 0.0, m: 0.0 }
+        Value { wl: own as f32, d: (1.0 - own * own) as f32, m: 0.0 }
     }
 
-    /// Means over all visits of a node.
+    /// Means over the visits of a node, each of which counts as the plan's weighing says.
     pub fn averages(&self, node: &NodeView<'_, Tree<'s>>, at: At, known: &mut HashMap<At, Averages>) -> Averages {
         if let Some(known) = known.get(&at) {
             return *known;
         }
-        let mut all = self.notes.get(at).averages();
+        let edges: Vec<_> = node
+            .visited()
+            .filter(|edge| edge.completed() > 0)
+            .filter_map(|edge| Some((edge, self.notes.next(at, edge.mv?)?)))
+            .collect();
+        let branch = |(edge, _): &(EdgeView<'_, Tree<'s>>, _)| Branch {
+            n: edge.completed() as f32,
+            q: edge.q(0.0).unwrap_or(0.0),
+            p: edge.p,
+        };
+        let weights: Vec<f32> = self.plan.params.weighing.weights(|| edges.iter().map(branch)).collect();
         // A game that has ended there has no other visits.
-        all.weight = if node.is_expanded() { 1.0 } else { f64::from(node.n()) };
-        for edge in node.visited() {
-            let Some((next, note)) = edge.mv.and_then(|mv| self.notes.next(at, mv)) else { continue };
+        let own = if node.is_expanded() { 1 } else { node.n() };
+        let mut all = self.notes.get(at).averages().times(own);
+        for ((edge, (next, note)), weight) in edges.iter().zip(weights) {
             // What was folded has its own note left.
-            let below = edge.child().map_or_else(|| note.averages(), |child| self.averages(&child, next, known));
-            all = all.plus(&below, edge.completed().into());
+            let below = edge
+                .child()
+                .map_or_else(|| note.averages().times(edge.completed()), |child| self.averages(&child, *next, known));
+            all = all.plus(&below, weight.into());
         }
         known.insert(at, all);
         all

@@ -3,6 +3,9 @@
 
 use super::table::{self, Opt};
 
+/// Commands that KataGo has, too: their configuration files may be its own.
+pub const COMMANDS: [&str; 2] = ["analysis", "gtp"];
+
 /// How a value of KataGo's is written here.
 enum Value {
     /// As it is.

@@ -10,3 +10,4 @@ pub mod lcb;
 pub mod noise;
 pub mod random;
 pub mod temperature;
+pub mod weighing;

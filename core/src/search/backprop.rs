@@ -120,6 +120,7 @@ impl<R: Repository> Search<R> {
             prior::softmax(policy, self.params.policy_temperature);
             if event.path.is_empty() {
                 self.params.add_noise(policy);
+                policy.iter_mut().for_each(|p| *p *= self.params.root_policy_sum);
             }
         }
         let settled = match event.path.last().copied() {
@@ -222,7 +223,7 @@ impl<R: Repository> Search<R> {
                     return false;
                 }
                 node.add(1, Sums::of(value, 1));
-                event.below = below(leaf, &node);
+                event.below = self.below(leaf, &node);
             }
             Verdict::Terminal(value, ending) => {
                 // A leaf that there was no room for may have left visits behind.
@@ -342,7 +343,7 @@ impl<R: Repository> Search<R> {
         }
         let restored = group.len() as u32 - all;
         if let Some(first) = group.first_mut() {
-            first.borrow_mut().below = (restored == 0).then(|| below(node, &here)).flatten();
+            first.borrow_mut().below = if restored == 0 { self.below(node, &here) } else { None };
         }
         drop(here);
         if restored > 0 {
@@ -397,7 +398,7 @@ impl<R: Repository> Search<R> {
                 if !here.is_firm(at) && is_settled(&child) {
                     here.set_firm(at);
                 }
-                let mean = child.mean();
+                let mean = self.worth(&child);
                 let value = EdgeValue::of_child(mean);
                 if child.ending().is_some() && child.bounds().closed() {
                     let before = here.visit(at);
@@ -421,6 +422,13 @@ impl<R: Repository> Search<R> {
                 Lifted { sums: after.contribution().minus(before.contribution()), proving, counted: visits.into() }
             }
         }
+    }
+
+    /// What the edge above a node needs to know of it; `None` where that is more than its value.
+    #[inline(always)]
+    fn below(&self, key: Key, node: &impl Node) -> Option<Below> {
+        let plain = node.is_expanded() && node.ending().is_none() && !node.is_restoring();
+        if plain { Some(Below { node: key, n: node.n(), value: EdgeValue::of_child(self.worth(node)) }) } else { None }
     }
 
     /// What the child of an edge is worth, if the visits of the child that the edge does not know yet are those that come
@@ -557,13 +565,6 @@ impl Children {
 
 fn answered(verdict: Verdict, value: Option<Value>) -> Stage {
     Stage::Answered { value, proven: matches!(verdict, Verdict::Terminal(_, Ending::Game | Ending::Tablebase)) }
-}
-
-/// What the edge above a node needs to know of it; `None` where that is more than its value.
-#[inline(always)]
-fn below(key: Key, node: &impl Node) -> Option<Below> {
-    let plain = node.is_expanded() && node.ending().is_none() && !node.is_restoring();
-    plain.then(|| Below { node: key, n: node.n(), value: EdgeValue::of_child(node.mean()) })
 }
 
 /// What leaves below an edge were worth that there was no room for.

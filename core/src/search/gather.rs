@@ -119,7 +119,7 @@ impl<R: Repository> Search<R> {
         if event.path.is_full() {
             return Some(stop(event, true));
         }
-        if event.kept.is_some_and(|edge| is_stale(edge, here.mean())) && !here.is_restoring() {
+        if event.kept.is_some_and(|edge| is_stale(edge, self.worth(&here))) && !here.is_restoring() {
             return Some(stop(event, false));
         }
         if event.path.is_empty() && here.n() >= MAX_VISITS {
@@ -264,7 +264,7 @@ impl<R: Repository> Search<R> {
         let Some(child) = parent.child(at).map(|child| self.repository.lock(child)) else {
             return KnownBelow { n: 0, value: None, is_restoring: false };
         };
-        let value = (child.n() > 0).then(|| EdgeValue::of_child(child.mean()));
+        let value = (child.n() > 0).then(|| EdgeValue::of_child(self.worth(&child)));
         KnownBelow { n: child.n(), value, is_restoring: child.is_restoring() }
     }
 }

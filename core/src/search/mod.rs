@@ -19,12 +19,13 @@ mod select;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod view;
+mod worth;
 
 pub use backprop::Refused;
 pub(crate) use event::Step;
 pub use event::{Event, MAX_PLIES};
 pub use gather::Gathered;
-pub use params::{Cpuct, Fpu, MovesLeft, Params};
+pub use params::{Cpuct, Deviation, Fpu, MovesLeft, Params};
 pub use view::{EdgeView, NodeView};
 
 use crate::evaluate::{Evaluator, Move};
@@ -49,6 +50,8 @@ const UNLIMITED: u32 = u32::MAX;
 pub struct Search<R> {
     repository: R,
     params: Params,
+    /// [`Params::counts_alike`], which is asked at every node.
+    counts_alike: bool,
     root: Option<Key>,
     /// Moves that may be searched at the root; empty for all.
     allowed: Vec<Allowed, MAX_ROOT_MOVES>,
@@ -124,6 +127,7 @@ impl<R: Repository> Search<R> {
         let mut search = Self {
             repository,
             params,
+            counts_alike: params.counts_alike(),
             root: None,
             allowed: Vec::new(),
             remaining_playouts: AtomicU32::new(UNLIMITED),
@@ -180,6 +184,7 @@ impl<R: Repository> Search<R> {
     ///
     /// The draw score is that of the side to move at the root: whoever advances the root by one ply flips it.
     pub fn set_params(&mut self, params: Params) {
+        self.counts_alike = params.counts_alike();
         self.params = params;
     }
 

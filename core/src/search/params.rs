@@ -8,6 +8,7 @@ use crate::formula::lcb::FinalChoice;
 use crate::formula::noise::Dirichlet;
 use crate::formula::random::Random;
 use crate::formula::temperature::Temperature;
+use crate::formula::weighing::Weighing;
 use crate::range::{OutOfRange, Range, check_all};
 
 /// What an unvisited move is worth (first play urgency).
@@ -30,6 +31,21 @@ pub struct Cpuct {
     pub base: f32,
     /// `CPuctFactor`, in `[0, 1000000]`.
     pub factor: f32,
+}
+
+/// How exploration follows the values below a node: `factor = 1 + scale · (σ / usual − 1)`, where σ is the deviation of the outcomes below
+/// it, as [`lcb::variance`](crate::formula::lcb::variance) has them, with an observation of the usual one mixed in (KataGo's
+/// `cpuctUtilityStdev…`). An evaluator that says of a value v that it draws with probability 1 − v² makes it the deviation of the values
+/// themselves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Deviation {
+    /// `cpuctUtilityStdevPrior`: the deviation with which exploration is as it is. Above 0.
+    pub usual: f32,
+    /// `cpuctUtilityStdevPriorWeight`, in visits: what the usual deviation counts.
+    pub weight: f32,
+    /// `cpuctUtilityStdevScale`, in `[0, 1]`: how far exploration follows.
+    pub scale: f32,
 }
 
 /// How much a shorter win and a longer loss are worth (`MovesLeft…`). (The length of a game is estimated by a
@@ -64,6 +80,13 @@ pub struct Params {
     pub fpu: Fpu,
     /// Unvisited moves at the root.
     pub fpu_at_root: Fpu,
+    /// The value of an unvisited move is taken from the mean of the node only as far as the sum of the visited priors, to this power, goes
+    /// to 1; the rest is the node's own evaluation (KataGo's `fpuParentWeightByVisitedPolicyPow`). 0: from the mean alone.
+    pub fpu_parent_power: f32,
+    /// How exploration follows the deviation of values; `None`: not at all.
+    pub deviation: Option<Deviation>,
+    /// What the priors of the root's moves sum to, in `[0, 2]`: not 1 where moves are left out that others stand for.
+    pub root_policy_sum: f32,
     /// `PolicyTemperature`: divides the logits before the softmax. Above 0.
     pub policy_temperature: f32,
     /// Noise on the root's priors, when it is evaluated.
@@ -76,6 +99,8 @@ pub struct Params {
     pub sticky_endgames: bool,
     /// The moves-left utility; `None` without a moves-left head.
     pub moves_left: Option<MovesLeft>,
+    /// How much the visits of each move count in what a node passes on to its parents.
+    pub weighing: Weighing,
     /// What makes a root move the one to play.
     pub final_choice: FinalChoice,
     /// How much chance there is in that.
@@ -111,12 +136,16 @@ impl Default for Params {
             cpuct_at_root: Cpuct::default(),
             fpu: Fpu::default(),
             fpu_at_root: Fpu::default(),
+            fpu_parent_power: 0.0,
+            deviation: None,
+            root_policy_sum: 1.0,
             policy_temperature: 1.359,
             noise: Dirichlet::default(),
             draw_score: 0.0,
             wdl_rescale: Rescale::default(),
             sticky_endgames: true,
             moves_left: None,
+            weighing: Weighing::OFF,
             final_choice: FinalChoice::Visits,
             temperature: Temperature::default(),
             seed: 0,
@@ -149,6 +178,16 @@ impl Fpu {
     }
 }
 
+impl Deviation {
+    fn check(&self) -> Result<(), OutOfRange> {
+        check_all(&[
+            ("usual deviation", self.usual.into(), Range::Positive),
+            ("weight of the usual deviation", self.weight.into(), BOUNDED_POSITIVE),
+            ("scale of the deviation", self.scale.into(), SHARE),
+        ])
+    }
+}
+
 impl MovesLeft {
     fn check(&self) -> Result<(), OutOfRange> {
         check_all(&[
@@ -173,7 +212,10 @@ impl Params {
         self.fpu.check("FpuValue")?;
         self.fpu_at_root.check("FpuValueAtRoot")?;
         self.moves_left.map_or(Ok(()), |moves_left| moves_left.check())?;
+        self.deviation.map_or(Ok(()), |deviation| deviation.check())?;
         check_all(&[
+            ("power of the parent's value", self.fpu_parent_power.into(), HUNDRED),
+            ("sum of the root's policy", self.root_policy_sum.into(), Range::FromZeroTo(2.0, "in [0, 2]")),
             ("PolicyTemperature", self.policy_temperature.into(), Range::Positive),
             ("DirichletNoiseEpsilon", self.noise.epsilon.into(), SHARE),
             ("DirichletNoiseAlpha", self.noise.alpha.into(), Range::Positive),
@@ -181,8 +223,16 @@ impl Params {
             ("ratio of the WDL rescale", self.wdl_rescale.ratio, Range::Positive),
             ("diff of the WDL rescale", self.wdl_rescale.diff, FINITE),
             ("WDLMaxS", self.wdl_rescale.max_s, Range::NotNegative),
+            ("scale of the weighing", self.weighing.prune_scale.into(), Range::NotNegative),
+            ("exponent of the weighing", self.weighing.exponent.into(), SHARE),
+            ("unit of the weighing", self.weighing.unit.into(), Range::Positive),
         ])?;
         self.check_choice()
+    }
+
+    /// Whether each visit counts one, and unvisited moves and exploration follow from the plain mean, as in Lc0.
+    pub(super) fn counts_alike(&self) -> bool {
+        self.weighing.is_off() && self.fpu_parent_power == 0.0 && self.deviation.is_none()
     }
 
     /// What the choice of the move to play is made of.

@@ -1,9 +1,10 @@
 //! Every formula that decides which edge a playout takes. All of them are single precision and use `libm`, so that
 //! the same answers give the same tree on every machine.
 
-use super::params::{Cpuct, Fpu, MovesLeft};
+use super::params::{Cpuct, Deviation, Fpu, MovesLeft};
 use crate::approx;
 use crate::evaluate::Value;
+use crate::formula::lcb;
 
 /// Exploration constant at a node with `n` completed visits (AlphaZero's growth; `CPuct`, `CPuctBase`, `CPuctFactor`).
 pub fn cpuct(params: &Cpuct, n: u32) -> f32 {
@@ -17,6 +18,18 @@ pub fn cpuct(params: &Cpuct, n: u32) -> f32 {
 /// The node's own evaluation is no visit of a child, hence N − 1.
 pub fn exploration(params: &Cpuct, n: u32) -> f32 {
     cpuct(params, n) * libm::sqrtf(n.saturating_sub(1).max(1) as f32)
+}
+
+/// What exploration is multiplied by at a node with `n` visits, of mean `value`: see [`Deviation`].
+pub fn deviation_factor(params: &Deviation, n: u32, value: Value) -> f32 {
+    if n <= 1 {
+        return 1.0;
+    }
+    let (n, square) = (n as f32, value.wl * value.wl);
+    let outcomes = square + lcb::variance(value.wl, value.d, 0.0);
+    let all = (square + params.usual * params.usual) * params.weight + outcomes * n;
+    let deviation = libm::sqrtf((all / (params.weight + n - 1.0) - square).max(0.0));
+    1.0 + params.scale * (deviation / params.usual - 1.0)
 }
 
 /// U of an edge: `P · exploration / (1 + N)`, N with the visits in flight.
@@ -159,6 +172,17 @@ mod tests {
             assert!((utility - expected).abs() < 1e-5, "{m} {parent_m} {q}: {utility}");
         }
         assert!(MovesLeftUtility::of(Some(MovesLeft::default()), Value { wl: 0.79, d: 0.0, m: 9.0 }).is_none());
+    }
+
+    /// Values are sure where nobody draws but by 1 − v²; the usual deviation changes nothing.
+    #[test]
+    fn exploration_follows_the_deviation() {
+        let params = Deviation { usual: 0.4, weight: 2.0, scale: 0.85 };
+        let of = |wl: f32, square: f32| Value { wl, d: 1.0 - square, m: 0.0 };
+        assert_eq!(deviation_factor(&params, 1, of(0.3, 0.09)), 1.0);
+        assert!((deviation_factor(&params, 1_000_000, of(0.3, 0.09 + 0.16)) - 1.0).abs() < 1e-3);
+        assert!((deviation_factor(&params, 1_000_000, of(0.3, 0.09)) - 0.15).abs() < 1e-2);
+        assert!((deviation_factor(&params, 1_000_000, of(0.0, 0.64)) - 1.85).abs() < 1e-3);
     }
 
     #[test]

@@ -33,7 +33,11 @@ impl<R: Repository> Search<R> {
     pub(super) fn choose(&self, node: &impl Node, plies: usize) -> Option<Choice> {
         let (cpuct, fpu) = self.params_at(plies);
         let draw_score = self.draw_score_at(plies);
-        let exploration = puct::exploration(cpuct, node.n());
+        let worth = if self.counts_alike { None } else { Some(self.worth(node)) };
+        let mut exploration = puct::exploration(cpuct, node.n());
+        if let Some((worth, deviation)) = worth.zip(self.params.deviation) {
+            exploration *= puct::deviation_factor(&deviation, node.n(), worth);
+        }
         let rules = if plies == 0 { self.root_rules(node) } else { None };
         let moves_left = self.params.moves_left.and_then(|params| MovesLeftUtility::of(Some(params), node.mean()));
         // All but the plain case is rare, and would cost a test at each edge.
@@ -50,7 +54,11 @@ impl<R: Repository> Search<R> {
                 Some(rules) => self.best_allowed(node, rules, exploration, q),
             }
         };
-        let q = if plain { node.mean_wl() } else { node.mean().q(draw_score) };
+        let q = match worth {
+            Some(worth) => self.held_against(node, worth, seen.visited_policy).q(draw_score),
+            None if plain => node.mean_wl(),
+            None => node.mean().q(draw_score),
+        };
         let fpu = puct::fpu(fpu, q, seen.visited_policy);
         let (mut best, mut choice) = (seen.score, seen.at.map(Choice::Visited));
         let mut offer = |score: f32, other: Choice| {

@@ -7,11 +7,13 @@ use serde_json::{Value as Json, json};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use super::choice::Arm;
+use super::params::Params;
 use super::query::{Query, Wanted};
 use crate::analysis::answer::number;
 use crate::analysis::hash;
 use crate::analysis::request::Object;
-use crate::go::notes::{At, Averages};
+use crate::go::notes::{At, Averages, Note};
 use crate::go::{Game, Search};
 use crate::options::Perspective;
 
@@ -21,21 +23,17 @@ const LONGEST_PV: usize = 1001;
 /// The line of what is known, or `None` while nothing is.
 pub fn line(query: &Query, turn: usize, search: &Search<'_>, is_during_search: bool) -> Option<String> {
     search.tree().filter(|root| root.n() > 0)?;
-    let reporter = Reporter::new(query, search);
-    let mut answer = Object::new();
+    let mut answer = Reporter::new(&query.params, query.wanted, search).answer();
     answer.insert("id".into(), json!(query.id));
     answer.insert("isDuringSearch".into(), json!(is_during_search));
     answer.insert("turnNumber".into(), json!(turn));
-    reporter.put_moves_and_root(&mut answer);
     Some(Json::Object(answer).to_string())
 }
 
-/// Fewer visits say nothing of a move's lower bound, as in KataGo.
-const VISITS_FOR_BOUND: f64 = 3.0;
-
 /// Makes the answer about one position.
-struct Reporter<'r, 's> {
-    query: &'r Query,
+pub struct Reporter<'r, 's> {
+    params: &'r Params,
+    wanted: Wanted,
     search: &'r Search<'s>,
     size: Size,
     /// 1 where numbers are seen by White, −1 where by Black.
@@ -50,29 +48,37 @@ struct Candidate<'r, 's> {
     averages: Averages,
     visits: u32,
     edge_visits: u32,
-    /// How far its mean utility may be off.
-    radius: f64,
-    /// What it is chosen by (KataGo's `playSelectionValue`).
-    value: f64,
+    /// What it is chosen by.
+    arm: Arm,
+    /// Its value before bounds are looked at.
+    pruned: f64,
 }
 
 impl<'r, 's> Reporter<'r, 's> {
-    fn new(query: &'r Query, search: &'r Search<'s>) -> Self {
+    /// Of a search as it stands, with values in the view that `params` say.
+    pub fn new(params: &'r Params, wanted: Wanted, search: &'r Search<'s>) -> Self {
         let to_move = search.root().side_to_move();
-        let seen_by = match query.params.report_analysis_winrates_as {
+        let seen_by = match params.report_analysis_winrates_as {
             Perspective::SideToMove => to_move,
             Perspective::White => Color::White,
             Perspective::Black => Color::Black,
         };
         let side = if seen_by == Color::White { 1.0 } else { -1.0 };
-        Self { query, search, size: search.root().size(), side }
+        Self { params, wanted, search, size: search.root().size(), side }
     }
 
-    fn put_moves_and_root(&self, answer: &mut Object) {
-        let Wanted { policy, ownership, ownership_stdev, .. } = self.query.wanted;
+    /// The move to play: the first of those that were visited.
+    pub fn choice(&self) -> Option<Move> {
+        self.candidates(&mut HashMap::new()).first().map(|candidate| Move(candidate.mv.0))
+    }
+
+    /// `rootInfo`, `moveInfos` and what else is wanted.
+    pub fn answer(&self) -> Object {
+        let mut answer = Object::new();
+        let Wanted { policy, ownership, ownership_stdev, .. } = self.wanted;
         let mut known = HashMap::new();
         let candidates = self.candidates(&mut known);
-        answer.insert("rootInfo".into(), self.root_info(&mut known));
+        answer.insert("rootInfo".into(), self.root_info(&candidates));
         let mut infos = Vec::new();
         for candidate in &candidates {
             infos.push(self.move_info(infos.len(), candidate, Symmetry::NONE));
@@ -88,9 +94,10 @@ impl<'r, 's> Reporter<'r, 's> {
         if ownership || ownership_stdev {
             let root = self.search.tree().zip(self.search.notes().root());
             if let Some((root, (at, _))) = root {
-                self.put_ownership(answer, self.search.ownership(root, at), ownership, ownership_stdev);
+                self.put_ownership(&mut answer, self.search.ownership(root, at), ownership, ownership_stdev);
             }
         }
+        answer
     }
 
     /// Means and deviations of whose each point is, as far as they are wanted.
@@ -112,66 +119,48 @@ impl<'r, 's> Reporter<'r, 's> {
             let edge_visits = edge.completed();
             let (at, note) = self.search.notes().next(at_root, mv)?;
             let child = edge.child();
-            let averages = child.map_or_else(|| note.averages(), |child| self.search.averages(&child, at, known));
+            let averages = child
+                .map_or_else(|| note.averages().times(edge_visits), |child| self.search.averages(&child, at, known));
             let visits = child.map_or(edge_visits, |child| child.n().max(edge_visits));
-            let radius = self.radius(&averages, f64::from(visits));
-            let value = f64::from(edge_visits);
-            (edge_visits > 0).then_some(Candidate { edge, mv, at, averages, visits, edge_visits, radius, value })
+            let arm = self.arm(mv, &averages, f64::from(edge_visits) / f64::from(visits));
+            (edge_visits > 0).then_some(Candidate { edge, mv, at, averages, visits, edge_visits, arm, pruned: 0.0 })
         };
         let mut all: Vec<_> = root.visited().filter_map(candidate).collect();
-        self.prefer_by_bound(&mut all);
+        let of_root = self.search.averages(&root, at_root, known);
+        self.give_values(&of_root, &mut all);
         all.sort_by(|a, b| {
             let more = |a: f64, b: f64| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
-            more(a.value, b.value)
+            more(a.arm.value, b.arm.value)
                 .then(b.edge_visits.cmp(&a.edge_visits))
                 .then(more(self.prior(Move(a.mv.0)), self.prior(Move(b.mv.0))))
         });
         all
     }
 
+    /// A move with these means, of whose visits such a share came by the root.
+    fn arm(&self, mv: oncilla_core::Move, averages: &Averages, share: f64) -> Arm {
+        let weight = averages.weight * share;
+        let by_root = Averages { weight, weight_square: averages.weight_square * share, ..*averages };
+        Arm {
+            weight,
+            utility: self.to_move() * averages.utility,
+            prior: self.prior(Move(mv.0)),
+            radius: self.params.radius(&by_root, self.search.plan().factors.most()),
+            value: weight,
+        }
+    }
+
+    fn give_values(&self, root: &Averages, all: &mut [Candidate<'_, '_>]) {
+        let mut arms: Vec<Arm> = all.iter().map(|candidate| candidate.arm).collect();
+        self.params.prune(root, &mut arms);
+        all.iter_mut().zip(&arms).for_each(|(candidate, arm)| candidate.pruned = arm.value);
+        self.params.prefer_by_bound(&mut arms);
+        all.iter_mut().zip(arms).for_each(|(candidate, arm)| candidate.arm = arm);
+    }
+
     /// 1 where White is to move at the root.
     fn to_move(&self) -> f64 {
         if self.search.root().side_to_move() == Color::White { 1.0 } else { -1.0 }
-    }
-
-    /// `lcbStdevs` deviations of the mean of so many visits. As in KataGo an observation of weight 1/n², of the largest variance, is
-    /// mixed in, which keeps one lucky visit from looking certain.
-    fn radius(&self, averages: &Averages, n: f64) -> f64 {
-        let most = self.search.plan().factors.most();
-        let prior = 1.0 / (n * n).max(1.0);
-        let weight = n + prior;
-        let mean = averages.utility * n / weight;
-        let square =
-            (averages.utility_square * n + (averages.utility * averages.utility + most * most) * prior) / weight;
-        let variance = (square - mean * mean).max(1e-8);
-        let effective = weight * weight / (n + prior * prior);
-        self.query.params.lcb_stdevs * (variance / effective).sqrt()
-    }
-
-    /// The lower end of what a move may be worth to who makes it.
-    fn bound(&self, candidate: &Candidate<'_, '_>) -> f64 {
-        self.to_move() * candidate.averages.utility - candidate.radius
-    }
-
-    /// Of the moves with visits enough, the one whose value is sure to be good is preferred to those with more visits, where its bound is
-    /// better (KataGo's `useLcbForSelection`).
-    fn prefer_by_bound(&self, all: &mut [Candidate<'_, '_>]) {
-        if !self.query.params.use_lcb_for_selection {
-            return;
-        }
-        let most = all.iter().map(|candidate| candidate.value).fold(0.0, f64::max);
-        let least = self.query.params.min_visit_prop_for_lcb * most;
-        let eligible = all.iter().enumerate().filter(|(_, candidate)| candidate.value >= least.max(VISITS_FOR_BOUND));
-        let bounds = eligible.map(|(at, candidate)| (at, self.bound(candidate)));
-        let Some((best, bound)) = bounds.max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
-        let raised = |other: &Candidate<'_, '_>| {
-            let excess = bound - self.bound(other);
-            // How many times as wide the other's interval would have to be.
-            let ratio = (other.radius + excess) / (other.radius + 0.2 * excess);
-            if excess > 0.0 { other.value * ratio * ratio } else { 0.0 }
-        };
-        let value = all.iter().map(raised).fold(all[best].value, f64::max);
-        all[best].value = value;
     }
 
     /// ½·(1 + win − loss) as it is seen by who numbers are for.
@@ -191,7 +180,7 @@ impl<'r, 's> Reporter<'r, 's> {
     /// What the network says of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior has the search's share of
     /// mirror images and of what is not searched.
     fn prior(&self, mv: Move) -> f64 {
-        let power = 1.0 / self.query.params.root_policy_temperature;
+        let power = 1.0 / self.params.root_policy_temperature;
         let policy = &self.search.raw().policy;
         let tempered = |p: f32| f64::from(p.max(0.0)).powf(power);
         tempered(policy[mv.index()]) / policy.iter().map(|&p| tempered(p)).sum::<f64>()
@@ -199,7 +188,7 @@ impl<'r, 's> Reporter<'r, 's> {
 
     /// Of a move that was searched, or of one that it stands for: its image.
     fn move_info(&self, order: usize, candidate: &Candidate<'_, 's>, image: Symmetry) -> Json {
-        let Candidate { edge, averages, visits, edge_visits, radius, .. } = candidate;
+        let Candidate { edge, averages, visits, edge_visits, arm, .. } = candidate;
         let mut info = Object::new();
         info.insert("move".into(), json!(self.text(candidate.mv, image)));
         if image != Symmetry::NONE {
@@ -208,23 +197,23 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("order".into(), json!(order));
         info.insert("visits".into(), json!(visits));
         info.insert("edgeVisits".into(), json!(edge_visits));
-        info.insert("weight".into(), json!(f64::from(*visits)));
-        info.insert("edgeWeight".into(), json!(f64::from(*edge_visits)));
+        info.insert("weight".into(), number(averages.weight));
+        info.insert("edgeWeight".into(), number(arm.weight));
         info.insert("prior".into(), number(self.prior(Move(candidate.mv.0))));
-        info.insert("playSelectionValue".into(), number(candidate.value));
+        info.insert("playSelectionValue".into(), number(arm.value));
         self.put_averages(&mut info, averages);
-        if self.query.wanted.no_result_value {
+        if self.wanted.no_result_value {
             info.insert("noResultValue".into(), number(averages.no_result));
         }
         info.insert("scoreMean".into(), number(self.side * averages.lead));
         // Below what the mover expects: above it for who sees the other side.
-        let below = -self.side * self.to_move() * radius;
+        let below = -self.side * self.to_move() * arm.radius;
         info.insert("utilityLcb".into(), number(self.side * averages.utility + below));
         let factors = &self.search.plan().factors;
         let of_win = 0.5 * factors.win_loss / factors.most();
         info.insert("lcb".into(), number(self.winrate(averages.winrate()) + below * of_win));
         self.put_line(&mut info, candidate, image);
-        let Wanted { moves_ownership, moves_ownership_stdev, .. } = self.query.wanted;
+        let Wanted { moves_ownership, moves_ownership_stdev, .. } = self.wanted;
         if (moves_ownership || moves_ownership_stdev)
             && let Some(child) = edge.child()
         {
@@ -237,7 +226,7 @@ impl<'r, 's> Reporter<'r, 's> {
 
     /// What the search expects behind a move of the root.
     fn put_line(&self, info: &mut Object, first: &Candidate<'_, 's>, image: Symmetry) {
-        let most = (self.query.params.analysis_pv_len + 1).min(LONGEST_PV);
+        let most = (self.params.analysis_pv_len + 1).min(LONGEST_PV);
         let (mut texts, mut visits, mut edge_visits) = (Vec::new(), Vec::new(), Vec::new());
         let mut edge = Some(first.edge);
         while let Some((this, mv)) = edge.and_then(|edge| Some((edge, edge.mv?))).filter(|_| texts.len() < most) {
@@ -250,20 +239,21 @@ impl<'r, 's> Reporter<'r, 's> {
             edge = next.reduce(|best, edge| if edge.completed() > best.completed() { edge } else { best });
         }
         info.insert("pv".into(), json!(texts));
-        if self.query.wanted.pv_visits {
+        if self.wanted.pv_visits {
             info.insert("pvVisits".into(), json!(visits));
             info.insert("pvEdgeVisits".into(), json!(edge_visits));
         }
     }
 
-    fn root_info(&self, known: &mut HashMap<At, Averages>) -> Json {
+    fn root_info(&self, candidates: &[Candidate<'_, 's>]) -> Json {
         let mut info = Object::new();
         let white = self.search.root().side_to_move() == Color::White;
         info.insert("currentPlayer".into(), json!(if white { "W" } else { "B" }));
         info.insert("visits".into(), json!(self.search.visits()));
-        info.insert("weight".into(), json!(self.search.visits() as f64));
-        if let Some((root, (at, _))) = self.search.tree().zip(self.search.notes().root()) {
-            self.put_averages(&mut info, &self.search.averages(&root, at, known));
+        if let Some((_, note)) = self.search.notes().root() {
+            let averages = root_averages(note, candidates);
+            info.insert("weight".into(), number(averages.weight));
+            self.put_averages(&mut info, &averages);
         }
         let raw = self.search.raw();
         // From the side to move's view to the one that is asked for.
@@ -296,6 +286,12 @@ impl<'r, 's> Reporter<'r, 's> {
         self.size.points().zip(points).for_each(|(mv, &of)| turned[image.apply(self.size, mv).index()] = of);
         turned
     }
+}
+
+/// What the root comes to: its own evaluation, and its moves as far as they would be visited now.
+fn root_averages(root: &Note, candidates: &[Candidate<'_, '_>]) -> Averages {
+    let own = root.averages();
+    candidates.iter().fold(own, |all, candidate| all.plus(&candidate.averages, candidate.pruned))
 }
 
 /// A probability, or −1 for what is illegal.

@@ -3,6 +3,7 @@
 //! What comes of a query takes little memory while it waits: two bytes a move.
 
 mod answer;
+mod choice;
 pub mod params;
 mod plan;
 mod pool;
@@ -11,9 +12,10 @@ pub mod query;
 mod recorded;
 pub mod restrictions;
 pub mod setup;
-mod vertex;
+pub mod vertex;
 mod worker;
 
+pub use answer::Reporter;
 pub use params::Params;
 pub use pool::Pool;
 pub use query::{Defaults, Query, Wanted};

@@ -1,10 +1,10 @@
 //! KataGo's parameters of the search, by their names in its configuration files. They stand in one table, from which
-//! everything about them is made.
+//! everything about them is made. `params!` makes a table; what a player needs beside it has its own (`crate::gtp`).
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use crate::options::Perspective;
+use crate::options::{Meaning, Perspective, Typed};
 
 /// A row of the table, for a person.
 #[derive(Clone, Copy, Debug)]
@@ -20,20 +20,24 @@ pub struct Row {
 }
 
 macro_rules! params {
-    ($($(#[doc = $meaning:literal])+ $field:ident: $kind:ty = $default:expr, in $range:expr, $name:literal;)+) => {
-        /// How a position is searched, and in whose view it is told.
+    (
+        $(#[doc = $about:literal])+
+        pub struct $Params:ident;
+        $($(#[doc = $meaning:literal])+ $field:ident: $kind:ty = $default:expr, in $range:expr, $name:literal;)+
+    ) => {
+        $(#[doc = $about])+
         #[derive(Clone, Copy, Debug, PartialEq)]
-        pub struct Params {
+        pub struct $Params {
             $($(#[doc = $meaning])+ pub $field: $kind,)+
         }
 
-        impl Default for Params {
+        impl Default for $Params {
             fn default() -> Self {
                 Self { $($field: $default,)+ }
             }
         }
 
-        impl Params {
+        impl $Params {
             /// All of them.
             pub const TABLE: &'static [Row] = &[$(Row {
                 name: $name,
@@ -41,6 +45,14 @@ macro_rules! params {
                 range: stringify!($range),
                 meaning: concat!($($meaning),+),
             },)+];
+
+            /// The value of the one of that name, as it is read; `None` for a name that is not in the table.
+            pub fn get(&self, name: &str) -> Option<String> {
+                Some(match name {
+                    $($name => self.$field.write(),)+
+                    _ => return None,
+                })
+            }
 
             fn set_here(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
                 Some(match name {
@@ -52,7 +64,11 @@ macro_rules! params {
     };
 }
 
+pub(crate) use params;
+
 params! {
+    /// How a position is searched, and in whose view it is told.
+    pub struct Params;
     /// Visits of the root at most.
     max_visits: u64 = 500, in 1..=1 << 50, "maxVisits";
     /// Visits at most that a search adds.
@@ -85,6 +101,22 @@ params! {
     fpu_reduction_max: f64 = 0.2, in 0.0..=2.0, "fpuReductionMax";
     /// The same at the root.
     root_fpu_reduction_max: f64 = 0.1, in 0.0..=2.0, "rootFpuReductionMax";
+    /// Whether a move without visits is held against what the search found only as far as it has visited the policy.
+    fpu_parent_weight_by_visited_policy: bool = true, in ANYTHING, "fpuParentWeightByVisitedPolicy";
+    /// The power of the visited policy with which that grows.
+    fpu_parent_weight_power: f64 = 2.0, in 0.0..=5.0, "fpuParentWeightByVisitedPolicyPow";
+    /// Whether a move that is worse than those before it counts less where it has more than its share of visits.
+    use_noise_pruning: bool = true, in ANYTHING, "useNoisePruning";
+    /// Utility by which a move has to be worse for most of such visits not to count.
+    noise_prune_utility_scale: f64 = 0.15, in 0.001..=10.0, "noisePruneUtilityScale";
+    /// How much more the visits of good moves count in a position's mean.
+    value_weight_exponent: f64 = 0.25, in 0.0..=1.0, "valueWeightExponent";
+    /// Deviation of the utilities below a position that goes with the weight of exploration as it is.
+    cpuct_utility_stdev_prior: f64 = 0.4, in 0.001..=10.0, "cpuctUtilityStdevPrior";
+    /// Visits that this deviation counts as.
+    cpuct_utility_stdev_prior_weight: f64 = 2.0, in 0.0..=100.0, "cpuctUtilityStdevPriorWeight";
+    /// How far exploration follows the deviation, where it is held against what the search would do now.
+    cpuct_utility_stdev_scale: f64 = 0.85, in 0.0..=1.0, "cpuctUtilityStdevScale";
     /// Divides the logits of the root.
     root_policy_temperature: f64 = 1.0, in 0.01..=100.0, "rootPolicyTemperature";
     /// Divides all logits.
@@ -123,7 +155,7 @@ params! {
 const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap", "warnUnusedFields"];
 
 /// What KataGo has beside the table, and what a client may well set: it is no mistake, and nothing comes of it.
-const WITHOUT_EFFECT: [&str; 85] = [
+const WITHOUT_EFFECT: [&str; 77] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
     "antiMirror",
@@ -134,9 +166,6 @@ const WITHOUT_EFFECT: [&str; 85] = [
     "chosenMoveTemperatureEarly",
     "chosenMoveTemperatureHalflife",
     "chosenMoveTemperatureOnlyBelowProb",
-    "cpuctUtilityStdevPrior",
-    "cpuctUtilityStdevPriorWeight",
-    "cpuctUtilityStdevScale",
     "cudaUseFP16",
     "cudaUseNHWC",
     "drawEquivalentWinsForWhite",
@@ -145,8 +174,6 @@ const WITHOUT_EFFECT: [&str; 85] = [
     "forDeterministicTesting",
     "fpuLossProp",
     "fpuParentWeight",
-    "fpuParentWeightByVisitedPolicy",
-    "fpuParentWeightByVisitedPolicyPow",
     "futileVisitsThreshold",
     "graphSearchCatchUpLeakProb",
     "graphSearchRepBound",
@@ -177,7 +204,6 @@ const WITHOUT_EFFECT: [&str; 85] = [
     "nnRandSeed",
     "nnRandomize",
     "nodeTableShardsPowerOfTwo",
-    "noisePruneUtilityScale",
     "noisePruningCap",
     "numAnalysisThreads",
     "numEigenThreadsPerModel",
@@ -207,14 +233,33 @@ const WITHOUT_EFFECT: [&str; 85] = [
     "uncertaintyExponent",
     "uncertaintyMaxWeight",
     "useGraphSearch",
-    "useNoisePruning",
-    "valueWeightExponent",
 ];
 
 /// Whose play a network for human play is to imitate: there are none of those here.
 const HUMAN_PROFILE: &str = "humanSLProfile";
 
 impl Params {
+    /// These, and over them the program's options and what was said under names of KataGo's.
+    ///
+    /// # Errors
+    /// A parameter of KataGo's with a value that it has not.
+    pub fn of(mut self, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
+        for (name, value) in typed.of_katago() {
+            self.set(name, value).unwrap_or(Ok(()))?;
+        }
+        // Those that chess has, too, may have come as flags, which count for more.
+        let analysis = &meaning.analysis;
+        self.max_visits = analysis.max_visits;
+        self.max_playouts = if analysis.max_playouts == 0 { u64::MAX } else { analysis.max_playouts };
+        self.max_time = if analysis.max_time == 0.0 { f64::INFINITY } else { analysis.max_time };
+        self.analysis_pv_len = analysis.pv_len;
+        self.root_policy_temperature = analysis.root_policy_temperature.into();
+        self.win_loss_utility_factor = analysis.win_loss_utility.into();
+        self.report_analysis_winrates_as = analysis.perspective;
+        self.warn_unused_fields = analysis.warns;
+        Ok(self)
+    }
+
     /// Sets the one of that name; `None` where KataGo has none.
     pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         if name == HUMAN_PROFILE && !value.trim().is_empty() {
@@ -237,14 +282,21 @@ impl Params {
 }
 
 /// A range of what has none.
-const ANYTHING: () = ();
+pub(crate) const ANYTHING: () = ();
 
 /// A type that parameters have.
-trait Kind: Sized {
+pub trait Kind: Sized {
+    /// What says which values are taken.
     type Range;
 
     /// Reads a value.
+    ///
+    /// # Errors
+    /// As KataGo words them.
     fn read(name: &str, text: &str, range: &Self::Range) -> Result<Self, String>;
+
+    /// What [`Kind::read`] takes for it.
+    fn write(&self) -> String;
 }
 
 impl Kind for bool {
@@ -253,6 +305,10 @@ impl Kind for bool {
     fn read(name: &str, text: &str, (): &()) -> Result<Self, String> {
         let word = text.trim().to_ascii_lowercase();
         word.parse().map_err(|_| unparsed(name, text, "bool"))
+    }
+
+    fn write(&self) -> String {
+        self.to_string()
     }
 }
 
@@ -264,6 +320,10 @@ impl Kind for u64 {
         let number = u64::try_from(number).ok();
         number.filter(|number| range.contains(number)).ok_or_else(|| beyond(name, range))
     }
+
+    fn write(&self) -> String {
+        self.to_string()
+    }
 }
 
 impl Kind for usize {
@@ -274,6 +334,10 @@ impl Kind for usize {
         let number = usize::try_from(number).ok();
         number.filter(|number| range.contains(number)).ok_or_else(|| beyond(name, range))
     }
+
+    fn write(&self) -> String {
+        self.to_string()
+    }
 }
 
 impl Kind for f64 {
@@ -283,6 +347,10 @@ impl Kind for f64 {
         let number: f64 = text.trim().parse().map_err(|_| unparsed(name, text, "double"))?;
         // No number is in no range.
         if range.contains(&number) { Ok(number) } else { Err(beyond(name, range)) }
+    }
+
+    fn write(&self) -> String {
+        self.to_string()
     }
 }
 
@@ -296,6 +364,15 @@ impl Kind for Perspective {
             "sidetomove" => Ok(Perspective::SideToMove),
             _ => Err(format!("Could not parse config value for {name}: {text}")),
         }
+    }
+
+    fn write(&self) -> String {
+        let word = match self {
+            Perspective::Black => "BLACK",
+            Perspective::White => "WHITE",
+            Perspective::SideToMove => "SIDETOMOVE",
+        };
+        word.to_string()
     }
 }
 

@@ -1,10 +1,13 @@
-//! What a query's parameters mean for a search.
+//! What parameters mean for a search.
 
+use super::params::Params;
 use super::query::Query;
+use super::restrictions::Restrictions;
 use crate::go::utility::Factors;
 use crate::go::{Allowed, Plan, PolicyRules, Question};
 use oncilla_core::formula::noise::Dirichlet;
-use oncilla_core::search::{Cpuct, Fpu, Params};
+use oncilla_core::formula::weighing::Weighing;
+use oncilla_core::search::{Cpuct, Deviation, Fpu, Params as CoreParams};
 use oncilla_go::planes;
 use std::sync::Arc;
 
@@ -14,7 +17,39 @@ const MOST_PASS: f32 = 0.95;
 impl Query {
     /// How it is searched, with batches of at most so many positions, and so many bytes of notes.
     pub fn plan(self: &Arc<Self>, batch: usize, notes_bytes: usize) -> Plan {
-        let params = &self.params;
+        let wanted = &self.wanted;
+        let plan = self.params.plan(batch, notes_bytes);
+        Plan {
+            keeps_ownership: wanted.ownership
+                || wanted.ownership_stdev
+                || wanted.moves_ownership
+                || wanted.moves_ownership_stdev,
+            ..plan.with(&self.restrictions, self.allowed())
+        }
+    }
+
+    fn allowed(self: &Arc<Self>) -> Option<Allowed> {
+        let query = Arc::clone(self);
+        Some(Arc::new(move |color, depth, mv| query.restrictions.allows(color, depth, mv)))
+    }
+}
+
+impl Plan {
+    /// With moves left out: `allowed` says what `restrictions` say.
+    pub(crate) fn with(self, restrictions: &Restrictions, allowed: Option<Allowed>) -> Self {
+        if restrictions.is_empty() {
+            return self;
+        }
+        // What is forbidden below the root need not be forbidden behind a mirrored move.
+        let prunes_symmetric = self.prunes_symmetric && !restrictions.reach_below_root();
+        Self { allowed, prunes_symmetric, ..self }
+    }
+}
+
+impl Params {
+    /// How a position is searched whose moves are all allowed and whose ownership nobody asks for.
+    pub(crate) fn plan(&self, batch: usize, notes_bytes: usize) -> Plan {
+        let params = self;
         let factors = Factors {
             win_loss: params.win_loss_utility_factor,
             no_result: params.no_result_utility_for_white,
@@ -30,7 +65,6 @@ impl Query {
         };
         let advantage = params.playout_doubling_advantage as f32;
         let planes = planes::Options { playout_doubling_advantage: advantage, ..planes::Options::default() };
-        let wanted = &self.wanted;
         Plan {
             params: Plan::scaled(self.core_params(), &factors),
             factors,
@@ -39,46 +73,50 @@ impl Query {
             sees_history: !params.ignore_pre_root_history,
             conservative_pass: params.conservative_pass,
             root_symmetries: params.root_num_symmetries_to_sample,
-            // KataGo flattens half of the root's priors so, and adds noise to utilities. Here nothing is left to chance.
-            root_temperature: (params.root_policy_temperature * (4.0 * params.wide_root_noise + 1.0)) as f32,
-            // What is forbidden below the root need not be forbidden behind a mirrored move.
-            prunes_symmetric: params.root_symmetry_pruning && !self.restrictions.reach_below_root(),
-            keeps_ownership: wanted.ownership
-                || wanted.ownership_stdev
-                || wanted.moves_ownership
-                || wanted.moves_ownership_stdev,
+            root_temperature: params.root_policy_temperature as f32,
+            // KataGo adds noise to utilities, too. Here nothing is left to chance.
+            root_flattening: (4.0 * params.wide_root_noise + 1.0) as f32,
+            prunes_symmetric: params.root_symmetry_pruning,
+            keeps_ownership: false,
             notes_bytes,
             batch,
-            allowed: self.allowed(),
+            allowed: None,
         }
-    }
-
-    fn allowed(self: &Arc<Self>) -> Option<Allowed> {
-        if self.restrictions.is_empty() {
-            return None;
-        }
-        let query = Arc::clone(self);
-        Some(Arc::new(move |color, depth, mv| query.restrictions.allows(color, depth, mv)))
     }
 
     /// For utilities as KataGo has them.
-    fn core_params(&self) -> Params {
-        let params = &self.params;
+    fn core_params(&self) -> CoreParams {
+        let params = self;
         let cpuct = Cpuct {
             init: params.cpuct_exploration as f32,
             base: params.cpuct_exploration_base as f32,
             factor: params.cpuct_exploration_log as f32,
         };
-        Params {
+        CoreParams {
             cpuct,
             cpuct_at_root: cpuct,
             fpu: Fpu::Reduction(params.fpu_reduction_max as f32),
             fpu_at_root: Fpu::Reduction(params.root_fpu_reduction_max as f32),
+            fpu_parent_power: if params.fpu_parent_weight_by_visited_policy {
+                params.fpu_parent_weight_power as f32
+            } else {
+                0.0
+            },
+            deviation: (params.cpuct_utility_stdev_scale > 0.0).then_some(Deviation {
+                usual: params.cpuct_utility_stdev_prior as f32,
+                weight: params.cpuct_utility_stdev_prior_weight as f32,
+                scale: params.cpuct_utility_stdev_scale as f32,
+            }),
             policy_temperature: 1.0,
             noise: Dirichlet { epsilon: 0.0, ..Dirichlet::default() },
             sticky_endgames: false,
             moves_left: None,
-            ..Params::default()
+            weighing: Weighing {
+                prune_scale: if params.use_noise_pruning { params.noise_prune_utility_scale as f32 } else { 0.0 },
+                exponent: params.value_weight_exponent as f32,
+                unit: 1.0,
+            },
+            ..CoreParams::default()
         }
     }
 }

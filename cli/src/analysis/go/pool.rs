@@ -39,7 +39,7 @@ impl Pool {
     /// # Errors
     /// One line: a parameter of KataGo's with a value that it has not; no device, no thread.
     pub fn start(model: Model, typed: &Typed, meaning: &Meaning, output: Output) -> Result<Self, String> {
-        let defaults = Defaults::new(params(typed, meaning)?);
+        let defaults = Defaults::new(Params::default().of(typed, meaning)?);
         let settings = &meaning.settings;
         let cache_bytes = if settings.cache.entries == 0 { 0 } else { settings.cache.mb << 20 };
         let evaluator = Arc::new(Evaluator::new(model, settings.evaluator.clone(), cache_bytes));
@@ -60,25 +60,6 @@ impl Pool {
         })?;
         Ok(Self { defaults, crew, evaluator })
     }
-}
-
-/// The program's options, and what was said under names of KataGo's.
-fn params(typed: &Typed, meaning: &Meaning) -> Result<Params, String> {
-    let mut params = Params::default();
-    for (name, value) in typed.of_katago() {
-        params.set(name, value).unwrap_or(Ok(()))?;
-    }
-    // Those that chess has, too, may have come as flags, which count for more.
-    let analysis = &meaning.analysis;
-    params.max_visits = analysis.max_visits;
-    params.max_playouts = if analysis.max_playouts == 0 { u64::MAX } else { analysis.max_playouts };
-    params.max_time = if analysis.max_time == 0.0 { f64::INFINITY } else { analysis.max_time };
-    params.analysis_pv_len = analysis.pv_len;
-    params.root_policy_temperature = analysis.root_policy_temperature.into();
-    params.win_loss_utility_factor = analysis.win_loss_utility.into();
-    params.report_analysis_winrates_as = analysis.perspective;
-    params.warn_unused_fields = analysis.warns;
-    Ok(params)
 }
 
 impl Analyst for Pool {

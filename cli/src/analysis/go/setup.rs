@@ -76,7 +76,29 @@ impl Setup {
         size_of_val(&*self.moves)
     }
 
-    fn start(&self) -> Game {
+    /// Stones on a board, and no moves yet.
+    pub fn new(board: &Board, first: Color, rules: Rules, black_run_is_handicap: bool) -> Self {
+        let stones = Color::ALL.map(|color| *board.stones(color));
+        Self { size: board.size(), rules, black_run_is_handicap, stones, first, moves: Box::default() }
+    }
+
+    /// The same under other rules.
+    pub fn with_rules(self, rules: Rules) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// The stones of a player at the beginning.
+    pub fn stones(&self, color: Color) -> &PointSet {
+        &self.stones[color as usize]
+    }
+
+    /// Who is to move at the beginning.
+    pub fn first(&self) -> Color {
+        self.first
+    }
+
+    /// The position at the beginning.
+    pub fn start(&self) -> Game {
         let stones = Color::ALL.into_iter().flat_map(|color| {
             let points = self.stones[color as usize].iter();
             points.map(move |point| (color, point))
@@ -92,8 +114,8 @@ impl Setup {
         game
     }
 
-    /// Plays a move that a record has: no ko and no ban on suicide keeps it from being played.
-    fn play(&self, game: &mut Game, color: Color, mv: Move) -> Result<(), PlayError> {
+    /// Makes it this player's turn, with room for a search: see [`Setup::game`].
+    pub fn turn_to(&self, game: &mut Game, color: Color) {
         let is_out_of_turn = color != game.side_to_move();
         if is_out_of_turn || game.ply() >= MOST_MOVES {
             let mut board = game.board().clone();
@@ -102,6 +124,14 @@ impl Setup {
             }
             *game = self.begin(board, color);
         }
+    }
+
+    /// Plays a move that a record has: no ko and no ban on suicide keeps it from being played.
+    ///
+    /// # Errors
+    /// As [`Game::play_tolerantly`].
+    pub fn play(&self, game: &mut Game, color: Color, mv: Move) -> Result<(), PlayError> {
+        self.turn_to(game, color);
         game.play_tolerantly(color, mv)
     }
 }
@@ -148,8 +178,7 @@ impl Record {
     /// The first one that can't be played on any board.
     pub fn setup(self, rules: Rules, black_run_is_handicap: bool) -> Result<Setup, BadField> {
         let size = self.size();
-        let stones = Color::ALL.map(|color| *self.board.stones(color));
-        let mut setup = Setup { size, rules, black_run_is_handicap, stones, first: self.first, moves: Box::default() };
+        let mut setup = Setup::new(&self.board, self.first, rules, black_run_is_handicap);
         let mut game = setup.start();
         let mut moves = Vec::with_capacity(self.moves.len());
         for (index, (color, vertex)) in self.moves.into_iter().enumerate() {
@@ -186,7 +215,7 @@ fn stones(fields: Fields<'_>, size: Size) -> Result<Board, BadField> {
 }
 
 /// Who begins where nobody says: White, if Black has handicap stones.
-fn mover(board: &Board) -> Color {
+pub fn mover(board: &Board) -> Color {
     let [black, white] = Color::ALL.map(|color| board.stones(color).len());
     if black >= 2 && white == 0 { Color::White } else { Color::Black }
 }
@@ -223,7 +252,7 @@ fn komi(value: &Value) -> Option<Komi> {
 }
 
 /// A name, the compact form, or an object that is written in a text.
-fn rules_in_text(text: &str) -> Option<Rules> {
+pub fn rules_in_text(text: &str) -> Option<Rules> {
     if text.trim_start().starts_with('{') {
         return rules_of_object(&serde_json::from_str(text).ok()?);
     }
@@ -231,7 +260,7 @@ fn rules_in_text(text: &str) -> Option<Rules> {
 }
 
 /// A choice on some of the axes. The others are Tromp and Taylor's, but for tax and komi, which follow the scoring.
-fn rules_of_object(object: &Object) -> Option<Rules> {
+pub fn rules_of_object(object: &Object) -> Option<Rules> {
     let mut rules = Rules::TROMP_TAYLOR;
     let (mut tax, mut points) = (None, None);
     for (axis, value) in object {
@@ -250,6 +279,19 @@ fn rules_of_object(object: &Object) -> Option<Rules> {
     rules.tax = tax.unwrap_or(Rules::usual_tax(rules.scoring));
     rules.komi = points.unwrap_or(Rules::usual_komi(rules.scoring, rules.button));
     Some(rules)
+}
+
+/// What [`rules_of_object`] reads, without the komi.
+pub fn object_of_rules(rules: &Rules) -> Object {
+    let mut object = Object::new();
+    object.insert("friendlyPassOk".into(), rules.friendly_pass.into());
+    object.insert("hasButton".into(), rules.button.into());
+    object.insert("ko".into(), rules.ko.name().into());
+    object.insert("scoring".into(), rules.scoring.name().into());
+    object.insert("suicide".into(), rules.suicide.into());
+    object.insert("tax".into(), rules.tax.name().into());
+    object.insert("whiteHandicapBonus".into(), rules.handicap_bonus.name().into());
+    object
 }
 
 /// The nearest rules that networks know: none has seen a button where territory is counted.

@@ -11,7 +11,7 @@ use crate::analysis::nothing;
 use crate::analysis::output::Output;
 use crate::analysis::queue::{Queue, Taken};
 use crate::engine::{Memory, guarded};
-use crate::go::{Evaluator, Game, Search, Step};
+use crate::go::{Evaluator, Game, Limits, Search};
 
 /// What a worker needs.
 pub struct Worker {
@@ -73,27 +73,21 @@ impl Worker {
                 || limit.is_some_and(|limit| begun.elapsed() >= limit)
         };
         let mut due = Due::new(query.reports);
-        loop {
+        let limits = Limits { visits: query.params.max_visits, playouts: query.params.max_playouts, step: STEP };
+        search.run(&limits, |search| {
             search.said().iter().for_each(|line| self.output.aside(line));
-            let visits = query.params.max_visits.saturating_sub(search.visits());
-            let left = visits.min(query.params.max_playouts.saturating_sub(search.playouts()));
-            // The root is always evaluated: it is what there is to tell.
-            if search.visits() > 0 && (left == 0 || is_over()) {
-                break;
-            }
-            if search.step(left.clamp(1, STEP))? == Step::NothingToDo {
-                break;
-            }
             // There is something to tell once a move has been visited.
             if due.is_now()
                 && search.visits() > 1
                 && self.output.has_room()
-                && let Some(line) = answer::line(query, turn, &search, true)
+                && let Some(line) = answer::line(query, turn, search, true)
             {
                 self.output.say(&line);
                 due.said();
             }
-        }
+            !is_over()
+        })?;
+        search.said().iter().for_each(|line| self.output.aside(line));
         Ok(answer::line(query, turn, &search, false))
     }
 }

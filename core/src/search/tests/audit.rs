@@ -120,7 +120,11 @@ impl<R: Repository> NodeAudit<'_, R> {
             let may_have_less = self.against.short_of_room || below.is_restoring();
             assert!(exact || may_have_less && below.n() < visit.completed(), "N: {path:?} {mv:?}");
             if self.against.flying.is_empty() && below.n() > 0 && !below.is_restoring() {
-                assert_eq!(visit.value, Some(EdgeValue::of_child(below.mean())), "cached value: {path:?} {mv:?}");
+                assert_eq!(
+                    visit.value,
+                    Some(EdgeValue::of_child(self.search.worth(&below))),
+                    "cached value: {path:?} {mv:?}"
+                );
             }
         }
         Some((mv, child))

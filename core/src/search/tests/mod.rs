@@ -44,6 +44,7 @@ mod playouts;
 mod proofs;
 mod reuse;
 mod together;
+mod weights;
 
 use super::*;
 use crate::evaluate::{Answer, Value};

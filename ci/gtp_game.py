@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Plays games of Go by GTP between an engine and GNU Go, which also referees: it sees every move, and counts at the end.
+
+    ci/gtp_game.py --games 4 -- target/release/oncilla gtp --weights=NETWORK.bin.gz --backend=host --max-visits=50
+    ci/gtp_game.py --clock 20 -- target/release/oncilla gtp --weights=NETWORK.bin.gz
+
+The engine has Black and White in turn. Exit status 1 if it makes a move that GNU Go does not take, loses on time, does not answer, answers what is no
+GTP or ends badly; 2 if the arguments are wrong. Needs GNU Go (Debian: gnugo). Python's standard library is all else.
+"""
+
+import argparse
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+# How long an engine may take to answer when nothing limits it, a first kernel build on a slow driver included.
+ANSWER_S = 120.0
+# A game that is longer has no end.
+MOST_MOVES = 400
+RULES = {"chinese": "--chinese-rules", "japanese": "--japanese-rules"}
+COLORS = ["black", "white"]
+
+
+class Fault(Exception):
+    """What an engine did wrong."""
+
+
+class Engine:
+    """A program that speaks GTP."""
+
+    def __init__(self, name, command):
+        self.name = name
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        self.lines = queue.Queue()
+        threading.Thread(target=self.listen, daemon=True).start()
+        self.number = 0
+
+    def listen(self):
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+        self.lines.put(None)
+
+    def ask(self, command):
+        """The text of an answer."""
+        self.number += 1
+        try:
+            self.process.stdin.write(f"{self.number} {command}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise Fault(f"{self.name} has ended before {command!r}") from None
+        said = []
+        while not said or said[-1]:
+            try:
+                said.append(self.lines.get(timeout=ANSWER_S))
+            except queue.Empty:
+                raise Fault(f"{self.name}: no answer to {command!r} after {ANSWER_S:.0f} s") from None
+            if said[-1] is None:
+                raise Fault(f"{self.name} has ended at {command!r}")
+        answer = re.fullmatch(rf"([=?]){self.number}(?: (.*))?", "\n".join(said[:-1]), re.DOTALL)
+        if not answer:
+            raise Fault(f"{self.name}: no GTP in answer to {command!r}: {said!r}")
+        sign, text = answer.groups()
+        if sign == "?":
+            raise Fault(f"{self.name} refuses {command!r}: {text}")
+        return text or ""
+
+    def quit(self):
+        self.ask("quit")
+        try:
+            status = self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            raise Fault(f"{self.name}: still running 10 s after quit") from None
+        if status != 0:
+            raise Fault(f"{self.name}: exit status {status}")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Game:
+    """One game, in which the engine has one color."""
+
+    def __init__(self, engine, referee, arguments, color):
+        self.engine, self.referee, self.color = engine, referee, color
+        self.left = arguments.clock
+        self.slowest = 0.0
+        self.moves = []
+        for player in [engine, referee]:
+            for command in [f"boardsize {arguments.size}", "clear_board", f"komi {arguments.komi}"]:
+                player.ask(command)
+        engine.ask(f"kata-set-rules {arguments.rules}")
+        if self.left is not None:
+            engine.ask(f"time_settings {self.left:.0f} 0 0")
+
+    def play(self):
+        """Whoever has resigned, or None."""
+        while self.moves[-2:] != ["pass", "pass"]:
+            if len(self.moves) >= MOST_MOVES:
+                raise Fault(f"no end after {MOST_MOVES} moves")
+            color = COLORS[len(self.moves) % 2]
+            move = self.own_move() if color == self.color else self.referee.ask(f"genmove {color}")
+            if move.lower() == "resign":
+                return color
+            other = self.referee if color == self.color else self.engine
+            other.ask(f"play {color} {move}")
+            self.moves.append(move.lower())
+        return None
+
+    def own_move(self):
+        if self.left is not None:
+            self.engine.ask(f"time_left {self.color} {self.left:.2f} 0")
+        begun = time.monotonic()
+        move = self.engine.ask(f"genmove {self.color}")
+        used = time.monotonic() - begun
+        self.slowest = max(self.slowest, used)
+        if self.left is not None:
+            self.left -= used
+            if self.left < 0:
+                raise Fault(f"{self.engine.name} lost on time by {-self.left:.3f} s after {len(self.moves)} moves")
+        return move
+
+
+def lead(text):
+    """White's points less Black's."""
+    if text.strip() == "0":
+        return 0.0
+    winner, points = text.strip().split("+")
+    return float(points) if winner.upper() == "W" else -float(points)
+
+
+def play_games(engine, referee, arguments):
+    won = agreed = counted = 0
+    for number in range(arguments.games):
+        color = COLORS[number % 2]
+        game = Game(engine, referee, arguments, color)
+        loser = game.play()
+        if loser:
+            winner, result = COLORS[loser == "black"], f"{loser} resigns"
+        else:
+            theirs, ours = (player.ask("final_score") for player in [referee, engine])
+            counted += 1
+            agreed += lead(theirs) == lead(ours)
+            winner = COLORS[lead(theirs) > 0] if lead(theirs) else None
+            result = f"{theirs}, by the engine's count {ours}"
+        won += winner == color
+        left = "" if game.left is None else f", {game.left:.1f} s left"
+        print(f"game {number + 1}: the engine is {color}: {result}, {len(game.moves)} moves, slowest {game.slowest:.2f} s{left}", flush=True)
+    print(f"{won} of {arguments.games} games won; the scores of {agreed} of {counted} that were counted agree")
+
+
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, not {text}")
+    return number
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=positive, default=2, help="games (default: 2)")
+    parser.add_argument("--size", type=positive, default=9, help="sides of the board (default: 9)")
+    parser.add_argument("--komi", type=float, default=7.5, help="komi (default: 7.5)")
+    parser.add_argument("--rules", choices=sorted(RULES), default="chinese", help="rules (default: chinese)")
+    parser.add_argument("--clock", type=float, metavar="SECONDS", help="time of the engine for a game (default: no clock)")
+    parser.add_argument("--level", type=int, default=10, help="of GNU Go, 1 to 10 (default: 10)")
+    parser.add_argument("command", nargs="+", help="the engine and its arguments, after --")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    gnugo = shutil.which("gnugo") or shutil.which("gnugo", path="/usr/games")
+    if not gnugo:
+        sys.exit("gtp_game.py: gnugo is missing: apt-get install gnugo")
+    engines = []
+    try:
+        engines.append(Engine("the engine", arguments.command))
+        command = [gnugo, "--mode", "gtp", "--level", str(arguments.level), RULES[arguments.rules]]
+        engines.append(Engine("GNU Go", command))
+        play_games(*engines, arguments)
+        for engine in engines:
+            engine.quit()
+    except (Fault, OSError) as error:
+        print(f"gtp_game.py: {error}", file=sys.stderr)
+        return 1
+    finally:
+        for engine in engines:
+            engine.kill()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

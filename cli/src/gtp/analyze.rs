@@ -1,0 +1,358 @@
+//! What `lz-analyze`, `kata-analyze` and their like are asked for, and the lines that they say.
+
+use oncilla_go::{Color, Size};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::args::{self, Args};
+use crate::analysis::go::{Restrictions, Wanted};
+use crate::analysis::{Fields, Object};
+
+/// Whose format the lines have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Win rates in ten thousandths.
+    Lz,
+    /// All that there is, as fractions.
+    Kata,
+}
+
+/// What a command is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// Time from one line to the next; `None`: no lines on the way.
+    pub interval: Option<Duration>,
+    /// Moves that are told of at least.
+    min_moves: usize,
+    /// And at most; `None`: all.
+    max_moves: Option<usize>,
+    /// Moves to leave out.
+    pub restrictions: Restrictions,
+    /// What is told beside what always is.
+    pub wanted: Wanted,
+    root_info: bool,
+    pv_visits: bool,
+    pv_edge_visits: bool,
+}
+
+/// A shorter interval counts as this one.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// Longest interval, in hundredths of a second: some thirty years.
+const LONGEST: f64 = 1e11;
+
+impl Ask {
+    /// Who will own which point, where players go on: a search that may end the game counts dead stones as it finds them.
+    pub fn without_passes(size: Size) -> Self {
+        let pass = |player: &str| json!({ "player": player, "moves": ["pass"], "untilDepth": u32::MAX });
+        let restrictions = restrictions(vec![pass("b"), pass("w")], Vec::new(), size).unwrap_or_default();
+        Self { restrictions, wanted: Wanted { ownership: true, ..Wanted::default() }, ..Self::default() }
+    }
+
+    /// Reads `[player] [interval] KEY VALUE …`; whose turn it is comes back, too.
+    ///
+    /// # Errors
+    /// What was expected, and what came.
+    pub fn read(args: Args<'_>, size: Size, to_move: Color) -> Result<(Self, Color), String> {
+        let (mut ask, mut color, mut rest) = (Self::default(), to_move, args);
+        let (mut avoid, mut allow) = (Vec::new(), Vec::new());
+        let first = |rest: &mut Args<'_>, is_it: &dyn Fn(&str) -> bool| {
+            let (word, others) = rest.split_first().filter(|(word, _)| is_it(word))?;
+            *rest = others;
+            Some(word.clone())
+        };
+        if let Some(word) = first(&mut rest, &|word| args::color(word).is_ok()) {
+            color = args::color(&word)?;
+        }
+        if let Some(word) = first(&mut rest, &|word| word.parse::<f64>().is_ok()) {
+            ask.interval = Some(interval(&word)?);
+        }
+        while let Some((key, others)) = rest.split_first() {
+            let value = others.first().ok_or_else(|| args::expected(&format!("a value of {key}"), rest))?;
+            let mut used = 1;
+            match key.to_ascii_lowercase().as_str() {
+                "interval" => ask.interval = Some(interval(value)?),
+                "minmoves" => ask.min_moves = args::number(value, "a number of moves")?,
+                "maxmoves" => ask.max_moves = Some(args::number(value, "a number of moves")?),
+                "ownership" => ask.wanted.ownership = switch(value)?,
+                "ownershipstdev" => ask.wanted.ownership_stdev = switch(value)?,
+                "movesownership" => ask.wanted.moves_ownership = switch(value)?,
+                "movesownershipstdev" => ask.wanted.moves_ownership_stdev = switch(value)?,
+                "pvvisits" => ask.pv_visits = switch(value)?,
+                "pvedgevisits" => ask.pv_edge_visits = switch(value)?,
+                "noresultvalue" => ask.wanted.no_result_value = switch(value)?,
+                "rootinfo" => ask.root_info = switch(value)?,
+                "avoid" | "allow" => {
+                    let rule = rule(others).ok_or_else(|| args::expected("PLAYER VERTEX,VERTEX,… DEPTH", others))?;
+                    (if key.eq_ignore_ascii_case("avoid") { &mut avoid } else { &mut allow }).push(rule);
+                    used = 3;
+                }
+                _ => return Err(args::expected(KEYS, rest)),
+            }
+            rest = &others[used..];
+        }
+        ask.restrictions = restrictions(avoid, allow, size)?;
+        // What is said of moves without visits is the network's word.
+        ask.wanted.policy = ask.min_moves > 0;
+        ask.wanted.pv_visits = ask.pv_visits || ask.pv_edge_visits;
+        Ok((ask, color))
+    }
+
+    /// A line, without its end, of what a reporter says of a search.
+    pub fn line(&self, style: Style, answer: &Object, size: Size) -> String {
+        let known = answer.get("moveInfos").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let mut infos: Vec<Object> = known.iter().filter_map(|info| info.as_object().cloned()).collect();
+        self.add_unvisited(&mut infos, answer, size);
+        let shown = infos.iter().take(self.max_moves.unwrap_or(usize::MAX));
+        let mut parts: Vec<String> = shown.map(|info| self.move_info(style, info)).collect();
+        if style == Style::Kata {
+            if self.root_info
+                && let Some(root) = answer.get("rootInfo").and_then(Value::as_object)
+            {
+                parts.push(named("rootInfo", &ROOT, root));
+            }
+            parts.extend(["ownership", "ownershipStdev"].into_iter().filter_map(|name| list(name, name, answer)));
+        }
+        parts.join(" ")
+    }
+
+    /// Moves without visits, the likeliest first, where so few were visited.
+    fn add_unvisited(&self, infos: &mut Vec<Object>, answer: &Object, size: Size) {
+        if infos.len() >= self.min_moves {
+            return;
+        }
+        let policy = answer.get("policy").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let mut others: Vec<(f64, String)> = policy
+            .iter()
+            .zip(size.points().chain([size.pass()]))
+            .filter_map(|(prior, mv)| {
+                Some((prior.as_f64().filter(|prior| *prior >= 0.0)?, size.format(mv).to_string()))
+            })
+            .filter(|(_, text)| infos.iter().all(|info| info["move"] != json!(text)))
+            .collect();
+        others.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let root = answer.get("rootInfo").and_then(Value::as_object).cloned().unwrap_or_default();
+        for (prior, text) in others.into_iter().take(self.min_moves - infos.len()) {
+            let mut info = root.clone();
+            info.insert("lcb".into(), root.get("winrate").cloned().unwrap_or_default());
+            info.insert("utilityLcb".into(), root.get("utility").cloned().unwrap_or_default());
+            info.insert("scoreMean".into(), root.get("scoreLead").cloned().unwrap_or_default());
+            for name in ["visits", "edgeVisits"] {
+                info.insert(name.into(), json!(0));
+            }
+            info.insert("weight".into(), json!(0.0));
+            info.insert("prior".into(), json!(prior));
+            info.insert("order".into(), json!(infos.len()));
+            info.insert("pv".into(), json!([text]));
+            info.insert("move".into(), json!(text));
+            infos.push(info);
+        }
+    }
+
+    fn move_info(&self, style: Style, info: &Object) -> String {
+        let mut text = format!("info move {}", plain(&info["move"]));
+        match style {
+            Style::Lz => {
+                let _ = write!(text, " visits {}", plain(&info["visits"]));
+                for name in ["winrate", "prior", "lcb"] {
+                    let share = info.get(name).and_then(Value::as_f64).unwrap_or_default();
+                    let _ = write!(text, " {name} {}", (10_000.0 * share).round());
+                }
+            }
+            Style::Kata => text.push_str(&named("", &MOVE, info)),
+        }
+        let _ = write!(text, " order {}", plain(&info["order"]));
+        let of_kata = style == Style::Kata;
+        // Both kinds of visits come where one is wanted.
+        let lists = [
+            ("pv", "pv", true),
+            ("pvVisits", "pvVisits", of_kata && self.pv_visits),
+            ("pvEdgeVisits", "pvEdgeVisits", of_kata && self.pv_edge_visits),
+            ("movesOwnership", "ownership", of_kata),
+            ("movesOwnershipStdev", "ownershipStdev", of_kata),
+        ];
+        for (name, field, _) in lists.iter().filter(|(_, _, is_told)| *is_told) {
+            if let Some(list) = list(name, field, info) {
+                let _ = write!(text, " {list}");
+            }
+        }
+        text
+    }
+}
+
+const KEYS: &str = "interval, minmoves, maxmoves, avoid, allow, ownership, ownershipStdev, movesOwnership, movesOwnershipStdev, \
+                    pvVisits, pvEdgeVisits, noResultValue or rootInfo, and its value";
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let hundredths: f64 = args::number(text, "hundredths of a second")?;
+    if !(0.0..=LONGEST).contains(&hundredths) {
+        return Err(format!("syntax error: expected hundredths of a second, got {text}"));
+    }
+    Ok(Duration::from_secs_f64(hundredths / 100.0).max(SHORTEST))
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    args::number(&text.to_ascii_lowercase(), "true or false")
+}
+
+/// An entry of a query's `avoidMoves` or `allowMoves`.
+fn rule(words: Args<'_>) -> Option<Value> {
+    let [player, moves, depth, ..] = words else { return None };
+    let moves: Vec<&str> = moves.split(',').map(str::trim).filter(|text| !text.is_empty()).collect();
+    Some(json!({ "player": player, "moves": moves, "untilDepth": depth.parse::<u32>().ok()? }))
+}
+
+fn restrictions(avoid: Vec<Value>, allow: Vec<Value>, size: Size) -> Result<Restrictions, String> {
+    let lists = [("avoidMoves", avoid), ("allowMoves", allow)].into_iter().filter(|(_, list)| !list.is_empty());
+    let object: Object = lists.map(|(name, list)| (name.to_string(), Value::Array(list))).collect();
+    Restrictions::read(Fields(&object), size).map_err(|bad| format!("{}: {}", bad.field, bad.error))
+}
+
+/// Fields of a move, in the order in which KataGo has them.
+const MOVE: [&str; 14] = [
+    "visits",
+    "edgeVisits",
+    "utility",
+    "winrate",
+    "scoreMean",
+    "scoreStdev",
+    "scoreLead",
+    "scoreSelfplay",
+    "prior",
+    "lcb",
+    "utilityLcb",
+    "weight",
+    "noResultValue",
+    "isSymmetryOf",
+];
+
+/// Those of the root.
+const ROOT: [&str; 18] = [
+    "visits",
+    "utility",
+    "winrate",
+    "scoreStdev",
+    "scoreLead",
+    "scoreSelfplay",
+    "weight",
+    "rawWinrate",
+    "rawLead",
+    "rawScoreSelfplay",
+    "rawScoreSelfplayStdev",
+    "rawNoResultProb",
+    "rawStWrError",
+    "rawStScoreError",
+    "rawVarTimeLeft",
+    "currentPlayer",
+    "symHash",
+    "thisHash",
+];
+
+/// Names and values of the fields that there are.
+fn named(title: &str, names: &[&str], object: &Object) -> String {
+    let pairs = names.iter().filter_map(|name| Some(format!(" {name} {}", plain(object.get(*name)?))));
+    format!("{title}{}", pairs.collect::<String>())
+}
+
+fn list(name: &str, field: &str, object: &Object) -> Option<String> {
+    let values = object.get(field)?.as_array()?;
+    Some(format!("{name}{}", values.iter().map(|value| format!(" {}", plain(value))).collect::<String>()))
+}
+
+/// A text without quotes, a number as it is.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: Size = Size::STANDARD;
+
+    fn read(text: &str) -> Result<(Ask, Color), String> {
+        let args: Vec<String> = text.split_whitespace().map(str::to_string).collect();
+        Ask::read(&args, SIZE, Color::Black)
+    }
+
+    #[test]
+    fn players_and_intervals_may_stand_before_the_rest() {
+        for (text, color, interval) in [
+            ("", Color::Black, None),
+            ("w", Color::White, None),
+            ("50", Color::Black, Some(500)),
+            ("white 50 maxmoves 3", Color::White, Some(500)),
+            ("interval 7", Color::Black, Some(70)),
+            ("b 0", Color::Black, Some(10)),
+        ] {
+            let (ask, to_move) = read(text).unwrap();
+            assert_eq!((to_move, ask.interval.map(|every| every.as_millis())), (color, interval), "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_mean_something() {
+        let (ask, _) = read(
+            "minmoves 2 maxmoves 5 ownership true ownershipStdev TRUE movesOwnership false pvVisits true pvEdgeVisits true rootInfo true \
+             avoid b D4,Q16 3 avoid w pass 1",
+        )
+        .unwrap();
+        assert!(ask.wanted.ownership && ask.wanted.ownership_stdev && ask.wanted.pv_visits && ask.root_info);
+        assert!(!ask.wanted.moves_ownership && ask.wanted.policy);
+        assert_eq!((ask.min_moves, ask.max_moves), (2, Some(5)));
+        let at = |text| SIZE.parse(text).unwrap();
+        assert!(
+            !ask.restrictions.allows(Color::Black, 2, at("D4")) && ask.restrictions.allows(Color::Black, 3, at("D4"))
+        );
+        assert!(!ask.restrictions.allows(Color::White, 0, SIZE.pass()));
+        let (ask, _) = read("allow b D4 1").unwrap();
+        assert!(
+            ask.restrictions.allows(Color::Black, 0, at("D4")) && !ask.restrictions.allows(Color::Black, 0, at("C3"))
+        );
+    }
+
+    #[test]
+    fn errors_say_what_was_expected() {
+        for (text, part) in [
+            ("-5", "hundredths"),
+            ("nan", "hundredths"),
+            ("foo 1", "expected interval, minmoves"),
+            ("maxmoves", "a value of maxmoves"),
+            ("maxmoves x", "a number of moves"),
+            ("ownership yes", "true or false"),
+            ("avoid b D4", "PLAYER VERTEX"),
+            ("avoid b Z4 1", "Could not parse board location: Z4"),
+            ("avoid b D4 0", "positive"),
+            ("avoid b D4 1 allow b D4 1", "Cannot specify both"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn lines_have_their_formats() {
+        let info = json!({
+            "move": "D4", "visits": 12, "edgeVisits": 11, "winrate": 0.4802, "prior": 0.2211, "lcb": 0.4781, "order": 0,
+            "pv": ["D4", "Q16"], "utility": -0.5, "ownership": [0.5, -0.25],
+        });
+        let answer = json!({
+            "moveInfos": [info], "rootInfo": { "visits": 13, "winrate": 0.48, "utility": -0.5, "scoreLead": 1.5 },
+            "policy": [0.5, -1.0, 0.25], "ownership": [1.0, 0.0],
+        });
+        let answer = answer.as_object().unwrap();
+        let line = |text: &str, style| read(text).unwrap().0.line(style, answer, SIZE);
+        let lz = line("", Style::Lz);
+        assert_eq!(lz, "info move D4 visits 12 winrate 4802 prior 2211 lcb 4781 order 0 pv D4 Q16");
+        let kata = line("rootInfo true", Style::Kata);
+        assert_eq!(
+            kata,
+            "info move D4 visits 12 edgeVisits 11 utility -0.5 winrate 0.4802 prior 0.2211 lcb 0.4781 order 0 pv D4 Q16 \
+             movesOwnership 0.5 -0.25 rootInfo visits 13 utility -0.5 winrate 0.48 scoreLead 1.5 ownership 1.0 0.0"
+        );
+        let two = line("minmoves 2", Style::Lz);
+        assert!(two.ends_with("info move A19 visits 0 winrate 4800 prior 5000 lcb 4800 order 1 pv A19"), "{two}");
+        assert!(!line("minmoves 2 maxmoves 1", Style::Lz).contains("A19"));
+    }
+}

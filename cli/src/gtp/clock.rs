@@ -1,0 +1,469 @@
+//! A player's clock, as GTP's commands set it. It reads no clock itself: it is told what was used.
+//!
+//! Main time, absolute and Fischer's, is shared out by the time manager that chess has, and so are the periods of Canadian overtime,
+//! as a number of moves to the next control. In byoyomi each move has a period that it may use up to what a stall would cost.
+
+use oncilla_core::time::{Clock as Reading, Latency, Manager, ManagerParams};
+
+use crate::text::quoted;
+
+/// How the time is limited. Times are in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum System {
+    /// Not at all.
+    #[default]
+    None,
+    /// So much for the game, and so much more with each move; at most `cap` is kept, and a move takes at most `most`.
+    Main {
+        /// At the beginning.
+        main: f64,
+        /// With each move.
+        increment: f64,
+        /// See above.
+        cap: f64,
+        /// See above.
+        most: f64,
+    },
+    /// Then a period for each move; who does not finish a move within it loses the period.
+    ByoYomi {
+        /// At the beginning.
+        main: f64,
+        /// A period.
+        period: f64,
+        /// How many there are.
+        periods: u32,
+    },
+    /// Then periods for so many moves each.
+    Canadian {
+        /// At the beginning.
+        main: f64,
+        /// A period.
+        period: f64,
+        /// Its moves.
+        stones: u32,
+    },
+}
+
+/// What `kata-time_settings` takes.
+pub const KINDS: [&str; 6] = ["none", "absolute", "byoyomi", "canadian", "fischer", "fischer-capped"];
+
+impl System {
+    /// `time_settings`: main time, overtime, its stones. Overtime without stones is no limit, and so is no time at all.
+    pub fn of_gtp(main: f64, period: f64, stones: u32) -> Self {
+        match (main, period, stones) {
+            (0.0, 0.0, _) => Self::None,
+            (_, 0.0, _) => Self::absolute(main),
+            (_, _, 0) => Self::None,
+            _ => Self::Canadian { main, period, stones },
+        }
+    }
+
+    fn absolute(main: f64) -> Self {
+        Self::Main { main, increment: 0.0, cap: f64::INFINITY, most: f64::INFINITY }
+    }
+
+    /// `kgs-time_settings` and `kata-time_settings`.
+    ///
+    /// # Errors
+    /// What was expected, and what came.
+    pub fn read(args: &[String]) -> Result<Self, String> {
+        let kind = args.first().map_or_else(String::new, |kind| kind.to_ascii_lowercase());
+        let kind = kind.as_str();
+        let expected = |names: &str| format!("expected {kind} {names}, got {}", quoted(&args[1..].join(" ")));
+        let time = |at: usize| args.get(at).and_then(|text| seconds(text));
+        let count = |at: usize| args.get(at).and_then(|text| text.parse::<u32>().ok());
+        let limit = |at: usize| {
+            let number: f64 = args.get(at)?.parse().ok()?;
+            number.is_finite().then_some(if number < 0.0 { f64::INFINITY } else { number })
+        };
+        Ok(match (kind, args.len()) {
+            ("none", 1) => Self::None,
+            ("absolute", 2) => Self::absolute(time(1).ok_or_else(|| expected("SECONDS"))?),
+            ("byoyomi" | "canadian", 4) => {
+                let all = time(1).zip(time(2)).zip(count(3));
+                let ((main, period), count) = all.ok_or_else(|| expected("SECONDS SECONDS COUNT"))?;
+                match (kind, count) {
+                    ("canadian", stones) => Self::of_gtp(main, period, stones),
+                    (_, periods) if periods == 0 || period == 0.0 => Self::absolute(main),
+                    (_, periods) => Self::ByoYomi { main, period, periods },
+                }
+            }
+            ("fischer", 3) => {
+                let (main, increment) = time(1).zip(time(2)).ok_or_else(|| expected("SECONDS SECONDS"))?;
+                Self::Main { main, increment, cap: f64::INFINITY, most: f64::INFINITY }
+            }
+            ("fischer-capped", 5) => {
+                let all = time(1).zip(time(2)).zip(limit(3).zip(limit(4)));
+                let ((main, increment), (cap, most)) = all.ok_or_else(|| expected("SECONDS SECONDS LIMIT LIMIT"))?;
+                Self::Main { main, increment, cap, most }
+            }
+            _ if KINDS.contains(&kind) => return Err(expected("and as many times as it has")),
+            _ => return Err(format!("expected one of {}, got {}", KINDS.join(", "), quoted(kind))),
+        })
+    }
+
+    fn main(&self) -> f64 {
+        match *self {
+            Self::None => 0.0,
+            Self::Main { main, .. } | Self::ByoYomi { main, .. } | Self::Canadian { main, .. } => main,
+        }
+    }
+
+    /// A period and how many there are, or how many moves it has.
+    fn overtime(&self) -> Option<Overtime> {
+        match *self {
+            Self::ByoYomi { period: left, periods: count, .. } | Self::Canadian { period: left, stones: count, .. } => {
+                Some(Overtime { left, count })
+            }
+            Self::None | Self::Main { .. } => None,
+        }
+    }
+}
+
+/// Moves that a player still has to make, after so many of both, on a board of so many points. The time managers count as chess does, whose
+/// games have another length: so they are told, as by a network that knows.
+pub fn moves_left(points: usize, played: usize) -> f64 {
+    // Stones on three quarters of the points. A game beyond that may drag on.
+    let expected = (0.75 * points as f64 - played as f64) / 2.0;
+    expected.max(10.0 + points as f64 / 20.0)
+}
+
+/// Seconds that count as no limit: some thirty years, more than what is reckoned with here could overflow by.
+const LONGEST: f64 = 1e9;
+
+/// A time from outside.
+pub fn seconds(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|time: &f64| time.is_finite() && *time >= 0.0).map(|time| time.min(LONGEST))
+}
+
+/// Where a player in overtime is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Overtime {
+    /// Of the period.
+    left: f64,
+    /// Periods left, this one included; or moves that it still has to take.
+    count: u32,
+}
+
+/// The clock of one player.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    system: System,
+    params: ManagerParams,
+    main: f64,
+    overtime: Option<Overtime>,
+    manager: Manager,
+    /// Of moves that have a time for themselves, which no manager shares out.
+    latency: Latency,
+    /// The time of such a move, and when it should end.
+    whole: Option<(Reading, f64)>,
+    /// Seconds that a move costs beside its own time.
+    lag: f64,
+}
+
+const MS: f64 = 1000.0;
+
+impl Clock {
+    /// A clock that has not run yet.
+    pub fn new(system: System, params: ManagerParams) -> Self {
+        let (main, manager, latency) = (system.main(), manager(params), Latency::default());
+        let mut clock = Self { system, params, main, overtime: None, manager, latency, whole: None, lag: 0.0 };
+        clock.enter_overtime(0.0);
+        clock
+    }
+
+    /// The controller says what is left: of the main time, or of a period with so many stones, in byoyomi periods, to go.
+    pub fn set_left(&mut self, time: f64, count: u32) {
+        if self.system == System::None {
+            return;
+        }
+        let was_in_overtime = self.overtime.is_some();
+        let has_overtime = self.system.overtime().is_some();
+        match count {
+            0 => (self.main, self.overtime) = (time, None),
+            _ => (self.main, self.overtime) = (0.0, has_overtime.then_some(Overtime { left: time, count })),
+        }
+        if !has_overtime {
+            self.main = time;
+        }
+        self.enter_overtime(0.0);
+        if was_in_overtime != self.overtime.is_some() {
+            self.manager = manager(self.params);
+        }
+    }
+
+    /// Seconds that a move may take from now on, so many moves of this player before the end of the game; `None` where nothing limits it. Each
+    /// gets an end ([`Clock::used`]).
+    pub fn start(&mut self, moves_left: f64, lag: f64) -> Option<f64> {
+        self.lag = lag;
+        let reading = Reading { network_plies: Some(2.0 * moves_left), overhead_ms: lag * MS, ..Reading::default() };
+        let ms = match (self.system, self.overtime) {
+            (System::None, _) => return None,
+            (System::Main { increment, most, .. }, _) => {
+                let reading = Reading { base_ms: self.main * MS, increment_ms: increment * MS, ..reading };
+                let most = Reading { base_ms: most * MS, ..reading }.deadline_ms();
+                self.manager.on_move_start(&reading, 0).limit_ms.min(most)
+            }
+            // The period is there for this move alone.
+            (System::ByoYomi { .. }, Some(period)) => self.all_of(reading, period.left),
+            (System::Canadian { .. }, Some(period)) => {
+                let reading = Reading { base_ms: period.left * MS, moves_to_go: Some(period.count), ..reading };
+                self.manager.on_move_start(&reading, 0).limit_ms
+            }
+            (System::ByoYomi { period, .. }, None) => self.before_overtime(reading, period),
+            (System::Canadian { period, stones, .. }, None) => {
+                self.before_overtime(reading, period / f64::from(stones))
+            }
+        };
+        Some(ms / MS)
+    }
+
+    /// Main time that goes over into overtime: what a move has there it has in any case, and need not do with less before.
+    fn before_overtime(&mut self, reading: Reading, share: f64) -> f64 {
+        let reading = Reading { base_ms: self.main * MS, ..reading };
+        let own = self.manager.on_move_start(&reading, 0).limit_ms;
+        let all = self.all_of(reading, share);
+        if own >= all {
+            self.whole = None;
+            return own;
+        }
+        // It would take what is beyond its own budget for a delay.
+        self.manager = manager(self.params);
+        all
+    }
+
+    /// What a move may take of a time that is its own, up to what a delay would cost.
+    fn all_of(&mut self, reading: Reading, seconds: f64) -> f64 {
+        let overhead_ms = self.latency.overhead_ms(reading.overhead_ms);
+        let reading = Reading { base_ms: seconds * MS, overhead_ms, stall_ms: self.latency.stall_ms(), ..reading };
+        let limit = reading.deadline_ms();
+        self.whole = Some((reading, limit));
+        limit
+    }
+
+    /// The move that was started has taken so long, with so many playouts.
+    pub fn used(&mut self, seconds: f64, playouts: u64) {
+        match self.whole.take() {
+            Some((reading, limit)) => self.latency.on_move_end(&reading, seconds * MS, seconds * MS - limit),
+            None => self.manager.on_move_end(seconds * MS, playouts),
+        }
+        // The controller may say what was lost on the way. Where it does not, it was as much as is allowed for.
+        let seconds = seconds + self.lag;
+        match self.system {
+            System::None => {}
+            System::Main { increment, cap, .. } => self.main = ((self.main - seconds).max(0.0) + increment).min(cap),
+            System::ByoYomi { .. } | System::Canadian { .. } => match self.overtime {
+                None => {
+                    let beyond = (seconds - self.main).max(0.0);
+                    self.main = (self.main - seconds).max(0.0);
+                    if beyond > 0.0 || self.main == 0.0 {
+                        self.enter_overtime(beyond);
+                    }
+                }
+                Some(overtime) => self.overtime = self.after(overtime, seconds),
+            },
+        }
+    }
+
+    /// Where the main time is over, a period begins, of which so much is used already by the move that has ended, if there was one.
+    fn enter_overtime(&mut self, used: f64) {
+        if self.main > 0.0 || self.overtime.is_some() {
+            return;
+        }
+        if let Some(overtime) = self.system.overtime() {
+            self.overtime = if used > 0.0 { self.after(overtime, used) } else { Some(overtime) };
+            self.manager = manager(self.params);
+        }
+    }
+
+    /// After a move that has used so much of a period.
+    fn after(&self, overtime: Overtime, used: f64) -> Option<Overtime> {
+        let whole = self.system.overtime()?;
+        if matches!(self.system, System::ByoYomi { .. }) {
+            let beyond = ((used - overtime.left) / whole.left) as u32;
+            let lost = if used > overtime.left { beyond.saturating_add(1) } else { 0 };
+            return Some(Overtime { count: overtime.count.saturating_sub(lost).max(1), ..whole });
+        }
+        match overtime.count.saturating_sub(1) {
+            0 => Some(whole),
+            count => Some(Overtime { left: (overtime.left - used).max(0.0), count }),
+        }
+    }
+
+    /// For a person.
+    pub fn system(&self) -> System {
+        self.system
+    }
+}
+
+/// Parameters out of range are refused where options are read.
+fn manager(params: ManagerParams) -> Manager {
+    Manager::new(params).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    fn read(text: &str) -> Result<System, String> {
+        System::read(&text.split(' ').map(str::to_string).collect::<Vec<_>>())
+    }
+
+    fn clock(text: &str) -> Clock {
+        Clock::new(read(text).unwrap(), ManagerParams::default())
+    }
+
+    #[test]
+    fn settings_of_gtp() {
+        assert_eq!(System::of_gtp(0.0, 1.0, 0), System::None);
+        assert_eq!(System::of_gtp(0.0, 0.0, 0), System::None);
+        assert_eq!(System::of_gtp(60.0, 0.0, 5), System::absolute(60.0));
+        assert_eq!(System::of_gtp(60.0, 30.0, 5), System::Canadian { main: 60.0, period: 30.0, stones: 5 });
+    }
+
+    /// Some controllers name a kind of overtime that they don't have.
+    #[test]
+    fn overtime_that_is_none_is_left_out() {
+        for (text, expected) in [
+            ("byoyomi 60 30 0", System::absolute(60.0)),
+            ("byoyomi 60 0 3", System::absolute(60.0)),
+            ("Canadian 60 0 5", System::absolute(60.0)),
+            ("canadian 60 30 0", System::None),
+            ("ABSOLUTE 1e300", System::absolute(1e9)),
+        ] {
+            assert_eq!(read(text), Ok(expected), "{text}");
+        }
+        // More than may be kept is there for the first move alone, unless the controller says otherwise.
+        let mut capped = clock("fischer-capped 60 5 30 10");
+        capped.start(60.0, 0.2);
+        capped.used(1.0, 1);
+        assert_eq!(capped.main, 30.0);
+        let mut clock = clock("byoyomi 0 1e-300 3");
+        clock.start(60.0, 0.2);
+        clock.used(1e9, 1);
+        assert_eq!(clock.overtime.map(|overtime| overtime.count), Some(1));
+    }
+
+    #[test]
+    fn kinds_are_read_or_refused() {
+        for kind in KINDS {
+            let text = match kind {
+                "none" => "none",
+                "absolute" => "absolute 60.5",
+                "fischer" => "fischer 60 5",
+                "fischer-capped" => "fischer-capped 60 5 -1 10",
+                _ => &format!("{kind} 60 30 5"),
+            };
+            assert!(read(text).is_ok(), "{text}");
+            assert!(read(&format!("{text} 1")).is_err(), "{text}");
+        }
+        for (text, part) in [
+            ("", "expected one of none, absolute, byoyomi, canadian, fischer, fischer-capped, got \"\""),
+            ("hourglass 60", "expected one of none"),
+            ("absolute -1", "expected absolute SECONDS, got \"-1\""),
+            ("absolute nan", "SECONDS"),
+            ("byoyomi 60 30 -1", "expected byoyomi SECONDS SECONDS COUNT"),
+            ("canadian 60 30 x", "expected canadian SECONDS SECONDS COUNT"),
+            ("byoyomi 60 30", "expected byoyomi"),
+            ("fischer-capped 60 5 nan 10", "LIMIT"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_game_is_as_long_as_its_board_is_large() {
+        assert!((moves_left(361, 0) - 135.0).abs() < 1.0 && (moves_left(81, 0) - 30.0).abs() < 1.0);
+        assert!(moves_left(81, 1000) > 10.0 && moves_left(361, 200) < 50.0);
+    }
+
+    #[test]
+    fn without_a_limit_there_is_none() {
+        let mut clock = clock("none");
+        assert_eq!(clock.start(100.0, 0.2), None);
+        clock.set_left(1.0, 0);
+        assert_eq!(clock.start(100.0, 0.2), None);
+    }
+
+    #[test]
+    fn main_time_is_shared_out() {
+        let mut clock = clock("absolute 600");
+        let first = clock.start(100.0, 0.2).unwrap();
+        assert!((1.0..60.0).contains(&first), "{first}");
+        clock.used(first, 100);
+        clock.set_left(5.0, 0);
+        let late = clock.start(28.0, 0.2).unwrap();
+        assert!(late < 1.0 && late > 0.0, "{late}");
+        let with_increment = self::clock("fischer 600 30").start(100.0, 0.2).unwrap();
+        assert!(with_increment > first, "{with_increment}");
+        let capped = self::clock("fischer-capped 600 30 -1 2").start(100.0, 0.2).unwrap();
+        assert!(capped < 2.0, "{capped}");
+    }
+
+    #[test]
+    fn a_period_is_nearly_used_up_and_never_overrun() {
+        let mut clock = clock("byoyomi 0 10 3");
+        for _ in 0..200 {
+            let limit = clock.start(60.0, 0.2).unwrap();
+            assert!((8.0..10.0).contains(&limit), "{limit}");
+            clock.used(limit + 0.05, 100);
+        }
+        // A move that was late costs a period, and the next has a whole one.
+        clock.used(12.0, 1);
+        assert_eq!(clock.overtime, Some(Overtime { left: 10.0, count: 2 }));
+        clock.set_left(4.0, 1);
+        assert!(clock.start(60.0, 0.2).unwrap() < 4.0);
+    }
+
+    #[test]
+    fn main_time_goes_over_into_overtime() {
+        let mut clock = clock("byoyomi 20 10 3");
+        let limit = clock.start(100.0, 0.2).unwrap();
+        assert!((8.0..28.0).contains(&limit), "{limit}");
+        clock.used(25.0, 1);
+        assert_eq!((clock.main, clock.overtime), (0.0, Some(Overtime { left: 10.0, count: 3 })));
+        let mut clock = self::clock("canadian 20 30 3");
+        clock.used(25.0, 1);
+        assert_eq!(clock.overtime, Some(Overtime { left: 25.0, count: 2 }));
+        clock.used(5.0, 1);
+        clock.used(5.0, 1);
+        assert_eq!(clock.overtime, Some(Overtime { left: 30.0, count: 3 }), "a new period");
+        clock.set_left(20.0, 0);
+        assert_eq!((clock.main, clock.overtime), (20.0, None));
+    }
+
+    quickcheck! {
+        /// Whole games under any clock, with a controller that charges a lag and tells the time or not: no move is late.
+        fn no_clock_runs_out(kind: u8, main: u16, period: u16, count: u8, tells: bool) -> bool {
+            let (main, period) = (f64::from(main % 600) + 2.0, f64::from(period % 60) + 2.0);
+            let count = u32::from(count % 25) + 1;
+            let system = match kind % 4 {
+                0 => System::absolute(main + 60.0),
+                1 => System::Main { main, increment: period, cap: f64::INFINITY, most: f64::INFINITY },
+                2 => System::ByoYomi { main, period, periods: count },
+                // With which move overtime began, a player that is not told can't know.
+                _ => System::Canadian { main: if tells { main } else { 0.0 }, period: period + 2.0 * f64::from(count), stones: count },
+            };
+            let mut clock = Clock::new(system, ManagerParams::default());
+            let mut theirs = Clock::new(system, ManagerParams::default());
+            (0..150).all(|turn| {
+                let limit = clock.start(moves_left(361, 2 * turn), 0.2).unwrap();
+                let spent = limit + 0.02;
+                let charged = spent + 0.05;
+                let has = theirs.main + theirs.overtime.or(system.overtime()).map_or(0.0, |overtime| overtime.left);
+                let in_time = charged < has;
+                clock.used(spent, 50);
+                theirs.used(charged, 0);
+                if tells {
+                    match theirs.overtime {
+                        Some(overtime) => clock.set_left(overtime.left, overtime.count),
+                        None => clock.set_left(theirs.main, 0),
+                    }
+                }
+                in_time
+            })
+        }
+    }
+}

@@ -1,0 +1,624 @@
+//! What each command does.
+
+use oncilla_go::{Board, Color, Komi, Move, Rules, Size, Symmetry};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use super::analyze::{Ask, Style};
+use super::args::{self, Args};
+use super::clock::{self, System};
+use super::player::{Decision, Task};
+use super::record::Record;
+use super::session::{Session, Stream};
+use super::settings::{self, Settings};
+use super::{handicap, scoring, sgf, show};
+use crate::analysis::Object;
+use crate::analysis::go::{Params, Reporter, setup};
+use crate::go::{Evaluation, Search};
+use crate::text::quoted;
+use crate::uci::console::aside;
+
+/// What comes of a command: its answer, or what was wrong.
+pub type Said = Result<String, String>;
+
+/// How a command is obeyed.
+#[derive(Clone, Copy)]
+pub enum Handler {
+    /// It answers at its end.
+    Answers(fn(&mut Session, Args<'_>) -> Said),
+    /// It speaks on the way.
+    Streams(fn(&mut Session, &mut Stream, Args<'_>) -> Said),
+}
+
+use Handler::{Answers, Streams};
+
+/// All commands, in the order in which they are listed.
+pub const ALL: [(&str, Handler); 52] = [
+    ("protocol_version", Answers(|_, args| args::none(args).map(|()| "2".to_string()))),
+    ("name", Answers(|_, args| args::none(args).map(|()| "Oncilla".to_string()))),
+    ("version", Answers(|_, args| args::none(args).map(|()| env!("CARGO_PKG_VERSION").to_string()))),
+    ("known_command", Answers(known_command)),
+    ("list_commands", Answers(list_commands)),
+    ("quit", Answers(quit)),
+    ("boardsize", Answers(boardsize)),
+    ("rectangular_boardsize", Answers(boardsize)),
+    ("clear_board", Answers(clear_board)),
+    ("set_position", Answers(set_position)),
+    ("komi", Answers(komi)),
+    ("get_komi", Answers(|session, args| args::none(args).map(|()| session.record.rules().komi.to_string()))),
+    ("play", Answers(play)),
+    ("undo", Answers(undo)),
+    ("fixed_handicap", Answers(fixed_handicap)),
+    ("place_free_handicap", Answers(place_free_handicap)),
+    ("set_free_handicap", Answers(set_free_handicap)),
+    ("genmove", Answers(genmove)),
+    ("kata-search", Answers(search)),
+    ("lz-genmove_analyze", Streams(|session, stream, args| decide(session, stream, args, Style::Lz, true))),
+    ("kata-genmove_analyze", Streams(|session, stream, args| decide(session, stream, args, Style::Kata, true))),
+    ("genmove_analyze", Streams(|session, stream, args| decide(session, stream, args, Style::Kata, true))),
+    ("kata-search_analyze", Streams(|session, stream, args| decide(session, stream, args, Style::Kata, false))),
+    ("lz-analyze", Streams(|session, stream, args| analyze(session, stream, args, Style::Lz))),
+    ("kata-analyze", Streams(|session, stream, args| analyze(session, stream, args, Style::Kata))),
+    ("analyze", Streams(|session, stream, args| analyze(session, stream, args, Style::Kata))),
+    ("stop", Answers(|_, args| args::none(args).map(|()| String::new()))),
+    ("kata-raw-nn", Answers(raw)),
+    ("time_settings", Answers(time_settings)),
+    ("time_left", Answers(time_left)),
+    ("kgs-time_settings", Answers(kgs_time_settings)),
+    ("kata-time_settings", Answers(kata_time_settings)),
+    ("kata-list_time_settings", Answers(|_, args| args::none(args).map(|()| clock::KINDS.join(" ")))),
+    ("final_score", Answers(final_score)),
+    ("final_status_list", Answers(final_status_list)),
+    ("showboard", Answers(|session, args| args::none(args).map(|()| show::board(&session.record)))),
+    ("loadsgf", Answers(loadsgf)),
+    ("printsgf", Answers(printsgf)),
+    (
+        "kata-get-rules",
+        Answers(|session, args| args::none(args).map(|()| settings::rules_text(session.record.rules()))),
+    ),
+    ("kata-set-rules", Answers(set_rules)),
+    ("kata-set-rule", Answers(set_rule)),
+    ("kgs-rules", Answers(kgs_rules)),
+    ("kata-list-params", Answers(|_, args| args::none(args).map(|()| names_of_params().join(" ")))),
+    ("kata-get-param", Answers(get_param)),
+    ("kata-get-params", Answers(get_params)),
+    ("kata-set-param", Answers(set_param)),
+    ("kata-set-params", Answers(set_params)),
+    ("kata-get-models", Answers(get_models)),
+    ("clear_cache", Answers(clear_cache)),
+    ("clear-cache", Answers(clear_cache)),
+    ("cputime", Answers(cputime)),
+    ("gomill-cpu_time", Answers(cputime)),
+];
+
+/// The command of that name.
+pub fn find(name: &str) -> Option<Handler> {
+    ALL.iter().find(|(other, _)| *other == name).map(|(_, handler)| *handler)
+}
+
+fn known_command(_: &mut Session, args: Args<'_>) -> Said {
+    Ok(find(args::one(args, "a command")?).is_some().to_string())
+}
+
+fn list_commands(_: &mut Session, args: Args<'_>) -> Said {
+    args::none(args)?;
+    Ok(ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join("\n"))
+}
+
+fn quit(session: &mut Session, args: Args<'_>) -> Said {
+    args::none(args)?;
+    session.quits = true;
+    Ok(String::new())
+}
+
+/// One number, or columns and rows, as two arguments or with a colon between them.
+fn boardsize(session: &mut Session, args: Args<'_>) -> Said {
+    match args {
+        [columns, rows] => change_size(session, columns, rows),
+        _ => {
+            let sides = args::one(args, "columns and rows, in one number if they are the same")?;
+            let (columns, rows) = sides.split_once(':').unwrap_or((sides, sides));
+            change_size(session, columns, rows)
+        }
+    }
+}
+
+fn change_size(session: &mut Session, columns: &str, rows: &str) -> Said {
+    let side = |text: &str| text.parse::<u8>().ok().filter(|side| (2..=19).contains(side));
+    let size = side(columns).zip(side(rows)).and_then(|(x, y)| Size::new(x, y));
+    let got = || format!("unacceptable size: expected sides from 2 to 19, got {columns} and {rows}");
+    let size = size.ok_or_else(got)?;
+    session.player.prepare(size)?;
+    session.begin(&Board::new(size), Color::Black);
+    Ok(String::new())
+}
+
+fn clear_board(session: &mut Session, args: Args<'_>) -> Said {
+    args::none(args)?;
+    session.begin(&Board::new(session.record.size()), Color::Black);
+    Ok(String::new())
+}
+
+fn set_position(session: &mut Session, args: Args<'_>) -> Said {
+    let size = session.record.size();
+    if args.len() % 2 == 1 {
+        return Err(args::expected("pairs of color and point", args));
+    }
+    let pairs = args.chunks_exact(2).map(|pair| Ok((args::color(&pair[0])?, args::point(&pair[1], size)?)));
+    let stones = pairs.collect::<Result<Vec<_>, String>>()?;
+    let board = Board::with_stones(size, stones).map_err(|error| format!("illegal position: {error}"))?;
+    session.begin(&board, Color::Black);
+    Ok(String::new())
+}
+
+impl Session {
+    /// A new game on this board.
+    fn begin(&mut self, board: &Board, first: Color) {
+        self.record.begin(board, first);
+        self.player.new_game();
+    }
+}
+
+fn komi(session: &mut Session, args: Args<'_>) -> Said {
+    let what = "a komi, a multiple of 0.5 from -400 to 400";
+    let text = args::one(args, what)?;
+    let komi = text.parse().ok().and_then(Komi::from_points).ok_or_else(|| args::expected(what, args))?;
+    session.record.set_komi(komi);
+    Ok(String::new())
+}
+
+fn play(session: &mut Session, args: Args<'_>) -> Said {
+    let [color, vertex] = args else { return Err(args::expected("a color and a vertex", args)) };
+    let color = args::color(color)?;
+    // Whoever resigns puts no stone down.
+    if vertex.eq_ignore_ascii_case("resign") {
+        return Ok(String::new());
+    }
+    let mv = args::vertex(vertex, session.record.size())?;
+    session.record.play(color, mv)?;
+    Ok(String::new())
+}
+
+fn undo(session: &mut Session, args: Args<'_>) -> Said {
+    args::none(args)?;
+    if !session.record.undo() {
+        return Err("cannot undo: no move was played".to_string());
+    }
+    session.player.forget_beyond(session.record.moves().len());
+    Ok(String::new())
+}
+
+fn fixed_handicap(session: &mut Session, args: Args<'_>) -> Said {
+    let size = session.record.size();
+    let most = handicap::most(size);
+    let stones = args::number(args::one(args, "a number of stones")?, "a number of stones")?;
+    let points = handicap::fixed(size, stones).ok_or_else(|| match most {
+        0 => "invalid number of stones: this board has no points for a fixed handicap".to_string(),
+        _ => format!("invalid number of stones: expected {} to {most}, got {stones}", handicap::LEAST),
+    })?;
+    put_handicap(session, &points)
+}
+
+fn place_free_handicap(session: &mut Session, args: Args<'_>) -> Said {
+    let stones: usize = args::number(args::one(args, "a number of stones")?, "a number of stones")?;
+    // There is to be room for a game.
+    let most = session.record.size().area() / 2;
+    if !(handicap::LEAST..=most).contains(&stones) {
+        return Err(format!("invalid number of stones: expected {} to {most}, got {stones}", handicap::LEAST));
+    }
+    must_be_empty(session)?;
+    let points = session.player.handicap(&session.record, stones)?;
+    put_handicap(session, &points)
+}
+
+fn set_free_handicap(session: &mut Session, args: Args<'_>) -> Said {
+    let size = session.record.size();
+    let points = args.iter().map(|text| args::point(text, size)).collect::<Result<Vec<_>, _>>();
+    let points = points.map_err(|error| format!("bad vertex list: {error}"))?;
+    if points.len() < handicap::LEAST {
+        return Err(format!("bad vertex list: expected two points or more, got {}", points.len()));
+    }
+    put_handicap(session, &points)?;
+    Ok(String::new())
+}
+
+fn must_be_empty(session: &Session) -> Result<(), String> {
+    let is_empty = session.record.moves().is_empty() && session.record.game().board().occupied().is_empty();
+    if is_empty { Ok(()) } else { Err("board not empty".to_string()) }
+}
+
+fn put_handicap(session: &mut Session, points: &[Move]) -> Said {
+    must_be_empty(session)?;
+    let size = session.record.size();
+    let board = Board::with_stones(size, points.iter().map(|point| (Color::Black, *point)));
+    session.begin(&board.map_err(|error| format!("bad vertex list: {error}"))?, Color::White);
+    Ok(vertices(size, points))
+}
+
+fn vertices(size: Size, points: &[Move]) -> String {
+    points.iter().map(|point| size.format(*point).to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn genmove(session: &mut Session, args: Args<'_>) -> Said {
+    let color = args::color(args::one(args, "a color")?)?;
+    let decision = session.player.decide(&session.record, color, &Ask::default(), true, |_, _| {})?;
+    session.carry_out(color, decision)
+}
+
+fn search(session: &mut Session, args: Args<'_>) -> Said {
+    let color = match args {
+        [] => session.record.game().side_to_move(),
+        _ => args::color(args::one(args, "a color")?)?,
+    };
+    let decision = session.player.decide(&session.record, color, &Ask::default(), false, |_, _| {})?;
+    Ok(session.text_of(decision))
+}
+
+impl Session {
+    fn text_of(&self, decision: Decision) -> String {
+        match decision {
+            Decision::Play(mv) => self.record.size().format(mv).to_string(),
+            Decision::Resign => "resign".to_string(),
+        }
+    }
+
+    /// Plays what was decided, and says what that is.
+    fn carry_out(&mut self, color: Color, decision: Decision) -> Said {
+        if let Decision::Play(mv) = decision {
+            self.record.play(color, mv)?;
+        }
+        Ok(self.text_of(decision))
+    }
+}
+
+/// When the next line is due.
+struct Due {
+    next: Option<Instant>,
+    ask: Ask,
+    style: Style,
+}
+
+impl Due {
+    fn new(ask: &Ask, style: Style) -> Self {
+        Self { next: ask.interval.map(|every| Instant::now() + every), ask: ask.clone(), style }
+    }
+
+    /// What there is to say now, once a move has been visited.
+    fn line(&mut self, params: &Params, search: &Search<'_>) -> Option<String> {
+        self.next.filter(|next| Instant::now() >= *next && search.visits() > 1)?;
+        self.next = self.ask.interval.map(|every| Instant::now() + every);
+        Some(self.last(params, search))
+    }
+
+    fn last(&self, params: &Params, search: &Search<'_>) -> String {
+        let answer = Reporter::new(params, self.ask.wanted, search).answer();
+        self.ask.line(self.style, &answer, search.root().size())
+    }
+}
+
+/// As `genmove` or `kata-search`, with lines on the way and a last one.
+fn decide(session: &mut Session, stream: &mut Stream, args: Args<'_>, style: Style, plays: bool) -> Said {
+    let to_move = session.record.game().side_to_move();
+    let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
+    let (mut due, params) = (Due::new(&ask, style), session.player.params);
+    let watch = |search: &Search<'_>, is_last: bool| {
+        stream.begin();
+        let line = if is_last { Some(due.last(&params, search)) } else { due.line(&params, search) };
+        line.iter().filter(|line| !line.is_empty()).for_each(|line| stream.say(line));
+    };
+    let decision = session.player.decide(&session.record, color, &ask, plays, watch)?;
+    let text = if plays { session.carry_out(color, decision)? } else { session.text_of(decision) };
+    Ok(format!("play {text}"))
+}
+
+/// Until the next line comes in.
+fn analyze(session: &mut Session, stream: &mut Stream, args: Args<'_>, style: Style) -> Said {
+    let to_move = session.record.game().side_to_move();
+    let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
+    let game = session.record.turn_of(color);
+    let params = session.player.params_for_analysis();
+    let task = Task { game: &game, params: &params, ask: &ask, limits: [u64::MAX; 2], until: None };
+    let mut due = Due::new(&ask, style);
+    let ear = &mut session.ear;
+    let look = |search: &Search<'_>| {
+        stream.begin();
+        if let Some(line) = due.line(&params, search) {
+            stream.say(&line);
+        }
+        !ear.hears()
+    };
+    let last = session.player.search(&task, look, |search| Due::new(&ask, style).last(&params, search))?;
+    // Where the memory is full, or nothing may be searched, the end is waited for all the same. What was found last is said then, and
+    // where nothing was to be said on the way.
+    if !session.ear.hears() || ask.interval.is_none() {
+        if !last.is_empty() {
+            stream.say(&last);
+        }
+        session.ear.wait();
+    }
+    Ok(String::new())
+}
+
+fn raw(session: &mut Session, args: Args<'_>) -> Said {
+    let what = "a symmetry from 0 to 7, or all";
+    let text = args::one(args, what)?;
+    let game = session.record.turn_of(session.record.game().side_to_move());
+    let is_square = game.size().x() == game.size().y();
+    let symmetries: Vec<Symmetry> = match text {
+        "all" => Symmetry::ALL.into_iter().filter(|symmetry| is_square || !symmetry.transposes()).collect(),
+        _ => text.parse().ok().and_then(Symmetry::from_number).into_iter().collect(),
+    };
+    if symmetries.is_empty() {
+        return Err(args::expected(what, args));
+    }
+    if symmetries.iter().any(|symmetry| symmetry.transposes() && !is_square) {
+        return Err(args::expected("0 to 3 on a board that is no square", args));
+    }
+    let mut said = String::new();
+    for symmetry in symmetries {
+        let evaluation = session.player.raw(&game, symmetry)?;
+        said.push_str(&raw_text(&evaluation, symmetry, game.size(), game.side_to_move()));
+    }
+    Ok(said)
+}
+
+/// Names and numbers, seen by White.
+fn raw_text(evaluation: &Evaluation, symmetry: Symmetry, size: Size, to_move: Color) -> String {
+    let is_white = to_move == Color::White;
+    let sign = if is_white { 1.0 } else { -1.0 };
+    let (win, loss) = if is_white { (evaluation.win, evaluation.loss) } else { (evaluation.loss, evaluation.win) };
+    let [mean, stdev] = [evaluation.score_mean, evaluation.score_stdev];
+    let [value_error, score_error] = evaluation.errors.unwrap_or([-1.0; 2]);
+    let mut text = format!("symmetry {}\n", symmetry.number());
+    for (name, number) in [
+        ("whiteWin", win),
+        ("whiteLoss", loss),
+        ("noResult", evaluation.no_result),
+        ("whiteLead", sign * evaluation.lead),
+        ("whiteScoreSelfplay", sign * mean),
+        ("whiteScoreSelfplaySq", mean * mean + stdev * stdev),
+        ("varTimeLeft", evaluation.variance_time),
+        ("shorttermWinlossError", value_error),
+        ("shorttermScoreError", score_error),
+    ] {
+        let _ = writeln!(text, "{name} {number:.6}");
+    }
+    let probability = |p: &f32| if *p < 0.0 { "NAN".to_string() } else { format!("{p:.6}") };
+    let rows = |numbers: Vec<String>| {
+        let lines = numbers.chunks(size.x().into()).map(|row| row.join(" ") + "\n");
+        lines.collect::<String>()
+    };
+    let (points, pass) = evaluation.policy.split_at(size.area().min(evaluation.policy.len()));
+    let _ = write!(text, "policy\n{}", rows(points.iter().map(probability).collect()));
+    let _ = writeln!(text, "policyPass {}", pass.first().map(probability).unwrap_or_default());
+    let owned = evaluation.ownership.iter().map(|owned| format!("{:.6}", sign * owned)).collect();
+    let _ = write!(text, "whiteOwnership\n{}", rows(owned));
+    text
+}
+
+fn time_settings(session: &mut Session, args: Args<'_>) -> Said {
+    let what = "main time, overtime and its stones";
+    let [main, period, stones] = args else { return Err(args::expected(what, args)) };
+    let times = clock::seconds(main).zip(clock::seconds(period)).zip(stones.parse().ok());
+    let ((main, period), stones) = times.ok_or_else(|| args::expected(what, args))?;
+    session.player.set_system(System::of_gtp(main, period, stones));
+    Ok(String::new())
+}
+
+fn time_left(session: &mut Session, args: Args<'_>) -> Said {
+    let what = "a color, seconds and stones";
+    let [color, time, stones] = args else { return Err(args::expected(what, args)) };
+    let color = args::color(color)?;
+    // Some controllers count below zero.
+    let time = time.parse().ok().filter(|time: &f64| time.is_finite()).map(|time| time.max(0.0));
+    let (time, stones) = time.zip(stones.parse().ok()).ok_or_else(|| args::expected(what, args))?;
+    session.player.clock(color).set_left(time, stones);
+    Ok(String::new())
+}
+
+fn kgs_time_settings(session: &mut Session, args: Args<'_>) -> Said {
+    if let Some(kind) = args.first().filter(|kind| kind.to_ascii_lowercase().starts_with("fischer")) {
+        return Err(args::expected("none, absolute, byoyomi or canadian", std::slice::from_ref(kind)));
+    }
+    kata_time_settings(session, args)
+}
+
+fn kata_time_settings(session: &mut Session, args: Args<'_>) -> Said {
+    session.player.set_system(System::read(args).map_err(|error| format!("syntax error: {error}"))?);
+    Ok(String::new())
+}
+
+fn final_score(session: &mut Session, args: Args<'_>) -> Said {
+    args::none(args)?;
+    let lead = match scoring::by_the_rules(&session.record) {
+        Some(lead) => lead,
+        None => session.player.judge(&session.record, None)?.white_lead(&session.record),
+    };
+    Ok(scoring::text(lead))
+}
+
+fn final_status_list(session: &mut Session, args: Args<'_>) -> Said {
+    let what = format!("one of {}", scoring::STATUSES.join(", "));
+    let status = args::one(args, &what)?;
+    if !scoring::STATUSES.contains(&status) {
+        return Err(args::expected(&what, args));
+    }
+    let judged = session.player.judge(&session.record, None)?;
+    let lists = judged.list(status, session.record.game().board());
+    let lines: Vec<String> = lists.iter().map(|chain| vertices(session.record.size(), chain)).collect();
+    Ok(lines.join("\n"))
+}
+
+fn loadsgf(session: &mut Session, args: Args<'_>) -> Said {
+    let (file, before) = match args {
+        [] => return Err(args::expected("a file, and perhaps the number of a move", args)),
+        [name @ .., number] if !name.is_empty() && number.parse::<usize>().is_ok() => {
+            (name.join(" "), number.parse().ok())
+        }
+        name => (name.join(" "), None),
+    };
+    let cannot = |error: String| format!("cannot load file: {error}");
+    // Names and comments of older files are in whatever form their writer had.
+    let text = crate::utf16::read_lossily(Path::new(&file)).map_err(|error| cannot(format!("{file}: {error}")))?;
+    let sgf = sgf::read(&text).map_err(cannot)?;
+    let moves = before.map_or(sgf.moves.len(), |before: usize| before.saturating_sub(1));
+    if moves > sgf.moves.len() {
+        return Err(cannot(format!("expected a move from 1 to {}, got {}", sgf.moves.len() + 1, moves + 1)));
+    }
+    let board = Board::with_stones(sgf.size, sgf.stones.iter().copied()).map_err(|error| cannot(error.to_string()))?;
+    let first = sgf.first.or(sgf.moves.first().map(|(color, _)| *color)).unwrap_or_else(|| setup::mover(&board));
+    let rules = rules_of_file(&sgf, session.record.rules());
+    let mut record = Record::starting_from(&board, first, rules, session.player.params.black_run_is_handicap);
+    for (color, mv) in &sgf.moves[..moves] {
+        record.play_tolerantly(*color, *mv).map_err(cannot)?;
+    }
+    session.player.prepare(sgf.size)?;
+    session.player.new_game();
+    session.record = record;
+    Ok(String::new())
+}
+
+/// Those that the file names, where networks know them, else those in force; with its komi.
+fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Rules {
+    let named = sgf.rules.as_deref().map(settings::named_rules);
+    if let Some(Err(error)) = &named {
+        aside(&format!("oncilla: RU: {error}; the rules stay as they were"));
+    }
+    let rules = named.and_then(Result::ok).unwrap_or(*now);
+    Rules { komi: sgf.komi.unwrap_or(now.komi), ..rules }
+}
+
+fn printsgf(session: &mut Session, args: Args<'_>) -> Said {
+    let text = sgf::write(&session.record);
+    if args.is_empty() || args == ["-"] {
+        return Ok(text);
+    }
+    let file = args.join(" ");
+    std::fs::write(&file, text).map_err(|error| format!("cannot write file: {file}: {error}"))?;
+    Ok(String::new())
+}
+
+fn set_rules(session: &mut Session, args: Args<'_>) -> Said {
+    change_rules(session, settings::named_rules(&args.join(" ")))
+}
+
+fn set_rule(session: &mut Session, args: Args<'_>) -> Said {
+    let [axis, value] = args else { return Err(args::expected("a rule and its value", args)) };
+    change_rules(session, settings::with_axis(session.record.rules(), axis, value))
+}
+
+/// What KGS calls Chinese has superko.
+fn kgs_rules(session: &mut Session, args: Args<'_>) -> Said {
+    let what = "one of chinese, aga, japanese, new_zealand";
+    let name = match args::one(args, what)?.to_ascii_lowercase().as_str() {
+        "chinese" => "chinese-kgs",
+        "aga" => "aga",
+        "japanese" => "japanese",
+        "new_zealand" => "new-zealand",
+        _ => return Err(args::expected(what, args)),
+    };
+    change_rules(session, settings::named_rules(name))
+}
+
+/// The komi stays.
+fn change_rules(session: &mut Session, rules: Result<Rules, String>) -> Said {
+    let rules = rules.map_err(|error| format!("unknown rules: {error}"))?;
+    session.record.set_rules(Rules { komi: session.record.rules().komi, ..rules });
+    Ok(String::new())
+}
+
+/// What counts at the start alone.
+const AT_THE_START: [&str; 4] =
+    ["assumeMultipleStartingBlackMovesAreHandicap", "defaultBoardSize", "ponderingEnabled", "warnUnusedFields"];
+
+fn names_of_params() -> Vec<&'static str> {
+    let all = Params::TABLE.iter().chain(Settings::TABLE).map(|row| row.name);
+    all.filter(|name| !AT_THE_START.contains(name)).collect()
+}
+
+fn get_param(session: &mut Session, args: Args<'_>) -> Said {
+    let name = args::one(args, "a parameter")?;
+    value_of_param(session, name).ok_or_else(|| no_param(name))
+}
+
+/// All of them, in an object.
+fn get_params(session: &mut Session, args: Args<'_>) -> Said {
+    args::none(args)?;
+    let pair = |name: &'static str| {
+        let text = value_of_param(session, name)?;
+        // What is no number and no boolean is a word.
+        let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Some((name.to_string(), value))
+    };
+    Ok(Value::Object(names_of_params().into_iter().filter_map(pair).collect()).to_string())
+}
+
+fn value_of_param(session: &Session, name: &str) -> Option<String> {
+    let value = session.player.settings.get(name).or_else(|| session.player.params.get(name));
+    value.filter(|_| names_of_params().contains(&name))
+}
+
+fn no_param(name: &str) -> String {
+    let expected = "expected one that kata-list-params lists, got";
+    if Params::has(name) || Settings::has(name) {
+        return format!(
+            "cannot change parameter: {expected} one without effect, or that counts at the start alone: {name}"
+        );
+    }
+    format!("unknown parameter: {expected} {}", quoted(name))
+}
+
+fn set_param(session: &mut Session, args: Args<'_>) -> Said {
+    let [name, value] = args else { return Err(args::expected("a parameter and its value", args)) };
+    change_params(session, &[(name.clone(), value.clone())])
+}
+
+fn set_params(session: &mut Session, args: Args<'_>) -> Said {
+    let object: Result<Object, _> = serde_json::from_str(&args.join(" "));
+    let object = object.map_err(|_| args::expected("an object of parameters and their values", args))?;
+    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    let pairs: Vec<_> = object.into_iter().map(|(name, value)| (name, text(value))).collect();
+    change_params(session, &pairs)
+}
+
+/// All of them, or none.
+fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Said {
+    let player = &mut session.player;
+    let (mut settings, mut params) = (player.settings, player.params);
+    for (name, value) in pairs {
+        if !names_of_params().contains(&name.as_str()) {
+            return Err(no_param(name));
+        }
+        settings.set(name, value).or_else(|| params.set(name, value)).unwrap_or(Ok(()))?;
+    }
+    (player.settings, player.params) = (settings, params);
+    player.has_visits |= pairs.iter().any(|(name, _)| name == "maxVisits");
+    Ok(String::new())
+}
+
+fn get_models(session: &mut Session, args: Args<'_>) -> Said {
+    args::none(args)?;
+    let evaluator = session.player.evaluator();
+    let model = evaluator.model();
+    let models = json!([{
+        "internalName": model.name,
+        "name": evaluator.settings().weights.to_string(),
+        "maxBatchSize": evaluator.facts(session.record.size()).map_or(1, |facts| facts.max_batch),
+        "usesHumanSLProfile": false,
+        "version": model.version,
+    }]);
+    Ok(models.to_string())
+}
+
+fn clear_cache(session: &mut Session, args: Args<'_>) -> Said {
+    args::none(args)?;
+    session.player.evaluator().clear_cache();
+    Ok(String::new())
+}
+
+fn cputime(session: &mut Session, args: Args<'_>) -> Said {
+    args::none(args)?;
+    Ok(format!("{:.3}", session.player.seconds))
+}

@@ -1,0 +1,119 @@
+//! Where handicap stones go.
+
+use oncilla_go::{Move, Size};
+
+/// The least and the most stones of a fixed handicap.
+pub const LEAST: usize = 2;
+
+/// A shorter side has no points for them.
+const SHORTEST: u8 = 7;
+
+/// From this side on they stand on the fourth line, before on the third.
+const LONG: u8 = 13;
+
+/// The points of a fixed handicap, as GTP's specification places them; `None` for a number that this board has not.
+pub fn fixed(size: Size, stones: usize) -> Option<Vec<Move>> {
+    if !(LEAST..=most(size)).contains(&stones) {
+        return None;
+    }
+    let lines = |side: u8| {
+        let edge = if side >= LONG { 3 } else { 2 };
+        [edge, side / 2, side - 1 - edge]
+    };
+    let ([left, middle, right], [top, center, bottom]) = (lines(size.x()), lines(size.y()));
+    let corners = [(left, bottom), (right, top), (left, top), (right, bottom)];
+    let sides = [(left, center), (right, center), (middle, bottom), (middle, top)];
+    let places = match stones {
+        ..=4 => corners[..stones].to_vec(),
+        _ => {
+            // An odd one stands in the middle.
+            let of_sides = &sides[..(stones - 4) / 2 * 2];
+            let center = (stones % 2 == 1).then_some((middle, center));
+            corners.iter().chain(of_sides).copied().chain(center).collect()
+        }
+    };
+    places.into_iter().map(|(x, y)| size.point(x, y)).collect()
+}
+
+/// The most stones of a fixed handicap; 0 where there is none.
+pub fn most(size: Size) -> usize {
+    let (shorter, odd) = (size.x().min(size.y()), size.x() % 2 == 1 && size.y() % 2 == 1);
+    match shorter {
+        ..SHORTEST => 0,
+        SHORTEST => 4,
+        _ if odd => 9,
+        _ => 4,
+    }
+}
+
+/// What a handicap stone is worth, in points: twice a fair komi.
+const STONE: f64 = 14.0;
+
+/// Up to so many moves for each point of the board nobody can tell what becomes of a handicap.
+const OPENING: f64 = 0.2;
+
+/// After so many moves for each point of the board it should be made up for.
+const MADE_UP: f64 = 0.6;
+
+/// Points that White may be behind by, after so many moves, and still win: it has given this handicap, and weaker players lose it bit by bit.
+pub fn made_up_later(stones: usize, area: usize, played: usize) -> f64 {
+    if stones < LEAST {
+        return 0.0;
+    }
+    let moves = played as f64 / area as f64;
+    if moves < OPENING {
+        return f64::INFINITY;
+    }
+    // With one stone less there would be an even game, in which White plays first.
+    let given = STONE * (stones - 1) as f64;
+    given * ((MADE_UP - moves) / (MADE_UP - OPENING)).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn text(side: u8, stones: usize) -> String {
+        let size = Size::new(side, side).unwrap();
+        let points = fixed(size, stones).unwrap_or_default();
+        points.iter().map(|mv| size.format(*mv).to_string()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The table of the specification.
+    #[test]
+    fn stones_stand_where_the_specification_has_them() {
+        assert_eq!(text(19, 2), "D4 Q16");
+        assert_eq!(text(19, 3), "D4 Q16 D16");
+        assert_eq!(text(19, 4), "D4 Q16 D16 Q4");
+        assert_eq!(text(19, 5), "D4 Q16 D16 Q4 K10");
+        assert_eq!(text(19, 6), "D4 Q16 D16 Q4 D10 Q10");
+        assert_eq!(text(19, 7), "D4 Q16 D16 Q4 D10 Q10 K10");
+        assert_eq!(text(19, 8), "D4 Q16 D16 Q4 D10 Q10 K4 K16");
+        assert_eq!(text(19, 9), "D4 Q16 D16 Q4 D10 Q10 K4 K16 K10");
+        assert_eq!(text(9, 5), "C3 G7 C7 G3 E5");
+        assert_eq!((text(12, 4), text(12, 5)), ("C3 K10 C10 K3".into(), String::new()));
+        assert_eq!((text(7, 4), text(7, 5), text(6, 2)), ("C3 E5 C5 E3".into(), String::new(), String::new()));
+        assert_eq!((text(19, 1), text(19, 10)), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn a_handicap_is_made_up_for_bit_by_bit() {
+        assert_eq!([0, 1].map(|stones| made_up_later(stones, 361, 0)), [0.0; 2]);
+        assert_eq!(made_up_later(4, 361, 72), f64::INFINITY);
+        let later = [80, 140, 216, 217, 900].map(|played| made_up_later(4, 361, played));
+        assert!(later[0] < 42.0 && later[0] > 38.0 && later.is_sorted_by(|a, b| a >= b), "{later:?}");
+        assert_eq!(later[3..], [0.0; 2]);
+    }
+
+    #[test]
+    fn no_two_stand_on_one_point() {
+        for (x, y) in (2..=19).flat_map(|x| (2..=19).map(move |y| (x, y))) {
+            let size = Size::new(x, y).unwrap();
+            for stones in LEAST..=most(size) {
+                let points: BTreeSet<Move> = fixed(size, stones).unwrap().into_iter().collect();
+                assert_eq!(points.len(), stones, "{x} × {y}");
+            }
+        }
+    }
+}

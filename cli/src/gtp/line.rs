@@ -1,0 +1,95 @@
+//! A line of GTP: a number that its answer repeats, a command, arguments.
+
+/// A command as it came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// What the answer begins with behind `=` or `?`; empty where nothing was given.
+    pub id: String,
+    /// The command; empty where a number came alone.
+    pub name: String,
+    /// What stands behind it.
+    pub args: Vec<String>,
+}
+
+impl Line {
+    /// Reads a line; `None` where nothing is left once comments and control characters are gone: nobody waits for an answer to that.
+    pub fn read(text: &str) -> Option<Self> {
+        let text = text.split('#').next().unwrap_or_default();
+        let text: String = text.chars().filter_map(printable).collect();
+        let mut words = text.split_ascii_whitespace().map(str::to_string).peekable();
+        words.peek()?;
+        let id = words.next_if(|word| is_number(word)).unwrap_or_default();
+        Some(Self { id, name: words.next().unwrap_or_default(), args: words.collect() })
+    }
+}
+
+/// A tab parts words; every other control character was never there.
+fn printable(c: char) -> Option<char> {
+    match c {
+        '\t' => Some(' '),
+        _ => (!c.is_control()).then_some(c),
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// An answer, without the empty line that ends it. It has none within, whatever is said.
+pub fn answer(id: &str, said: &Result<String, String>) -> String {
+    let (sign, text) = match said {
+        Ok(text) => ('=', text),
+        Err(error) => ('?', error),
+    };
+    let text: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    format!("{sign}{id} {}", text.join("\n")).trim_end().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    fn line(id: &str, name: &str, args: &[&str]) -> Option<Line> {
+        let args = args.iter().map(|arg| arg.to_string()).collect();
+        Some(Line { id: id.into(), name: name.into(), args })
+    }
+
+    #[test]
+    fn numbers_commands_and_arguments() {
+        for (text, expected) in [
+            ("play B D4", line("", "play", &["B", "D4"])),
+            ("  12\tplay  b\td4 ", line("12", "play", &["b", "d4"])),
+            ("007 name", line("007", "name", &[])),
+            ("5", line("5", "", &[])),
+            ("name # what is it called", line("", "name", &[])),
+            ("1#2", line("1", "", &[])),
+            ("-3 name", line("", "-3", &["name"])),
+            ("na\u{7}me\r", line("", "name", &[])),
+            ("# nothing", None),
+            (" \t\u{1}", None),
+            ("", None),
+        ] {
+            assert_eq!(Line::read(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn answers_repeat_the_number_and_hold_no_empty_line() {
+        assert_eq!(answer("3", &Ok("a\n\n b \n".into())), "=3 a\n b");
+        assert_eq!(answer("", &Ok(String::new())), "=");
+        assert_eq!(answer("", &Err("what?".into())), "? what?");
+        assert_eq!(answer("12", &Ok(String::new())), "=12");
+    }
+
+    quickcheck! {
+        /// Whatever comes in: no word has a blank or a control character, and what is read again is the same.
+        fn words_are_words(text: String) -> bool {
+            let Some(line) = Line::read(&text) else { return true };
+            let words = || line.args.iter().chain([&line.name, &line.id]);
+            let clean = words().all(|word| !word.contains(|c: char| c.is_control() || c == ' ' || c == '#'));
+            let again = Line::read(&format!("{} {} {}", line.id, line.name, line.args.join(" ")));
+            clean && again.as_ref() == Some(&line)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! `oncilla gtp`: plays and analyses Go by the Go Text Protocol, version 2, with KataGo's extensions (`docs/gtp.md`).
+//!
+//! ```text
+//! stdin thread ──► session ──► commands ──► record: the game, its rules, what is legal
+//!                     ▲            └──────► player: clocks, searches, resigning and passing
+//!                     └── stdout: answers, and the lines of an analysis
+//! ```
+//!
+//! One command is obeyed after the other, by one thread; lines are read by another, so that an analysis ends when the next one comes.
+//! A search is looked at between two batches. Nothing but answers goes to standard output.
+//!
+//! Specification: <https://www.lysator.liu.se/~gunnar/gtp/gtp2-spec-draft2/gtp2-spec.html>.
+
+mod analyze;
+mod args;
+mod clock;
+mod commands;
+mod handicap;
+mod line;
+mod player;
+mod record;
+mod scoring;
+mod session;
+mod settings;
+mod sgf;
+mod show;
+
+use std::io::BufRead;
+use std::sync::Arc;
+
+use oncilla_go::Size;
+
+use crate::analysis::overridden;
+use crate::options::Typed;
+use crate::uci::console::{Console, aside};
+use crate::uci::input::listen;
+use player::Player;
+use record::Record;
+use session::{Ear, Session};
+
+pub use settings::Settings;
+
+/// What a person, or a script, may wait for on standard error.
+const READY: &str = "GTP ready, beginning main protocol loop";
+
+/// Speaks GTP until `quit` or the end of the input.
+///
+/// # Errors
+/// One line: an override without a value or with a wrong one, no network of Go, no device, no thread.
+pub fn run(
+    input: impl BufRead + Send + 'static,
+    console: Arc<Console>,
+    typed: Typed,
+    overrides: &[String],
+) -> Result<(), String> {
+    let typed = overridden(overrides, typed, Settings::has)?;
+    let meaning = typed.meaning()?;
+    console.log_to(meaning.log_file.as_deref())?;
+    let model = crate::engine::model(&meaning.settings.evaluator)?;
+    let weights = &meaning.settings.evaluator.weights;
+    let model =
+        model.ok_or_else(|| format!("gtp: expected a network of Go, KataGo's, with --weights, got {weights}"))?;
+    let player = Player::new(model, &typed, &meaning)?;
+    let side = player.settings.default_board_size as u8;
+    let size = Size::new(side, side).unwrap_or(Size::STANDARD);
+    player.prepare(size)?;
+    if player.settings.pondering_enabled {
+        aside("oncilla: ponderingEnabled: accepted, without effect: nothing is searched in the opponent's time");
+    }
+    let record = Record::new(size, settings::rules(&typed)?, player.params.black_run_is_handicap);
+    let on = player.evaluator().facts(size).map(|facts| facts.describe).unwrap_or_default();
+    aside(&format!("oncilla: {}, for Go, on {on}", player.evaluator().model().name));
+    let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
+    aside(READY);
+    Session { console, ear: Ear::new(lines), player, record, quits: false }.talk();
+    Ok(())
+}

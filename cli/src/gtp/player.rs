@@ -1,0 +1,413 @@
+//! Who plays: searches under the limits of a move, and what it makes of what they found.
+
+use oncilla_core::time::ManagerParams;
+use oncilla_go::{Board, Color, Move, Scoring, Size};
+use oncilla_nets::katago::Model;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::analyze::Ask;
+use super::clock::{Clock, System, moves_left};
+use super::handicap;
+use super::record::Record;
+use super::scoring::Judged;
+use super::settings::Settings;
+use crate::analysis::go::{Params, Reporter, Wanted};
+use crate::engine::{Memory, Settings as EngineSettings};
+use crate::go::{Evaluation, Evaluator, Game, Limits, PolicyRules, Question, Search};
+use crate::options::table;
+use crate::options::{Meaning, Typed};
+use crate::uci::console::aside;
+
+/// What it does in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// A stone or a pass.
+    Play(Move),
+    /// It gives the game up.
+    Resign,
+}
+
+/// What it thinks of a position that it has searched, in its own view.
+struct Found {
+    mv: Move,
+    win_loss: f64,
+    lead: f64,
+    playouts: u64,
+    /// Whose each point will be, seen by White; empty where nobody asked.
+    ownership: Vec<f64>,
+}
+
+/// What it thought in an earlier turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Thought {
+    /// Moves before it.
+    turn: usize,
+    color: Color,
+    win_loss: f64,
+    lead: f64,
+}
+
+/// A search that is to be made.
+pub struct Task<'t> {
+    /// The position.
+    pub game: &'t Game,
+    /// How.
+    pub params: &'t Params,
+    /// Moves to leave out, and what will be told.
+    pub ask: &'t Ask,
+    /// Visits and playouts at most.
+    pub limits: [u64; 2],
+    /// When it has to end.
+    pub until: Option<Instant>,
+}
+
+/// Plays and analyses with one network.
+pub struct Player {
+    evaluator: Evaluator,
+    tree_bytes: usize,
+    /// Positions that are evaluated together; 0: as many as suit what runs the network.
+    minibatch: usize,
+    /// How it searches for a move.
+    pub params: Params,
+    /// How it plays.
+    pub settings: Settings,
+    /// Whether somebody has said how many visits there are at most.
+    pub has_visits: bool,
+    time: ManagerParams,
+    clocks: [Clock; 2],
+    thoughts: Vec<Thought>,
+    /// Seconds that it has taken for moves.
+    pub seconds: f64,
+}
+
+/// The least that a tree is given, and what a visit takes of it at most.
+const LEAST_BYTES: usize = 4 << 20;
+const BYTES_A_VISIT: usize = 2048;
+
+/// Visits of a position that is counted, for each player to move: who owns which point the network knows mostly by itself.
+const COUNTING_VISITS: u64 = 32;
+
+/// The part of a move's time for that.
+const FOR_COUNTING: f64 = 0.3;
+
+/// Points that it gives away to end a game that is won: a dame, or a move that only a careful one would make.
+const GIVEN_AWAY: f64 = 1.0;
+
+impl Player {
+    /// With a network that has been read, for boards of this size at first.
+    ///
+    /// # Errors
+    /// One line: a parameter with a value that it has not, no device.
+    pub fn new(model: Model, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
+        let EngineSettings { cache, hash_mb, minibatch, time, ref evaluator, .. } = meaning.settings;
+        // What was played before the position is seen, and chance in the choice of moves is none of analysis.
+        let alone = Params { ignore_pre_root_history: false, wide_root_noise: 0.0, ..Params::default() };
+        let cache_bytes = if cache.entries == 0 { 0 } else { cache.mb << 20 };
+        Ok(Self {
+            evaluator: Evaluator::new(model, evaluator.clone(), cache_bytes),
+            tree_bytes: hash_mb << 20,
+            minibatch,
+            params: alone.of(typed, meaning)?,
+            settings: Settings::of(typed, meaning)?,
+            has_visits: table::by_flag("max-visits").is_some_and(|opt| typed.has(opt)),
+            time,
+            clocks: [System::None; 2].map(|system| Clock::new(system, time)),
+            thoughts: Vec::new(),
+            seconds: 0.0,
+        })
+    }
+
+    /// What evaluates.
+    pub fn evaluator(&self) -> &Evaluator {
+        &self.evaluator
+    }
+
+    /// Makes ready what runs the network on boards of this size.
+    ///
+    /// # Errors
+    /// One line: no device.
+    pub fn prepare(&self, size: Size) -> Result<(), String> {
+        self.evaluator.prepare(size)?.iter().for_each(|note| aside(note));
+        Ok(())
+    }
+
+    /// A new game begins: clocks are full.
+    pub fn new_game(&mut self) {
+        self.set_system(self.clocks[0].system());
+        self.thoughts.clear();
+    }
+
+    /// Time is limited so, for both players.
+    pub fn set_system(&mut self, system: System) {
+        self.clocks = [system; 2].map(|system| Clock::new(system, self.time));
+    }
+
+    /// The clock of a player.
+    pub fn clock(&mut self, color: Color) -> &mut Clock {
+        &mut self.clocks[color as usize]
+    }
+
+    /// Moves have been taken back, until there were so many.
+    pub fn forget_beyond(&mut self, turn: usize) {
+        self.thoughts.retain(|thought| thought.turn < turn);
+    }
+
+    /// How it searches where it is asked to analyse.
+    pub fn params_for_analysis(&self) -> Params {
+        Params {
+            wide_root_noise: self.settings.analysis_wide_root_noise,
+            ignore_pre_root_history: self.settings.analysis_ignore_pre_root_history,
+            ..self.params
+        }
+    }
+
+    /// Searches until its limits are reached, or `look`, which sees the search between two steps, says no.
+    ///
+    /// # Errors
+    /// One line: the backend fails, or there is no memory.
+    pub fn search<T>(
+        &self,
+        task: &Task<'_>,
+        mut look: impl FnMut(&Search<'_>) -> bool,
+        then: impl FnOnce(&Search<'_>) -> T,
+    ) -> Result<T, String> {
+        let size = task.game.size();
+        let batch = self.batch(size);
+        let wanted: Wanted = task.ask.wanted;
+        let mut plan = task.params.plan(batch, self.tree_bytes.max(LEAST_BYTES));
+        plan.keeps_ownership =
+            wanted.ownership || wanted.ownership_stdev || wanted.moves_ownership || wanted.moves_ownership_stdev;
+        let restrictions = Arc::new(task.ask.restrictions.clone());
+        let asked = Arc::clone(&restrictions);
+        let plan = plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))));
+        let [visits, playouts] = task.limits;
+        let bytes = usize::try_from(visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
+        let bytes = self.tree_bytes.min(bytes).max(LEAST_BYTES);
+        let (memory, _) = Memory::of_at_most(bytes, true).ok_or("no memory for a tree")?;
+        let mut search = Search::new(&self.evaluator, &memory, task.game, &plan)?;
+        let limits = Limits { visits, playouts, step: batch as u64 };
+        let mut stepped = Instant::now();
+        search.run(&limits, |search| {
+            search.said().iter().for_each(|line| aside(line));
+            let now = Instant::now();
+            // The next step takes about as long as the last one.
+            let ahead = now + (now - stepped);
+            stepped = now;
+            look(search) && task.until.is_none_or(|until| ahead < until)
+        })?;
+        search.said().iter().for_each(|line| aside(line));
+        Ok(then(&search))
+    }
+
+    /// Positions that are evaluated together.
+    fn batch(&self, size: Size) -> usize {
+        let preferred = || self.evaluator.facts(size).map_or(1, |facts| facts.preferred_batch);
+        if self.minibatch > 0 { self.minibatch } else { preferred().max(1) }
+    }
+
+    /// Decides on a move in a player's turn. `watch` sees the search on the way, and at its end, which it is told; `keeps` says whether the
+    /// move will be played.
+    ///
+    /// # Errors
+    /// As [`Player::search`].
+    pub fn decide(
+        &mut self,
+        record: &Record,
+        color: Color,
+        ask: &Ask,
+        keeps: bool,
+        watch: impl FnMut(&Search<'_>, bool),
+    ) -> Result<Decision, String> {
+        let begun = Instant::now();
+        let turn = record.moves().len();
+        let game = record.turn_of(color);
+        let lag = self.settings.lag_buffer;
+        let moves_left = moves_left(game.size().area(), turn);
+        // A move that is not kept takes no time of the clock, and neither does one that fails.
+        let mut clock = self.clocks[color as usize].clone();
+        let budget = clock.start(moves_left, lag);
+        let factor = self.factor(record, color);
+        let seconds = budget.unwrap_or(f64::INFINITY).min(self.params.max_time) * factor;
+        let end = |part: f64| {
+            let seconds = Duration::try_from_secs_f64(part * seconds).ok()?;
+            begun.checked_add(seconds)
+        };
+        // Where a pass would end the game it has to know what that is worth.
+        let judged = if game.pass_would_end() { Some(self.judge(record, end(FOR_COUNTING))?) } else { None };
+        let task = Task {
+            game: &game,
+            params: &self.params,
+            ask,
+            limits: [self.visits(budget.is_some(), factor), scaled(self.params.max_playouts, factor)],
+            until: end(1.0),
+        };
+        // It is lent to both in turn.
+        let watch = RefCell::new(watch);
+        let look = |search: &Search<'_>| {
+            watch.borrow_mut()(search, false);
+            true
+        };
+        let found = self.search(&task, look, |search| {
+            watch.borrow_mut()(search, true);
+            found(&self.params, ask.wanted, search)
+        })?;
+        if keeps {
+            self.remember(Thought { turn, color, win_loss: found.win_loss, lead: found.lead });
+            let used = begun.elapsed().as_secs_f64();
+            clock.used(used, found.playouts);
+            self.clocks[color as usize] = clock;
+            self.seconds += used;
+            if self.resigns(record, color) {
+                return Ok(Decision::Resign);
+            }
+        }
+        let passes = judged.is_some_and(|judged| wins_by_pass(&game, &found, judged.white_lead(record)));
+        Ok(Decision::Play(if passes { game.size().pass() } else { found.mv }))
+    }
+
+    /// Visits at most: where a clock or another parameter limits it, no fewer than that allows, unless somebody has said how many.
+    fn visits(&self, has_clock: bool, factor: f64) -> u64 {
+        let none = Params::default();
+        let is_limited =
+            has_clock || self.params.max_time < none.max_time || self.params.max_playouts < none.max_playouts;
+        if is_limited && !self.has_visits { u64::MAX } else { scaled(self.params.max_visits, factor) }
+    }
+
+    /// Where a move was taken back, what it thought of it is forgotten.
+    fn remember(&mut self, thought: Thought) {
+        self.forget_beyond(thought.turn);
+        self.thoughts.push(thought);
+    }
+
+    /// What part of its visits and its time it needs.
+    fn factor(&self, record: &Record, color: Color) -> f64 {
+        let Settings { search_factor_after_one_pass: one, search_factor_after_two_pass: two, .. } = self.settings;
+        let of_passes = [1.0, one, two][record.passes().min(2)];
+        let before = self.thoughts.iter().rev().find(|thought| thought.color == color);
+        let wins = before
+            .is_some_and(|thought| 0.5 * (1.0 + thought.win_loss) > self.settings.search_factor_when_winning_threshold);
+        if wins { self.settings.search_factor_when_winning.min(of_passes) } else { of_passes }
+    }
+
+    /// Whether it has been sure to lose for some of its turns.
+    fn resigns(&self, record: &Record, color: Color) -> bool {
+        let settings = &self.settings;
+        let (area, played) = (record.size().area(), record.moves().len());
+        if !settings.allow_resignation || (played as f64) < settings.resign_min_moves_per_board_area * area as f64 {
+            return false;
+        }
+        let behind = settings.resign_min_score_difference;
+        let behind = match color {
+            Color::Black => behind,
+            Color::White => behind.max(handicap::made_up_later(record.game().handicap_stones(), area, played)),
+        };
+        let turns = settings.resign_consec_turns;
+        let own = self.thoughts.iter().rev().filter(|thought| thought.color == color).take(turns);
+        let is_lost = |thought: &Thought| thought.win_loss < settings.resign_threshold && -thought.lead >= behind;
+        own.clone().count() == turns && own.clone().all(is_lost)
+    }
+
+    /// What becomes of the stones and the points of the board, whoever's turn it is, found out before `until`.
+    ///
+    /// # Errors
+    /// As [`Player::search`].
+    pub fn judge(&self, record: &Record, until: Option<Instant>) -> Result<Judged, String> {
+        let params = Params { ignore_pre_root_history: true, ..self.params };
+        let ask = Ask::without_passes(record.size());
+        let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
+        let mut ownership = vec![0.0; record.size().area()];
+        for color in Color::ALL {
+            let game = record.turn_of(color);
+            let task = Task { game: &game, params: &params, ask: &ask, limits: [visits, u64::MAX], until };
+            let found = self.search(&task, |_| true, |search| found(&params, ask.wanted, search))?;
+            ownership.iter_mut().zip(&found.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
+        }
+        Ok(Judged::new(record.game().board(), record.rules(), &ownership))
+    }
+
+    /// What the network says of the position, seen through a symmetry.
+    ///
+    /// # Errors
+    /// As [`Evaluator::run`].
+    pub fn raw(&self, game: &Game, symmetry: oncilla_go::Symmetry) -> Result<Arc<Evaluation>, String> {
+        let policy = PolicyRules {
+            temperature: self.params.nn_policy_temperature as f32,
+            optimism: self.params.root_policy_optimism as f32,
+            most_pass: 1.0,
+        };
+        let (evaluation, said) = self.evaluator.ask(game, &Question { symmetry, policy, ..Question::default() })?;
+        said.iter().for_each(|line| aside(line));
+        Ok(evaluation)
+    }
+
+    /// Points for so many handicap stones: those of a fixed handicap, and beyond that where the network would play, one after the other.
+    ///
+    /// # Errors
+    /// As [`Evaluator::run`].
+    pub fn handicap(&self, record: &Record, stones: usize) -> Result<Vec<Move>, String> {
+        let size = record.size();
+        let fixed = handicap::most(size).min(stones);
+        let mut points = handicap::fixed(size, fixed).unwrap_or_default();
+        while points.len() < stones {
+            let placed = points.iter().map(|point| (Color::Black, *point));
+            let Ok(board) = Board::with_stones(size, placed) else { break };
+            let game = Game::starting_from(board, Color::Black, *record.rules());
+            let evaluation = self.raw(&game, oncilla_go::Symmetry::NONE)?;
+            let prior = |mv: &Move| evaluation.policy[mv.index()];
+            let free = size.points().filter(|mv| game.is_legal(*mv));
+            // One with no stone beside it left none without liberties.
+            let Some(best) = free.max_by(|a, b| prior(a).total_cmp(&prior(b))) else { break };
+            points.push(best);
+        }
+        Ok(points)
+    }
+}
+
+fn scaled(limit: u64, factor: f64) -> u64 {
+    if factor >= 1.0 { limit } else { ((limit as f64 * factor) as u64).max(1) }
+}
+
+/// What a search has found, in the view of who is to move.
+fn found(params: &Params, wanted: Wanted, search: &Search<'_>) -> Found {
+    let game = search.root();
+    let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
+    let raw = search.raw();
+    let mut found = Found {
+        mv: likeliest(game, raw),
+        win_loss: f64::from(raw.win - raw.loss),
+        lead: raw.lead.into(),
+        playouts: search.playouts(),
+        ownership: raw.ownership.iter().map(|owned| sign * f64::from(*owned)).collect(),
+    };
+    let Some((root, (at, _))) = search.tree().zip(search.notes().root()) else { return found };
+    if let Some(mv) = Reporter::new(params, wanted, search).choice().filter(|mv| game.is_legal(*mv)) {
+        found.mv = mv;
+    }
+    let averages = search.averages(&root, at, &mut Default::default());
+    (found.win_loss, found.lead) = (sign * averages.win_loss, sign * averages.lead);
+    if search.plan().keeps_ownership {
+        found.ownership = search.ownership(root, at).0;
+    }
+    found
+}
+
+/// Where no move was searched.
+fn likeliest(game: &Game, raw: &Evaluation) -> Move {
+    let prior = |mv: &Move| raw.policy[mv.index()];
+    game.legal_moves().max_by(|a, b| prior(a).total_cmp(&prior(b))).unwrap_or(game.size().pass())
+}
+
+/// Whether it passes because that ends the game, and wins.
+///
+/// Where the board is counted as it lies, it has to win so, and to be expected to: a controller may take dead stones away all the same.
+/// Where players agree on dead stones it is what is expected that has to win, by nearly as much as playing on.
+fn wins_by_pass(game: &Game, found: &Found, expected: f64) -> bool {
+    let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
+    let (rules, expected) = (game.rules(), sign * expected);
+    if rules.scoring == Scoring::Area && !rules.friendly_pass {
+        return expected > 0.0 && sign * f64::from(game.white_lead().unwrap_or(0.0)) > 0.0;
+    }
+    expected > 0.0 && expected + GIVEN_AWAY >= found.lead
+}

@@ -1,0 +1,292 @@
+//! Which stones are dead, and what the game comes to: by whose each point will be, as a search expects it.
+
+use oncilla_go::area::{area, area_lead, pass_alive};
+use oncilla_go::{Board, Button, Color, Ending, Move, Outcome, PointSet, Rules, Scoring};
+
+use super::args::letter;
+use super::record::Record;
+
+/// A chain is dead where its points are expected to be so much the opponent's, of 1. In a seki they are nobody's.
+const DEAD: f64 = 0.3;
+
+/// A point between both players' stones is whose it is expected to be by so much.
+const SETTLED: f64 = 0.5;
+
+/// What becomes of the stones and points of a board.
+pub struct Judged {
+    /// Without the dead stones.
+    board: Board,
+    dead: PointSet,
+    /// Alive, without a point that is theirs alone.
+    seki: PointSet,
+    /// By player: where no stone stands that is alive.
+    territory: [PointSet; 2],
+    lead: f64,
+}
+
+impl Judged {
+    /// Of a board whose points will be White's (1) or Black's (−1), as far as that is known. (Their number is the board's.)
+    pub fn new(board: &Board, rules: &Rules, ownership: &[f64]) -> Self {
+        let size = board.size();
+        let dead = dead(board, rules, ownership);
+        let stones = Color::ALL.into_iter().flat_map(|color| {
+            let alive = *board.stones(color) - dead;
+            alive.iter().map(move |point| (color, point)).collect::<Vec<_>>()
+        });
+        // Fewer stones have no fewer liberties.
+        let cleaned = Board::with_stones(size, stones).unwrap_or_else(|_| board.clone());
+        let area = area(&cleaned, rules.suicide);
+        let mut territory = Color::ALL.map(|color| *area.of(color) - cleaned.occupied());
+        let mut lead = f64::from(area_lead(&cleaned, rules.suicide, rules.tax));
+        let open = PointSet::full(size) - *area.of(Color::Black) - *area.of(Color::White) - cleaned.occupied();
+        for point in open.iter() {
+            let owned = ownership.get(point.index()).copied().unwrap_or(0.0);
+            if owned.abs() > SETTLED {
+                let owner = if owned > 0.0 { Color::White } else { Color::Black };
+                territory[owner as usize].insert(point);
+                lead += owned.signum();
+            }
+        }
+        let seki = seki(&cleaned, &territory);
+        Self { board: cleaned, dead, seki, territory, lead }
+    }
+
+    /// White's points less Black's, all included.
+    pub fn white_lead(&self, record: &Record) -> f64 {
+        self.lead + compensation(record)
+    }
+
+    /// The points of a status, chain by chain where it is one of stones; none for a word that is not in [`STATUSES`].
+    pub fn list(&self, status: &str, before: &Board) -> Vec<Vec<Move>> {
+        let points = |set: PointSet| vec![set.iter().collect::<Vec<_>>()];
+        match status {
+            "alive" => chains(&self.board, self.board.occupied() - self.seki),
+            "dead" => chains(before, self.dead),
+            "seki" => chains(&self.board, self.seki),
+            "territory" => points(self.territory[0] | self.territory[1]),
+            "black_territory" => points(self.territory[0]),
+            "white_territory" => points(self.territory[1]),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The words that [`Judged::list`] knows.
+pub const STATUSES: [&str; 6] = ["alive", "dead", "seki", "territory", "black_territory", "white_territory"];
+
+/// What White gets besides points on the board. Where territory is counted that is a point for each stone that Black has put down, and
+/// the other way round: then areas differ as territories with prisoners do.
+fn compensation(record: &Record) -> f64 {
+    let (rules, game) = (record.rules(), record.game());
+    let bonus = rules.handicap_bonus.points(game.handicap_stones()) as f64;
+    let button = match game.button() {
+        Button::Taken(Color::White) => 0.5,
+        Button::Taken(Color::Black) => -0.5,
+        Button::None | Button::Available => 0.0,
+    };
+    let stones = match rules.scoring {
+        Scoring::Area => 0.0,
+        Scoring::Territory => record.stones_of(Color::Black) as f64 - record.stones_of(Color::White) as f64,
+    };
+    f64::from(rules.komi.points()) + bonus + button + stones
+}
+
+/// The result where the rules alone say it: both have passed, and the stones are to be counted as they stand. White's lead, 0 too where
+/// there is no result.
+pub fn by_the_rules(record: &Record) -> Option<f64> {
+    let (rules, game) = (record.rules(), record.game());
+    match game.outcome()? {
+        Outcome::WhiteLead(lead) if !rules.friendly_pass => Some(lead.into()),
+        Outcome::NoResult if game.ending() == Some(Ending::Repetition) => Some(0.0),
+        _ => None,
+    }
+}
+
+/// A result as GTP writes it.
+pub fn text(white_lead: f64) -> String {
+    // Points are whole or half.
+    let lead = (2.0 * white_lead).round() / 2.0;
+    if lead == 0.0 {
+        return "0".to_string();
+    }
+    let winner = if lead > 0.0 { Color::White } else { Color::Black };
+    format!("{}+{}", letter(winner), lead.abs())
+}
+
+/// Chains whose points are expected to be the opponent's; not those that no move can capture.
+fn dead(board: &Board, rules: &Rules, ownership: &[f64]) -> PointSet {
+    let safe = pass_alive(board, rules.suicide);
+    let mut dead = PointSet::EMPTY;
+    for chain in chains(board, board.occupied()) {
+        let Some(color) = chain.first().and_then(|stone| board.stone(*stone)) else { continue };
+        let sign = if color == Color::White { 1.0 } else { -1.0 };
+        let owned: f64 = chain.iter().map(|stone| ownership.get(stone.index()).copied().unwrap_or(0.0)).sum();
+        let is_safe = chain.iter().any(|stone| safe.of(color).contains(*stone));
+        if !is_safe && sign * owned / (chain.len() as f64) < -DEAD {
+            chain.iter().for_each(|stone| dead.insert(*stone));
+        }
+    }
+    dead
+}
+
+/// Stones in groups that hold no empty point of their own: each that they touch the opponent touches as well.
+fn seki(board: &Board, territory: &[PointSet; 2]) -> PointSet {
+    let mut seki = PointSet::EMPTY;
+    for color in Color::ALL {
+        let (own, others) = (board.stones(color), board.stones(!color));
+        let mut left = *own;
+        while let Some(start) = left.iter().next() {
+            let group = connected(board, start, &(*own | territory[color as usize]));
+            left = left - group;
+            let beside = group.iter().flat_map(|point| board.neighbours(point).collect::<Vec<_>>());
+            let mut liberties = beside.filter(|point| board.stone(*point).is_none());
+            if liberties.all(|point| board.neighbours(point).any(|stone| others.contains(stone))) {
+                seki |= group & *own;
+            }
+        }
+    }
+    seki
+}
+
+/// The points of `within` that are connected with `start` inside it.
+fn connected(board: &Board, start: Move, within: &PointSet) -> PointSet {
+    let mut found = PointSet::EMPTY;
+    found.insert(start);
+    let mut queue = vec![start];
+    while let Some(point) = queue.pop() {
+        for beside in board.neighbours(point).filter(|beside| within.contains(*beside)) {
+            if !found.contains(beside) {
+                found.insert(beside);
+                queue.push(beside);
+            }
+        }
+    }
+    found
+}
+
+/// The chains of these stones.
+fn chains(board: &Board, stones: PointSet) -> Vec<Vec<Move>> {
+    let (mut left, mut chains) = (stones, Vec::new());
+    while let Some(start) = left.iter().next() {
+        let mut chain: Vec<Move> = board.chain(start).collect();
+        chain.sort_unstable();
+        chain.iter().for_each(|stone| left.remove(*stone));
+        left.remove(start);
+        chains.push(chain);
+    }
+    chains
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oncilla_go::Size;
+
+    /// A square board by its rows, and whose each point is: `X` and `x` are Black's, `O` and `o` White's.
+    fn judged(rules: &str, rows: [&str; 5], owners: [&str; 5]) -> (Record, Judged) {
+        let size = Size::new(5, 5).unwrap();
+        let stones = size.points().zip(rows.concat().chars().collect::<Vec<_>>()).filter_map(|(point, c)| match c {
+            'X' => Some((Color::Black, point)),
+            'O' => Some((Color::White, point)),
+            _ => None,
+        });
+        let board = Board::with_stones(size, stones).unwrap();
+        let ownership: Vec<f64> = owners
+            .concat()
+            .chars()
+            .map(|c| {
+                if c == 'o' {
+                    0.9
+                } else if c == 'x' {
+                    -0.9
+                } else {
+                    0.0
+                }
+            })
+            .collect();
+        let record = Record::starting_from(&board, Color::Black, rules.parse().unwrap(), true);
+        let judged = Judged::new(&board, record.rules(), &ownership);
+        (record, judged)
+    }
+
+    fn list(record: &Record, judged: &Judged, status: &str) -> Vec<String> {
+        let text = |chain: Vec<Move>| {
+            let points: Vec<String> = chain.iter().map(|mv| record.size().format(*mv).to_string()).collect();
+            points.join(" ")
+        };
+        judged.list(status, record.game().board()).into_iter().map(text).collect()
+    }
+
+    const HALVES: [&str; 5] = [".XO..", ".XO..", ".XO..", ".XO.X", ".XO.."];
+    const OWNED: [&str; 5] = ["xxooo", "xxooo", "xxooo", "xxooo", "xxooo"];
+
+    #[test]
+    fn dead_stones_are_points_of_the_other() {
+        let (record, judged) = judged("chinese", HALVES, OWNED);
+        // 15 points against 10, and 7.5.
+        assert_eq!(text(judged.white_lead(&record)), "W+12.5");
+        assert_eq!(list(&record, &judged, "dead"), ["E2"]);
+        assert_eq!(list(&record, &judged, "alive"), ["B5 B4 B3 B2 B1", "C5 C4 C3 C2 C1"]);
+        assert_eq!(list(&record, &judged, "black_territory"), ["A5 A4 A3 A2 A1"]);
+        assert_eq!(list(&record, &judged, "white_territory")[0].split(' ').count(), 10);
+        assert_eq!(list(&record, &judged, "territory")[0].split(' ').count(), 15);
+        assert!(judged.list("dame", record.game().board()).is_empty());
+        assert!(
+            STATUSES.iter().all(|status| !judged.list(status, record.game().board()).is_empty() || *status == "seki")
+        );
+        // Territory: 10 points and a prisoner against 5, and 6.5.
+        let (record, judged) = self::judged("japanese", HALVES, OWNED);
+        assert_eq!(text(judged.white_lead(&record)), "W+12.5");
+    }
+
+    #[test]
+    fn stones_that_live_are_nobodys_whatever_is_expected() {
+        let alive = [".X.XO", "XXXXO", "OOOOO", ".....", "....."];
+        let (record, judged) = judged("tromp-taylor", alive, ["ooooo"; 5]);
+        assert_eq!(list(&record, &judged, "dead"), [""; 0]);
+    }
+
+    #[test]
+    fn an_open_board_is_shared_out_by_what_is_expected() {
+        let open = [".....", "..X..", ".....", "..O..", "....."];
+        let (record, judged) = judged("tromp-taylor", open, ["xxxxx", "xxxxx", ".....", "ooooo", "ooooo"]);
+        assert_eq!(text(judged.white_lead(&record)), "W+7.5");
+        let (record, judged) = self::judged("tromp-taylor", open, ["xxxxx", "xxxxx", "xxxxx", "ooooo", "ooooo"]);
+        assert_eq!(text(judged.white_lead(&record)), "W+2.5");
+    }
+
+    #[test]
+    fn a_seki_is_neither_dead_nor_alive() {
+        // In the corner neither may fill one of the two liberties that they share.
+        let seki = [".XO.O", ".XOO.", "XXOOO", "OOO.O", ".O.OO"];
+        let (record, judged) = judged("chinese", seki, ["...oo", "..ooo", "..ooo", "ooooo", "ooooo"]);
+        assert_eq!(list(&record, &judged, "dead"), [""; 0]);
+        assert_eq!(list(&record, &judged, "seki"), [""; 0], "Black's corner is Black's alone, as far as stones say");
+        let shared = ["X.O.O", "XXOO.", ".OOOO", "OOO.O", ".O.OO"];
+        let (record, judged) = self::judged("chinese", shared, [".....", "...oo", "ooooo", "ooooo", "ooooo"]);
+        assert_eq!(list(&record, &judged, "seki"), ["A5 A4 B4"]);
+        assert_eq!(list(&record, &judged, "alive"), ["C5 C4 D4 B3 C3 D3 E3 A2 B2 C2 E2 B1 D1 E1", "E5"]);
+    }
+
+    #[test]
+    fn results_have_their_texts() {
+        for (lead, expected) in [(0.0, "0"), (7.5, "W+7.5"), (-3.0, "B+3"), (0.1, "0"), (-0.5, "B+0.5")] {
+            assert_eq!(text(lead), expected);
+        }
+    }
+
+    #[test]
+    fn the_rules_alone_decide_where_they_do() {
+        let size = Size::new(5, 5).unwrap();
+        let passed = |rules: &str| {
+            let mut record = Record::new(size, rules.parse().unwrap(), true);
+            for (color, text) in [(Color::Black, "C3"), (Color::White, "pass"), (Color::Black, "pass")] {
+                record.play(color, size.parse(text).unwrap()).unwrap();
+            }
+            by_the_rules(&record)
+        };
+        assert_eq!(passed("tromp-taylor"), Some(7.5 - 25.0));
+        assert_eq!(passed("chinese"), None, "dead stones may have been left");
+        assert_eq!(passed("japanese"), None);
+    }
+}

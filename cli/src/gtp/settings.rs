@@ -1,0 +1,247 @@
+//! What a player is told beside the parameters of the search, by KataGo's names (`cpp/configs/gtp_example.cfg` there), and the
+//! names that KataGo has and that mean nothing here.
+
+use oncilla_go::Rules;
+use serde_json::Value;
+
+use crate::analysis::Object;
+use crate::analysis::go::params::{ANYTHING, Kind, Row, params};
+use crate::analysis::go::setup;
+use crate::options::{Meaning, Typed};
+use crate::text::quoted;
+
+params! {
+    /// How it plays.
+    pub struct Settings;
+    /// Whether it resigns.
+    allow_resignation: bool = true, in ANYTHING, "allowResignation";
+    /// A win less a loss, from −1 to 1, below which it resigns.
+    resign_threshold: f64 = -0.9, in -1.0..=0.0, "resignThreshold";
+    /// So many of its turns in a row.
+    resign_consec_turns: usize = 3, in 1..=100, "resignConsecTurns";
+    /// Points that it must be behind by as well.
+    resign_min_score_difference: f64 = 0.0, in 0.0..=1000.0, "resignMinScoreDifference";
+    /// Moves of both that are played before it resigns, for each point of the board.
+    resign_min_moves_per_board_area: f64 = 0.0, in 0.0..=1.0, "resignMinMovesPerBoardArea";
+    /// What is left of its visits and its time once the opponent has passed.
+    search_factor_after_one_pass: f64 = 0.5, in 0.01..=1.0, "searchFactorAfterOnePass";
+    /// And once both have passed.
+    search_factor_after_two_pass: f64 = 0.25, in 0.01..=1.0, "searchFactorAfterTwoPass";
+    /// And where it is sure to win.
+    search_factor_when_winning: f64 = 0.4, in 0.01..=1.0, "searchFactorWhenWinning";
+    /// The win rate that is sure.
+    search_factor_when_winning_threshold: f64 = 0.95, in 0.0..=1.0, "searchFactorWhenWinningThreshold";
+    /// Seconds that pass between its answer and the controller's clock.
+    lag_buffer: f64 = 0.2, in 0.0..=1000.0, "lagBuffer";
+    /// Columns and rows of the board at the start.
+    default_board_size: usize = 19, in 2..=19, "defaultBoardSize";
+    /// `wideRootNoise` of the commands that analyse.
+    analysis_wide_root_noise: f64 = 0.04, in 0.0..=5.0, "analysisWideRootNoise";
+    /// `ignorePreRootHistory` of the commands that analyse.
+    analysis_ignore_pre_root_history: bool = true, in ANYTHING, "analysisIgnorePreRootHistory";
+    /// Whether it is to think in the opponent's time: it does not.
+    pondering_enabled: bool = false, in ANYTHING, "ponderingEnabled";
+}
+
+/// Names of axes of the rules in a file, and in an object of rules.
+const AXES: [(&str, &str); 7] = [
+    ("friendlyPassOk", "friendlyPassOk"),
+    ("hasButton", "hasButton"),
+    ("koRule", "ko"),
+    ("multiStoneSuicideLegal", "suicide"),
+    ("scoringRule", "scoring"),
+    ("taxRule", "tax"),
+    ("whiteHandicapBonus", "whiteHandicapBonus"),
+];
+
+/// The name of a whole set of rules.
+const RULES: &str = "rules";
+
+/// What KataGo's files for this command have beside, and what nothing comes of.
+const WITHOUT_EFFECT: [&str; 14] = [
+    "avoidMYTDaggerHack",
+    "cleanupBeforePass",
+    "delayMoveMax",
+    "delayMoveScale",
+    "dynamicPlayoutDoublingAdvantageCapPerOppLead",
+    "friendlyPass",
+    "ignoreGTPAndForceKomi",
+    "logAllGTPCommunication",
+    "logSearchInfoForChosenMove",
+    "maxPlayoutsPondering",
+    "maxVisitsPondering",
+    "ogsChatToStderr",
+    "searchRandSeed",
+    "startupPrintMessageToStderr",
+];
+
+impl Settings {
+    /// The program's options, and what was said under names of KataGo's.
+    ///
+    /// # Errors
+    /// One line: a value that is not taken.
+    pub fn of(typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
+        let mut settings = Self { lag_buffer: meaning.settings.move_overhead_ms as f64 / 1000.0, ..Self::default() };
+        for (name, value) in typed.of_katago() {
+            settings.set(name, value).unwrap_or(Ok(()))?;
+        }
+        Ok(settings)
+    }
+
+    /// Sets the one of that name; `None` where there is none.
+    pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
+        self.set_here(name, value)
+    }
+
+    /// Whether KataGo's files for this command have one of that name.
+    pub fn has(name: &str) -> bool {
+        Self::default().get(name).is_some()
+            || name == RULES
+            || AXES.iter().any(|(theirs, _)| *theirs == name)
+            || WITHOUT_EFFECT.contains(&name)
+    }
+}
+
+/// The rules to begin with: Tromp and Taylor's, or those that were named, with the axes that were.
+///
+/// # Errors
+/// One line: no rules of that name, no such value of an axis.
+pub fn rules(typed: &Typed) -> Result<Rules, String> {
+    let given = |name: &str| typed.of_katago().iter().rev().find(|(other, _)| other == name).map(|(_, value)| value);
+    let mut rules = given(RULES).map_or(Ok(Rules::TROMP_TAYLOR), |text| named_rules(text))?;
+    for (theirs, axis) in AXES {
+        if let Some(value) = given(theirs) {
+            rules = with_axis(&rules, axis, value).map_err(|error| format!("{theirs}: {error}"))?;
+        }
+    }
+    supported(rules)
+}
+
+/// Rules by name, in compact form or as an object, which networks know.
+///
+/// # Errors
+/// One line.
+pub fn named_rules(text: &str) -> Result<Rules, String> {
+    let rules = setup::rules_in_text(text).ok_or_else(|| {
+        format!("expected rules by name, as chinese or tromp-taylor, or as a JSON object, got {}", quoted(text))
+    })?;
+    supported(rules)
+}
+
+/// Rules with another value on one axis, by its name in an object of rules.
+///
+/// # Errors
+/// One line: no such axis, no such value, or rules that no network knows.
+pub fn with_axis(rules: &Rules, axis: &str, value: &str) -> Result<Rules, String> {
+    let mut object = setup::object_of_rules(rules);
+    if !object.contains_key(axis) {
+        let names: Vec<&str> = object.keys().map(String::as_str).collect();
+        return Err(format!("expected one of {}, got {}", names.join(", "), quoted(axis)));
+    }
+    object.insert(axis.to_string(), axis_value(value));
+    let changed = setup::rules_of_object(&object);
+    let changed = changed.ok_or_else(|| format!("no value of {axis}: {}", quoted(value)))?;
+    supported(Rules { komi: rules.komi, ..changed })
+}
+
+/// A word, or a boolean.
+fn axis_value(text: &str) -> Value {
+    text.to_ascii_lowercase().parse().map_or_else(|_| Value::from(text.to_string()), Value::Bool)
+}
+
+/// As `kata-get-rules` says them.
+pub fn rules_text(rules: &Rules) -> String {
+    Value::Object(Object::from_iter(setup::object_of_rules(rules))).to_string()
+}
+
+fn supported(rules: Rules) -> Result<Rules, String> {
+    if setup::supported(rules) == rules {
+        return Ok(rules);
+    }
+    Err(format!("rules that no network knows, a button where territory is counted: {rules}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(given: &[(&str, &str)]) -> Typed {
+        let mut typed = Typed::default();
+        given.iter().for_each(|(name, value)| typed.keep_katagos(name, value));
+        typed
+    }
+
+    #[test]
+    fn what_was_given_counts_the_last_most() {
+        let typed = typed(&[("resignThreshold", "-0.5"), ("maxVisits", "3"), ("resignThreshold", "-0.75")]);
+        let meaning = typed.meaning().unwrap();
+        let settings = Settings::of(&typed, &meaning).unwrap();
+        assert_eq!((settings.resign_threshold, settings.lag_buffer), (-0.75, 0.2));
+        assert_eq!(settings.get("resignThreshold").as_deref(), Some("-0.75"));
+    }
+
+    #[test]
+    fn values_are_checked() {
+        let error = |name, value| {
+            let typed = typed(&[(name, value)]);
+            Settings::of(&typed, &typed.meaning().unwrap()).unwrap_err()
+        };
+        assert_eq!(error("resignThreshold", "1"), "Key 'resignThreshold' must be in the range -1 to 0");
+        assert!(error("allowResignation", "maybe").contains("Could not parse 'maybe' as bool"));
+    }
+
+    #[test]
+    fn rules_come_from_a_name_and_from_axes() {
+        let of = |given: &[(&str, &str)]| rules(&typed(given));
+        assert_eq!(of(&[]), Ok(Rules::TROMP_TAYLOR));
+        let chinese = of(&[("rules", "chinese"), ("koRule", "SITUATIONAL")]).unwrap();
+        assert_eq!(chinese.to_string(), "koSITUATIONALscoreAREAtaxNONEsui0whbNfpok1komi7.5");
+        let all = of(&[
+            ("koRule", "SIMPLE"),
+            ("scoringRule", "TERRITORY"),
+            ("taxRule", "SEKI"),
+            ("multiStoneSuicideLegal", "false"),
+            ("hasButton", "false"),
+            ("whiteHandicapBonus", "N-1"),
+            ("friendlyPassOk", "True"),
+        ]);
+        assert_eq!(all.unwrap().to_string(), "koSIMPLEscoreTERRITORYtaxSEKIsui0whbN-1fpok1komi7.5");
+        for (given, part) in [
+            ([("rules", "chess")], "expected rules by name"),
+            ([("koRule", "FOO")], "koRule: no value of ko: \"FOO\""),
+            ([("hasButton", "1")], "hasButton: no value"),
+        ] {
+            let error = of(&given).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(of(&[("rules", "japanese"), ("hasButton", "true")]).unwrap_err().contains("no network"));
+    }
+
+    #[test]
+    fn an_axis_is_one_that_there_is() {
+        let error = with_axis(&Rules::TROMP_TAYLOR, "colour", "x").unwrap_err();
+        assert!(error.starts_with("expected one of friendlyPassOk, hasButton, ko,"), "{error}");
+        let rules = with_axis(&Rules::TROMP_TAYLOR, "suicide", "false").unwrap();
+        assert!(!rules.suicide && rules_text(&rules).contains("\"suicide\":false"));
+    }
+
+    #[test]
+    fn names_stand_in_one_place() {
+        use crate::analysis::go::Params;
+        for name in Settings::TABLE.iter().map(|row| row.name).chain(WITHOUT_EFFECT).chain(AXES.map(|(name, _)| name)) {
+            assert!(Settings::has(name), "{name}");
+            let both = ["analysisIgnorePreRootHistory", "analysisWideRootNoise", "lagBuffer"].contains(&name);
+            assert_eq!(Params::has(name), both, "{name}");
+        }
+        assert!(WITHOUT_EFFECT.is_sorted() && AXES.is_sorted() && !Settings::has("resignThreshhold"));
+    }
+
+    /// What can be set is documented.
+    #[test]
+    fn the_page_about_gtp_has_every_setting() {
+        let page = include_str!("../../../docs/gtp.md");
+        for row in Settings::TABLE {
+            assert!(page.contains(&format!("`{}`", row.name)), "{}", row.name);
+        }
+    }
+}

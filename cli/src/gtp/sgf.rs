@@ -1,0 +1,249 @@
+//! Game records in SGF, as far as a game's main line goes (<https://www.red-bean.com/sgf/>).
+
+use oncilla_go::{Color, Komi, Move, Size};
+use std::fmt::Write;
+
+use super::record::Record;
+use crate::text::quoted;
+
+/// What a file says of a game.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sgf {
+    /// `SZ`.
+    pub size: Size,
+    /// `KM`, if it is a komi.
+    pub komi: Option<Komi>,
+    /// `RU`.
+    pub rules: Option<String>,
+    /// `AB` and `AW`, before the first move.
+    pub stones: Vec<(Color, Move)>,
+    /// `PL`.
+    pub first: Option<Color>,
+    /// The moves of the main line.
+    pub moves: Vec<(Color, Move)>,
+}
+
+/// More points than this are none: some servers write hundredths, of points or of pairs of them, and nothing says of which.
+const MOST_KOMI: f32 = 150.0;
+
+/// A property and its values.
+type Property = (String, Vec<String>);
+
+/// Reads the main line of the first game of a file.
+///
+/// # Errors
+/// One line: no SGF, no game of Go, another board than there are here, stones that are set up behind the first move.
+pub fn read(text: &str) -> Result<Sgf, String> {
+    let properties = main_line(text)?;
+    let value = |name: &str| {
+        let found = properties.iter().find(|(other, _)| other == name);
+        found.and_then(|(_, values)| values.first()).map(|value| value.trim())
+    };
+    if let Some(game) = value("GM").filter(|game| *game != "1") {
+        return Err(format!("GM: expected 1, which is Go, got {}", quoted(game)));
+    }
+    let size = value("SZ").map_or(Ok(Size::STANDARD), size)?;
+    let komi = value("KM").and_then(|text| Komi::from_points(text.parse().ok()?));
+    let komi = komi.filter(|komi| komi.points().abs() <= MOST_KOMI);
+    let mut sgf =
+        Sgf { size, komi, rules: value("RU").map(str::to_string), stones: vec![], first: None, moves: vec![] };
+    for (name, values) in &properties {
+        match name.as_str() {
+            "B" | "W" => {
+                let text = values.first().map_or("", String::as_str);
+                sgf.moves.push((color(name), place(name, text, size)?));
+            }
+            "AB" | "AW" | "AE" | "PL" if !sgf.moves.is_empty() => {
+                return Err(format!("{name}: expected moves alone behind the first move"));
+            }
+            "AB" | "AW" => {
+                for value in values {
+                    sgf.stones.extend(points(name, value, size)?.into_iter().map(|point| (color(name), point)));
+                }
+            }
+            "AE" => {
+                for value in values {
+                    let cleared = points(name, value, size)?;
+                    sgf.stones.retain(|(_, point)| !cleared.contains(point));
+                }
+            }
+            "PL" => {
+                let text = values.first().map_or("", String::as_str);
+                sgf.first = crate::analysis::go::vertex::player(text.trim());
+            }
+            _ => {}
+        }
+    }
+    Ok(sgf)
+}
+
+fn color(property: &str) -> Color {
+    if property.ends_with('W') { Color::White } else { Color::Black }
+}
+
+fn size(text: &str) -> Result<Size, String> {
+    let (x, y) = text.split_once(':').unwrap_or((text, text));
+    let side = |text: &str| text.trim().parse().ok().filter(|side| (2..=19).contains(side));
+    let size = side(x).zip(side(y)).and_then(|(x, y)| Size::new(x, y));
+    size.ok_or_else(|| format!("SZ: expected columns and rows from 2 to 19, got {}", quoted(text)))
+}
+
+/// Two letters; a pass is nothing, or `tt`, which no board here has.
+fn place(property: &str, text: &str, size: Size) -> Result<Move, String> {
+    let text = text.trim();
+    if text.is_empty() || text == "tt" {
+        return Ok(size.pass());
+    }
+    let bad = || format!("{property}: expected a point, as in aa, got {}", quoted(text));
+    let &[x, y] = text.as_bytes() else { return Err(bad()) };
+    let line = |letter: u8| letter.checked_sub(b'a').filter(|line| *line < 26);
+    line(x).zip(line(y)).and_then(|(x, y)| size.point(x, y)).ok_or_else(bad)
+}
+
+/// A point, or a rectangle of them: two corners.
+fn points(property: &str, text: &str, size: Size) -> Result<Vec<Move>, String> {
+    let (first, last) = text.split_once(':').unwrap_or((text, text));
+    let corner = |text: &str| {
+        let point = place(property, text, size)?;
+        size.coordinates(point).ok_or_else(|| format!("{property}: expected a point, got a pass"))
+    };
+    let ((left, top), (right, bottom)) = (corner(first)?, corner(last)?);
+    Ok((top..=bottom).flat_map(|y| (left..=right).filter_map(move |x| size.point(x, y))).collect())
+}
+
+/// The properties of the first game's main line, in their order: where variations part, it is the first.
+fn main_line(text: &str) -> Result<Vec<Property>, String> {
+    let start = text.find('(').ok_or("expected a game in SGF, which begins with (")?;
+    let mut properties = Vec::new();
+    let mut rest = text[start..].chars().peekable();
+    let mut name = String::new();
+    while let Some(c) = rest.next() {
+        match c {
+            '(' | ';' => name.clear(),
+            ')' => return Ok(properties),
+            '[' => {
+                let value = value(&mut rest)?;
+                match properties.last_mut() {
+                    // Another value of the same property.
+                    Some((_, values)) if name.is_empty() => Vec::push(values, value),
+                    _ => properties.push((std::mem::take(&mut name), vec![value])),
+                }
+            }
+            // Long names of the old format have small letters, which don't count.
+            c if c.is_ascii_uppercase() => name.push(c),
+            c if c.is_ascii_lowercase() || c.is_whitespace() => {}
+            c => return Err(format!("expected a property, got {}", quoted(&c.to_string()))),
+        }
+    }
+    Err("expected ) at the end of a game, got the end of the file".to_string())
+}
+
+/// Up to the bracket that closes it. What stands behind a backslash is itself.
+fn value(rest: &mut impl Iterator<Item = char>) -> Result<String, String> {
+    let mut value = String::new();
+    while let Some(c) = rest.next() {
+        match c {
+            ']' => return Ok(value),
+            '\\' => value.extend(rest.next().filter(|c| !matches!(c, '\n' | '\r'))),
+            c => value.push(c),
+        }
+    }
+    Err("expected ] at the end of a value, got the end of the file".to_string())
+}
+
+/// The text of a file with this game.
+pub fn write(record: &Record) -> String {
+    let (size, setup) = (record.size(), record.setup());
+    let mut text = format!("(;GM[1]FF[4]CA[UTF-8]AP[Oncilla:{}]", env!("CARGO_PKG_VERSION"));
+    let sides = if size.x() == size.y() { size.x().to_string() } else { format!("{}:{}", size.x(), size.y()) };
+    let _ = write!(text, "SZ[{sides}]KM[{}]RU[{}]", record.rules().komi, record.rules());
+    let [black, white] = Color::ALL.map(|color| setup.stones(color));
+    if black.len() >= super::handicap::LEAST && white.is_empty() {
+        let _ = write!(text, "HA[{}]", black.len());
+    }
+    for (name, stones) in [("AB", black), ("AW", white)].into_iter().filter(|(_, stones)| !stones.is_empty()) {
+        text.push_str(name);
+        stones.iter().for_each(|point| text.push_str(&format!("[{}]", letters(size, point))));
+    }
+    if setup.first() == Color::White {
+        text.push_str("PL[W]");
+    }
+    for (color, mv) in record.moves() {
+        let _ = write!(text, ";{}[{}]", super::args::letter(*color), letters(size, *mv));
+    }
+    text.push_str(")\n");
+    text
+}
+
+fn letters(size: Size, mv: Move) -> String {
+    let letter = |line: u8| char::from(b'a' + line);
+    size.coordinates(mv).map_or_else(String::new, |(x, y)| [letter(x), letter(y)].into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    fn at(text: &str) -> Move {
+        Size::new(9, 9).unwrap().parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_file_as_programs_write_it() {
+        let text = "\u{feff}(;FF[4]GM[1]SZ[9]KM[6.5]RU[Chinese]C[a \\] b;(x)]
+            AB[cc]\n[gg:hg]AW[aa]AE[aa]PL[W]
+            ;W[ee]LB[aa:1][bb:2](;B[ei];W[])(;B[aa];W[bb])) (;SZ[19];B[aa])";
+        let sgf = read(text).unwrap();
+        assert_eq!((sgf.size.x(), sgf.komi.map(Komi::points), sgf.rules.as_deref()), (9, Some(6.5), Some("Chinese")));
+        assert_eq!(sgf.stones, ["C7", "G3", "H3"].map(|text| (Color::Black, at(text))));
+        assert_eq!(sgf.first, Some(Color::White));
+        use Color::{Black as B, White as W};
+        assert_eq!(sgf.moves, [(W, at("E5")), (B, at("E1")), (W, at("pass"))]);
+    }
+
+    #[test]
+    fn what_is_no_game_of_go_is_refused() {
+        for (text, part) in [
+            ("", "begins with ("),
+            ("(;SZ[9]", "the end of the file"),
+            ("(;C[x)", "expected ]"),
+            ("(;SZ[25])", "SZ: expected"),
+            ("(;GM[3])", "GM: expected 1"),
+            ("(;SZ[9];B[zz])", "B: expected a point"),
+            ("(;SZ[9];B[é])", "B: expected a point"),
+            ("(;SZ[9];B[aa];AB[bb])", "AB: expected moves alone"),
+            ("(;SZ[9]AB[])", "got a pass"),
+            ("(;9[x])", "expected a property"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert_eq!(read("(;)").unwrap().size, Size::STANDARD);
+        assert_eq!(["(;KM[0.3])", "(;KM[375])"].map(|text| read(text).unwrap().komi), [None; 2]);
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let size = Size::new(9, 7).unwrap();
+        let board = oncilla_go::Board::with_stones(size, [(Color::Black, Move(3)), (Color::Black, Move(30))]).unwrap();
+        let rules = "japanese".parse().unwrap();
+        let mut record = Record::starting_from(&board, Color::White, rules, true);
+        for (color, text) in [(Color::White, "E5"), (Color::Black, "pass"), (Color::Black, "J7")] {
+            record.play(color, size.parse(text).unwrap()).unwrap();
+        }
+        let text = write(&record);
+        assert!(text.contains("SZ[9:7]") && text.contains("HA[2]") && text.contains(";B[]"), "{text}");
+        let sgf = read(&text).unwrap();
+        assert_eq!((sgf.size, &sgf.moves[..], sgf.first), (size, record.moves(), Some(Color::White)));
+        assert_eq!(sgf.rules.unwrap().parse(), Ok(*record.rules()));
+        assert_eq!(sgf.stones.len(), 2);
+    }
+
+    quickcheck! {
+        fn no_text_is_too_much(text: String) -> bool {
+            let wrapped = format!("(;{text}");
+            [text, wrapped].iter().all(|text| read(text).is_ok_and(|sgf| sgf.size.x() > 1) || read(text).is_err())
+        }
+    }
+}

@@ -1,0 +1,774 @@
+//! `oncilla gtp` through the real binary: conversations with a small network that is always at hand, and games of one that can play,
+//! where that is.
+
+mod common;
+mod driver;
+
+use common::{fixtures, shared};
+use driver::{Engine, Folder, run, stderr, stdout};
+use oncilla_go::{Color, Game, Rules, Size};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// The program with a small network on the host.
+fn words(args: &[&str]) -> Vec<String> {
+    let weights = fixtures().join("go/tiny-v8.bin.gz").display().to_string();
+    let own = ["gtp", "--backend=host", "--threads=1", "--hash=64", "-model", &weights];
+    own.iter().chain(args).map(|arg| arg.to_string()).collect()
+}
+
+/// An answer: whether it is one, its number, its text.
+type Answer = (bool, String, String);
+
+/// What is said to this input.
+fn heard(args: &[&str], input: &str) -> Vec<Answer> {
+    let words = words(args);
+    let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), input);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("GTP ready, beginning main protocol loop"));
+    answers(&stdout(&output))
+}
+
+/// Parts what was said: an empty line ends each answer.
+fn answers(text: &str) -> Vec<Answer> {
+    assert!(text.is_empty() || text.ends_with("\n\n"), "an answer without its end: {text:?}");
+    let read = |text: &str| {
+        let ok = match text.chars().next() {
+            Some('=') => true,
+            Some('?') => false,
+            _ => panic!("neither = nor ?: {text:?}"),
+        };
+        let rest = &text[1..];
+        let id = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        (ok, rest[..id].to_string(), rest[id..].trim_start().to_string())
+    };
+    text.split_terminator("\n\n").map(read).collect()
+}
+
+/// The text of the last answer, which is none of an error.
+fn last(args: &[&str], input: &str) -> String {
+    let (ok, _, text) = heard(args, input).pop().expect("an answer");
+    assert!(ok, "{input}: {text}");
+    text
+}
+
+/// A conversation that is under way.
+struct Talk {
+    engine: Engine,
+}
+
+impl Talk {
+    fn with(words: &[String]) -> Self {
+        let mut command = driver::binary();
+        command.args(words).stderr(Stdio::null());
+        Self { engine: Engine::of(command) }
+    }
+
+    fn tiny(args: &[&str]) -> Self {
+        Self::with(&words(args))
+    }
+
+    /// Up to the empty line that ends an answer.
+    fn answer(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            let line = self.engine.until("").pop().expect("a line");
+            if line.is_empty() {
+                return lines;
+            }
+            lines.push(line);
+        }
+    }
+
+    /// The text of an answer that is none of an error.
+    fn ask(&mut self, line: &str) -> String {
+        self.engine.say(line);
+        let lines = self.answer();
+        assert!(lines[0].starts_with('='), "{line}: {lines:?}");
+        lines.join("\n").trim_start_matches('=').trim().to_string()
+    }
+}
+
+const QUICK: [&str; 2] = ["--max-visits=12", "--nncache=0"];
+
+/// Each command as it is meant to be used.
+const ALL: &str = "protocol_version
+name
+version
+known_command play
+list_commands
+boardsize 7
+rectangular_boardsize 5 6
+boardsize 5
+clear_board
+set_position b C3 w C4 b D4
+komi 6.5
+get_komi
+play w D3
+genmove b
+kata-search w
+undo
+lz-genmove_analyze w 1 maxmoves 2
+kata-genmove_analyze interval 1 ownership true
+genmove_analyze b
+kata-search_analyze w rootInfo true
+lz-analyze 1
+kata-analyze b 1 minmoves 3 pvVisits true
+analyze w 1
+stop
+kata-raw-nn all
+time_settings 60 10 5
+time_left b 50 0
+kgs-time_settings byoyomi 60 10 3
+kata-time_settings fischer 60 1
+kata-list_time_settings
+time_settings 0 1 0
+final_score
+final_status_list alive
+showboard
+printsgf
+kata-get-rules
+kata-set-rules chinese
+kata-set-rule ko SITUATIONAL
+kgs-rules aga
+kata-list-params
+kata-get-param maxVisits
+kata-set-param resignThreshold -0.95
+kata-get-params
+kata-set-params { \"resignConsecTurns\": 4, \"allowResignation\": \"false\" }
+kata-get-models
+clear_cache
+clear-cache
+cputime
+gomill-cpu_time
+boardsize 9
+fixed_handicap 4
+clear_board
+place_free_handicap 6
+clear_board
+set_free_handicap A1 B2 C3
+";
+
+#[test]
+fn every_command_does_what_it_is_for() {
+    let folder = Folder::new("gtp-all");
+    let file = folder.file("game.sgf");
+    let input = format!("{ALL}printsgf {file}\nloadsgf {file}\nquit\n");
+    let all = heard(&QUICK, &input);
+    assert_eq!(all.len(), input.lines().count());
+    for (line, (ok, _, text)) in input.lines().zip(&all) {
+        assert!(ok, "{line}: {text}");
+    }
+    let listed: BTreeSet<&str> = all[4].2.lines().collect();
+    let used: BTreeSet<&str> = input.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(listed, used, "a command that is not tried here, or not listed");
+    let text = |line: &str| &all[input.lines().position(|other| other == line).unwrap()].2;
+    assert_eq!((text("protocol_version"), text("known_command play")), (&"2".to_string(), &"true".to_string()));
+    assert_eq!((text("get_komi"), text("kata-get-param maxVisits")), (&"6.5".to_string(), &"12".to_string()));
+    assert_eq!(text("fixed_handicap 4"), "C3 G7 C7 G3");
+    assert_eq!(text("place_free_handicap 6").split(' ').collect::<BTreeSet<_>>().len(), 6);
+    let models: Value = serde_json::from_str(text("kata-get-models")).unwrap();
+    assert_eq!(models[0]["version"], 8);
+    let params: Value = serde_json::from_str(text("kata-get-params")).unwrap();
+    let some =
+        ["resignThreshold", "maxVisits", "allowResignation", "reportAnalysisWinratesAs"].map(|name| &params[name]);
+    assert_eq!(some, [&json!(-0.95), &json!(12), &json!(true), &json!("SIDETOMOVE")]);
+    let params: BTreeSet<&str> = text("kata-list-params").split(' ').collect();
+    assert!(params.contains("analysisWideRootNoise") && params.contains("cpuctExploration"));
+}
+
+#[test]
+fn what_is_wrong_is_said_and_changes_nothing() {
+    let wrong = "play\nplay b\nplay green A1\nplay b Z1\nplay b A0\nplay b C3\nplay b A1 A2\ngenmove\ngenmove x\ngenmove b w
+boardsize\nboardsize 1\nboardsize 20\nboardsize x\nboardsize 9 9 9\nboardsize 9:\nboardsize 9:1\nrectangular_boardsize\nrectangular_boardsize 9 99
+komi\nkomi x\nkomi 7.3\nkomi nan\nkomi 1000\nclear_board 1\nname x\nquit now\nknown_command\nknown_command a b
+set_position b\nset_position b A1 w A1\nset_position b pass\nset_position b A1 w A2 w B1\nundo 1
+fixed_handicap 2\nfixed_handicap x\nplace_free_handicap 2\nset_free_handicap A1 B1\nset_free_handicap A1\nset_free_handicap pass pass
+lz-analyze x\nkata-analyze b 10 foo bar\nkata-analyze ownership\nkata-genmove_analyze avoid b A1 0
+kata-analyze allow b A1 1 avoid b A1 1\nkata-search x\nstop now\nkata-raw-nn\nkata-raw-nn 8\nkata-raw-nn some
+time_settings 1 2\ntime_settings -1 0 0\ntime_settings a b c\ntime_left b\ntime_left x 1 1\ntime_left b x 1
+kgs-time_settings\nkgs-time_settings fischer 1 1\nkgs-time_settings byoyomi 1\nkata-time_settings absolute -1\nkata-list_time_settings x
+final_score x\nfinal_status_list\nfinal_status_list well\nshowboard x\nloadsgf\nloadsgf /no/such/file\nprintsgf /no/such/folder/file
+kata-get-rules x\nkata-set-rules chess\nkata-set-rule ko\nkata-set-rule ko FOO\nkata-set-rule foo BAR\nkgs-rules korean
+kata-get-param\nkata-get-param foo\nkata-set-param foo 1\nkata-set-param maxVisits\nkata-set-param maxVisits 0\nkata-set-param resignThreshold 5
+kata-set-param ponderingEnabled true\nkata-set-param numSearchThreads 8\nkata-set-params\nkata-set-params [1]\nkata-get-params x
+kata-set-params {\"maxVisits\":3,\"foo\":1}\nkata-set-params {\"maxVisits\":3,\"resignThreshold\":5}\nkata-list-params x\nkata-get-models x\nclear_cache x\ncputime x
+unknown\nPLAY b A1\n7\n";
+    let state = "showboard\nkata-get-rules\nget_komi\nkata-get-params\n";
+    let all = heard(&QUICK, &format!("boardsize 5\nplay b C3\n{state}{wrong}{state}"));
+    let count = wrong.lines().count();
+    assert_eq!(all.len(), 6 + count + 4);
+    for (line, (ok, id, text)) in wrong.lines().zip(&all[6..]) {
+        assert!(!ok && !text.is_empty(), "{line}: {text}");
+        assert_eq!(id, if line == "7" { "7" } else { "" });
+    }
+    assert_eq!(all[2..6], all[6 + count..]);
+    let error = |line: &str| &all[6 + wrong.lines().position(|other| other == line).unwrap()].2;
+    assert_eq!(error("unknown"), "unknown command: \"unknown\"");
+    assert_eq!(error("play b C3"), "illegal move: C3, there is a stone");
+    assert_eq!(error("boardsize 20"), "unacceptable size: expected sides from 2 to 19, got 20 and 20");
+    assert_eq!(error("fixed_handicap 2"), "invalid number of stones: this board has no points for a fixed handicap");
+    assert!(error("kata-set-param numSearchThreads 8").starts_with("cannot change parameter: "));
+    assert!(error("play green A1").starts_with("syntax error: expected a color"));
+    assert!(error("place_free_handicap 2").starts_with("board not empty"));
+}
+
+#[test]
+fn numbers_comments_and_control_characters() {
+    let all = heard(
+        &QUICK,
+        "\u{feff}12 name\r\n# a comment\n\n   \n 0013\tversion # and another\n3 na\u{1}me\nnonsense\n99 nonsense",
+    );
+    let ids: Vec<&str> = all.iter().map(|(_, id, _)| id.as_str()).collect();
+    assert_eq!(ids, ["12", "0013", "3", "", "99"]);
+    assert_eq!(all.iter().map(|(ok, _, _)| *ok).collect::<Vec<_>>(), [true, true, true, false, false]);
+    assert_eq!((&all[0].2[..], &all[2].2[..]), ("Oncilla", "Oncilla"));
+}
+
+#[test]
+fn odd_lines_have_one_answer_each() {
+    let long = format!("play b {}", "A1 ".repeat(100_000));
+    let number = format!("{} name", "9".repeat(5000));
+    let lines = [
+        "na\0me",
+        "\0\u{1}",
+        "n\u{e4}me",
+        "play b \u{e9}4",
+        "komi \u{ff17}",
+        "boardsize 5",
+        &long,
+        &number,
+        "play b (0,0)",
+        "play w pss",
+        "play b tt",
+        "play b i1",
+        "play b A6",
+        "genmove b w",
+        "komi .5",
+        "komi -0",
+        "komi 1e300",
+        "loadsgf",
+        "loadsgf #",
+        "name",
+    ];
+    let all = heard(&QUICK, &lines.join("\n"));
+    assert_eq!(all.len(), lines.len() - 1, "there is no answer to control characters alone");
+    assert_eq!(all.iter().filter(|(ok, ..)| *ok).count(), 8, "{all:?}");
+    assert!(all.iter().all(|(_, _, text)| text.len() < 1000));
+    assert_eq!(all.last().unwrap().2, "Oncilla");
+}
+
+/// However the time is limited, even where there is none: a move comes, and soon.
+#[test]
+fn every_kind_of_clock_gets_moves() {
+    let clocks = "time_settings 0 0 0\ntime_settings 1 0 0\ntime_settings 0 1 1\ntime_settings 1 1 3\ntime_settings 1 1 0
+kata-time_settings none\nkata-time_settings absolute 0\nkata-time_settings absolute 1\nkata-time_settings byoyomi 1 0.2 2
+kata-time_settings byoyomi 1 1 0\nkata-time_settings canadian 0 0.5 5\nkata-time_settings fischer 0 0\nkata-time_settings fischer 1 0.1
+kata-time_settings fischer-capped 1 0.1 -1 -1\nkata-time_settings Fischer-Capped 2 0.1 1 0.2\nkgs-time_settings byoyomi 0 0.2 1";
+    let moves = "boardsize 4\ngenmove b\ngenmove w\ntime_left b 0 0\ntime_left w -3.5 0\ngenmove b\ngenmove w\n\
+                 time_left b 0.1 1\ntime_left w 0.1 3\ngenmove b\ngenmove w\n";
+    let input: String = clocks.lines().map(|clock| format!("{clock}\n{moves}")).collect();
+    let begun = Instant::now();
+    let all = heard(&QUICK, &input);
+    assert_eq!(all.len(), input.lines().count());
+    assert!(all.iter().all(|(ok, ..)| *ok), "{all:?}");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
+/// The rows of a board as it is shown.
+fn stones(board: &str) -> String {
+    let rows = board.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
+    rows.flat_map(|row| row.chars().filter(|c| matches!(c, 'X' | 'O' | '.'))).collect()
+}
+
+#[test]
+fn moves_are_taken_back() {
+    let mut talk = Talk::tiny(&QUICK);
+    talk.ask("boardsize 5");
+    let empty = stones(&talk.ask("showboard"));
+    talk.ask("play b C3");
+    let one = stones(&talk.ask("showboard"));
+    talk.ask("play w pass");
+    let mv = talk.ask("genmove b");
+    assert_ne!(stones(&talk.ask("showboard")) == one, mv != "pass");
+    for expected in [&one, &one, &empty] {
+        talk.ask("undo");
+        assert_eq!(&stones(&talk.ask("showboard")), expected);
+    }
+    talk.engine.say("undo");
+    assert_eq!(talk.answer(), ["? cannot undo: no move was played"]);
+    // Handicap stones are no moves.
+    talk.ask("boardsize 9");
+    assert_eq!(talk.ask("fixed_handicap 3"), "C3 G7 C7");
+    talk.engine.say("undo");
+    assert!(talk.answer()[0].starts_with("? cannot undo"));
+    assert!(talk.ask("showboard").starts_with("Move 0: W to play"));
+    // A capture comes back.
+    talk.ask("boardsize 5");
+    for mv in ["b A1", "w A2", "b C3"] {
+        talk.ask(&format!("play {mv}"));
+    }
+    let before = stones(&talk.ask("showboard"));
+    talk.ask("play w B1");
+    assert_ne!(stones(&talk.ask("showboard")), before);
+    talk.ask("undo");
+    assert_eq!(stones(&talk.ask("showboard")), before);
+}
+
+/// A ko on 5×5 in which White has just taken.
+const KO: &str =
+    "boardsize 5\nplay b B3\nplay w C3\nplay b A2\nplay w D2\nplay b B1\nplay w C1\nplay b C2\nplay w B2\n";
+
+#[test]
+fn a_position_does_not_come_back_where_superko_forbids_it() {
+    let ended =
+        |rules: &str, moves: &str| heard(&QUICK, &format!("kata-set-rules {rules}\n{KO}{moves}")).pop().unwrap();
+    for rules in ["tromp-taylor", "chinese", "aga", "japanese"] {
+        let (ok, _, text) = ended(rules, "play b C2\n");
+        assert_eq!((ok, text.as_str()), (false, "illegal move: C2, ko"), "{rules}");
+    }
+    let (ok, _, text) = ended("tromp-taylor", "play b pass\nplay w pass\nplay b C2\n");
+    assert_eq!((ok, text.as_str()), (false, "illegal move: C2, superko: the position was there before"));
+    assert!(ended("chinese", "play b pass\nplay w pass\nplay b C2\n").0);
+    assert!(ended("tromp-taylor", "play b E5\nplay w E4\nplay b C2\n").0, "the position is another one");
+}
+
+#[test]
+fn an_analysis_ends_with_the_next_line() {
+    let mut talk = Talk::tiny(&[]);
+    talk.ask("boardsize 7");
+    for end in ["", "name", "# nothing"] {
+        talk.engine.say("4 lz-analyze b 2");
+        let first = talk.engine.until("info");
+        assert_eq!(first[0], "=4");
+        talk.engine.until("info");
+        talk.engine.say(end);
+        let rest = talk.answer();
+        assert!(rest.iter().all(|line| line.starts_with("info")), "{rest:?}");
+        if end == "name" {
+            assert_eq!(talk.answer(), ["= Oncilla"]);
+        }
+    }
+    // Without an interval there is one line.
+    talk.engine.say("kata-analyze");
+    talk.engine.until("=");
+    std::thread::sleep(Duration::from_millis(50));
+    talk.engine.say("get_komi");
+    assert_eq!(talk.answer().len(), 1);
+    assert_eq!(talk.answer(), ["= 7.5"]);
+    // One analysis after the other, and quit at the end.
+    talk.engine.say("kata-analyze 1");
+    talk.engine.until("info");
+    talk.engine.say("lz-analyze w 1");
+    talk.engine.until("=");
+    talk.engine.until("info");
+    talk.engine.say("9 quit");
+    talk.answer();
+    assert_eq!(talk.answer(), ["=9"]);
+    let (status, rest) = talk.engine.finish();
+    assert!(status.success() && rest.is_empty(), "{rest:?}");
+}
+
+#[test]
+fn a_search_that_can_do_no_more_waits_for_its_end() {
+    let mut talk = Talk::tiny(&[]);
+    talk.ask("boardsize 2");
+    // Everything is forbidden, so there is nothing to search.
+    talk.engine.say("kata-analyze b 1 allow b pass 1 allow w pass 1");
+    assert_eq!(talk.engine.until("=").len(), 1);
+    talk.engine.overhear();
+    let begun = Instant::now();
+    talk.engine.say("name");
+    loop {
+        if talk.answer() == ["= Oncilla"] {
+            break;
+        }
+    }
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn the_end_of_the_input_ends_everything_and_loses_no_answer() {
+    let all = heard(&["--max-visits=300"], "boardsize 7\n5 genmove b");
+    assert_eq!((all.len(), &all[1].1[..], all[1].0), (2, "5", true));
+    let all = heard(&[], "boardsize 5\nlz-analyze 1\n");
+    assert!(all[1].0);
+    let all = heard(&["--max-visits=100"], "boardsize 5\nkata-genmove_analyze b 1");
+    assert!(all[1].2.lines().last().unwrap().starts_with("play "));
+    assert!(heard(&QUICK, "quit\nname\n").len() == 1, "nothing is heard behind quit");
+    assert!(heard(&QUICK, "").is_empty());
+}
+
+/// Names and values of a line of KataGo's, for each of its parts.
+fn parts(line: &str) -> Vec<Vec<(String, Vec<String>)>> {
+    let names = "move visits edgeVisits utility winrate scoreMean scoreStdev scoreLead scoreSelfplay prior lcb utilityLcb weight \
+                 noResultValue isSymmetryOf order pv pvVisits pvEdgeVisits movesOwnership movesOwnershipStdev rawWinrate rawLead \
+                 rawScoreSelfplay rawScoreSelfplayStdev rawNoResultProb rawStWrError rawStScoreError rawVarTimeLeft \
+                 currentPlayer symHash thisHash ownership ownershipStdev info rootInfo";
+    let names: BTreeSet<&str> = names.split_whitespace().collect();
+    let mut parts: Vec<Vec<(String, Vec<String>)>> = Vec::new();
+    for word in line.split(' ') {
+        if ["info", "rootInfo", "ownership", "ownershipStdev"].contains(&word) {
+            parts.push(Vec::new());
+        }
+        let part = parts.last_mut().expect("a part");
+        match part.last_mut() {
+            Some((_, values)) if !names.contains(word) => values.push(word.to_string()),
+            _ => part.push((word.to_string(), Vec::new())),
+        }
+    }
+    parts
+}
+
+fn value<'p>(part: &'p [(String, Vec<String>)], name: &str) -> &'p [String] {
+    part.iter().find(|(other, _)| other == name).map_or(&[], |(_, values)| values)
+}
+
+#[test]
+fn lines_have_what_was_asked_for() {
+    let input = "boardsize 7\nplay b D4\nkata-search_analyze w ownership true ownershipStdev true movesOwnership true \
+                 pvVisits true rootInfo true noResultValue true maxmoves 3\n";
+    let text = last(&["--max-visits=60"], input);
+    let [line, play] = &text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+    let parts = parts(line);
+    let infos: Vec<_> = parts.iter().filter(|part| part[0].0 == "info").collect();
+    assert!(infos.len() <= 3 && !infos.is_empty());
+    assert_eq!(*play, format!("play {}", value(infos[0], "move")[0]));
+    for (order, info) in infos.iter().enumerate() {
+        let number = |name: &str| value(info, name)[0].parse::<f64>().unwrap();
+        assert_eq!(number("order") as usize, order);
+        assert!((0.0..=1.0).contains(&number("winrate")) && (0.0..=1.0).contains(&number("prior")));
+        assert_eq!(value(info, "pv")[0], value(info, "move")[0]);
+        assert_eq!(value(info, "pvVisits").len(), value(info, "pv").len());
+        assert!(value(info, "pvEdgeVisits").is_empty(), "nobody has asked for them");
+        assert_eq!(value(info, "movesOwnership").len(), 49);
+    }
+    let of = |name: &str| parts.iter().find(|part| part[0].0 == name).unwrap();
+    assert_eq!((of("ownership")[0].1.len(), of("ownershipStdev")[0].1.len()), (49, 49));
+    assert_eq!(value(of("rootInfo"), "visits"), ["60"]);
+    assert_eq!(value(of("rootInfo"), "currentPlayer"), ["W"]);
+}
+
+/// What a search for a move has where nobody says is no limit beside another one.
+#[test]
+fn one_limit_is_enough() {
+    let visits = |config: &str| {
+        let text = last(&["-override-config", config], "boardsize 5\nkata-search_analyze b rootInfo true\n");
+        value(parts(text.lines().next().unwrap()).last().unwrap(), "visits")[0].parse::<u64>().unwrap()
+    };
+    assert_eq!(visits("rules=chinese"), 500);
+    assert!((600..=601).contains(&visits("maxPlayouts=600")));
+    assert_eq!(visits("maxPlayouts=600,maxVisits=40"), 40);
+}
+
+#[test]
+fn boards_have_columns_and_rows() {
+    for sides in ["9 7", "9:7"] {
+        let board = last(&QUICK, &format!("boardsize {sides}\nshowboard\n"));
+        assert!(board.contains(" J\n  7 ") && stones(&board).len() == 63, "{board}");
+    }
+}
+
+/// A search that is not played counts for nothing.
+#[test]
+fn time_is_counted_for_moves_alone() {
+    assert_eq!(
+        last(&QUICK, "boardsize 5\ntime_settings 60 0 0\nkata-search b\nkata-search_analyze b\ncputime\n"),
+        "0.000"
+    );
+}
+
+#[test]
+fn moves_are_avoided_allowed_and_added() {
+    let says =
+        |keys: &str| last(&["--max-visits=10"], &format!("boardsize 5\nplay w B4\nkata-search_analyze b {keys}\n"));
+    let moves = |text: &str| -> BTreeSet<String> {
+        parts(text.lines().next().unwrap()).iter().map(|info| value(info, "move")[0].clone()).collect()
+    };
+    assert_eq!(moves(&says("allow b A1,B2 1")), BTreeSet::from(["A1", "B2"].map(str::to_string)));
+    assert!(!moves(&says("avoid b C3,pass 1")).contains("C3"));
+    let more = says("minmoves 25");
+    assert_eq!(moves(&more).len(), 25, "all free points and a pass");
+    assert!(more.contains(" visits 0 "));
+}
+
+/// The same search as a query of analysis, down to the last digit.
+#[test]
+fn a_search_is_that_of_analysis() {
+    let moves = [["B", "D4"], ["W", "C5"], ["B", "E3"]];
+    let plays: String = moves.iter().map(|[color, place]| format!("play {color} {place}\n")).collect();
+    let args = ["--max-visits=120", "--minibatch-size=1"];
+    let ours = last(&args, &format!("boardsize 7\nkomi 6.5\n{plays}kata-search_analyze w\n"));
+    let query = json!({
+        "id": "a", "boardXSize": 7, "boardYSize": 7, "rules": "tromp-taylor", "komi": 6.5, "moves": moves, "maxVisits": 120,
+        "overrideSettings": { "wideRootNoise": 0, "ignorePreRootHistory": false },
+    });
+    let mut words = words(&["--minibatch-size=1", "--parallel=1"]);
+    words[0] = "analysis".into();
+    let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), &format!("{query}\n"));
+    let answer: Value = serde_json::from_str(stdout(&output).trim()).expect("JSON");
+    let infos = answer["moveInfos"].as_array().unwrap();
+    let parts = parts(ours.lines().next().unwrap());
+    assert_eq!(parts.len(), infos.len());
+    for (part, info) in parts.iter().zip(infos) {
+        assert_eq!(info["move"], value(part, "move")[0]);
+        for name in ["visits", "winrate", "scoreLead", "prior", "lcb", "utility", "order"] {
+            assert_eq!(info[name].to_string(), value(part, name)[0], "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_networks_own_word_is_complete() {
+    let text = last(&[], "boardsize 5\nplay b C3\nkata-raw-nn all\n");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert_eq!(words.iter().filter(|word| **word == "symmetry").count(), 8);
+    let at = words.iter().position(|word| *word == "policy").unwrap();
+    let policy = &words[at + 1..at + 26];
+    assert_eq!(policy.iter().filter(|word| **word == "NAN").count(), 1, "{policy:?}");
+    assert_eq!(words[at + 26], "policyPass");
+    let sum: f64 = policy.iter().filter_map(|word| word.parse::<f64>().ok().filter(|p| p.is_finite())).sum();
+    let pass: f64 = words[at + 27].parse().unwrap();
+    assert!((sum + pass - 1.0).abs() < 1e-4, "{sum} and {pass}");
+    assert_eq!(words[at + 28], "whiteOwnership");
+    // Boards that are no squares are not transposed.
+    let all = heard(&[], "rectangular_boardsize 5 3\nkata-raw-nn 4\nkata-raw-nn all\n");
+    assert!(!all[1].0 && all[2].2.matches("symmetry").count() == 4);
+}
+
+#[test]
+fn games_are_written_and_read() {
+    let folder = Folder::new("gtp-sgf");
+    let file = folder.file("a game.sgf");
+    let input = format!(
+        "boardsize 9\nkata-set-rules japanese\nkomi 5.5\nfixed_handicap 2\nplay w E5\nplay b pass\nplay w F5\nshowboard\n\
+         printsgf {file}\nboardsize 5\nkata-set-rules chinese\nkomi 0\nloadsgf {file}\nshowboard\nloadsgf {file} 2\nshowboard\n\
+         loadsgf {file} 5\n"
+    );
+    let all = heard(&QUICK, &input);
+    assert_eq!(all[7], all[13]);
+    assert!(all[15].2.starts_with("Move 1: B to play") && all[15].2.contains("(O)"), "{}", all[15].2);
+    assert!(!all[16].0 && all[16].2.contains("expected a move from 1 to 4"), "{}", all[16].2);
+    assert!(folder.text("a game.sgf").contains("HA[2]AB[gc][cg]"), "{}", folder.text("a game.sgf"));
+}
+
+#[test]
+fn files_that_others_have_written_are_read_or_refused() {
+    let folder = Folder::new("gtp-odd");
+    let endless = format!("(;SZ[9]{})", ";B[];W[tt]".repeat(50_001));
+    for (name, bytes, expected) in [
+        ("latin", b"(;SZ[9]PB[Jos\xe9]KM[375]C[\\]];B[cc](;W[tt];B[])(;W[aa]))".as_slice(), Ok(3)),
+        ("setup", b"(;SZ[9]HA[2]AB[cc][gg]AW[ee]PL[W])", Ok(0)),
+        ("endless", endless.as_bytes(), Err("a game of more than 100000 moves")),
+        ("nothing", b"", Err("begins with (")),
+        ("large", b"(;SZ[25])", Err("SZ: expected")),
+        ("occupied", b"(;SZ[9];B[cc];W[cc])", Err("there is a stone")),
+        ("twice", b"(;SZ[9]AB[cc]AW[cc])", Err("two stones are on one point")),
+        ("dead", b"(;SZ[9]AB[ab][ba]AW[aa])", Err("a stone has no liberty")),
+    ] {
+        std::fs::write(folder.0.join(name), bytes).unwrap();
+        let all = heard(&QUICK, &format!("komi 5.5\nloadsgf {}\nshowboard\nget_komi\n", folder.file(name)));
+        let ((ok, _, text), board) = (&all[1], &all[2].2);
+        match expected {
+            Ok(moves) => assert!(*ok && board.starts_with(&format!("Move {moves}: ")), "{name}: {text} {board}"),
+            Err(part) => assert!(!ok && text.contains(part) && stones(board).len() == 361, "{name}: {text}"),
+        }
+        assert_eq!(all[3].2, "5.5");
+    }
+    assert!(!heard(&QUICK, &format!("loadsgf {}\n", folder.0.display()))[0].0, "a folder");
+}
+
+#[test]
+fn the_rules_count_where_they_can() {
+    let passed = "boardsize 5\nplay b C3\nplay w pass\nplay b pass\n";
+    assert_eq!(last(&QUICK, &format!("{passed}final_score\n")), "B+17.5");
+    assert_eq!(last(&QUICK, &format!("{passed}komi 25\nfinal_score\n")), "0");
+    assert_eq!(last(&QUICK, &format!("{passed}komi 30\nfinal_score\n")), "W+5");
+}
+
+/// As a referee: what it plays is legal, and it ends in time.
+fn play_out(
+    talk: &mut Talk,
+    side: u8,
+    rules: &str,
+    most: usize,
+    mut clock: impl FnMut(&mut Talk, Color, Duration),
+) -> Game {
+    let size = Size::new(side, side).unwrap();
+    let mut game: Game = Game::new(size, rules.parse::<Rules>().unwrap());
+    while game.ending().is_none() && game.ply() < most {
+        let color = game.side_to_move();
+        clock(talk, color, Duration::ZERO);
+        let begun = Instant::now();
+        let text = talk.ask(&format!("genmove {}", if color == Color::Black { "b" } else { "w" }));
+        let used = begun.elapsed();
+        if text == "resign" {
+            break;
+        }
+        let mv = size.parse(&text).unwrap_or_else(|_| panic!("no move: {text}"));
+        game.play(mv).unwrap_or_else(|_| panic!("illegal: {text} after {} moves", game.ply()));
+        clock(talk, color, used);
+    }
+    game
+}
+
+#[test]
+fn what_it_plays_is_legal() {
+    for rules in ["tromp-taylor", "chinese", "japanese"] {
+        let mut talk = Talk::tiny(&["--max-visits=8", "-override-config", &format!("rules={rules}")]);
+        talk.ask("boardsize 4");
+        let game = play_out(&mut talk, 4, rules, 80, |_, _, _| {});
+        assert!(game.ply() > 1);
+    }
+}
+
+#[test]
+fn configuration_files_of_katagos_are_understood() {
+    let folder = Folder::new("gtp-config");
+    std::fs::write(
+        folder.0.join("gtp.cfg"),
+        "# as KataGo has it\nlogDir = gtp_logs\nrules = japanese\nmaxVisits = 7\nnumSearchThreads = 1\nresignThreshold = -0.5\n\
+         ponderingEnabled = true\nsearchFactorAfterOnePass = 1.0\nchosenMoveTemperature = 0.1\nmadeUp = 1\ndefaultBoardSize = 5\n",
+    )
+    .unwrap();
+    let words =
+        words(&["-config", &folder.file("gtp.cfg"), "-override-config", "resignThreshold=-0.25,neverHeardOf=1"]);
+    let input =
+        "showboard\nkata-get-param maxVisits\nkata-get-param resignThreshold\nkata-search_analyze b rootInfo true\n";
+    let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), input);
+    let all = answers(&stdout(&output));
+    assert!(all[0].2.contains("Rules koSIMPLEscoreTERRITORYtaxSEKIsui0komi6.5") && stones(&all[0].2).len() == 25);
+    assert_eq!((&all[1].2[..], &all[2].2[..]), ("7", "-0.25"));
+    assert!(all[3].2.contains("rootInfo visits 7 "), "{}", all[3].2);
+    let says = stderr(&output);
+    assert!(says.contains("ponderingEnabled: accepted, without effect"), "{says}");
+    let unused: Vec<&str> = says.lines().filter(|line| line.contains("not used")).collect();
+    assert!(
+        unused.len() == 2 && unused[0].ends_with("not used: madeUp") && unused[1].ends_with("neverHeardOf"),
+        "{says}"
+    );
+}
+
+#[test]
+fn what_cannot_begin_says_why() {
+    for (args, part) in [
+        (vec!["gtp", "--backend=host"], "gtp: expected a network of Go, KataGo's, with --weights, got small"),
+        (vec!["gtp", "--weights=/no/such.bin.gz"], "no/such.bin.gz"),
+    ] {
+        let output = run(&args, "name\n");
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{args:?}");
+        assert!(stderr(&output).contains(part), "{}", stderr(&output));
+    }
+    for (config, part) in [
+        ("resignThreshold=1", "Key 'resignThreshold' must be in the range -1 to 0"),
+        ("koRule=FOO", "koRule: no value of ko"),
+        ("rules=chess", "expected rules by name"),
+        ("rules", "expected NAME=VALUE"),
+    ] {
+        let words = words(&["-override-config", config]);
+        let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "name\n");
+        assert_eq!(output.status.code(), Some(2), "{config}");
+        assert!(stderr(&output).contains(part), "{}", stderr(&output));
+    }
+}
+
+/// The program with a network that can play, where it is, and where a processor runs it that can.
+fn strong(args: &[&str]) -> Option<Vec<String>> {
+    if driver::program::is_emulated() {
+        return None;
+    }
+    let weights = shared()?.join("nets/g170-b6c96-s175395328-d26788732.bin.gz").display().to_string();
+    let own = ["gtp", "--backend=host", "--hash=64", "-model", &weights];
+    Some(own.iter().chain(args).map(|arg| arg.to_string()).collect())
+}
+
+#[test]
+fn it_plays_a_game_to_its_end() {
+    let Some(words) = strong(&["-override-config", "maxVisits=12,allowResignation=false,defaultBoardSize=9"]) else {
+        return;
+    };
+    let mut talk = Talk::with(&words);
+    let game = play_out(&mut talk, 9, "tromp-taylor", 300, |_, _, _| {});
+    assert!(game.ending().is_some() && game.ply() > 20, "{} moves", game.ply());
+    let lead = game.white_lead().unwrap();
+    let winner = if lead > 0.0 { 'W' } else { 'B' };
+    assert_eq!(talk.ask("final_score"), format!("{winner}+{}", lead.abs()));
+    // Dead stones that are left there may make it more, where they are to be agreed on.
+    talk.ask("kata-set-rules chinese");
+    let agreed = talk.ask("final_score");
+    assert!(agreed.starts_with(winner) && agreed[2..].parse::<f32>().unwrap() >= lead.abs(), "{agreed}, {lead}");
+}
+
+#[test]
+fn no_clock_runs_out() {
+    let Some(words) = strong(&["-override-config", "allowResignation=false,defaultBoardSize=9"]) else { return };
+    let mut talk = Talk::with(&words);
+    // Main time alone, for as many moves as it takes.
+    let mut left = [2.5_f64; 2];
+    talk.ask("time_settings 2 0 0");
+    let game = play_out(&mut talk, 9, "tromp-taylor", 120, |talk, color, used| {
+        let left = &mut left[color as usize];
+        *left -= used.as_secs_f64();
+        assert!(*left > 0.0, "{color:?} lost on time");
+        talk.ask(&format!("time_left {} {left:.3} 0", if color == Color::Black { "b" } else { "w" }));
+    });
+    assert!(game.ply() >= 60 || game.ending().is_some());
+    // A period for each move.
+    talk.ask("clear_board");
+    talk.ask("kgs-time_settings byoyomi 0 1 1");
+    play_out(&mut talk, 9, "tromp-taylor", 8, |talk, color, used| {
+        assert!(used < Duration::from_secs(1), "{used:?}");
+        talk.ask(&format!("time_left {} 1 1", if color == Color::Black { "b" } else { "w" }));
+    });
+    // Ten moves in two seconds, and nobody tells the time.
+    talk.ask("clear_board");
+    talk.ask("kata-time_settings canadian 0 2.5 5");
+    let mut spent = [0.0; 2];
+    play_out(&mut talk, 9, "tromp-taylor", 10, |_, color, used| spent[color as usize] += used.as_secs_f64());
+    assert!(spent.iter().all(|spent| *spent < 2.5), "{spent:?}");
+}
+
+/// Columns of stones: Black's half of the board is the larger one, and has no room for anybody else.
+fn halves() -> String {
+    let stones = (1..=9).map(|row| format!("b C{row} b F{row} w G{row}"));
+    format!("boardsize 9\nset_position {}\n", stones.collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn it_passes_where_that_wins_and_resigns_what_is_lost() {
+    let Some(words) = strong(&["-override-config", "maxVisits=30,resignConsecTurns=2"]) else { return };
+    let says = |input: &str| {
+        let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), input);
+        answers(&stdout(&output)).pop().unwrap().2
+    };
+    // Black has 54 points of 81, White komi.
+    let won = halves();
+    for rules in ["tromp-taylor", "chinese", "japanese"] {
+        let passed = says(&format!("kata-set-rules {rules}\n{won}play b pass\nplay w pass\ngenmove b\n"));
+        assert_eq!(passed, "pass", "{rules}");
+    }
+    assert_eq!(says(&format!("{won}final_score\n")), "B+19.5");
+    // White can't win any more, and says so in its second turn.
+    assert_ne!(says(&format!("{won}play b A1\ngenmove w\n")), "resign");
+    assert_eq!(says(&format!("{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n")), "resign");
+    let stays =
+        says(&format!("kata-set-param allowResignation false\n{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n"));
+    assert_ne!(stays, "resign");
+    // Who gives a handicap is behind at first, and plays on.
+    assert_ne!(says("boardsize 9\nfixed_handicap 9\ngenmove w\nplay b A1\ngenmove w\n"), "resign");
+    let early = |share| {
+        let moves = format!("{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n");
+        says(&format!("kata-set-param resignMinMovesPerBoardArea {share}\n{moves}"))
+    };
+    assert_eq!((early("0") == "resign", early("0.1") == "resign"), (true, false));
+    // A stone that is dead.
+    let dead = format!("{won}play b pass\nplay w A5\n");
+    assert_eq!(says(&format!("{dead}final_status_list dead\n")), "A5");
+    assert_eq!(says(&format!("kata-set-rules chinese\n{dead}final_score\n")), "B+19.5");
+    // Both have passed, and leave them there.
+    assert_eq!(says(&format!("kata-set-rules chinese\n{dead}play b pass\nplay w pass\nfinal_score\n")), "B+19.5");
+    let alive = says(&format!("{dead}final_status_list alive\n"));
+    assert_eq!(alive.lines().count(), 3);
+}

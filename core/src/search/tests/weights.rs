@@ -1,0 +1,84 @@
+//! Searches as KataGo's, whose visits count more or less.
+
+use super::*;
+use crate::formula::weighing::Weighing;
+use quickcheck::QuickCheck;
+
+fn as_katago() -> Params {
+    Params {
+        weighing: Weighing { prune_scale: 0.15, exponent: 0.25, unit: 1.0 },
+        fpu_parent_power: 2.0,
+        deviation: Some(Deviation { usual: 0.4, weight: 2.0, scale: 0.85 }),
+        root_policy_sum: 0.7,
+        ..Params::default()
+    }
+}
+
+/// Every edge has what its child passes on, and sums stay those of visits that each count one.
+#[test]
+fn what_holds_of_every_node_holds_with_weights() {
+    fn holds(seed: u64, batch: u8) -> bool {
+        let mut game = RandomGame::of(seed);
+        let size = 1 + usize::from(batch) % 20;
+        // Memory that is soon full, too.
+        for (nodes, words) in [(2000, 100_000), (60, 900)] {
+            on_both!(nodes, words, as_katago(), |search| {
+                let mut batch = Batch::new(size);
+                for _ in 0..20 {
+                    batch.gather(search);
+                    batch.answer(search, &mut game);
+                    audit(search, &Audit { short_of_room: true, ..Audit::drained(game) });
+                }
+            });
+        }
+        true
+    }
+    QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
+}
+
+/// Without pruning the sum of the weights is that of the visits, and favours the better moves: what is passed on is no worse than the mean.
+#[test]
+fn what_is_passed_on_is_no_worse_than_the_mean() {
+    fn holds(seed: u64) -> bool {
+        let mut game = RandomGame::of(seed);
+        let weighing = Weighing { prune_scale: 0.0, ..as_katago().weighing };
+        on_both!(5000, 200_000, Params { weighing, ..Params::default() }, |search| {
+            run_in_batches(search, &mut game, 1, 300);
+            let root = search.root_node();
+            let (passed_on, mean) = (search.passed_on(&root), root.value());
+            assert!(passed_on.wl >= mean.wl - 1e-4, "{passed_on:?} {mean:?}");
+            assert!((0.0..=1.0).contains(&passed_on.d) && passed_on.m.is_finite(), "{passed_on:?}");
+        });
+        true
+    }
+    QuickCheck::new().tests(40).quickcheck(holds as fn(u64) -> bool);
+}
+
+/// A move that nobody has visited is held against the node's own evaluation while little of the policy was visited.
+#[test]
+fn a_disappointment_lets_others_be_tried() {
+    let visited = |power: f32| {
+        let mut tried = 0;
+        for seed in 0..40 {
+            let mut game = RandomGame::of(seed);
+            on_tree!(5000, 200_000, Params { fpu_parent_power: power, ..Params::default() }, |search| {
+                run_in_batches(search, &mut game, 1, 60);
+                tried += search.root_node().visited_count();
+            });
+        }
+        tried
+    };
+    assert_ne!(visited(0.0), visited(2.0));
+}
+
+#[test]
+fn the_roots_priors_sum_to_what_is_said() {
+    let mut game = RandomGame::of(3);
+    on_both!(1000, 50_000, as_katago(), |search| {
+        run_in_batches(search, &mut game, 1, 40);
+        let of = |node: NodeView<'_, _>| node.edges().map(|edge| edge.p).sum::<f32>();
+        assert!((of(search.root_node()) - 0.7).abs() < 1e-2);
+        let child = search.root_node().visited().filter_map(|edge| edge.child()).find(|child| child.is_expanded());
+        assert!((of(child.expect("a child")) - 1.0).abs() < 1e-2);
+    });
+}

@@ -1,0 +1,86 @@
+//! What a node is worth to those that lead to it, and to its own moves.
+
+use super::{NodeView, Search};
+use crate::evaluate::Value;
+use crate::formula::weighing::Branch;
+use crate::repository::{Node, Repository, Visit};
+
+impl<R: Repository> Search<R> {
+    /// What a node passes on to its parents, from its side to move: the mean of its visits, each of which counts as
+    /// [`Params::weighing`](super::Params) says.
+    pub fn passed_on(&self, node: &NodeView<'_, R>) -> Value {
+        self.worth(&self.repository.lock(node.key()))
+    }
+
+    /// As [`Search::passed_on`], of a node that is locked.
+    #[inline(always)]
+    pub(super) fn worth(&self, node: &impl Node) -> Value {
+        if self.counts_alike { node.mean() } else { self.weighed(node) }
+    }
+
+    /// What unvisited moves of a node are held against, which is worth so much.
+    #[cold]
+    pub(super) fn held_against(&self, node: &impl Node, worth: Value, visited_policy: f32) -> Value {
+        let power = self.params.fpu_parent_power;
+        if power == 0.0 {
+            return worth;
+        }
+        let own = own(node);
+        let share = libm::powf(visited_policy.min(1.0), power);
+        let mix = |mean: f32, own: f32| own + share * (mean - own);
+        Value { wl: mix(worth.wl, own.wl), d: mix(worth.d, own.d), m: mix(worth.m, own.m) }
+    }
+
+    #[cold]
+    fn weighed(&self, node: &impl Node) -> Value {
+        if self.params.weighing.is_off() || !node.is_expanded() || node.ending().is_some() {
+            return node.mean();
+        }
+        let completed = || node.visits().filter(|visit| visit.completed() > 0 && visit.value.is_some());
+        let weights = self.params.weighing.weights(|| completed().filter_map(branch));
+        let (mut sum, mut below) = (Sum::default(), 0);
+        for (visit, weight) in completed().zip(weights) {
+            below += visit.completed();
+            sum.add(visit.contribution().mean(visit.completed()), weight);
+        }
+        // Its own visit, and those that are kept nowhere below.
+        sum.add(own(node), node.n().saturating_sub(below) as f32);
+        sum.mean().unwrap_or(node.mean())
+    }
+}
+
+/// The mean of the visits that are kept nowhere below: the node's own evaluation.
+fn own(node: &impl Node) -> Value {
+    let nothing_below = (node.n(), node.sums());
+    let (n, sums) = node.visits().filter(|visit| visit.value.is_some()).fold(nothing_below, |(n, sums), visit| {
+        (n.saturating_sub(visit.completed()), sums.minus(visit.contribution()))
+    });
+    sums.mean(n)
+}
+
+fn branch(visit: Visit) -> Option<Branch> {
+    Some(Branch { n: visit.completed() as f32, q: visit.value?.wl(), p: visit.p() })
+}
+
+/// Values with their weights.
+#[derive(Default)]
+struct Sum {
+    weight: f32,
+    wl: f32,
+    d: f32,
+    m: f32,
+}
+
+impl Sum {
+    fn add(&mut self, value: Value, weight: f32) {
+        self.weight += weight;
+        self.wl += weight * value.wl;
+        self.d += weight * value.d;
+        self.m += weight * value.m;
+    }
+
+    fn mean(&self) -> Option<Value> {
+        let mean = |sum: f32| sum / self.weight;
+        (self.weight > 0.0).then(|| Value { wl: mean(self.wl), d: mean(self.d), m: mean(self.m) })
+    }
+}
