@@ -48,20 +48,26 @@ impl Area {
 /// `suicide` says whether chains of two stones or more may kill themselves. Where they may, an eye must be small enough
 /// even after that.
 pub fn pass_alive(board: &Board, suicide: bool) -> Area {
-    let mut area = Area::default();
+    surrounded(board, suicide).0
+}
+
+/// What is [`pass_alive`], and the empty points that only one player's stones surround, by player.
+fn surrounded(board: &Board, suicide: bool) -> (Area, [PointSet; 2]) {
+    let (mut alive, mut empty) = (Area::default(), [PointSet::EMPTY; 2]);
     for color in Color::ALL {
         let regions = Regions::new(board, color, suicide);
-        area.owned[color as usize] = regions.alive_stones() | regions.alive_regions();
+        alive.owned[color as usize] = regions.alive_stones() | regions.alive_regions();
+        empty[color as usize] = regions.empty_regions();
     }
-    area
+    (alive, empty)
 }
 
 /// The area of each player: what is [`pass_alive`], then empty points that only one player's stones surround, then
 /// stones where they stand.
 pub fn area(board: &Board, suicide: bool) -> Area {
-    let mut area = pass_alive(board, suicide);
+    let (mut area, empty) = surrounded(board, suicide);
     for color in Color::ALL {
-        area.claim(color, Regions::new(board, color, suicide).empty_regions());
+        area.claim(color, empty[color as usize]);
     }
     for color in Color::ALL {
         area.claim(color, *board.stones(color));

@@ -10,6 +10,7 @@
 //!    which is taken for one of Student's distribution with three degrees of freedom, as wide as few visits leave a value unsure. The sum
 //!    stays what it was.
 
+use crate::approx;
 use core::f32::consts::PI;
 
 /// How visits are counted. Off, each of them counts one.
@@ -69,7 +70,7 @@ impl Weighing {
         let favoured = move |(branch, weight): (Branch, f32)| {
             let deviation = unit * libm::sqrtf(LEAST_VARIANCE + 1.0 / (PRECISION * libm::sqrtf(weight)));
             let p = students_distribution((branch.q - mean) / deviation) + LEAST_PROBABILITY;
-            weight * libm::powf(p, exponent)
+            weight * approx::exp(exponent * approx::ln(p))
         };
         let is_favouring = exponent > 0.0 && all.weight > 0.0;
         let sum = if is_favouring { pruned().map(favoured).sum() } else { 0.0 };
