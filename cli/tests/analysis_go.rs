@@ -522,6 +522,15 @@ fn warnings_go_on_and_errors_do_not() {
     assert_eq!(silent.len(), 1);
 }
 
+/// Names of the search are not said to be unused, those of nothing are.
+#[test]
+fn names_that_are_not_used_are_told() {
+    let overrides = "-override-config=ignorePreRootHistory=True,cpuctUtilityStdevScale=0.5,nonsense=1";
+    let words = words(8, &["--threads=1", overrides]);
+    let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "");
+    assert!(stderr(&output).contains("--override-config: not used: nonsense\n"), "{}", stderr(&output));
+}
+
 #[test]
 fn actions_answer_with_themselves() {
     let all = answers(
@@ -739,8 +748,12 @@ impl Agreement {
     }
 }
 
-/// Of mirror images the same one is searched, and stands for the others.
+/// Of mirror images the same one is searched, and stands for the others. Where KataGo leaves images out though what is forbidden, or the
+/// moves before, may tell them apart, none is left out here.
 fn assert_same_images(ours: &[Value], theirs: &[Value]) {
+    if ours.iter().all(|info| info["isSymmetryOf"].is_null()) {
+        return;
+    }
     let of = |info: &Value| (info["move"].to_string(), info["isSymmetryOf"].to_string());
     let theirs: BTreeMap<String, String> = theirs.iter().map(of).collect();
     for (mv, stands_for_it) in ours.iter().map(of) {

@@ -187,7 +187,9 @@ fn nothing(id: &str, turn: usize) -> String {
 /// # Errors
 /// One line: an override without a value or with a wrong one, no network, no device, no thread.
 pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switches: &Switches) -> Result<(), String> {
-    let typed = overridden(&switches.overrides, typed, |_| false)?;
+    let is_of_go =
+        |typed: &Typed| typed.meaning().is_ok_and(|meaning| crate::engine::is_go(&meaning.settings.evaluator));
+    let typed = overridden(&switches.overrides, typed, |typed, name| go::Params::has(name) && is_of_go(typed))?;
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let output = Output::new(Arc::clone(&console), (meaning.analysis.queue_mb << 20) / ANSWERS_SHARE)
@@ -221,14 +223,14 @@ fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: im
     }
 }
 
-/// Options with others over them, each a list of `NAME=VALUE,…`. A line for a person says which mean nothing, but for those that `has`
-/// knows.
+/// Options with others over them, each a list of `NAME=VALUE,…`. A line for a person says which mean nothing, but for those that `has`,
+/// which is given all of them, knows.
 ///
 /// # Errors
 /// One line: no value, or a wrong one.
-pub fn overridden(overrides: &[String], mut typed: Typed, has: impl Fn(&str) -> bool) -> Result<Typed, String> {
+pub fn overridden(overrides: &[String], mut typed: Typed, has: impl Fn(&Typed, &str) -> bool) -> Result<Typed, String> {
     let unused = apply(&overrides.join(","), &mut typed)?;
-    let unused: Vec<String> = unused.into_iter().filter(|name| !has(name)).collect();
+    let unused: Vec<String> = unused.into_iter().filter(|name| !has(&typed, name)).collect();
     if !unused.is_empty() {
         aside(&format!("oncilla: --override-config: not used: {}", unused.join(", ")));
     }

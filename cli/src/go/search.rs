@@ -409,7 +409,7 @@ impl<'s> Search<'s> {
         };
         let rules = game.rules();
         let utility = self.utility;
-        let keeps = self.keeps_ownership();
+        let keeps = self.keeps_ownership(event.plies());
         self.notes.take_down(event.moves(), key, || {
             let area = taxed_area(game.board(), rules.suicide, rules.tax);
             Note::of_end(score, |point| area.owner(point), game.size(), |outlook| utility.of(outlook), keeps)
@@ -420,15 +420,16 @@ impl<'s> Search<'s> {
 
     /// Of a position that the notes know already, nothing needs to be known.
     fn take_down(&mut self, event: &Event, key: u64, known: Option<(&Evaluation, Color)>) {
-        let (utility, keeps) = (self.utility, self.keeps_ownership());
+        let (utility, keeps) = (self.utility, self.keeps_ownership(event.plies()));
         self.notes.take_down(event.moves(), key, || match known {
             Some((evaluation, side)) => Note::of(evaluation, side, |outlook| utility.of(outlook), keeps),
             None => Note::default(),
         });
     }
 
-    fn keeps_ownership(&self) -> bool {
-        self.plan.keeps_ownership && self.notes.bytes() < self.plan.notes_bytes / 2
+    /// Of a position so many plies below the root. Of the root's moves an answer says it, however full the notes are.
+    fn keeps_ownership(&self, plies: usize) -> bool {
+        self.plan.keeps_ownership && (plies <= 1 || self.notes.bytes() < self.plan.notes_bytes / 2)
     }
 
     /// What a position is worth to the side to move, as the tree wants it: a utility, and what makes the deviation of outcomes that of

@@ -211,6 +211,36 @@ fn a_search_goes_on_where_its_memory_is_full() {
     }
 }
 
+/// Of the root's moves ownership is there also where there is no room to note it of others.
+#[test]
+fn ownership_of_moves_is_always_there() {
+    let query = json!({ "boardXSize": 5, "boardYSize": 5, "rules": "chinese", "moves": [], "includeMovesOwnership": true,
+        "overrideSettings": { "rootSymmetryPruning": false } });
+    let query = Arc::new(Defaults::default().read("", query.as_object().unwrap()).query.expect("a query").query);
+    let game: Box<Game> = Box::new(query.setup.game(0));
+    let (memory, _) = Memory::of_at_most(BYTES, true).expect("memory");
+    // Half of it is taken before all of them are visited.
+    let plan = query.plan(1, 12 << 10);
+    let mut search = Search::new(&EVALUATOR, &memory, &game, &plan).expect("a search");
+    while search.step(1).expect("a step") != Step::NothingToDo {}
+    let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+    let moves: Vec<_> = root.visited().filter_map(|edge| search.notes().next(at, edge.mv?)).collect();
+    assert!(moves.len() > 3 && moves.iter().all(|(_, note)| note.ownership.len() == 25), "{}", moves.len());
+}
+
+#[test]
+fn where_nothing_is_worth_anything_the_network_leads() {
+    let nothing =
+        json!({ "winLossUtilityFactor": 0.0, "staticScoreUtilityFactor": 0.0, "dynamicScoreUtilityFactor": 0.0 });
+    search(&json!({ "overrideSettings": nothing }), 1, 50, |search| {
+        let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+        let averages = search.averages(&root, at, &mut HashMap::new());
+        assert_eq!((search.visits(), averages.utility), (50, 0.0));
+        let more_than_once = root.visited().filter(|edge| edge.completed() > 1).count();
+        assert!(more_than_once > 2 && averages.lead.is_finite(), "{more_than_once}");
+    });
+}
+
 /// A pass behind a pass ends the game under rules that count areas: what is then known of the move is what the rules say.
 #[test]
 fn games_that_end_have_the_score_of_the_rules() {

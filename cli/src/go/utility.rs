@@ -41,9 +41,12 @@ impl Default for Factors {
 impl Factors {
     /// No utility is further from 0.
     pub fn most(&self) -> f64 {
-        self.win_loss.max(self.no_result.abs()) + self.static_score + self.dynamic_score
+        (self.win_loss.max(self.no_result.abs()) + self.static_score + self.dynamic_score).max(LEAST_MOST)
     }
 }
+
+/// Utilities are divided by the largest there is, be it that nothing is worth anything.
+const LEAST_MOST: f64 = 1e-3;
 
 /// The scale of the static part, in roots of the board's points.
 const STATIC_SCALE: f64 = 2.0;

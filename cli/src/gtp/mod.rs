@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use oncilla_go::Size;
 
+use crate::analysis::go::Params;
 use crate::analysis::overridden;
 use crate::options::Typed;
 use crate::uci::console::{Console, aside};
@@ -53,7 +54,7 @@ pub fn run(
     typed: Typed,
     overrides: &[String],
 ) -> Result<(), String> {
-    let typed = overridden(overrides, typed, Settings::has)?;
+    let typed = overridden(overrides, typed, |_, name| Settings::has(name) || Params::has(name))?;
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let model = crate::engine::model(&meaning.settings.evaluator)?;

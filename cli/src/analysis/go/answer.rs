@@ -299,26 +299,65 @@ fn illegal_or(p: f32) -> Json {
     if p < 0.0 { json!(-1.0) } else { number(p.into()) }
 }
 
-/// Names of a position: equal for equal ones, and of the second those that are mirrored or turned as well.
+/// Names of a position, which is its stones, who is to move and what a simple ko forbids: equal for equal ones, and of the second those that
+/// are mirrored or turned as well.
 fn hashes(game: &Game) -> [String; 2] {
-    let size = game.size();
+    let (size, side) = (game.size(), game.side_to_move());
+    let ko = game.board().ko().filter(|(banned, _)| *banned == side).map(|(_, point)| point);
     let text = |symmetry: Symmetry| {
         let turned = symmetry.size(size);
         let mut text = vec!['.'; size.area()];
-        let banned = game.ko_banned();
         for mv in size.points() {
             let here = match game.board().stone(mv) {
                 Some(Color::Black) => 'x',
                 Some(Color::White) => 'o',
-                None if banned.contains(mv) => 'k',
+                None if ko == Some(mv) => 'k',
                 None => '.',
             };
             text[symmetry.apply(size, mv).index()] = here;
         }
-        let side = if game.side_to_move() == Color::White { 'o' } else { 'x' };
-        let passes = game.moves().rev().take_while(|(_, mv)| *mv == size.pass()).count().min(2);
-        format!("{}x{} {} {side} {passes} {:?}", turned.x(), turned.y(), text.iter().collect::<String>(), game.button())
+        let side = if side == Color::White { 'o' } else { 'x' };
+        format!("{}x{} {} {side}", turned.x(), turned.y(), text.iter().collect::<String>())
     };
     let alike = Symmetry::ALL.into_iter().map(text).min().unwrap_or_default();
     [hash::digits(&text(Symmetry::NONE)), hash::digits(&alike)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::go::Defaults;
+
+    fn game(fields: Json) -> Game {
+        let mut query = json!({ "boardXSize": 5, "boardYSize": 5, "rules": "aga-button" });
+        query.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let setup = Defaults::default().read("", query.as_object().unwrap()).query.unwrap().query.setup;
+        setup.game(setup.turns())
+    }
+
+    /// Two passes, of which the first takes the button, change neither stones nor who is to move.
+    #[test]
+    fn a_position_has_one_name_however_it_came_about() {
+        let played = game(json!({ "moves": [["B", "B2"], ["W", "D4"], ["B", "pass"], ["W", "pass"]] }));
+        let placed = game(json!({ "initialStones": [["B", "B2"], ["W", "D4"]], "initialPlayer": "B", "moves": [] }));
+        let turned = game(json!({ "initialStones": [["B", "D4"], ["W", "B2"]], "initialPlayer": "B", "moves": [] }));
+        let other = game(json!({ "initialStones": [["B", "B2"], ["W", "D4"]], "initialPlayer": "W", "moves": [] }));
+        assert_eq!(hashes(&played), hashes(&placed));
+        assert_eq!(hashes(&turned)[1], hashes(&placed)[1]);
+        assert_ne!(hashes(&turned)[0], hashes(&placed)[0]);
+        assert!(hashes(&other)[0] != hashes(&placed)[0] && hashes(&other)[1] != hashes(&placed)[1]);
+    }
+
+    /// What a ko forbids is another position, once the other player has moved elsewhere it is none.
+    #[test]
+    fn a_ko_is_part_of_a_position() {
+        let stones = json!([["B", "B3"], ["B", "C4"], ["B", "C2"], ["W", "D4"], ["W", "D2"], ["W", "E3"], ["W", "C3"]]);
+        let taken = game(json!({ "initialStones": stones, "initialPlayer": "B", "moves": [["B", "D3"]] }));
+        let mut without = stones.clone();
+        without.as_array_mut().unwrap().pop();
+        without.as_array_mut().unwrap().push(json!(["B", "D3"]));
+        let placed = game(json!({ "initialStones": without, "initialPlayer": "W", "moves": [] }));
+        assert!(taken.board().ko().is_some());
+        assert_ne!(hashes(&taken), hashes(&placed));
+    }
 }
