@@ -178,10 +178,10 @@ fn number(condition: bool) -> f32 {
 
 /// Whether the network is not to know that a pass would end the game.
 fn hides_end<const CAP: usize>(game: &Game<CAP>, options: &Options) -> bool {
-    let friendly = game.rules().friendly_pass && game.pass_would_be_second();
     // Where territory is counted, what ends is but a phase of the game.
     let ends_game = game.rules().scoring == Scoring::Area;
-    friendly || options.conservative_pass && ends_game && game.pass_would_end()
+    let friendly = game.rules().friendly_pass && game.pass_would_be_second();
+    ends_game && (friendly || options.conservative_pass && game.pass_would_end())
 }
 
 /// How many of the last moves may be shown. After the end it is one: else the network would see two passes, which no

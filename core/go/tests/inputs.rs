@@ -69,6 +69,15 @@ fn the_end_is_hidden_where_players_may_be_friendly() {
 }
 
 #[test]
+fn where_territory_counts_nobody_passes_as_a_friend() {
+    let rules = Rules { scoring: Scoring::Territory, friendly_pass: true, ..Rules::TROMP_TAYLOR };
+    let mut game: Game = Game::new(Size::new(5, 5).unwrap(), rules);
+    play(&mut game, "C3 pass");
+    let planes = encode(&game, &Options::default());
+    assert_eq!((planes.global()[0], planes.global()[14]), (1.0, 1.0));
+}
+
+#[test]
 fn rules_are_told_in_numbers() {
     let size = Size::new(5, 5).unwrap();
     let global = |rules: Rules| *encode::<1>(&Game::new(size, rules), &Options::default()).global();
