@@ -119,7 +119,8 @@ impl<'s> Search<'s> {
     /// # Errors
     /// As [`Evaluator::run`].
     pub fn new(evaluator: &'s Evaluator, memory: &'s Memory, root: &'s Game, plan: &'s Plan) -> Result<Self, String> {
-        let (raw, said) = raw(evaluator, root, plan)?;
+        let mut batch = Batch::default();
+        let (raw, said) = raw(evaluator, &mut batch, root, plan)?;
         let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(raw.score_mean));
         let mut search = Self {
@@ -131,7 +132,7 @@ impl<'s> Search<'s> {
             utility,
             symmetries: symmetries(root, plan),
             notes: Notes::default(),
-            batch: Batch::default(),
+            batch,
             waiting: Vec::new(),
             spare: Vec::new(),
             playouts: 0,
@@ -543,14 +544,19 @@ fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
 }
 
 /// What the network says of the root's position, through as many symmetries as are asked for.
-fn raw(evaluator: &Evaluator, root: &Game, plan: &Plan) -> Result<(Arc<Evaluation>, Vec<String>), String> {
+fn raw(
+    evaluator: &Evaluator,
+    batch: &mut Batch,
+    root: &Game,
+    plan: &Plan,
+) -> Result<(Arc<Evaluation>, Vec<String>), String> {
     let mut asked = question(plan, 0);
     asked.policy.optimism = plan.root_optimism;
     let is_square = root.size().x() == root.size().y();
     let symmetries = Symmetry::ALL.into_iter().filter(|symmetry| is_square || !symmetry.transposes());
     let (mut all, mut said) = (Vec::new(), Vec::new());
     for symmetry in symmetries.take(plan.root_symmetries.max(1)) {
-        let (evaluation, notes) = evaluator.ask(root, &Question { symmetry, ..asked })?;
+        let (evaluation, notes) = evaluator.ask_in(batch, root, &Question { symmetry, ..asked })?;
         all.push(evaluation);
         said.extend(notes);
     }
