@@ -47,6 +47,11 @@ impl OnBoard {
         };
         Ok((Self { size, service, heads }, notes))
     }
+
+    /// About it.
+    pub fn facts(&self) -> Facts {
+        self.service.facts()
+    }
 }
 
 /// One network on boards of all sizes that were asked for.
@@ -100,7 +105,7 @@ impl Boards {
     pub fn facts(&self, size: Size) -> Option<Facts> {
         let state = self.lock();
         let made = state.slots.iter().find(|slot| slot.size == size).and_then(|slot| slot.made.get());
-        made.map(|made| made.service.facts()).or_else(|| state.gone.get(&size).cloned())
+        made.map(|made| made.facts()).or_else(|| state.gone.get(&size).cloned())
     }
 
     /// Batches that were run so far, on boards of all sizes.
@@ -135,7 +140,7 @@ impl State {
         let let_go: Vec<_> = self.slots.extract_if(.., goes).collect();
         for made in let_go.iter().filter_map(|slot| slot.made.get()) {
             self.batches_of_gone += made.service.batches();
-            self.gone.insert(made.size, made.service.facts());
+            self.gone.insert(made.size, made.facts());
         }
         let_go
     }

@@ -6,8 +6,9 @@ use super::Game;
 use super::boards::{Boards, Heads, OnBoard};
 use super::cache::Cache;
 use super::evaluation::{Evaluation, ModelFacts, PolicyRules, Row};
+use super::input;
 use crate::engine::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Facts, Request};
-use oncilla_go::planes::{self, GLOBAL, Planes, SPATIAL};
+use oncilla_go::planes::{self, Planes};
 use oncilla_go::{Move, Size, Symmetry};
 use oncilla_nets::katago::Model;
 use oncilla_opencl::backend::Outputs;
@@ -50,7 +51,7 @@ pub struct Batch {
 
 /// A position that waits.
 struct Waiting {
-    game: Box<Game>,
+    game: Arc<Game>,
     question: Question,
     key: u64,
 }
@@ -86,6 +87,14 @@ impl Evaluator {
         self.on(size).map(|(_, notes)| notes)
     }
 
+    /// What runs the network on boards of this size, with lines for a person where it is new. It stays ready while it is held.
+    ///
+    /// # Errors
+    /// As [`Evaluator::prepare`].
+    pub fn on(&self, size: Size) -> Result<(Arc<OnBoard>, Vec<String>), String> {
+        self.boards.on(size, || OnBoard::new(&self.model, &self.settings, size))
+    }
+
     /// About what runs it on boards of this size, once that has been made.
     pub fn facts(&self, size: Size) -> Option<Facts> {
         self.boards.facts(size)
@@ -110,10 +119,6 @@ impl Evaluator {
         self.cache.clear();
     }
 
-    fn on(&self, size: Size) -> Result<(Arc<OnBoard>, Vec<String>), String> {
-        self.boards.on(size, || OnBoard::new(&self.model, &self.settings, size))
-    }
-
     fn options(&self, question: &Question) -> planes::Options {
         planes::Options { areas_with_suicide: self.model.suicide_in_pass_alive, ..question.planes }
     }
@@ -122,12 +127,12 @@ impl Evaluator {
     ///
     /// # Panics
     /// If the batch has positions of another size.
-    pub fn push(&self, batch: &mut Batch, game: &Game, question: &Question) -> Option<Arc<Evaluation>> {
+    pub fn push(&self, batch: &mut Batch, game: &Arc<Game>, question: &Question) -> Option<Arc<Evaluation>> {
         let planes = planes::encode(game, &self.options(question));
         let key = key(&planes, question);
         let known = self.cache.get(key);
         if known.is_none() {
-            batch.add(&planes, Waiting { game: Box::new(game.clone()), question: *question, key });
+            batch.add(&planes, Waiting { game: Arc::clone(game), question: *question, key });
         }
         known
     }
@@ -200,7 +205,7 @@ impl Evaluator {
         game: &Game,
         question: &Question,
     ) -> Result<(Arc<Evaluation>, Vec<String>), String> {
-        if let Some(known) = self.push(batch, game, question) {
+        if let Some(known) = self.push(batch, &Arc::new(game.clone()), question) {
             return Ok((known, Vec::new()));
         }
         let (mut all, notes) = self.run(batch)?;
@@ -210,24 +215,10 @@ impl Evaluator {
 }
 
 impl Batch {
-    /// Positions that wait.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether none does.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     fn add(&mut self, planes: &Planes, row: Waiting) {
         let (size, symmetry) = (planes.size(), row.question.symmetry);
         assert_eq!(*self.size.get_or_insert(size), size, "a batch is of one size");
-        let start = self.input.len();
-        let spatial = SPATIAL * size.area();
-        self.input.resize(start + spatial + GLOBAL, 0.0);
-        planes.write_spatial(symmetry, &mut self.input[start..start + spatial]);
-        self.input[start + spatial..].copy_from_slice(planes.global());
+        input::add(planes, symmetry, &mut self.input);
         self.rows.push(row);
     }
 }

@@ -8,6 +8,7 @@ mod boards;
 mod cache;
 mod evaluation;
 mod evaluator;
+mod input;
 pub mod notes;
 mod run;
 mod samples;

@@ -109,7 +109,7 @@ pub struct Search<'s> {
 /// An event whose position waits for the network.
 struct Leaf {
     event: Box<Event>,
-    game: Box<Game>,
+    game: Arc<Game>,
     moves: Vec<GoMove>,
 }
 
@@ -284,19 +284,22 @@ impl<'s> Search<'s> {
 
     /// Answers a leaf, if that takes no evaluation, and gives the event back; else puts it into the batch.
     fn look_at(&mut self, mut event: Box<Event>) -> Option<Box<Event>> {
-        let (mut game, mut moves) = (Box::new(self.root.clone()), Vec::new());
+        let (mut played, mut moves) = (Arc::new(self.root.clone()), Vec::new());
+        // Nobody else has it yet.
+        let game = Arc::make_mut(&mut played);
         let line: Vec<Move> = event.moves().collect();
         // Where lines of moves have come together, superko may forbid one of them what it allows the other behind that point. The
         // moves of a node are those of the line that came there first.
         let play = |game: &mut Game, mv| game.play_tolerantly(game.side_to_move(), mv).is_ok();
-        let mut fits = line.iter().all(|mv| play(&mut game, GoMove(mv.0)));
+        let mut fits = line.iter().all(|mv| play(game, GoMove(mv.0)));
         if let Some(index) = event.unnamed() {
-            self.list_moves(&game, line.len(), &self.notes.banned(&line), &mut moves);
+            self.list_moves(game, line.len(), &self.notes.banned(&line), &mut moves);
             if let Some(&mv) = moves.get(index) {
                 event.name(Move(mv.0));
-                fits = fits && play(&mut game, mv);
+                fits = fits && play(game, mv);
             }
         }
+        let game = played;
         let has_ended = event.plies() > 0 && game.ending().is_some();
         // Where nobody has agreed which stones are dead, the network's word is the best there is.
         let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
