@@ -54,7 +54,8 @@ impl Pool {
                 output: Arc::clone(output),
                 evaluator: Arc::clone(&evaluator),
                 tree_bytes: (settings.hash_mb << 20) / parallel,
-                batch: settings.minibatch.max(1),
+                minibatch: settings.minibatch,
+                parallel,
             };
             move || worker.run()
         })?;
