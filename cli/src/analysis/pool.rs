@@ -1,5 +1,7 @@
 //! What searches many positions at once: the queue, the workers, and what these share.
 
+pub(super) mod threads;
+
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
@@ -120,21 +122,7 @@ impl Pool {
 
 /// Loads the network; besides, lines for a person.
 fn evaluator(settings: &Settings, meaning: &Meaning) -> Result<(Evaluator, Vec<String>), String> {
-    let mut wanted = settings.evaluator.clone();
-    if wanted.threads == meaning.settings.workers.all {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        wanted.threads = host_threads(wanted.threads, meaning.analysis.parallel, cores);
-    }
-    Ok(Evaluator::new(&wanted)?)
-}
-
-/// `Threads` are those of one position; the host backend computes for all of them, with no more threads than there are
-/// cores, unless one position alone is to have more. 0 is one for each core.
-fn host_threads(of_one: usize, parallel: usize, cores: usize) -> usize {
-    match of_one * parallel {
-        0 => 0,
-        of_all => of_all.min(cores).max(of_one),
-    }
+    Ok(Evaluator::new(&threads::for_all_searches(&settings.evaluator, meaning))?)
 }
 
 /// Shares the memory out: `Hash` is for all trees together, and with the cache they take no more than `RamLimitMb` leaves.
@@ -220,14 +208,6 @@ fn suitable(evaluator: &Evaluator, threads: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_host_gets_no_more_threads_than_cores() {
-        assert_eq!(host_threads(2, 3, 16), 6);
-        assert_eq!(host_threads(4, 64, 16), 16);
-        assert_eq!(host_threads(24, 4, 16), 24, "one position alone would have as many");
-        assert_eq!([host_threads(0, 8, 16), host_threads(3, 0, 16)], [0, 0], "one for each core");
-    }
 
     #[test]
     fn there_are_no_more_trees_than_fit() {

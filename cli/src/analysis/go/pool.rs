@@ -14,6 +14,7 @@ use crate::analysis::Analyst;
 use crate::analysis::actions::{About, Actions};
 use crate::analysis::crew::Crew;
 use crate::analysis::output::Output;
+use crate::analysis::pool::threads;
 use crate::analysis::request::Object;
 use crate::engine::{CacheCounts, EvaluatorCounts};
 use crate::go::Evaluator;
@@ -42,7 +43,8 @@ impl Pool {
         let defaults = Defaults::new(Params::default().of(typed, meaning)?);
         let settings = &meaning.settings;
         let cache_bytes = if settings.cache.entries == 0 { 0 } else { settings.cache.mb << 20 };
-        let evaluator = Arc::new(Evaluator::new(model, settings.evaluator.clone(), cache_bytes));
+        let evaluator =
+            Arc::new(Evaluator::new(model, threads::for_all_searches(&settings.evaluator, meaning), cache_bytes));
         evaluator.prepare(BOARD)?.iter().for_each(|note| aside(note));
         let parallel = match meaning.analysis.parallel {
             0 => evaluator.facts(BOARD).map_or(1, |facts| facts.searches.clamp(1, MOST_AT_A_TIME)),
