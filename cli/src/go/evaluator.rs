@@ -114,6 +114,11 @@ impl Evaluator {
         self.cache.counts()
     }
 
+    /// Gives it another cache, of so many bytes.
+    pub fn set_cache(&mut self, bytes: usize) {
+        self.cache = Cache::new(bytes as u64);
+    }
+
     /// Forgets what is in the cache.
     pub fn clear_cache(&self) {
         self.cache.clear();

@@ -62,7 +62,7 @@ impl Worker {
         let game: Box<Game> = Box::new(query.setup.game(turn));
         let (board, said) = self.evaluator.on(game.size())?;
         said.iter().for_each(|line| self.output.aside(line));
-        let plan = query.plan(self.batch(&board.facts()), self.tree_bytes.max(LEAST_BYTES));
+        let plan = query.plan(self.batch(&board.facts()), self.tree_bytes);
         // For so many visits no more memory is needed.
         let wanted = usize::try_from(query.params.max_visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
         let (memory, _) =
