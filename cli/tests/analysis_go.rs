@@ -678,6 +678,42 @@ fn the_input_may_end_before_the_answers() {
     assert_eq!(stdout(&output).lines().count(), 200);
 }
 
+/// What is said beside the answers.
+fn said(args: &[&str], queries: &[Value]) -> String {
+    let words = words(8, args);
+    let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), &lines(queries));
+    assert!(output.status.success(), "{}", stderr(&output));
+    stderr(&output)
+}
+
+#[test]
+fn what_runs_a_size_is_made_once() {
+    let board = |side: usize| query(json!({ "boardXSize": side, "boardYSize": side, "maxVisits": 300 }));
+    let queries: Vec<Value> = (0..2).flat_map(|_| (4..10).map(board)).collect();
+    let said = said(&["--threads=1", "--parallel=6"], &queries);
+    // For the largest board it is made at the start.
+    assert_eq!(said.lines().filter(|line| line.contains("network on ")).count(), 7, "{said}");
+}
+
+#[test]
+fn the_host_has_threads_for_all_positions() {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    for (parallel, threads) in [(1, 1), (2, cores.min(2))] {
+        let said = said(&["--threads=1", &format!("--parallel={parallel}")], &[]);
+        assert!(said.contains(&format!("for Go, on host, {threads} thread")), "{said}");
+    }
+}
+
+#[test]
+fn memory_is_shared_out() {
+    let few = said(&["--threads=1", "--parallel=100", "--hash=16"], &[]);
+    let reduced = "oncilla: Hash and RamLimitMb leave too little for 100 trees: 8 at a time, 2 MiB each";
+    assert!(few.contains(reduced) && few.contains(", 8 positions at a time"), "{few}");
+    let low = said(&["--threads=1", "--ramlimit-mb=20"], &[]);
+    assert!(low.contains(" take more than RamLimitMb=20: "), "{low}");
+    assert!(!said(&["--threads=1", "--parallel=2"], &[]).contains("RamLimitMb"));
+}
+
 /// Recorded conversations about queries.
 const RECORDED: [&str; 11] = [
     "s01_normal",

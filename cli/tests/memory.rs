@@ -152,6 +152,23 @@ fn sessions_and_positions_at_a_time_share_what_there_is() {
     }
 }
 
+/// In Go there are notes beside the trees.
+#[test]
+fn positions_of_go_share_what_there_is() {
+    let mb = 128;
+    let weights = format!("--weights={}", common::fixtures().join("go/tiny-v8.bin.gz").display());
+    let bounds = [&format!("--ramlimit-mb={mb}"), "--queue-mb=8", "--line-mb=1", "--backend=host", "--threads=1"];
+    let mut engine = Engine::with(&[&["analysis", "--parallel=64", &weights], &bounds[..]].concat());
+    for number in 0..64 {
+        let moves = format!(r#"[["B","Q{}"],["W","D{}"]]"#, number % 8 + 1, number / 8 + 1);
+        let what = format!(r#""boardXSize":19,"boardYSize":19,"rules":"chinese","moves":{moves}"#);
+        engine.say(&format!(r#"{{"id":"{number}",{what},"maxVisits":600,"includeOwnership":true}}"#));
+    }
+    (0..64).for_each(|_| assert!(!engine.until("{")[0].contains("error")));
+    let peak = kib(&engine, "VmHWM");
+    assert!(peak <= mb * 1024 || driver::program::is_emulated(), "{peak} KiB of {mb} MiB");
+}
+
 #[test]
 fn analysis_says_what_there_is_no_room_for() {
     let said = |args: &[&str]| driver::stderr(&driver::run(&[&["analysis", "--backend=random"], args].concat(), ""));

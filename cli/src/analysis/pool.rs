@@ -1,33 +1,21 @@
 //! What searches many positions at once: the queue, the workers, and what these share.
 
-use std::fmt::{self, Display, Formatter};
+pub(super) mod memory;
+pub(super) mod threads;
+
 use std::sync::Arc;
 
 use super::actions::Actions;
 use super::crew::Crew;
 use super::output::Output;
 use super::query::{self, Defaults, Query};
-use super::request::{MOST_VALUES, Object};
+use super::request::Object;
 use super::sessions::Sessions;
 use super::worker::Worker;
-use crate::engine::{CacheSize, Evaluator, Settings, resident_bytes};
+use crate::engine::{CacheSize, Evaluator, Settings};
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
-
-/// The cache gets at most one part in so many of what trees and cache may take together.
-const CACHE_SHARE: usize = 4;
-
-/// A tree of less is of no use, whatever the limit, and the smallest that is made takes more than half of it.
-const LEAST_TREE_MB: usize = 2;
-
-/// What its search takes beside it: a thread, events, a batch.
-const BESIDE_TREE_MB: usize = 1;
-
-/// What a line becomes. Its text may lie in room for twice as much.
-const VALUES_MB: usize = (MOST_VALUES * BYTES_OF_VALUE) >> 20;
-
-/// An object of one field is the largest for what it says.
-const BYTES_OF_VALUE: usize = 340;
+use memory::{Asked, Shares, Trees};
 
 /// More trees at a time than this would be small ones.
 const MOST_AT_A_TIME: usize = 256;
@@ -120,25 +108,10 @@ impl Pool {
 
 /// Loads the network; besides, lines for a person.
 fn evaluator(settings: &Settings, meaning: &Meaning) -> Result<(Evaluator, Vec<String>), String> {
-    let mut wanted = settings.evaluator.clone();
-    if wanted.threads == meaning.settings.workers.all {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        wanted.threads = host_threads(wanted.threads, meaning.analysis.parallel, cores);
-    }
-    Ok(Evaluator::new(&wanted)?)
+    Ok(Evaluator::new(&threads::for_all_searches(&settings.evaluator, meaning))?)
 }
 
-/// `Threads` are those of one position; the host backend computes for all of them, with no more threads than there are
-/// cores, unless one position alone is to have more. 0 is one for each core.
-fn host_threads(of_one: usize, parallel: usize, cores: usize) -> usize {
-    match of_one * parallel {
-        0 => 0,
-        of_all => of_all.min(cores).max(of_one),
-    }
-}
-
-/// Shares the memory out: `Hash` is for all trees together, and with the cache they take no more than `RamLimitMb` leaves.
-/// Says where that is room for fewer trees than were asked for.
+/// Shares the memory out.
 fn share_out(
     mut evaluator: Evaluator,
     mut settings: Settings,
@@ -148,109 +121,17 @@ fn share_out(
         0 => suitable(&evaluator, settings.workers.all),
         parallel => parallel,
     };
-    let left = match settings.ram_limit_mb {
-        0 => usize::MAX,
-        limit => {
-            let resident = resident_bytes().unwrap_or(0) >> 20;
-            let beside = resident + meaning.analysis.queue_mb + 2 * meaning.analysis.line_mb + VALUES_MB;
-            too_low(limit, beside + BESIDE_TREE_MB + LEAST_TREE_MB).iter().for_each(|note| aside(note));
-            limit.saturating_sub(beside)
-        }
-    };
-    let cache = CacheSize { mb: settings.cache.mb.min(left / CACHE_SHARE), ..settings.cache };
-    if let Err(note) = evaluator.set_cache(cache) {
+    let asked = Asked { parallel, sessions: meaning.analysis.sessions, parts: 1 };
+    let Shares { cache_mb, trees } = Shares::of(&settings, &meaning.analysis, asked);
+    if let Err(note) = evaluator.set_cache(CacheSize { mb: cache_mb, ..settings.cache }) {
         aside(&note);
-    }
-    let wanted = meaning.analysis.sessions;
-    let trees = Trees::in_memory(settings.hash_mb, left.saturating_sub(cache.mb), parallel, wanted);
-    if (trees.parallel, trees.sessions) != (parallel, wanted) {
-        aside(&format!("oncilla: Hash and RamLimitMb leave too little for {} trees: {trees}", parallel + wanted));
     }
     settings.hash_mb = trees.each_mb;
     settings.ram_limit_mb = 0;
     (Arc::new(evaluator), trees, Arc::new(settings))
 }
 
-/// What is said of a limit that can't be kept: all but trees and cache, and the smallest tree, take `least` MiB.
-fn too_low(limit: usize, least: usize) -> Option<String> {
-    (limit < least).then(|| {
-        format!(
-            "oncilla: the program, its network and the queries that may wait (--queue-mb, --line-mb) take more than \
-             RamLimitMb={limit}: {least} MiB with the smallest tree"
-        )
-    })
-}
-
-/// How many trees there are at most, and how large each is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Trees {
-    /// Positions that are searched at the same time.
-    parallel: usize,
-    /// Sessions whose trees are kept.
-    sessions: usize,
-    each_mb: usize,
-}
-
-impl Trees {
-    /// As many as were asked for, or as there is room for: then fewer sessions are kept, and where that is not enough fewer
-    /// positions are searched at a time. Up to half of the room is for sessions. Trees have `hash` MiB, and with what is
-    /// beside them `left`.
-    fn in_memory(hash: usize, left: usize, parallel: usize, sessions: usize) -> Self {
-        let room = (hash / LEAST_TREE_MB).min(left / (LEAST_TREE_MB + BESIDE_TREE_MB)).max(1);
-        let parallel = parallel.min(room - sessions.min(room / 2));
-        let sessions = sessions.min(room - parallel);
-        let count = parallel + sessions;
-        let each = (hash / count).min((left / count).saturating_sub(BESIDE_TREE_MB));
-        Self { parallel, sessions, each_mb: each.max(LEAST_TREE_MB) }
-    }
-}
-
-impl Display for Trees {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { parallel, sessions, each_mb } = self;
-        write!(f, "{parallel} at a time, {sessions} of sessions, {each_mb} MiB each")
-    }
-}
-
 /// Positions at a time that keep the evaluator busy, if each is searched by so many threads.
 fn suitable(evaluator: &Evaluator, threads: usize) -> usize {
     evaluator.searches().div_ceil(threads.max(1)).min(MOST_AT_A_TIME)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_host_gets_no_more_threads_than_cores() {
-        assert_eq!(host_threads(2, 3, 16), 6);
-        assert_eq!(host_threads(4, 64, 16), 16);
-        assert_eq!(host_threads(24, 4, 16), 24, "one position alone would have as many");
-        assert_eq!([host_threads(0, 8, 16), host_threads(3, 0, 16)], [0, 0], "one for each core");
-    }
-
-    #[test]
-    fn there_are_no_more_trees_than_fit() {
-        const ALL: usize = usize::MAX;
-        for (memory, asked, expected) in [
-            ([256, ALL], [8, 4], [8, 4, 21]),
-            ([24, ALL], [8, 4], [8, 4, 2]),
-            ([16, ALL], [8, 4], [4, 4, 2]),
-            ([16, ALL], [2, 1024], [2, 6, 2]),
-            ([40, ALL], [256, 4], [16, 4, 2]),
-            ([4, ALL], [1, 4], [1, 1, 2]),
-            ([256, 120], [8, 4], [8, 4, 9]),
-            ([256, 24], [8, 4], [4, 4, 2]),
-            ([256, 0], [8, 4], [1, 0, 2]),
-        ] {
-            let Trees { parallel, sessions, each_mb } = Trees::in_memory(memory[0], memory[1], asked[0], asked[1]);
-            assert_eq!([parallel, sessions, each_mb], expected, "{memory:?} MiB for {asked:?}");
-        }
-    }
-
-    #[test]
-    fn a_limit_that_can_not_be_kept_is_named() {
-        assert_eq!(too_low(90, 90), None);
-        assert!(too_low(89, 90).is_some_and(|note| note.contains("RamLimitMb=89: 90 MiB")));
-    }
 }

@@ -23,7 +23,7 @@ const PLAIN: PolicyRules = PolicyRules { temperature: 1.0, optimism: 0.0, most_p
 
 /// A position, and how it is looked at.
 pub struct Position {
-    game: Box<Game>,
+    game: Arc<Game>,
     symmetry: Symmetry,
 }
 
@@ -59,7 +59,7 @@ pub fn understand(line: &str) -> Result<Position, String> {
     if symmetry.transposes() && game.size().x() != game.size().y() {
         return Err(format!("symmetry: expected 0 to 3 on a board that is no square, got {}", symmetry.number()));
     }
-    Ok(Position { game: Box::new(game), symmetry })
+    Ok(Position { game: Arc::new(game), symmetry })
 }
 
 /// Evaluates lines of positions.

@@ -1,51 +1,30 @@
 //! Runs a network on boards of any size.
 //!
-//! An [`Evaluator`] is shared by all searches. Each size of board has a graph of its own, and so a backend, made when it is first
-//! asked for. Threads bring positions in a [`Batch`]; those of several threads come together on their way to the device.
+//! An [`Evaluator`] is shared by all searches. Each size of board has a graph of its own, and so a backend ([`boards`](super::boards)). Threads bring positions in a [`Batch`]; those of several threads come together on their way to the device.
 
 use super::Game;
+use super::boards::{Boards, Heads, OnBoard};
 use super::cache::Cache;
 use super::evaluation::{Evaluation, ModelFacts, PolicyRules, Row};
-use crate::engine::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Facts, Request, Service, serve};
-use oncilla_go::planes::{self, GLOBAL, Planes, SPATIAL};
+use super::input;
+use crate::engine::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Facts, Request};
+use oncilla_go::planes::{self, Planes};
 use oncilla_go::{Move, Size, Symmetry};
 use oncilla_nets::katago::Model;
 use oncilla_opencl::backend::Outputs;
-use oncilla_opencl::graph::Role;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-/// Sizes of boards that are kept ready. Each has the network's weights for itself.
-const SIZES: usize = 4;
 
 /// Evaluates positions with one network, for any number of threads at once.
 pub struct Evaluator {
     model: Model,
     settings: EvaluatorSettings,
-    /// Last used last.
-    sizes: Mutex<Vec<Arc<OnBoard>>>,
+    boards: Boards,
     cache: Cache,
     since: Instant,
     evaluations: AtomicU64,
-}
-
-/// The network on boards of one size.
-struct OnBoard {
-    size: Size,
-    service: Service,
-    heads: Heads,
-}
-
-/// Numbers of one row in each output.
-#[derive(Clone, Copy)]
-struct Heads {
-    policy: usize,
-    pass: usize,
-    results: usize,
-    scores: usize,
-    ownership: usize,
 }
 
 /// How a position is to be looked at.
@@ -59,10 +38,12 @@ pub struct Question {
     pub policy: PolicyRules,
 }
 
-/// Positions of one size on their way through the network, and then their evaluations. Its buffers grow with the first batches and are kept.
+/// Positions of one size on their way through the network, and then their evaluations. Its buffers grow with the first batches and are kept,
+/// and what runs them is held: it is there for the next ones, too.
 #[derive(Default)]
 pub struct Batch {
     size: Option<Size>,
+    on: Option<Arc<OnBoard>>,
     rows: Vec<Waiting>,
     input: Vec<f32>,
     request: Arc<Request>,
@@ -70,7 +51,7 @@ pub struct Batch {
 
 /// A position that waits.
 struct Waiting {
-    game: Box<Game>,
+    game: Arc<Game>,
     question: Question,
     key: u64,
 }
@@ -81,7 +62,7 @@ impl Evaluator {
         Self {
             model,
             settings,
-            sizes: Mutex::default(),
+            boards: Boards::default(),
             cache: Cache::new(cache_bytes as u64),
             since: Instant::now(),
             evaluations: AtomicU64::new(0),
@@ -106,16 +87,24 @@ impl Evaluator {
         self.on(size).map(|(_, notes)| notes)
     }
 
-    /// About what runs it on boards of this size, if that is ready.
+    /// What runs the network on boards of this size, with lines for a person where it is new. It stays ready while it is held.
+    ///
+    /// # Errors
+    /// As [`Evaluator::prepare`].
+    pub fn on(&self, size: Size) -> Result<(Arc<OnBoard>, Vec<String>), String> {
+        self.boards.on(size, || OnBoard::new(&self.model, &self.settings, size))
+    }
+
+    /// About what runs it on boards of this size, once that has been made.
     pub fn facts(&self, size: Size) -> Option<Facts> {
-        self.lock().iter().find(|ready| ready.size == size).map(|ready| ready.service.facts())
+        self.boards.facts(size)
     }
 
     /// What it did so far.
     pub fn counts(&self) -> EvaluatorCounts {
         EvaluatorCounts {
             evaluations: self.evaluations.load(Ordering::Relaxed),
-            batches: self.lock().iter().map(|ready| ready.service.batches()).sum(),
+            batches: self.boards.batches(),
             seconds: self.since.elapsed().as_secs_f64(),
         }
     }
@@ -125,31 +114,14 @@ impl Evaluator {
         self.cache.counts()
     }
 
+    /// Gives it another cache, of so many bytes.
+    pub fn set_cache(&mut self, bytes: usize) {
+        self.cache = Cache::new(bytes as u64);
+    }
+
     /// Forgets what is in the cache.
     pub fn clear_cache(&self) {
         self.cache.clear();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<OnBoard>>> {
-        // Nothing panics between two steps that belong together.
-        self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What runs boards of this size. Who makes it keeps others waiting: they would make the same.
-    fn on(&self, size: Size) -> Result<(Arc<OnBoard>, Vec<String>), String> {
-        let mut sizes = self.lock();
-        let (ready, notes) = match sizes.iter().position(|ready| ready.size == size) {
-            Some(at) => (sizes.remove(at), Vec::new()),
-            None => {
-                let (ready, notes) = OnBoard::new(&self.model, &self.settings, size)?;
-                (Arc::new(ready), notes)
-            }
-        };
-        if sizes.len() == SIZES {
-            sizes.remove(0);
-        }
-        sizes.push(Arc::clone(&ready));
-        Ok((ready, notes))
     }
 
     fn options(&self, question: &Question) -> planes::Options {
@@ -160,12 +132,12 @@ impl Evaluator {
     ///
     /// # Panics
     /// If the batch has positions of another size.
-    pub fn push(&self, batch: &mut Batch, game: &Game, question: &Question) -> Option<Arc<Evaluation>> {
+    pub fn push(&self, batch: &mut Batch, game: &Arc<Game>, question: &Question) -> Option<Arc<Evaluation>> {
         let planes = planes::encode(game, &self.options(question));
         let key = key(&planes, question);
         let known = self.cache.get(key);
         if known.is_none() {
-            batch.add(&planes, Waiting { game: Box::new(game.clone()), question: *question, key });
+            batch.add(&planes, Waiting { game: Arc::clone(game), question: *question, key });
         }
         known
     }
@@ -183,7 +155,11 @@ impl Evaluator {
     }
 
     fn run_on(&self, size: Size, batch: &mut Batch) -> Result<(Vec<Arc<Evaluation>>, Vec<String>), String> {
-        let (ready, mut notes) = self.on(size)?;
+        let (ready, mut notes) = match batch.on.take().filter(|on| on.size == size) {
+            Some(on) => (on, Vec::new()),
+            None => self.on(size)?,
+        };
+        batch.on = Some(Arc::clone(&ready));
         batch.request.content().input = std::mem::take(&mut batch.input);
         let ran = ready.service.run(&batch.request, batch.rows.len());
         let mut content = batch.request.content();
@@ -221,52 +197,34 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::run`].
     pub fn ask(&self, game: &Game, question: &Question) -> Result<(Arc<Evaluation>, Vec<String>), String> {
-        let mut batch = Batch::default();
-        if let Some(known) = self.push(&mut batch, game, question) {
+        self.ask_in(&mut Batch::default(), game, question)
+    }
+
+    /// The same, with a batch in which nothing waits.
+    ///
+    /// # Errors
+    /// As [`Evaluator::run`].
+    pub fn ask_in(
+        &self,
+        batch: &mut Batch,
+        game: &Game,
+        question: &Question,
+    ) -> Result<(Arc<Evaluation>, Vec<String>), String> {
+        if let Some(known) = self.push(batch, &Arc::new(game.clone()), question) {
             return Ok((known, Vec::new()));
         }
-        let (mut all, notes) = self.run(&mut batch)?;
+        let (mut all, notes) = self.run(batch)?;
         let evaluation = all.pop().ok_or("no answer came")?;
         Ok((evaluation, notes))
     }
 }
 
 impl Batch {
-    /// Positions that wait.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether none does.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     fn add(&mut self, planes: &Planes, row: Waiting) {
         let (size, symmetry) = (planes.size(), row.question.symmetry);
         assert_eq!(*self.size.get_or_insert(size), size, "a batch is of one size");
-        let start = self.input.len();
-        let spatial = SPATIAL * size.area();
-        self.input.resize(start + spatial + GLOBAL, 0.0);
-        planes.write_spatial(symmetry, &mut self.input[start..start + spatial]);
-        self.input[start + spatial..].copy_from_slice(planes.global());
+        input::add(planes, symmetry, &mut self.input);
         self.rows.push(row);
-    }
-}
-
-impl OnBoard {
-    fn new(model: &Model, settings: &EvaluatorSettings, size: Size) -> Result<(Self, Vec<String>), String> {
-        let graph = model.graph(size.y().into(), size.x().into()).map_err(|error| error.to_string()).map(Arc::new)?;
-        let (service, notes) = serve(settings, &graph)?;
-        let len = |role| graph.output_len(role).unwrap_or(0);
-        let heads = Heads {
-            policy: len(Role::Policy),
-            pass: len(Role::Pass),
-            results: len(Role::Results),
-            scores: len(Role::Scores),
-            ownership: len(Role::Ownership),
-        };
-        Ok((Self { size, service, heads }, notes))
     }
 }
 

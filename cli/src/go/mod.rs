@@ -4,9 +4,11 @@
 //! a search knows. The game itself is `oncilla_go`; the search is the core's, with the utility of a result and a score that
 //! KataGo has ([`utility`]).
 
+mod boards;
 mod cache;
 mod evaluation;
 mod evaluator;
+mod input;
 pub mod notes;
 mod run;
 mod samples;

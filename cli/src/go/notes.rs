@@ -194,30 +194,13 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        self.all.clear();
-        self.owned_bytes = 0;
-        self.by_key.clear();
-        self.following.clear();
-        self.banned.clear();
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    /// Bytes that they take, about.
+    /// Bytes that they take at most.
     pub fn bytes(&self) -> usize {
-        // Maps are half full at worst, and lists too.
-        self.all.len() * 2 * (size_of::<Note>() + size_of::<(u64, At)>() + size_of::<((At, Move), At)>())
+        2 * self.all.len() * size_of::<Note>()
             + self.owned_bytes
+            + bytes_of_map(&self.by_key)
+            + bytes_of_map(&self.following)
+            + bytes_of_map(&self.banned)
     }
 
     /// A note that there is.
@@ -273,8 +256,45 @@ impl Notes {
         at.and_then(|at| self.banned.get(&at).copied()).unwrap_or_default()
     }
 
-    /// Whether a position with this key has been taken down.
+    /// Of the position with this key.
     pub fn find(&self, key: u64) -> Option<&Note> {
         self.all.get(*self.by_key.get(&key)? as usize)
+    }
+}
+
+/// What a map takes at most: it doubles its places when seven of eight are taken, and each has a byte of its own.
+fn bytes_of_map<K, V>(map: &HashMap<K, V>) -> usize {
+    (map.len() * 16).div_ceil(7) * (size_of::<(K, V)>() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a map takes, but for the few bytes at its end.
+    fn taken<K, V>(map: &HashMap<K, V>) -> usize {
+        map.capacity() * 8 / 7 * (size_of::<(K, V)>() + 1)
+    }
+
+    #[test]
+    fn all_that_is_noted_counts() {
+        let mut notes = Notes::default();
+        let note = || Note { ownership: vec![0; 25].into(), ..Note::default() };
+        notes.take_down([].into_iter(), 0, note);
+        notes.ban(0, PointSet::EMPTY);
+        for number in 1..5000_u16 {
+            // Three moves lead to each position.
+            let key = u64::from(number / 3 + 1);
+            notes.take_down([Move(number)].into_iter(), key, note);
+            let mut banned = PointSet::EMPTY;
+            banned.insert(GoMove(number % 25));
+            notes.ban(key, banned);
+            let held = notes.all.capacity() * size_of::<Note>()
+                + notes.all.iter().map(|note| size_of_val(&*note.ownership)).sum::<usize>()
+                + taken(&notes.by_key)
+                + taken(&notes.following)
+                + taken(&notes.banned);
+            assert!(number < 8 || (held..3 * held).contains(&notes.bytes()), "{number}: {} {held}", notes.bytes());
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Positions on which a network is tried.
 
 use super::Game;
-use oncilla_go::planes::{self, GLOBAL, SPATIAL};
+use oncilla_go::planes;
 use oncilla_go::{Rules, Size, Symmetry};
 
 /// Moves before each of them, as shares of the board's points: a middle game first, an empty board, one that is nearly full.
@@ -29,16 +29,15 @@ pub fn samples(size: Size) -> Vec<Game> {
 /// What a network sees of a game's last position.
 pub fn inputs(game: &Game) -> Vec<f32> {
     let planes = planes::encode(game, &planes::Options::default());
-    let spatial = SPATIAL * game.size().area();
-    let mut input = vec![0.0; spatial + GLOBAL];
-    planes.write_spatial(Symmetry::NONE, &mut input[..spatial]);
-    input[spatial..].copy_from_slice(planes.global());
+    let mut input = Vec::new();
+    super::input::add(&planes, Symmetry::NONE, &mut input);
     input
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oncilla_go::planes::{GLOBAL, SPATIAL};
 
     #[test]
     fn they_are_of_all_stages_of_a_game() {

@@ -109,7 +109,7 @@ pub struct Search<'s> {
 /// An event whose position waits for the network.
 struct Leaf {
     event: Box<Event>,
-    game: Box<Game>,
+    game: Arc<Game>,
     moves: Vec<GoMove>,
 }
 
@@ -119,7 +119,8 @@ impl<'s> Search<'s> {
     /// # Errors
     /// As [`Evaluator::run`].
     pub fn new(evaluator: &'s Evaluator, memory: &'s Memory, root: &'s Game, plan: &'s Plan) -> Result<Self, String> {
-        let (raw, said) = raw(evaluator, root, plan)?;
+        let mut batch = Batch::default();
+        let (raw, said) = raw(evaluator, &mut batch, root, plan)?;
         let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(raw.score_mean));
         let mut search = Self {
@@ -131,7 +132,7 @@ impl<'s> Search<'s> {
             utility,
             symmetries: symmetries(root, plan),
             notes: Notes::default(),
-            batch: Batch::default(),
+            batch,
             waiting: Vec::new(),
             spare: Vec::new(),
             playouts: 0,
@@ -283,19 +284,22 @@ impl<'s> Search<'s> {
 
     /// Answers a leaf, if that takes no evaluation, and gives the event back; else puts it into the batch.
     fn look_at(&mut self, mut event: Box<Event>) -> Option<Box<Event>> {
-        let (mut game, mut moves) = (Box::new(self.root.clone()), Vec::new());
+        let (mut played, mut moves) = (Arc::new(self.root.clone()), Vec::new());
+        // Nobody else has it yet.
+        let game = Arc::make_mut(&mut played);
         let line: Vec<Move> = event.moves().collect();
         // Where lines of moves have come together, superko may forbid one of them what it allows the other behind that point. The
         // moves of a node are those of the line that came there first.
         let play = |game: &mut Game, mv| game.play_tolerantly(game.side_to_move(), mv).is_ok();
-        let mut fits = line.iter().all(|mv| play(&mut game, GoMove(mv.0)));
+        let mut fits = line.iter().all(|mv| play(game, GoMove(mv.0)));
         if let Some(index) = event.unnamed() {
-            self.list_moves(&game, line.len(), &self.notes.banned(&line), &mut moves);
+            self.list_moves(game, line.len(), &self.notes.banned(&line), &mut moves);
             if let Some(&mv) = moves.get(index) {
                 event.name(Move(mv.0));
-                fits = fits && play(&mut game, mv);
+                fits = fits && play(game, mv);
             }
         }
+        let game = played;
         let has_ended = event.plies() > 0 && game.ending().is_some();
         // Where nobody has agreed which stones are dead, the network's word is the best there is.
         let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
@@ -544,14 +548,19 @@ fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
 }
 
 /// What the network says of the root's position, through as many symmetries as are asked for.
-fn raw(evaluator: &Evaluator, root: &Game, plan: &Plan) -> Result<(Arc<Evaluation>, Vec<String>), String> {
+fn raw(
+    evaluator: &Evaluator,
+    batch: &mut Batch,
+    root: &Game,
+    plan: &Plan,
+) -> Result<(Arc<Evaluation>, Vec<String>), String> {
     let mut asked = question(plan, 0);
     asked.policy.optimism = plan.root_optimism;
     let is_square = root.size().x() == root.size().y();
     let symmetries = Symmetry::ALL.into_iter().filter(|symmetry| is_square || !symmetry.transposes());
     let (mut all, mut said) = (Vec::new(), Vec::new());
     for symmetry in symmetries.take(plan.root_symmetries.max(1)) {
-        let (evaluation, notes) = evaluator.ask(root, &Question { symmetry, ..asked })?;
+        let (evaluation, notes) = evaluator.ask_in(batch, root, &Question { symmetry, ..asked })?;
         all.push(evaluation);
         said.extend(notes);
     }

@@ -1,13 +1,13 @@
 //! Searches with a small network: what their notes add up to, and boards on which games end.
 
 use super::notes::At;
-use super::{Evaluator, Game, Search, Step};
+use super::{Evaluator, Game, Plan, Search, Step};
 use crate::analysis::go::Defaults;
 use crate::engine::{BackendKind, EvaluatorSettings, HintsFrom, Memory, Weights};
 use oncilla_chess::planes::HistoryFill;
 use oncilla_core::search::{EdgeView, NodeView};
 use oncilla_core::tree::Tree;
-use oncilla_go::{Color, Move, Outcome};
+use oncilla_go::{Color, Move, Outcome, Size};
 use oncilla_nets::HeadChoice;
 use oncilla_nets::katago::Model;
 use oncilla_opencl::kernels::Precision;
@@ -17,7 +17,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-static EVALUATOR: LazyLock<Evaluator> = LazyLock::new(|| {
+static EVALUATOR: LazyLock<Evaluator> = LazyLock::new(evaluator);
+
+fn evaluator() -> Evaluator {
     let weights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/go/tiny-v8.bin.gz");
     let settings = EvaluatorSettings {
         weights: Weights::File(weights.clone()),
@@ -33,7 +35,7 @@ static EVALUATOR: LazyLock<Evaluator> = LazyLock::new(|| {
         history_fill: HistoryFill::FenOnly,
     };
     Evaluator::new(Model::read(weights).expect("a model"), settings, 16 << 20)
-});
+}
 
 /// The memory that a tree gets here.
 const BYTES: usize = 4 << 20;
@@ -54,6 +56,54 @@ fn search<T>(fields: &Value, batch: usize, visits: u64, look: impl FnOnce(&Searc
         }
     }
     look(&search)
+}
+
+/// An empty board of so many rows and columns, as a query has it, and how it is searched.
+fn empty_board(side: u8) -> (Box<Game>, Plan) {
+    let query = json!({ "boardXSize": side, "boardYSize": side, "rules": "chinese", "moves": [] });
+    let query = Arc::new(Defaults::default().read("", query.as_object().unwrap()).query.expect("a query").query);
+    (Box::new(query.setup.game(0)), query.plan(1, usize::MAX))
+}
+
+/// What runs the network says so when it is made.
+fn made(said: &[String]) -> usize {
+    said.iter().filter(|line| line.starts_with("network on")).count()
+}
+
+#[test]
+fn what_runs_a_size_stays_while_it_is_searched() {
+    let evaluator = evaluator();
+    let boards: Vec<_> = (4..10).map(empty_board).collect();
+    let memory = || Memory::of_at_most(BYTES, true).expect("memory").0;
+    let memories: Vec<_> = boards.iter().map(|_| memory()).collect();
+    let all = boards.iter().zip(&memories);
+    let begun = all.map(|((game, plan), memory)| Search::new(&evaluator, memory, game, plan).expect("a search"));
+    let mut searches: Vec<_> = begun.collect();
+    for _ in 0..5 {
+        searches.iter_mut().for_each(|search| assert_eq!(search.step(1), Ok(Step::Progress(1))));
+    }
+    let said: Vec<String> = searches.iter_mut().flat_map(Search::said).collect();
+    assert_eq!(made(&said), boards.len(), "{said:?}");
+    let counts = evaluator.counts();
+    assert_eq!((counts.evaluations, counts.batches), (counts.batches, counts.evaluations), "all that there were");
+    drop(searches);
+    let before = evaluator.counts().batches;
+    for side in 10..16 {
+        assert_eq!(made(&evaluator.prepare(Size::new(side, side).unwrap()).expect("a backend")), 1);
+    }
+    assert_eq!(evaluator.counts().batches, before, "also of those that are gone");
+    assert!(evaluator.facts(Size::new(4, 4).unwrap()).is_some(), "what is known of them stays");
+}
+
+#[test]
+fn who_asks_for_the_same_size_waits_until_it_is_made() {
+    let (evaluator, size) = (evaluator(), Size::new(9, 9).unwrap());
+    let made: usize = std::thread::scope(|scope| {
+        let ask = |_| scope.spawn(|| made(&evaluator.prepare(size).expect("a backend")));
+        let asking: Vec<_> = (0..8).map(ask).collect();
+        asking.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(made, 1);
 }
 
 /// A game by chance, as a query has it.

@@ -17,6 +17,7 @@ mod clock;
 mod commands;
 mod handicap;
 mod line;
+mod memory;
 mod player;
 mod record;
 mod scoring;
@@ -61,7 +62,7 @@ pub fn run(
     let weights = &meaning.settings.evaluator.weights;
     let model =
         model.ok_or_else(|| format!("gtp: expected a network of Go, KataGo's, with --weights, got {weights}"))?;
-    let player = Player::new(model, &typed, &meaning)?;
+    let mut player = Player::new(model, &typed, &meaning)?;
     let side = player.settings.default_board_size as u8;
     let size = Size::new(side, side).unwrap_or(Size::STANDARD);
     player.prepare(size)?;

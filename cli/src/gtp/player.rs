@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use super::analyze::Ask;
 use super::clock::{Clock, System, moves_left};
 use super::handicap;
+use super::memory::Room;
 use super::record::Record;
 use super::scoring::Judged;
 use super::settings::Settings;
 use crate::analysis::go::{Params, Reporter, Wanted};
-use crate::engine::{Memory, Settings as EngineSettings};
+use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
 use crate::go::{Evaluation, Evaluator, Game, Limits, PolicyRules, Question, Search};
 use crate::options::table;
 use crate::options::{Meaning, Typed};
@@ -66,7 +67,7 @@ pub struct Task<'t> {
 /// Plays and analyses with one network.
 pub struct Player {
     evaluator: Evaluator,
-    tree_bytes: usize,
+    room: Room,
     /// Positions that are evaluated together; 0: as many as suit what runs the network.
     minibatch: usize,
     /// How it searches for a move.
@@ -82,7 +83,7 @@ pub struct Player {
     pub seconds: f64,
 }
 
-/// The least that a tree is given, and what a visit takes of it at most.
+/// What a tree is given for few visits, where there is so much, and what a visit takes of it at most.
 const LEAST_BYTES: usize = 4 << 20;
 const BYTES_A_VISIT: usize = 2048;
 
@@ -101,13 +102,14 @@ impl Player {
     /// # Errors
     /// One line: a parameter with a value that it has not, no device.
     pub fn new(model: Model, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
-        let EngineSettings { cache, hash_mb, minibatch, time, ref evaluator, .. } = meaning.settings;
+        let EngineSettings { cache, hash_mb, ram_limit_mb, minibatch, time, ref evaluator, .. } = meaning.settings;
         // What was played before the position is seen, and chance in the choice of moves is none of analysis.
         let alone = Params { ignore_pre_root_history: false, wide_root_noise: 0.0, ..Params::default() };
-        let cache_bytes = if cache.entries == 0 { 0 } else { cache.mb << 20 };
+        let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
+        let room = Room::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
         Ok(Self {
-            evaluator: Evaluator::new(model, evaluator.clone(), cache_bytes),
-            tree_bytes: hash_mb << 20,
+            evaluator: Evaluator::new(model, evaluator.clone(), room.cache),
+            room,
             minibatch,
             params: alone.of(typed, meaning)?,
             settings: Settings::of(typed, meaning)?,
@@ -128,8 +130,10 @@ impl Player {
     ///
     /// # Errors
     /// One line: no device.
-    pub fn prepare(&self, size: Size) -> Result<(), String> {
-        self.evaluator.prepare(size)?.iter().for_each(|note| aside(note));
+    pub fn prepare(&mut self, size: Size) -> Result<(), String> {
+        let said = self.room.count(|| self.evaluator.prepare(size))?;
+        let too_low = if said.is_empty() { None } else { self.room.too_low() };
+        said.iter().chain(&too_low).for_each(|note| aside(note));
         Ok(())
     }
 
@@ -176,7 +180,7 @@ impl Player {
         let size = task.game.size();
         let batch = self.batch(size);
         let wanted: Wanted = task.ask.wanted;
-        let mut plan = task.params.plan(batch, self.tree_bytes.max(LEAST_BYTES));
+        let mut plan = task.params.plan(batch, self.room.of_tree());
         plan.keeps_ownership =
             wanted.ownership || wanted.ownership_stdev || wanted.moves_ownership || wanted.moves_ownership_stdev;
         let restrictions = Arc::new(task.ask.restrictions.clone());
@@ -184,7 +188,7 @@ impl Player {
         let plan = plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))));
         let [visits, playouts] = task.limits;
         let bytes = usize::try_from(visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
-        let bytes = self.tree_bytes.min(bytes).max(LEAST_BYTES);
+        let bytes = self.room.of_tree().min(bytes.max(LEAST_BYTES));
         let (memory, _) = Memory::of_at_most(bytes, true).ok_or("no memory for a tree")?;
         let mut search = Search::new(&self.evaluator, &memory, task.game, &plan)?;
         let limits = Limits { visits, playouts, step: batch as u64 };

@@ -3,6 +3,7 @@
 //! What comes of a query takes little memory while it waits: two bytes a move.
 
 mod answer;
+mod batches;
 mod choice;
 pub mod params;
 mod plan;

@@ -14,6 +14,8 @@ use crate::analysis::Analyst;
 use crate::analysis::actions::{About, Actions};
 use crate::analysis::crew::Crew;
 use crate::analysis::output::Output;
+use crate::analysis::pool::memory::{Asked, Shares};
+use crate::analysis::pool::threads;
 use crate::analysis::request::Object;
 use crate::engine::{CacheCounts, EvaluatorCounts};
 use crate::go::Evaluator;
@@ -22,6 +24,9 @@ use crate::uci::console::aside;
 
 /// Positions at a time, where nobody says how many: as many as suit what runs the largest board.
 const BOARD: Size = Size::STANDARD;
+
+/// What a search takes: its tree, and as much at most for what is noted beside it.
+const PARTS: usize = 2;
 
 /// More trees at a time than this would be small ones.
 const MOST_AT_A_TIME: usize = 256;
@@ -41,20 +46,24 @@ impl Pool {
     pub fn start(model: Model, typed: &Typed, meaning: &Meaning, output: Output) -> Result<Self, String> {
         let defaults = Defaults::new(Params::default().of(typed, meaning)?);
         let settings = &meaning.settings;
-        let cache_bytes = if settings.cache.entries == 0 { 0 } else { settings.cache.mb << 20 };
-        let evaluator = Arc::new(Evaluator::new(model, settings.evaluator.clone(), cache_bytes));
+        let mut evaluator = Evaluator::new(model, threads::for_all_searches(&settings.evaluator, meaning), 0);
         evaluator.prepare(BOARD)?.iter().for_each(|note| aside(note));
         let parallel = match meaning.analysis.parallel {
             0 => evaluator.facts(BOARD).map_or(1, |facts| facts.searches.clamp(1, MOST_AT_A_TIME)),
             parallel => parallel,
         };
-        let crew = Crew::start(output, meaning.analysis.queue_mb, parallel, |queue, output| {
+        let Shares { cache_mb, trees } =
+            Shares::of(settings, &meaning.analysis, Asked { parallel, sessions: 0, parts: PARTS });
+        evaluator.set_cache(if settings.cache.entries == 0 { 0 } else { cache_mb << 20 });
+        let evaluator = Arc::new(evaluator);
+        let crew = Crew::start(output, meaning.analysis.queue_mb, trees.parallel, |queue, output| {
             let worker = Worker {
                 queue: Arc::clone(queue),
                 output: Arc::clone(output),
                 evaluator: Arc::clone(&evaluator),
-                tree_bytes: (settings.hash_mb << 20) / parallel,
-                batch: settings.minibatch.max(1),
+                tree_bytes: trees.each_mb << 20,
+                minibatch: settings.minibatch,
+                parallel: trees.parallel,
             };
             move || worker.run()
         })?;

@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::answer;
+use super::batches;
 use super::query::Query;
 use crate::analysis::due::Due;
 use crate::analysis::nothing;
 use crate::analysis::output::Output;
 use crate::analysis::queue::{Queue, Taken};
-use crate::engine::{Memory, guarded};
+use crate::engine::{Facts, Memory, guarded};
 use crate::go::{Evaluator, Game, Limits, Search};
 
 /// What a worker needs.
@@ -23,8 +24,10 @@ pub struct Worker {
     pub evaluator: Arc<Evaluator>,
     /// Bytes of its tree, and as many beside it at most.
     pub tree_bytes: usize,
-    /// Positions that are evaluated together.
-    pub batch: usize,
+    /// Positions that are evaluated together; 0: as many as suit what runs the board.
+    pub minibatch: usize,
+    /// Workers that there are.
+    pub parallel: usize,
 }
 
 /// How long a step may take in playouts: between two steps reports and the end are thought of.
@@ -57,7 +60,9 @@ impl Worker {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
         let begun = Instant::now();
         let game: Box<Game> = Box::new(query.setup.game(turn));
-        let plan = query.plan(self.batch, self.tree_bytes.max(LEAST_BYTES));
+        let (board, said) = self.evaluator.on(game.size())?;
+        said.iter().for_each(|line| self.output.aside(line));
+        let plan = query.plan(self.batch(&board.facts()), self.tree_bytes);
         // For so many visits no more memory is needed.
         let wanted = usize::try_from(query.params.max_visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
         let (memory, _) =
@@ -90,10 +95,17 @@ impl Worker {
         search.said().iter().for_each(|line| self.output.aside(line));
         Ok(answer::line(query, turn, &search, false))
     }
+
+    /// Positions of this search that are evaluated together.
+    fn batch(&self, facts: &Facts) -> usize {
+        let (waiting, running) = self.queue.len();
+        let suitable = || batches::suitable(facts, (waiting + running).min(self.parallel));
+        if self.minibatch > 0 { self.minibatch } else { suitable() }
+    }
 }
 
 /// What a visit takes of the tree at most: a node, its edges' priors and records.
 const BYTES_A_VISIT: usize = 2048;
 
-/// The least that a tree is given.
+/// What a tree is given for few visits, where there is so much.
 const LEAST_BYTES: usize = 4 << 20;

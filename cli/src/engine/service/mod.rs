@@ -105,6 +105,8 @@ pub struct Facts {
     pub threads: usize,
     /// One-position searches that keep everything busy.
     pub searches: usize,
+    /// Whether there is no device.
+    pub is_host: bool,
 }
 
 impl Service {
@@ -134,6 +136,7 @@ impl Service {
             preferred_batch: there().map(|unit| unit.preferred_batch).sum(),
             threads: there().map(Unit::threads).sum::<usize>().max(1),
             searches: there().map(Unit::searches).sum(),
+            is_host: !there().any(Unit::is_device),
         }
     }
 

@@ -1,0 +1,140 @@
+//! How memory is shared out where many positions are searched at the same time: for both games.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::analysis::request::MOST_VALUES;
+use crate::engine::{Settings, resident_bytes};
+use crate::options::Analysis;
+use crate::uci::console::aside;
+
+/// The cache gets at most one part in so many of what trees and cache may take together.
+pub const CACHE_SHARE: usize = 4;
+
+/// A tree of less is of no use, whatever the limit, and the smallest that is made takes more than half of it.
+const LEAST_TREE_MB: usize = 2;
+
+/// What its search takes beside it: a thread, events, a batch.
+const BESIDE_TREE_MB: usize = 1;
+
+/// What a line becomes. Its text may lie in room for twice as much.
+const VALUES_MB: usize = (MOST_VALUES * BYTES_OF_VALUE) >> 20;
+
+/// An object of one field is the largest for what it says.
+const BYTES_OF_VALUE: usize = 340;
+
+/// What there is for whom.
+pub struct Shares {
+    pub cache_mb: usize,
+    pub trees: Trees,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    /// Positions that are searched at the same time.
+    pub parallel: usize,
+    /// Sessions whose trees are kept.
+    pub sessions: usize,
+    /// What a search takes, in trees: its own, and what it notes beside it.
+    pub parts: usize,
+}
+
+impl Shares {
+    /// `Hash` is for all trees together, and with the cache, and all that is beside them, they take no more than `RamLimitMb` leaves once
+    /// the network is there. Says where that is room for fewer trees than were asked for.
+    pub fn of(settings: &Settings, analysis: &Analysis, asked: Asked) -> Self {
+        let Asked { parallel, sessions, parts } = asked;
+        let left = match settings.ram_limit_mb {
+            0 => usize::MAX,
+            limit => {
+                let resident = resident_bytes().unwrap_or(0) >> 20;
+                let beside = resident + analysis.queue_mb + 2 * analysis.line_mb + VALUES_MB;
+                let least = beside + parts * (BESIDE_TREE_MB + LEAST_TREE_MB);
+                too_low(limit, least).iter().for_each(|note| aside(note));
+                limit.saturating_sub(beside)
+            }
+        };
+        let cache_mb = settings.cache.mb.min(left / CACHE_SHARE);
+        let trees = Trees::in_memory(settings.hash_mb, left.saturating_sub(cache_mb) / parts, parallel, sessions);
+        if (trees.parallel, trees.sessions) != (parallel, sessions) {
+            aside(&format!("oncilla: Hash and RamLimitMb leave too little for {} trees: {trees}", parallel + sessions));
+        }
+        Self { cache_mb, trees }
+    }
+}
+
+/// What is said of a limit that can't be kept: all but trees and cache, and the smallest tree, take `least` MiB.
+fn too_low(limit: usize, least: usize) -> Option<String> {
+    (limit < least).then(|| {
+        format!(
+            "oncilla: the program, its network and the queries that may wait (--queue-mb, --line-mb) take more than \
+             RamLimitMb={limit}: {least} MiB with the smallest tree"
+        )
+    })
+}
+
+/// How many trees there are at most, and how large each is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trees {
+    /// Positions that are searched at the same time.
+    pub parallel: usize,
+    /// Sessions whose trees are kept.
+    pub sessions: usize,
+    /// MiB.
+    pub each_mb: usize,
+}
+
+impl Trees {
+    /// As many as were asked for, or as there is room for: then fewer sessions are kept, and where that is not enough fewer
+    /// positions are searched at a time. Up to half of the room is for sessions. Trees have `hash` MiB, and with what is
+    /// beside them `left`.
+    fn in_memory(hash: usize, left: usize, parallel: usize, sessions: usize) -> Self {
+        let room = (hash / LEAST_TREE_MB).min(left / (LEAST_TREE_MB + BESIDE_TREE_MB)).max(1);
+        let parallel = parallel.min(room - sessions.min(room / 2));
+        let sessions = sessions.min(room - parallel);
+        let count = parallel + sessions;
+        let each = (hash / count).min((left / count).saturating_sub(BESIDE_TREE_MB));
+        Self { parallel, sessions, each_mb: each.max(LEAST_TREE_MB) }
+    }
+}
+
+impl Display for Trees {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { parallel, sessions, each_mb } = self;
+        write!(f, "{parallel} at a time, ")?;
+        if *sessions > 0 {
+            write!(f, "{sessions} of sessions, ")?;
+        }
+        write!(f, "{each_mb} MiB each")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_no_more_trees_than_fit() {
+        const ALL: usize = usize::MAX;
+        for (memory, asked, expected) in [
+            ([256, ALL], [8, 4], [8, 4, 21]),
+            ([24, ALL], [8, 4], [8, 4, 2]),
+            ([16, ALL], [8, 4], [4, 4, 2]),
+            ([16, ALL], [2, 1024], [2, 6, 2]),
+            ([40, ALL], [256, 4], [16, 4, 2]),
+            ([4, ALL], [1, 4], [1, 1, 2]),
+            ([256, 120], [8, 4], [8, 4, 9]),
+            ([256, 24], [8, 4], [4, 4, 2]),
+            ([256, 0], [8, 4], [1, 0, 2]),
+        ] {
+            let Trees { parallel, sessions, each_mb } = Trees::in_memory(memory[0], memory[1], asked[0], asked[1]);
+            assert_eq!([parallel, sessions, each_mb], expected, "{memory:?} MiB for {asked:?}");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_can_not_be_kept_is_named() {
+        assert_eq!(too_low(90, 90), None);
+        assert!(too_low(89, 90).is_some_and(|note| note.contains("RamLimitMb=89: 90 MiB")));
+    }
+}

@@ -1,0 +1,86 @@
+//! How much memory a search may take.
+
+use crate::engine::resident_bytes;
+
+/// The least that a tree is given, whatever the limit: the smallest that is made takes more than half of it.
+const LEAST_BYTES: usize = 2 << 20;
+
+/// What a search takes beside its tree and its notes.
+const BESIDE_BYTES: usize = 2 << 20;
+
+/// The cache gets at most one part in so many of what `RamLimitMb` leaves.
+const CACHE_SHARE: usize = 4;
+
+/// What `Hash` and `RamLimitMb` say, in bytes, of which 0 is no limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    hash: usize,
+    limit: usize,
+    /// What the cache may take.
+    pub cache: usize,
+    /// The program and what runs its network.
+    program: usize,
+}
+
+impl Room {
+    /// For a program whose network has been read, and which takes `program` bytes so far.
+    pub fn new([hash_mb, limit_mb, cache_mb]: [usize; 3], program: usize) -> Self {
+        let limit = limit_mb << 20;
+        let most = if limit == 0 { usize::MAX } else { limit.saturating_sub(program) / CACHE_SHARE };
+        Self { hash: hash_mb << 20, limit, cache: (cache_mb << 20).min(most), program }
+    }
+
+    /// Does something that lasts, and counts what that takes. What the last search has left behind is not taken for it.
+    pub fn count<T>(&mut self, make: impl FnOnce() -> T) -> T {
+        let resident = || resident_bytes().unwrap_or(0);
+        let before = resident();
+        let made = make();
+        self.program += resident().saturating_sub(before);
+        made
+    }
+
+    /// What the tree may take, and what is noted beside it as much again.
+    pub fn of_tree(&self) -> usize {
+        if self.limit == 0 {
+            return self.hash;
+        }
+        let beside = self.program + self.cache + BESIDE_BYTES;
+        (self.limit.saturating_sub(beside) / 2).min(self.hash).max(LEAST_BYTES)
+    }
+
+    /// What is said of a limit that can't be kept.
+    pub fn too_low(&self) -> Option<String> {
+        let least = self.program + self.cache + BESIDE_BYTES + 2 * LEAST_BYTES;
+        let [limit, least] = [self.limit, least].map(|bytes| bytes.div_ceil(1 << 20));
+        (self.limit > 0 && limit < least).then(|| {
+            format!(
+                "oncilla: the program and its network take more than RamLimitMb={limit}: {least} MiB with the smallest tree"
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tree_and_notes_have_what_the_limit_leaves() {
+        let of_tree = |sizes, program_mb: usize| {
+            let room = Room::new(sizes, program_mb << 20);
+            [room.of_tree() >> 20, room.cache >> 20]
+        };
+        assert_eq!(of_tree([256, 0, 64], 100), [256, 64], "no limit");
+        assert_eq!(of_tree([1, 0, 64], 100), [1, 64], "as small as it was asked for");
+        assert_eq!(of_tree([256, 1000, 64], 100), [256, 64]);
+        assert_eq!(of_tree([256, 300, 64], 100), [74, 50]);
+        assert_eq!(of_tree([256, 100, 64], 200), [2, 0]);
+    }
+
+    #[test]
+    fn a_limit_that_can_not_be_kept_is_named() {
+        let said = |limit| Room::new([256, limit, 0], 94 << 20).too_low();
+        assert_eq!([said(0), said(100)], [None, None]);
+        assert!(said(99).is_some_and(|line| line.contains("RamLimitMb=99: 100 MiB")));
+    }
+}
