@@ -415,6 +415,16 @@ impl<const CAP: usize> Game<CAP> {
         self.button != Button::Available && self.passes > 0
     }
 
+    /// Whether a pass of the side to move would end the game by [`KoRule::Simple`] or [`KoRule::Spight`], for it repeats one.
+    pub(crate) fn pass_would_be_repeated(&self) -> bool {
+        self.pass_would_repeat(self.side)
+    }
+
+    /// Whether the side to move would win if the points were counted now. Nobody does where players have to agree on them.
+    pub(crate) fn pass_would_win(&self) -> bool {
+        self.white_lead().is_some_and(|lead| if self.side == Color::White { lead > 0.0 } else { lead < 0.0 })
+    }
+
     /// Whether a pass would repeat one of the same player in the same position, where that ends the game. The one that
     /// took the button does not count.
     fn pass_would_repeat(&self, color: Color) -> bool {

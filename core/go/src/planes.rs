@@ -87,6 +87,9 @@ pub struct Options {
     /// Whether the network is to take the game for one that goes on even if a pass would end it: no history then, and
     /// nothing of the end. Without effect where territory is counted, where a pass ends a phase and not the game. (KataGo's `conservativePass`, at the root.)
     pub conservative_pass: bool,
+    /// Whether it is to take the game for one that goes on where a pass would end it and the player to move would not win. Without effect
+    /// where territory is counted. (KataGo's `enablePassingHacks`.)
+    pub passing_hacks: bool,
     /// Whether areas are found as if chains might kill themselves, whatever the rules say. Networks of version 15 and
     /// later ask for it in their header.
     pub areas_with_suicide: bool,
@@ -100,6 +103,7 @@ impl Default for Options {
         Options {
             history: HISTORY,
             conservative_pass: false,
+            passing_hacks: false,
             areas_with_suicide: false,
             playout_doubling_advantage: 0.0,
         }
@@ -176,12 +180,14 @@ fn number(condition: bool) -> f32 {
     f32::from(u8::from(condition))
 }
 
-/// Whether the network is not to know that a pass would end the game.
+/// Whether the network is not to know that a pass would end the game. Where territory is counted, what ends is but a phase of it.
 fn hides_end<const CAP: usize>(game: &Game<CAP>, options: &Options) -> bool {
-    // Where territory is counted, what ends is but a phase of the game.
-    let ends_game = game.rules().scoring == Scoring::Area;
-    let friendly = game.rules().friendly_pass && game.pass_would_be_second();
-    ends_game && (friendly || options.conservative_pass && game.pass_would_end())
+    if game.rules().scoring == Scoring::Territory || !game.pass_would_end() {
+        return false;
+    }
+    // A pass that ends the game because it repeats one is not answered for friendship.
+    let friendly = game.rules().friendly_pass && !game.pass_would_be_repeated();
+    friendly || options.conservative_pass || options.passing_hacks && !game.pass_would_win()
 }
 
 /// How many of the last moves may be shown. After the end it is one: else the network would see two passes, which no

@@ -69,12 +69,39 @@ fn the_end_is_hidden_where_players_may_be_friendly() {
 }
 
 #[test]
-fn where_territory_counts_nobody_passes_as_a_friend() {
-    let rules = Rules { scoring: Scoring::Territory, friendly_pass: true, ..Rules::TROMP_TAYLOR };
-    let mut game: Game = Game::new(Size::new(5, 5).unwrap(), rules);
-    play(&mut game, "C3 pass");
-    let planes = encode(&game, &Options::default());
-    assert_eq!((planes.global()[0], planes.global()[14]), (1.0, 1.0));
+fn friendly_passing_hides_only_the_end_of_a_game_of_areas() {
+    let size = Size::new(5, 5).unwrap();
+    let shown = |rules: Rules, moves: &str| {
+        let mut game: Game = Game::new(size, rules);
+        play(&mut game, moves);
+        let planes = encode(&game, &Options::default());
+        (planes.global()[0], planes.global()[14])
+    };
+    let friendly = Rules { friendly_pass: true, ..Rules::TROMP_TAYLOR };
+    assert_eq!(shown(Rules { scoring: Scoring::Territory, ..friendly }, "C3 pass"), (1.0, 1.0));
+    let simple = Rules { ko: KoRule::Simple, ..friendly };
+    assert_eq!(shown(simple, "C3 pass"), (0.0, 0.0));
+    assert_eq!(shown(simple, "C3 pass pass pass").1, 1.0, "White has passed in this position before");
+}
+
+#[test]
+fn passing_hacks_hide_the_end_from_who_would_not_win() {
+    let size = Size::new(5, 5).unwrap();
+    let hacks = Options { passing_hacks: true, ..Options::default() };
+    let shown = |rules: Rules, moves: &str| {
+        let mut game: Game = Game::new(size, rules);
+        play(&mut game, moves);
+        let planes = encode(&game, &hacks);
+        (planes.global()[0], planes.global()[14])
+    };
+    let komi = |points| Rules { komi: oncilla_go::Komi::from_points(points).unwrap(), ..Rules::TROMP_TAYLOR };
+    // All 25 points are Black's, who is to move.
+    assert_eq!(shown(komi(24.5), "C3 pass"), (1.0, 1.0));
+    assert_eq!(shown(komi(25.5), "C3 pass"), (0.0, 0.0));
+    assert_eq!(shown(komi(0.0), "pass"), (0.0, 0.0), "a draw is no win");
+    assert_eq!(shown(komi(7.5), "pass"), (1.0, 1.0));
+    assert_eq!(shown(komi(-7.5), "pass"), (0.0, 0.0));
+    assert_eq!(shown(Rules { scoring: Scoring::Territory, ..komi(-7.5) }, "pass"), (1.0, 1.0));
 }
 
 #[test]
