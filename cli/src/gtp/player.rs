@@ -181,8 +181,7 @@ impl Player {
         let batch = self.batch(size);
         let wanted: Wanted = task.ask.wanted;
         let mut plan = task.params.plan(batch, self.room.of_tree());
-        plan.keeps_ownership =
-            wanted.ownership || wanted.ownership_stdev || wanted.moves_ownership || wanted.moves_ownership_stdev;
+        plan.keeps_ownership = wanted.any_ownership();
         let restrictions = Arc::new(task.ask.restrictions.clone());
         let asked = Arc::clone(&restrictions);
         let plan = plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))));

@@ -17,15 +17,8 @@ const MOST_PASS: f32 = 0.95;
 impl Query {
     /// How it is searched, with batches of at most so many positions, and so many bytes of notes.
     pub fn plan(self: &Arc<Self>, batch: usize, notes_bytes: usize) -> Plan {
-        let wanted = &self.wanted;
         let plan = self.params.plan(batch, notes_bytes);
-        Plan {
-            keeps_ownership: wanted.ownership
-                || wanted.ownership_stdev
-                || wanted.moves_ownership
-                || wanted.moves_ownership_stdev,
-            ..plan.with(&self.restrictions, self.allowed())
-        }
+        Plan { keeps_ownership: self.wanted.any_ownership(), ..plan.with(&self.restrictions, self.allowed()) }
     }
 
     fn allowed(self: &Arc<Self>) -> Option<Allowed> {
@@ -64,7 +57,11 @@ impl Params {
             most_pass: if params.enable_passing_hacks { MOST_PASS } else { 1.0 },
         };
         let advantage = params.playout_doubling_advantage as f32;
-        let planes = planes::Options { playout_doubling_advantage: advantage, ..planes::Options::default() };
+        let planes = planes::Options {
+            playout_doubling_advantage: advantage,
+            passing_hacks: params.enable_passing_hacks,
+            ..planes::Options::default()
+        };
         Plan {
             params: Plan::scaled(self.core_params(), &factors),
             factors,

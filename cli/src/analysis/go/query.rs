@@ -98,6 +98,11 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Whether it is said of any position whose each point will be.
+    pub fn any_ownership(&self) -> bool {
+        self.ownership || self.ownership_stdev || self.moves_ownership || self.moves_ownership_stdev
+    }
+
     /// In KataGo's order.
     fn read(fields: Fields<'_>) -> Result<Self, BadField> {
         Ok(Self {
