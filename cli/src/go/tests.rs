@@ -261,6 +261,19 @@ fn a_search_goes_on_where_its_memory_is_full() {
     }
 }
 
+/// Flatter priors that sum to more than 1 open more moves of the root; they do not make those without visits look worse.
+#[test]
+fn wide_root_noise_widens_the_root() {
+    let visited = |noise: f64| {
+        let settings = json!({ "wideRootNoise": noise, "rootSymmetryPruning": false });
+        search(&json!({ "boardXSize": 9, "boardYSize": 9, "overrideSettings": settings }), 1, 60, |search| {
+            search.tree().expect("a root").visited_count()
+        })
+    };
+    let found = [0.0, 0.04, 0.5, 5.0].map(visited);
+    assert!(found.is_sorted() && found[3] > found[0] + 20, "{found:?}");
+}
+
 /// Of the root's moves ownership is there also where there is no room to note it of others.
 #[test]
 fn ownership_of_moves_is_always_there() {

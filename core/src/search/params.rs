@@ -3,6 +3,7 @@
 //! every evaluator knows of moves left. What chance, contempt and LCB are made of stands in
 //! [`formula`](crate::formula).
 
+use super::MAX_ROOT_MOVES;
 use crate::formula::contempt::Rescale;
 use crate::formula::lcb::FinalChoice;
 use crate::formula::noise::Dirichlet;
@@ -85,7 +86,8 @@ pub struct Params {
     pub fpu_parent_power: f32,
     /// How exploration follows the deviation of values; `None`: not at all.
     pub deviation: Option<Deviation>,
-    /// What the priors of the root's moves sum to, in `[0, 2]`: not 1 where moves are left out that others stand for.
+    /// What the priors of the root's moves sum to, each of which stays below 2: not 1 where moves are left out that others stand for, or
+    /// where priors are made flatter and the largest is to keep its size. In `[0, 362]`.
     pub root_policy_sum: f32,
     /// `PolicyTemperature`: divides the logits before the softmax. Above 0.
     pub policy_temperature: f32,
@@ -215,7 +217,11 @@ impl Params {
         self.deviation.map_or(Ok(()), |deviation| deviation.check())?;
         check_all(&[
             ("power of the parent's value", self.fpu_parent_power.into(), HUNDRED),
-            ("sum of the root's policy", self.root_policy_sum.into(), Range::FromZeroTo(2.0, "in [0, 2]")),
+            (
+                "sum of the root's policy",
+                self.root_policy_sum.into(),
+                Range::FromZeroTo(MAX_ROOT_MOVES as f64, "in [0, 362]"),
+            ),
             ("PolicyTemperature", self.policy_temperature.into(), Range::Positive),
             ("DirichletNoiseEpsilon", self.noise.epsilon.into(), SHARE),
             ("DirichletNoiseAlpha", self.noise.alpha.into(), Range::Positive),

@@ -54,12 +54,17 @@ impl<R: Repository> Search<R> {
                 Some(rules) => self.best_allowed(node, rules, exploration, q),
             }
         };
-        let q = match worth {
-            Some(worth) => self.held_against(node, worth, seen.visited_policy).q(draw_score),
-            None if plain => node.mean_wl(),
-            None => node.mean().q(draw_score),
+        let (q, visited_policy) = match worth {
+            Some(worth) => {
+                // The share of a root's priors, which may sum to more than 1.
+                let all = if plies == 0 { self.params.root_policy_sum.max(1.0) } else { 1.0 };
+                let visited_policy = (seen.visited_policy / all).min(1.0);
+                (self.held_against(node, worth, visited_policy).q(draw_score), visited_policy)
+            }
+            None if plain => (node.mean_wl(), seen.visited_policy),
+            None => (node.mean().q(draw_score), seen.visited_policy),
         };
-        let fpu = puct::fpu(fpu, q, seen.visited_policy);
+        let fpu = puct::fpu(fpu, q, visited_policy);
         let (mut best, mut choice) = (seen.score, seen.at.map(Choice::Visited));
         let mut offer = |score: f32, other: Choice| {
             if choice.is_none() || score > best {

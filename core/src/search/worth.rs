@@ -26,7 +26,7 @@ impl<R: Repository> Search<R> {
             return worth;
         }
         let own = own(node);
-        let share = libm::powf(visited_policy.min(1.0), power);
+        let share = libm::powf(visited_policy, power);
         let mix = |mean: f32, own: f32| own + share * (mean - own);
         Value { wl: mix(worth.wl, own.wl), d: mix(worth.d, own.d), m: mix(worth.m, own.m) }
     }
