@@ -21,6 +21,7 @@ pub fn exploration(params: &Cpuct, n: u32) -> f32 {
 }
 
 /// What exploration is multiplied by at a node with `n` visits, of mean `value`: see [`Deviation`].
+#[inline(never)]
 pub fn deviation_factor(params: &Deviation, n: u32, value: Value) -> f32 {
     if n <= 1 {
         return 1.0;

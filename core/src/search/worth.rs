@@ -1,6 +1,7 @@
 //! What a node is worth to those that lead to it, and to its own moves.
 
 use super::{NodeView, Search};
+use crate::approx;
 use crate::evaluate::Value;
 use crate::formula::weighing::Branch;
 use crate::repository::{Node, Repository, Visit};
@@ -20,18 +21,20 @@ impl<R: Repository> Search<R> {
 
     /// What unvisited moves of a node are held against, which is worth so much.
     #[cold]
+    #[inline(never)]
     pub(super) fn held_against(&self, node: &impl Node, worth: Value, visited_policy: f32) -> Value {
         let power = self.params.fpu_parent_power;
         if power == 0.0 {
             return worth;
         }
         let own = own(node);
-        let share = libm::powf(visited_policy, power);
+        let share = if visited_policy > 0.0 { approx::exp(power * approx::ln(visited_policy)) } else { 0.0 };
         let mix = |mean: f32, own: f32| own + share * (mean - own);
         Value { wl: mix(worth.wl, own.wl), d: mix(worth.d, own.d), m: mix(worth.m, own.m) }
     }
 
     #[cold]
+    #[inline(never)]
     fn weighed(&self, node: &impl Node) -> Value {
         if self.params.weighing.is_off() || !node.is_expanded() || node.ending().is_some() {
             return node.mean();
