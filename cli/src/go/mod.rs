@@ -19,7 +19,7 @@ pub mod utility;
 
 pub use evaluation::{Evaluation, PolicyRules};
 pub use evaluator::{Batch, Evaluator, Question};
-pub use run::Limits;
+pub use run::{Limits, memory};
 pub use samples::{inputs, samples};
 pub use search::{Allowed, Plan, Search, Step};
 

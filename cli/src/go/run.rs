@@ -1,6 +1,23 @@
 //! A search from its beginning to a limit.
 
 use super::search::{Search, Step};
+use crate::engine::Memory;
+
+/// What a visit takes of the tree at most: a node, its edges' priors and records.
+const BYTES_A_VISIT: usize = 2048;
+
+/// What a tree is given for few visits, where there is so much.
+const LEAST_BYTES: usize = 4 << 20;
+
+/// Memory for the tree of so many visits, which takes no more than it needs and than `most` bytes.
+///
+/// # Errors
+/// There is none.
+pub fn memory(most: usize, visits: u64) -> Result<Memory, String> {
+    let needed = usize::try_from(visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
+    let (memory, _) = Memory::of_at_most(most.min(needed.max(LEAST_BYTES)), true).ok_or("no memory for a tree")?;
+    Ok(memory)
+}
 
 /// When a search ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

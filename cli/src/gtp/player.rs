@@ -15,8 +15,8 @@ use super::record::Record;
 use super::scoring::Judged;
 use super::settings::Settings;
 use crate::analysis::go::{Params, Reporter, Wanted};
-use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
-use crate::go::{Evaluation, Evaluator, Game, Limits, PolicyRules, Question, Search};
+use crate::engine::{Settings as EngineSettings, resident_bytes};
+use crate::go::{self, Evaluation, Evaluator, Game, Limits, PolicyRules, Question, Search};
 use crate::options::table;
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
@@ -82,10 +82,6 @@ pub struct Player {
     /// Seconds that it has taken for moves.
     pub seconds: f64,
 }
-
-/// What a tree is given for few visits, where there is so much, and what a visit takes of it at most.
-const LEAST_BYTES: usize = 4 << 20;
-const BYTES_A_VISIT: usize = 2048;
 
 /// Visits of a position that is counted, for each player to move: who owns which point the network knows mostly by itself.
 const COUNTING_VISITS: u64 = 32;
@@ -186,9 +182,7 @@ impl Player {
         let asked = Arc::clone(&restrictions);
         let plan = plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))));
         let [visits, playouts] = task.limits;
-        let bytes = usize::try_from(visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
-        let bytes = self.room.of_tree().min(bytes.max(LEAST_BYTES));
-        let (memory, _) = Memory::of_at_most(bytes, true).ok_or("no memory for a tree")?;
+        let memory = go::memory(self.room.of_tree(), visits)?;
         let mut search = Search::new(&self.evaluator, &memory, task.game, &plan)?;
         let limits = Limits { visits, playouts, step: batch as u64 };
         let mut stepped = Instant::now();

@@ -1,6 +1,6 @@
 //! Which stones are dead, and what the game comes to: by whose each point will be, as a search expects it.
 
-use oncilla_go::area::{area, area_lead, pass_alive};
+use oncilla_go::area::{area, area_lead, connected, pass_alive};
 use oncilla_go::{Board, Button, Color, Ending, Move, Outcome, PointSet, Rules, Scoring};
 
 use super::args::letter;
@@ -146,22 +146,6 @@ fn seki(board: &Board, territory: &[PointSet; 2]) -> PointSet {
         }
     }
     seki
-}
-
-/// The points of `within` that are connected with `start` inside it.
-fn connected(board: &Board, start: Move, within: &PointSet) -> PointSet {
-    let mut found = PointSet::EMPTY;
-    found.insert(start);
-    let mut queue = vec![start];
-    while let Some(point) = queue.pop() {
-        for beside in board.neighbours(point).filter(|beside| within.contains(*beside)) {
-            if !found.contains(beside) {
-                found.insert(beside);
-                queue.push(beside);
-            }
-        }
-    }
-    found
 }
 
 /// The chains of these stones.

@@ -105,8 +105,8 @@ pub fn independent_life(board: &Board, suicide: bool) -> IndependentLife {
     life
 }
 
-/// The points of `within` that are connected with `start` inside it.
-fn connected(board: &Board, start: Move, within: &PointSet) -> PointSet {
+/// The points of `within` that are connected with `start` inside it; none where it is not in it.
+pub fn connected(board: &Board, start: Move, within: &PointSet) -> PointSet {
     let mut found = PointSet::EMPTY;
     let mut queue = heapless::Vec::<Move, { crate::points::MAX_AREA }>::new();
     let mut visit = |point: Move, queue: &mut heapless::Vec<Move, _>| {

@@ -20,13 +20,14 @@ pub fn exploration(params: &Cpuct, n: u32) -> f32 {
     cpuct(params, n) * libm::sqrtf(n.saturating_sub(1).max(1) as f32)
 }
 
-/// What exploration is multiplied by at a node with `n` visits, of mean `value`: see [`Deviation`].
+/// What exploration is multiplied by at a node of mean `value`, whose visits, or what they weigh together, come to `n`: see
+/// [`Deviation`].
 #[inline(never)]
-pub fn deviation_factor(params: &Deviation, n: u32, value: Value) -> f32 {
-    if n <= 1 {
+pub fn deviation_factor(params: &Deviation, n: f32, value: Value) -> f32 {
+    if n <= 1.0 {
         return 1.0;
     }
-    let (n, square) = (n as f32, value.wl * value.wl);
+    let square = value.wl * value.wl;
     let outcomes = square + lcb::variance(value.wl, value.d, 0.0);
     let all = (square + params.usual * params.usual) * params.weight + outcomes * n;
     let deviation = libm::sqrtf((all / (params.weight + n - 1.0) - square).max(0.0));
@@ -180,10 +181,10 @@ mod tests {
     fn exploration_follows_the_deviation() {
         let params = Deviation { usual: 0.4, weight: 2.0, scale: 0.85 };
         let of = |wl: f32, square: f32| Value { wl, d: 1.0 - square, m: 0.0 };
-        assert_eq!(deviation_factor(&params, 1, of(0.3, 0.09)), 1.0);
-        assert!((deviation_factor(&params, 1_000_000, of(0.3, 0.09 + 0.16)) - 1.0).abs() < 1e-3);
-        assert!((deviation_factor(&params, 1_000_000, of(0.3, 0.09)) - 0.15).abs() < 1e-2);
-        assert!((deviation_factor(&params, 1_000_000, of(0.0, 0.64)) - 1.85).abs() < 1e-3);
+        assert_eq!(deviation_factor(&params, 1.0, of(0.3, 0.09)), 1.0);
+        assert!((deviation_factor(&params, 1e6, of(0.3, 0.09 + 0.16)) - 1.0).abs() < 1e-3);
+        assert!((deviation_factor(&params, 1e6, of(0.3, 0.09)) - 0.15).abs() < 1e-2);
+        assert!((deviation_factor(&params, 1e6, of(0.0, 0.64)) - 1.85).abs() < 1e-3);
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl<R: Repository> Search<R> {
         let worth = if self.counts_alike { None } else { Some(self.worth(node)) };
         let mut exploration = puct::exploration(cpuct, node.n());
         if let Some((worth, deviation)) = worth.zip(self.params.deviation) {
-            exploration *= puct::deviation_factor(&deviation, node.n(), worth);
+            exploration *= puct::deviation_factor(&deviation, node.n() as f32, worth);
         }
         let rules = if plies == 0 { self.root_rules(node) } else { None };
         let moves_left = self.params.moves_left.and_then(|params| MovesLeftUtility::of(Some(params), node.mean()));

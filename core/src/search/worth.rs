@@ -27,7 +27,7 @@ impl<R: Repository> Search<R> {
         if power == 0.0 {
             return worth;
         }
-        let own = own(node);
+        let (_, own) = own(node);
         let share = if visited_policy > 0.0 { approx::exp(power * approx::ln(visited_policy)) } else { 0.0 };
         let mix = |mean: f32, own: f32| own + share * (mean - own);
         Value { wl: mix(worth.wl, own.wl), d: mix(worth.d, own.d), m: mix(worth.m, own.m) }
@@ -41,24 +41,23 @@ impl<R: Repository> Search<R> {
         }
         let completed = || node.visits().filter(|visit| visit.completed() > 0 && visit.value.is_some());
         let weights = self.params.weighing.weights(|| completed().filter_map(branch));
-        let (mut sum, mut below) = (Sum::default(), 0);
-        for (visit, weight) in completed().zip(weights) {
-            below += visit.completed();
+        let mut sum = Sum::default();
+        completed().zip(weights).for_each(|(visit, weight)| {
             sum.add(visit.contribution().mean(visit.completed()), weight);
-        }
-        // Its own visit, and those that are kept nowhere below.
-        sum.add(own(node), node.n().saturating_sub(below) as f32);
+        });
+        let (n, own) = own(node);
+        sum.add(own, n as f32);
         sum.mean().unwrap_or(node.mean())
     }
 }
 
-/// The mean of the visits that are kept nowhere below: the node's own evaluation.
-fn own(node: &impl Node) -> Value {
+/// The visits that are kept nowhere below, the node's own evaluation among them, and their mean.
+fn own(node: &impl Node) -> (u32, Value) {
     let nothing_below = (node.n(), node.sums());
     let (n, sums) = node.visits().filter(|visit| visit.value.is_some()).fold(nothing_below, |(n, sums), visit| {
         (n.saturating_sub(visit.completed()), sums.minus(visit.contribution()))
     });
-    sums.mean(n)
+    (n, sums.mean(n))
 }
 
 fn branch(visit: Visit) -> Option<Branch> {

@@ -130,9 +130,7 @@ impl<'r, 's> Reporter<'r, 's> {
         self.give_values(&of_root, &mut all);
         all.sort_by(|a, b| {
             let more = |a: f64, b: f64| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
-            more(a.arm.value, b.arm.value)
-                .then(b.edge_visits.cmp(&a.edge_visits))
-                .then(more(self.prior(Move(a.mv.0)), self.prior(Move(b.mv.0))))
+            more(a.arm.value, b.arm.value).then(b.edge_visits.cmp(&a.edge_visits)).then(more(a.arm.prior, b.arm.prior))
         });
         all
     }
@@ -199,7 +197,7 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("edgeVisits".into(), json!(edge_visits));
         info.insert("weight".into(), number(averages.weight));
         info.insert("edgeWeight".into(), number(arm.weight));
-        info.insert("prior".into(), number(self.prior(Move(candidate.mv.0))));
+        info.insert("prior".into(), number(arm.prior));
         info.insert("playSelectionValue".into(), number(arm.value));
         self.put_averages(&mut info, averages);
         if self.wanted.no_result_value {

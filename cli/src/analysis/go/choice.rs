@@ -3,6 +3,8 @@
 
 use super::params::Params;
 use crate::go::notes::Averages;
+use oncilla_core::evaluate::Value;
+use oncilla_core::search::puct;
 
 /// Fewer visits say nothing of a move's lower bound, as in KataGo.
 const VISITS_FOR_BOUND: f64 = 3.0;
@@ -56,16 +58,11 @@ impl Params {
         cpuct * (weight + OFFSET).sqrt() * self.deviation_factor(root)
     }
 
-    /// Exploration is worth more where the values below differ more than usual (KataGo's dynamic variance-scaled cPUCT).
+    /// As the core has it, of the root's means.
     fn deviation_factor(&self, root: &Averages) -> f64 {
-        let (usual, usual_weight) = (self.cpuct_utility_stdev_prior, self.cpuct_utility_stdev_prior_weight);
-        if usual <= 0.0 || root.weight <= 1.0 {
-            return 1.0;
-        }
-        let square = root.utility * root.utility;
-        let all = (square + usual * usual) * usual_weight + root.utility_square.max(square) * root.weight;
-        let deviation = (all / (usual_weight + root.weight - 1.0) - square).max(0.0).sqrt();
-        1.0 + self.cpuct_utility_stdev_scale * (deviation / usual - 1.0)
+        let value = Value { wl: root.utility as f32, d: (1.0 - root.utility_square) as f32, m: 0.0 };
+        let factor = |deviation| puct::deviation_factor(&deviation, root.weight as f32, value).into();
+        self.deviation().map_or(1.0, factor)
     }
 
     /// Gives each move its value: the weight that PUCT would give it now that the move with the most of it has what it has, where that

@@ -81,6 +81,15 @@ impl Params {
         }
     }
 
+    /// How exploration follows the deviation of utilities as KataGo has them.
+    pub(super) fn deviation(&self) -> Option<Deviation> {
+        (self.cpuct_utility_stdev_scale > 0.0).then_some(Deviation {
+            usual: self.cpuct_utility_stdev_prior as f32,
+            weight: self.cpuct_utility_stdev_prior_weight as f32,
+            scale: self.cpuct_utility_stdev_scale as f32,
+        })
+    }
+
     /// For utilities as KataGo has them.
     fn core_params(&self) -> CoreParams {
         let params = self;
@@ -99,11 +108,7 @@ impl Params {
             } else {
                 0.0
             },
-            deviation: (params.cpuct_utility_stdev_scale > 0.0).then_some(Deviation {
-                usual: params.cpuct_utility_stdev_prior as f32,
-                weight: params.cpuct_utility_stdev_prior_weight as f32,
-                scale: params.cpuct_utility_stdev_scale as f32,
-            }),
+            deviation: params.deviation(),
             policy_temperature: 1.0,
             noise: Dirichlet { epsilon: 0.0, ..Dirichlet::default() },
             sticky_endgames: false,

@@ -11,8 +11,8 @@ use crate::analysis::due::Due;
 use crate::analysis::nothing;
 use crate::analysis::output::Output;
 use crate::analysis::queue::{Queue, Taken};
-use crate::engine::{Facts, Memory, guarded};
-use crate::go::{Evaluator, Game, Limits, Search};
+use crate::engine::{Facts, guarded};
+use crate::go::{self, Evaluator, Game, Limits, Search};
 
 /// What a worker needs.
 pub struct Worker {
@@ -63,10 +63,7 @@ impl Worker {
         let (board, said) = self.evaluator.on(game.size())?;
         said.iter().for_each(|line| self.output.aside(line));
         let plan = query.plan(self.batch(&board.facts()), self.tree_bytes);
-        // For so many visits no more memory is needed.
-        let wanted = usize::try_from(query.params.max_visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
-        let (memory, _) =
-            Memory::of_at_most(self.tree_bytes.min(wanted.max(LEAST_BYTES)), true).ok_or("no memory for a tree")?;
+        let memory = go::memory(self.tree_bytes, query.params.max_visits)?;
         let stop = Arc::new(AtomicBool::new(false));
         let hears = Arc::clone(&stop);
         taken.running.stop_with(move || hears.store(true, Ordering::SeqCst));
@@ -103,9 +100,3 @@ impl Worker {
         if self.minibatch > 0 { self.minibatch } else { suitable() }
     }
 }
-
-/// What a visit takes of the tree at most: a node, its edges' priors and records.
-const BYTES_A_VISIT: usize = 2048;
-
-/// What a tree is given for few visits, where there is so much.
-const LEAST_BYTES: usize = 4 << 20;
