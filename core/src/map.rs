@@ -356,6 +356,10 @@ impl Node for Held<'_> {
         (self.n, self.sums) = (n, Sums::of(value, n));
     }
 
+    fn set_sums(&mut self, sums: Sums) {
+        self.sums = sums;
+    }
+
     fn regrow(&mut self, n: u32, value: Value) -> bool {
         self.n += n;
         self.sums = self.sums.plus(Sums::of(value, n));

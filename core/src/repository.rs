@@ -306,6 +306,9 @@ pub trait Node {
     /// All visits, `n` of them, are worth `value`.
     fn settle(&mut self, n: u32, value: Value);
 
+    /// The visits that there are sum to this.
+    fn set_sums(&mut self, sums: Sums);
+
     /// Counts `n` visits worth `value` that are kept nowhere below; `false` if there is no room.
     fn regrow(&mut self, n: u32, value: Value) -> bool;
 

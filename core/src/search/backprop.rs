@@ -44,6 +44,17 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
+impl Refused {
+    /// Whether a position that goes on may have so many legal moves.
+    pub(super) fn check_edges(edges: usize) -> Result<(), Self> {
+        match edges {
+            0 => Err(Self::NoEdges),
+            n if n > MAX_EDGES => Err(Self::TooManyEdges),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// What a node on a path learned from the edges that its visits came back on.
 #[derive(Clone, Copy)]
 struct Lifted {
@@ -117,11 +128,7 @@ impl<R: Repository> Search<R> {
         };
         let answer = &Answer { verdict, ..*answer };
         if let Verdict::Position(_) = verdict {
-            prior::softmax(policy, self.params.policy_temperature);
-            if event.path.is_empty() {
-                self.params.add_noise(policy);
-                policy.iter_mut().for_each(|p| *p *= self.params.root_policy_sum);
-            }
+            self.make_priors(policy, event.path.is_empty());
         }
         let settled = match event.path.last().copied() {
             None => self.write_answer(event, leaf, answer.verdict, policy).then_some(None),
@@ -143,12 +150,20 @@ impl<R: Repository> Search<R> {
         }
     }
 
+    /// Logits become priors.
+    pub(super) fn make_priors(&self, policy: &mut [f32], of_root: bool) {
+        prior::softmax(policy, self.params.policy_temperature);
+        if of_root {
+            self.params.add_noise(policy);
+            policy.iter_mut().for_each(|p| *p *= self.params.root_policy_sum);
+        }
+    }
+
     fn check<const PLIES: usize>(&self, event: &Event<PLIES>, answer: &Answer, policy: &[f32]) -> Result<(), Refused> {
-        match (answer.verdict, policy.len()) {
+        match answer.verdict {
             _ if event.unnamed.is_some() => Err(Refused::Unnamed),
-            (Verdict::Position(_), 0) => Err(Refused::NoEdges),
-            (Verdict::Position(_), n) if n > MAX_EDGES => Err(Refused::TooManyEdges),
-            _ => Ok(()),
+            Verdict::Position(_) => Refused::check_edges(policy.len()),
+            Verdict::Terminal(..) => Ok(()),
         }
     }
 

@@ -14,6 +14,7 @@ mod gather;
 mod params;
 pub mod puct;
 mod recycle;
+mod renew;
 mod reuse;
 mod select;
 #[cfg(all(test, not(loom)))]

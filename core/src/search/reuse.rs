@@ -26,7 +26,7 @@ impl<R: Repository> Search<R> {
         self.nodes()
     }
 
-    fn is_under_way(&self, root: Key) -> bool {
+    pub(super) fn is_under_way(&self, root: Key) -> bool {
         let root = self.repository.lock(root);
         root.is_pending() || root.visits().any(|visit| visit.in_flight > 0)
     }

@@ -52,7 +52,7 @@ impl<R: Repository> Search<R> {
 }
 
 /// The visits that are kept nowhere below, the node's own evaluation among them, and their mean.
-fn own(node: &impl Node) -> (u32, Value) {
+pub(super) fn own(node: &impl Node) -> (u32, Value) {
     let nothing_below = (node.n(), node.sums());
     let (n, sums) = node.visits().filter(|visit| visit.value.is_some()).fold(nothing_below, |(n, sums), visit| {
         (n.saturating_sub(visit.completed()), sums.minus(visit.contribution()))

@@ -358,6 +358,15 @@ impl Node for Locked<'_, '_> {
         }
     }
 
+    fn set_sums(&mut self, sums: Sums) {
+        let n = self.n();
+        if self.flag(BRANCH) {
+            self.set_branch_sums(n, sums);
+        } else {
+            self.set_own_value(sums.mean(n));
+        }
+    }
+
     fn regrow(&mut self, n: u32, value: Value) -> bool {
         let sums = Sums::of(value, n);
         if self.flag(BRANCH) {

@@ -42,6 +42,7 @@ mod joined;
 mod memory;
 mod playouts;
 mod proofs;
+mod renew;
 mod reuse;
 mod together;
 mod weights;

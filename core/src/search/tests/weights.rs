@@ -4,7 +4,7 @@ use super::*;
 use crate::formula::weighing::Weighing;
 use quickcheck::QuickCheck;
 
-fn as_katago() -> Params {
+pub fn as_katago() -> Params {
     Params {
         weighing: Weighing { prune_scale: 0.15, exponent: 0.25, unit: 1.0 },
         fpu_parent_power: 2.0,

@@ -1,0 +1,164 @@
+//! What was said of positions is said anew.
+
+use super::*;
+use crate::evaluate::Verdict;
+use crate::repository::Bound;
+use quickcheck::QuickCheck;
+use std::collections::HashSet;
+
+/// Moves of the root with their visits and values, in the order of the moves.
+fn edges<R: Repository>(search: &Search<R>) -> List<(Move, u32, Option<Value>)> {
+    let known = |edge: EdgeView<'_, R>| Some((edge.mv?, edge.completed(), edge.value()));
+    let mut edges: List<_> = search.root_node().visited().filter_map(known).collect();
+    edges.sort_by_key(|edge| edge.0.0);
+    edges
+}
+
+/// What a game says of its root: value, moves, logits.
+fn said_of_root(game: &RandomGame) -> (Value, List<Move>, List<f32>) {
+    let root = game.position(core::iter::empty());
+    (game.verdict(root).value(), game.legal(root).collect(), game.logits(root).collect())
+}
+
+/// Games whose root goes on.
+fn game_of(seed: u64) -> RandomGame {
+    RandomGame { commuting: seed % 2 == 1, ..RandomGame::of(seed) }
+}
+
+#[test]
+fn a_root_that_is_told_the_same_again_is_the_same() {
+    fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame, batch: usize) {
+        run_in_batches(search, &mut game, batch, 300);
+        let (before, live, value) = (edges(search), search.live_nodes(), search.root_node().value());
+        let (own, moves, mut logits) = said_of_root(&game);
+        assert_eq!(search.renew_root(own, &moves, &mut logits), Ok(search.nodes()));
+        assert_eq!((edges(search), search.live_nodes(), search.root_node().value()), (before, live, value));
+        audit(search, &Audit::drained(game));
+        search.run_game(&mut game, 200);
+        audit(search, &Audit::drained(game));
+    }
+    fn holds(seed: u64, batch: u8) -> bool {
+        let (game, batch) = (game_of(seed), 1 + usize::from(batch) % 5);
+        on_both!(5000, 200_000, Params::default(), |search| check(search, game, batch));
+        on_both_graphs!(5000, 200_000, Params::default(), |search| check(search, game, batch));
+        true
+    }
+    QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
+}
+
+/// Moves that are none of the list any more take their visits with them; others keep them under another prior.
+#[test]
+fn a_root_may_get_other_moves_and_priors() {
+    fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) {
+        run_in_batches(search, &mut game, 1, 200);
+        let (_, mut moves, _) = said_of_root(&game);
+        moves.retain(|mv| mv.0 % 2 == 1);
+        let before = edges(search);
+        let own = Value { wl: 0.25, d: 0.5, m: 3.0 };
+        if moves.is_empty() {
+            assert_eq!(search.renew_root(own, &moves, &mut []), Err(Refused::NoEdges));
+            assert_eq!(edges(search), before);
+            return;
+        }
+        let kept: List<_> = before.into_iter().filter(|(mv, ..)| moves.contains(mv)).collect();
+        let n = 1 + kept.iter().map(|edge| edge.1).sum::<u32>();
+        assert_eq!(search.renew_root(own, &moves, &mut std::vec![0.0; moves.len()]), Ok(n));
+        assert_eq!(edges(search), kept);
+        let root = search.root_node();
+        assert!(root.edge_count() == moves.len() && root.own_value().is_some_and(|now| (now.wl - 0.25).abs() < 1e-4));
+        let even = 1.0 / moves.len() as f32;
+        // A move that loses for certain has none.
+        let prior = |edge: &EdgeView<'_, R>| if edge.bounds().upper == Bound::Loss { 0.0 } else { even };
+        assert!(root.edges().all(|edge| (edge.p - prior(&edge)).abs() < 1e-3));
+    }
+    fn holds(seed: u64) -> bool {
+        on_both!(5000, 200_000, Params::default(), |search| check(search, game_of(seed)));
+        on_both_graphs!(5000, 200_000, Params::default(), |search| check(search, game_of(seed)));
+        true
+    }
+    QuickCheck::new().tests(60).quickcheck(holds as fn(u64) -> bool);
+}
+
+#[test]
+fn a_root_with_visits_in_flight_stays_as_it_is() {
+    let mut game = RandomGame { seed: 9, width: 9, length: 30, endings: 0, ..RandomGame::of(0) };
+    on_both!(5000, 200_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 50);
+        let mut event = TestEvent::new();
+        search.gather(&mut event);
+        let (own, moves, logits) = said_of_root(&game);
+        let before = edges(search);
+        assert_eq!(search.renew_root(own, &moves, &mut logits.clone()), Err(Refused::Stale));
+        assert_eq!(edges(search), before);
+        search.cancel(&mut event);
+        assert_eq!(search.renew_root(own, &moves, &mut logits.clone()), Ok(50));
+    });
+    // There is no room for another root.
+    on_tree!(8, 200, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 8);
+        let (own, moves, mut logits) = said_of_root(&game);
+        let visits = search.nodes();
+        assert_eq!(search.renew_root(own, &moves, &mut logits), Err(Refused::NoRoom));
+        assert_eq!(search.nodes(), visits);
+    });
+}
+
+/// Each node once, those below it before it, with the line to it.
+fn from_the_leaves<R: Repository>(search: &Search<R>) -> List<(Key, List<Move>)> {
+    fn go<R: Repository>(
+        node: NodeView<'_, R>,
+        line: &[Move],
+        seen: &mut HashSet<Key>,
+        found: &mut List<(Key, List<Move>)>,
+    ) {
+        if !seen.insert(node.key()) {
+            return;
+        }
+        for edge in node.visited() {
+            if let Some((mv, child)) = edge.mv.zip(edge.child()) {
+                go(child, &[line, &[mv]].concat(), seen, found);
+            }
+        }
+        found.push((node.key(), line.into()));
+    }
+    let mut found = List::new();
+    go(search.root_node(), &[], &mut HashSet::new(), &mut found);
+    found
+}
+
+/// The tree of one game becomes that of another in which all values are others, and then again what it was.
+#[test]
+fn a_tree_can_be_valued_anew() {
+    fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) {
+        run_in_batches(search, &mut game, 1, 300);
+        let value = |line: &List<Move>| match game.verdict(game.position(line.iter().copied())) {
+            Verdict::Position(value) | Verdict::Terminal(value, _) => value,
+        };
+        let before = search.root_node().value();
+        let nodes = from_the_leaves(search);
+        nodes.iter().for_each(|(node, line)| search.revalue(*node, Value { wl: -0.5 * value(line).wl, ..value(line) }));
+        let between = search.root_node().value();
+        nodes.iter().for_each(|(node, line)| search.revalue(*node, value(line)));
+        let after = search.root_node().value();
+        if search.nodes() > 20 && search.proven() == Default::default() {
+            assert_ne!(between, before);
+        }
+        let near = |a: f32, b: f32| (a - b).abs() < 1e-4;
+        // In a graph an edge may not have known all visits of its child.
+        assert!(
+            search.repository.is_graph() || near(after.wl, before.wl) && near(after.d, before.d),
+            "{before:?} {after:?}"
+        );
+        audit(search, &Audit::drained(game));
+        search.run_game(&mut game, 100);
+        audit(search, &Audit::drained(game));
+    }
+    fn holds(seed: u64) -> bool {
+        for params in [Params::default(), weights::as_katago()] {
+            on_both!(5000, 200_000, params, |search| check(search, game_of(seed)));
+            on_both_graphs!(5000, 200_000, params, |search| check(search, game_of(seed)));
+        }
+        true
+    }
+    QuickCheck::new().tests(40).quickcheck(holds as fn(u64) -> bool);
+}
