@@ -82,6 +82,14 @@ impl Talk {
         }
     }
 
+    /// An analysis that the next line ends.
+    fn analyze(&mut self) {
+        self.engine.say("kata-analyze");
+        self.engine.say("name");
+        let answers = [self.answer(), self.answer()].map(|lines| lines.concat());
+        assert!(answers[0].starts_with('=') && answers[1] == "= Oncilla", "{answers:?}");
+    }
+
     /// The text of an answer that is none of an error.
     fn ask(&mut self, line: &str) -> String {
         self.engine.say(line);
@@ -624,6 +632,81 @@ fn what_it_plays_is_legal() {
     }
 }
 
+/// Visits of the root in the last line of an analysis that says them.
+fn root_visits(text: &str) -> u64 {
+    let said = text.rsplit_once("rootInfo visits ").and_then(|(_, rest)| rest.split(' ').next());
+    said.and_then(|number| number.parse().ok()).expect("visits of the root")
+}
+
+const LOOK: &str = "kata-search_analyze rootInfo true";
+
+#[test]
+fn the_tree_goes_on_from_move_to_move() {
+    let mut talk = Talk::tiny(&["--max-playouts=300"]);
+    let mut visits = |input: &[&str]| {
+        input.iter().for_each(|line| drop(talk.ask(line)));
+        root_visits(&talk.ask(LOOK))
+    };
+    assert_eq!(visits(&["boardsize 5"]), 300);
+    // The same position, searched on.
+    let again = visits(&[]);
+    assert_eq!(again, 600);
+    let after_own = visits(&["genmove b"]);
+    assert!((301..900).contains(&after_own), "{after_own}");
+    let after_both = visits(&["genmove w", "genmove b"]);
+    assert!(after_both > 300, "{after_both}");
+    for forgets in [
+        "undo",
+        "komi 3.5",
+        "kata-set-rules japanese",
+        "clear_cache",
+        "kata-set-param policyOptimism 0.5",
+        "clear_board",
+    ] {
+        assert_eq!(visits(&[forgets]), 300, "{forgets}");
+    }
+    // What is left when another command has analysed is another search.
+    assert!(visits(&["name"]) > 300);
+    talk.analyze();
+    assert_eq!(root_visits(&talk.ask(LOOK)), 300);
+}
+
+#[test]
+fn it_thinks_in_the_opponents_time_if_it_is_told_to() {
+    let pondering = |config: &str| {
+        let mut talk = Talk::tiny(&["--max-visits=20", "-override-config", config]);
+        talk.ask("boardsize 7");
+        // Nobody plays yet.
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(root_visits(&talk.ask(LOOK)), 20);
+        talk.ask("genmove b");
+        talk
+    };
+    let mut talk = pondering("ponderingEnabled=true,maxVisitsPondering=400");
+    let begun = Instant::now();
+    loop {
+        let visits = root_visits(&talk.ask(LOOK));
+        assert!(visits <= 400 && begun.elapsed() < Duration::from_secs(60), "{visits}");
+        if visits == 400 {
+            break;
+        }
+    }
+    // The move that was thought about is answered from what is known.
+    talk.ask("genmove w");
+    assert!(root_visits(&talk.ask(LOOK)) > 20);
+    // An analysis ends it.
+    talk.analyze();
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(root_visits(&talk.ask(LOOK)), 20);
+    let mut talk = pondering("maxVisitsPondering=400");
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(root_visits(&talk.ask(LOOK)) <= 20);
+    // Without an end it thinks until the next line, and the end of the input is the end.
+    let words = words(&["--max-visits=20", "-override-config", "ponderingEnabled=true"]);
+    let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "boardsize 7\ngenmove b\nplay w A1\n");
+    assert_eq!(answers(&stdout(&output)).len(), 3);
+}
+
 #[test]
 fn configuration_files_of_katagos_are_understood() {
     let folder = Folder::new("gtp-config");
@@ -643,7 +726,7 @@ fn configuration_files_of_katagos_are_understood() {
     assert_eq!((&all[1].2[..], &all[2].2[..]), ("7", "-0.25"));
     assert!(all[3].2.contains("rootInfo visits 7 "), "{}", all[3].2);
     let says = stderr(&output);
-    assert!(says.contains("ponderingEnabled: accepted, without effect"), "{says}");
+    assert!(!says.contains("pondering"), "{says}");
     let unused: Vec<&str> = says.lines().filter(|line| line.contains("not used")).collect();
     assert!(
         unused.len() == 2 && unused[0].ends_with("not used: madeUp") && unused[1].ends_with("neverHeardOf"),

@@ -10,6 +10,7 @@ mod evaluation;
 mod evaluator;
 mod input;
 pub mod notes;
+mod reuse;
 mod run;
 mod samples;
 mod search;

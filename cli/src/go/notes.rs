@@ -256,6 +256,56 @@ impl Notes {
         at.and_then(|at| self.banned.get(&at).copied()).unwrap_or_default()
     }
 
+    /// The position that a line of moves leads to is the first one from now on, and what it does not lead to is forgotten. False, and
+    /// nothing has changed, where the line is not known.
+    pub fn advance(&mut self, line: &[Move]) -> bool {
+        let root = line.iter().try_fold(0, |at, &mv| self.following.get(&(at, mv)).copied());
+        let Some(root) = root.filter(|_| !self.all.is_empty()) else { return false };
+        let mut below: HashMap<At, Vec<At>> = HashMap::new();
+        self.following.iter().for_each(|((at, _), next)| below.entry(*at).or_default().push(*next));
+        let (mut places, mut todo) = (HashMap::from([(root, 0)]), vec![root]);
+        while let Some(at) = todo.pop() {
+            for &next in below.get(&at).into_iter().flatten() {
+                let place = places.len() as At;
+                places.entry(next).or_insert_with(|| {
+                    todo.push(next);
+                    place
+                });
+            }
+        }
+        self.keep(&places);
+        true
+    }
+
+    /// Those that get a place stay, in those places.
+    fn keep(&mut self, places: &HashMap<At, At>) {
+        let place = |at: &At| places.get(at).copied();
+        let mut all = vec![Note::default(); places.len()];
+        places.iter().for_each(|(from, to)| all[*to as usize] = std::mem::take(&mut self.all[*from as usize]));
+        self.owned_bytes = all.iter().map(|note| size_of_val(&*note.ownership)).sum();
+        self.all = all;
+        self.by_key = self.by_key.iter().filter_map(|(key, at)| Some((*key, place(at)?))).collect();
+        let moved = |((at, mv), next): (&(At, Move), &At)| Some(((place(at)?, *mv), place(next)?));
+        self.following = self.following.iter().filter_map(moved).collect();
+        self.banned = self.banned.iter().filter_map(|(at, points)| Some((place(at)?, *points))).collect();
+    }
+
+    /// The root is the position with this key, of which this is known, and where ko forbids these points.
+    pub fn renew_root(&mut self, key: u64, note: Note, banned: PointSet) {
+        let Some(root) = self.all.first_mut() else { return };
+        self.owned_bytes = self.owned_bytes + size_of_val(&*note.ownership) - size_of_val(&*root.ownership);
+        *root = note;
+        self.by_key.retain(|_, at| *at != 0);
+        self.by_key.insert(key, 0);
+        self.banned.remove(&0);
+        self.ban(key, banned);
+    }
+
+    /// Results and scores are worth something else from now on.
+    pub fn revalue(&mut self, utility: impl Fn(&Outlook) -> f64) {
+        self.all.iter_mut().for_each(|note| note.utility = utility(&note.outlook));
+    }
+
     /// Of the position with this key.
     pub fn find(&self, key: u64) -> Option<&Note> {
         self.all.get(*self.by_key.get(&key)? as usize)

@@ -88,22 +88,37 @@ pub enum Step {
     NothingToDo,
 }
 
-/// A search under way.
-pub struct Search<'s> {
-    core: oncilla_core::search::Search<Tree<'s>>,
-    evaluator: &'s Evaluator,
-    root: &'s Game,
-    plan: &'s Plan,
-    raw: Arc<Evaluation>,
-    utility: Utility,
-    /// Those that leave the root's position as it is.
-    symmetries: Vec<Symmetry>,
-    notes: Notes,
+/// A search under way, in memory that is lent to it.
+pub struct Search<'m> {
+    pub(super) core: oncilla_core::search::Search<Tree<'m>>,
+    evaluator: Arc<Evaluator>,
+    pub(super) about: About,
+    pub(super) notes: Notes,
     batch: Batch,
     waiting: Vec<Leaf>,
     spare: Vec<Box<Event>>,
     playouts: u64,
     said: Vec<String>,
+}
+
+/// What is searched, and what follows from that.
+pub(super) struct About {
+    pub(super) root: Arc<Game>,
+    pub(super) plan: Plan,
+    pub(super) raw: Arc<Evaluation>,
+    pub(super) utility: Utility,
+    /// Those that leave the root's position as it is.
+    symmetries: Vec<Symmetry>,
+}
+
+impl About {
+    /// With what the network has said of the root's position.
+    fn new(root: Arc<Game>, plan: Plan, raw: Arc<Evaluation>) -> Self {
+        let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
+        let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(raw.score_mean));
+        let symmetries = symmetries(&root, &plan);
+        Self { root, plan, raw, utility, symmetries }
+    }
 }
 
 /// An event whose position waits for the network.
@@ -113,24 +128,18 @@ struct Leaf {
     moves: Vec<GoMove>,
 }
 
-impl<'s> Search<'s> {
+impl<'m> Search<'m> {
     /// Asks the network about the root's position, and begins a search in this memory.
     ///
     /// # Errors
     /// As [`Evaluator::run`].
-    pub fn new(evaluator: &'s Evaluator, memory: &'s Memory, root: &'s Game, plan: &'s Plan) -> Result<Self, String> {
+    pub fn new(evaluator: Arc<Evaluator>, memory: &'m Memory, root: Arc<Game>, plan: Plan) -> Result<Self, String> {
         let mut batch = Batch::default();
-        let (raw, said) = raw(evaluator, &mut batch, root, plan)?;
-        let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
-        let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(raw.score_mean));
+        let (raw, said) = raw(&evaluator, &mut batch, &root, &plan)?;
         let mut search = Self {
             core: oncilla_core::search::Search::new(memory.lend(), plan.params),
             evaluator,
-            root,
-            plan,
-            raw,
-            utility,
-            symmetries: symmetries(root, plan),
+            about: About::new(root, plan, raw),
             notes: Notes::default(),
             batch,
             waiting: Vec::new(),
@@ -138,18 +147,50 @@ impl<'s> Search<'s> {
             playouts: 0,
             said,
         };
-        search.core.set_params(Params { root_policy_sum: search.root_policy_sum(), ..plan.params });
+        search.set_params();
         Ok(search)
+    }
+
+    /// It is about another position from now on, or the same one in another way. What it knows of it already stays, see
+    /// [`reuse`](super::reuse); playouts are counted anew.
+    ///
+    /// # Errors
+    /// As [`Evaluator::run`]. Nothing has changed then.
+    pub fn turn_to(&mut self, root: Arc<Game>, plan: Plan) -> Result<(), String> {
+        let line = self.line_to(&root, &plan);
+        if root.size() != self.about.root.size() {
+            self.batch = Batch::default();
+        }
+        let (raw, said) = raw(&self.evaluator, &mut self.batch, &root, &plan)?;
+        self.said.extend(said);
+        self.about = About::new(root, plan, raw);
+        self.playouts = 0;
+        self.set_params();
+        if !line.is_some_and(|line| self.keep(&line)) {
+            self.core.clear();
+            self.notes = Notes::default();
+        }
+        Ok(())
+    }
+
+    fn set_params(&mut self) {
+        self.core.set_params(Params { root_policy_sum: self.root_policy_sum(), ..self.about.plan.params });
+    }
+
+    /// The moves of the root that may be searched.
+    pub(super) fn root_moves(&self) -> Vec<GoMove> {
+        let (root, mut moves) = (&self.about.root, Vec::new());
+        self.list_moves(root, 0, &root.ko_banned(), &mut moves);
+        moves
     }
 
     /// What the priors of the root's moves sum to, each of them as it would be among all moves.
     fn root_policy_sum(&self) -> f32 {
-        let tempered = |p: f32| p.max(0.0).powf(1.0 / self.plan.root_temperature);
-        let all: f32 = self.raw.policy.iter().copied().map(tempered).sum();
-        let mut moves = Vec::new();
-        self.list_moves(self.root, 0, &self.root.ko_banned(), &mut moves);
-        let prior = |mv: &GoMove| tempered(self.raw.policy[mv.index()]) / all;
-        moves.iter().map(|mv| prior(mv).powf(1.0 / self.plan.root_flattening)).sum()
+        let About { plan, raw, .. } = &self.about;
+        let tempered = |p: f32| p.max(0.0).powf(1.0 / plan.root_temperature);
+        let all: f32 = raw.policy.iter().copied().map(tempered).sum();
+        let prior = |mv: &GoMove| tempered(raw.policy[mv.index()]) / all;
+        self.root_moves().iter().map(|mv| prior(mv).powf(1.0 / plan.root_flattening)).sum()
     }
 
     /// Lines for a person since they were last asked for.
@@ -159,17 +200,17 @@ impl<'s> Search<'s> {
 
     /// What the network says of the root's position.
     pub fn raw(&self) -> &Evaluation {
-        &self.raw
+        &self.about.raw
     }
 
     /// The root's position.
-    pub fn root(&self) -> &'s Game {
-        self.root
+    pub fn root(&self) -> &Game {
+        &self.about.root
     }
 
     /// How it searches.
-    pub fn plan(&self) -> &'s Plan {
-        self.plan
+    pub fn plan(&self) -> &Plan {
+        &self.about.plan
     }
 
     /// What is known beside the tree.
@@ -188,13 +229,13 @@ impl<'s> Search<'s> {
     }
 
     /// The root of the tree.
-    pub fn tree(&self) -> Option<NodeView<'_, Tree<'s>>> {
+    pub fn tree(&self) -> Option<NodeView<'_, Tree<'m>>> {
         self.core.root()
     }
 
     /// What a node passes on to its parents, by the utility of its side to move.
-    pub fn utility_of(&self, node: &NodeView<'_, Tree<'s>>) -> f64 {
-        f64::from(self.core.passed_on(node).wl) * self.plan.factors.most()
+    pub fn utility_of(&self, node: &NodeView<'_, Tree<'m>>) -> f64 {
+        f64::from(self.core.passed_on(node).wl) * self.about.plan.factors.most()
     }
 
     /// One batch of at most `most` playouts.
@@ -202,7 +243,7 @@ impl<'s> Search<'s> {
     /// # Errors
     /// One line: the backend fails, or the memory is too small for the root's moves. What was gathered is undone.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
-        if self.notes.bytes() >= self.plan.notes_bytes && self.core.nodes() > 0 {
+        if self.notes.bytes() >= self.about.plan.notes_bytes && self.core.nodes() > 0 {
             return Ok(Step::NothingToDo);
         }
         let before = self.playouts;
@@ -240,7 +281,7 @@ impl<'s> Search<'s> {
     /// Takes playouts down until the batch is full. Those that wait for the network stand in `self.waiting`, in the order of the batch.
     fn gather(&mut self, most: u64) -> Ended {
         let most = usize::try_from(most).unwrap_or(usize::MAX).max(1);
-        let batch = self.plan.batch.clamp(1, most);
+        let batch = self.about.plan.batch.clamp(1, most);
         let (mut known, mut collided) = (0, Vec::new());
         let mut ended = Ended::Gathered;
         while self.waiting.len() < batch && self.waiting.len() + known < most && known < KNOWN_PER_LEAF * batch {
@@ -284,7 +325,7 @@ impl<'s> Search<'s> {
 
     /// Answers a leaf, if that takes no evaluation, and gives the event back; else puts it into the batch.
     fn look_at(&mut self, mut event: Box<Event>) -> Option<Box<Event>> {
-        let (mut played, mut moves) = (Arc::new(self.root.clone()), Vec::new());
+        let (mut played, mut moves) = (Arc::new(Game::clone(&self.about.root)), Vec::new());
         // Nobody else has it yet.
         let game = Arc::make_mut(&mut played);
         let line: Vec<Move> = event.moves().collect();
@@ -327,8 +368,8 @@ impl<'s> Search<'s> {
             return Some(event);
         }
         let known = match event.plies() {
-            0 => Some(Arc::clone(&self.raw)),
-            depth => self.evaluator.push(&mut self.batch, &game, &question(self.plan, depth)),
+            0 => Some(Arc::clone(&self.about.raw)),
+            depth => self.evaluator.push(&mut self.batch, &game, &question(&self.about.plan, depth)),
         };
         match known {
             Some(evaluation) => {
@@ -348,7 +389,7 @@ impl<'s> Search<'s> {
     fn list_moves(&self, game: &Game, depth: usize, banned: &PointSet, moves: &mut Vec<GoMove>) {
         let (size, side, suicide) = (game.size(), game.side_to_move(), game.rules().suicide);
         let legal = |mv: &GoMove| game.board().is_legal(side, *mv, suicide) && !banned.contains(*mv);
-        let allowed = |mv: &GoMove| self.plan.allowed.as_ref().is_none_or(|allowed| allowed(side, depth, *mv));
+        let allowed = |mv: &GoMove| self.about.plan.allowed.as_ref().is_none_or(|allowed| allowed(side, depth, *mv));
         let stands_for_others = |mv: &GoMove| depth > 0 || self.images(*mv).all(|image| !self.comes_before(image, *mv));
         moves.clear();
         let all = size.points().chain([size.pass()]);
@@ -357,15 +398,15 @@ impl<'s> Search<'s> {
 
     /// The mirror images of a move of the root, where only one of them is searched, itself among them.
     fn images(&self, mv: GoMove) -> impl Iterator<Item = GoMove> + '_ {
-        self.symmetries.iter().map(move |symmetry| symmetry.apply(self.root.size(), mv))
+        self.about.symmetries.iter().map(move |symmetry| symmetry.apply(self.about.root.size(), mv))
     }
 
     /// Of mirror images KataGo searches the one furthest to the right, and of those the highest, where Black is to move, and the one
     /// furthest to the left, and the lowest, where White is.
     fn comes_before(&self, one: GoMove, other: GoMove) -> bool {
-        let size = self.root.size();
+        let size = self.about.root.size();
         let place = |mv| size.coordinates(mv).map(|(x, y)| (x, size.y() - 1 - y));
-        match self.root.side_to_move() {
+        match self.about.root.side_to_move() {
             Color::Black => place(one) > place(other),
             Color::White => place(one) < place(other),
         }
@@ -373,9 +414,9 @@ impl<'s> Search<'s> {
 
     /// The symmetries by which a move of the root that is searched stands for others, each another one: those that are not searched.
     pub fn stands_for(&self, mv: GoMove) -> Vec<Symmetry> {
-        let size = self.root.size();
+        let size = self.about.root.size();
         let mut found: Vec<(GoMove, Symmetry)> = Vec::new();
-        for &symmetry in &self.symmetries {
+        for &symmetry in &self.about.symmetries {
             let image = symmetry.apply(size, mv);
             if image != mv && found.iter().all(|(known, _)| *known != image) {
                 found.push((image, symmetry));
@@ -398,11 +439,16 @@ impl<'s> Search<'s> {
         // Where no move may be searched, the network's word is all there is.
         let verdict =
             if moves.is_empty() { Verdict::Terminal(value, Ending::TwoFold) } else { Verdict::Position(value) };
-        let of_root = self.plan.root_temperature * self.plan.root_flattening;
-        let temperature = if event.plies() == 0 { of_root } else { 1.0 };
-        let logit = |mv: &GoMove| evaluation.policy[mv.index()].max(f32::MIN_POSITIVE).ln() / temperature;
-        let mut logits: Vec<f32> = moves.iter().map(logit).collect();
+        let mut logits = self.logits(evaluation, moves, event.plies());
         self.core.answer(event, &Answer { key, verdict }, &mut logits)
+    }
+
+    /// Logits of the moves of a position so many plies below the root.
+    pub(super) fn logits(&self, evaluation: &Evaluation, moves: &[GoMove], plies: usize) -> Vec<f32> {
+        let plan = &self.about.plan;
+        let temperature = if plies == 0 { plan.root_temperature * plan.root_flattening } else { 1.0 };
+        let logit = |mv: &GoMove| evaluation.policy[mv.index()].max(f32::MIN_POSITIVE).ln() / temperature;
+        moves.iter().map(logit).collect()
     }
 
     /// Of a game that is over, or can't go on. Nothing is proven by it: what counts is not only who has won.
@@ -412,7 +458,7 @@ impl<'s> Search<'s> {
             Some(Outcome::NoResult | Outcome::ToBeAgreed) | None => None,
         };
         let rules = game.rules();
-        let utility = self.utility;
+        let utility = self.about.utility;
         let keeps = self.keeps_ownership(event.plies());
         self.notes.take_down(event.moves(), key, || {
             let area = taxed_area(game.board(), rules.suicide, rules.tax);
@@ -424,7 +470,7 @@ impl<'s> Search<'s> {
 
     /// Of a position that the notes know already, nothing needs to be known.
     fn take_down(&mut self, event: &Event, key: u64, known: Option<(&Evaluation, Color)>) {
-        let (utility, keeps) = (self.utility, self.keeps_ownership(event.plies()));
+        let (utility, keeps) = (self.about.utility, self.keeps_ownership(event.plies()));
         self.notes.take_down(event.moves(), key, || match known {
             Some((evaluation, side)) => Note::of(evaluation, side, |outlook| utility.of(outlook), keeps),
             None => Note::default(),
@@ -432,20 +478,24 @@ impl<'s> Search<'s> {
     }
 
     /// Of a position so many plies below the root. Of the root's moves an answer says it, however full the notes are.
-    fn keeps_ownership(&self, plies: usize) -> bool {
-        self.plan.keeps_ownership && (plies <= 1 || self.notes.bytes() < self.plan.notes_bytes / 2)
+    pub(super) fn keeps_ownership(&self, plies: usize) -> bool {
+        self.about.plan.keeps_ownership && (plies <= 1 || self.notes.bytes() < self.about.plan.notes_bytes / 2)
     }
 
     /// What a position is worth to the side to move, as the tree wants it: a utility, and what makes the deviation of outcomes that of
     /// utilities ([`Deviation`](oncilla_core::search::Deviation)).
     fn value_of(&self, key: u64, side: Color) -> Value {
-        let utility = self.notes.find(key).map_or(0.0, |note| note.utility) / self.plan.factors.most();
+        self.value_of_utility(self.notes.find(key).map_or(0.0, |note| note.utility), side)
+    }
+
+    pub(super) fn value_of_utility(&self, utility: f64, side: Color) -> Value {
+        let utility = utility / self.about.plan.factors.most();
         let own = if side == Color::White { utility } else { -utility };
         Value { wl: own as f32, d: (1.0 - own * own) as f32, m: 0.0 }
     }
 
     /// Means over the visits of a node, each of which counts as the plan's weighing says.
-    pub fn averages(&self, node: &NodeView<'_, Tree<'s>>, at: At, known: &mut HashMap<At, Averages>) -> Averages {
+    pub fn averages(&self, node: &NodeView<'_, Tree<'m>>, at: At, known: &mut HashMap<At, Averages>) -> Averages {
         if let Some(known) = known.get(&at) {
             return *known;
         }
@@ -454,12 +504,12 @@ impl<'s> Search<'s> {
             .filter(|edge| edge.completed() > 0)
             .filter_map(|edge| Some((edge, self.notes.next(at, edge.mv?)?)))
             .collect();
-        let branch = |(edge, _): &(EdgeView<'_, Tree<'s>>, _)| Branch {
+        let branch = |(edge, _): &(EdgeView<'_, Tree<'m>>, _)| Branch {
             n: edge.completed() as f32,
             q: edge.q(0.0).unwrap_or(0.0),
             p: edge.p,
         };
-        let weights: Vec<f32> = self.plan.params.weighing.weights(|| edges.iter().map(branch)).collect();
+        let weights: Vec<f32> = self.about.plan.params.weighing.weights(|| edges.iter().map(branch)).collect();
         // A game that has ended there has no other visits.
         let own = if node.is_expanded() { 1 } else { node.n() };
         let mut all = self.notes.get(at).averages().times(own);
@@ -475,12 +525,12 @@ impl<'s> Search<'s> {
     }
 
     /// Means and deviations of whose each point will be, over all visits of a node, seen by White.
-    pub fn ownership(&self, node: NodeView<'_, Tree<'s>>, at: At) -> (Vec<f64>, Vec<f64>) {
-        let mut owned = Owned::new(self.root.size().area());
+    pub fn ownership(&self, node: NodeView<'_, Tree<'m>>, at: At) -> (Vec<f64>, Vec<f64>) {
+        let mut owned = Owned::new(self.about.root.size().area());
         // Ply by ply, so that a position that several lines lead to is shared out once; in order, so that two runs round alike.
         let mut ply = BTreeMap::from([(at, (node, 1.0))]);
         while !ply.is_empty() {
-            let mut below: BTreeMap<At, (NodeView<'_, Tree<'s>>, f64)> = BTreeMap::new();
+            let mut below: BTreeMap<At, (NodeView<'_, Tree<'m>>, f64)> = BTreeMap::new();
             for (at, (node, share)) in ply {
                 let edges: Vec<_> = node
                     .visited()
@@ -522,7 +572,7 @@ fn question(plan: &Plan, depth: usize) -> Question {
 }
 
 /// What the side to move so many plies below the root is told of an advantage that the root's side has: the other side has the opposite.
-fn advantage(of_root: f32, depth: usize) -> f32 {
+pub(super) fn advantage(of_root: f32, depth: usize) -> f32 {
     // A difference, since the negative of none, minus zero, would be another key in the cache.
     if depth.is_multiple_of(2) { of_root } else { 0.0 - of_root }
 }

@@ -11,6 +11,7 @@ use super::args::{self, Args};
 use super::clock::{self, System};
 use super::player::{Decision, Task};
 use super::record::Record;
+use super::seat::Seat;
 use super::session::{Session, Stream};
 use super::settings::{self, Settings};
 use super::{handicap, scoring, sgf, show};
@@ -28,11 +29,13 @@ pub type Said = Result<String, String>;
 pub enum Handler {
     /// It answers at its end.
     Answers(fn(&mut Session, Args<'_>) -> Said),
+    /// It has to do with what is left of the last search.
+    Searches(fn(&mut Session, &mut Seat<'_>, Args<'_>) -> Said),
     /// It speaks on the way.
-    Streams(fn(&mut Session, &mut Stream, Args<'_>) -> Said),
+    Streams(fn(&mut Session, &mut Seat<'_>, &mut Stream, Args<'_>) -> Said),
 }
 
-use Handler::{Answers, Streams};
+use Handler::{Answers, Searches, Streams};
 
 /// All commands, in the order in which they are listed.
 pub const ALL: [(&str, Handler); 52] = [
@@ -53,15 +56,21 @@ pub const ALL: [(&str, Handler); 52] = [
     ("fixed_handicap", Answers(fixed_handicap)),
     ("place_free_handicap", Answers(place_free_handicap)),
     ("set_free_handicap", Answers(set_free_handicap)),
-    ("genmove", Answers(genmove)),
-    ("kata-search", Answers(search)),
-    ("lz-genmove_analyze", Streams(|session, stream, args| decide(session, stream, args, Style::Lz, true))),
-    ("kata-genmove_analyze", Streams(|session, stream, args| decide(session, stream, args, Style::Kata, true))),
-    ("genmove_analyze", Streams(|session, stream, args| decide(session, stream, args, Style::Kata, true))),
-    ("kata-search_analyze", Streams(|session, stream, args| decide(session, stream, args, Style::Kata, false))),
-    ("lz-analyze", Streams(|session, stream, args| analyze(session, stream, args, Style::Lz))),
-    ("kata-analyze", Streams(|session, stream, args| analyze(session, stream, args, Style::Kata))),
-    ("analyze", Streams(|session, stream, args| analyze(session, stream, args, Style::Kata))),
+    ("genmove", Searches(genmove)),
+    ("kata-search", Searches(search)),
+    ("lz-genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, Style::Lz, true))),
+    (
+        "kata-genmove_analyze",
+        Streams(|session, seat, stream, args| decide(session, seat, stream, args, Style::Kata, true)),
+    ),
+    ("genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, Style::Kata, true))),
+    (
+        "kata-search_analyze",
+        Streams(|session, seat, stream, args| decide(session, seat, stream, args, Style::Kata, false)),
+    ),
+    ("lz-analyze", Streams(|session, seat, stream, args| analyze(session, seat, stream, args, Style::Lz))),
+    ("kata-analyze", Streams(|session, seat, stream, args| analyze(session, seat, stream, args, Style::Kata))),
+    ("analyze", Streams(|session, seat, stream, args| analyze(session, seat, stream, args, Style::Kata))),
     ("stop", Answers(|_, args| args::none(args).map(|()| String::new()))),
     ("kata-raw-nn", Answers(raw)),
     ("time_settings", Answers(time_settings)),
@@ -87,8 +96,8 @@ pub const ALL: [(&str, Handler); 52] = [
     ("kata-set-param", Answers(set_param)),
     ("kata-set-params", Answers(set_params)),
     ("kata-get-models", Answers(get_models)),
-    ("clear_cache", Answers(clear_cache)),
-    ("clear-cache", Answers(clear_cache)),
+    ("clear_cache", Searches(clear_cache)),
+    ("clear-cache", Searches(clear_cache)),
     ("cputime", Answers(cputime)),
     ("gomill-cpu_time", Answers(cputime)),
 ];
@@ -158,6 +167,7 @@ impl Session {
     fn begin(&mut self, board: &Board, first: Color) {
         self.record.begin(board, first);
         self.player.new_game();
+        self.ponders = false;
     }
 }
 
@@ -178,6 +188,7 @@ fn play(session: &mut Session, args: Args<'_>) -> Said {
     }
     let mv = args::vertex(vertex, session.record.size())?;
     session.record.play(color, mv)?;
+    session.ponders = true;
     Ok(String::new())
 }
 
@@ -241,18 +252,18 @@ fn vertices(size: Size, points: &[Move]) -> String {
     points.iter().map(|point| size.format(*point).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-fn genmove(session: &mut Session, args: Args<'_>) -> Said {
+fn genmove(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>) -> Said {
     let color = args::color(args::one(args, "a color")?)?;
-    let decision = session.player.decide(&session.record, color, &Ask::default(), true, |_, _| {})?;
+    let decision = session.player.decide(seat, &session.record, color, &Ask::default(), true, |_, _| {})?;
     session.carry_out(color, decision)
 }
 
-fn search(session: &mut Session, args: Args<'_>) -> Said {
+fn search(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>) -> Said {
     let color = match args {
         [] => session.record.game().side_to_move(),
         _ => args::color(args::one(args, "a color")?)?,
     };
-    let decision = session.player.decide(&session.record, color, &Ask::default(), false, |_, _| {})?;
+    let decision = session.player.decide(seat, &session.record, color, &Ask::default(), false, |_, _| {})?;
     Ok(session.text_of(decision))
 }
 
@@ -268,6 +279,7 @@ impl Session {
     fn carry_out(&mut self, color: Color, decision: Decision) -> Said {
         if let Decision::Play(mv) = decision {
             self.record.play(color, mv)?;
+            self.ponders = true;
         }
         Ok(self.text_of(decision))
     }
@@ -299,7 +311,14 @@ impl Due {
 }
 
 /// As `genmove` or `kata-search`, with lines on the way and a last one.
-fn decide(session: &mut Session, stream: &mut Stream, args: Args<'_>, style: Style, plays: bool) -> Said {
+fn decide(
+    session: &mut Session,
+    seat: &mut Seat<'_>,
+    stream: &mut Stream,
+    args: Args<'_>,
+    style: Style,
+    plays: bool,
+) -> Said {
     let to_move = session.record.game().side_to_move();
     let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
     let (mut due, params) = (Due::new(&ask, style), session.player.params);
@@ -308,18 +327,19 @@ fn decide(session: &mut Session, stream: &mut Stream, args: Args<'_>, style: Sty
         let line = if is_last { Some(due.last(&params, search)) } else { due.line(&params, search) };
         line.iter().filter(|line| !line.is_empty()).for_each(|line| stream.say(line));
     };
-    let decision = session.player.decide(&session.record, color, &ask, plays, watch)?;
+    let decision = session.player.decide(seat, &session.record, color, &ask, plays, watch)?;
     let text = if plays { session.carry_out(color, decision)? } else { session.text_of(decision) };
     Ok(format!("play {text}"))
 }
 
 /// Until the next line comes in.
-fn analyze(session: &mut Session, stream: &mut Stream, args: Args<'_>, style: Style) -> Said {
+fn analyze(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args: Args<'_>, style: Style) -> Said {
     let to_move = session.record.game().side_to_move();
     let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
-    let game = session.record.turn_of(color);
     let params = session.player.params_for_analysis();
-    let task = Task { game: &game, params: &params, ask: &ask, limits: [u64::MAX; 2], until: None };
+    let game = session.record.turn_of(color).into();
+    let task = Task { game, params: &params, ask: &ask, limits: [u64::MAX; 2], until: None };
+    session.ponders = false;
     let mut due = Due::new(&ask, style);
     let ear = &mut session.ear;
     let look = |search: &Search<'_>| {
@@ -329,7 +349,7 @@ fn analyze(session: &mut Session, stream: &mut Stream, args: Args<'_>, style: St
         }
         !ear.hears()
     };
-    let last = session.player.search(&task, look, |search| Due::new(&ask, style).last(&params, search))?;
+    let last = session.player.search(seat, &task, look, |search| Due::new(&ask, style).last(&params, search))?;
     // Where the memory is full, or nothing may be searched, the end is waited for all the same. What was found last is said then, and
     // where nothing was to be said on the way.
     if !session.ear.hears() || ask.interval.is_none() {
@@ -476,6 +496,7 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Said {
     }
     session.player.prepare(sgf.size)?;
     session.player.new_game();
+    session.ponders = false;
     session.record = record;
     Ok(String::new())
 }
@@ -612,8 +633,9 @@ fn get_models(session: &mut Session, args: Args<'_>) -> Said {
     Ok(models.to_string())
 }
 
-fn clear_cache(session: &mut Session, args: Args<'_>) -> Said {
+fn clear_cache(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>) -> Said {
     args::none(args)?;
+    seat.forget();
     session.player.evaluator().clear_cache();
     Ok(String::new())
 }

@@ -21,6 +21,7 @@ mod memory;
 mod player;
 mod record;
 mod scoring;
+mod seat;
 mod session;
 mod settings;
 mod sgf;
@@ -66,14 +67,10 @@ pub fn run(
     let side = player.settings.default_board_size as u8;
     let size = Size::new(side, side).unwrap_or(Size::STANDARD);
     player.prepare(size)?;
-    if player.settings.pondering_enabled {
-        aside("oncilla: ponderingEnabled: accepted, without effect: nothing is searched in the opponent's time");
-    }
     let record = Record::new(size, settings::rules(&typed)?, player.params.black_run_is_handicap);
     let on = player.evaluator().facts(size).map(|facts| facts.describe).unwrap_or_default();
     aside(&format!("oncilla: {}, for Go, on {on}", player.evaluator().model().name));
     let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
     aside(READY);
-    Session { console, ear: Ear::new(lines), player, record, quits: false }.talk();
-    Ok(())
+    Session { console, ear: Ear::new(lines), player, record, ponders: false, quits: false }.talk()
 }

@@ -13,10 +13,11 @@ use super::handicap;
 use super::memory::Room;
 use super::record::Record;
 use super::scoring::Judged;
+use super::seat::Seat;
 use super::settings::Settings;
 use crate::analysis::go::{Params, Reporter, Wanted};
-use crate::engine::{Settings as EngineSettings, resident_bytes};
-use crate::go::{self, Evaluation, Evaluator, Game, Limits, PolicyRules, Question, Search};
+use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
+use crate::go::{self, Evaluation, Evaluator, Game, Limits, Plan, PolicyRules, Question, Search};
 use crate::options::table;
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
@@ -53,7 +54,7 @@ struct Thought {
 /// A search that is to be made.
 pub struct Task<'t> {
     /// The position.
-    pub game: &'t Game,
+    pub game: Arc<Game>,
     /// How.
     pub params: &'t Params,
     /// Moves to leave out, and what will be told.
@@ -66,7 +67,7 @@ pub struct Task<'t> {
 
 /// Plays and analyses with one network.
 pub struct Player {
-    evaluator: Evaluator,
+    evaluator: Arc<Evaluator>,
     room: Room,
     /// Positions that are evaluated together; 0: as many as suit what runs the network.
     minibatch: usize,
@@ -104,7 +105,7 @@ impl Player {
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
         let room = Room::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
         Ok(Self {
-            evaluator: Evaluator::new(model, evaluator.clone(), room.cache),
+            evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), room.cache)),
             room,
             minibatch,
             params: alone.of(typed, meaning)?,
@@ -166,36 +167,54 @@ impl Player {
     /// Searches until its limits are reached, or `look`, which sees the search between two steps, says no.
     ///
     /// # Errors
-    /// One line: the backend fails, or there is no memory.
+    /// One line: the backend fails.
     pub fn search<T>(
         &self,
+        seat: &mut Seat<'_>,
         task: &Task<'_>,
         mut look: impl FnMut(&Search<'_>) -> bool,
         then: impl FnOnce(&Search<'_>) -> T,
     ) -> Result<T, String> {
-        let size = task.game.size();
-        let batch = self.batch(size);
-        let wanted: Wanted = task.ask.wanted;
+        let batch = self.batch(task.game.size());
+        let [visits, playouts] = task.limits;
+        let limits = Limits { visits, playouts, step: batch as u64 };
+        let mut plan = self.plan(task, batch);
+        // Whoever was told of ownership will ask for it in the next turn, too.
+        plan.keeps_ownership |= seat.keeps_ownership();
+        seat.search(&self.evaluator, Arc::clone(&task.game), plan, |search| {
+            let mut stepped = Instant::now();
+            search.run(&limits, |search| {
+                search.said().iter().for_each(|line| aside(line));
+                let now = Instant::now();
+                // The next step takes about as long as the last one.
+                let ahead = now + (now - stepped);
+                stepped = now;
+                look(search) && task.until.is_none_or(|until| ahead < until)
+            })?;
+            search.said().iter().for_each(|line| aside(line));
+            Ok(then(search))
+        })
+    }
+
+    fn plan(&self, task: &Task<'_>, batch: usize) -> Plan {
         let mut plan = task.params.plan(batch, self.room.of_tree());
-        plan.keeps_ownership = wanted.any_ownership();
+        plan.keeps_ownership = task.ask.wanted.any_ownership();
         let restrictions = Arc::new(task.ask.restrictions.clone());
         let asked = Arc::clone(&restrictions);
-        let plan = plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))));
-        let [visits, playouts] = task.limits;
-        let memory = go::memory(self.room.of_tree(), visits)?;
-        let mut search = Search::new(&self.evaluator, &memory, task.game, &plan)?;
-        let limits = Limits { visits, playouts, step: batch as u64 };
-        let mut stepped = Instant::now();
-        search.run(&limits, |search| {
-            search.said().iter().for_each(|line| aside(line));
-            let now = Instant::now();
-            // The next step takes about as long as the last one.
-            let ahead = now + (now - stepped);
-            stepped = now;
-            look(search) && task.until.is_none_or(|until| ahead < until)
-        })?;
-        search.said().iter().for_each(|line| aside(line));
-        Ok(then(&search))
+        plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))))
+    }
+
+    /// Memory for the tree of a search that goes on from move to move.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn memory(&self) -> Result<Memory, String> {
+        go::memory(self.room.of_tree(), u64::MAX)
+    }
+
+    /// Bytes that [`Player::memory`] has.
+    pub fn memory_bytes(&self) -> usize {
+        self.room.of_tree()
     }
 
     /// Positions that are evaluated together.
@@ -211,6 +230,7 @@ impl Player {
     /// As [`Player::search`].
     pub fn decide(
         &mut self,
+        seat: &mut Seat<'_>,
         record: &Record,
         color: Color,
         ask: &Ask,
@@ -219,7 +239,7 @@ impl Player {
     ) -> Result<Decision, String> {
         let begun = Instant::now();
         let turn = record.moves().len();
-        let game = record.turn_of(color);
+        let game: Arc<Game> = record.turn_of(color).into();
         let lag = self.settings.lag_buffer;
         let moves_left = moves_left(game.size().area(), turn);
         // A move that is not kept takes no time of the clock, and neither does one that fails.
@@ -234,7 +254,7 @@ impl Player {
         // Where a pass would end the game it has to know what that is worth.
         let judged = if game.pass_would_end() { Some(self.judge(record, end(FOR_COUNTING))?) } else { None };
         let task = Task {
-            game: &game,
+            game: Arc::clone(&game),
             params: &self.params,
             ask,
             limits: [self.visits(budget.is_some(), factor), scaled(self.params.max_playouts, factor)],
@@ -246,7 +266,7 @@ impl Player {
             watch.borrow_mut()(search, false);
             true
         };
-        let found = self.search(&task, look, |search| {
+        let found = self.search(seat, &task, look, |search| {
             watch.borrow_mut()(search, true);
             found(&self.params, ask.wanted, search)
         })?;
@@ -262,6 +282,28 @@ impl Player {
         }
         let passes = judged.is_some_and(|judged| wins_by_pass(&game, &found, judged.white_lead(record)));
         Ok(Decision::Play(if passes { game.size().pass() } else { found.mv }))
+    }
+
+    /// Thinks in the opponent's time, about the position that it has to answer to, until `goes_on`, which is asked between two steps, says no.
+    ///
+    /// # Errors
+    /// As [`Player::search`].
+    pub fn ponder(
+        &self,
+        seat: &mut Seat<'_>,
+        record: &Record,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Result<(), String> {
+        let game: Arc<Game> = record.turn_of(record.game().side_to_move()).into();
+        if game.ending().is_some() {
+            return Ok(());
+        }
+        let settings = &self.settings;
+        let limits = [settings.max_visits_pondering, settings.max_playouts_pondering];
+        let until = Duration::try_from_secs_f64(settings.max_time_pondering).ok();
+        let until = until.and_then(|time| Instant::now().checked_add(time));
+        let task = Task { game, params: &self.params, ask: &Ask::default(), limits, until };
+        self.search(seat, &task, |_| goes_on(), |_| ())
     }
 
     /// Visits at most: where a clock or another parameter limits it, no fewer than that allows, unless somebody has said how many.
@@ -315,10 +357,12 @@ impl Player {
         let ask = Ask::without_passes(record.size());
         let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
         let mut ownership = vec![0.0; record.size().area()];
+        let memory = go::memory(self.room.of_tree(), visits)?;
         for color in Color::ALL {
-            let game = record.turn_of(color);
-            let task = Task { game: &game, params: &params, ask: &ask, limits: [visits, u64::MAX], until };
-            let found = self.search(&task, |_| true, |search| found(&params, ask.wanted, search))?;
+            let game = record.turn_of(color).into();
+            let task = Task { game, params: &params, ask: &ask, limits: [visits, u64::MAX], until };
+            let found =
+                self.search(&mut Seat::new(&memory), &task, |_| true, |search| found(&params, ask.wanted, search))?;
             ownership.iter_mut().zip(&found.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
         }
         Ok(Judged::new(record.game().board(), record.rules(), &ownership))

@@ -8,6 +8,7 @@ use super::commands::{self, Handler};
 use super::line::{Line, answer};
 use super::player::Player;
 use super::record::Record;
+use super::seat::Seat;
 use crate::engine::guarded;
 use crate::text::quoted;
 use crate::uci::console::{Console, aside};
@@ -97,22 +98,45 @@ pub struct Session {
     pub(super) ear: Ear,
     pub(super) player: Player,
     pub(super) record: Record,
+    /// Whether a game is being played, so that it may think in the opponent's time.
+    pub(super) ponders: bool,
     pub(super) quits: bool,
 }
 
 impl Session {
     /// Until `quit` or the end of the input.
-    pub fn talk(&mut self) {
-        while let Some(input) = self.ear.next() {
-            self.hear(input);
-            self.console.lost_log().iter().for_each(|lost| aside(lost));
-            if self.quits {
-                return;
+    ///
+    /// # Errors
+    /// There is no memory for a tree.
+    pub fn talk(&mut self) -> Result<(), String> {
+        loop {
+            let (memory, bytes) = (self.player.memory()?, self.player.memory_bytes());
+            let mut seat = Seat::new(&memory);
+            // What runs another size of board takes some of what the tree has.
+            while self.player.memory_bytes() == bytes {
+                let Some(input) = self.next(&mut seat) else { return Ok(()) };
+                self.hear(&mut seat, input);
+                self.console.lost_log().iter().for_each(|lost| aside(lost));
+                if self.quits {
+                    return Ok(());
+                }
             }
         }
     }
 
-    fn hear(&mut self, input: Input) {
+    /// The next line. It may think while it waits.
+    fn next(&mut self, seat: &mut Seat<'_>) -> Option<Input> {
+        let (player, record, ear) = (&self.player, &self.record, &mut self.ear);
+        if self.ponders && player.settings.pondering_enabled && !ear.hears() {
+            let thought = guarded(|| player.ponder(seat, record, || !ear.hears())).and_then(|thought| thought);
+            if let Err(fault) = thought {
+                aside(&format!("oncilla: while pondering: {fault}"));
+            }
+        }
+        self.ear.next()
+    }
+
+    fn hear(&mut self, seat: &mut Seat<'_>, input: Input) {
         let text = match input {
             Input::Line(text) => text,
             Input::TooLong => {
@@ -135,9 +159,13 @@ impl Session {
                 let said = guarded(|| obey(self, &line.args)).and_then(|said| said);
                 self.console.say_all(&[&answer(&line.id, &said), ""]);
             }
+            Some(Handler::Searches(obey)) => {
+                let said = guarded(|| obey(self, seat, &line.args)).and_then(|said| said);
+                self.console.say_all(&[&answer(&line.id, &said), ""]);
+            }
             Some(Handler::Streams(obey)) => {
                 let mut stream = Stream { console: Arc::clone(&self.console), id: line.id, begun: false };
-                let said = guarded(|| obey(self, &mut stream, &line.args)).and_then(|said| said);
+                let said = guarded(|| obey(self, seat, &mut stream, &line.args)).and_then(|said| said);
                 stream.end(said);
             }
         }

@@ -39,8 +39,14 @@ params! {
     analysis_wide_root_noise: f64 = 0.04, in 0.0..=5.0, "analysisWideRootNoise";
     /// `ignorePreRootHistory` of the commands that analyse.
     analysis_ignore_pre_root_history: bool = true, in ANYTHING, "analysisIgnorePreRootHistory";
-    /// Whether it is to think in the opponent's time: it does not.
+    /// Whether it thinks in the opponent's time.
     pondering_enabled: bool = false, in ANYTHING, "ponderingEnabled";
+    /// Visits of the root at most, where it does.
+    max_visits_pondering: u64 = 1 << 50, in 1..=1 << 50, "maxVisitsPondering";
+    /// Visits at most that it adds to a position.
+    max_playouts_pondering: u64 = 1 << 50, in 1..=1 << 50, "maxPlayoutsPondering";
+    /// Seconds at most.
+    max_time_pondering: f64 = 1e20, in 0.0..=1e20, "maxTimePondering";
 }
 
 /// Names of axes of the rules in a file, and in an object of rules.
@@ -58,7 +64,7 @@ const AXES: [(&str, &str); 7] = [
 const RULES: &str = "rules";
 
 /// What KataGo's files for this command have beside, and what nothing comes of.
-const WITHOUT_EFFECT: [&str; 14] = [
+const WITHOUT_EFFECT: [&str; 12] = [
     "avoidMYTDaggerHack",
     "cleanupBeforePass",
     "delayMoveMax",
@@ -68,8 +74,6 @@ const WITHOUT_EFFECT: [&str; 14] = [
     "ignoreGTPAndForceKomi",
     "logAllGTPCommunication",
     "logSearchInfoForChosenMove",
-    "maxPlayoutsPondering",
-    "maxVisitsPondering",
     "ogsChatToStderr",
     "searchRandSeed",
     "startupPrintMessageToStderr",
@@ -230,7 +234,8 @@ mod tests {
         use crate::analysis::go::Params;
         for name in Settings::TABLE.iter().map(|row| row.name).chain(WITHOUT_EFFECT).chain(AXES.map(|(name, _)| name)) {
             assert!(Settings::has(name), "{name}");
-            let both = ["analysisIgnorePreRootHistory", "analysisWideRootNoise", "lagBuffer"].contains(&name);
+            let both = ["analysisIgnorePreRootHistory", "analysisWideRootNoise", "lagBuffer", "maxTimePondering"]
+                .contains(&name);
             assert_eq!(Params::has(name), both, "{name}");
         }
         assert!(WITHOUT_EFFECT.is_sorted() && AXES.is_sorted() && !Settings::has("resignThreshhold"));

@@ -85,7 +85,7 @@ impl Played {
 }
 
 /// A board without its chains: 104 bytes instead of 3.9 KB.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Snapshot {
     stones: [PointSet; 2],
     ko: Option<Ko>,
@@ -225,6 +225,15 @@ impl<const CAP: usize> Game<CAP> {
     /// The moves and who played them, from the first.
     pub fn moves(&self) -> impl DoubleEndedIterator<Item = (Color, Move)> + ExactSizeIterator + '_ {
         self.moves.iter().map(|played| (played.color(), played.mv()))
+    }
+
+    /// Whether this is another game, or that game itself, after more moves: the same start, rules and moves so far.
+    pub fn continues(&self, earlier: &Self) -> bool {
+        let same_beginning = (self.rules, self.black_run_is_handicap, self.start, self.size())
+            == (earlier.rules, earlier.black_run_is_handicap, earlier.start, earlier.size());
+        same_beginning
+            && self.moves.starts_with(&earlier.moves)
+            && (self.ply() > earlier.ply() || self.side == earlier.side)
     }
 
     /// The position before the last `plies` moves, or the first one if there were fewer. `None` beyond [`BOARDS_AGO`].
@@ -508,7 +517,7 @@ impl<const CAP: usize> Game<CAP> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::HandicapBonus;
+    use crate::rules::{HandicapBonus, Komi};
 
     #[test]
     fn a_game_is_as_large_as_it_says() {
@@ -516,6 +525,26 @@ mod tests {
         assert_eq!(size.div_ceil(1024), 15, "{size} bytes");
         assert!((4300..4700).contains(&empty), "{empty} bytes");
         assert_eq!(size_of::<Snapshot>(), 104);
+    }
+
+    #[test]
+    fn a_game_continues_those_that_it_went_through() {
+        let (size, point) = (Size::new(5, 5).unwrap(), |x, y| Size::new(5, 5).unwrap().point(x, y).unwrap());
+        let played = |rules, moves: &[Move]| {
+            let mut game: Game = Game::new(size, rules);
+            moves.iter().for_each(|mv| game.play(*mv).unwrap());
+            game
+        };
+        let (a, b) = (point(1, 1), point(2, 2));
+        let game = played(Rules::TROMP_TAYLOR, &[a, size.pass(), b]);
+        for (moves, continues) in [(&[][..], true), (&[a], true), (&[a, size.pass(), b], true), (&[b], false)] {
+            assert_eq!(game.continues(&played(Rules::TROMP_TAYLOR, moves)), continues, "{moves:?}");
+        }
+        assert!(!played(Rules::TROMP_TAYLOR, &[a]).continues(&game));
+        let komi = Komi::from_points(0.5).unwrap();
+        assert!(!game.continues(&played(Rules { komi, ..Rules::TROMP_TAYLOR }, &[a])));
+        let white_first: Game = Game::starting_from(Board::new(size), Color::White, Rules::TROMP_TAYLOR);
+        assert!(!white_first.continues(&played(Rules::TROMP_TAYLOR, &[])));
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Worker {
     fn try_search(&self, taken: &Taken<Query>) -> Result<Option<String>, String> {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
         let begun = Instant::now();
-        let game: Box<Game> = Box::new(query.setup.game(turn));
+        let game: Arc<Game> = Arc::new(query.setup.game(turn));
         let (board, said) = self.evaluator.on(game.size())?;
         said.iter().for_each(|line| self.output.aside(line));
         let plan = query.plan(self.batch(&board.facts()), self.tree_bytes);
@@ -67,7 +67,7 @@ impl Worker {
         let stop = Arc::new(AtomicBool::new(false));
         let hears = Arc::clone(&stop);
         taken.running.stop_with(move || hears.store(true, Ordering::SeqCst));
-        let mut search = Search::new(&self.evaluator, &memory, &game, &plan)?;
+        let mut search = Search::new(Arc::clone(&self.evaluator), &memory, game, plan)?;
         let limit = Duration::try_from_secs_f64(query.params.max_time).ok();
         let is_over = || {
             stop.load(Ordering::SeqCst)

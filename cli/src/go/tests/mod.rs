@@ -1,5 +1,7 @@
 //! Searches with a small network: what their notes add up to, and boards on which games end.
 
+mod reuse;
+
 use super::notes::At;
 use super::{Evaluator, Game, Plan, Search, Step};
 use crate::analysis::go::Defaults;
@@ -17,7 +19,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-static EVALUATOR: LazyLock<Evaluator> = LazyLock::new(evaluator);
+static EVALUATOR: LazyLock<Arc<Evaluator>> = LazyLock::new(|| Arc::new(evaluator()));
 
 fn evaluator() -> Evaluator {
     let weights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/go/tiny-v8.bin.gz");
@@ -42,27 +44,34 @@ const BYTES: usize = 4 << 20;
 
 /// Searches the last position of a query, and looks at what came of it.
 fn search<T>(fields: &Value, batch: usize, visits: u64, look: impl FnOnce(&Search<'_>) -> T) -> T {
-    let mut object = json!({ "boardXSize": 5, "boardYSize": 5, "rules": "chinese", "moves": [] });
-    object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    let query = Defaults::default().read("", object.as_object().unwrap()).query.expect("a query").query;
-    let query = Arc::new(query);
-    let game: Box<Game> = Box::new(query.setup.game(query.setup.turns()));
-    let (plan, (memory, _)) = (query.plan(batch, usize::MAX), Memory::of_at_most(BYTES, true).expect("memory"));
-    let mut search = Search::new(&EVALUATOR, &memory, &game, &plan).expect("a search");
+    let ((game, plan), (memory, _)) = (asked(fields, batch), Memory::of_at_most(BYTES, true).expect("memory"));
+    let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
+    search_on(&mut search, visits);
+    look(&search)
+}
+
+/// Until the root has so many visits, or nothing is left to do.
+fn search_on(search: &mut Search<'_>, visits: u64) {
     while search.visits() < visits {
         let step = search.step((visits - search.visits()).min(64)).expect("a step");
         if step == Step::NothingToDo {
             break;
         }
     }
-    look(&search)
 }
 
-/// An empty board of so many rows and columns, as a query has it, and how it is searched.
-fn empty_board(side: u8) -> (Box<Game>, Plan) {
-    let query = json!({ "boardXSize": side, "boardYSize": side, "rules": "chinese", "moves": [] });
-    let query = Arc::new(Defaults::default().read("", query.as_object().unwrap()).query.expect("a query").query);
-    (Box::new(query.setup.game(0)), query.plan(1, usize::MAX))
+/// The last position of a query, on a board of 5×5 where it does not say, and how it is searched.
+fn asked(fields: &Value, batch: usize) -> (Arc<Game>, Plan) {
+    let mut object = json!({ "boardXSize": 5, "boardYSize": 5, "rules": "chinese", "moves": [] });
+    object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let query = Defaults::default().read("", object.as_object().unwrap()).query.expect("a query").query;
+    let query = Arc::new(query);
+    (Arc::new(query.setup.game(query.setup.turns())), query.plan(batch, usize::MAX))
+}
+
+/// An empty board of so many rows and columns.
+fn empty_board(side: u8) -> (Arc<Game>, Plan) {
+    asked(&json!({ "boardXSize": side, "boardYSize": side }), 1)
 }
 
 /// What runs the network says so when it is made.
@@ -72,18 +81,19 @@ fn made(said: &[String]) -> usize {
 
 #[test]
 fn what_runs_a_size_stays_while_it_is_searched() {
-    let evaluator = evaluator();
+    let evaluator = Arc::new(evaluator());
     let boards: Vec<_> = (4..10).map(empty_board).collect();
     let memory = || Memory::of_at_most(BYTES, true).expect("memory").0;
     let memories: Vec<_> = boards.iter().map(|_| memory()).collect();
-    let all = boards.iter().zip(&memories);
-    let begun = all.map(|((game, plan), memory)| Search::new(&evaluator, memory, game, plan).expect("a search"));
-    let mut searches: Vec<_> = begun.collect();
+    let count = boards.len();
+    let all = boards.into_iter().zip(&memories);
+    let begun = all.map(|((game, plan), memory)| Search::new(Arc::clone(&evaluator), memory, game, plan));
+    let mut searches: Vec<_> = begun.map(|begun| begun.expect("a search")).collect();
     for _ in 0..5 {
         searches.iter_mut().for_each(|search| assert_eq!(search.step(1), Ok(Step::Progress(1))));
     }
     let said: Vec<String> = searches.iter_mut().flat_map(Search::said).collect();
-    assert_eq!(made(&said), boards.len(), "{said:?}");
+    assert_eq!(made(&said), count, "{said:?}");
     let counts = evaluator.counts();
     assert_eq!((counts.evaluations, counts.batches), (counts.batches, counts.evaluations), "all that there were");
     drop(searches);
@@ -280,11 +290,11 @@ fn ownership_of_moves_is_always_there() {
     let query = json!({ "boardXSize": 5, "boardYSize": 5, "rules": "chinese", "moves": [], "includeMovesOwnership": true,
         "overrideSettings": { "rootSymmetryPruning": false } });
     let query = Arc::new(Defaults::default().read("", query.as_object().unwrap()).query.expect("a query").query);
-    let game: Box<Game> = Box::new(query.setup.game(0));
+    let game: Arc<Game> = Arc::new(query.setup.game(0));
     let (memory, _) = Memory::of_at_most(BYTES, true).expect("memory");
     // Half of it is taken before all of them are visited.
     let plan = query.plan(1, 12 << 10);
-    let mut search = Search::new(&EVALUATOR, &memory, &game, &plan).expect("a search");
+    let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
     while search.step(1).expect("a step") != Step::NothingToDo {}
     let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
     let moves: Vec<_> = root.visited().filter_map(|edge| search.notes().next(at, edge.mv?)).collect();

@@ -1,0 +1,101 @@
+//! A tree that goes on from move to move.
+//!
+//! What the network has said of a position stays. What belongs to the root alone is made anew where the game goes on: its policy
+//! (temperature, noise, symmetries, optimism, moves that are left out), and what a score is worth, which depends on what the root is
+//! expected to come to; with that every value in the tree, from the leaves to the root.
+
+use super::Game;
+use super::notes::{At, Note};
+use super::search::{Plan, Search, advantage};
+use oncilla_core::Move;
+use oncilla_core::evaluate::Value;
+use oncilla_core::repository::Key;
+use oncilla_core::search::NodeView;
+use oncilla_core::tree::Tree;
+use oncilla_go::Color;
+use std::collections::HashSet;
+
+impl<'m> Search<'m> {
+    /// The moves from the root to a position that can be searched so with the tree that there is; `None` where it can't.
+    pub(super) fn line_to(&self, game: &Game, plan: &Plan) -> Option<Vec<Move>> {
+        let root = &self.about.root;
+        let plies = game.ply().checked_sub(root.ply()).filter(|_| game.continues(root))?;
+        if self.visits() == 0 || !knows_what_is_asked(&self.about.plan, plan, plies) {
+            return None;
+        }
+        let mut side = root.side_to_move();
+        let mut line = Vec::with_capacity(plies);
+        for (color, mv) in game.moves().skip(root.ply()) {
+            if color != side {
+                return None;
+            }
+            side = !side;
+            line.push(Move(mv.0));
+        }
+        Some(line)
+    }
+
+    /// Keeps what is below a line of moves from the root of before; the root is what is said of it by now. False where nothing is there. What
+    /// is left then is to be forgotten.
+    pub(super) fn keep(&mut self, line: &[Move]) -> bool {
+        if self.core.advance(line) == 0 || !self.notes.advance(line) {
+            return false;
+        }
+        let (utility, about) = (self.about.utility, &self.about);
+        self.notes.revalue(|outlook| utility.of(outlook));
+        let (key, side) = (about.root.graph_key(), about.root.side_to_move());
+        let note = Note::of(&about.raw, side, |outlook| utility.of(outlook), self.keeps_ownership(0));
+        let value = self.value_of_utility(note.utility, side);
+        self.notes.renew_root(key, note, about.root.ko_banned());
+        let moves = self.root_moves();
+        let mut logits = self.logits(&self.about.raw, &moves, 0);
+        let moves: Vec<Move> = moves.iter().map(|mv| Move(mv.0)).collect();
+        let is_renewed = self.core.renew_root(value, &moves, &mut logits).is_ok();
+        if is_renewed {
+            self.revalue();
+        }
+        is_renewed
+    }
+
+    /// Every value in the tree is that of its note, or a mean of such values.
+    fn revalue(&mut self) {
+        let mut values = Vec::new();
+        if let Some((root, (at, _))) = self.tree().zip(self.notes.root()) {
+            self.list_values(&root, at, self.about.root.side_to_move(), &mut HashSet::new(), &mut values);
+        }
+        values.into_iter().for_each(|(node, value)| self.core.revalue(node, value));
+    }
+
+    /// What each node's own position is worth, those below it before it.
+    fn list_values(
+        &self,
+        node: &NodeView<'_, Tree<'m>>,
+        at: At,
+        side: Color,
+        seen: &mut HashSet<At>,
+        values: &mut Vec<(Key, Value)>,
+    ) {
+        if !seen.insert(at) {
+            return;
+        }
+        for edge in node.visited() {
+            let below = edge.mv.and_then(|mv| self.notes.next(at, mv)).zip(edge.child());
+            if let Some(((next, _), child)) = below {
+                self.list_values(&child, next, !side, seen, values);
+            }
+        }
+        values.push((node.key(), self.value_of_utility(self.notes.get(at).utility, side)));
+    }
+}
+
+/// Whether what was asked of the network below a root, and noted, is what this plan asks for so many plies further on.
+fn knows_what_is_asked(before: &Plan, now: &Plan, plies: usize) -> bool {
+    let asked = |plan: &Plan, plies| {
+        let mut question = plan.question;
+        let of_root = &mut question.planes.playout_doubling_advantage;
+        *of_root = advantage(*of_root, plies);
+        (question, plan.sees_history, plan.params.policy_temperature)
+    };
+    let all_moves = before.allowed.is_none() && now.allowed.is_none();
+    all_moves && asked(before, plies) == asked(now, 0) && (before.keeps_ownership || !now.keeps_ownership)
+}

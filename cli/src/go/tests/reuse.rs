@@ -1,0 +1,171 @@
+//! Trees that go on from move to move.
+
+use super::*;
+use crate::go::{Limits, memory};
+
+/// A query whose network sees the game, with these settings.
+fn playing(query: &Value, settings: Value) -> Value {
+    let mut query = query.clone();
+    let mut all = json!({ "ignorePreRootHistory": false, "wideRootNoise": 0.0 });
+    all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+    query["overrideSettings"] = all;
+    query
+}
+
+/// The game after more moves, and the same with the query.
+fn after(query: &Value, moves: &[(Color, &str)]) -> Value {
+    let mut query = query.clone();
+    let list = query["moves"].as_array_mut().unwrap();
+    list.extend(moves.iter().map(|(color, text)| json!([if *color == Color::White { "W" } else { "B" }, text])));
+    query
+}
+
+/// The likeliest line of a search, as far as it has so many visits, with whose moves they are.
+fn line(search: &Search<'_>, plies: usize, least: u32) -> Vec<(Color, String)> {
+    let (mut node, mut side) = (search.tree().expect("a root"), search.root().side_to_move());
+    let mut line = Vec::new();
+    while line.len() < plies {
+        let best = node.visited().max_by_key(EdgeView::completed);
+        let Some((edge, child)) = best.and_then(|edge| Some((edge, edge.child()?))) else { break };
+        if edge.completed() < least {
+            break;
+        }
+        line.push((side, search.root().size().format(Move(edge.mv.expect("its name").0)).to_string()));
+        (node, side) = (child, !side);
+    }
+    line
+}
+
+fn borrowed(line: &[(Color, String)]) -> Vec<(Color, &str)> {
+    line.iter().map(|(color, text)| (*color, text.as_str())).collect()
+}
+
+/// Utilities that a root passes on, and that its averages come to, seen by who is to move.
+fn utilities(search: &Search<'_>) -> [f64; 2] {
+    let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+    let own = if search.root().side_to_move() == Color::White { 1.0 } else { -1.0 };
+    [search.utility_of(&root), own * search.averages(&root, at, &mut HashMap::new()).utility]
+}
+
+/// Moves of the root with their priors, the likeliest first.
+fn priors(search: &Search<'_>) -> Vec<f32> {
+    let mut priors: Vec<f32> = search.tree().expect("a root").edges().map(|edge| edge.p).collect();
+    priors.sort_by(|a, b| b.total_cmp(a));
+    priors
+}
+
+/// After some moves the tree below them is that of a search of the new position: its root has that one's policy and value, and every
+/// value in it is reckoned as there.
+#[test]
+fn a_tree_goes_on_as_if_it_had_begun_here() {
+    let mut kept = 0;
+    for (seed, rules) in (0..60).zip(RULES.into_iter().cycle()) {
+        let settings = json!({ "rootPolicyTemperature": 1.3, "rootNumSymmetriesToSample": 1 + seed % 3 });
+        let query = playing(&some_game(seed, rules), settings);
+        let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, true).expect("memory"));
+        let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
+        search_on(&mut search, 150);
+        let line = line(&search, 1 + seed as usize % 3, 8);
+        let played = after(&query, &borrowed(&line));
+        let (game, plan) = asked(&played, 1);
+        if game.ending().is_some() {
+            continue;
+        }
+        search.turn_to(game, plan).expect("a search");
+        let visits = search.visits();
+        assert!(visits > 1 || visits == 0, "the root alone is not worth keeping");
+        assert_eq!(search.playouts(), 0);
+        if visits == 0 {
+            continue;
+        }
+        kept += 1;
+        let [passed_on, averaged] = utilities(&search);
+        assert!((passed_on - averaged).abs() < 1e-3, "{seed} {rules}: {passed_on} {averaged}");
+        super::search(&played, 1, 1, |fresh| {
+            let (known, expected) = (priors(&search), priors(fresh));
+            assert_eq!(known.len(), expected.len(), "{seed} {rules}");
+            // A move that was visited more often has no other prior.
+            assert!(known.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-4), "{seed} {rules}");
+            let own = |search: &Search<'_>| search.notes().root().expect("its note").1.utility;
+            assert_eq!(own(&search), own(fresh), "{seed} {rules}");
+        });
+        search_on(&mut search, visits + 100);
+        assert_eq!((search.visits(), search.playouts()), (visits + 100, 100), "{seed} {rules}");
+        let [passed_on, averaged] = utilities(&search);
+        assert!((passed_on - averaged).abs() < 0.1, "{seed} {rules}: {passed_on} {averaged}");
+        let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+        assert!(search.ownership(root, at).0.iter().all(|owned| owned.abs() <= 1.0 + 1e-9));
+    }
+    assert!(kept > 30, "{kept}");
+}
+
+/// What can't be kept is forgotten.
+#[test]
+fn another_game_begins_anew() {
+    let begun = json!({ "moves": [["B", "C3"], ["W", "C4"]], "includeOwnership": true });
+    let query = playing(&begun, json!({}));
+    let advantage = |of: f64| json!({ "playoutDoublingAdvantage": of });
+    let out_of_turn = after(&query, &[(Color::White, "D3")]);
+    let mut komi = query.clone();
+    komi["komi"] = json!(3.5);
+    let mut rules = query.clone();
+    rules["rules"] = json!("tromp-taylor");
+    let mut restricted = query.clone();
+    restricted["avoidMoves"] = json!([{ "player": "B", "moves": ["D4"], "untilDepth": 1 }]);
+    let b4 = [(Color::Black, "B4")];
+    let without_ownership = json!({ "moves": query["moves"], "includeOwnership": false });
+    for (what, first, then, is_kept) in [
+        ("the same", query.clone(), query.clone(), true),
+        ("a move", query.clone(), after(&query, &b4), true),
+        ("without ownership", query.clone(), playing(&without_ownership, json!({})), true),
+        ("with ownership", playing(&without_ownership, json!({})), query.clone(), false),
+        ("taken back", after(&query, &b4), query.clone(), false),
+        ("out of turn", query.clone(), out_of_turn, false),
+        ("komi", query.clone(), komi, false),
+        ("rules", query.clone(), rules, false),
+        ("restrictions", query.clone(), restricted.clone(), false),
+        ("no restrictions", restricted, query.clone(), false),
+        ("another size", query.clone(), json!({ "boardXSize": 4, "boardYSize": 5 }), false),
+        ("without history", query.clone(), begun.clone(), false),
+        ("cpuct", query.clone(), playing(&query, json!({ "cpuctExploration": 2.0 })), true),
+        ("utility", query.clone(), playing(&query, json!({ "staticScoreUtilityFactor": 0.5 })), true),
+        ("policy", query.clone(), playing(&query, json!({ "nnPolicyTemperature": 2.0 })), false),
+        ("its advantage", playing(&query, advantage(1.0)), playing(&after(&query, &b4), advantage(1.0)), false),
+        ("the other's", playing(&query, advantage(1.0)), playing(&after(&query, &b4), advantage(-1.0)), true),
+    ] {
+        let ((game, plan), (memory, _)) = (asked(&first, 1), Memory::of_at_most(BYTES, true).expect("memory"));
+        let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
+        search_on(&mut search, 400);
+        let (game, plan) = asked(&then, 1);
+        search.turn_to(game, plan).expect("a search");
+        assert_eq!(search.visits() > 0, is_kept, "{what}: {}", search.visits());
+        if !is_kept {
+            search_on(&mut search, 50);
+            let known = utilities(&search);
+            super::search(&then, 1, 50, |fresh| assert_eq!(known, utilities(fresh), "{what}"));
+        }
+    }
+}
+
+/// A whole game in one memory, both sides by one search: there is room for it, whatever was folded.
+#[test]
+fn a_tree_goes_on_through_a_game() {
+    let memory = memory(1 << 20, u64::MAX).expect("memory");
+    let mut query = playing(&json!({ "moves": [] }), json!({}));
+    let (game, plan) = asked(&query, 4);
+    let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
+    let (mut reused, mut moves) = (0, 0);
+    while moves < 60 && search.root().ending().is_none() {
+        let before = search.visits();
+        reused += before;
+        let limits = Limits { visits: before + 300, playouts: u64::MAX, step: 64 };
+        search.run(&limits, |_| true).expect("a search");
+        assert!(search.visits() >= before + 300, "{moves}");
+        let [(color, text)] = &line(&search, 1, 1)[..] else { panic!("no move") };
+        query = after(&query, &[(*color, text.as_str())]);
+        let (game, plan) = asked(&query, 4);
+        search.turn_to(game, plan).expect("a search");
+        moves += 1;
+    }
+    assert!(moves > 10 && reused > 50 * moves, "{moves} {reused}");
+}
