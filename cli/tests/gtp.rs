@@ -672,6 +672,22 @@ fn the_tree_goes_on_from_move_to_move() {
 }
 
 #[test]
+fn games_differ_by_chance_unless_it_is_told_otherwise() {
+    let moves = "boardsize 9\n".to_string() + &"genmove b\ngenmove w\n".repeat(6);
+    let game = |config: &str| {
+        let all = heard(&["--max-visits=40", "-override-config", config], &moves);
+        all.into_iter().map(|(_, _, text)| text).collect::<Vec<_>>()
+    };
+    let games: Vec<_> = (0..4).map(|_| game("chosenMoveTemperatureEarly=1,allowResignation=false")).collect();
+    assert!(games.iter().any(|other| *other != games[0]), "{games:?}");
+    let seeded = |seed| game(&format!("searchRandSeed={seed},chosenMoveTemperatureEarly=1,allowResignation=false"));
+    assert_eq!(seeded("a"), seeded("a"));
+    assert!(seeded("a") != seeded("b") || seeded("b") != seeded("c"));
+    let cold = || game("chosenMoveTemperature=0,chosenMoveTemperatureEarly=0,allowResignation=false");
+    assert_eq!(cold(), cold());
+}
+
+#[test]
 fn it_thinks_in_the_opponents_time_if_it_is_told_to() {
     let pondering = |config: &str| {
         let mut talk = Talk::tiny(&["--max-visits=20", "-override-config", config]);

@@ -13,6 +13,7 @@
 
 mod analyze;
 mod args;
+mod chance;
 mod clock;
 mod commands;
 mod handicap;

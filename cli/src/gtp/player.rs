@@ -1,5 +1,6 @@
 //! Who plays: searches under the limits of a move, and what it makes of what they found.
 
+use oncilla_core::formula::random::Random;
 use oncilla_core::time::ManagerParams;
 use oncilla_go::{Board, Color, Move, Scoring, Size};
 use oncilla_nets::katago::Model;
@@ -9,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use super::analyze::Ask;
 use super::clock::{Clock, System, moves_left};
-use super::handicap;
 use super::memory::Room;
 use super::record::Record;
 use super::scoring::Judged;
 use super::seat::Seat;
-use super::settings::Settings;
+use super::settings::{self, Settings};
+use super::{chance, handicap};
 use crate::analysis::go::{Params, Reporter, Wanted};
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
 use crate::go::{self, Evaluation, Evaluator, Game, Limits, Plan, PolicyRules, Question, Search};
@@ -33,7 +34,8 @@ pub enum Decision {
 
 /// What it thinks of a position that it has searched, in its own view.
 struct Found {
-    mv: Move,
+    /// What may be played, with what it is chosen by, the best first.
+    choices: Vec<(Move, f64)>,
     win_loss: f64,
     lead: f64,
     playouts: u64,
@@ -80,6 +82,7 @@ pub struct Player {
     time: ManagerParams,
     clocks: [Clock; 2],
     thoughts: Vec<Thought>,
+    random: Random,
     /// Seconds that it has taken for moves.
     pub seconds: f64,
 }
@@ -114,6 +117,7 @@ impl Player {
             time,
             clocks: [System::None; 2].map(|system| Clock::new(system, time)),
             thoughts: Vec::new(),
+            random: chance::random(settings::seed(typed)),
             seconds: 0.0,
         })
     }
@@ -281,7 +285,14 @@ impl Player {
             }
         }
         let passes = judged.is_some_and(|judged| wins_by_pass(&game, &found, judged.white_lead(record)));
-        Ok(Decision::Play(if passes { game.size().pass() } else { found.mv }))
+        Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&found, turn, game.size()) }))
+    }
+
+    /// The best move, or another by chance.
+    fn choose(&mut self, found: &Found, turn: usize, size: Size) -> Move {
+        let values: Vec<f64> = found.choices.iter().map(|(_, value)| *value).collect();
+        let at = self.settings.choose(&values, turn, size.area(), self.random.uniform().into());
+        found.choices.get(at).map_or(size.pass(), |(mv, _)| *mv)
     }
 
     /// Thinks in the opponent's time, about the position that it has to answer to, until `goes_on`, which is asked between two steps, says no.
@@ -416,15 +427,17 @@ fn found(params: &Params, wanted: Wanted, search: &Search<'_>) -> Found {
     let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
     let raw = search.raw();
     let mut found = Found {
-        mv: likeliest(game, raw),
+        choices: vec![(likeliest(game, raw), 1.0)],
         win_loss: f64::from(raw.win - raw.loss),
         lead: raw.lead.into(),
         playouts: search.playouts(),
         ownership: raw.ownership.iter().map(|owned| sign * f64::from(*owned)).collect(),
     };
     let Some((root, (at, _))) = search.tree().zip(search.notes().root()) else { return found };
-    if let Some(mv) = Reporter::new(params, wanted, search).choice().filter(|mv| game.is_legal(*mv)) {
-        found.mv = mv;
+    let mut choices = Reporter::new(params, wanted, search).choices();
+    choices.retain(|(mv, _)| game.is_legal(*mv));
+    if !choices.is_empty() {
+        found.choices = choices;
     }
     let averages = search.averages(&root, at, &mut Default::default());
     (found.win_loss, found.lead) = (sign * averages.win_loss, sign * averages.lead);

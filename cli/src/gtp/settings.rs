@@ -31,6 +31,16 @@ params! {
     search_factor_when_winning: f64 = 0.4, in 0.01..=1.0, "searchFactorWhenWinning";
     /// The win rate that is sure.
     search_factor_when_winning_threshold: f64 = 0.95, in 0.0..=1.0, "searchFactorWhenWinningThreshold";
+    /// How much chance there is in the choice of a move: 0 is none.
+    chosen_move_temperature: f64 = 0.1, in 0.0..=5.0, "chosenMoveTemperature";
+    /// And before the first one.
+    chosen_move_temperature_early: f64 = 0.5, in 0.0..=5.0, "chosenMoveTemperatureEarly";
+    /// Moves after which half of the difference is left, on 19×19.
+    chosen_move_temperature_halflife: f64 = 19.0, in 0.1..=100_000.0, "chosenMoveTemperatureHalflife";
+    /// Visits that each move loses before that.
+    chosen_move_subtract: f64 = 0.0, in 0.0..=1e10, "chosenMoveSubtract";
+    /// Moves with fewer visits are not chosen by chance.
+    chosen_move_prune: f64 = 1.0, in 0.0..=1e10, "chosenMovePrune";
     /// Seconds that pass between its answer and the controller's clock.
     lag_buffer: f64 = 0.2, in 0.0..=1000.0, "lagBuffer";
     /// Columns and rows of the board at the start.
@@ -63,8 +73,11 @@ const AXES: [(&str, &str); 7] = [
 /// The name of a whole set of rules.
 const RULES: &str = "rules";
 
+/// The name of the words from which all that is by chance follows.
+const SEED: &str = "searchRandSeed";
+
 /// What KataGo's files for this command have beside, and what nothing comes of.
-const WITHOUT_EFFECT: [&str; 12] = [
+const WITHOUT_EFFECT: [&str; 11] = [
     "avoidMYTDaggerHack",
     "cleanupBeforePass",
     "delayMoveMax",
@@ -75,7 +88,6 @@ const WITHOUT_EFFECT: [&str; 12] = [
     "logAllGTPCommunication",
     "logSearchInfoForChosenMove",
     "ogsChatToStderr",
-    "searchRandSeed",
     "startupPrintMessageToStderr",
 ];
 
@@ -100,10 +112,20 @@ impl Settings {
     /// Whether KataGo's files for this command have one of that name.
     pub fn has(name: &str) -> bool {
         Self::default().get(name).is_some()
-            || name == RULES
+            || [RULES, SEED].contains(&name)
             || AXES.iter().any(|(theirs, _)| *theirs == name)
             || WITHOUT_EFFECT.contains(&name)
     }
+}
+
+/// What was given last under a name of KataGo's.
+fn given<'t>(typed: &'t Typed, name: &str) -> Option<&'t String> {
+    typed.of_katago().iter().rev().find(|(other, _)| other == name).map(|(_, value)| value)
+}
+
+/// The words from which all that is by chance follows, if there are any.
+pub fn seed(typed: &Typed) -> Option<&str> {
+    given(typed, SEED).map(String::as_str)
 }
 
 /// The rules to begin with: Tromp and Taylor's, or those that were named, with the axes that were.
@@ -111,7 +133,7 @@ impl Settings {
 /// # Errors
 /// One line: no rules of that name, no such value of an axis.
 pub fn rules(typed: &Typed) -> Result<Rules, String> {
-    let given = |name: &str| typed.of_katago().iter().rev().find(|(other, _)| other == name).map(|(_, value)| value);
+    let given = |name: &str| given(typed, name);
     let mut rules = given(RULES).map_or(Ok(Rules::TROMP_TAYLOR), |text| named_rules(text))?;
     for (theirs, axis) in AXES {
         if let Some(value) = given(theirs) {
@@ -234,8 +256,8 @@ mod tests {
         use crate::analysis::go::Params;
         for name in Settings::TABLE.iter().map(|row| row.name).chain(WITHOUT_EFFECT).chain(AXES.map(|(name, _)| name)) {
             assert!(Settings::has(name), "{name}");
-            let both = ["analysisIgnorePreRootHistory", "analysisWideRootNoise", "lagBuffer", "maxTimePondering"]
-                .contains(&name);
+            let both = ["analysisIgnorePreRootHistory", "analysisWideRootNoise", "lagBuffer", "maxTimePondering"];
+            let both = both.contains(&name) || name.starts_with("chosenMove");
             assert_eq!(Params::has(name), both, "{name}");
         }
         assert!(WITHOUT_EFFECT.is_sorted() && AXES.is_sorted() && !Settings::has("resignThreshhold"));

@@ -67,9 +67,10 @@ impl<'r, 's> Reporter<'r, 's> {
         Self { params, wanted, search, size: search.root().size(), side }
     }
 
-    /// The move to play: the first of those that were visited.
-    pub fn choice(&self) -> Option<Move> {
-        self.candidates(&mut HashMap::new()).first().map(|candidate| Move(candidate.mv.0))
+    /// The moves that were visited with what they are chosen by, the one to play first.
+    pub fn choices(&self) -> Vec<(Move, f64)> {
+        let candidates = self.candidates(&mut HashMap::new());
+        candidates.iter().map(|candidate| (Move(candidate.mv.0), candidate.arm.value)).collect()
     }
 
     /// `rootInfo`, `moveInfos` and what else is wanted.

@@ -1,0 +1,117 @@
+//! The part that chance has in the choice of a move, as KataGo has it (`chosenMoveTemperature` and what belongs to it), so that no two games
+//! need be alike.
+
+use oncilla_core::formula::random::Random;
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+
+use super::settings::Settings;
+
+/// Halflives are for a board of so many points a side.
+const SIDE: f64 = 19.0;
+
+/// A lower temperature is none: the best move is played.
+const COLD: f64 = 1e-4;
+
+/// Of the best move's visits no more than one in so many is taken away, as in KataGo.
+const MOST_TAKEN: f64 = 64.0;
+
+/// Where numbers by chance come from: the same ones for the same words (`searchRandSeed`), others each time without any.
+pub fn random(seed: Option<&str>) -> Random {
+    let number = seed.map_or_else(
+        || RandomState::new().build_hasher().finish(),
+        |words| {
+            let mut hasher = DefaultHasher::new();
+            words.hash(&mut hasher);
+            hasher.finish()
+        },
+    );
+    Random::new(number)
+}
+
+impl Settings {
+    /// The temperature after so many moves on a board of so many points.
+    fn temperature(&self, moves: usize, points: usize) -> f64 {
+        let halvings = moves as f64 / self.chosen_move_temperature_halflife * SIDE / (points as f64).sqrt();
+        let [early, late] = [self.chosen_move_temperature_early, self.chosen_move_temperature];
+        late + (early - late) * 0.5_f64.powf(halvings)
+    }
+
+    /// The place of one of several moves, the best of which is the first, with what they are chosen by. `uniform` is from 0 to 1.
+    pub fn choose(&self, values: &[f64], moves: usize, points: usize, uniform: f64) -> usize {
+        let temperature = self.temperature(moves, points);
+        let most = values.first().copied().unwrap_or(0.0);
+        if temperature <= COLD || most <= 0.0 {
+            return 0;
+        }
+        // Where the best move has few, less is taken away.
+        let [subtract, prune] = [self.chosen_move_subtract, self.chosen_move_prune].map(|n| n.min(most / MOST_TAKEN));
+        let left = |value: &f64| if *value < prune { 0.0 } else { (value - subtract).max(0.0) };
+        let share = |value: &f64| (left(value) / left(&most)).powf(1.0 / temperature);
+        let toss = uniform * values.iter().map(share).sum::<f64>();
+        let mut below = 0.0;
+        let chosen = values.iter().position(|value| {
+            below += share(value);
+            below > toss
+        });
+        chosen.unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AREA: usize = 361;
+
+    fn constant(temperature: f64) -> Settings {
+        Settings {
+            chosen_move_temperature: temperature,
+            chosen_move_temperature_early: temperature,
+            ..Settings::default()
+        }
+    }
+
+    /// How often each is chosen, of a thousand times that are evenly spread.
+    fn counts(settings: &Settings, values: &[f64]) -> Vec<usize> {
+        let mut counts = vec![0; values.len()];
+        (0..1000).for_each(|n| counts[settings.choose(values, 0, AREA, (f64::from(n) + 0.5) / 1000.0)] += 1);
+        counts
+    }
+
+    #[test]
+    fn it_cools_down_faster_on_small_boards() {
+        let settings = Settings::default();
+        let at = |moves, points| settings.temperature(moves, points);
+        assert_eq!([at(0, AREA), at(19, AREA), at(9, 81)].map(|t| (t * 1e6).round() / 1e6), [0.5, 0.3, 0.3]);
+        assert!(at(1000, AREA) < 0.1001 && at(1000, AREA) >= 0.1);
+    }
+
+    #[test]
+    fn a_move_is_chosen_as_often_as_its_share_says() {
+        assert_eq!(counts(&constant(1.0), &[60.0, 30.0, 10.0]), [600, 300, 100]);
+        assert_eq!(counts(&constant(0.5), &[60.0, 30.0, 0.0]), [800, 200, 0]);
+        assert_eq!(counts(&constant(0.0), &[60.0, 59.0]), [1000, 0]);
+        assert_eq!(counts(&constant(1.0), &[0.0, 0.0]), [1000, 0], "nothing to choose by");
+        assert_eq!(constant(1.0).choose(&[], 0, AREA, 0.5), 0);
+    }
+
+    #[test]
+    fn small_ones_are_left_out() {
+        let settings = |chosen_move_subtract, chosen_move_prune| Settings {
+            chosen_move_subtract,
+            chosen_move_prune,
+            ..constant(1.0)
+        };
+        assert_eq!(counts(&settings(10.0, 0.0), &[700.0, 470.0, 10.0]), [600, 400, 0]);
+        assert_eq!(counts(&settings(0.0, 10.0), &[700.0, 300.0, 9.0]), [700, 300, 0]);
+        assert_eq!(counts(&settings(100.0, 100.0), &[65.0, 29.0, 1.0]), [696, 304, 0], "at most one in 64");
+    }
+
+    #[test]
+    fn words_are_a_seed() {
+        let first = |seed| random(seed).uniform();
+        assert_eq!(first(Some("a")), first(Some("a")));
+        assert_ne!(first(Some("a")), first(Some("b")));
+        assert_ne!(first(None), first(None));
+    }
+}
