@@ -83,6 +83,9 @@ pub(super) trait Arith {
     /// The nearest of whole numbers.
     fn of_whole(from: &[i32]) -> Self::Vector;
 
+    /// The first of whole numbers of 16 bits.
+    fn of_short(from: &[i16]) -> Self::Vector;
+
     /// `2^n` of whole numbers `n`, given as `n` + [`ROUND`].
     fn power(shifted: Self::Vector) -> Self::Vector;
 }
@@ -178,6 +181,11 @@ macro_rules! arrays {
             #[inline(always)]
             fn of_whole(from: &[i32]) -> Self::Vector {
                 from.first_chunk::<LANES>().expect("eight numbers").map(|x| x as f32)
+            }
+
+            #[inline(always)]
+            fn of_short(from: &[i16]) -> Self::Vector {
+                from.first_chunk::<LANES>().expect("eight numbers").map(f32::from)
             }
 
             #[inline(always)]
