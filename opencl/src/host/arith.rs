@@ -173,8 +173,6 @@ macro_rules! arrays {
 
             #[inline(always)]
             fn whole(x: Self::Vector, to: &mut [i32]) {
-                // Not every processor rounds in one instruction, but a sum whose last bit is worth one is rounded everywhere.
-                const LAST_IS_ONE: f64 = 6_755_399_441_055_744.0;
                 to.iter_mut().zip(x).for_each(|(to, x)| *to = (f64::from(x) + LAST_IS_ONE).to_bits() as i32);
             }
 
@@ -225,6 +223,10 @@ impl<A: Ranks> Form for A {
 
     const BLOCKS: usize = 1;
 }
+
+/// Not every processor rounds in one instruction, but a sum whose last bit is worth one is rounded everywhere, and its low bits are the
+/// whole number.
+pub(super) const LAST_IS_ONE: f64 = 6_755_399_441_055_744.0;
 
 /// Where `e^x` ends: beyond, `x` is taken to the nearer end.
 const FARTHEST: f32 = 87.0;

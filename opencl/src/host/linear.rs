@@ -5,7 +5,7 @@
 //! The weight is made in registers, right before it is multiplied. Sums of the numbers themselves, `scale · Σ x·k + offset · Σ x`, would
 //! be less work, but where a few large weights lie on one side, both terms are far larger than what is left of them.
 
-use super::arith::Arith;
+use super::arith::{Arith, LAST_IS_ONE};
 use super::product::{COLUMNS, Right};
 
 /// A row of sixteen columns: half a line of the cache.
@@ -47,9 +47,8 @@ impl Linear {
 
     /// The number nearest to a weight.
     pub fn number(self, weight: f32) -> i16 {
-        let steps = (f64::from(weight) - f64::from(self.offset)) / f64::from(self.scale);
-        // Down from half a step above, without the call that rounding is on x86-64.
-        ((steps - f64::from(i16::MIN) + 0.5) as i32 + i32::from(i16::MIN)) as i16
+        let steps = (f64::from(weight) - f64::from(self.offset)) * (1.0 / f64::from(self.scale));
+        (steps + LAST_IS_ONE).to_bits() as i16
     }
 
     fn of(self, number: i16) -> f32 {
