@@ -667,7 +667,7 @@ fn dense_weights((weights, bias): (&[f32], &[f32]), parts: usize, form: Form) ->
 
 /// Fewest weights of a dense layer that are worth 16 bits: more than a second-level cache holds. What is near is read as fast in 32, and
 /// needs nothing to become floats.
-const WORTH_SHORTS: usize = 1 << 18;
+const WORTH_SHORTS: usize = 1 << 19;
 
 /// In 16 bits where that loses nothing but time that is spent waiting: each part of an input multiplies a weight once more, without being read for it.
 fn single_weights(weights: &[f32], neurons: usize, parts: usize) -> DenseWeights {
