@@ -19,6 +19,7 @@ mod columns;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_variables))]
 mod fours;
 mod kernel;
+mod linear;
 mod pack;
 pub mod plain;
 mod plan;

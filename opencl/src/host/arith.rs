@@ -83,6 +83,9 @@ pub(super) trait Arith {
     /// The nearest of whole numbers.
     fn of_whole(from: &[i32]) -> Self::Vector;
 
+    /// The first of whole numbers of 16 bits.
+    fn of_short(from: &[i16]) -> Self::Vector;
+
     /// `2^n` of whole numbers `n`, given as `n` + [`ROUND`].
     fn power(shifted: Self::Vector) -> Self::Vector;
 }
@@ -170,14 +173,17 @@ macro_rules! arrays {
 
             #[inline(always)]
             fn whole(x: Self::Vector, to: &mut [i32]) {
-                // Not every processor rounds in one instruction, but a sum whose last bit is worth one is rounded everywhere.
-                const LAST_IS_ONE: f64 = 6_755_399_441_055_744.0;
                 to.iter_mut().zip(x).for_each(|(to, x)| *to = (f64::from(x) + LAST_IS_ONE).to_bits() as i32);
             }
 
             #[inline(always)]
             fn of_whole(from: &[i32]) -> Self::Vector {
                 from.first_chunk::<LANES>().expect("eight numbers").map(|x| x as f32)
+            }
+
+            #[inline(always)]
+            fn of_short(from: &[i16]) -> Self::Vector {
+                from.first_chunk::<LANES>().expect("eight numbers").map(f32::from)
             }
 
             #[inline(always)]
@@ -217,6 +223,10 @@ impl<A: Ranks> Form for A {
 
     const BLOCKS: usize = 1;
 }
+
+/// Not every processor rounds in one instruction, but a sum whose last bit is worth one is rounded everywhere, and its low bits are the
+/// whole number.
+pub(super) const LAST_IS_ONE: f64 = 6_755_399_441_055_744.0;
 
 /// Where `e^x` ends: beyond, `x` is taken to the nearer end.
 const FARTHEST: f32 = 87.0;

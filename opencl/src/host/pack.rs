@@ -3,6 +3,7 @@
 use super::board::LANES;
 use super::fours::{self, Four, RowEnds};
 use super::kernel::{BLOCK, TILE};
+use super::linear::{Linear, Shorts};
 use super::product::{Block, COLUMNS};
 use super::tiles;
 use super::winograd::{PANEL, POINTS};
@@ -11,11 +12,20 @@ use crate::winograd::transform;
 
 /// `[rows][columns]` → `[rows / COLUMNS][columns]` blocks of rows, the last panel filled up with zeros.
 pub(super) fn dense(matrix: &[f32], rows: usize) -> Vec<Block> {
+    blocks_of_rows(matrix, rows, Block::ZERO, |block, row, weight| block.0[row] = weight)
+}
+
+/// The same in 16 bits, filled up with the number zero, whatever that stands for.
+pub(super) fn linear(matrix: &[f32], rows: usize, linear: Linear) -> Vec<Shorts> {
+    blocks_of_rows(matrix, rows, Shorts::ZERO, |block, row, weight| block.0[row] = linear.number(weight))
+}
+
+fn blocks_of_rows<T: Copy>(matrix: &[f32], rows: usize, zero: T, set: impl Fn(&mut T, usize, f32)) -> Vec<T> {
     let columns = matrix.len() / rows;
-    let mut packed = vec![Block::ZERO; rows.div_ceil(COLUMNS) * columns];
+    let mut packed = vec![zero; rows.div_ceil(COLUMNS) * columns];
     for (row, values) in matrix.chunks_exact(columns).enumerate() {
         let panel = &mut packed[row / COLUMNS * columns..];
-        values.iter().zip(panel).for_each(|(v, block)| block.0[row % COLUMNS] = *v);
+        values.iter().zip(panel).for_each(|(v, block)| set(block, row % COLUMNS, *v));
     }
     packed
 }

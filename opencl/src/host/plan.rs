@@ -4,6 +4,7 @@ use super::board::{Board, LANES};
 use super::columns;
 use super::fours::{self, Four, RowEnds};
 use super::kernel::TILE;
+use super::linear::{Linear, Shorts};
 use super::pack;
 use super::product::{Block, CHESS, COLUMNS, MOST_BLOCKS, attention_room, scores_room};
 use super::tiles::{self, Layout, Operand, Steps};
@@ -154,6 +155,8 @@ impl Dense {
 pub(super) enum DenseWeights {
     /// `[panels][inputs of a part]`.
     Single(Vec<Block>),
+    /// The same in 16 bits, and what they stand for: see [`super::linear`].
+    Linear(Vec<Shorts>, Linear),
     /// In tiles: see [`super::tiles`].
     Tiles(DenseTiles),
     /// In eight bits: see [`super::fours::DensePanels`].
@@ -448,12 +451,12 @@ impl Plan {
 struct Packed(Vec<(*const Vec<f32>, bool, Arc<DenseWeights>)>);
 
 impl Packed {
-    fn of(&mut self, weights: &Arc<Vec<f32>>, outputs: usize, form: Form) -> Arc<DenseWeights> {
+    fn of(&mut self, weights: &Arc<Vec<f32>>, outputs: usize, parts: usize, form: Form) -> Arc<DenseWeights> {
         let key = (Arc::as_ptr(weights), form.int8);
         if let Some((.., packed)) = self.0.iter().find(|&&(address, int8, _)| (address, int8) == key) {
             return Arc::clone(packed);
         }
-        let packed = Arc::new(dense_weights((weights, &vec![0.0; outputs]), form));
+        let packed = Arc::new(dense_weights((weights, &vec![0.0; outputs]), parts, form));
         self.0.push((key.0, key.1, Arc::clone(&packed)));
         packed
     }
@@ -647,18 +650,32 @@ fn conv_weights(
     }
 }
 
-fn dense_weights((weights, bias): (&[f32], &[f32]), form: Form) -> DenseWeights {
+/// Of a layer whose input has so many parts, see [`Dense::parts`].
+fn dense_weights((weights, bias): (&[f32], &[f32]), parts: usize, form: Form) -> DenseWeights {
     if !form.int8 {
         let inputs = weights.len() / bias.len();
         return if form.ways.tiles && bias.len() >= WORTH_NEURONS && worth_tiles(inputs, 1) {
             let (right, units) = pack::tiles_dense(weights, bias.len());
             DenseWeights::Tiles(DenseTiles { steps: tiles::steps_of_inputs(inputs), right, units })
         } else {
-            DenseWeights::Single(pack::dense(weights, bias.len()))
+            single_weights(weights, bias.len(), parts)
         };
     }
     let (weights, ends) = pack::fours(&int8::Weights::new(weights, bias.len()), bias, 1);
     DenseWeights::Fours(weights, ends)
+}
+
+/// Fewest weights of a dense layer that are worth 16 bits: more than a second-level cache holds. What is near is read as fast in 32, and
+/// needs nothing to become floats.
+const WORTH_SHORTS: usize = 1 << 19;
+
+/// In 16 bits where that loses nothing but time that is spent waiting: each part of an input multiplies a weight once more, without being read for it.
+fn single_weights(weights: &[f32], neurons: usize, parts: usize) -> DenseWeights {
+    let worth = parts == 1 && weights.len() >= WORTH_SHORTS;
+    match if worth { Linear::fit(weights) } else { None } {
+        Some(linear) => DenseWeights::Linear(pack::linear(weights, neurons, linear), linear),
+        None => DenseWeights::Single(pack::dense(weights, neurons)),
+    }
 }
 
 /// Where a layer finds the values that it reads.
@@ -699,7 +716,7 @@ fn step(
             input: places[input.0],
             output,
             parts: 1,
-            weights: Arc::new(dense_weights((weights, bias), form)),
+            weights: Arc::new(dense_weights((weights, bias), 1, form)),
             bias: pack::by_panels(bias).into_iter().map(Block).collect(),
             activation: *activation,
         }),
@@ -707,7 +724,7 @@ fn step(
             input: places[input.0],
             output,
             parts: *heads,
-            weights: packed.of(weights, output.shape.squares, form),
+            weights: packed.of(weights, output.shape.squares, *heads, form),
             bias: vec![Block::ZERO; output.shape.squares.div_ceil(COLUMNS)],
             activation: Activation::None,
         }),

@@ -10,6 +10,7 @@
 use super::arith::{Arith, Form, activate_vector, exp};
 use super::board::{LANES, Lanes};
 use super::kernel::{TILE, versions};
+use super::linear::Linear;
 use crate::graph::Activation;
 
 /// Columns of a block.
@@ -89,22 +90,22 @@ struct Sums<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usi
 impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sums<M, ROWS, BLOCKS, VECTORS> {
     /// `Σ left[k][r] · right[k]` for each row `r`.
     #[inline(always)]
-    fn of<L: Left<ROWS>>(left: &L, right: [&[Block]; BLOCKS], first: usize) -> Self {
+    fn of<L: Left<ROWS>, R: Right>(left: &L, right: [&[R::Row]; BLOCKS], of: R, first: usize) -> Self {
         let mut sums = Self { held: [[[M::splat(0.0); VECTORS]; BLOCKS]; ROWS], first };
         let len = right[0].len();
         let mut step = 0;
         while len - step >= LANES {
             let eight = left.eight(step);
-            let mut now = [&[Block::ZERO; LANES]; BLOCKS];
+            let mut now = [eight_rows(right[0], step); BLOCKS];
             for (now, right) in now.iter_mut().zip(&right) {
-                *now = right[step..].first_chunk().expect("eight steps");
+                *now = eight_rows(right, step);
             }
             for lane in 0..LANES {
                 let mut x = [&now[0][lane]; BLOCKS];
                 for (x, now) in x.iter_mut().zip(&now) {
                     *x = &now[lane];
                 }
-                sums.add(&L::of(&eight, lane), x);
+                sums.add(&L::of(&eight, lane), x, of);
             }
             step += LANES;
         }
@@ -113,18 +114,18 @@ impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sum
             for (x, right) in x.iter_mut().zip(&right) {
                 *x = &right[..len][step];
             }
-            sums.add(&left.at(step), x);
+            sums.add(&left.at(step), x, of);
         }
         sums
     }
 
     /// Adds a step.
     #[inline(always)]
-    fn add(&mut self, left: &[f32; ROWS], right: [&Block; BLOCKS]) {
+    fn add<R: Right>(&mut self, left: &[f32; ROWS], right: [&R::Row; BLOCKS], of: R) {
         let mut x = [[M::splat(0.0); VECTORS]; BLOCKS];
         for (x, right) in x.iter_mut().zip(&right) {
             for (number, x) in x.iter_mut().enumerate() {
-                *x = right.vector::<M>(self.first + number);
+                *x = of.vector::<M>(right, self.first + number);
             }
         }
         for (held, a) in self.held.iter_mut().zip(left) {
@@ -145,6 +146,33 @@ impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sum
                 }
             }
         }
+    }
+}
+
+/// Eight rows from the `first` on.
+#[inline(always)]
+fn eight_rows<T>(rows: &[T], first: usize) -> &[T; LANES] {
+    rows[first..].first_chunk().expect("eight steps")
+}
+
+/// The right side of a tile: what the numbers in its rows of sixteen columns stand for.
+pub(super) trait Right: Copy {
+    type Row: Copy + Sync;
+
+    /// The vector of that number in a row.
+    fn vector<M: Arith>(self, row: &Self::Row, number: usize) -> M::Vector;
+}
+
+/// Numbers that stand for themselves.
+#[derive(Clone, Copy)]
+pub(super) struct Floats;
+
+impl Right for Floats {
+    type Row = Block;
+
+    #[inline(always)]
+    fn vector<M: Arith>(self, row: &Block, number: usize) -> M::Vector {
+        row.vector::<M>(number)
     }
 }
 
@@ -171,12 +199,23 @@ pub(super) fn tile<M: Arith, const ROWS: usize, const BLOCKS: usize>(
     right: [&[Block]; BLOCKS],
     sums: &mut [[Block; BLOCKS]; ROWS],
 ) {
+    tile_of::<M, Floats, ROWS, BLOCKS>(left, right, Floats, sums);
+}
+
+/// The same with a right side that may stand for other numbers.
+#[inline(always)]
+fn tile_of<M: Arith, R: Right, const ROWS: usize, const BLOCKS: usize>(
+    left: impl Left<ROWS>,
+    right: [&[R::Row]; BLOCKS],
+    of: R,
+    sums: &mut [[Block; BLOCKS]; ROWS],
+) {
     // As many vectors of the blocks at once as the registers hold.
     match M::WIDTH {
-        2 => Sums::<M, ROWS, BLOCKS, 2>::of(&left, right, 0).store(sums),
+        2 => Sums::<M, ROWS, BLOCKS, 2>::of(&left, right, of, 0).store(sums),
         _ => {
             for first in 0..COLUMNS / M::LANES {
-                Sums::<M, ROWS, BLOCKS, 1>::of(&left, right, first).store(sums);
+                Sums::<M, ROWS, BLOCKS, 1>::of(&left, right, of, first).store(sums);
             }
         }
     }
@@ -307,20 +346,20 @@ pub(super) trait Product {
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize);
 }
 
-/// A product with its number of rows.
-struct Rows<'a, P> {
+/// A product with its number of rows, of which a tile has at most `MOST`.
+struct Rows<'a, P, const MOST: usize> {
     product: &'a mut P,
     count: usize,
 }
 
-impl<P: Product> ByColumns for Rows<'_, P> {
-    /// Tiles of six rows keep the multipliers busy, the rest goes in smaller ones.
+impl<P: Product, const MOST: usize> ByColumns for Rows<'_, P, MOST> {
+    /// Whole tiles keep the multipliers busy, the rest goes in smaller ones.
     #[inline(always)]
     fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize) {
         let mut row = 0;
-        while self.count - row >= TILE {
-            self.product.make::<M, TILE, BLOCKS>(row, block);
-            row += TILE;
+        while self.count - row >= MOST {
+            self.product.make::<M, MOST, BLOCKS>(row, block);
+            row += MOST;
         }
         let left = self.count - row;
         if left & 4 != 0 {
@@ -340,7 +379,7 @@ impl<P: Product> ByColumns for Rows<'_, P> {
 /// Makes all rows of all columns.
 #[inline(always)]
 pub(super) fn make_all<F: Form>(product: &mut impl Product, rows: usize, blocks: usize) {
-    make_columns::<F>(&mut Rows { product, count: rows }, blocks);
+    make_columns::<F>(&mut Rows::<_, TILE> { product, count: rows }, blocks);
 }
 
 versions! {
@@ -375,9 +414,11 @@ fn pack_columns(matrix: &[f32], columns: usize, at: usize, blocks: &mut [Block])
 
 /// Some panels of a dense layer, [`COLUMNS`] neurons each.
 #[derive(Clone, Copy)]
-pub(super) struct DensePanels<'a> {
-    /// `[panels][inputs]`, zeros where there are fewer neurons.
-    pub weights: &'a [Block],
+pub(super) struct DensePanels<'a, R: Right> {
+    /// `[panels][inputs]`, something finite where there are fewer neurons.
+    pub weights: &'a [R::Row],
+    /// What the weights stand for.
+    pub of: R,
     /// `[panels]`.
     pub bias: &'a [Block],
     /// `[positions][inputs]`.
@@ -386,32 +427,48 @@ pub(super) struct DensePanels<'a> {
 
 versions! {
     /// Computes the panels into `output`, `[positions][neurons]`.
-    dense = dense_body(panels: DensePanels<'_>, output: &mut [f32])
+    dense = dense_body(panels: DensePanels<'_, Floats>, output: &mut [f32])
 }
 
 #[inline(always)]
-fn dense_body<F: Form>(panels: DensePanels<'_>, output: &mut [f32]) {
-    let DensePanels { weights, bias, input } = panels;
-    let inputs = weights.len() / bias.len();
-    let positions = input.len() / inputs;
-    let neurons = output.len() / positions;
-    make_all::<F>(&mut Neurons { panels, inputs, neurons, output }, positions, bias.len());
+fn dense_body<F: Form>(panels: DensePanels<'_, Floats>, output: &mut [f32]) {
+    make_neurons::<F, TILE>(panels, output);
 }
 
-struct Neurons<'a> {
-    panels: DensePanels<'a>,
+versions! {
+    /// The same with weights of 16 bits, which become floats in registers, right before they are multiplied.
+    dense_linear = dense_linear_body(panels: DensePanels<'_, Linear>, output: &mut [f32])
+}
+
+#[inline(always)]
+fn dense_linear_body<F: Form>(panels: DensePanels<'_, Linear>, output: &mut [f32]) {
+    // Tiles of six rows leave no registers for that.
+    make_neurons::<F, 4>(panels, output);
+}
+
+#[inline(always)]
+fn make_neurons<F: Form, const MOST: usize>(panels: DensePanels<'_, impl Right>, output: &mut [f32]) {
+    let inputs = panels.weights.len() / panels.bias.len();
+    let positions = panels.input.len() / inputs;
+    let neurons = output.len() / positions;
+    let product = &mut Neurons { panels, inputs, neurons, output };
+    make_columns::<F>(&mut Rows::<_, MOST> { product, count: positions }, panels.bias.len());
+}
+
+struct Neurons<'a, R: Right> {
+    panels: DensePanels<'a, R>,
     inputs: usize,
     neurons: usize,
     output: &'a mut [f32],
 }
 
-impl Product for Neurons<'_> {
+impl<R: Right> Product for Neurons<'_, R> {
     #[inline(always)]
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
-        let DensePanels { weights, bias, input } = self.panels;
+        let DensePanels { weights, of, bias, input } = self.panels;
         let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
         let right = side_by_side(weights, self.inputs, block);
-        tile::<M, ROWS, BLOCKS>(rows(input, self.inputs, row), right, &mut sums);
+        tile_of::<M, R, ROWS, BLOCKS>(rows(input, self.inputs, row), right, of, &mut sums);
         for sums in &mut sums {
             for (sums, bias) in sums.iter_mut().zip(&bias[block..]) {
                 sums.add::<M>(bias);

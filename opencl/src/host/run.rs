@@ -8,7 +8,7 @@ use super::plan::{
     Affine, Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan,
     Pool, Scores, Step, TileWeights, at_once,
 };
-use super::product::{self, Block, COLUMNS, DensePanels, Pointwise};
+use super::product::{self, Block, COLUMNS, DensePanels, Floats, Pointwise, Right};
 use super::team::{Team, each};
 use super::tiles::{self, Layout, Operand, Scale};
 use super::winograd::{self, End, PANEL, POINTS, Rows};
@@ -547,7 +547,16 @@ impl Workspace {
 
     fn dense(&mut self, dense: &Dense, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
         match &*dense.weights {
-            DenseWeights::Single(weights) => self.dense_in_single(dense, weights, isa, positions, team, output),
+            DenseWeights::Single(weights) => {
+                self.dense_in_single((dense, weights, Floats), positions, team, output, |panels, output| {
+                    product::dense(isa, panels, output);
+                });
+            }
+            DenseWeights::Linear(weights, linear) => {
+                self.dense_in_single((dense, weights, *linear), positions, team, output, |panels, output| {
+                    product::dense_linear(isa, panels, output);
+                });
+            }
             DenseWeights::Tiles(weights) => self.dense_in_tiles(dense, weights, isa, positions, team, output),
             DenseWeights::Fours(weights, ends) => {
                 self.dense_in_fours(dense, (weights, ends), isa, positions, team, output);
@@ -643,21 +652,21 @@ impl Workspace {
         self.scratch = scratch;
     }
 
-    fn dense_in_single(
+    /// In single precision, with `make` for some panels and rows; the weights may lie in fewer bits.
+    fn dense_in_single<R: Right + Sync>(
         &self,
-        dense: &Dense,
-        weights: &[Block],
-        isa: Isa,
+        (dense, weights, of): (&Dense, &[R::Row], R),
         positions: usize,
         team: Option<&Team>,
         output: &mut [f32],
+        make: impl Fn(DensePanels<'_, R>, &mut [f32]) + Sync,
     ) {
         let (inputs, outputs) = dense.part();
         let rows = positions * dense.parts;
         let used = &self.slots[dense.input.slot][..rows * inputs];
         let written = &mut output[..rows * outputs];
         let all = |input: &[f32], output: &mut [f32]| {
-            product::dense(isa, DensePanels { weights, bias: &dense.bias, input }, output);
+            make(DensePanels { weights, of, bias: &dense.bias, input }, output);
         };
         match team {
             Some(team) if weights.len() * COLUMNS >= WORTH_SHARING && dense.parts == 1 => {
@@ -665,7 +674,7 @@ impl Workspace {
                 for (input, output) in used.chunks_exact(inputs).zip(written.chunks_exact_mut(outputs)) {
                     let parts = weights.chunks(panels * inputs).zip(dense.bias.chunks(panels));
                     team.each(parts.zip(output.chunks_mut(panels * COLUMNS)), |((weights, bias), output)| {
-                        product::dense(isa, DensePanels { weights, bias, input }, output);
+                        make(DensePanels { weights, of, bias, input }, output);
                     });
                 }
             }

@@ -895,3 +895,48 @@ fn dense_layers_in_tiles_agree_with_plain() {
         in_tiles_it_agrees(&graph, &input, &format!("dense, {inputs} to {channels}"));
     }
 }
+
+/// Weights of a file in LINEAR16, as it gives them: the first two are the ends.
+fn linear16(g: &mut Gen, n: usize, fan_in: usize) -> Vec<f32> {
+    let most = (3.0 / fan_in as f32).sqrt();
+    let numbers = [0, u16::MAX].into_iter().chain(std::iter::from_fn(|| Some(u16::arbitrary(g))));
+    numbers.take(n).map(|number| f32::from(number) / 65535.0).map(|t| -most * (1.0 - t) + most * t).collect()
+}
+
+/// How many layers of a plan are in 16 bits.
+fn in_16_bits(graph: &Graph) -> usize {
+    let plan = Plan::new(graph, Ways::default()).expect("a plan");
+    let linear = |step: &&plan::Step| match step {
+        plan::Step::Dense(dense) => matches!(*dense.weights, plan::DenseWeights::Linear(..)),
+        _ => false,
+    };
+    plan.steps.iter().filter(linear).count()
+}
+
+/// Those of a file in LINEAR16 and no others; batches of one tile and of more, with a position's bits the same in each.
+#[test]
+fn large_dense_layers_are_kept_in_16_bits() {
+    let g = &mut Gen::new(100);
+    for (inputs, channels) in [(1025, 513), (300, 1751)] {
+        for rounded in [true, false] {
+            let mut graph = Graph::new(Shape { channels: inputs, squares: 1 });
+            let mut weights = linear16(g, channels * inputs, inputs);
+            if !rounded {
+                weights[1000] += 1e-5;
+            }
+            let (bias, activation) = (numbers(g, channels, 4), Activation::Swish);
+            let layer =
+                graph.push(Layer::Dense { input: INPUT, channels, weights, bias, activation }).expect("it fits");
+            graph.output(Role::Policy, layer).expect("any length");
+            assert_eq!(in_16_bits(&graph), usize::from(rounded));
+            let input: Vec<f32> = (0..11 * inputs).map(|_| number(g)).collect();
+            let expected = plain::evaluate(&graph, &input).expect("an evaluation");
+            for mut host in hosts(&graph) {
+                let got = run(&mut host, &input);
+                assert_eq!(difference(&expected, &got), None, "{inputs} to {channels}, {}", host.describe());
+                let alone = run(&mut host, &input[10 * inputs..]);
+                assert!(got.policy.ends_with(&alone.policy), "{inputs} to {channels}, {}", host.describe());
+            }
+        }
+    }
+}

@@ -137,6 +137,12 @@ macro_rules! operations {
             }
 
             #[inline(always)]
+            fn of_short(from: &[i16]) -> $vector {
+                // SAFETY: see above.
+                unsafe { of_whole(widen(load_short(from[..$lanes].as_ptr().cast()))) }
+            }
+
+            #[inline(always)]
             fn power(shifted: $vector) -> $vector {
                 // SAFETY: see above.
                 unsafe { whole_to_float(shift::<23>(add_whole(float_to_whole(shifted), splat_whole(EXPONENT)))) }
@@ -148,12 +154,12 @@ macro_rules! operations {
 mod eight {
     use super::super::arith::{Arith, EXPONENT, Fused};
     use std::arch::x86_64::{
-        __m256, _mm256_add_epi32 as add_whole, _mm256_add_ps as add, _mm256_castps_si256 as float_to_whole,
-        _mm256_castsi256_ps as whole_to_float, _mm256_cvtepi32_ps as of_whole, _mm256_cvtps_epi32 as to_whole,
-        _mm256_div_ps as div, _mm256_fmadd_ps as fmadd, _mm256_loadu_ps as load, _mm256_loadu_si256 as load_whole,
-        _mm256_max_ps as max, _mm256_min_ps as min, _mm256_mul_ps as mul, _mm256_set1_epi32 as splat_whole,
-        _mm256_set1_ps as splat, _mm256_slli_epi32 as shift, _mm256_storeu_ps as store,
-        _mm256_storeu_si256 as store_whole, _mm256_sub_ps as sub,
+        __m256, _mm_loadu_si128 as load_short, _mm256_add_epi32 as add_whole, _mm256_add_ps as add,
+        _mm256_castps_si256 as float_to_whole, _mm256_castsi256_ps as whole_to_float, _mm256_cvtepi16_epi32 as widen,
+        _mm256_cvtepi32_ps as of_whole, _mm256_cvtps_epi32 as to_whole, _mm256_div_ps as div, _mm256_fmadd_ps as fmadd,
+        _mm256_loadu_ps as load, _mm256_loadu_si256 as load_whole, _mm256_max_ps as max, _mm256_min_ps as min,
+        _mm256_mul_ps as mul, _mm256_set1_epi32 as splat_whole, _mm256_set1_ps as splat, _mm256_slli_epi32 as shift,
+        _mm256_storeu_ps as store, _mm256_storeu_si256 as store_whole, _mm256_sub_ps as sub,
     };
 
     operations!(Fused, __m256, 8, 2);
@@ -163,13 +169,13 @@ mod sixteen {
     use super::super::arith::{Arith, EXPONENT};
     use super::Sixteen;
     use std::arch::x86_64::{
-        __m512, _mm512_add_epi32 as add_whole, _mm512_add_ps as add, _mm512_castps_si512 as float_to_whole,
-        _mm512_castsi512_ps as whole_to_float, _mm512_cvtepi32_ps as of_whole, _mm512_cvtps_epi32 as to_whole,
-        _mm512_fmadd_ps as fmadd, _mm512_fnmadd_ps as fnmadd, _mm512_loadu_ps as load,
-        _mm512_loadu_si512 as load_whole, _mm512_max_ps as max, _mm512_min_ps as min, _mm512_mul_ps as mul,
-        _mm512_rcp14_ps as rcp14, _mm512_set1_epi32 as splat_whole, _mm512_set1_ps as splat,
-        _mm512_slli_epi32 as shift, _mm512_storeu_ps as store, _mm512_storeu_si512 as store_whole,
-        _mm512_sub_ps as sub,
+        __m512, _mm256_loadu_si256 as load_short, _mm512_add_epi32 as add_whole, _mm512_add_ps as add,
+        _mm512_castps_si512 as float_to_whole, _mm512_castsi512_ps as whole_to_float, _mm512_cvtepi16_epi32 as widen,
+        _mm512_cvtepi32_ps as of_whole, _mm512_cvtps_epi32 as to_whole, _mm512_fmadd_ps as fmadd,
+        _mm512_fnmadd_ps as fnmadd, _mm512_loadu_ps as load, _mm512_loadu_si512 as load_whole, _mm512_max_ps as max,
+        _mm512_min_ps as min, _mm512_mul_ps as mul, _mm512_rcp14_ps as rcp14, _mm512_set1_epi32 as splat_whole,
+        _mm512_set1_ps as splat, _mm512_slli_epi32 as shift, _mm512_storeu_ps as store,
+        _mm512_storeu_si512 as store_whole, _mm512_sub_ps as sub,
     };
 
     operations!(Sixteen, __m512, 16, 1);

@@ -1,0 +1,141 @@
+//! Dense layers' weights in 16 bits: a file in Lc0's LINEAR16 has no more of them.
+//!
+//! Of such an array there is its smallest number, its largest, and for each weight which of the 65,536 numbers from one to the other it is. It can
+//! be kept like that, and a dense layer of one position, which reads each weight for a single product, waits for half as many bytes.
+//! The weight is made in registers, right before it is multiplied. Sums of the numbers themselves, `scale · Σ x·k + offset · Σ x`, would
+//! be less work, but where a few large weights lie on one side, both terms are far larger than what is left of them.
+
+use super::arith::{Arith, LAST_IS_ONE};
+use super::product::{COLUMNS, Right};
+
+/// A row of sixteen columns: half a line of the cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub(super) struct Shorts(pub [i16; COLUMNS]);
+
+impl Shorts {
+    pub const ZERO: Self = Self([0; COLUMNS]);
+}
+
+/// What numbers of 16 bits stand for: `scale · number + offset`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Linear {
+    scale: f32,
+    /// The array's middle: what is added to it rounds half as much as what is added to an end.
+    offset: f32,
+}
+
+/// Steps from the smallest number to the largest.
+const STEPS: f64 = 65535.0;
+
+/// How far a weight may be from what its number stands for, as a share of the array's largest: four roundings of that. The file's reader
+/// rounds as much when it makes a float of a number (`min · (1 - t) + max · t`), so that neither is nearer to what was written.
+const BOUND: f32 = 2.0 * f32::EPSILON;
+
+impl Linear {
+    /// For an array each weight of which it gives again but for rounding; none for other arrays.
+    pub fn fit(weights: &[f32]) -> Option<Self> {
+        let wider = |(low, high): (f32, f32), w: &f32| (low.min(*w), high.max(*w));
+        let (low, high) = weights.iter().fold((f32::INFINITY, f32::NEG_INFINITY), wider);
+        let scale = (f64::from(high) - f64::from(low)) / STEPS;
+        let offset = f64::from(low) - scale * f64::from(i16::MIN);
+        let linear = Self { scale: scale as f32, offset: offset as f32 };
+        let bound = BOUND * low.abs().max(high.abs());
+        // What is no number is not within it.
+        weights.iter().all(|&w| (linear.of(linear.number(w)) - w).abs() <= bound).then_some(linear)
+    }
+
+    /// The number nearest to a weight.
+    pub fn number(self, weight: f32) -> i16 {
+        let steps = (f64::from(weight) - f64::from(self.offset)) * (1.0 / f64::from(self.scale));
+        (steps + LAST_IS_ONE).to_bits() as i16
+    }
+
+    fn of(self, number: i16) -> f32 {
+        // The product is exact, as in a fused multiply-add.
+        (f64::from(self.scale) * f64::from(number) + f64::from(self.offset)) as f32
+    }
+}
+
+impl Right for Linear {
+    type Row = Shorts;
+
+    #[inline(always)]
+    fn vector<M: Arith>(self, row: &Shorts, number: usize) -> M::Vector {
+        M::scale_add(self.scale, M::of_short(&row.0[number * M::LANES..]), M::splat(self.offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::Isa;
+    use super::super::product::{self, Block, DensePanels, Floats};
+    use super::super::{error, pack};
+    use super::*;
+    use quickcheck::{Arbitrary, Gen, quickcheck};
+
+    /// An array as a file in LINEAR16 gives it, with both ends, and its numbers.
+    fn array(g: &mut Gen, len: usize, (low, high): (f32, f32)) -> (Vec<f32>, Vec<u16>) {
+        let numbers: Vec<u16> =
+            [0, u16::MAX].into_iter().chain(std::iter::from_fn(|| Some(u16::arbitrary(g)))).take(len).collect();
+        let weight = |&number: &u16| {
+            let t = f32::from(number) / 65535.0;
+            low * (1.0 - t) + high * t
+        };
+        (numbers.iter().map(weight).collect(), numbers)
+    }
+
+    /// Ends on one side of zero or either, some of them a thousand times as far as the other.
+    const ENDS: [(f32, f32); 6] = [(-0.1, 0.1), (-0.03, 7.3), (-31.0, 0.02), (2.0, 2.5), (-1e-6, -1e-9), (0.0, 1.0)];
+
+    #[test]
+    fn linear16_keeps_its_numbers() {
+        let g = &mut Gen::new(100);
+        for (low, high) in ENDS {
+            let (weights, numbers) = array(g, 100_000, (low, high));
+            let linear = Linear::fit(&weights).expect("an array of 16 bits");
+            let shifted = |number: u16| (i32::from(number) + i32::from(i16::MIN)) as i16;
+            assert!(weights.iter().zip(&numbers).all(|(w, n)| linear.number(*w) == shifted(*n)), "{low} to {high}");
+        }
+        let (mut same, _) = array(g, 50, (0.25, 0.25));
+        assert!(Linear::fit(&same).is_some_and(|linear| same.iter().all(|w| linear.of(linear.number(*w)) == *w)));
+        same[7] = f32::NAN;
+        assert!(Linear::fit(&same).is_none());
+    }
+
+    #[test]
+    fn other_arrays_stay_floats() {
+        let g = &mut Gen::new(100);
+        let (mut weights, _) = array(g, 1000, (-1.0, 1.0));
+        // A single one between two steps.
+        weights[500] += 1e-5;
+        assert!(Linear::fit(&weights).is_none());
+        weights[500] = f32::INFINITY;
+        assert!(Linear::fit(&weights).is_none());
+        let floats: Vec<f32> = (0..1000).map(|_| u32::arbitrary(g) as f32 / u32::MAX as f32).collect();
+        assert!(Linear::fit(&floats).is_none());
+    }
+
+    quickcheck! {
+        /// In every form, for any sizes: as the product of floats, and to the bit the same for a row alone.
+        fn products_are_those_of_floats(inputs: u8, neurons: u8, positions: u8, ends: u8, seed: u64) -> bool {
+            let g = &mut Gen::from_size_and_seed(100, seed);
+            let (inputs, neurons, positions) = (1 + inputs as usize % 70, 1 + neurons as usize % 100, 1 + positions as usize % 13);
+            let (weights, _) = array(g, inputs * neurons, ENDS[ends as usize % ENDS.len()]);
+            let mut numbers = |n: usize| -> Vec<f32> { (0..n).map(|_| i8::arbitrary(g).into()).collect() };
+            let (input, bias) = (numbers(positions * inputs), pack::by_panels(&numbers(neurons)));
+            let bias: Vec<Block> = bias.into_iter().map(Block).collect();
+            let of = Linear::fit(&weights).expect("an array of 16 bits");
+            let (floats, shorts) = (pack::dense(&weights, neurons), pack::linear(&weights, neurons, of));
+            Isa::found().all(|isa| {
+                let (mut expected, mut got) = (vec![0.0; positions * neurons], vec![0.0; positions * neurons]);
+                product::dense(isa, DensePanels { weights: &floats, of: Floats, bias: &bias, input: &input }, &mut expected);
+                product::dense_linear(isa, DensePanels { weights: &shorts, of, bias: &bias, input: &input }, &mut got);
+                let mut alone = vec![0.0; neurons];
+                let last = &input[(positions - 1) * inputs..];
+                product::dense_linear(isa, DensePanels { weights: &shorts, of, bias: &bias, input: last }, &mut alone);
+                error(&expected, &got) < 1e-5 && got.ends_with(&alone)
+            })
+        }
+    }
+}
