@@ -22,7 +22,7 @@ mod player;
 mod record;
 mod scoring;
 mod session;
-mod settings;
+pub(crate) mod settings;
 mod sgf;
 mod show;
 
