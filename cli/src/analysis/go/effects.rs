@@ -29,8 +29,13 @@ enum Position {
 
 use Position::{Empty, Handicap, Misspelt, Opening, Passed};
 
-/// Another value of each parameter, where it matters, and what has to be said beside it, by both.
-const CHANGES: &[(&str, &str, Position, &[(&str, &str)])] = &[
+/// Parameters and values.
+type Said = [(&'static str, &'static str)];
+
+/// Another value of a parameter, where it matters, and what has to be said beside it, by both.
+type Change = (&'static str, &'static str, Position, &'static Said);
+
+const CHANGES: &[Change] = &[
     ("maxVisits", "30", Opening, &[]),
     ("maxPlayouts", "30", Opening, &[]),
     ("analysisPVLen", "1", Opening, &[]),
