@@ -288,6 +288,7 @@ fn start() -> Result<ExitCode, String> {
     };
     let is_gtp = matches!(command_line.command, Some(Command::Gtp(_)));
     say_what_is_not_used(&args.unused, &meaning, |name| is_gtp && gtp::Settings::has(name));
+    say_what_is_less(&args.typed);
     say_what_does_nothing(&args.typed);
     if command_line.command.is_none() && stdin().is_terminal() {
         aside(HELLO);
@@ -373,6 +374,12 @@ fn say_what_is_not_used(unused: &[(String, Vec<String>)], meaning: &Meaning, is_
             aside(&format!("{file}: not used: {}", names.join(", ")));
         }
     }
+}
+
+/// Of what configuration files ask for.
+fn say_what_is_less(typed: &Typed) {
+    let reduced = typed.of_katago().iter().filter_map(|(name, value)| oncilla::options::katago::reduced(name, value));
+    reduced.for_each(|line| aside(&format!("oncilla: {line}")));
 }
 
 fn say_what_does_nothing(typed: &Typed) {

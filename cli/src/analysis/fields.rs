@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::request::Object;
+use crate::options::table::MOST_VISITS;
 
 /// Why a field is refused. The field is the one that the answer names: in a list of rules the inner one, as in KataGo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +72,32 @@ impl<'o> Fields<'o> {
     /// No number, or one that is out of range.
     pub fn seconds(self, field: &str) -> Result<Option<f64>, BadField> {
         self.number(field, "Must be number of seconds from 0.001 to 1000000.0", 0.001, 1e6)
+    }
+
+    /// `maxVisits`: visits of a position at most.
+    ///
+    /// # Errors
+    /// No whole number, or one that is out of range.
+    pub fn max_visits(self) -> Result<Option<u64>, BadField> {
+        let expected = "Must be an integer from 1 to 2^50";
+        self.read("maxVisits", expected, |value| integer(value, 1..=MOST_VISITS).map(i64::cast_unsigned))
+    }
+
+    /// `analysisPVLen`: moves of a line after its first.
+    ///
+    /// # Errors
+    /// No whole number, or one that is out of range.
+    pub fn pv_len(self) -> Result<Option<usize>, BadField> {
+        let expected = "Must be an integer from 1 to 1000";
+        self.read("analysisPVLen", expected, |value| integer(value, 1..=1000).map(|len| len as usize))
+    }
+
+    /// `rootPolicyTemperature`: what divides the root's logits.
+    ///
+    /// # Errors
+    /// No number, or one that is out of range.
+    pub fn root_policy_temperature(self) -> Result<Option<f64>, BadField> {
+        self.number("rootPolicyTemperature", "Must be a number from 0.01 to 100.0", 0.01, 100.0)
     }
 
     /// Whole numbers.

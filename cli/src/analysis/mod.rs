@@ -229,7 +229,10 @@ fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: im
 /// # Errors
 /// One line: no value, or a wrong one.
 pub fn overridden(overrides: &[String], mut typed: Typed, has: impl Fn(&Typed, &str) -> bool) -> Result<Typed, String> {
+    let before = typed.of_katago().len();
     let unused = apply(&overrides.join(","), &mut typed)?;
+    let reduced = typed.of_katago()[before..].iter().filter_map(|(name, value)| katago::reduced(name, value));
+    reduced.for_each(|line| aside(&format!("oncilla: --override-config: {line}")));
     let unused: Vec<String> = unused.into_iter().filter(|name| !has(&typed, name)).collect();
     if !unused.is_empty() {
         aside(&format!("oncilla: --override-config: not used: {}", unused.join(", ")));
@@ -250,7 +253,7 @@ fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
             unused.push(crate::text::shown(name));
         }
         for (opt, value) in set {
-            typed.set(opt, name, &value).map_err(|error| error.to_string())?;
+            typed.set_for(opt, name, &value).map_err(|error| error.to_string())?;
         }
     }
     Ok(unused)

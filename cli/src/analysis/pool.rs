@@ -18,7 +18,7 @@ use crate::uci::console::aside;
 use memory::{Asked, Shares, Trees};
 
 /// More trees at a time than this would be small ones.
-const MOST_AT_A_TIME: usize = 256;
+pub const MOST_AT_A_TIME: usize = 256;
 
 /// Takes queries; what comes of them goes to its [`Output`].
 pub struct Pool {

@@ -226,21 +226,18 @@ impl Defaults {
         let Overridden { meaning: own, root_fpu_reduction, unknown, fixed } = self.overridden(fields)?;
         let mut analysis = own.as_ref().map_or(self.analysis, |meaning| meaning.analysis);
         let score_type = own.as_ref().map_or(self.score_type, |meaning| meaning.output.score_type);
-        let expected = "Must be an integer from 1 to 2^50";
-        if let Some(visits) = fields.read("maxVisits", expected, |value| integer(value, 1..=1 << 50))? {
-            analysis.max_visits = visits as u64;
+        if let Some(visits) = fields.max_visits()? {
+            analysis.max_visits = visits;
         }
         if let Some(seconds) = fields.seconds("maxTime")? {
             analysis.max_time = seconds;
         }
-        let expected = "Must be an integer from 1 to 1000";
-        if let Some(len) = fields.read("analysisPVLen", expected, |value| integer(value, 1..=1000))? {
-            analysis.pv_len = len as usize;
+        if let Some(len) = fields.pv_len()? {
+            analysis.pv_len = len;
         }
         let of_the_query = fields.read(ROOT_FPU, ROOT_FPU_RANGE, |value| self::root_fpu_reduction(value.as_f64()?))?;
         let root_fpu_reduction = of_the_query.or(root_fpu_reduction);
-        let expected = "Must be a number from 0.01 to 100.0";
-        if let Some(temperature) = fields.number("rootPolicyTemperature", expected, 0.01, 100.0)? {
+        if let Some(temperature) = fields.root_policy_temperature()? {
             analysis.root_policy_temperature = temperature as f32;
         }
         let wanted = Wanted {

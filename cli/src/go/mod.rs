@@ -15,7 +15,7 @@ mod run;
 mod samples;
 mod search;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub mod utility;
 
 pub use evaluation::{Evaluation, PolicyRules};

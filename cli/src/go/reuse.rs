@@ -19,20 +19,17 @@ impl<'m> Search<'m> {
     /// The moves from the root to a position that can be searched so with the tree that there is; `None` where it can't.
     pub(super) fn line_to(&self, game: &Game, plan: &Plan) -> Option<Vec<Move>> {
         let root = &self.about.root;
-        let plies = game.ply().checked_sub(root.ply()).filter(|_| game.continues(root))?;
-        if self.visits() == 0 || !knows_what_is_asked(&self.about.plan, plan, plies) {
+        let moves = game.moves_since(root)?;
+        if self.visits() == 0 || !knows_what_is_asked(&self.about.plan, plan, moves.len()) {
             return None;
         }
         let mut side = root.side_to_move();
-        let mut line = Vec::with_capacity(plies);
-        for (color, mv) in game.moves().skip(root.ply()) {
-            if color != side {
-                return None;
-            }
+        let in_turn = moves.map(|(color, mv)| {
+            let is_in_turn = color == side;
             side = !side;
-            line.push(Move(mv.0));
-        }
-        Some(line)
+            is_in_turn.then_some(Move(mv.0))
+        });
+        in_turn.collect()
     }
 
     /// Keeps what is below a line of moves from the root of before; the root is what is said of it by now. False where nothing is there. What

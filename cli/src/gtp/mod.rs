@@ -24,7 +24,7 @@ mod record;
 mod scoring;
 mod seat;
 mod session;
-mod settings;
+pub(crate) mod settings;
 mod sgf;
 mod show;
 

@@ -206,6 +206,25 @@ mod tests {
     }
 
     #[test]
+    fn superko_reaches_back_in_a_long_game() {
+        let long = |before: usize, after: usize| {
+            let mut record = record("tromp-taylor", &[]);
+            let pass = |record: &mut Record, passes: usize| {
+                (0..passes).for_each(|index| record.play([B, W][index % 2], at("pass")).unwrap());
+            };
+            pass(&mut record, before);
+            KO.iter().for_each(|(color, text)| record.play(*color, at(text)).unwrap());
+            pass(&mut record, after);
+            assert_eq!(record.game().ply(), before + KO.len() + after);
+            record.play(B, at("C2")).is_err()
+        };
+        assert_eq!(
+            [(0, 700), (600, 400), (1500, 500), (0, 1000)].map(|(before, after)| long(before, after)),
+            [true, true, true, false]
+        );
+    }
+
+    #[test]
     fn other_rules_leave_what_was_played() {
         let mut record = record("tromp-taylor", &[(B, "A1"), (W, "A2"), (B, "E5"), (W, "B2"), (B, "E4"), (W, "C1")]);
         record.play(B, at("B1")).unwrap();

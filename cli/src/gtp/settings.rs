@@ -24,9 +24,9 @@ params! {
     /// Moves of both that are played before it resigns, for each point of the board.
     resign_min_moves_per_board_area: f64 = 0.0, in 0.0..=1.0, "resignMinMovesPerBoardArea";
     /// What is left of its visits and its time once the opponent has passed.
-    search_factor_after_one_pass: f64 = 0.5, in 0.01..=1.0, "searchFactorAfterOnePass";
+    search_factor_after_one_pass: f64 = 0.5, in 0.0..=1.0, "searchFactorAfterOnePass";
     /// And once both have passed.
-    search_factor_after_two_pass: f64 = 0.25, in 0.01..=1.0, "searchFactorAfterTwoPass";
+    search_factor_after_two_pass: f64 = 0.25, in 0.0..=1.0, "searchFactorAfterTwoPass";
     /// And where it is sure to win.
     search_factor_when_winning: f64 = 0.4, in 0.01..=1.0, "searchFactorWhenWinning";
     /// The win rate that is sure.
@@ -42,7 +42,7 @@ params! {
     /// Moves with fewer visits are not chosen by chance.
     chosen_move_prune: f64 = 1.0, in 0.0..=1e10, "chosenMovePrune";
     /// Seconds that pass between its answer and the controller's clock.
-    lag_buffer: f64 = 0.2, in 0.0..=1000.0, "lagBuffer";
+    lag_buffer: f64 = 0.2, in 0.0..=3600.0, "lagBuffer";
     /// Columns and rows of the board at the start.
     default_board_size: usize = 19, in 2..=19, "defaultBoardSize";
     /// `wideRootNoise` of the commands that analyse.
@@ -77,8 +77,7 @@ const RULES: &str = "rules";
 const SEED: &str = "searchRandSeed";
 
 /// What KataGo's files for this command have beside, and what nothing comes of.
-const WITHOUT_EFFECT: [&str; 11] = [
-    "avoidMYTDaggerHack",
+const WITHOUT_EFFECT: [&str; 10] = [
     "cleanupBeforePass",
     "delayMoveMax",
     "delayMoveScale",

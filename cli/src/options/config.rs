@@ -36,19 +36,29 @@ pub fn read(file: &Path, whose: Whose) -> Result<(Typed, Vec<String>), String> {
 pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, String)> {
     let (mut typed, mut unused) = (Typed::default(), Vec::new());
     for (index, line) in line::without_mark(text).lines().enumerate() {
-        let line = line.split_once(" #").map_or(line, |(line, _)| line).trim();
+        let line = without_comment(line).trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        if let Some((name, (_, value))) = theirs(line).zip(line.split_once('=')).filter(|_| whose == Whose::KataGos) {
+        let is_theirs = |name: &str| whose == Whose::KataGos || katago::is_name(name);
+        if let Some((name, (_, value))) = theirs(line).zip(line.split_once('=')).filter(|(name, _)| is_theirs(name)) {
             typed.keep_katagos(name, value.trim());
         }
         match (find(line), theirs(line)) {
             (found, Some(name)) if found.is_empty() && whose == Whose::KataGos => unused.push(name.to_string()),
-            (found, _) => set(&mut typed, line, found).map_err(|error| (index + 1, error))?,
+            (found, name) => set(&mut typed, line, name, found).map_err(|error| (index + 1, error))?,
         }
     }
     Ok((typed, unused))
+}
+
+/// A line up to the `#` that begins it or stands behind a blank.
+fn without_comment(line: &str) -> &str {
+    let mark = line
+        .char_indices()
+        .zip(line.chars().skip(1))
+        .find(|((_, before), mark)| *mark == '#' && before.is_whitespace());
+    mark.map_or(line, |((index, _), _)| &line[..index])
 }
 
 /// The options that a line names, and their values.
@@ -69,14 +79,21 @@ fn theirs(line: &str) -> Option<&str> {
     is_word.then_some(name)
 }
 
-fn set(typed: &mut Typed, line: &str, found: Vec<(&'static Opt, Option<String>)>) -> Result<(), String> {
+fn set(
+    typed: &mut Typed,
+    line: &str,
+    name: Option<&str>,
+    found: Vec<(&'static Opt, Option<String>)>,
+) -> Result<(), String> {
     if found.is_empty() {
         return Err(format!("expected a long flag, got {}", crate::text::quoted(line)));
     }
-    found.into_iter().try_for_each(|(opt, value)| set_one(typed, opt, value))
+    let name = name.filter(|name| katago::is_name(name));
+    found.into_iter().try_for_each(|(opt, value)| set_one(typed, opt, name, value))
 }
 
-fn set_one(typed: &mut Typed, opt: &'static Opt, value: Option<String>) -> Result<(), String> {
+/// Sets an option, named by its own spelling or by KataGo's name.
+fn set_one(typed: &mut Typed, opt: &'static Opt, name: Option<&str>, value: Option<String>) -> Result<(), String> {
     if opt.name == "ConfigFile" {
         return Err("expected no other configuration file within this one".to_string());
     }
@@ -88,7 +105,8 @@ fn set_one(typed: &mut Typed, opt: &'static Opt, value: Option<String>) -> Resul
             return Err(OptionError::Unfit { option: opt.spelling(), expected, got: None }.to_string());
         }
     };
-    typed.set(opt, &opt.spelling(), &value).map(|_| ()).map_err(|error| error.to_string())
+    let spelling = name.map_or_else(|| opt.spelling(), str::to_string);
+    typed.set_for(opt, &spelling, &value).map(|_| ()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -110,6 +128,9 @@ mod tests {
         assert_eq!((meaning.analysis.max_visits, meaning.settings.hash_mb), (70, 8));
         assert_eq!(unused, ["logDir", "nnMaxBatchSize"]);
         assert_eq!(parse(text).unwrap_err().0, 1);
+        let tabbed = "maxVisits = 70\t# not 500\nlogDir = a#b\n# maxVisits = 3\n  \t# x";
+        let (typed, unused) = super::parse(tabbed, Whose::KataGos).unwrap();
+        assert_eq!((typed.meaning().unwrap().analysis.max_visits, unused), (70, vec!["logDir".to_string()]));
         // A value that does not fit is a mistake in any file, and so is what is no name with a value.
         for text in ["maxVisits = many", "logDir", "--log-dir=x", "-w=x"] {
             assert_eq!(super::parse(text, Whose::KataGos).unwrap_err().0, 1, "{text}");

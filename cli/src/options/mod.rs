@@ -8,6 +8,8 @@ pub mod args;
 pub mod backend;
 pub mod config;
 pub mod katago;
+#[cfg(test)]
+mod katagos_files;
 pub mod kind;
 pub mod meaning;
 mod path;

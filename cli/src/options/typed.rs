@@ -1,8 +1,9 @@
 //! What the user has typed so far.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::katago;
 use super::kind::{Kind, OptionError, Value};
 use super::meaning::{Draft, Meaning};
 use super::table::{self, Opt};
@@ -15,6 +16,8 @@ pub struct Typed {
     by_alias: BTreeMap<&'static str, bool>,
     /// KataGo's names and their values, as they were given, the later ones last: those of the search mean something in Go.
     of_katago: Vec<(String, String)>,
+    /// Options whose value came under a name of KataGo's.
+    by_katagos: BTreeSet<&'static str>,
 }
 
 /// What came of setting an option.
@@ -77,10 +80,29 @@ impl Typed {
         applied.map_err(|reason| OptionError::Meaningless { option: option(), reason })?;
         let is_default = opt.kind.default().as_ref() == Some(&value);
         self.values.insert(opt.key(), value);
+        self.by_katagos.remove(opt.key());
         Ok(match opt.kind.without_effect().or(opt.kind.only_at_start()) {
             Some(reason) if !is_default => Change::WithoutEffect(reason),
             _ => Change::Set,
         })
+    }
+
+    /// As [`Typed::set`], for an option that a name of KataGo's stands for, perhaps its own: what Go makes of the name is then not what the
+    /// option says, whose range is that of chess.
+    ///
+    /// # Errors
+    /// As [`Typed::set`].
+    pub fn set_for(&mut self, opt: &'static Opt, name: &str, text: &str) -> Result<Change, OptionError> {
+        let change = self.set(opt, name, text)?;
+        if katago::is_name(name) {
+            self.by_katagos.insert(opt.key());
+        }
+        Ok(change)
+    }
+
+    /// Whether somebody gave the option of this flag a value, and not under a name of KataGo's.
+    pub fn has_own(&self, flag: &str) -> bool {
+        table::by_flag(flag).is_some_and(|opt| self.has(opt) && !self.by_katagos.contains(opt.key()))
     }
 
     /// As [`Typed::set`], for `setoption`. A GUI may send all that is listed: the default that it has under one name of an
@@ -103,6 +125,9 @@ impl Typed {
     /// Takes the values of `other` where nothing was typed here.
     pub fn fill_from(&mut self, other: Typed) {
         for (key, value) in other.values {
+            if !self.values.contains_key(key) && other.by_katagos.contains(key) {
+                self.by_katagos.insert(key);
+            }
             self.values.entry(key).or_insert(value);
         }
         self.of_katago.splice(..0, other.of_katago);

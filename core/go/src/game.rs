@@ -24,7 +24,7 @@ const BUTTON_HALVES: i32 = 1;
 const OCCURRENCES: usize = 3;
 
 /// A start position and the moves played from it: up to `CAP`, which is also how many earlier positions superko can
-/// compare with. Clone it to look ahead.
+/// compare with. A longer game forgets its first ones ([`Game::forget`]). Clone it to look ahead.
 ///
 /// A game takes about 4.5 KB and 10 bytes for each move of `CAP`, whether played or not: 15 KiB by default.
 ///
@@ -51,6 +51,8 @@ pub struct Game<const CAP: usize = DEFAULT_CAP> {
     hashes: Vec<u64, CAP>,
     /// The positions before the last move and before the one before it; the start position for what came before that.
     ago: [Snapshot; BOARDS_AGO],
+    /// What is left of moves before those.
+    forgotten: Forgotten,
     /// The first of the positions that a ko rule looks at.
     counted_from: usize,
     /// Points from which a stone of each color has gone since then.
@@ -65,23 +67,57 @@ pub struct Game<const CAP: usize = DEFAULT_CAP> {
 
 /// A move and who played it, in 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Played(u16);
+pub struct Played(u16);
 
 impl Played {
     /// No move's number has this bit.
     const WHITE: u16 = 1 << 15;
 
-    fn new(color: Color, mv: Move) -> Self {
+    /// A move of a player's.
+    pub fn new(color: Color, mv: Move) -> Self {
         Played(mv.0 | if color == Color::White { Self::WHITE } else { 0 })
     }
 
-    fn color(self) -> Color {
+    /// Who played it.
+    pub fn color(self) -> Color {
         if self.0 & Self::WHITE == 0 { Color::Black } else { Color::White }
     }
 
-    fn mv(self) -> Move {
+    /// What was played.
+    pub fn mv(self) -> Move {
         Move(self.0 & !Self::WHITE)
     }
+}
+
+/// Moves of which nothing else is known any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Forgotten {
+    moves: usize,
+    passes: usize,
+    /// Stones of Black's before White's first.
+    run: usize,
+    /// Whether White's first is among them.
+    is_run_over: bool,
+}
+
+impl Forgotten {
+    fn and(self, moves: &[Played], pass: Move) -> Self {
+        let passes = moves.iter().filter(|played| played.mv() == pass).count();
+        let (run, is_run_over) = if self.is_run_over { (0, true) } else { black_run(moves, pass) };
+        Forgotten { moves: self.moves + moves.len(), passes: self.passes + passes, run: self.run + run, is_run_over }
+    }
+}
+
+/// Black's stones before White's first, and whether there is one of White's.
+fn black_run(moves: &[Played], pass: Move) -> (usize, bool) {
+    let mut run = 0;
+    for played in moves.iter().filter(|played| played.mv() != pass) {
+        if played.color() == Color::White {
+            return (run, true);
+        }
+        run += 1;
+    }
+    (run, false)
 }
 
 /// A board without its chains: 104 bytes instead of 3.9 KB.
@@ -182,6 +218,7 @@ impl<const CAP: usize> Game<CAP> {
             moves: Vec::new(),
             hashes: Vec::new(),
             ago: [start; BOARDS_AGO],
+            forgotten: Forgotten::default(),
             counted_from: 0,
             vacated: [PointSet::EMPTY; 2],
             passes: 0,
@@ -217,23 +254,44 @@ impl<const CAP: usize> Game<CAP> {
         self.side
     }
 
-    /// How many moves have been played, passes included.
+    /// How many moves have been played, passes and what is forgotten included.
     pub fn ply(&self) -> usize {
-        self.moves.len()
+        self.forgotten.moves + self.moves.len()
     }
 
-    /// The moves and who played them, from the first.
+    /// How many more moves can be played.
+    pub fn room(&self) -> usize {
+        CAP - self.moves.len()
+    }
+
+    /// Forgets all moves but the last `keep`, which leaves room for others.
+    ///
+    /// Board, simple ko, button, passes in a row, handicap, what White gets ([`Game::compensation`]) and the number of moves stay as they are,
+    /// and so do [`Game::board_ago`] and the number for a search. Ko rules that compare with earlier positions do not know the
+    /// forgotten ones any more: neither does superko forbid them, nor does a game end for they are there again.
+    pub fn forget(&mut self, keep: usize) {
+        let gone = self.moves.len().saturating_sub(keep);
+        self.forgotten = self.forgotten.and(&self.moves[..gone], self.size().pass());
+        let kept = self.moves.len() - gone;
+        self.moves.rotate_left(gone);
+        self.moves.truncate(kept);
+        self.hashes.rotate_left(gone);
+        self.hashes.truncate(kept);
+        self.counted_from = self.counted_from.saturating_sub(gone);
+    }
+
+    /// The moves that are not forgotten and who played them, from the first.
     pub fn moves(&self) -> impl DoubleEndedIterator<Item = (Color, Move)> + ExactSizeIterator + '_ {
         self.moves.iter().map(|played| (played.color(), played.mv()))
     }
 
-    /// Whether this is another game, or that game itself, after more moves: the same start, rules and moves so far.
-    pub fn continues(&self, earlier: &Self) -> bool {
-        let same_beginning = (self.rules, self.black_run_is_handicap, self.start, self.size())
-            == (earlier.rules, earlier.black_run_is_handicap, earlier.start, earlier.size());
-        same_beginning
-            && self.moves.starts_with(&earlier.moves)
-            && (self.ply() > earlier.ply() || self.side == earlier.side)
+    /// The moves that have led here from an earlier position of this game; `None` where that is another game: one with another start, other rules or
+    /// other moves, or of which not as many are forgotten.
+    pub fn moves_since(&self, earlier: &Self) -> Option<impl ExactSizeIterator<Item = (Color, Move)> + '_> {
+        let beginning = |game: &Self| (game.rules, game.black_run_is_handicap, game.start, game.size(), game.forgotten);
+        let is_later = beginning(self) == beginning(earlier) && self.moves.starts_with(&earlier.moves);
+        let is_same = self.moves.len() > earlier.moves.len() || self.side == earlier.side;
+        (is_later && is_same).then(|| self.moves().skip(earlier.moves.len()))
     }
 
     /// The position before the last `plies` moves, or the first one if there were fewer. `None` beyond [`BOARDS_AGO`].
@@ -442,7 +500,7 @@ impl<const CAP: usize> Game<CAP> {
         }
         let pass = Played::new(color, self.size().pass());
         let passes = self.moves.iter().zip(&self.hashes).filter(|(played, _)| played.mv() == self.size().pass());
-        let counted = passes.skip(usize::from(self.rules.button));
+        let counted = passes.skip(usize::from(self.rules.button && self.forgotten.passes == 0));
         let mut of_player = counted.filter(|(played, _)| **played == pass);
         of_player.any(|(_, &hash)| hash == self.board.hash())
     }
@@ -454,11 +512,13 @@ impl<const CAP: usize> Game<CAP> {
         if !white.is_empty() {
             return 0;
         }
-        let is_stone = |mv: &Move| *mv != self.size().pass();
-        let run = self.moves().take_while(|(color, mv)| *color == Color::Black || !is_stone(mv));
-        let run = run.filter(|(_, mv)| self.black_run_is_handicap && is_stone(mv)).count();
-        let stones = black.len() + run;
+        let stones = black.len() + if self.black_run_is_handicap { self.black_run() } else { 0 };
         if stones < 2 { 0 } else { stones }
+    }
+
+    fn black_run(&self) -> usize {
+        let Forgotten { run, is_run_over, .. } = self.forgotten;
+        run + if is_run_over { 0 } else { black_run(&self.moves, self.size().pass()).0 }
     }
 
     fn compensation_halves(&self) -> i32 {
@@ -506,11 +566,11 @@ impl<const CAP: usize> Game<CAP> {
     }
 
     /// A number by which a search may join positions that it has come to in different ways: [`Game::key`], the number
-    /// of moves played, and what White gets besides points on the board. So no line of moves comes by the same number twice, whatever
+    /// of moves played ([`Game::ply`]), and what White gets besides points on the board. So no line of moves comes by the same number twice, whatever
     /// the rules let it repeat, and positions that are joined have the same score.
     pub fn graph_key(&self) -> u64 {
         let compensation = u64::from(self.compensation_halves().cast_unsigned());
-        scatter(self.key() ^ scatter(6 << 32 | self.moves.len() as u64) ^ scatter(7 << 32 | compensation))
+        scatter(self.key() ^ scatter(6 << 32 | self.ply() as u64) ^ scatter(7 << 32 | compensation))
     }
 }
 
@@ -528,23 +588,33 @@ mod tests {
     }
 
     #[test]
-    fn a_game_continues_those_that_it_went_through() {
+    fn a_game_goes_on_from_those_that_it_went_through() {
         let (size, point) = (Size::new(5, 5).unwrap(), |x, y| Size::new(5, 5).unwrap().point(x, y).unwrap());
         let played = |rules, moves: &[Move]| {
             let mut game: Game = Game::new(size, rules);
             moves.iter().for_each(|mv| game.play(*mv).unwrap());
             game
         };
-        let (a, b) = (point(1, 1), point(2, 2));
-        let game = played(Rules::TROMP_TAYLOR, &[a, size.pass(), b]);
-        for (moves, continues) in [(&[][..], true), (&[a], true), (&[a, size.pass(), b], true), (&[b], false)] {
-            assert_eq!(game.continues(&played(Rules::TROMP_TAYLOR, moves)), continues, "{moves:?}");
+        let (a, pass, b) = (point(1, 1), size.pass(), point(2, 2));
+        let game = played(Rules::TROMP_TAYLOR, &[a, pass, b]);
+        let since = |earlier: &Game| game.moves_since(earlier).map(|moves| moves.len());
+        for (moves, expected) in [(&[][..], Some(3)), (&[a], Some(2)), (&[a, pass, b], Some(0)), (&[b], None)] {
+            assert_eq!(since(&played(Rules::TROMP_TAYLOR, moves)), expected, "{moves:?}");
         }
-        assert!(!played(Rules::TROMP_TAYLOR, &[a]).continues(&game));
+        let last = game.moves_since(&played(Rules::TROMP_TAYLOR, &[a, pass])).unwrap().next();
+        assert_eq!(last, Some((Color::Black, b)));
+        assert!(played(Rules::TROMP_TAYLOR, &[a]).moves_since(&game).is_none());
         let komi = Komi::from_points(0.5).unwrap();
-        assert!(!game.continues(&played(Rules { komi, ..Rules::TROMP_TAYLOR }, &[a])));
+        assert_eq!(since(&played(Rules { komi, ..Rules::TROMP_TAYLOR }, &[a])), None);
         let white_first: Game = Game::starting_from(Board::new(size), Color::White, Rules::TROMP_TAYLOR);
-        assert!(!white_first.continues(&played(Rules::TROMP_TAYLOR, &[])));
+        assert!(white_first.moves_since(&played(Rules::TROMP_TAYLOR, &[])).is_none());
+        // Both know the same moves.
+        let mut forgetful = played(Rules::TROMP_TAYLOR, &[a, pass]);
+        forgetful.forget(1);
+        assert_eq!(since(&forgetful), None);
+        let before = forgetful.clone();
+        forgetful.play(b).unwrap();
+        assert_eq!(forgetful.moves_since(&before).map(|moves| moves.len()), Some(1));
     }
 
     #[test]

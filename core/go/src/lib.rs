@@ -55,7 +55,7 @@ mod zobrist;
 
 pub use board::{Board, SetupError};
 pub use color::Color;
-pub use game::{BOARDS_AGO, Button, DEFAULT_CAP, Ending, Game, Outcome, PlayError};
+pub use game::{BOARDS_AGO, Button, DEFAULT_CAP, Ending, Game, Outcome, PlayError, Played};
 pub use points::{MAX_AREA, MAX_SIDE, Move, MoveError, MoveText, PointSet, Size};
 pub use rules::{HandicapBonus, KoRule, Komi, Rules, RulesError, Scoring, Tax};
 pub use symmetry::Symmetry;

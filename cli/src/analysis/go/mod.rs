@@ -5,6 +5,8 @@
 mod answer;
 mod batches;
 mod choice;
+#[cfg(test)]
+mod effects;
 pub mod params;
 mod plan;
 mod pool;

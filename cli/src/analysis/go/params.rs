@@ -112,7 +112,7 @@ params! {
     /// How much more the visits of good moves count in a position's mean.
     value_weight_exponent: f64 = 0.25, in 0.0..=1.0, "valueWeightExponent";
     /// Deviation of the utilities below a position that goes with the weight of exploration as it is.
-    cpuct_utility_stdev_prior: f64 = 0.4, in 0.001..=10.0, "cpuctUtilityStdevPrior";
+    cpuct_utility_stdev_prior: f64 = 0.4, in 0.0..=10.0, "cpuctUtilityStdevPrior";
     /// Visits that this deviation counts as.
     cpuct_utility_stdev_prior_weight: f64 = 2.0, in 0.0..=100.0, "cpuctUtilityStdevPriorWeight";
     /// How far exploration follows the deviation, where it is held against what the search would do now.
@@ -155,10 +155,11 @@ params! {
 const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap", "warnUnusedFields"];
 
 /// What KataGo has beside the table, and what a client may well set: it is no mistake, and nothing comes of it.
-const WITHOUT_EFFECT: [&str; 77] = [
+const WITHOUT_EFFECT: [&str; 97] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
     "antiMirror",
+    "avoidMYTDaggerHack",
     "avoidRepeatedPatternUtility",
     "chosenMovePrune",
     "chosenMoveSubtract",
@@ -169,12 +170,16 @@ const WITHOUT_EFFECT: [&str; 77] = [
     "cudaUseFP16",
     "cudaUseNHWC",
     "drawEquivalentWinsForWhite",
+    "enableMorePassingHacks",
     "endgameTurnTimeDecay",
+    "evalCacheMinVisits",
     "fillDameBeforePass",
     "forDeterministicTesting",
     "fpuLossProp",
     "fpuParentWeight",
+    "fpuUseParentAverage",
     "futileVisitsThreshold",
+    "genmoveAntiMirror",
     "graphSearchCatchUpLeakProb",
     "graphSearchRepBound",
     "homeDataDir",
@@ -194,10 +199,17 @@ const WITHOUT_EFFECT: [&str; 77] = [
     "logTimeStamp",
     "logToStderr",
     "logToStdout",
+    "maxBoardSizeForNNBuffer",
+    "maxBoardXSizeForNNBuffer",
+    "maxBoardYSizeForNNBuffer",
+    "maxPlayoutsPondering",
     "maxTimePondering",
+    "maxVisitsPondering",
+    "metalUseFP16",
     "midgameTimeFactor",
     "midgameTurnPeakTime",
     "minPlayoutsPerThread",
+    "mutexPoolSize",
     "nnCacheSizePowerOfTwo",
     "nnMaxBatchSize",
     "nnMutexPoolSizePowerOfTwo",
@@ -214,9 +226,12 @@ const WITHOUT_EFFECT: [&str; 77] = [
     "obviousMovesPolicyEntropyTolerance",
     "obviousMovesPolicySurpriseTolerance",
     "obviousMovesTimeFactor",
+    "openclReTunePerBoardSize",
+    "openclUseFP16",
     "overallocateTimeFactor",
     "playoutDoublingAdvantagePla",
     "preventCleanupPhase",
+    "requireMaxBoardSize",
     "rootDesiredPerChildVisitsCoeff",
     "rootDirichletNoiseTotalConcentration",
     "rootDirichletNoiseWeight",
@@ -229,10 +244,15 @@ const WITHOUT_EFFECT: [&str; 77] = [
     "subtreeValueBiasFreeProp",
     "subtreeValueBiasWeightExponent",
     "treeReuseCarryOverTimeFactor",
+    "trtTransformerNHWC",
+    "trtUseFP16",
     "uncertaintyCoeff",
     "uncertaintyExponent",
     "uncertaintyMaxWeight",
+    "useEvalCache",
     "useGraphSearch",
+    "useNonBuggyLcb",
+    "useUncertainty",
 ];
 
 /// Whose play a network for human play is to imitate: there are none of those here.
@@ -247,17 +267,30 @@ impl Params {
         for (name, value) in typed.of_katago() {
             self.set(name, value).unwrap_or(Ok(()))?;
         }
-        // Those that chess has, too, may have come as flags, which count for more.
-        let analysis = &meaning.analysis;
-        self.max_visits = analysis.max_visits;
-        self.max_playouts = if analysis.max_playouts == 0 { u64::MAX } else { analysis.max_playouts };
-        self.max_time = if analysis.max_time == 0.0 { f64::INFINITY } else { analysis.max_time };
-        self.analysis_pv_len = analysis.pv_len;
-        self.root_policy_temperature = analysis.root_policy_temperature.into();
-        self.win_loss_utility_factor = analysis.win_loss_utility.into();
-        self.report_analysis_winrates_as = analysis.perspective;
-        self.warn_unused_fields = analysis.warns;
+        self.take_flags(typed, meaning);
         Ok(self)
+    }
+
+    /// Takes what has come under flags of ours, which count for more than files.
+    fn take_flags(&mut self, typed: &Typed, meaning: &Meaning) {
+        let analysis = &meaning.analysis;
+        let mut take = |flag, take: &dyn Fn(&mut Self)| {
+            if typed.has_own(flag) {
+                take(self);
+            }
+        };
+        let playouts = if analysis.max_playouts == 0 { u64::MAX } else { analysis.max_playouts };
+        let seconds = if analysis.max_time == 0.0 { f64::INFINITY } else { analysis.max_time };
+        take("max-visits", &|params| params.max_visits = analysis.max_visits);
+        take("max-playouts", &|params| params.max_playouts = playouts);
+        take("max-time", &|params| params.max_time = seconds);
+        take("analysis-pv-len", &|params| params.analysis_pv_len = analysis.pv_len);
+        take("root-policy-temperature", &|params| {
+            params.root_policy_temperature = analysis.root_policy_temperature.into();
+        });
+        take("win-loss-utility-factor", &|params| params.win_loss_utility_factor = analysis.win_loss_utility.into());
+        take("report-analysis-winrates-as", &|params| params.report_analysis_winrates_as = analysis.perspective);
+        take("warn-unused-fields", &|params| params.warn_unused_fields = analysis.warns);
     }
 
     /// Sets the one of that name; `None` where KataGo has none.

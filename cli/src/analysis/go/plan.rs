@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// KataGo's bound of a pass's prior, where it has one.
 const MOST_PASS: f32 = 0.95;
 
+/// Deviations are divided by the usual one, which KataGo's files may well say to be 0.
+const LEAST_DEVIATION: f64 = 0.001;
+
 impl Query {
     /// How it is searched, with batches of at most so many positions, and so many bytes of notes.
     pub fn plan(self: &Arc<Self>, batch: usize, notes_bytes: usize) -> Plan {
@@ -84,7 +87,7 @@ impl Params {
     /// How exploration follows the deviation of utilities as KataGo has them.
     pub(super) fn deviation(&self) -> Option<Deviation> {
         (self.cpuct_utility_stdev_scale > 0.0).then_some(Deviation {
-            usual: self.cpuct_utility_stdev_prior as f32,
+            usual: self.cpuct_utility_stdev_prior.max(LEAST_DEVIATION) as f32,
             weight: self.cpuct_utility_stdev_prior_weight as f32,
             scale: self.cpuct_utility_stdev_scale as f32,
         })

@@ -15,7 +15,7 @@ use crate::analysis::actions::{About, Actions};
 use crate::analysis::crew::Crew;
 use crate::analysis::output::Output;
 use crate::analysis::pool::memory::{Asked, Shares};
-use crate::analysis::pool::threads;
+use crate::analysis::pool::{MOST_AT_A_TIME, threads};
 use crate::analysis::request::Object;
 use crate::engine::{CacheCounts, EvaluatorCounts};
 use crate::go::Evaluator;
@@ -27,9 +27,6 @@ const BOARD: Size = Size::STANDARD;
 
 /// What a search takes: its tree, and as much at most for what is noted beside it.
 const PARTS: usize = 2;
-
-/// More trees at a time than this would be small ones.
-const MOST_AT_A_TIME: usize = 256;
 
 /// Takes queries; what comes of them goes to its [`Output`].
 pub struct Pool {

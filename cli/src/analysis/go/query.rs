@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::params::Params;
 use super::restrictions::Restrictions;
 use super::setup::{self, Record, Setup};
-use crate::analysis::fields::{BadField, Fields, integer};
+use crate::analysis::fields::{BadField, Fields};
 use crate::analysis::query::{Reports, UNUSED};
 use crate::analysis::queue::Asked;
 use crate::analysis::request::Object;
@@ -160,20 +160,17 @@ impl Defaults {
     fn params(&self, fields: Fields<'_>, warnings: &mut Vec<BadField>) -> Result<Params, BadField> {
         let mut params = self.params;
         override_settings(fields, &mut params, warnings)?;
-        let expected = "Must be an integer from 1 to 2^50";
-        if let Some(visits) = fields.read("maxVisits", expected, |value| integer(value, 1..=1 << 50))? {
-            params.max_visits = visits as u64;
+        if let Some(visits) = fields.max_visits()? {
+            params.max_visits = visits;
         }
-        let expected = "Must be an integer from 1 to 1000";
-        if let Some(len) = fields.read("analysisPVLen", expected, |value| integer(value, 1..=1000))? {
-            params.analysis_pv_len = len as usize;
+        if let Some(len) = fields.pv_len()? {
+            params.analysis_pv_len = len;
         }
         let expected = "Must be a number from 0.0 to 2.0";
         if let Some(reduction) = fields.number("rootFpuReductionMax", expected, 0.0, 2.0)? {
             params.root_fpu_reduction_max = reduction;
         }
-        let expected = "Must be a number from 0.01 to 100.0";
-        if let Some(temperature) = fields.number("rootPolicyTemperature", expected, 0.01, 100.0)? {
+        if let Some(temperature) = fields.root_policy_temperature()? {
             params.root_policy_temperature = temperature;
         }
         Ok(params)

@@ -1,7 +1,8 @@
 //! The positions of a query: board, stones, rules and moves.
 
 use oncilla_go::{
-    Board, Color, DEFAULT_CAP, Game, HandicapBonus, KoRule, Komi, Move, PlayError, PointSet, Rules, Scoring, Size, Tax,
+    Board, Color, DEFAULT_CAP, Game, HandicapBonus, KoRule, Komi, Move, PlayError, Played, PointSet, Rules, Scoring,
+    Size, Tax,
 };
 use serde_json::Value;
 
@@ -12,8 +13,8 @@ use crate::analysis::request::Object;
 /// Moves that a game keeps free: a search plays on from it.
 pub const ROOM: usize = 256;
 
-/// A game of more moves than this begins anew in the middle: see [`Setup::game`].
-const MOST_MOVES: usize = DEFAULT_CAP - ROOM;
+/// Moves that a game still knows after it has forgotten others: see [`Setup::game`].
+const KEPT: usize = DEFAULT_CAP - 2 * ROOM;
 
 /// The game up to its last move, in two bytes a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,33 +26,20 @@ pub struct Setup {
     stones: [PointSet; 2],
     /// Who is to move there.
     first: Color,
-    /// A move's number, and [`WHITE`].
-    moves: Box<[u16]>,
-}
-
-/// No move's number has this bit.
-const WHITE: u16 = 1 << 15;
-
-fn pack(color: Color, mv: Move) -> u16 {
-    mv.0 | if color == Color::White { WHITE } else { 0 }
-}
-
-fn unpack(packed: u16) -> (Color, Move) {
-    (if packed & WHITE == 0 { Color::Black } else { Color::White }, Move(packed & !WHITE))
+    moves: Box<[Played]>,
 }
 
 impl Setup {
     /// The position after `turn` moves, at most all of them.
     ///
-    /// Two moves of one player in a row begin a game anew at the second: nothing is known of what was before. So does a game of more than
-    /// [`DEFAULT_CAP`] − [`ROOM`] moves in the middle: ko rules don't see what is further back, nor do compensation and handicap. A
-    /// game can hold [`ROOM`] moves more.
+    /// Two moves of one player in a row begin a game anew at the second: nothing is known of what was before. A game of more than
+    /// [`DEFAULT_CAP`] − [`ROOM`] moves forgets its first ones ([`Game::forget`]): ko rules look at the last 512 at least. It can hold
+    /// [`ROOM`] moves more.
     pub fn game(&self, turn: usize) -> Game {
         let mut game = self.start();
-        for &packed in self.moves.iter().take(turn) {
-            let (color, mv) = unpack(packed);
+        for played in self.moves.iter().take(turn) {
             // It was played once already.
-            let _ = self.play(&mut game, color, mv);
+            let _ = self.play(&mut game, played.color(), played.mv());
         }
         game
     }
@@ -116,13 +104,12 @@ impl Setup {
 
     /// Makes it this player's turn, with room for a search: see [`Setup::game`].
     pub fn turn_to(&self, game: &mut Game, color: Color) {
-        let is_out_of_turn = color != game.side_to_move();
-        if is_out_of_turn || game.ply() >= MOST_MOVES {
+        if color != game.side_to_move() {
             let mut board = game.board().clone();
-            if is_out_of_turn {
-                board.lift_ko();
-            }
+            board.lift_ko();
             *game = self.begin(board, color);
+        } else if game.room() <= ROOM {
+            game.forget(KEPT);
         }
     }
 
@@ -185,7 +172,7 @@ impl Record {
             let illegal = || BadField::new("moves", format!("Illegal move {index}: {}", vertex.name(size)));
             let Vertex::On(mv) = vertex else { return Err(illegal()) };
             setup.play(&mut game, color, mv).map_err(|_| illegal())?;
-            moves.push(pack(color, mv));
+            moves.push(Played::new(color, mv));
         }
         setup.moves = moves.into();
         Ok(setup)
@@ -375,10 +362,42 @@ mod tests {
     fn a_long_game_leaves_room_for_a_search() {
         let passes: Vec<[&str; 2]> = (0..3000).map(|index| [["B", "W"][index % 2], "pass"]).collect();
         let setup = read(json!({ "moves": passes })).unwrap();
-        for turn in [MOST_MOVES, MOST_MOVES + 1, 3000] {
+        for turn in [DEFAULT_CAP - ROOM, DEFAULT_CAP - ROOM + 1, 3000] {
             let mut game = setup.game(turn);
+            assert_eq!(game.ply(), turn);
             assert_eq!(game.side_to_move() == Color::Black, turn % 2 == 0);
             assert!((0..ROOM).all(|_| game.play(game.size().pass()).is_ok()), "{turn}");
+        }
+    }
+
+    /// A game by chance, of moves that no rule forbids, and as long as that.
+    fn long_game(rules: Rules, moves: usize) -> oncilla_go::Game<4096> {
+        let mut game = oncilla_go::Game::new(Size::new(9, 9).unwrap(), rules);
+        let mut state = 7u64;
+        for _ in 0..moves {
+            // The numbers of Knuth's MMIX.
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let legal: Vec<Move> = game.legal_moves().collect();
+            game.play(legal[(state >> 33) as usize % legal.len()]).unwrap();
+        }
+        game
+    }
+
+    #[test]
+    fn a_long_game_keeps_prisoners_button_and_handicap() {
+        for text in
+            ["koSITUATIONALscoreTERRITORYtaxSEKIsui1whbN-1komi6.5", "koPOSITIONALscoreAREAtaxNONEsui1button1whbNkomi7"]
+        {
+            let rules: Rules = text.parse().unwrap();
+            let whole = long_game(rules, 2500);
+            let size = whole.size();
+            let mut setup = Setup::new(&Board::new(size), Color::Black, rules, true);
+            setup.moves = whole.moves().map(|(color, mv)| Played::new(color, mv)).collect();
+            let game = setup.game(2500);
+            assert_eq!((game.ply(), game.board().hash()), (2500, whole.board().hash()));
+            assert_eq!((game.compensation(), game.button()), (whole.compensation(), whole.button()));
+            assert_eq!((game.white_lead(), game.handicap_stones()), (whole.white_lead(), whole.handicap_stones()));
+            assert!(game.moves().len() > 512 && game.room() >= ROOM, "{}", game.moves().len());
         }
     }
 

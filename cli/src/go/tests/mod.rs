@@ -22,7 +22,12 @@ use std::sync::{Arc, LazyLock};
 static EVALUATOR: LazyLock<Arc<Evaluator>> = LazyLock::new(|| Arc::new(evaluator()));
 
 fn evaluator() -> Evaluator {
-    let weights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/go/tiny-v8.bin.gz");
+    evaluator_with("tiny-v8.bin.gz")
+}
+
+/// With a network of `fixtures/go`, on the host.
+pub(crate) fn evaluator_with(file: &str) -> Evaluator {
+    let weights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/go").join(file);
     let settings = EvaluatorSettings {
         weights: Weights::File(weights.clone()),
         hints: HintsFrom::Nowhere,

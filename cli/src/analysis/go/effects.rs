@@ -1,0 +1,135 @@
+//! Every parameter of the search has an effect: with another value the same search says something else.
+
+use super::answer;
+use super::params::Params;
+use super::query::{Defaults, Query};
+use crate::go::tests::evaluator_with;
+use crate::go::{self, Evaluator, Game, Limits, Search};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Parameters that no single search shows, and where they are looked at.
+const ELSEWHERE: [(&str, &str); 1] =
+    [("maxTime", "whoever runs the search looks at the clock: cli/tests/analysis_go.rs, cli/tests/gtp.rs")];
+
+/// What is asked about.
+#[derive(Clone, Copy)]
+enum Position {
+    /// Some moves have been played.
+    Opening,
+    /// All corners are the same.
+    Empty,
+    /// White has passed, and Black would lose if it did, too.
+    Passed,
+    /// Black began with three stones, for which White is paid.
+    Handicap,
+    /// A field means nothing.
+    Misspelt,
+}
+
+use Position::{Empty, Handicap, Misspelt, Opening, Passed};
+
+/// Parameters and values.
+type Said = [(&'static str, &'static str)];
+
+/// Another value of a parameter, where it matters, and what has to be said beside it, by both.
+type Change = (&'static str, &'static str, Position, &'static Said);
+
+const CHANGES: &[Change] = &[
+    ("maxVisits", "30", Opening, &[]),
+    ("maxPlayouts", "30", Opening, &[]),
+    ("analysisPVLen", "1", Opening, &[]),
+    ("reportAnalysisWinratesAs", "BLACK", Opening, &[]),
+    ("winLossUtilityFactor", "0.5", Opening, &[]),
+    ("staticScoreUtilityFactor", "0.5", Opening, &[]),
+    ("dynamicScoreUtilityFactor", "0.8", Opening, &[]),
+    ("dynamicScoreCenterZeroWeight", "1", Opening, &[]),
+    ("dynamicScoreCenterScale", "0.2", Opening, &[("dynamicScoreCenterZeroWeight", "0")]),
+    ("noResultUtilityForWhite", "0.9", Opening, &[]),
+    ("cpuctExploration", "2", Opening, &[]),
+    ("cpuctExplorationLog", "4", Opening, &[]),
+    ("cpuctExplorationBase", "10", Opening, &[]),
+    ("cpuctUtilityStdevPrior", "0.1", Opening, &[]),
+    ("cpuctUtilityStdevPriorWeight", "50", Opening, &[]),
+    ("cpuctUtilityStdevScale", "0", Opening, &[]),
+    ("fpuReductionMax", "1", Opening, &[]),
+    ("rootFpuReductionMax", "1", Opening, &[]),
+    ("fpuParentWeightByVisitedPolicy", "false", Opening, &[]),
+    ("fpuParentWeightByVisitedPolicyPow", "0.5", Opening, &[]),
+    ("useNoisePruning", "false", Handicap, &[]),
+    ("noisePruneUtilityScale", "0.001", Handicap, &[]),
+    ("valueWeightExponent", "1", Opening, &[]),
+    ("rootPolicyTemperature", "2", Opening, &[]),
+    ("nnPolicyTemperature", "2", Opening, &[]),
+    ("wideRootNoise", "1", Opening, &[]),
+    ("ignorePreRootHistory", "false", Opening, &[]),
+    ("conservativePass", "false", Passed, &[("enablePassingHacks", "false")]),
+    ("enablePassingHacks", "false", Passed, &[("conservativePass", "false"), ("ignorePreRootHistory", "false")]),
+    ("playoutDoublingAdvantage", "1", Opening, &[]),
+    ("policyOptimism", "0", Opening, &[]),
+    ("rootPolicyOptimism", "1", Opening, &[]),
+    ("rootNumSymmetriesToSample", "4", Opening, &[]),
+    ("rootSymmetryPruning", "false", Empty, &[]),
+    ("useLcbForSelection", "false", Opening, &[]),
+    ("lcbStdevs", "1", Opening, &[]),
+    ("minVisitPropForLCB", "1", Opening, &[]),
+    ("assumeMultipleStartingBlackMovesAreHandicap", "false", Handicap, &[]),
+    ("warnUnusedFields", "false", Misspelt, &[]),
+];
+
+impl Position {
+    fn query(self) -> Value {
+        let (rules, moves, more) = match self {
+            Opening => ("chinese", json!([["B", "C3"], ["W", "E5"], ["B", "D4"]]), "includePolicy"),
+            Empty => ("chinese", json!([]), "includePolicy"),
+            Passed => ("tromp-taylor", json!([["B", "C3"], ["W", "E5"], ["B", "D4"], ["W", "pass"]]), "includePolicy"),
+            Handicap => {
+                let moves = json!([["B", "C3"], ["W", "pass"], ["B", "E5"], ["W", "pass"], ["B", "D4"]]);
+                ("chinese", moves, "includePolicy")
+            }
+            Misspelt => ("chinese", json!([]), "includePolizy"),
+        };
+        json!({ "boardXSize": 7, "boardYSize": 7, "rules": rules, "komi": 60, "moves": moves, more: true })
+    }
+}
+
+/// Everything that is said to a query with these parameters.
+fn said(evaluator: &Arc<Evaluator>, position: Position, settings: &[(&str, &str)]) -> String {
+    let mut params = Params { max_visits: 120, ..Params::default() };
+    settings.iter().for_each(|(name, value)| assert_eq!(params.set(name, value), Some(Ok(())), "{name}"));
+    let query = position.query();
+    let read = Defaults::new(params).read("q", query.as_object().unwrap());
+    let query: Arc<Query> = Arc::new(read.query.expect("a query").query);
+    let turn = query.setup.turns();
+    let game: Arc<Game> = Arc::new(query.setup.game(turn));
+    let (plan, memory) = (query.plan(1, usize::MAX), go::memory(4 << 20, 1).expect("memory"));
+    let mut search = Search::new(Arc::clone(evaluator), &memory, game, plan).expect("a search");
+    let limits = Limits { visits: query.params.max_visits, playouts: query.params.max_playouts, step: 64 };
+    search.run(&limits, |_| true).expect("a search");
+    format!("{:?} {:?}", answer::line(&query, turn, &search, false), read.warnings)
+}
+
+#[test]
+fn every_parameter_changes_what_is_said() {
+    // It has a plain policy and an optimistic one.
+    let evaluator = Arc::new(evaluator_with("tiny-v15.bin.gz"));
+    let silent: Vec<&str> = CHANGES
+        .iter()
+        .filter(|(name, value, position, beside)| {
+            let without = said(&evaluator, *position, beside);
+            assert_eq!(without, said(&evaluator, *position, beside), "{name}: nothing is left to chance");
+            without == said(&evaluator, *position, &[beside, &[(*name, *value)][..]].concat())
+        })
+        .map(|(name, ..)| *name)
+        .collect();
+    assert!(silent.is_empty(), "without effect: {silent:?}");
+}
+
+#[test]
+fn no_parameter_is_left_out() {
+    for row in Params::TABLE {
+        let places = CHANGES.iter().filter(|(name, ..)| *name == row.name).count()
+            + ELSEWHERE.iter().filter(|(name, why)| *name == row.name && !why.is_empty()).count();
+        assert_eq!(places, 1, "{}", row.name);
+    }
+}

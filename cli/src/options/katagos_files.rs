@@ -1,0 +1,181 @@
+//! What KataGo's own configuration files say (`cpp/configs/gtp_example.cfg` and `cpp/configs/analysis_example.cfg` there, what stands behind
+//! a `#` included), and the ends of its ranges (`cpp/program/setup.cpp`, `cpp/command/gtp.cpp` there): all of it is taken.
+
+use super::config::{Whose, parse};
+use super::{Typed, katago};
+use crate::analysis::go::Params;
+use crate::gtp::Settings;
+use crate::gtp::settings::rules;
+
+/// The search and the program, which both files have.
+const COMMON: &str = "
+    reportAnalysisWinratesAs=BLACK
+    assumeMultipleStartingBlackMovesAreHandicap=true conservativePass=true preventCleanupPhase=true fillDameBeforePass=true
+    avoidMYTDaggerHack=false avoidRepeatedPatternUtility=0.0 enablePassingHacks=true rootSymmetryPruning=true
+    maxVisits=500 maxTime=60 useEvalCache=false evalCacheMinVisits=100
+    nnMaxBatchSize=64 nnCacheSizePowerOfTwo=23 nnMutexPoolSizePowerOfTwo=17 nnRandomize=true nnRandSeed=abcdefg
+    numNNServerThreadsPerModel=1 numEigenThreadsPerModel=8 maxBoardXSizeForNNBuffer=19 maxBoardYSizeForNNBuffer=19
+    requireMaxBoardSize=true cudaUseFP16=auto cudaUseNHWC=auto openclUseFP16=auto openclReTunePerBoardSize=true
+    metalUseFP16=true trtTransformerNHWC=true
+    chosenMoveTemperatureEarly=0.5 chosenMoveTemperatureHalflife=19 chosenMoveTemperature=0.10 chosenMoveSubtract=0 chosenMovePrune=1
+    rootNoiseEnabled=false rootDirichletNoiseTotalConcentration=10.83 rootDirichletNoiseWeight=0.25
+    rootNumSymmetriesToSample=1 useLcbForSelection=true lcbStdevs=5.0 minVisitPropForLCB=0.15
+    winLossUtilityFactor=1.0 staticScoreUtilityFactor=0.10 dynamicScoreUtilityFactor=0.30 dynamicScoreCenterZeroWeight=0.20
+    dynamicScoreCenterScale=0.75 noResultUtilityForWhite=0.0 drawEquivalentWinsForWhite=0.5
+    cpuctExploration=1.0 cpuctExplorationLog=0.45 cpuctUtilityStdevPrior=0.40 cpuctUtilityStdevPriorWeight=2.0
+    cpuctUtilityStdevScale=0.85 fpuReductionMax=0.2 rootFpuReductionMax=0.1 fpuUseParentAverage=true
+    fpuParentWeightByVisitedPolicy=true useUncertainty=true uncertaintyExponent=1.0 uncertaintyCoeff=0.25
+    rootPolicyOptimism=0.2 policyOptimism=1.0 valueWeightExponent=0.25 rootEndingBonusPoints=0.5 rootPruneUselessMoves=true
+    subtreeValueBiasFactor=0.45 subtreeValueBiasWeightExponent=0.85 useGraphSearch=true nodeTableShardsPowerOfTwo=16
+    mutexPoolSize=16384 numVirtualLossesPerThread=1 useNoisePruning=true
+    logFile=gtp.log logToStderr=false logSearchInfo=true";
+
+/// What the file for `analysis` has beside.
+const OF_ANALYSIS: &str = "
+    logDir=analysis_logs logDirDated=analysis_logs logAllRequests=false logAllResponses=false logErrorsAndWarnings=true
+    warnUnusedFields=true analysisPVLen=15 wideRootNoise=0.04 ignorePreRootHistory=true
+    numAnalysisThreads=2 numSearchThreadsPerAnalysisThread=16";
+
+/// What the file for `gtp` has beside.
+const OF_GTP: &str = "
+    logAllGTPCommunication=true startupPrintMessageToStderr=false ogsChatToStderr=true analysisPVLen=13
+    rules=tromp-taylor koRule=SIMPLE scoringRule=AREA taxRule=NONE multiStoneSuicideLegal=true hasButton=false whiteHandicapBonus=N-1
+    defaultBoardSize=19 allowResignation=true resignThreshold=-0.90 resignConsecTurns=3 resignMinScoreDifference=10
+    resignMinMovesPerBoardArea=0.0 dynamicPlayoutDoublingAdvantageCapPerOppLead=0.045 playoutDoublingAdvantage=0.0
+    playoutDoublingAdvantagePla=WHITE maxPlayouts=300 ponderingEnabled=false maxVisitsPondering=1000 maxPlayoutsPondering=1000
+    maxTimePondering=60 lagBuffer=1.0 numSearchThreads=6 searchFactorAfterOnePass=0.50 searchFactorAfterTwoPass=0.25
+    searchFactorWhenWinning=0.40 searchFactorWhenWinningThreshold=0.95 searchRandSeed=hijklmn
+    analysisWideRootNoise=0.04 analysisIgnorePreRootHistory=true";
+
+/// Devices are chosen by options of ours, and moves of other games are not avoided: a line says that these are not used.
+const NOT_USED: &str = "
+    cudaDeviceToUse=0 cudaDeviceToUseThread1=1 openclDeviceToUse=0 openclDeviceToUseThread1=1 trtDeviceToUse=0
+    metalDeviceToUseThread0=100 avoidSgfPatternDirs=games avoidSgfPatternUtility=0.001 avoidSgf2PatternMaxFiles=20";
+
+/// The ends of KataGo's ranges of what means something here.
+const RANGES: &[(&str, &str, &str)] = &[
+    ("analysisPVLen", "1", "1000"),
+    ("analysisWideRootNoise", "0", "5"),
+    ("cpuctExploration", "0", "10"),
+    ("cpuctExplorationBase", "10", "100000"),
+    ("cpuctExplorationLog", "0", "10"),
+    ("cpuctUtilityStdevPrior", "0", "10"),
+    ("cpuctUtilityStdevPriorWeight", "0", "100"),
+    ("cpuctUtilityStdevScale", "0", "1"),
+    ("dynamicScoreCenterScale", "0.2", "5"),
+    ("dynamicScoreCenterZeroWeight", "0", "1"),
+    ("dynamicScoreUtilityFactor", "0", "1"),
+    ("fpuParentWeightByVisitedPolicyPow", "0", "5"),
+    ("fpuReductionMax", "0", "2"),
+    ("lagBuffer", "0", "3600"),
+    ("lcbStdevs", "1", "12"),
+    ("maxPlayouts", "1", "1125899906842624"),
+    ("maxTime", "0", "100000000000000000000"),
+    ("maxVisits", "1", "1125899906842624"),
+    ("minVisitPropForLCB", "0", "1"),
+    ("nnPolicyTemperature", "0.01", "5"),
+    ("noResultUtilityForWhite", "-1", "1"),
+    ("noisePruneUtilityScale", "0.001", "10"),
+    ("playoutDoublingAdvantage", "-3", "3"),
+    ("policyOptimism", "0", "1"),
+    ("resignConsecTurns", "1", "100"),
+    ("resignMinMovesPerBoardArea", "0", "1"),
+    ("resignMinScoreDifference", "0", "1000"),
+    ("resignThreshold", "-1", "0"),
+    ("rootFpuReductionMax", "0", "2"),
+    ("rootNumSymmetriesToSample", "1", "8"),
+    ("rootPolicyOptimism", "0", "1"),
+    ("rootPolicyTemperature", "0.01", "100"),
+    ("searchFactorAfterOnePass", "0", "1"),
+    ("searchFactorAfterTwoPass", "0", "1"),
+    ("searchFactorWhenWinning", "0.01", "1"),
+    ("searchFactorWhenWinningThreshold", "0", "1"),
+    ("staticScoreUtilityFactor", "0", "1"),
+    ("valueWeightExponent", "0", "1"),
+    ("wideRootNoise", "0", "5"),
+    ("winLossUtilityFactor", "0", "1"),
+];
+
+/// The lines of a file, and which of their names mean nothing.
+fn read(pairs: &[&str]) -> (Typed, Vec<String>) {
+    let lines: Vec<String> =
+        pairs.iter().flat_map(|pairs| pairs.split_whitespace()).map(|pair| pair.replacen('=', " = ", 1)).collect();
+    let (typed, unused) = parse(&lines.join("\n"), Whose::KataGos).unwrap();
+    (typed, unused.into_iter().filter(|name| !Params::has(name) && !Settings::has(name)).collect())
+}
+
+/// What is made of them.
+fn meaning(typed: &Typed) -> (Params, Settings) {
+    let meaning = typed.meaning().unwrap();
+    (Params::default().of(typed, &meaning).unwrap(), Settings::of(typed, &meaning).unwrap())
+}
+
+#[test]
+fn the_examples_are_taken_as_they_stand() {
+    for own in [OF_ANALYSIS, OF_GTP] {
+        let (typed, unused) = read(&[COMMON, own]);
+        assert!(unused.is_empty(), "{unused:?}");
+        let (params, settings) = meaning(&typed);
+        assert_eq!((params.max_visits, params.max_time, params.cpuct_exploration), (500, 60.0, 1.0));
+        assert_eq!((settings.resign_threshold, rules(&typed).is_ok()), (-0.9, true));
+        assert!(typed.of_katago().iter().all(|(name, value)| katago::reduced(name, value).is_none()));
+    }
+}
+
+#[test]
+fn what_is_not_used_is_told_and_refuses_nothing() {
+    let (typed, unused) = read(&[COMMON, NOT_USED]);
+    assert_eq!(unused.len(), NOT_USED.split_whitespace().count());
+    meaning(&typed);
+}
+
+#[test]
+fn each_end_of_a_range_is_taken_as_it_is() {
+    for &(name, least, most) in RANGES {
+        for value in [least, most] {
+            let (params, settings) = meaning(&read(&[&format!("{name}={value}")]).0);
+            let taken = params.get(name).or_else(|| settings.get(name));
+            assert_eq!(taken.as_deref(), Some(value), "{name}");
+        }
+    }
+}
+
+/// Beyond KataGo's range a value is refused, by one of the two that read it.
+#[test]
+fn beyond_it_nothing_is_taken() {
+    for &(name, _, most) in RANGES {
+        let beyond = 10.0 * most.parse::<f64>().unwrap().abs() + 1.0;
+        let taken = parse(&format!("{name} = {beyond}"), Whose::KataGos).is_ok_and(|(typed, _)| {
+            let meaning = typed.meaning().unwrap();
+            Params::default().of(&typed, &meaning).is_ok() && Settings::of(&typed, &meaning).is_ok()
+        });
+        assert!(!taken, "{name} = {beyond}");
+    }
+}
+
+/// Every row of both tables that has a range is looked at.
+#[test]
+fn no_row_is_left_out() {
+    let rows = Params::TABLE
+        .iter()
+        .chain(Settings::TABLE)
+        .filter(|row| row.range != "ANYTHING" && row.name != "defaultBoardSize");
+    let named: Vec<&str> = RANGES.iter().map(|(name, ..)| *name).collect();
+    rows.for_each(|row| assert!(named.contains(&row.name), "{}", row.name));
+}
+
+#[test]
+fn flags_count_for_more_than_files_in_any_order() {
+    let (typed, _) = parse("maxVisits = 70\nmax-visits = 7\nmax-time = 5\nmaxTime = 1e20", Whose::KataGos).unwrap();
+    let (params, _) = meaning(&typed);
+    assert_eq!((params.max_visits, params.max_time), (7, 1e20), "the later line");
+    let mut line = Typed::default();
+    line.set(super::table::by_flag("max-time").unwrap(), "--max-time", "3").unwrap();
+    line.fill_from(typed);
+    assert_eq!((meaning(&line).0.max_visits, meaning(&line).0.max_time), (7, 3.0));
+    let (file, _) = parse("maxTime = 1e20", Whose::KataGos).unwrap();
+    let mut line = Typed::default();
+    line.fill_from(file);
+    assert_eq!(meaning(&line).0.max_time, 1e20);
+    assert_eq!(line.meaning().unwrap().analysis.max_time, 1e6, "in chess the most that there is");
+}
