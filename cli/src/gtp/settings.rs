@@ -255,8 +255,9 @@ mod tests {
         use crate::analysis::go::Params;
         for name in Settings::TABLE.iter().map(|row| row.name).chain(WITHOUT_EFFECT).chain(AXES.map(|(name, _)| name)) {
             assert!(Settings::has(name), "{name}");
-            let both = ["analysisIgnorePreRootHistory", "analysisWideRootNoise", "lagBuffer", "maxTimePondering"];
-            let both = both.contains(&name) || name.starts_with("chosenMove");
+            let both = ["analysisIgnorePreRootHistory", "analysisWideRootNoise", "lagBuffer"].contains(&name)
+                || name.starts_with("chosenMove")
+                || name.ends_with("Pondering");
             assert_eq!(Params::has(name), both, "{name}");
         }
         assert!(WITHOUT_EFFECT.is_sorted() && AXES.is_sorted() && !Settings::has("resignThreshhold"));
