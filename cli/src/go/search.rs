@@ -151,8 +151,8 @@ impl<'m> Search<'m> {
         Ok(search)
     }
 
-    /// It is about another position from now on, or the same one in another way. What it knows of it already stays, see
-    /// [`reuse`](super::reuse); playouts are counted anew.
+    /// It is about another position from now on, or the same one in another way. What it knows of it already stays (`reuse.rs`); playouts are
+    /// counted anew.
     ///
     /// # Errors
     /// As [`Evaluator::run`]. Nothing has changed then.
