@@ -85,6 +85,11 @@ pub fn resident_bytes() -> Option<Resident> {
     None
 }
 
+/// Cores that the program may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Whether whoever read the output has gone away.
 pub fn is_gone(error: &io::Error) -> bool {
     /// `ERROR_PIPE_NOT_CONNECTED`, which the standard library has no word for.

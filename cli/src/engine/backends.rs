@@ -7,6 +7,7 @@ use super::inputs::Inputs;
 use super::service::{MakeHost, Service, Unit};
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
 use super::tuning;
+use crate::system::cores;
 use oncilla_core::evaluate::Value;
 use oncilla_nets::{HeadChoice, NetError, Network};
 use oncilla_opencl::backend::{Backend, BackendError, Outputs, shortest};
@@ -157,10 +158,12 @@ fn host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Host, Backen
     make(Arc::clone(graph), host_threads(settings))
 }
 
-/// As many as the settings say, or as there are cores.
+/// As many as the settings say, but no more than there are cores: others would keep those from what each waits for.
 fn host_threads(settings: &EvaluatorSettings) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    if settings.threads == 0 { cores() } else { settings.threads }
+    match settings.threads {
+        0 => cores(),
+        threads => threads.min(cores()),
+    }
 }
 
 /// One of the things that the user wants to run the network.

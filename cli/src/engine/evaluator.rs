@@ -11,6 +11,7 @@ use super::cache::{Cache, CacheCounts};
 use super::hints::{self, Looks};
 use super::inputs::Inputs;
 use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
+use crate::system::cores;
 use oncilla_chess::hints::Hints;
 use oncilla_opencl::graph::Role;
 use std::sync::Arc;
@@ -218,7 +219,6 @@ impl Evaluator {
 
     /// Searches of one position at a time that keep it busy, each with a thread of its own.
     pub fn searches(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.network().map_or_else(cores, |network| network.service.facts().searches)
     }
 

@@ -5,9 +5,9 @@
 
 use super::Evaluation;
 use super::utility::Outlook;
+use hashbrown::{HashMap, HashSet};
 use oncilla_core::Move;
 use oncilla_go::{Color, Move as GoMove, PointSet, Size};
-use std::collections::HashMap;
 
 /// A note's place. The root's is 0.
 pub type At = u32;
@@ -256,25 +256,30 @@ impl Notes {
         at.and_then(|at| self.banned.get(&at).copied()).unwrap_or_default()
     }
 
-    /// The position that a line of moves leads to is the first one from now on, and what it does not lead to is forgotten. False, and
+    /// The position that a line of moves leads to is the root from now on, and what it does not lead to is forgotten. False, and
     /// nothing has changed, where the line is not known.
     pub fn advance(&mut self, line: &[Move]) -> bool {
         let root = line.iter().try_fold(0, |at, &mv| self.following.get(&(at, mv)).copied());
         let Some(root) = root.filter(|_| !self.all.is_empty()) else { return false };
+        if !line.is_empty() {
+            let mut kept = self.reachable(root);
+            // The root comes first, the others stay in their order, so that two runs are alike.
+            kept.sort_by_key(|at| (*at != root, *at));
+            self.keep(&kept.into_iter().zip(0..).collect());
+        }
+        true
+    }
+
+    /// A position, and those that moves lead to from there.
+    fn reachable(&self, root: At) -> Vec<At> {
         let mut below: HashMap<At, Vec<At>> = HashMap::new();
         self.following.iter().for_each(|((at, _), next)| below.entry(*at).or_default().push(*next));
-        let (mut places, mut todo) = (HashMap::from([(root, 0)]), vec![root]);
+        let (mut found, mut todo): (HashSet<At>, _) = (HashSet::from([root]), vec![root]);
         while let Some(at) = todo.pop() {
-            for &next in below.get(&at).into_iter().flatten() {
-                let place = places.len() as At;
-                places.entry(next).or_insert_with(|| {
-                    todo.push(next);
-                    place
-                });
-            }
+            let next = below.get(&at).into_iter().flatten().copied();
+            todo.extend(next.filter(|next| found.insert(*next)));
         }
-        self.keep(&places);
-        true
+        found.into_iter().collect()
     }
 
     /// Those that get a place stay, in those places.

@@ -7,13 +7,13 @@
 use super::Game;
 use super::notes::{At, Note};
 use super::search::{Plan, Search, advantage};
+use hashbrown::HashSet;
 use oncilla_core::Move;
 use oncilla_core::evaluate::Value;
 use oncilla_core::repository::Key;
 use oncilla_core::search::NodeView;
 use oncilla_core::tree::Tree;
 use oncilla_go::Color;
-use std::collections::HashSet;
 
 impl<'m> Search<'m> {
     /// The moves from the root to a position that can be searched so with the tree that there is; `None` where it can't.

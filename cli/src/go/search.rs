@@ -5,6 +5,7 @@ use super::notes::{At, Averages, Note, Notes, Owned};
 use super::utility::{Factors, Utility};
 use super::{Evaluation, Game};
 use crate::engine::Memory;
+use hashbrown::HashMap;
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
 use oncilla_core::formula::weighing::Branch;
@@ -14,7 +15,7 @@ use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
 use oncilla_go::planes::{self, HISTORY};
 use oncilla_go::{Color, Move as GoMove, Outcome, PointSet, Symmetry};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Which moves may be searched: whose, how many plies below the root, and which.

@@ -233,7 +233,7 @@ const PROGRAM: &[Opt] = &[
         "threads",
         0,
         (0, 128),
-        "Threads that search, and that the host backend computes with; 0: one that searches, on a GPU one for each batch that it may have, and every core for the host backend.",
+        "Threads that search, and that the host backend computes with; 0: one that searches, on a GPU one for each batch that it may have, and every core for the host backend, which has no more threads than that.",
         Sets(|d, n| {
             d.meaning.settings.workers.all = n as usize;
             d.meaning.settings.evaluator.threads = n as usize;

@@ -1,11 +1,11 @@
 //! What a search of Go found, as the line of an answer.
 
+use hashbrown::HashMap;
 use oncilla_core::search::EdgeView;
 use oncilla_core::tree::Tree;
 use oncilla_go::{Color, Move, Size, Symmetry};
 use serde_json::{Value as Json, json};
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use super::choice::Arm;
 use super::params::Params;

@@ -6,6 +6,7 @@ use super::notes::At;
 use super::{Evaluator, Game, Plan, Search, Step};
 use crate::analysis::go::Defaults;
 use crate::engine::{BackendKind, EvaluatorSettings, HintsFrom, Memory, Weights};
+use hashbrown::HashMap;
 use oncilla_chess::planes::HistoryFill;
 use oncilla_core::search::{EdgeView, NodeView};
 use oncilla_core::tree::Tree;
@@ -15,7 +16,6 @@ use oncilla_nets::katago::Model;
 use oncilla_opencl::kernels::Precision;
 use quickcheck::QuickCheck;
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
