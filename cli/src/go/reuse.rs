@@ -6,7 +6,7 @@
 
 use super::Game;
 use super::notes::{At, Note};
-use super::search::{Plan, Search, advantage};
+use super::search::{About, Plan, Search, advantage};
 use hashbrown::HashSet;
 use oncilla_core::Move;
 use oncilla_core::evaluate::Value;
@@ -34,12 +34,17 @@ impl<'m> Search<'m> {
 
     /// Keeps what is below a line of moves from the root of before; the root is what is said of it by now. False where nothing is there. What
     /// is left then is to be forgotten.
-    pub(super) fn keep(&mut self, line: &[Move]) -> bool {
+    pub(super) fn keep(&mut self, line: &[Move], before: &About) -> bool {
         if self.core.advance(line) == 0 || !self.notes.advance(line) {
             return false;
         }
         let (utility, about) = (self.about.utility, &self.about);
-        self.notes.revalue(|outlook| utility.of(outlook));
+        let weighing = |about: &About| about.plan.params.weighing;
+        // Whoever goes on with the same position, as where somebody who ponders was asked something else, finds every value as it is.
+        let is_valued = line.is_empty() && utility == before.utility && weighing(about) == weighing(before);
+        if !is_valued {
+            self.notes.revalue(|outlook| utility.of(outlook));
+        }
         let (key, side) = (about.root.graph_key(), about.root.side_to_move());
         let note = Note::of(&about.raw, side, |outlook| utility.of(outlook), self.keeps_ownership(0));
         let value = self.value_of_utility(note.utility, side);
@@ -48,7 +53,7 @@ impl<'m> Search<'m> {
         let mut logits = self.logits(&self.about.raw, &moves, 0);
         let moves: Vec<Move> = moves.iter().map(|mv| Move(mv.0)).collect();
         let is_renewed = self.core.renew_root(value, &moves, &mut logits).is_ok();
-        if is_renewed {
+        if is_renewed && !is_valued {
             self.revalue();
         }
         is_renewed

@@ -164,10 +164,10 @@ impl<'m> Search<'m> {
         }
         let (raw, said) = raw(&self.evaluator, &mut self.batch, &root, &plan)?;
         self.said.extend(said);
-        self.about = About::new(root, plan, raw);
+        let before = std::mem::replace(&mut self.about, About::new(root, plan, raw));
         self.playouts = 0;
         self.set_params();
-        if !line.is_some_and(|line| self.keep(&line)) {
+        if !line.is_some_and(|line| self.keep(&line, &before)) {
             self.core.clear();
             self.notes = Notes::default();
         }

@@ -129,6 +129,7 @@ fn another_game_begins_anew() {
         ("without history", query.clone(), begun.clone(), false),
         ("cpuct", query.clone(), playing(&query, json!({ "cpuctExploration": 2.0 })), true),
         ("utility", query.clone(), playing(&query, json!({ "staticScoreUtilityFactor": 0.5 })), true),
+        ("weights", query.clone(), playing(&query, json!({ "valueWeightExponent": 1.0 })), true),
         ("policy", query.clone(), playing(&query, json!({ "nnPolicyTemperature": 2.0 })), false),
         ("its advantage", playing(&query, advantage(1.0)), playing(&after(&query, &b4), advantage(1.0)), false),
         ("the other's", playing(&query, advantage(1.0)), playing(&after(&query, &b4), advantage(-1.0)), true),
@@ -139,6 +140,10 @@ fn another_game_begins_anew() {
         let (game, plan) = asked(&then, 1);
         search.turn_to(game, plan).expect("a search");
         assert_eq!(search.visits() > 0, is_kept, "{what}: {}", search.visits());
+        if is_kept {
+            let [passed_on, averaged] = utilities(&search);
+            assert!((passed_on - averaged).abs() < 1e-3, "{what}: {passed_on} {averaged}");
+        }
         if !is_kept {
             search_on(&mut search, 50);
             let known = utilities(&search);
