@@ -708,8 +708,8 @@ fn it_thinks_in_the_opponents_time_if_it_is_told_to() {
         }
     }
     // The move that was thought about is answered from what is known.
-    talk.ask("genmove w");
-    assert!(root_visits(&talk.ask(LOOK)) > 20);
+    let known = root_visits(&talk.ask("kata-genmove_analyze w rootInfo true"));
+    assert!(known >= 400, "{known}");
     // An analysis ends it.
     talk.analyze();
     std::thread::sleep(Duration::from_millis(50));
