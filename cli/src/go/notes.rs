@@ -4,6 +4,7 @@
 //! all of them seen by White. They are found by the moves that lead to them, as the tree's nodes are.
 
 use super::Evaluation;
+use super::bias::{Biases, Correction, Pattern, Place, Told};
 use super::utility::Outlook;
 use hashbrown::{HashMap, HashSet};
 use oncilla_core::Move;
@@ -19,8 +20,12 @@ pub struct Note {
     pub outlook: Outlook,
     /// See [`Evaluation::lead`].
     pub lead: f64,
-    /// What the search was told.
+    /// What that is worth to White.
+    pub raw_utility: f64,
+    /// What the search was told: the same, corrected by what was found out about positions that came about as this one.
     pub utility: f64,
+    /// Where the bias of its pattern stands, if it has one, and what it has told of that.
+    pub bias: Option<(Place, Told)>,
     /// Whose each point will be, from −1 to 1 in steps of 1/32767; empty where nobody asks for it.
     pub ownership: Box<[i16]>,
 }
@@ -59,7 +64,12 @@ impl Note {
         let sign = if white { 1.0 } else { -1.0 };
         let step = |owned: &f32| (sign * owned * STEPS).round() as i16;
         let ownership = if keeps_ownership { evaluation.ownership.iter().map(step).collect() } else { Box::default() };
-        Self { outlook, lead: f64::from(sign * evaluation.lead), utility: utility(&outlook), ownership }
+        Self::plain(outlook, f64::from(sign * evaluation.lead), utility(&outlook), ownership)
+    }
+
+    /// Nothing is corrected.
+    fn plain(outlook: Outlook, lead: f64, utility: f64, ownership: Box<[i16]>) -> Self {
+        Self { outlook, lead, raw_utility: utility, utility, bias: None, ownership }
     }
 
     /// Of a game that has ended with this score, `None` without a result, and these points.
@@ -83,7 +93,7 @@ impl Note {
             None => 0,
         };
         let ownership = if keeps_ownership { size.points().map(step).collect() } else { Box::default() };
-        Self { outlook, lead: outlook.score, utility: utility(&outlook), ownership }
+        Self::plain(outlook, outlook.score, utility(&outlook), ownership)
     }
 
     /// As the mean of one visit.
@@ -191,6 +201,7 @@ pub struct Notes {
     following: HashMap<(At, Move), At>,
     /// What ko forbids, where it forbids anything.
     banned: HashMap<At, PointSet>,
+    biases: Biases,
 }
 
 impl Notes {
@@ -201,6 +212,7 @@ impl Notes {
             + bytes_of_map(&self.by_key)
             + bytes_of_map(&self.following)
             + bytes_of_map(&self.banned)
+            + self.biases.bytes()
     }
 
     /// A note that there is.
@@ -243,6 +255,29 @@ impl Notes {
         }
     }
 
+    /// The position with this key came about by a move of this pattern. It is corrected by what others of that pattern have told.
+    pub fn belongs_to(&mut self, key: u64, pattern: Pattern, correction: &Correction) {
+        let Some(&at) = self.by_key.get(&key) else { return };
+        let note = &mut self.all[at as usize];
+        let place = self.biases.place(pattern);
+        note.bias = Some((place, Told::default()));
+        note.utility = note.raw_utility + correction.factor * self.biases.mean(place);
+    }
+
+    /// So many visits below a position come to this utility for White. Its pattern hears of it, and it is corrected anew.
+    pub fn correct(&mut self, at: At, visits: u32, below: f64, correction: &Correction) -> f64 {
+        let note = &mut self.all[at as usize];
+        if let Some((place, told)) = &mut note.bias {
+            if visits > 0 {
+                let weight = f64::from(visits).powf(correction.exponent);
+                let now = Told { more: (below - note.raw_utility) * weight, weight };
+                self.biases.tell(*place, std::mem::replace(told, now), now);
+            }
+            note.utility = note.raw_utility + correction.factor * self.biases.mean(*place);
+        }
+        note.utility
+    }
+
     /// Takes down what ko forbids in a position that has its note.
     pub fn ban(&mut self, key: u64, points: PointSet) {
         if let Some(&at) = self.by_key.get(&key).filter(|_| !points.is_empty()) {
@@ -257,15 +292,16 @@ impl Notes {
     }
 
     /// The position that a line of moves leads to is the root from now on, and what it does not lead to is forgotten. False, and
-    /// nothing has changed, where the line is not known.
-    pub fn advance(&mut self, line: &[Move]) -> bool {
+    /// nothing has changed, where the line is not known. The part `free` of what forgotten positions have told of their patterns goes
+    /// with them.
+    pub fn advance(&mut self, line: &[Move], free: f64) -> bool {
         let root = line.iter().try_fold(0, |at, &mv| self.following.get(&(at, mv)).copied());
         let Some(root) = root.filter(|_| !self.all.is_empty()) else { return false };
         if !line.is_empty() {
             let mut kept = self.reachable(root);
             // The root comes first, the others stay in their order, so that two runs are alike.
             kept.sort_by_key(|at| (*at != root, *at));
-            self.keep(&kept.into_iter().zip(0..).collect());
+            self.keep(&kept.into_iter().zip(0..).collect(), free);
         }
         true
     }
@@ -283,16 +319,31 @@ impl Notes {
     }
 
     /// Those that get a place stay, in those places.
-    fn keep(&mut self, places: &HashMap<At, At>) {
+    fn keep(&mut self, places: &HashMap<At, At>, free: f64) {
+        let forgotten = (0..).zip(&self.all).filter(|(at, _)| !places.contains_key(at));
+        for (place, told) in forgotten.filter_map(|(_, note)| note.bias) {
+            let left = 1.0 - free;
+            self.biases.tell(place, told, Told { more: left * told.more, weight: left * told.weight });
+        }
         let place = |at: &At| places.get(at).copied();
         let mut all = vec![Note::default(); places.len()];
         places.iter().for_each(|(from, to)| all[*to as usize] = std::mem::take(&mut self.all[*from as usize]));
         self.owned_bytes = all.iter().map(|note| size_of_val(&*note.ownership)).sum();
         self.all = all;
+        self.keep_biases();
         self.by_key = self.by_key.iter().filter_map(|(key, at)| Some((*key, place(at)?))).collect();
         let moved = |((at, mv), next): (&(At, Move), &At)| Some(((place(at)?, *mv), place(next)?));
         self.following = self.following.iter().filter_map(moved).collect();
         self.banned = self.banned.iter().filter_map(|(at, points)| Some((place(at)?, *points))).collect();
+    }
+
+    /// Those of patterns that notes belong to stay.
+    fn keep_biases(&mut self) {
+        let used: HashSet<Place> = self.all.iter().filter_map(|note| Some(note.bias?.0)).collect();
+        let moved = self.biases.keep(|place| used.contains(&place));
+        for (place, _) in self.all.iter_mut().filter_map(|note| note.bias.as_mut()) {
+            *place = moved[place];
+        }
     }
 
     /// The root is the position with this key, of which this is known, and where ko forbids these points.
@@ -306,9 +357,13 @@ impl Notes {
         self.ban(key, banned);
     }
 
-    /// Results and scores are worth something else from now on.
+    /// Results and scores are worth something else from now on. What was corrected still is, by as much as before.
     pub fn revalue(&mut self, utility: impl Fn(&Outlook) -> f64) {
-        self.all.iter_mut().for_each(|note| note.utility = utility(&note.outlook));
+        for note in &mut self.all {
+            let raw = utility(&note.outlook);
+            note.utility += raw - note.raw_utility;
+            note.raw_utility = raw;
+        }
     }
 
     /// Of the position with this key.
@@ -318,7 +373,7 @@ impl Notes {
 }
 
 /// What a map takes at most: it doubles its places when seven of eight are taken, and each has a byte of its own.
-fn bytes_of_map<K, V>(map: &HashMap<K, V>) -> usize {
+pub(super) fn bytes_of_map<K, V>(map: &HashMap<K, V>) -> usize {
     (map.len() * 16).div_ceil(7) * (size_of::<(K, V)>() + 1)
 }
 

@@ -9,7 +9,6 @@ use super::notes::{At, Note};
 use super::search::{About, Plan, Search, advantage};
 use hashbrown::HashSet;
 use oncilla_core::Move;
-use oncilla_core::evaluate::Value;
 use oncilla_core::repository::Key;
 use oncilla_core::search::NodeView;
 use oncilla_core::tree::Tree;
@@ -35,11 +34,11 @@ impl<'m> Search<'m> {
     /// Keeps what is below a line of moves from the root of before; the root is what is said of it by now. False where nothing is there. What
     /// is left then is to be forgotten.
     pub(super) fn keep(&mut self, line: &[Move], before: &About) -> bool {
-        if self.core.advance(line) == 0 || !self.notes.advance(line) {
+        if self.core.advance(line) == 0 || !self.notes.advance(line, self.about.plan.correction.free) {
             return false;
         }
         let (utility, about) = (self.about.utility, &self.about);
-        let weighing = |about: &About| about.plan.params.weighing;
+        let weighing = |about: &About| (about.plan.params.weighing, about.plan.correction);
         // Whoever goes on with the same position, as where somebody who ponders was asked something else, finds every value as it is.
         let is_valued = line.is_empty() && utility == before.utility && weighing(about) == weighing(before);
         if !is_valued {
@@ -47,7 +46,7 @@ impl<'m> Search<'m> {
         }
         let (key, side) = (about.root.graph_key(), about.root.side_to_move());
         let note = Note::of(&about.raw, side, |outlook| utility.of(outlook), self.keeps_ownership(0));
-        let value = self.value_of_utility(note.utility, side);
+        let value = self.about.value_of_utility(note.utility, side);
         self.notes.renew_root(key, note, about.root.ko_banned());
         let moves = self.root_moves();
         let mut logits = self.logits(&self.about.raw, &moves, 0);
@@ -61,21 +60,25 @@ impl<'m> Search<'m> {
 
     /// Every value in the tree is that of its note, or a mean of such values.
     fn revalue(&mut self) {
-        let mut values = Vec::new();
+        let mut nodes = Vec::new();
         if let Some((root, (at, _))) = self.tree().zip(self.notes.root()) {
-            self.list_values(&root, at, self.about.root.side_to_move(), &mut HashSet::new(), &mut values);
+            self.list_nodes(&root, at, self.about.root.side_to_move(), &mut HashSet::new(), &mut nodes);
         }
-        values.into_iter().for_each(|(node, value)| self.core.revalue(node, value));
+        for (node, at, moves, side) in nodes {
+            moves.into_iter().for_each(|mv| self.correct_edge(node, at, mv, side));
+            let value = self.about.value_of_utility(self.notes.get(at).raw_utility, side);
+            self.core.revalue(node, value);
+        }
     }
 
-    /// What each node's own position is worth, those below it before it.
-    fn list_values(
+    /// Each node once, with its note, the moves that lead on, and whose turn it is; those below it before it.
+    fn list_nodes(
         &self,
         node: &NodeView<'_, Tree<'m>>,
         at: At,
         side: Color,
         seen: &mut HashSet<At>,
-        values: &mut Vec<(Key, Value)>,
+        nodes: &mut Vec<(Key, At, Vec<Move>, Color)>,
     ) {
         if !seen.insert(at) {
             return;
@@ -83,10 +86,10 @@ impl<'m> Search<'m> {
         for edge in node.visited() {
             let below = edge.mv.and_then(|mv| self.notes.next(at, mv)).zip(edge.child());
             if let Some(((next, _), child)) = below {
-                self.list_values(&child, next, !side, seen, values);
+                self.list_nodes(&child, next, !side, seen, nodes);
             }
         }
-        values.push((node.key(), self.value_of_utility(self.notes.get(at).utility, side)));
+        nodes.push((node.key(), at, node.visited().filter_map(|edge| edge.mv).collect(), side));
     }
 }
 

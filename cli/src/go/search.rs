@@ -1,5 +1,6 @@
 //! A search of one position: the core's playouts, evaluated in batches, with notes of what the tree has no place for.
 
+use super::bias::{Correction, Pattern};
 use super::evaluator::{Batch, Evaluator, Question};
 use super::notes::{At, Averages, Note, Notes, Owned};
 use super::utility::{Factors, Utility};
@@ -9,7 +10,7 @@ use hashbrown::HashMap;
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
 use oncilla_core::formula::weighing::Branch;
-use oncilla_core::repository::Repository;
+use oncilla_core::repository::{Key, Repository};
 use oncilla_core::search::{EdgeView, Event, Gathered, NodeView, Params, Refused};
 use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
@@ -28,6 +29,8 @@ pub struct Plan {
     pub params: Params,
     /// What a result and a score are worth.
     pub factors: Factors,
+    /// How far what the network says is corrected by what searches found out about the same move elsewhere.
+    pub correction: Correction,
     /// How the network is asked below the root; its history is set for each position.
     pub question: Question,
     /// How far the policy of the root's position is the optimistic one (`rootPolicyOptimism`).
@@ -119,6 +122,12 @@ impl About {
         let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(raw.score_mean));
         let symmetries = symmetries(&root, &plan);
         Self { root, plan, raw, utility, symmetries }
+    }
+
+    pub(super) fn value_of_utility(&self, utility: f64, side: Color) -> Value {
+        let utility = utility / self.plan.factors.most();
+        let own = if side == Color::White { utility } else { -utility };
+        Value { wl: own as f32, d: (1.0 - own * own) as f32, m: 0.0 }
     }
 }
 
@@ -234,7 +243,7 @@ impl<'m> Search<'m> {
         self.core.root()
     }
 
-    /// What a node passes on to its parents, by the utility of its side to move.
+    /// What a node passes on to its parents, by the utility of its side to move, where nothing is corrected.
     pub fn utility_of(&self, node: &NodeView<'_, Tree<'m>>) -> f64 {
         f64::from(self.core.passed_on(node).wl) * self.about.plan.factors.most()
     }
@@ -299,7 +308,9 @@ impl<'m> Search<'m> {
                 Gathered::Known => {
                     self.playouts += 1;
                     known += 1;
+                    let line: Vec<Move> = event.moves().collect();
                     let _ = self.core.backprop(&mut *event); // it was gathered from this very tree
+                    self.correct(&line);
                 }
                 Gathered::Collision => {
                     collided.push(event);
@@ -332,7 +343,11 @@ impl<'m> Search<'m> {
         let line: Vec<Move> = event.moves().collect();
         // Where lines of moves have come together, superko may forbid one of them what it allows the other behind that point. The
         // moves of a node are those of the line that came there first.
-        let play = |game: &mut Game, mv| game.play_tolerantly(game.side_to_move(), mv).is_ok();
+        let mut is_friendly = false;
+        let mut play = |game: &mut Game, mv| {
+            is_friendly = mv == game.size().pass() && game.pass_is_friendly();
+            game.play_tolerantly(game.side_to_move(), mv).is_ok()
+        };
         let mut fits = line.iter().all(|mv| play(game, GoMove(mv.0)));
         if let Some(index) = event.unnamed() {
             self.list_moves(game, line.len(), &self.notes.banned(&line), &mut moves);
@@ -342,7 +357,10 @@ impl<'m> Search<'m> {
             }
         }
         let game = played;
-        let has_ended = event.plies() > 0 && game.ending().is_some();
+        // What counts is what the stones are worth if somebody plays on, where dead ones may still be there and where the root is not
+        // to end the game by mistake.
+        let is_open = is_friendly || self.about.plan.conservative_pass && event.plies() == 1;
+        let has_ended = event.plies() > 0 && game.ending().is_some() && !(is_open && ended_by_a_pass(&game));
         // Where nobody has agreed which stones are dead, the network's word is the best there is.
         let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
         if !fits || has_ended && is_counted {
@@ -360,10 +378,10 @@ impl<'m> Search<'m> {
         }
         let key = game.graph_key();
         if self.core.repository().has(key, moves.len()) {
-            self.take_down(&event, key, None);
+            self.take_down(&event, key, &game, None);
             // Its value and its logits are not looked at.
             let answer = Answer { key, verdict: Verdict::Position(Value::EVEN) };
-            if self.core.answer(&mut *event, &answer, &mut vec![0.0; moves.len()]).is_err() {
+            if self.enter(&mut event, &answer, &mut vec![0.0; moves.len()]).is_err() {
                 self.playouts -= 1;
             }
             return Some(event);
@@ -434,14 +452,54 @@ impl<'m> Search<'m> {
         evaluation: &Evaluation,
     ) -> Result<(), Refused> {
         let key = game.graph_key();
-        self.take_down(event, key, Some((evaluation, game.side_to_move())));
+        self.take_down(event, key, game, Some(evaluation));
         self.notes.ban(key, game.ko_banned());
         let value = self.value_of(key, game.side_to_move());
         // Where no move may be searched, the network's word is all there is.
         let verdict =
             if moves.is_empty() { Verdict::Terminal(value, Ending::TwoFold) } else { Verdict::Position(value) };
         let mut logits = self.logits(evaluation, moves, event.plies());
-        self.core.answer(event, &Answer { key, verdict }, &mut logits)
+        self.enter(event, &Answer { key, verdict }, &mut logits)
+    }
+
+    /// The answer goes into the tree, and up its line.
+    fn enter(&mut self, event: &mut Event, answer: &Answer, logits: &mut [f32]) -> Result<(), Refused> {
+        let line: Vec<Move> = event.moves().collect();
+        let entered = self.core.answer(event, answer, logits);
+        if entered.is_ok() {
+            self.correct(&line);
+        }
+        entered
+    }
+
+    /// What visits along a line have found out corrects what its positions count as.
+    fn correct(&mut self, line: &[Move]) {
+        if self.about.plan.correction.is_off() {
+            return;
+        }
+        let mut way: Vec<(Key, At)> = Vec::with_capacity(line.len());
+        let mut here = self.tree().zip(self.notes.root().map(|(at, _)| at));
+        for &mv in line {
+            let Some((node, at)) = here else { break };
+            way.push((node.key(), at));
+            let child = || node.visited().find(|edge| edge.mv == Some(mv))?.child();
+            here = child().and_then(|child| Some((child, self.notes.next(at, mv)?.0)));
+        }
+        let side = self.about.root.side_to_move();
+        for (ply, ((node, at), mv)) in way.into_iter().zip(line).enumerate().rev() {
+            self.correct_edge(node, at, *mv, if ply % 2 == 0 { side } else { !side });
+        }
+    }
+
+    /// What a move of this side counts as: what is below it, and what the network says of its position, corrected.
+    pub(super) fn correct_edge(&mut self, node: Key, at: At, mv: Move, side: Color) {
+        let Self { core, notes, about, .. } = self;
+        let Some((next, _)) = notes.next(at, mv) else { return };
+        let (sign, most) = (if side == Color::White { -1.0 } else { 1.0 }, about.plan.factors.most());
+        core.reread(node, mv, |visits, below| {
+            let below = sign * f64::from(below.wl) * most;
+            about.value_of_utility(notes.correct(next, visits, below, &about.plan.correction), !side)
+        });
     }
 
     /// Logits of the moves of a position so many plies below the root.
@@ -466,16 +524,25 @@ impl<'m> Search<'m> {
             Note::of_end(score, |point| area.owner(point), game.size(), |outlook| utility.of(outlook), keeps)
         });
         let value = self.value_of(key, game.side_to_move());
-        self.core.answer(event, &Answer { key, verdict: Verdict::Terminal(value, Ending::TwoFold) }, &mut [])
+        self.enter(event, &Answer { key, verdict: Verdict::Terminal(value, Ending::TwoFold) }, &mut [])
     }
 
     /// Of a position that the notes know already, nothing needs to be known.
-    fn take_down(&mut self, event: &Event, key: u64, known: Option<(&Evaluation, Color)>) {
+    fn take_down(&mut self, event: &Event, key: u64, game: &Game, known: Option<&Evaluation>) {
         let (utility, keeps) = (self.about.utility, self.keeps_ownership(event.plies()));
+        let correction = self.about.plan.correction;
+        let is_new = self.notes.find(key).is_none();
         self.notes.take_down(event.moves(), key, || match known {
-            Some((evaluation, side)) => Note::of(evaluation, side, |outlook| utility.of(outlook), keeps),
+            Some(evaluation) => Note::of(evaluation, game.side_to_move(), |outlook| utility.of(outlook), keeps),
             None => Note::default(),
         });
+        if is_new
+            && event.plies() > 0
+            && !correction.is_off()
+            && let Some(pattern) = Pattern::of_last(game)
+        {
+            self.notes.belongs_to(key, pattern, &correction);
+        }
     }
 
     /// Of a position so many plies below the root. Of the root's moves an answer says it, however full the notes are.
@@ -486,13 +553,7 @@ impl<'m> Search<'m> {
     /// What a position is worth to the side to move, as the tree wants it: a utility, and what makes the deviation of outcomes that of
     /// utilities ([`Deviation`](oncilla_core::search::Deviation)).
     fn value_of(&self, key: u64, side: Color) -> Value {
-        self.value_of_utility(self.notes.find(key).map_or(0.0, |note| note.utility), side)
-    }
-
-    pub(super) fn value_of_utility(&self, utility: f64, side: Color) -> Value {
-        let utility = utility / self.about.plan.factors.most();
-        let own = if side == Color::White { utility } else { -utility };
-        Value { wl: own as f32, d: (1.0 - own * own) as f32, m: 0.0 }
+        self.about.value_of_utility(self.notes.find(key).map_or(0.0, |note| note.raw_utility), side)
     }
 
     /// Means over the visits of a node, each of which counts as the plan's weighing says.
@@ -561,6 +622,11 @@ enum Ended {
     Gathered,
     Full,
     NoMoves,
+}
+
+/// Whether the last move was a pass by which the points are counted.
+fn ended_by_a_pass(game: &Game) -> bool {
+    game.ending() == Some(oncilla_go::Ending::Passes) && game.outcome() != Some(Outcome::ToBeAgreed)
 }
 
 /// How the network is asked about a position so many plies below the root.

@@ -477,6 +477,14 @@ impl<const CAP: usize> Game<CAP> {
         self.pass_would_be_second() || self.pass_would_repeat(color)
     }
 
+    /// Whether a pass of the side to move would be the second in a row that counts, where stones that are dead may be left on the board
+    /// ([`Rules::friendly_pass`]): players then still agree on them, or play on. A third pass ends any game.
+    pub fn pass_is_friendly(&self) -> bool {
+        let is_second = self.button != Button::Available && self.passes == 1;
+        let Rules { friendly_pass, scoring, .. } = self.rules;
+        friendly_pass && scoring == Scoring::Area && is_second && !self.pass_would_be_repeated()
+    }
+
     /// Whether a pass would be the second in a row that counts.
     pub(crate) fn pass_would_be_second(&self) -> bool {
         self.button != Button::Available && self.passes > 0
@@ -559,7 +567,7 @@ impl<const CAP: usize> Game<CAP> {
             Button::Available => 1,
             Button::Taken(color) => 2 + color as u64,
         };
-        let state = self.side as u64 | u64::from(self.passes.min(2)) << 1 | button << 3;
+        let state = self.side as u64 | u64::from(self.passes.min(3)) << 1 | button << 3;
         self.ko_banned().iter().fold(self.board.hash() ^ scatter(4 << 32 | state), |key, point| {
             key ^ scatter(5 << 32 | u64::from(point.0))
         })

@@ -185,9 +185,7 @@ fn hides_end<const CAP: usize>(game: &Game<CAP>, options: &Options) -> bool {
     if game.rules().scoring == Scoring::Territory || !game.pass_would_end() {
         return false;
     }
-    // A pass that ends the game because it repeats one is not answered for friendship.
-    let friendly = game.rules().friendly_pass && !game.pass_would_be_repeated();
-    friendly || options.conservative_pass || options.passing_hacks && !game.pass_would_win()
+    game.pass_is_friendly() || options.conservative_pass || options.passing_hacks && !game.pass_would_win()
 }
 
 /// How many of the last moves may be shown. After the end it is one: else the network would see two passes, which no

@@ -69,6 +69,8 @@ pub struct Event<const PLIES: usize = MAX_PLIES> {
     pub(super) firm: bool,
     /// Gathering in a graph: what the last edge keeps of its child's value.
     pub(super) kept: Option<EdgeValue>,
+    /// Completed visits of that edge.
+    pub(super) counted: u32,
     /// Backprop: a result below may prove something above; its moves left.
     pub(super) proving: Option<f32>,
     /// Backprop: the node one ply deeper, in the first of the events that came back through it.
@@ -88,6 +90,7 @@ impl<const PLIES: usize> Event<PLIES> {
             unnamed: None,
             firm: false,
             kept: None,
+            counted: 0,
             proving: None,
             below: None,
             epoch: 0,

@@ -1,6 +1,7 @@
 //! Gathering: from the root to a leaf, at each node by what the node itself holds.
 
 use super::event::{Event, Stage, Step};
+use super::params::CatchUp;
 use super::select::Choice;
 use super::{MAX_VISITS, Search};
 use crate::evaluate::{Ending, Move, Value};
@@ -119,7 +120,7 @@ impl<R: Repository> Search<R> {
         if event.path.is_full() {
             return Some(stop(event, true));
         }
-        if event.kept.is_some_and(|edge| is_stale(edge, self.worth(&here))) && !here.is_restoring() {
+        if event.kept.is_some_and(|edge| self.lags(edge, event.counted, &here)) && !here.is_restoring() {
             return Some(stop(event, false));
         }
         if event.path.is_empty() && here.n() >= MAX_VISITS {
@@ -142,11 +143,20 @@ impl<R: Repository> Search<R> {
         };
         let _ = event.path.push(Step { node, at: at as u16, mv }); // there is room: see above
         if self.repository.is_graph() {
-            event.kept = here.visit(at).value;
+            let visit = here.visit(at);
+            (event.kept, event.counted) = (visit.value, visit.completed());
         }
         event.leaf = Some(child);
         event.firm = here.is_firm(at);
         None
+    }
+
+    /// Whether an edge with so many visits does not know yet what other paths have found out below it.
+    fn lags(&self, edge: EdgeValue, visits: u32, child: &R::Node<'_>) -> bool {
+        match self.params.catch_up {
+            CatchUp::Values => is_stale(edge, self.worth(child)),
+            CatchUp::Visits => visits < child.n(),
+        }
     }
 
     /// The node that the last step leads to, under its lock; the root where there is no step yet.

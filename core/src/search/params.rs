@@ -101,6 +101,8 @@ pub struct Params {
     pub sticky_endgames: bool,
     /// The moves-left utility; `None` without a moves-left head.
     pub moves_left: Option<MovesLeft>,
+    /// When a visit ends at a position that other paths have visited.
+    pub catch_up: CatchUp,
     /// How much the visits of each move count in what a node passes on to its parents.
     pub weighing: Weighing,
     /// What makes a root move the one to play.
@@ -110,6 +112,17 @@ pub struct Params {
     /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Whoever plays a game
     /// gives each of its moves another one: else every root of the game gets the same noise.
     pub seed: u64,
+}
+
+/// When a visit ends at a position that other paths of a graph have visited, because they found out what the edge has not heard of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum CatchUp {
+    /// As long as the edge's value is another one than the position's (Lc0's graph search).
+    #[default]
+    Values,
+    /// As long as the edge has fewer visits than the position (KataGo's graph search).
+    Visits,
 }
 
 impl Default for Fpu {
@@ -147,6 +160,7 @@ impl Default for Params {
             wdl_rescale: Rescale::default(),
             sticky_endgames: true,
             moves_left: None,
+            catch_up: CatchUp::default(),
             weighing: Weighing::OFF,
             final_choice: FinalChoice::Visits,
             temperature: Temperature::default(),

@@ -69,16 +69,12 @@ impl<R: Repository> Search<R> {
         self.repository.lock(old).set_child(at, None); // its link is the new root's now
     }
 
-    /// What was said of a node's own position is worth `own` from now on, from its side to move; so are the visits that are kept nowhere
-    /// below it. What its children pass on is read anew: whoever changes a whole tree goes from the leaves to the root. A result
-    /// that is certain stays as it is.
+    /// What was said of a node's own position is worth `own_value` from now on, from its side to move; so are the visits that are kept
+    /// nowhere below it. A result that is certain stays as it is.
     ///
-    /// Nothing may be in flight.
+    /// Edges that lead to the node don't know of it: whoever changes a whole tree goes from the leaves to the root, and
+    /// [rereads](Self::reread) each node's edges first.
     pub fn revalue(&mut self, node: Key, own_value: Value) {
-        let edges = self.repository.lock(node).visited_count();
-        for at in 0..edges {
-            self.reread(node, at);
-        }
         let mut here = self.repository.lock(node);
         let is_certain = here.ending().is_some() && here.bounds().closed();
         if here.n() == 0 || is_certain {
@@ -93,17 +89,35 @@ impl<R: Repository> Search<R> {
         here.set_sums(sums);
     }
 
-    /// An edge learns what its child passes on, if that is in the tree.
-    fn reread(&self, node: Key, at: usize) {
+    /// The edge of a move learns anew what its child passes on, if that is in the tree, and has all visits of the edge. What was said of
+    /// the child's own position counts there as `own_value` makes it, from the child's side to move, of the visits below the child and of what they come to,
+    /// each counted as [`Params::weighing`](super::Params) says: so it can be corrected by what is known elsewhere, while the child's
+    /// own choice among moves without visits goes by what was said.
+    pub fn reread(&mut self, node: Key, mv: Move, own_value: impl FnOnce(u32, Value) -> Value) {
         let here = self.repository.lock(node);
-        let (visit, child) = (here.visit(at), here.child(at));
+        let named = |at: &usize| here.visit(*at).mv == Naming::Named(mv);
+        let Some(at) = (0..here.visited_count()).find(named) else { return };
+        let (before, child) = (here.visit(at), here.child(at));
         drop(here);
-        let Some(child) = child.filter(|_| visit.completed() > 0) else { return };
+        let Some(child) = child.filter(|_| before.completed() > 0) else { return };
         let child = self.repository.lock(child);
-        let value = (child.n() > 0).then(|| EdgeValue::of_child(self.worth(&child)));
+        if child.n() < before.completed() {
+            return;
+        }
+        let value = match child.ending() {
+            Some(_) => child.mean(),
+            None => {
+                let (visits, below) = self.found_below(&child);
+                self.worth_with(&child, own_value(visits, below))
+            }
+        };
         drop(child);
-        if value.is_some() {
-            self.repository.lock(node).set_visit(at, Visit { value, ..visit });
+        let after = Visit { value: Some(EdgeValue::of_child(value)), ..before };
+        let mut here = self.repository.lock(node);
+        here.set_visit(at, after);
+        if here.ending().is_none() {
+            let sums = here.sums().minus(before.contribution()).plus(after.contribution());
+            here.set_sums(sums);
         }
     }
 }

@@ -39,16 +39,37 @@ impl<R: Repository> Search<R> {
         if self.params.weighing.is_off() || !node.is_expanded() || node.ending().is_some() {
             return node.mean();
         }
-        let completed = || node.visits().filter(|visit| visit.completed() > 0 && visit.value.is_some());
-        let weights = self.params.weighing.weights(|| completed().filter_map(branch));
-        let mut sum = Sum::default();
-        completed().zip(weights).for_each(|(visit, weight)| {
-            sum.add(visit.contribution().mean(visit.completed()), weight);
-        });
-        let (n, own) = own(node);
-        sum.add(own, n as f32);
+        let (_, own) = own(node);
+        self.worth_with(node, own)
+    }
+
+    /// What a node that goes on would pass on if its own position were worth so much.
+    pub(super) fn worth_with(&self, node: &impl Node, own_value: Value) -> Value {
+        let mut sum = self.sum_below(node);
+        let (n, _) = own(node);
+        sum.add(own_value, n as f32);
         sum.mean().unwrap_or(node.mean())
     }
+
+    /// Visits that are below a node, and what they come to, each of them counted as `weighing` says.
+    pub(super) fn found_below(&self, node: &impl Node) -> (u32, Value) {
+        let visits = known(node).map(|visit| visit.completed()).sum();
+        (visits, self.sum_below(node).mean().unwrap_or(Value::EVEN))
+    }
+
+    fn sum_below(&self, node: &impl Node) -> Sum {
+        let weights = self.params.weighing.weights(|| known(node).filter_map(branch));
+        let mut sum = Sum::default();
+        known(node).zip(weights).for_each(|(visit, weight)| {
+            sum.add(visit.contribution().mean(visit.completed()), weight);
+        });
+        sum
+    }
+}
+
+/// The edges whose visits are kept below them.
+fn known(node: &impl Node) -> impl Iterator<Item = Visit> {
+    node.visits().filter(|visit| visit.completed() > 0 && visit.value.is_some())
 }
 
 /// The visits that are kept nowhere below, the node's own evaluation among them, and their mean.

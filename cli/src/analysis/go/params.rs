@@ -111,6 +111,12 @@ params! {
     noise_prune_utility_scale: f64 = 0.15, in 0.001..=10.0, "noisePruneUtilityScale";
     /// How much more the visits of good moves count in a position's mean.
     value_weight_exponent: f64 = 0.25, in 0.0..=1.0, "valueWeightExponent";
+    /// How far what the network says of a position is corrected by what was found out below others that the same move led to.
+    subtree_value_bias_factor: f64 = 0.45, in 0.0..=1.0, "subtreeValueBiasFactor";
+    /// The power of the visits below a position with which it counts for that.
+    subtree_value_bias_weight_exponent: f64 = 0.85, in 0.0..=1.0, "subtreeValueBiasWeightExponent";
+    /// How much of what positions have told for that goes with them when the game goes on without them.
+    subtree_value_bias_free_prop: f64 = 0.8, in 0.0..=1.0, "subtreeValueBiasFreeProp";
     /// Deviation of the utilities below a position that goes with the weight of exploration as it is.
     cpuct_utility_stdev_prior: f64 = 0.4, in 0.0..=10.0, "cpuctUtilityStdevPrior";
     /// Visits that this deviation counts as.
@@ -155,7 +161,7 @@ params! {
 const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap", "warnUnusedFields"];
 
 /// What KataGo has beside the table, and what a client may well set: it is no mistake, and nothing comes of it.
-const WITHOUT_EFFECT: [&str; 97] = [
+const WITHOUT_EFFECT: [&str; 94] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
     "antiMirror",
@@ -240,9 +246,6 @@ const WITHOUT_EFFECT: [&str; 97] = [
     "rootNoiseEnabled",
     "rootPolicyTemperatureEarly",
     "rootPruneUselessMoves",
-    "subtreeValueBiasFactor",
-    "subtreeValueBiasFreeProp",
-    "subtreeValueBiasWeightExponent",
     "treeReuseCarryOverTimeFactor",
     "trtTransformerNHWC",
     "trtUseFP16",

@@ -3,11 +3,12 @@
 use super::params::Params;
 use super::query::Query;
 use super::restrictions::Restrictions;
+use crate::go::bias::Correction;
 use crate::go::utility::Factors;
 use crate::go::{Allowed, Plan, PolicyRules, Question};
 use oncilla_core::formula::noise::Dirichlet;
 use oncilla_core::formula::weighing::Weighing;
-use oncilla_core::search::{Cpuct, Deviation, Fpu, Params as CoreParams};
+use oncilla_core::search::{CatchUp, Cpuct, Deviation, Fpu, Params as CoreParams};
 use oncilla_go::planes;
 use std::sync::Arc;
 
@@ -68,6 +69,11 @@ impl Params {
         Plan {
             params: Plan::scaled(self.core_params(), &factors),
             factors,
+            correction: Correction {
+                factor: params.subtree_value_bias_factor,
+                exponent: params.subtree_value_bias_weight_exponent,
+                free: params.subtree_value_bias_free_prop,
+            },
             question: Question { planes, policy, ..Question::default() },
             root_optimism: params.root_policy_optimism as f32,
             sees_history: !params.ignore_pre_root_history,
@@ -116,6 +122,7 @@ impl Params {
             noise: Dirichlet { epsilon: 0.0, ..Dirichlet::default() },
             sticky_endgames: false,
             moves_left: None,
+            catch_up: CatchUp::Visits,
             weighing: Weighing {
                 prune_scale: if params.use_noise_pruning { params.noise_prune_utility_scale as f32 } else { 0.0 },
                 exponent: params.value_weight_exponent as f32,

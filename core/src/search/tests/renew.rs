@@ -126,19 +126,31 @@ fn from_the_leaves<R: Repository>(search: &Search<R>) -> List<(Key, List<Move>)>
     found
 }
 
+/// Each of these nodes, in their order, gets a value by the line that leads to it.
+fn value_anew<R: Repository>(search: &mut Search<R>, nodes: &[(Key, List<Move>)], value: &dyn Fn(&[Move]) -> Value) {
+    for (node, line) in nodes {
+        let edges: List<Move> =
+            NodeView::new(search.repository(), *node).visited().filter_map(|edge| edge.mv).collect();
+        for mv in edges {
+            search.reread(*node, mv, |_, _| value(&[line, &[mv][..]].concat()));
+        }
+        search.revalue(*node, value(line));
+    }
+}
+
 /// The tree of one game becomes that of another in which all values are others, and then again what it was.
 #[test]
 fn a_tree_can_be_valued_anew() {
     fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) {
         run_in_batches(search, &mut game, 1, 300);
-        let value = |line: &List<Move>| match game.verdict(game.position(line.iter().copied())) {
+        let value = |line: &[Move]| match game.verdict(game.position(line.iter().copied())) {
             Verdict::Position(value) | Verdict::Terminal(value, _) => value,
         };
         let before = search.root_node().value();
         let nodes = from_the_leaves(search);
-        nodes.iter().for_each(|(node, line)| search.revalue(*node, Value { wl: -0.5 * value(line).wl, ..value(line) }));
+        value_anew(search, &nodes, &|line| Value { wl: -0.5 * value(line).wl, ..value(line) });
         let between = search.root_node().value();
-        nodes.iter().for_each(|(node, line)| search.revalue(*node, value(line)));
+        value_anew(search, &nodes, &value);
         let after = search.root_node().value();
         if search.nodes() > 20 && search.proven() == Default::default() {
             assert_ne!(between, before);
