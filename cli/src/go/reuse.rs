@@ -65,7 +65,7 @@ impl<'m> Search<'m> {
             self.list_nodes(&root, at, self.about.root.side_to_move(), &mut HashSet::new(), &mut nodes);
         }
         for (node, at, moves, side) in nodes {
-            moves.into_iter().for_each(|mv| self.correct_edge(node, at, mv, side));
+            moves.into_iter().for_each(|mv| self.correct_edge(node, at, mv, side, true));
             let value = self.about.value_of_utility(self.notes.get(at).raw_utility, side);
             self.core.revalue(node, value);
         }

@@ -487,18 +487,23 @@ impl<'m> Search<'m> {
         }
         let side = self.about.root.side_to_move();
         for (ply, ((node, at), mv)) in way.into_iter().zip(line).enumerate().rev() {
-            self.correct_edge(node, at, *mv, if ply % 2 == 0 { side } else { !side });
+            let side = if ply % 2 == 0 { side } else { !side };
+            // Nothing was found out below the last one now.
+            self.correct_edge(node, at, *mv, side, ply + 1 < line.len());
         }
     }
 
-    /// What a move of this side counts as: what is below it, and what the network says of its position, corrected.
-    pub(super) fn correct_edge(&mut self, node: Key, at: At, mv: Move, side: Color) {
+    /// What a move of this side counts as: what is below it, and what the network says of its position, corrected. It is corrected anew, and its
+    /// pattern told of it, if something was found out below.
+    pub(super) fn correct_edge(&mut self, node: Key, at: At, mv: Move, side: Color, tells: bool) {
         let Self { core, notes, about, .. } = self;
-        let Some((next, _)) = notes.next(at, mv) else { return };
+        let Some((next, note)) = notes.next(at, mv) else { return };
         let (sign, most) = (if side == Color::White { -1.0 } else { 1.0 }, about.plan.factors.most());
+        let before = note.utility;
         core.reread(node, mv, |visits, below| {
             let below = sign * f64::from(below.wl) * most;
-            about.value_of_utility(notes.correct(next, visits, below, &about.plan.correction), !side)
+            let utility = if tells { notes.correct(next, visits, below, &about.plan.correction) } else { before };
+            about.value_of_utility(utility, !side)
         });
     }
 

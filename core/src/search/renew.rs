@@ -6,7 +6,7 @@
 
 use super::Search;
 use super::backprop::Refused;
-use super::worth::own;
+use super::worth::sums_with;
 use crate::evaluate::{Move, Value};
 use crate::repository::{Bound, EdgeValue, Key, Naming, Node, Repository, Sums, Visit};
 
@@ -84,8 +84,7 @@ impl<R: Repository> Search<R> {
             let n = here.n();
             return here.settle(n, own_value);
         }
-        let (n, _) = own(&here);
-        let sums = here.visits().fold(Sums::of(own_value, n), |sums, visit| sums.plus(visit.contribution()));
+        let sums = sums_with(&here, own_value);
         here.set_sums(sums);
     }
 

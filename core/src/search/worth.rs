@@ -4,7 +4,7 @@ use super::{NodeView, Search};
 use crate::approx;
 use crate::evaluate::Value;
 use crate::formula::weighing::Branch;
-use crate::repository::{Node, Repository, Visit};
+use crate::repository::{Node, Repository, Sums, Visit};
 
 impl<R: Repository> Search<R> {
     /// What a node passes on to its parents, from its side to move: the mean of its visits, each of which counts as
@@ -45,6 +45,9 @@ impl<R: Repository> Search<R> {
 
     /// What a node that goes on would pass on if its own position were worth so much.
     pub(super) fn worth_with(&self, node: &impl Node, own_value: Value) -> Value {
+        if self.params.weighing.is_off() {
+            return sums_with(node, own_value).mean(node.n());
+        }
         let mut sum = self.sum_below(node);
         let (n, _) = own(node);
         sum.add(own_value, n as f32);
@@ -57,14 +60,20 @@ impl<R: Repository> Search<R> {
         (visits, self.sum_below(node).mean().unwrap_or(Value::EVEN))
     }
 
-    fn sum_below(&self, node: &impl Node) -> Sum {
+    fn sum_below(&self, node: &impl Node) -> WeighedSum {
         let weights = self.params.weighing.weights(|| known(node).filter_map(branch));
-        let mut sum = Sum::default();
+        let mut sum = WeighedSum::default();
         known(node).zip(weights).for_each(|(visit, weight)| {
             sum.add(visit.contribution().mean(visit.completed()), weight);
         });
         sum
     }
+}
+
+/// The sums of a node whose own position is worth so much.
+pub(super) fn sums_with(node: &impl Node, own_value: Value) -> Sums {
+    let (n, _) = own(node);
+    node.visits().fold(Sums::of(own_value, n), |sums, visit| sums.plus(visit.contribution()))
 }
 
 /// The edges whose visits are kept below them.
@@ -87,14 +96,14 @@ fn branch(visit: Visit) -> Option<Branch> {
 
 /// Values with their weights.
 #[derive(Default)]
-struct Sum {
+struct WeighedSum {
     weight: f32,
     wl: f32,
     d: f32,
     m: f32,
 }
 
-impl Sum {
+impl WeighedSum {
     fn add(&mut self, value: Value, weight: f32) {
         self.weight += weight;
         self.wl += weight * value.wl;

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Parameters that no single search shows, and where they are looked at.
-const ELSEWHERE: [(&str, &str); 1] =
-    [("maxTime", "whoever runs the search looks at the clock: cli/tests/analysis_go.rs, cli/tests/gtp.rs")];
+const ELSEWHERE: [(&str, &str); 2] = [
+    ("maxTime", "whoever runs the search looks at the clock: cli/tests/analysis_go.rs, cli/tests/gtp.rs"),
+    ("subtreeValueBiasFreeProp", "something is forgotten when the game goes on: go/tests/reuse.rs"),
+];
 
 /// What is asked about.
 #[derive(Clone, Copy)]
@@ -25,9 +27,11 @@ enum Position {
     Handicap,
     /// A field means nothing.
     Misspelt,
+    /// There is room to play elsewhere, and time to find out what is wrong with moves.
+    Roomy,
 }
 
-use Position::{Empty, Handicap, Misspelt, Opening, Passed};
+use Position::{Empty, Handicap, Misspelt, Opening, Passed, Roomy};
 
 /// Parameters and values.
 type Said = [(&'static str, &'static str)];
@@ -56,9 +60,11 @@ const CHANGES: &[Change] = &[
     ("rootFpuReductionMax", "1", Opening, &[]),
     ("fpuParentWeightByVisitedPolicy", "false", Opening, &[]),
     ("fpuParentWeightByVisitedPolicyPow", "0.5", Opening, &[]),
-    ("useNoisePruning", "false", Handicap, &[]),
-    ("noisePruneUtilityScale", "0.001", Handicap, &[]),
+    ("useNoisePruning", "false", Roomy, &[]),
+    ("noisePruneUtilityScale", "0.001", Roomy, &[]),
     ("valueWeightExponent", "1", Opening, &[]),
+    ("subtreeValueBiasFactor", "0", Opening, &[]),
+    ("subtreeValueBiasWeightExponent", "0", Roomy, &[]),
     ("rootPolicyTemperature", "2", Opening, &[]),
     ("nnPolicyTemperature", "2", Opening, &[]),
     ("wideRootNoise", "1", Opening, &[]),
@@ -88,14 +94,17 @@ impl Position {
                 ("chinese", moves, "includePolicy")
             }
             Misspelt => ("chinese", json!([]), "includePolizy"),
+            Roomy => ("chinese", json!([["B", "C3"], ["W", "E5"]]), "includePolicy"),
         };
-        json!({ "boardXSize": 7, "boardYSize": 7, "rules": rules, "komi": 60, "moves": moves, more: true })
+        let side = if matches!(self, Roomy) { 9 } else { 7 };
+        json!({ "boardXSize": side, "boardYSize": side, "rules": rules, "komi": 60, "moves": moves, more: true })
     }
 }
 
 /// Everything that is said to a query with these parameters.
 fn said(evaluator: &Arc<Evaluator>, position: Position, settings: &[(&str, &str)]) -> String {
-    let mut params = Params { max_visits: 120, ..Params::default() };
+    let max_visits = if matches!(position, Roomy) { 600 } else { 120 };
+    let mut params = Params { max_visits, ..Params::default() };
     settings.iter().for_each(|(name, value)| assert_eq!(params.set(name, value), Some(Ok(())), "{name}"));
     let query = position.query();
     let read = Defaults::new(params).read("q", query.as_object().unwrap());

@@ -2,7 +2,7 @@
 
 mod reuse;
 
-use super::notes::At;
+use super::notes::{At, Note};
 use super::{Evaluator, Game, Plan, Search, Step};
 use crate::analysis::go::Defaults;
 use crate::engine::{BackendKind, EvaluatorSettings, HintsFrom, Memory, Weights};
@@ -319,36 +319,71 @@ fn where_nothing_is_worth_anything_the_network_leads() {
     });
 }
 
+/// Searches a game to whose last move, a pass, another pass is the only answer that may be searched, and to that a third one. None where
+/// the game has a pass before.
+fn passing<T>(seed: u64, fields: &Value, visits: u64, look: impl FnOnce(&Search<'_>) -> T) -> Option<T> {
+    let mut query = some_game(seed, "tromp-taylor");
+    query.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let moves = query["moves"].as_array_mut().unwrap();
+    if moves.last().is_some_and(|last| last[1] == "pass") {
+        return None;
+    }
+    let side = if moves.len().is_multiple_of(2) { "B" } else { "W" };
+    moves.push(json!([side, "pass"]));
+    let pass = |player| json!({ "player": player, "moves": ["pass"], "untilDepth": 2 });
+    query["allowMoves"] = json!([pass("B"), pass("W")]);
+    Some(search(&query, 1, visits, look))
+}
+
+/// The only move that was searched, its place, and its note.
+fn only<'s, 'm>(
+    search: &'s Search<'m>,
+    node: NodeView<'s, Tree<'m>>,
+    at: At,
+) -> (EdgeView<'s, Tree<'m>>, At, &'s Note) {
+    let edge = node.visited().next().expect("a move");
+    let (next, note) = search.notes().next(at, edge.mv.expect("its name")).expect("its note");
+    (edge, next, note)
+}
+
 /// A pass behind a pass ends the game under rules that count areas: what is then known of the move is what the rules say.
 #[test]
 fn games_that_end_have_the_score_of_the_rules() {
-    for (rules, komi) in [("tromp-taylor", 7.5), ("tromp-taylor", -30.0), ("stone-scoring", 0.5), ("new-zealand", 7.0)]
-    {
-        let mut checked = 0;
-        for seed in 0..40 {
-            let mut query = some_game(seed, rules);
-            let moves = query["moves"].as_array_mut().unwrap();
-            let side = if moves.len().is_multiple_of(2) { ["B", "W"] } else { ["W", "B"] };
-            if moves.last().is_some_and(|last| last[1] == "pass") {
-                continue;
-            }
-            moves.push(json!([side[0], "pass"]));
-            query["komi"] = json!(komi);
-            query["allowMoves"] = json!([{ "player": side[1], "moves": ["pass"], "untilDepth": 1 }]);
-            search(&query, 1, 3, |search| {
-                let mut ended = search.root().clone();
-                ended.play(ended.size().pass()).expect("a pass");
-                let Some(Outcome::WhiteLead(lead)) = ended.outcome() else { panic!("{query}") };
-                let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
-                let edge = root.visited().next().expect("a pass");
-                let (_, note) = search.notes().next(at, edge.mv.expect("its name")).expect("its note");
-                assert_eq!((note.lead, note.outlook.score, note.outlook.stdev), (lead.into(), lead.into(), 0.0));
-                let sign = if lead == 0.0 { 0.0 } else { f64::from(lead.signum()) };
-                assert_eq!(note.outlook.win_loss, sign, "{query}");
-                assert_eq!(edge.completed(), 2);
-                checked += 1;
-            });
-        }
+    for (rules, komi) in [
+        (json!("tromp-taylor"), 7.5),
+        (json!("tromp-taylor"), -30.0),
+        (json!({ "tax": "ALL" }), 0.5),
+        (json!({ "ko": "SITUATIONAL", "whiteHandicapBonus": "N" }), 7.0),
+    ] {
+        let fields = json!({ "rules": rules, "komi": komi, "overrideSettings": { "conservativePass": false } });
+        let check = |search: &Search<'_>| {
+            let mut ended = search.root().clone();
+            ended.play(ended.size().pass()).expect("a pass");
+            let Some(Outcome::WhiteLead(lead)) = ended.outcome() else { panic!("{rules}") };
+            let (edge, _, note) = only(search, search.tree().expect("a root"), 0);
+            assert_eq!((note.lead, note.outlook.score, note.outlook.stdev), (lead.into(), lead.into(), 0.0));
+            let sign = if lead == 0.0 { 0.0 } else { f64::from(lead.signum()) };
+            assert_eq!(note.outlook.win_loss, sign, "{rules}");
+            assert_eq!(edge.completed(), 2);
+        };
+        let checked = (0..40).filter_map(|seed| passing(seed, &fields, 3, check)).count();
         assert!(checked > 20, "{checked}");
+    }
+}
+
+/// Where dead stones may be left on the board, and by `conservativePass` at the root, a second pass ends nothing: the network says what
+/// comes of it, and a third one ends the game.
+#[test]
+fn a_second_pass_may_leave_a_game_open() {
+    for (rules, conservative) in [("chinese", false), ("aga", false), ("tromp-taylor", true)] {
+        let fields = json!({ "rules": rules, "overrideSettings": { "conservativePass": conservative } });
+        let check = |search: &Search<'_>| {
+            let (second, at, note) = only(search, search.tree().expect("a root"), 0);
+            assert!(note.outlook.stdev > 0.0 && second.completed() == 5, "{rules}");
+            let (third, _, note) = only(search, second.child().expect("a node"), at);
+            assert_eq!((note.outlook.stdev, third.completed(), note.lead), (0.0, 4, note.outlook.score), "{rules}");
+        };
+        let checked = (0..20).filter_map(|seed| passing(seed, &fields, 6, check)).count();
+        assert!(checked > 8, "{checked}");
     }
 }

@@ -174,3 +174,25 @@ fn a_tree_goes_on_through_a_game() {
     }
     assert!(moves > 10 && reused > 50 * moves, "{moves} {reused}");
 }
+
+/// What positions have told of their patterns stays behind, as far as is asked for, when the game goes on without them.
+#[test]
+fn what_was_found_out_elsewhere_is_forgotten_in_part() {
+    let after_a_move = |free: f64| {
+        // After different moves at one end of the board the same happens at the other.
+        let begun = json!({ "boardXSize": 8, "boardYSize": 3, "moves": [["B", "D2"]] });
+        let query = playing(&begun, json!({ "subtreeValueBiasFreeProp": free }));
+        let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, true).expect("memory"));
+        let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
+        search_on(&mut search, 3000);
+        let line = line(&search, 1, 8);
+        let (game, plan) = asked(&after(&query, &borrowed(&line)), 1);
+        search.turn_to(game, plan).expect("a search");
+        assert!(search.visits() > 8, "{}", search.visits());
+        utilities(&search)
+    };
+    assert_eq!(after_a_move(0.0), after_a_move(0.0));
+    assert_ne!(after_a_move(0.0), after_a_move(1.0));
+    let near = |[a, b]: [f64; 2]| (a - b).abs() < 1e-3;
+    assert!([0.0, 0.8, 1.0].into_iter().all(|free| near(after_a_move(free))));
+}
