@@ -152,6 +152,7 @@ impl<R: Repository> Search<R> {
     }
 
     /// Whether an edge with so many visits does not know yet what other paths have found out below it.
+    #[inline(never)]
     fn lags(&self, edge: EdgeValue, visits: u32, child: &R::Node<'_>) -> bool {
         match self.params.catch_up {
             CatchUp::Values => is_stale(edge, self.worth(child)),

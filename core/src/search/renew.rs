@@ -105,10 +105,7 @@ impl<R: Repository> Search<R> {
         }
         let value = match child.ending() {
             Some(_) => child.mean(),
-            None => {
-                let (visits, below) = self.found_below(&child);
-                self.worth_with(&child, own_value(visits, below))
-            }
+            None => self.worth_with(&child, own_value),
         };
         drop(child);
         let after = Visit { value: Some(EdgeValue::of_child(value)), ..before };

@@ -40,24 +40,21 @@ impl<R: Repository> Search<R> {
             return node.mean();
         }
         let (_, own) = own(node);
-        self.worth_with(node, own)
+        self.worth_with(node, |_, _| own)
     }
 
-    /// What a node that goes on would pass on if its own position were worth so much.
-    pub(super) fn worth_with(&self, node: &impl Node, own_value: Value) -> Value {
+    /// What a node that goes on would pass on if its own position were worth what `own_value` makes of the visits below it and of what they come to,
+    /// each of them counted as `weighing` says.
+    pub(super) fn worth_with(&self, node: &impl Node, own_value: impl FnOnce(u32, Value) -> Value) -> Value {
+        let mut sum = self.sum_below(node);
+        let visits = known(node).map(|visit| visit.completed()).sum();
+        let own_value = own_value(visits, sum.mean().unwrap_or(Value::EVEN));
         if self.params.weighing.is_off() {
             return sums_with(node, own_value).mean(node.n());
         }
-        let mut sum = self.sum_below(node);
         let (n, _) = own(node);
         sum.add(own_value, n as f32);
         sum.mean().unwrap_or(node.mean())
-    }
-
-    /// Visits that are below a node, and what they come to, each of them counted as `weighing` says.
-    pub(super) fn found_below(&self, node: &impl Node) -> (u32, Value) {
-        let visits = known(node).map(|visit| visit.completed()).sum();
-        (visits, self.sum_below(node).mean().unwrap_or(Value::EVEN))
     }
 
     fn sum_below(&self, node: &impl Node) -> WeighedSum {
