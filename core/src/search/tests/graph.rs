@@ -265,3 +265,35 @@ fn a_key_that_comes_again_on_its_own_path_closes_no_cycle() {
         assert_eq!(search.repository.live_nodes(), 1);
     });
 }
+
+/// By visits an edge catches up exactly where its child has more of them, and a playout goes on exactly where it has not.
+#[test]
+fn edges_catch_up_by_visits() {
+    fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) -> usize {
+        let (mut batch, mut caught_up) = (Batch::new(1), 0);
+        for _ in 0..300 {
+            batch.gather(search);
+            for (event, met) in batch.events.iter().zip(&batch.met) {
+                let below = event.path.iter().skip(1).map(|step| step.node).chain(event.leaf);
+                for (plies, (step, below)) in event.path.iter().zip(below).enumerate() {
+                    let visits = search.repository.lock(step.node).visit(step.at.into()).completed();
+                    let child = search.repository.lock(below);
+                    let ends_here = plies + 1 == event.path.len() && *met == Gathered::Known;
+                    if child.ending().is_none() && visits > 0 {
+                        assert_eq!(ends_here, visits < child.n());
+                        caught_up += usize::from(ends_here);
+                    }
+                }
+            }
+            batch.answer(search, &mut game);
+        }
+        audit(search, &Audit::drained(game));
+        caught_up
+    }
+    let mut caught_up = 0;
+    for seed in 0..30 {
+        let params = Params { catch_up: CatchUp::Visits, ..Params::default() };
+        on_both_graphs!(2000, 100_000, params, |search| caught_up += check(search, commuting(seed)));
+    }
+    assert!(caught_up > 100, "{caught_up}");
+}

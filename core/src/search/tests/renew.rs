@@ -174,3 +174,38 @@ fn a_tree_can_be_valued_anew() {
     }
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64) -> bool);
 }
+
+/// What an edge reads may be corrected, by as much as the child's own position counts; the child stays as it is.
+#[test]
+fn what_an_edge_reads_may_be_corrected() {
+    let mut game = RandomGame { seed: 5, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
+    on_both!(5000, 200_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 200);
+        fn edge<R: Repository>(search: &Search<R>) -> EdgeView<'_, R> {
+            search.root_node().visited().max_by_key(|edge| edge.completed()).unwrap()
+        }
+        let (mv, visits, before) = (edge(search).mv.unwrap(), edge(search).completed(), edge(search).value().unwrap());
+        let (root, child) = (search.root_node().key(), edge(search).child().unwrap());
+        let (root_before, child_before, own) = (search.root_node().value(), child.value(), child.own_value().unwrap());
+        let mut told = None;
+        let correct = |below: u32, value: Value| {
+            told = Some((below, value));
+            Value { wl: 0.5 * own.wl, ..own }
+        };
+        search.reread(root, mv, correct);
+        let (below, value) = told.expect("it is asked");
+        let (n, less) = (visits as f32, 0.5 * own.wl);
+        assert!(less.abs() > 0.01, "{own:?}");
+        assert_eq!(below + 1, visits);
+        assert!((value.wl * (n - 1.0) + own.wl - child_before.wl * n).abs() < 1e-3, "{value:?}");
+        let after = edge(search);
+        assert!((after.value().unwrap().wl - before.wl - less / n).abs() < 1e-5, "{before:?} {:?}", after.value());
+        assert_eq!(after.child().unwrap().value(), child_before);
+        assert!((search.root_node().value().wl - root_before.wl - less / 200.0).abs() < 1e-5);
+        // As it was before.
+        search.reread(root, mv, |_, _| own);
+        assert!((search.root_node().value().wl - root_before.wl).abs() < 1e-5);
+        // A move that is not there.
+        search.reread(root, Move(9999), |_, _| panic!("nobody is asked"));
+    });
+}
