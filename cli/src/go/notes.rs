@@ -256,7 +256,7 @@ impl Notes {
     }
 
     /// The position with this key came about by a move of this pattern. It is corrected by what others of that pattern have told.
-    pub fn belongs_to(&mut self, key: u64, pattern: Pattern, correction: &Correction) {
+    pub fn belongs_to(&mut self, key: u64, pattern: &Pattern, correction: &Correction) {
         let Some(&at) = self.by_key.get(&key) else { return };
         let note = &mut self.all[at as usize];
         let place = self.biases.place(pattern);
@@ -270,7 +270,8 @@ impl Notes {
         if let Some((place, told)) = &mut note.bias {
             if visits > 0 {
                 let weight = f64::from(visits).powf(correction.exponent);
-                let now = Told { more: (below - note.raw_utility) * weight, weight };
+                let more = (below - note.raw_utility) * weight;
+                let now = Told { more: more as f32, weight: weight as f32 };
                 self.biases.tell(*place, std::mem::replace(told, now), now);
             }
             note.utility = note.raw_utility + correction.factor * self.biases.mean(*place);
@@ -321,10 +322,7 @@ impl Notes {
     /// Those that get a place stay, in those places.
     fn keep(&mut self, places: &HashMap<At, At>, free: f64) {
         let forgotten = (0..).zip(&self.all).filter(|(at, _)| !places.contains_key(at));
-        for (place, told) in forgotten.filter_map(|(_, note)| note.bias) {
-            let left = 1.0 - free;
-            self.biases.tell(place, told, Told { more: left * told.more, weight: left * told.weight });
-        }
+        forgotten.filter_map(|(_, note)| note.bias).for_each(|told| self.biases.take_back(told, free));
         let place = |at: &At| places.get(at).copied();
         let mut all = vec![Note::default(); places.len()];
         places.iter().for_each(|(from, to)| all[*to as usize] = std::mem::take(&mut self.all[*from as usize]));
@@ -347,8 +345,11 @@ impl Notes {
     }
 
     /// The root is the position with this key, of which this is known, and where ko forbids these points.
-    pub fn renew_root(&mut self, key: u64, note: Note, banned: PointSet) {
+    ///
+    /// The part `free` of what it has told of its pattern, when it was no root, is taken back.
+    pub fn renew_root(&mut self, key: u64, note: Note, banned: PointSet, free: f64) {
         let Some(root) = self.all.first_mut() else { return };
+        root.bias.into_iter().for_each(|told| self.biases.take_back(told, free));
         self.owned_bytes = self.owned_bytes + size_of_val(&*note.ownership) - size_of_val(&*root.ownership);
         *root = note;
         self.by_key.retain(|_, at| *at != 0);

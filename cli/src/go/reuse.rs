@@ -47,7 +47,7 @@ impl<'m> Search<'m> {
         let (key, side) = (about.root.graph_key(), about.root.side_to_move());
         let note = Note::of(&about.raw, side, |outlook| utility.of(outlook), self.keeps_ownership(0));
         let value = self.about.value_of_utility(note.utility, side);
-        self.notes.renew_root(key, note, about.root.ko_banned());
+        self.notes.renew_root(key, note, about.root.ko_banned(), about.plan.correction.free);
         let moves = self.root_moves();
         let mut logits = self.logits(&self.about.raw, &moves, 0);
         let moves: Vec<Move> = moves.iter().map(|mv| Move(mv.0)).collect();

@@ -546,7 +546,7 @@ impl<'m> Search<'m> {
             && !correction.is_off()
             && let Some(pattern) = Pattern::of_last(game)
         {
-            self.notes.belongs_to(key, pattern, &correction);
+            self.notes.belongs_to(key, &pattern, &correction);
         }
     }
 
