@@ -126,6 +126,8 @@ lz-genmove_analyze w 1 maxmoves 2
 kata-genmove_analyze interval 1 ownership true
 genmove_analyze b
 kata-search_analyze w rootInfo true
+kata-search_cancellable w
+kata-search_analyze_cancellable b
 lz-analyze 1
 kata-analyze b 1 minmoves 3 pvVisits true
 analyze w 1
@@ -461,6 +463,36 @@ fn lines_have_what_was_asked_for() {
     assert_eq!((of("ownership")[0].1.len(), of("ownershipStdev")[0].1.len()), (49, 49));
     assert_eq!(value(of("rootInfo"), "visits"), ["60"]);
     assert_eq!(value(of("rootInfo"), "currentPlayer"), ["W"]);
+}
+
+/// A search that the next line may end has an end of its own as well.
+#[test]
+fn a_search_may_be_cancelled() {
+    let mut talk = Talk::tiny(&["--max-visits=1000000"]);
+    talk.ask("boardsize 7");
+    let empty = talk.ask("showboard");
+    for (command, expected) in
+        [("kata-search_cancellable", "cancelled"), ("kata-search_analyze_cancellable b 1", "play cancelled")]
+    {
+        talk.engine.say(command);
+        if command.ends_with('1') {
+            talk.engine.until("info");
+        }
+        talk.engine.say("name");
+        let said = talk.answer();
+        assert_eq!(said.last().unwrap().trim_start_matches("= "), expected, "{said:?}");
+        assert_eq!(talk.answer(), ["= Oncilla"]);
+        // An empty line does as well.
+        talk.engine.say(command);
+        talk.engine.say("");
+        let said = talk.answer();
+        assert_eq!(said.last().unwrap().trim_start_matches("= "), expected, "{said:?}");
+    }
+    assert_eq!(talk.ask("showboard"), empty, "nothing is played");
+    talk.ask("kata-set-param maxVisits 20");
+    assert!(talk.ask("kata-search_analyze_cancellable w").contains("\nplay "));
+    let mv = talk.ask("kata-search_cancellable");
+    assert!(mv != "cancelled" && !mv.is_empty(), "{mv}");
 }
 
 /// What a search for a move has where nobody says is no limit beside another one.

@@ -158,12 +158,13 @@ fn host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Host, Backen
     make(Arc::clone(graph), host_threads(settings))
 }
 
-/// As many as the settings say, but no more than there are cores: others would keep those from what each waits for.
 fn host_threads(settings: &EvaluatorSettings) -> usize {
-    match settings.threads {
-        0 => cores(),
-        threads => threads.min(cores()),
-    }
+    threads_on(cores(), settings.threads)
+}
+
+/// As many as are wanted, but no more than there are cores: others would keep those from what each waits for. 0: one for each core.
+fn threads_on(cores: usize, wanted: usize) -> usize {
+    if wanted == 0 { cores } else { wanted.min(cores) }
 }
 
 /// One of the things that the user wants to run the network.
@@ -445,6 +446,11 @@ pub fn value(outputs: &Outputs, at: usize) -> Value {
 mod tests {
     use super::*;
     use crate::options::Typed;
+
+    #[test]
+    fn the_host_has_no_more_threads_than_cores() {
+        assert_eq!([1, 6, 16, 64, 0].map(|wanted| threads_on(16, wanted)), [1, 6, 16, 16, 16]);
+    }
 
     /// With the kernels that a GPU has, too, where there is no Winograd to fall back from.
     #[test]

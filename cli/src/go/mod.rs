@@ -4,6 +4,7 @@
 //! a search knows. The game itself is `oncilla_go`; the search is the core's, with the utility of a result and a score that
 //! KataGo has ([`utility`]).
 
+mod backup;
 pub mod bias;
 mod boards;
 mod cache;

@@ -22,12 +22,47 @@ pub struct Note {
     pub lead: f64,
     /// What that is worth to White.
     pub raw_utility: f64,
-    /// What the search was told: the same, corrected by what was found out about positions that came about as this one.
+    /// The same, corrected by what was found out about positions that came about as this one.
     pub utility: f64,
+    /// What it passes on to the positions before it.
+    pub passed: Passed,
+    /// Whether White is to move.
+    pub white_to_move: bool,
     /// Where the bias of its pattern stands, if it has one, and what it has told of that.
     pub bias: Option<(Place, Told)>,
     /// Whose each point will be, from −1 to 1 in steps of 1/32767; empty where nobody asks for it.
     pub ownership: Box<[i16]>,
+}
+
+/// What the visits of a position come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Passed {
+    /// Mean utility for White.
+    pub utility: f32,
+    /// Mean square of the utility.
+    pub square: f32,
+    /// What each visit counts.
+    pub weight: f32,
+}
+
+impl Default for Passed {
+    fn default() -> Self {
+        Self::of_one(0.0)
+    }
+}
+
+impl Passed {
+    /// Of one visit.
+    pub fn of_one(utility: f64) -> Self {
+        Self { utility: utility as f32, square: (utility * utility) as f32, weight: 1.0 }
+    }
+
+    /// All utilities are so much larger.
+    fn moved_by(self, more: f64) -> Self {
+        let (utility, square) = (f64::from(self.utility), f64::from(self.square));
+        let moved = square + more * (2.0 * utility + more);
+        Self { utility: (utility + more) as f32, square: moved as f32, ..self }
+    }
 }
 
 /// A step of [`Note::ownership`].
@@ -64,16 +99,18 @@ impl Note {
         let sign = if white { 1.0 } else { -1.0 };
         let step = |owned: &f32| (sign * owned * STEPS).round() as i16;
         let ownership = if keeps_ownership { evaluation.ownership.iter().map(step).collect() } else { Box::default() };
-        Self::plain(outlook, f64::from(sign * evaluation.lead), utility(&outlook), ownership)
+        let lead = f64::from(sign * evaluation.lead);
+        Self { outlook, lead, white_to_move: white, ownership, ..Self::default() }.worth(utility(&outlook))
     }
 
     /// Nothing is corrected.
-    fn plain(outlook: Outlook, lead: f64, utility: f64, ownership: Box<[i16]>) -> Self {
-        Self { outlook, lead, raw_utility: utility, utility, bias: None, ownership }
+    fn worth(self, utility: f64) -> Self {
+        Self { raw_utility: utility, utility, passed: Passed::of_one(utility), ..self }
     }
 
-    /// Of a game that has ended with this score, `None` without a result, and these points.
+    /// Of a game that has ended with this score, `None` without a result, and these points, and whose turn it would be.
     pub fn of_end(
+        side: Color,
         score: Option<f64>,
         owner: impl Fn(GoMove) -> Option<Color>,
         size: Size,
@@ -93,7 +130,8 @@ impl Note {
             None => 0,
         };
         let ownership = if keeps_ownership { size.points().map(step).collect() } else { Box::default() };
-        Self::plain(outlook, outlook.score, utility(&outlook), ownership)
+        let white_to_move = side == Color::White;
+        Self { outlook, lead: outlook.score, white_to_move, ownership, ..Self::default() }.worth(utility(&outlook))
     }
 
     /// As the mean of one visit.
@@ -262,14 +300,20 @@ impl Notes {
         let place = self.biases.place(pattern);
         note.bias = Some((place, Told::default()));
         note.utility = note.raw_utility + correction.factor * self.biases.mean(place);
+        note.passed = Passed::of_one(note.utility);
     }
 
-    /// So many visits below a position come to this utility for White. Its pattern hears of it, and it is corrected anew.
-    pub fn correct(&mut self, at: At, visits: u32, below: f64, correction: &Correction) -> f64 {
+    /// What the visits of a position come to, its own among them.
+    pub fn set_passed(&mut self, at: At, passed: Passed) {
+        self.all[at as usize].passed = passed;
+    }
+
+    /// Visits below a position that count so much come to this utility for White. Its pattern hears of it, and it is corrected anew.
+    pub fn correct(&mut self, at: At, weight: f64, below: f64, correction: &Correction) -> f64 {
         let note = &mut self.all[at as usize];
         if let Some((place, told)) = &mut note.bias {
-            if visits > 0 {
-                let weight = f64::from(visits).powf(correction.exponent);
+            if weight > 0.0 {
+                let weight = weight.powf(correction.exponent);
                 let more = (below - note.raw_utility) * weight;
                 let now = Told { more: more as f32, weight: weight as f32 };
                 self.biases.tell(*place, std::mem::replace(told, now), now);
@@ -362,7 +406,9 @@ impl Notes {
     pub fn revalue(&mut self, utility: impl Fn(&Outlook) -> f64) {
         for note in &mut self.all {
             let raw = utility(&note.outlook);
-            note.utility += raw - note.raw_utility;
+            let more = raw - note.raw_utility;
+            note.utility += more;
+            note.passed = note.passed.moved_by(more);
             note.raw_utility = raw;
         }
     }

@@ -5,14 +5,14 @@
 //! expected to come to; with that every value in the tree, from the leaves to the root.
 
 use super::Game;
-use super::notes::{At, Note};
+use super::backup::lacks_visits;
+use super::notes::{At, Note, Passed};
 use super::search::{About, Plan, Search, advantage};
 use hashbrown::HashSet;
 use oncilla_core::Move;
 use oncilla_core::repository::Key;
 use oncilla_core::search::NodeView;
 use oncilla_core::tree::Tree;
-use oncilla_go::Color;
 
 impl<'m> Search<'m> {
     /// The moves from the root to a position that can be searched so with the tree that there is; `None` where it can't.
@@ -52,8 +52,10 @@ impl<'m> Search<'m> {
         let mut logits = self.logits(&self.about.raw, &moves, 0);
         let moves: Vec<Move> = moves.iter().map(|mv| Move(mv.0)).collect();
         let is_renewed = self.core.renew_root(value, &moves, &mut logits).is_ok();
-        if is_renewed && !is_valued {
-            self.revalue();
+        match (is_renewed, self.core.root().map(|root| root.key())) {
+            (true, Some(root)) if is_valued => self.sum_up(root, 0),
+            (true, _) => self.revalue(),
+            (false, _) => {}
         }
         is_renewed
     }
@@ -62,23 +64,27 @@ impl<'m> Search<'m> {
     fn revalue(&mut self) {
         let mut nodes = Vec::new();
         if let Some((root, (at, _))) = self.tree().zip(self.notes.root()) {
-            self.list_nodes(&root, at, self.about.root.side_to_move(), &mut HashSet::new(), &mut nodes);
+            self.list_nodes(&root, at, true, &mut HashSet::new(), &mut nodes);
         }
-        for (node, at, moves, side) in nodes {
-            moves.into_iter().for_each(|mv| self.correct_edge(node, at, mv, side, true));
-            let value = self.about.value_of_utility(self.notes.get(at).raw_utility, side);
+        for (node, at, moves, is_whole) in nodes {
+            moves.into_iter().for_each(|mv| self.tell_edge(node, at, mv));
+            if is_whole {
+                self.sum_up(node, at);
+            }
+            let note = self.notes.get(at);
+            let value = self.about.value_of(Passed::of_one(note.raw_utility), note.white_to_move);
             self.core.revalue(node, value);
         }
     }
 
-    /// Each node once, with its note, the moves that lead on, and whose turn it is; those below it before it.
+    /// Each node once, with its note, the moves that lead on, and whether it has all its visits; those below it before it.
     fn list_nodes(
         &self,
         node: &NodeView<'_, Tree<'m>>,
         at: At,
-        side: Color,
+        is_whole: bool,
         seen: &mut HashSet<At>,
-        nodes: &mut Vec<(Key, At, Vec<Move>, Color)>,
+        nodes: &mut Vec<(Key, At, Vec<Move>, bool)>,
     ) {
         if !seen.insert(at) {
             return;
@@ -86,10 +92,10 @@ impl<'m> Search<'m> {
         for edge in node.visited() {
             let below = edge.mv.and_then(|mv| self.notes.next(at, mv)).zip(edge.child());
             if let Some(((next, _), child)) = below {
-                self.list_nodes(&child, next, !side, seen, nodes);
+                self.list_nodes(&child, next, !lacks_visits(&edge), seen, nodes);
             }
         }
-        nodes.push((node.key(), at, node.visited().filter_map(|edge| edge.mv).collect(), side));
+        nodes.push((node.key(), at, node.visited().filter_map(|edge| edge.mv).collect(), is_whole));
     }
 }
 

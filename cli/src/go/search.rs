@@ -1,17 +1,17 @@
 //! A search of one position: the core's playouts, evaluated in batches, with notes of what the tree has no place for.
 
+use super::backup::Visited;
 use super::bias::{Correction, Pattern};
 use super::evaluator::{Batch, Evaluator, Question};
-use super::notes::{At, Averages, Note, Notes, Owned};
+use super::notes::{At, Averages, Note, Notes, Owned, Passed};
 use super::utility::{Factors, Utility};
 use super::{Evaluation, Game};
 use crate::engine::Memory;
 use hashbrown::HashMap;
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
-use oncilla_core::formula::weighing::Branch;
-use oncilla_core::repository::{Key, Repository};
-use oncilla_core::search::{EdgeView, Event, Gathered, NodeView, Params, Refused};
+use oncilla_core::repository::Repository;
+use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused};
 use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
 use oncilla_go::planes::{self, HISTORY};
@@ -116,18 +116,26 @@ pub(super) struct About {
 }
 
 impl About {
-    /// With what the network has said of the root's position.
-    fn new(root: Arc<Game>, plan: Plan, raw: Arc<Evaluation>) -> Self {
+    /// With what the network has said of the root's position, and the score that is expected, for the side to move.
+    fn new(root: Arc<Game>, plan: Plan, raw: Arc<Evaluation>, expected: f32) -> Self {
         let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
-        let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(raw.score_mean));
+        let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(expected));
         let symmetries = symmetries(&root, &plan);
         Self { root, plan, raw, utility, symmetries }
     }
 
+    /// What visits come to, as the tree wants it for the side to move: a utility, and what makes the deviation of outcomes that of
+    /// utilities ([`Deviation`](oncilla_core::search::Deviation)).
+    pub(super) fn value_of(&self, passed: Passed, white_to_move: bool) -> Value {
+        let most = self.plan.factors.most();
+        let utility = f64::from(passed.utility) / most;
+        let own = if white_to_move { utility } else { -utility };
+        Value { wl: own as f32, d: (1.0 - f64::from(passed.square) / (most * most)) as f32, m: 0.0 }
+    }
+
+    /// What a position is worth of which the network says this utility for White.
     pub(super) fn value_of_utility(&self, utility: f64, side: Color) -> Value {
-        let utility = utility / self.plan.factors.most();
-        let own = if side == Color::White { utility } else { -utility };
-        Value { wl: own as f32, d: (1.0 - own * own) as f32, m: 0.0 }
+        self.value_of(Passed::of_one(utility), side == Color::White)
     }
 }
 
@@ -145,11 +153,11 @@ impl<'m> Search<'m> {
     /// As [`Evaluator::run`].
     pub fn new(evaluator: Arc<Evaluator>, memory: &'m Memory, root: Arc<Game>, plan: Plan) -> Result<Self, String> {
         let mut batch = Batch::default();
-        let (raw, said) = raw(&evaluator, &mut batch, &root, &plan)?;
+        let (raw, expected, said) = raw(&evaluator, &mut batch, &root, &plan)?;
         let mut search = Self {
             core: oncilla_core::search::Search::new(memory.lend(), plan.params),
             evaluator,
-            about: About::new(root, plan, raw),
+            about: About::new(root, plan, raw, expected),
             notes: Notes::default(),
             batch,
             waiting: Vec::new(),
@@ -171,9 +179,9 @@ impl<'m> Search<'m> {
         if root.size() != self.about.root.size() {
             self.batch = Batch::default();
         }
-        let (raw, said) = raw(&self.evaluator, &mut self.batch, &root, &plan)?;
+        let (raw, expected, said) = raw(&self.evaluator, &mut self.batch, &root, &plan)?;
         self.said.extend(said);
-        let before = std::mem::replace(&mut self.about, About::new(root, plan, raw));
+        let before = std::mem::replace(&mut self.about, About::new(root, plan, raw, expected));
         self.playouts = 0;
         self.set_params();
         if !line.is_some_and(|line| self.keep(&line, &before)) {
@@ -243,9 +251,10 @@ impl<'m> Search<'m> {
         self.core.root()
     }
 
-    /// What a node passes on to its parents, by the utility of its side to move, where nothing is corrected.
-    pub fn utility_of(&self, node: &NodeView<'_, Tree<'m>>) -> f64 {
-        f64::from(self.core.passed_on(node).wl) * self.about.plan.factors.most()
+    /// What the root's visits come to: its utility for the side to move.
+    pub fn utility(&self) -> f64 {
+        let sign = if self.about.root.side_to_move() == Color::White { 1.0 } else { -1.0 };
+        self.notes.root().map_or(0.0, |(_, note)| sign * f64::from(note.passed.utility))
     }
 
     /// One batch of at most `most` playouts.
@@ -310,7 +319,7 @@ impl<'m> Search<'m> {
                     known += 1;
                     let line: Vec<Move> = event.moves().collect();
                     let _ = self.core.backprop(&mut *event); // it was gathered from this very tree
-                    self.correct(&line);
+                    self.back_up(&line);
                 }
                 Gathered::Collision => {
                     collided.push(event);
@@ -467,44 +476,9 @@ impl<'m> Search<'m> {
         let line: Vec<Move> = event.moves().collect();
         let entered = self.core.answer(event, answer, logits);
         if entered.is_ok() {
-            self.correct(&line);
+            self.back_up(&line);
         }
         entered
-    }
-
-    /// What visits along a line have found out corrects what its positions count as.
-    fn correct(&mut self, line: &[Move]) {
-        if self.about.plan.correction.is_off() {
-            return;
-        }
-        let mut way: Vec<(Key, At)> = Vec::with_capacity(line.len());
-        let mut here = self.tree().zip(self.notes.root().map(|(at, _)| at));
-        for &mv in line {
-            let Some((node, at)) = here else { break };
-            way.push((node.key(), at));
-            let child = || node.visited().find(|edge| edge.mv == Some(mv))?.child();
-            here = child().and_then(|child| Some((child, self.notes.next(at, mv)?.0)));
-        }
-        let side = self.about.root.side_to_move();
-        for (ply, ((node, at), mv)) in way.into_iter().zip(line).enumerate().rev() {
-            let side = if ply % 2 == 0 { side } else { !side };
-            // Nothing was found out below the last one now.
-            self.correct_edge(node, at, *mv, side, ply + 1 < line.len());
-        }
-    }
-
-    /// What a move of this side counts as: what is below it, and what the network says of its position, corrected. It is corrected anew, and its
-    /// pattern told of it, if something was found out below.
-    pub(super) fn correct_edge(&mut self, node: Key, at: At, mv: Move, side: Color, tells: bool) {
-        let Self { core, notes, about, .. } = self;
-        let Some((next, note)) = notes.next(at, mv) else { return };
-        let (sign, most) = (if side == Color::White { -1.0 } else { 1.0 }, about.plan.factors.most());
-        let before = note.utility;
-        core.reread(node, mv, |visits, below| {
-            let below = sign * f64::from(below.wl) * most;
-            let utility = if tells { notes.correct(next, visits, below, &about.plan.correction) } else { before };
-            about.value_of_utility(utility, !side)
-        });
     }
 
     /// Logits of the moves of a position so many plies below the root.
@@ -526,7 +500,14 @@ impl<'m> Search<'m> {
         let keeps = self.keeps_ownership(event.plies());
         self.notes.take_down(event.moves(), key, || {
             let area = taxed_area(game.board(), rules.suicide, rules.tax);
-            Note::of_end(score, |point| area.owner(point), game.size(), |outlook| utility.of(outlook), keeps)
+            Note::of_end(
+                game.side_to_move(),
+                score,
+                |point| area.owner(point),
+                game.size(),
+                |outlook| utility.of(outlook),
+                keeps,
+            )
         });
         let value = self.value_of(key, game.side_to_move());
         self.enter(event, &Answer { key, verdict: Verdict::Terminal(value, Ending::TwoFold) }, &mut [])
@@ -539,7 +520,7 @@ impl<'m> Search<'m> {
         let is_new = self.notes.find(key).is_none();
         self.notes.take_down(event.moves(), key, || match known {
             Some(evaluation) => Note::of(evaluation, game.side_to_move(), |outlook| utility.of(outlook), keeps),
-            None => Note::default(),
+            None => Note { white_to_move: game.side_to_move() == Color::White, ..Note::default() },
         });
         if is_new
             && event.plies() > 0
@@ -555,8 +536,7 @@ impl<'m> Search<'m> {
         self.about.plan.keeps_ownership && (plies <= 1 || self.notes.bytes() < self.about.plan.notes_bytes / 2)
     }
 
-    /// What a position is worth to the side to move, as the tree wants it: a utility, and what makes the deviation of outcomes that of
-    /// utilities ([`Deviation`](oncilla_core::search::Deviation)).
+    /// What the network said of a position, as the tree wants it.
     fn value_of(&self, key: u64, side: Color) -> Value {
         self.about.value_of_utility(self.notes.find(key).map_or(0.0, |note| note.raw_utility), side)
     }
@@ -566,26 +546,14 @@ impl<'m> Search<'m> {
         if let Some(known) = known.get(&at) {
             return *known;
         }
-        let edges: Vec<_> = node
-            .visited()
-            .filter(|edge| edge.completed() > 0)
-            .filter_map(|edge| Some((edge, self.notes.next(at, edge.mv?)?)))
-            .collect();
-        let branch = |(edge, _): &(EdgeView<'_, Tree<'m>>, _)| Branch {
-            n: edge.completed() as f32,
-            q: edge.q(0.0).unwrap_or(0.0),
-            p: edge.p,
-        };
-        let weights: Vec<f32> = self.about.plan.params.weighing.weights(|| edges.iter().map(branch)).collect();
         // A game that has ended there has no other visits.
         let own = if node.is_expanded() { 1 } else { node.n() };
         let mut all = self.notes.get(at).averages().times(own);
-        for ((edge, (next, note)), weight) in edges.iter().zip(weights) {
+        for Visited { edge, next, weight, .. } in self.visited(node, at) {
             // What was folded has its own note left.
-            let below = edge
-                .child()
-                .map_or_else(|| note.averages().times(edge.completed()), |child| self.averages(&child, *next, known));
-            all = all.plus(&below, weight.into());
+            let folded = || self.notes.get(next).averages().times(edge.completed());
+            let below = edge.child().map_or_else(folded, |child| self.averages(&child, next, known));
+            all = all.plus(&below, weight);
         }
         known.insert(at, all);
         all
@@ -669,13 +637,14 @@ fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
     }
 }
 
-/// What the network says of the root's position, through as many symmetries as are asked for.
+/// What the network says of the root's position, through as many symmetries as are asked for, and the score that it expects, as KataGo has it through
+/// the first one alone.
 fn raw(
     evaluator: &Evaluator,
     batch: &mut Batch,
     root: &Game,
     plan: &Plan,
-) -> Result<(Arc<Evaluation>, Vec<String>), String> {
+) -> Result<(Arc<Evaluation>, f32, Vec<String>), String> {
     let mut asked = question(plan, 0);
     asked.policy.optimism = plan.root_optimism;
     let is_square = root.size().x() == root.size().y();
@@ -687,11 +656,11 @@ fn raw(
         said.extend(notes);
     }
     match &all[..] {
-        [one] => Ok((Arc::clone(one), said)),
+        [one] => Ok((Arc::clone(one), one.score_mean, said)),
         several => {
             let several: Vec<Evaluation> = several.iter().map(|one| (**one).clone()).collect();
             let mean = Evaluation::mean(&several).ok_or("no answer came")?;
-            Ok((Arc::new(mean), said))
+            Ok((Arc::new(mean), several[0].score_mean, said))
         }
     }
 }

@@ -38,7 +38,7 @@ pub enum Handler {
 use Handler::{Answers, Searches, Streams};
 
 /// All commands, in the order in which they are listed.
-pub const ALL: [(&str, Handler); 52] = [
+pub const ALL: [(&str, Handler); 54] = [
     ("protocol_version", Answers(|_, args| args::none(args).map(|()| "2".to_string()))),
     ("name", Answers(|_, args| args::none(args).map(|()| "Oncilla".to_string()))),
     ("version", Answers(|_, args| args::none(args).map(|()| env!("CARGO_PKG_VERSION").to_string()))),
@@ -57,16 +57,15 @@ pub const ALL: [(&str, Handler); 52] = [
     ("place_free_handicap", Answers(place_free_handicap)),
     ("set_free_handicap", Answers(set_free_handicap)),
     ("genmove", Searches(genmove)),
-    ("kata-search", Searches(search)),
-    ("lz-genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, Style::Lz, true))),
+    ("kata-search", Searches(|session, seat, args| search(session, seat, args, false))),
+    ("kata-search_cancellable", Searches(|session, seat, args| search(session, seat, args, true))),
+    ("lz-genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, LZ_GENMOVE))),
+    ("kata-genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, GENMOVE))),
+    ("genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, GENMOVE))),
+    ("kata-search_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, SEARCH))),
     (
-        "kata-genmove_analyze",
-        Streams(|session, seat, stream, args| decide(session, seat, stream, args, Style::Kata, true)),
-    ),
-    ("genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, Style::Kata, true))),
-    (
-        "kata-search_analyze",
-        Streams(|session, seat, stream, args| decide(session, seat, stream, args, Style::Kata, false)),
+        "kata-search_analyze_cancellable",
+        Streams(|session, seat, stream, args| decide(session, seat, stream, args, CANCELLABLE)),
     ),
     ("lz-analyze", Streams(|session, seat, stream, args| analyze(session, seat, stream, args, Style::Lz))),
     ("kata-analyze", Streams(|session, seat, stream, args| analyze(session, seat, stream, args, Style::Kata))),
@@ -254,17 +253,26 @@ fn vertices(size: Size, points: &[Move]) -> String {
 
 fn genmove(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>) -> Said {
     let color = args::color(args::one(args, "a color")?)?;
-    let decision = session.player.decide(seat, &session.record, color, &Ask::default(), true, |_, _| {})?;
+    let decision = session.player.decide(seat, &session.record, color, &Ask::default(), true, |_, _| true)?;
     session.carry_out(color, decision)
 }
 
-fn search(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>) -> Said {
+/// What is said of a search that the next line has ended.
+const CANCELLED: &str = "cancelled";
+
+/// A move that is not played; the next line may end it, if it is `cancellable`.
+fn search(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>, cancellable: bool) -> Said {
     let color = match args {
         [] => session.record.game().side_to_move(),
         _ => args::color(args::one(args, "a color")?)?,
     };
-    let decision = session.player.decide(seat, &session.record, color, &Ask::default(), false, |_, _| {})?;
-    Ok(session.text_of(decision))
+    let (ear, mut goes_on) = (&mut session.ear, true);
+    let watch = |_: &Search<'_>, is_last: bool| {
+        goes_on = goes_on && !(cancellable && !is_last && ear.hears());
+        goes_on
+    };
+    let decision = session.player.decide(seat, &session.record, color, &Ask::default(), false, watch)?;
+    Ok(if goes_on { session.text_of(decision) } else { CANCELLED.to_string() })
 }
 
 impl Session {
@@ -310,25 +318,40 @@ impl Due {
     }
 }
 
-/// As `genmove` or `kata-search`, with lines on the way and a last one.
-fn decide(
-    session: &mut Session,
-    seat: &mut Seat<'_>,
-    stream: &mut Stream,
-    args: Args<'_>,
+/// How a move is decided on with lines on the way.
+#[derive(Clone, Copy)]
+struct Way {
     style: Style,
+    /// The move is played.
     plays: bool,
-) -> Said {
+    /// The next line ends it.
+    cancellable: bool,
+}
+
+const GENMOVE: Way = Way { style: Style::Kata, plays: true, cancellable: false };
+const LZ_GENMOVE: Way = Way { style: Style::Lz, ..GENMOVE };
+const SEARCH: Way = Way { plays: false, ..GENMOVE };
+const CANCELLABLE: Way = Way { cancellable: true, ..SEARCH };
+
+/// As `genmove` or `kata-search`, with lines on the way and a last one.
+fn decide(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args: Args<'_>, way: Way) -> Said {
     let to_move = session.record.game().side_to_move();
     let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
-    let (mut due, params) = (Due::new(&ask, style), session.player.params);
+    let (mut due, params) = (Due::new(&ask, way.style), session.player.params);
+    let (ear, mut goes_on) = (&mut session.ear, true);
     let watch = |search: &Search<'_>, is_last: bool| {
         stream.begin();
         let line = if is_last { Some(due.last(&params, search)) } else { due.line(&params, search) };
         line.iter().filter(|line| !line.is_empty()).for_each(|line| stream.say(line));
+        goes_on = goes_on && !(way.cancellable && !is_last && ear.hears());
+        goes_on
     };
-    let decision = session.player.decide(seat, &session.record, color, &ask, plays, watch)?;
-    let text = if plays { session.carry_out(color, decision)? } else { session.text_of(decision) };
+    let decision = session.player.decide(seat, &session.record, color, &ask, way.plays, watch)?;
+    let text = match way.plays {
+        true => session.carry_out(color, decision)?,
+        false if goes_on => session.text_of(decision),
+        false => CANCELLED.to_string(),
+    };
     Ok(format!("play {text}"))
 }
 

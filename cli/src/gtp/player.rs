@@ -227,8 +227,8 @@ impl Player {
         if self.minibatch > 0 { self.minibatch } else { preferred().max(1) }
     }
 
-    /// Decides on a move in a player's turn. `watch` sees the search on the way, and at its end, which it is told; `keeps` says whether the
-    /// move will be played.
+    /// Decides on a move in a player's turn. `watch` sees the search on the way, and says whether it goes on, and at its end, which it is told;
+    /// `keeps` says whether the move will be played.
     ///
     /// # Errors
     /// As [`Player::search`].
@@ -239,7 +239,7 @@ impl Player {
         color: Color,
         ask: &Ask,
         keeps: bool,
-        watch: impl FnMut(&Search<'_>, bool),
+        watch: impl FnMut(&Search<'_>, bool) -> bool,
     ) -> Result<Decision, String> {
         let begun = Instant::now();
         let turn = record.moves().len();
@@ -266,12 +266,9 @@ impl Player {
         };
         // It is lent to both in turn.
         let watch = RefCell::new(watch);
-        let look = |search: &Search<'_>| {
-            watch.borrow_mut()(search, false);
-            true
-        };
+        let look = |search: &Search<'_>| watch.borrow_mut()(search, false);
         let found = self.search(seat, &task, look, |search| {
-            watch.borrow_mut()(search, true);
+            let _ = watch.borrow_mut()(search, true);
             found(&self.params, ask.wanted, search)
         })?;
         if keeps {

@@ -2,7 +2,7 @@
 //! a blank. Instead of the flag there may stand the option's name in UCI or KataGo's name for it, and there may be spaces
 //! around `=`. KataGo's own files have much that means nothing here: who expects such a file is told which names were not used.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::args::find_named;
 use super::katago;
@@ -20,37 +20,88 @@ pub enum Whose {
     KataGos,
 }
 
+/// What a line of KataGo's begins with in whose place another file is read.
+const INCLUDE: &str = "@include";
+
 /// Reads a file; the names that are not used come back beside what is.
 ///
+/// A file of KataGo's may include others, named from its own folder: what stands below counts for more.
+///
 /// # Errors
-/// The file can't be read, or a line is no flag: its number, what was expected, what stood there.
+/// A file can't be read, or includes itself, or a line is no flag: its number, what was expected, what stood there.
 pub fn read(file: &Path, whose: Whose) -> Result<(Typed, Vec<String>), String> {
-    let text = utf16::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    parse(&text, whose).map_err(|(line, error)| format!("{}, line {line}: {error}", file.display()))
+    let mut found = Found::new(whose);
+    found.take_file(file, &mut Vec::new())?;
+    Ok((found.typed, found.unused))
 }
 
-/// Reads the text of a file; the names that are not used come back beside what is.
+/// Reads the text of a file that includes no other; the names that are not used come back beside what is.
 ///
 /// # Errors
 /// The line that is no flag, counted from 1, and what was expected there.
 pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, String)> {
-    let (mut typed, mut unused) = (Typed::default(), Vec::new());
-    for (index, line) in line::without_mark(text).lines().enumerate() {
-        let line = without_comment(line).trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
+    let mut found = Found::new(whose);
+    lines(text).try_for_each(|(number, line)| found.take(line).map_err(|error| (number, error)))?;
+    Ok((found.typed, found.unused))
+}
+
+/// The lines that say something, with their numbers from 1.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = line::without_mark(text).lines().map(|line| without_comment(line).trim());
+    (1..).zip(lines).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// What files have said so far.
+struct Found {
+    whose: Whose,
+    typed: Typed,
+    unused: Vec<String>,
+}
+
+impl Found {
+    fn new(whose: Whose) -> Self {
+        Self { whose, typed: Typed::default(), unused: Vec::new() }
+    }
+
+    /// `within`: those that include it, directly or not.
+    fn take_file(&mut self, file: &Path, within: &mut Vec<PathBuf>) -> Result<(), String> {
+        let text = utf16::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let name = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+        if within.contains(&name) || within.len() >= MOST_WITHIN {
+            return Err(format!("{}: expected a file that does not include itself", file.display()));
         }
+        within.push(name);
+        for (number, line) in lines(&text) {
+            match line.strip_prefix(INCLUDE).filter(|_| self.whose == Whose::KataGos) {
+                Some(other) => {
+                    let folder = file.parent().unwrap_or(Path::new(""));
+                    self.take_file(&folder.join(other.trim()), within)?;
+                }
+                None => {
+                    self.take(line).map_err(|error| format!("{}, line {number}: {error}", file.display()))?;
+                }
+            }
+        }
+        within.pop();
+        Ok(())
+    }
+
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        let whose = self.whose;
         let is_theirs = |name: &str| whose == Whose::KataGos || katago::is_name(name);
         if let Some((name, (_, value))) = theirs(line).zip(line.split_once('=')).filter(|(name, _)| is_theirs(name)) {
-            typed.keep_katagos(name, value.trim());
+            self.typed.keep_katagos(name, value.trim());
         }
         match (find(line), theirs(line)) {
-            (found, Some(name)) if found.is_empty() && whose == Whose::KataGos => unused.push(name.to_string()),
-            (found, name) => set(&mut typed, line, name, found).map_err(|error| (index + 1, error))?,
+            (found, Some(name)) if found.is_empty() && whose == Whose::KataGos => self.unused.push(name.to_string()),
+            (found, name) => set(&mut self.typed, line, name, found)?,
         }
+        Ok(())
     }
-    Ok((typed, unused))
 }
+
+/// By other names, through links, a file could include itself for ever.
+const MOST_WITHIN: usize = 20;
 
 /// A line up to the `#` that begins it or stands behind a blank.
 fn without_comment(line: &str) -> &str {
@@ -135,6 +186,31 @@ mod tests {
         for text in ["maxVisits = many", "logDir", "--log-dir=x", "-w=x"] {
             assert_eq!(super::parse(text, Whose::KataGos).unwrap_err().0, 1, "{text}");
         }
+    }
+
+    #[test]
+    fn files_include_others() {
+        let folder = std::env::temp_dir().join(format!("oncilla-include-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("sub")).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+        write("a.cfg", "maxVisits = 5\n@include sub/b.cfg\nhash = 8 # MiB\n");
+        write("sub/b.cfg", "maxVisits = 70\nhash = 16\nlogDir = x\n@include c.cfg # beside it\n");
+        write("sub/c.cfg", "maxPlayouts = 9\n");
+        let (typed, unused) = read(&folder.join("a.cfg"), Whose::KataGos).unwrap();
+        let meaning = typed.meaning().unwrap();
+        assert_eq!((meaning.analysis.max_visits, meaning.analysis.max_playouts, meaning.settings.hash_mb), (70, 9, 8));
+        assert_eq!(unused, ["logDir"]);
+        let error = |name: &str, whose| read(&folder.join(name), whose).unwrap_err();
+        assert!(error("a.cfg", Whose::Ours).contains("a.cfg, line 2: expected a long flag"));
+        write("ours.cfg", "@include a.cfg\n");
+        assert!(error("ours.cfg", Whose::Ours).contains("ours.cfg, line 1: expected a long flag"));
+        write("sub/c.cfg", "\nfoo\n");
+        assert!(error("a.cfg", Whose::KataGos).contains("c.cfg, line 2: expected a long flag"));
+        write("sub/c.cfg", "@include ../sub/b.cfg\n");
+        assert!(error("a.cfg", Whose::KataGos).ends_with("expected a file that does not include itself"));
+        write("sub/c.cfg", "@include missing.cfg\n");
+        assert!(error("a.cfg", Whose::KataGos).contains("missing.cfg: "));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

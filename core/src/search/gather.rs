@@ -126,7 +126,7 @@ impl<R: Repository> Search<R> {
         if event.path.is_empty() && here.n() >= MAX_VISITS {
             return Some(refuse(event, Gathered::NoMoves));
         }
-        let (at, child) = match self.take_edge(&mut here, node, event.plies()) {
+        let (at, child) = match self.take_edge(&mut here, node, event.plies(), &event.kept) {
             Ok(next) => next,
             Err(met) => {
                 drop(here);
@@ -183,8 +183,14 @@ impl<R: Repository> Search<R> {
 
     /// Chooses an edge, counts a visit in flight on it, and finds its child, made now if it is not in the repository.
     /// Gives back the edge's place and the child.
-    fn take_edge(&self, here: &mut R::Node<'_>, node: Key, plies: usize) -> Result<(usize, Key), Gathered> {
-        let at = match self.choose(here, plies).ok_or(Gathered::NoMoves)? {
+    fn take_edge(
+        &self,
+        here: &mut R::Node<'_>,
+        node: Key,
+        plies: usize,
+        told: &Option<EdgeValue>,
+    ) -> Result<(usize, Key), Gathered> {
+        let at = match self.choose(here, plies, told).ok_or(Gathered::NoMoves)? {
             Choice::Visited(at) => at,
             Choice::Unvisited(index) => here.open_edge(index).ok_or(Gathered::Full)?,
         };

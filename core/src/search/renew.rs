@@ -4,9 +4,9 @@
 //! several symmetries, or asked of another head, and what a score is worth depends on what the root is expected to come to. When the game
 //! goes on, another position is the root.
 
-use super::Search;
 use super::backprop::Refused;
-use super::worth::sums_with;
+use super::worth::own;
+use super::{NodeView, Search};
 use crate::evaluate::{Move, Value};
 use crate::repository::{Bound, EdgeValue, Key, Naming, Node, Repository, Sums, Visit};
 
@@ -72,8 +72,7 @@ impl<R: Repository> Search<R> {
     /// What was said of a node's own position is worth `own_value` from now on, from its side to move; so are the visits that are kept
     /// nowhere below it. A result that is certain stays as it is.
     ///
-    /// Edges that lead to the node don't know of it: whoever changes a whole tree goes from the leaves to the root, and
-    /// [rereads](Self::reread) each node's edges first.
+    /// Edges that lead to the node don't know of it: [`Search::revalue_edge`].
     pub fn revalue(&mut self, node: Key, own_value: Value) {
         let mut here = self.repository.lock(node);
         let is_certain = here.ending().is_some() && here.bounds().closed();
@@ -84,36 +83,31 @@ impl<R: Repository> Search<R> {
             let n = here.n();
             return here.settle(n, own_value);
         }
-        let sums = sums_with(&here, own_value);
+        let (n, _) = own(&here);
+        let sums = here.visits().fold(Sums::of(own_value, n), |sums, visit| sums.plus(visit.contribution()));
         here.set_sums(sums);
     }
 
-    /// The edge of a move learns anew what its child passes on, if that is in the tree, and has all visits of the edge. What was said of
-    /// the child's own position counts there as `own_value` makes it, from the child's side to move, of the visits below the child and of what they come to,
-    /// each counted as [`Params::weighing`](super::Params) says: so it can be corrected by what is known elsewhere, while the child's
-    /// own choice among moves without visits goes by what was said.
-    pub fn reread(&mut self, node: Key, mv: Move, own_value: impl FnOnce(u32, Value) -> Value) {
-        let here = self.repository.lock(node);
+    /// The edge of a move that was visited is worth this from now on, from the child's side to move; when visits come back on it, it is what
+    /// its child [passes on](Self::passed_on) again. Whoever reckons values by another rule says so after each visit, from the leaf to the root.
+    pub fn revalue_edge(&mut self, node: Key, mv: Move, value: Value) {
+        let mut here = self.repository.lock(node);
         let named = |at: &usize| here.visit(*at).mv == Naming::Named(mv);
         let Some(at) = (0..here.visited_count()).find(named) else { return };
-        let (before, child) = (here.visit(at), here.child(at));
-        drop(here);
-        let Some(child) = child.filter(|_| before.completed() > 0) else { return };
-        let child = self.repository.lock(child);
-        if child.n() < before.completed() {
+        let before = here.visit(at);
+        if before.completed() == 0 {
             return;
         }
-        let value = match child.ending() {
-            Some(_) => child.mean(),
-            None => self.worth_with(&child, own_value),
-        };
-        drop(child);
         let after = Visit { value: Some(EdgeValue::of_child(value)), ..before };
-        let mut here = self.repository.lock(node);
         here.set_visit(at, after);
         if here.ending().is_none() {
             let sums = here.sums().minus(before.contribution()).plus(after.contribution());
             here.set_sums(sums);
         }
+    }
+
+    /// A node to look at.
+    pub fn node(&self, key: Key) -> NodeView<'_, R> {
+        NodeView::new(&self.repository, key)
     }
 }

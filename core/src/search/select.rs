@@ -1,9 +1,9 @@
 //! The edge that a playout takes.
 
 use super::Search;
-use super::params::{Cpuct, Fpu, Params};
+use super::params::{CatchUp, Cpuct, Fpu, Params};
 use super::puct::{self, MovesLeftUtility};
-use crate::evaluate::Move;
+use crate::evaluate::{Move, Value};
 use crate::repository::{EdgeValue, Naming, Node, Repository, Visit};
 use core::hint::select_unpredictable;
 
@@ -29,11 +29,13 @@ impl<R: Repository> Search<R> {
 
     /// The edge with the largest Q + U; of equals the one that was visited first, which has the larger prior. Edges
     /// without a record are worth the same Q each: the one with the largest prior stands for all.
+    ///
+    /// `told`: what the edge that led here keeps of the node's value, in a graph.
     #[inline]
-    pub(super) fn choose(&self, node: &impl Node, plies: usize) -> Option<Choice> {
+    pub(super) fn choose(&self, node: &impl Node, plies: usize, told: &Option<EdgeValue>) -> Option<Choice> {
         let (cpuct, fpu) = self.params_at(plies);
         let draw_score = self.draw_score_at(plies);
-        let worth = if self.counts_alike { None } else { Some(self.worth(node)) };
+        let worth = if self.counts_alike { None } else { Some(self.worth_here(node, told)) };
         let mut exploration = puct::exploration(cpuct, node.n());
         if let Some((worth, deviation)) = worth.zip(self.params.deviation) {
             exploration *= puct::deviation_factor(&deviation, node.n() as f32, worth);
@@ -86,6 +88,17 @@ impl<R: Repository> Search<R> {
             offer(fpu + puct::u(p, exploration, 0), Choice::Unvisited(index));
         }
         choice.or_else(|| self.first_allowed(node, rules.as_ref()))
+    }
+
+    /// What a node is worth to itself. An edge that keeps up with the visits of its child may have been
+    /// [told](Search::revalue_edge) better than the node knows.
+    #[cold]
+    #[inline(never)]
+    fn worth_here(&self, node: &impl Node, told: &Option<EdgeValue>) -> Value {
+        match told {
+            Some(told) if self.params.catch_up == CatchUp::Visits => told.at_child(),
+            _ => self.worth(node),
+        }
     }
 
     /// Where no score is a number no edge is the best, but the playout has to go on.

@@ -4,7 +4,7 @@ use super::{NodeView, Search};
 use crate::approx;
 use crate::evaluate::Value;
 use crate::formula::weighing::Branch;
-use crate::repository::{Node, Repository, Sums, Visit};
+use crate::repository::{Node, Repository, Visit};
 
 impl<R: Repository> Search<R> {
     /// What a node passes on to its parents, from its side to move: the mean of its visits, each of which counts as
@@ -39,43 +39,16 @@ impl<R: Repository> Search<R> {
         if self.params.weighing.is_off() || !node.is_expanded() || node.ending().is_some() {
             return node.mean();
         }
-        let (_, own) = own(node);
-        self.worth_with(node, |_, _| own)
-    }
-
-    /// What a node that goes on would pass on if its own position were worth what `own_value` makes of the visits below it and of what they come to,
-    /// each of them counted as `weighing` says.
-    pub(super) fn worth_with(&self, node: &impl Node, own_value: impl FnOnce(u32, Value) -> Value) -> Value {
-        let mut sum = self.sum_below(node);
-        let visits = known(node).map(|visit| visit.completed()).sum();
-        let own_value = own_value(visits, sum.mean().unwrap_or(Value::EVEN));
-        if self.params.weighing.is_off() {
-            return sums_with(node, own_value).mean(node.n());
-        }
-        let (n, _) = own(node);
-        sum.add(own_value, n as f32);
-        sum.mean().unwrap_or(node.mean())
-    }
-
-    fn sum_below(&self, node: &impl Node) -> WeighedSum {
-        let weights = self.params.weighing.weights(|| known(node).filter_map(branch));
-        let mut sum = WeighedSum::default();
-        known(node).zip(weights).for_each(|(visit, weight)| {
+        let completed = || node.visits().filter(|visit| visit.completed() > 0 && visit.value.is_some());
+        let weights = self.params.weighing.weights(|| completed().filter_map(branch));
+        let mut sum = Sum::default();
+        completed().zip(weights).for_each(|(visit, weight)| {
             sum.add(visit.contribution().mean(visit.completed()), weight);
         });
-        sum
+        let (n, own) = own(node);
+        sum.add(own, n as f32);
+        sum.mean().unwrap_or(node.mean())
     }
-}
-
-/// The sums of a node whose own position is worth so much.
-pub(super) fn sums_with(node: &impl Node, own_value: Value) -> Sums {
-    let (n, _) = own(node);
-    node.visits().fold(Sums::of(own_value, n), |sums, visit| sums.plus(visit.contribution()))
-}
-
-/// The edges whose visits are kept below them.
-fn known(node: &impl Node) -> impl Iterator<Item = Visit> {
-    node.visits().filter(|visit| visit.completed() > 0 && visit.value.is_some())
 }
 
 /// The visits that are kept nowhere below, the node's own evaluation among them, and their mean.
@@ -93,14 +66,14 @@ fn branch(visit: Visit) -> Option<Branch> {
 
 /// Values with their weights.
 #[derive(Default)]
-struct WeighedSum {
+struct Sum {
     weight: f32,
     wl: f32,
     d: f32,
     m: f32,
 }
 
-impl WeighedSum {
+impl Sum {
     fn add(&mut self, value: Value, weight: f32) {
         self.weight += weight;
         self.wl += weight * value.wl;

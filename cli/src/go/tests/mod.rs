@@ -214,7 +214,7 @@ fn averages_have_the_weights_of_the_tree() {
             let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
             let averages = search.averages(&root, at, &mut HashMap::new());
             let own = if search.root().side_to_move() == Color::White { 1.0 } else { -1.0 };
-            let (ours, trees_own) = (own * averages.utility, search.utility_of(&root));
+            let (ours, trees_own) = (own * averages.utility, search.utility());
             let is_tree = is_tree(root);
             trees += usize::from(is_tree);
             let most = if is_tree { 1e-4 } else { 0.1 };
@@ -266,7 +266,7 @@ fn a_search_goes_on_where_its_memory_is_full() {
             let averages = search.averages(&root, at, &mut HashMap::new());
             let (means, _) = search.ownership(root, at);
             let own = if search.root().side_to_move() == Color::White { 1.0 } else { -1.0 };
-            let utility = own * search.utility_of(&root);
+            let utility = own * search.utility();
             // Of what was folded the notes know the first visit alone, the tree the mean.
             assert!((averages.utility - utility).abs() < 0.02, "{rules}: {} {utility}", averages.utility);
             assert_eq!(search.visits(), 20_000);

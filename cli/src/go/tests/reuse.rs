@@ -44,7 +44,7 @@ fn borrowed(line: &[(Color, String)]) -> Vec<(Color, &str)> {
 fn utilities(search: &Search<'_>) -> [f64; 2] {
     let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
     let own = if search.root().side_to_move() == Color::White { 1.0 } else { -1.0 };
-    [search.utility_of(&root), own * search.averages(&root, at, &mut HashMap::new()).utility]
+    [search.utility(), own * search.averages(&root, at, &mut HashMap::new()).utility]
 }
 
 /// Moves of the root with their priors, the likeliest first.

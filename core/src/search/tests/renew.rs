@@ -129,11 +129,12 @@ fn from_the_leaves<R: Repository>(search: &Search<R>) -> List<(Key, List<Move>)>
 /// Each of these nodes, in their order, gets a value by the line that leads to it.
 fn value_anew<R: Repository>(search: &mut Search<R>, nodes: &[(Key, List<Move>)], value: &dyn Fn(&[Move]) -> Value) {
     for (node, line) in nodes {
-        let edges: List<Move> =
-            NodeView::new(search.repository(), *node).visited().filter_map(|edge| edge.mv).collect();
-        for mv in edges {
-            search.reread(*node, mv, |_, _| value(&[line, &[mv][..]].concat()));
-        }
+        let passed_on = |edge: EdgeView<'_, R>| {
+            let child = edge.child().filter(|child| child.n() >= edge.completed())?;
+            Some((edge.mv?, search.passed_on(&child)))
+        };
+        let edges: List<(Move, Value)> = search.node(*node).visited().filter_map(passed_on).collect();
+        edges.into_iter().for_each(|(mv, value)| search.revalue_edge(*node, mv, value));
         search.revalue(*node, value(line));
     }
 }
@@ -175,37 +176,31 @@ fn a_tree_can_be_valued_anew() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64) -> bool);
 }
 
-/// What an edge reads may be corrected, by as much as the child's own position counts; the child stays as it is.
+/// An edge may be told what it is worth, whatever is below it; with it the node, by as much as its visits count. The next visit reads its child again.
 #[test]
-fn what_an_edge_reads_may_be_corrected() {
+fn an_edge_may_be_told_what_it_is_worth() {
     let mut game = RandomGame { seed: 5, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
+    fn edge<R: Repository>(search: &Search<R>) -> EdgeView<'_, R> {
+        search.root_node().visited().max_by_key(|edge| edge.completed()).unwrap()
+    }
     on_both!(5000, 200_000, Params::default(), |search| {
         run_in_batches(search, &mut game, 1, 200);
-        fn edge<R: Repository>(search: &Search<R>) -> EdgeView<'_, R> {
-            search.root_node().visited().max_by_key(|edge| edge.completed()).unwrap()
-        }
         let (mv, visits, before) = (edge(search).mv.unwrap(), edge(search).completed(), edge(search).value().unwrap());
-        let (root, child) = (search.root_node().key(), edge(search).child().unwrap());
-        let (root_before, child_before, own) = (search.root_node().value(), child.value(), child.own_value().unwrap());
-        let mut told = None;
-        let correct = |below: u32, value: Value| {
-            told = Some((below, value));
-            Value { wl: 0.5 * own.wl, ..own }
-        };
-        search.reread(root, mv, correct);
-        let (below, value) = told.expect("it is asked");
-        let (n, less) = (visits as f32, 0.5 * own.wl);
-        assert!(less.abs() > 0.01, "{own:?}");
-        assert_eq!(below + 1, visits);
-        assert!((value.wl * (n - 1.0) + own.wl - child_before.wl * n).abs() < 1e-3, "{value:?}");
+        let (root, root_before) = (search.root_node().key(), search.root_node().value());
+        let child = edge(search).child().unwrap().value();
+        let other = Value { wl: 0.5 * child.wl, ..child };
+        assert!(child.wl.abs() > 0.01, "{child:?}");
+        search.revalue_edge(root, mv, other);
         let after = edge(search);
-        assert!((after.value().unwrap().wl - before.wl - less / n).abs() < 1e-5, "{before:?} {:?}", after.value());
-        assert_eq!(after.child().unwrap().value(), child_before);
-        assert!((search.root_node().value().wl - root_before.wl - less / 200.0).abs() < 1e-5);
-        // As it was before.
-        search.reread(root, mv, |_, _| own);
-        assert!((search.root_node().value().wl - root_before.wl).abs() < 1e-5);
-        // A move that is not there.
-        search.reread(root, Move(9999), |_, _| panic!("nobody is asked"));
+        assert!((after.value().unwrap().wl + other.wl).abs() < 1e-5, "{before:?} {:?}", after.value());
+        assert_eq!(after.child().unwrap().value(), child);
+        let less = (after.value().unwrap().wl - before.wl) * visits as f32 / 200.0;
+        assert!((search.root_node().value().wl - root_before.wl - less).abs() < 1e-5);
+        // A move that is not there, or was not visited, has no worth.
+        search.revalue_edge(root, Move(9999), child);
+        assert!((search.root_node().value().wl - root_before.wl - less).abs() < 1e-5);
+        run_in_batches(search, &mut game, 1, 2000);
+        assert!(search.root_node().visited().any(|edge| edge.mv == Some(mv) && edge.completed() > visits));
+        audit(search, &Audit::drained(game));
     });
 }

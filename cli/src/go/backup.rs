@@ -1,0 +1,109 @@
+//! After each playout: what the positions of its line come to, from the leaf to the root.
+//!
+//! The core gives each visit of a node the same weight there that it has at the node's parents. As KataGo has it a visit that counts less at one
+//! node counts less at all above, and what the network said of a position is corrected by what was found out below others (`bias.rs`),
+//! while the position's own choice among moves that nobody has visited goes by what was said. So the values of edges are reckoned here, from notes.
+
+use super::notes::{At, Passed};
+use super::search::Search;
+use oncilla_core::Move;
+use oncilla_core::formula::weighing::Branch;
+use oncilla_core::repository::Key;
+use oncilla_core::search::{EdgeView, NodeView};
+use oncilla_core::tree::Tree;
+
+/// A move that was visited.
+pub(super) struct Visited<'s, 'm> {
+    pub(super) edge: EdgeView<'s, Tree<'m>>,
+    /// The position behind it.
+    pub(super) next: At,
+    /// What its visits count in the position's means.
+    pub(super) weight: f64,
+    /// What they count before that is known.
+    all: f64,
+}
+
+impl<'m> Search<'m> {
+    /// The moves of a node that were visited, with their weights.
+    pub(super) fn visited<'s>(&'s self, node: &NodeView<'s, Tree<'m>>, at: At) -> Vec<Visited<'s, 'm>> {
+        let (sign, most) = (self.sign(at), self.about.plan.factors.most());
+        let known = |edge: EdgeView<'s, Tree<'m>>| {
+            let (next, note) = self.notes.next(at, edge.mv?)?;
+            let n = edge.completed() as f32 * note.passed.weight;
+            let q = (sign * f64::from(note.passed.utility) / most) as f32;
+            Some((Branch { n, q, p: edge.p }, Visited { edge, next, weight: 0.0, all: n.into() }))
+        };
+        let (branches, mut visited): (Vec<Branch>, Vec<_>) =
+            node.visited().filter(|edge| edge.completed() > 0).filter_map(known).unzip();
+        let weights = self.about.plan.params.weighing.weights(|| branches.iter().copied());
+        visited.iter_mut().zip(weights).for_each(|(visited, weight)| visited.weight = weight.into());
+        visited
+    }
+
+    /// 1 where White is to move, −1 where Black is.
+    fn sign(&self, at: At) -> f64 {
+        if self.notes.get(at).white_to_move { 1.0 } else { -1.0 }
+    }
+
+    /// A playout came back along this line.
+    pub(super) fn back_up(&mut self, line: &[Move]) {
+        let mut way = Vec::with_capacity(line.len());
+        let mut here = self.tree().zip(self.notes.root().map(|(at, _)| at)).map(|(node, at)| (node, at, true));
+        for &mv in line {
+            let Some((node, at, is_whole)) = here else { break };
+            way.push((node.key(), at, mv, is_whole));
+            let edge = node.visited().find(|edge| edge.mv == Some(mv));
+            here = edge.and_then(|edge| Some((edge.child()?, self.notes.next(at, mv)?.0, !lacks_visits(&edge))));
+        }
+        // What was found at the end of the line, or that nothing new was, its note says already.
+        for (node, at, mv, is_whole) in way.into_iter().rev() {
+            self.tell_edge(node, at, mv);
+            // What was folded has its means of before.
+            if is_whole {
+                self.sum_up(node, at);
+            }
+        }
+    }
+
+    /// The edge of a move hears what the position behind it passes on, but where that has lost visits which it has to win anew.
+    pub(super) fn tell_edge(&mut self, node: Key, at: At, mv: Move) {
+        let Some((_, note)) = self.notes.next(at, mv) else { return };
+        let value = self.about.value_of(note.passed, note.white_to_move);
+        let edge = self.core.node(node).visited().find(|edge| edge.mv == Some(mv));
+        if edge.is_some_and(|edge| !lacks_visits(&edge)) {
+            self.core.revalue_edge(node, mv, value);
+        }
+    }
+
+    /// What the visits of a position come to.
+    pub(super) fn sum_up(&mut self, node: Key, at: At) {
+        let view = self.core.node(node);
+        let (mut count, mut before, mut weight) = (0, 0.0, 0.0);
+        let (mut utility, mut square) = (0.0, 0.0);
+        for visited in self.visited(&view, at) {
+            let Passed { utility: mean, square: of_squares, .. } = self.notes.get(visited.next).passed;
+            count += visited.edge.completed();
+            before += visited.all;
+            weight += visited.weight;
+            utility += visited.weight * f64::from(mean);
+            square += visited.weight * f64::from(of_squares);
+        }
+        let below = if weight > 0.0 { utility / weight } else { 0.0 };
+        let own = self.notes.correct(at, before, below, &self.about.plan.correction);
+        let all = weight + OWN;
+        let passed = Passed {
+            utility: ((utility + OWN * own) / all) as f32,
+            square: ((square + OWN * own * own) / all) as f32,
+            weight: (all / (f64::from(count) + OWN)) as f32,
+        };
+        self.notes.set_passed(at, passed);
+    }
+}
+
+/// Whether the child of an edge was folded, and has fewer visits than the edge.
+pub(super) fn lacks_visits(edge: &EdgeView<'_, Tree<'_>>) -> bool {
+    edge.child().is_none_or(|child| child.n() < edge.completed())
+}
+
+/// What the network's word of a position counts beside the visits below it.
+const OWN: f64 = 1.0;
