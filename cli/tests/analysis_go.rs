@@ -751,7 +751,7 @@ struct Agreement {
     bests: usize,
     same: usize,
     first: usize,
-    /// Moves that both have visited as often, a few times.
+    /// Moves that both have visited as often, more than once.
     moves: usize,
     equal: usize,
 }
@@ -790,9 +790,9 @@ impl Agreement {
 
 impl Agreement {
     /// KataGo has noise at the root, so that other moves of it get more visits. Below them nothing is left to chance: as many visits find the same.
-    /// Where there are many, positions that several moves of the root lead to are others.
+    /// But for positions that several moves of the root lead to.
     fn compare_moves(&mut self, ours: &[Value], theirs: &[Value]) {
-        for their in theirs.iter().filter(|info| (2..12).contains(&info["visits"].as_u64().unwrap())) {
+        for their in theirs.iter().filter(|info| info["visits"].as_u64().unwrap() > 1) {
             let is_it = |info: &&Value| info["move"] == their["move"] && info["visits"] == their["visits"];
             let Some(our) = ours.iter().find(is_it) else { continue };
             self.moves += 1;
@@ -842,8 +842,8 @@ fn recorded_queries_are_answered_as_katago_answers_them() {
     let (mean, share) = (off / roots as f64, same as f64 / bests as f64);
     println!("{roots} roots: mean |Δ winrate| {mean:.4}");
     println!("of {bests} best moves {first} are KataGo's, {same} among its first three");
-    println!("of {moves} moves with as many visits, from 2 to 11, {equal} are worth the same");
-    // Measured: 0.0061 over 111 roots, where KataGo has noise; 92 and 107 of 107; 106 of 114.
+    println!("of {moves} moves with as many visits, more than one, {equal} are worth the same");
+    // Measured: 0.0053 over 111 roots, where KataGo has noise; 93 and 107 of 107; 127 of 136.
     assert!(roots > 100 && mean <= 0.010, "{mean}");
     assert!(first * 10 >= bests * 8, "{first} of {bests}");
     assert!(bests > 100 && share >= 0.9, "{share}");
