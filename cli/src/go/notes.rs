@@ -19,11 +19,11 @@ pub struct Note {
     /// Result and score.
     pub outlook: Outlook,
     /// See [`Evaluation::lead`].
-    pub lead: f64,
+    pub lead: f32,
     /// What that is worth to White.
-    pub raw_utility: f64,
+    pub raw_utility: f32,
     /// The same, corrected by what was found out about positions that came about as this one.
-    pub utility: f64,
+    pub utility: f32,
     /// What it passes on to the positions before it.
     pub passed: Passed,
     /// Whether White is to move.
@@ -99,19 +99,19 @@ impl Note {
         let sign = if white { 1.0 } else { -1.0 };
         let step = |owned: &f32| (sign * owned * STEPS).round() as i16;
         let ownership = if keeps_ownership { evaluation.ownership.iter().map(step).collect() } else { Box::default() };
-        let lead = f64::from(sign * evaluation.lead);
+        let lead = sign * evaluation.lead;
         Self { outlook, lead, white_to_move: white, ownership, ..Self::default() }.worth(utility(&outlook))
     }
 
     /// Nothing is corrected.
     fn worth(self, utility: f64) -> Self {
-        Self { raw_utility: utility, utility, passed: Passed::of_one(utility), ..self }
+        Self { raw_utility: utility as f32, utility: utility as f32, passed: Passed::of_one(utility), ..self }
     }
 
     /// Of a game that has ended with this score, `None` without a result, and these points, and whose turn it would be.
     pub fn of_end(
         side: Color,
-        score: Option<f64>,
+        score: Option<f32>,
         owner: impl Fn(GoMove) -> Option<Color>,
         size: Size,
         utility: impl Fn(&Outlook) -> f64,
@@ -137,6 +137,8 @@ impl Note {
     /// As the mean of one visit.
     pub fn averages(&self) -> Averages {
         let Outlook { win_loss, no_result, score, stdev } = self.outlook;
+        let [win_loss, no_result, score, stdev] = [win_loss, no_result, score, stdev].map(f64::from);
+        let utility = f64::from(self.utility);
         Averages {
             weight: 1.0,
             weight_square: 1.0,
@@ -144,9 +146,9 @@ impl Note {
             no_result,
             score,
             score_square: score * score + stdev * stdev,
-            lead: self.lead,
-            utility: self.utility,
-            utility_square: self.utility * self.utility,
+            lead: self.lead.into(),
+            utility,
+            utility_square: utility * utility,
         }
     }
 
@@ -299,8 +301,8 @@ impl Notes {
         let note = &mut self.all[at as usize];
         let place = self.biases.place(pattern);
         note.bias = Some((place, Told::default()));
-        note.utility = note.raw_utility + correction.factor * self.biases.mean(place);
-        note.passed = Passed::of_one(note.utility);
+        note.utility = note.raw_utility + (correction.factor * self.biases.mean(place)) as f32;
+        note.passed = Passed::of_one(note.utility.into());
     }
 
     /// What the visits of a position come to, its own among them.
@@ -314,13 +316,13 @@ impl Notes {
         if let Some((place, told)) = &mut note.bias {
             if weight > 0.0 {
                 let weight = weight.powf(correction.exponent);
-                let more = (below - note.raw_utility) * weight;
+                let more = (below - f64::from(note.raw_utility)) * weight;
                 let now = Told { more: more as f32, weight: weight as f32 };
                 self.biases.tell(*place, std::mem::replace(told, now), now);
             }
-            note.utility = note.raw_utility + correction.factor * self.biases.mean(*place);
+            note.utility = note.raw_utility + (correction.factor * self.biases.mean(*place)) as f32;
         }
-        note.utility
+        note.utility.into()
     }
 
     /// Takes down what ko forbids in a position that has its note.
@@ -405,10 +407,10 @@ impl Notes {
     /// Results and scores are worth something else from now on. What was corrected still is, by as much as before.
     pub fn revalue(&mut self, utility: impl Fn(&Outlook) -> f64) {
         for note in &mut self.all {
-            let raw = utility(&note.outlook);
+            let raw = utility(&note.outlook) as f32;
             let more = raw - note.raw_utility;
             note.utility += more;
-            note.passed = note.passed.moved_by(more);
+            note.passed = note.passed.moved_by(more.into());
             note.raw_utility = raw;
         }
     }

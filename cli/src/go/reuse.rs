@@ -46,7 +46,7 @@ impl<'m> Search<'m> {
         }
         let (key, side) = (about.root.graph_key(), about.root.side_to_move());
         let note = Note::of(&about.raw, side, |outlook| utility.of(outlook), self.keeps_ownership(0));
-        let value = self.about.value_of_utility(note.utility, side);
+        let value = self.about.value_of_utility(note.utility.into(), side);
         self.notes.renew_root(key, note, about.root.ko_banned(), about.plan.correction.free);
         let moves = self.root_moves();
         let mut logits = self.logits(&self.about.raw, &moves, 0);
@@ -72,7 +72,7 @@ impl<'m> Search<'m> {
                 self.sum_up(node, at);
             }
             let note = self.notes.get(at);
-            let value = self.about.value_of(Passed::of_one(note.raw_utility), note.white_to_move);
+            let value = self.about.value_of(Passed::of_one(note.raw_utility.into()), note.white_to_move);
             self.core.revalue(node, value);
         }
     }

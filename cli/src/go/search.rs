@@ -492,7 +492,7 @@ impl<'m> Search<'m> {
     /// Of a game that is over, or can't go on. Nothing is proven by it: what counts is not only who has won.
     fn answer_end(&mut self, event: &mut Event, game: &Game, key: u64) -> Result<(), Refused> {
         let score = match game.outcome() {
-            Some(Outcome::WhiteLead(lead)) => Some(f64::from(lead)),
+            Some(Outcome::WhiteLead(lead)) => Some(lead),
             Some(Outcome::NoResult | Outcome::ToBeAgreed) | None => None,
         };
         let rules = game.rules();
@@ -538,7 +538,7 @@ impl<'m> Search<'m> {
 
     /// What the network said of a position, as the tree wants it.
     fn value_of(&self, key: u64, side: Color) -> Value {
-        self.about.value_of_utility(self.notes.find(key).map_or(0.0, |note| note.raw_utility), side)
+        self.about.value_of_utility(self.notes.find(key).map_or(0.0, |note| note.raw_utility.into()), side)
     }
 
     /// Means over the visits of a node, each of which counts as the plan's weighing says.

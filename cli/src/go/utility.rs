@@ -55,13 +55,13 @@ const STATIC_SCALE: f64 = 2.0;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outlook {
     /// Win minus loss.
-    pub win_loss: f64,
+    pub win_loss: f32,
     /// Probability of no result.
-    pub no_result: f64,
+    pub no_result: f32,
     /// Mean and deviation of the score in points.
-    pub score: f64,
+    pub score: f32,
     /// See `score`.
-    pub stdev: f64,
+    pub stdev: f32,
 }
 
 impl Outlook {
@@ -69,10 +69,10 @@ impl Outlook {
     pub fn of(evaluation: &Evaluation, white_to_move: bool) -> Self {
         let sign = if white_to_move { 1.0 } else { -1.0 };
         Self {
-            win_loss: sign * f64::from(evaluation.win - evaluation.loss),
-            no_result: evaluation.no_result.into(),
-            score: sign * f64::from(evaluation.score_mean),
-            stdev: evaluation.score_stdev.into(),
+            win_loss: sign * (evaluation.win - evaluation.loss),
+            no_result: evaluation.no_result,
+            score: sign * evaluation.score_mean,
+            stdev: evaluation.score_stdev,
         }
     }
 }
@@ -99,9 +99,10 @@ impl Utility {
     /// What it is worth to White.
     pub fn of(&self, outlook: &Outlook) -> f64 {
         let Factors { win_loss, no_result, static_score, dynamic_score, centre_scale, .. } = self.factors;
-        let expected = |centre: f64, scale: f64| expected(outlook.score - centre, outlook.stdev, scale * self.side);
-        win_loss * outlook.win_loss
-            + no_result * outlook.no_result
+        let [score, stdev] = [outlook.score, outlook.stdev].map(f64::from);
+        let expected = |centre: f64, scale: f64| expected(score - centre, stdev, scale * self.side);
+        win_loss * f64::from(outlook.win_loss)
+            + no_result * f64::from(outlook.no_result)
             + static_score * expected(0.0, STATIC_SCALE)
             + dynamic_score * expected(self.centre, centre_scale)
     }
@@ -148,7 +149,7 @@ mod tests {
             1.0 + 0.1 * 2.0 / PI * (score / (2.0 * 19.0)).atan() + 0.3 * 2.0 / PI * (score / (0.75 * 19.0)).atan()
         };
         for score in [-30.0, 0.0, 0.5, 7.5, 200.0] {
-            assert!((sure(score) - by_hand(score)).abs() < 1e-12, "{score}");
+            assert!((sure(score) - by_hand(score.into())).abs() < 1e-12, "{score}");
         }
     }
 
@@ -169,12 +170,12 @@ mod tests {
 
     quickcheck! {
         fn no_utility_is_beyond_the_most(win: u8, none: u8, score: i16, stdev: u8, centre: i16) -> bool {
-            let share = |n: u8| f64::from(n) / 255.0;
+            let share = |n: u8| f32::from(n) / 255.0;
             let none = share(none);
             let outlook = Outlook {
                 win_loss: (2.0 * share(win) - 1.0) * (1.0 - none),
                 no_result: none,
-                score: f64::from(score) / 10.0,
+                score: f32::from(score) / 10.0,
                 stdev: stdev.into(),
             };
             let factors = Factors { no_result: -0.5, ..Factors::default() };
@@ -183,13 +184,13 @@ mod tests {
             let centre = f64::from(centre) / 10.0;
             // Black sees the same with the other sign.
             let same = (utility(centre, &outlook) + utility(-centre, &mirrored)).abs() < 1e-9;
-            Utility::new(factors, 361, centre).of(&outlook).abs() <= factors.most() + 1e-12 && same
+            Utility::new(factors, 361, centre).of(&outlook).abs() <= factors.most() + 1e-6 && same
         }
 
         fn a_better_score_is_worth_more(score: i8, stdev: u8) -> bool {
             let utility = Utility::new(Factors::default(), 81, 0.0);
-            let at = |score: f64| utility.of(&Outlook { win_loss: 0.5, no_result: 0.0, score, stdev: stdev.into() });
-            at(f64::from(score) + 1.0) > at(score.into())
+            let at = |score: f32| utility.of(&Outlook { win_loss: 0.5, no_result: 0.0, score, stdev: stdev.into() });
+            at(f32::from(score) + 1.0) > at(score.into())
         }
     }
 }

@@ -159,13 +159,13 @@ fn shared_out<'s>(search: &Search<'s>, root: NodeView<'_, Tree<'s>>, at: At) -> 
         let below: u32 = edges.iter().map(|edge| edge.completed()).sum();
         let own = if node.is_expanded() { 1.0 } else { f64::from(node.n()) };
         let each = share / (own + f64::from(below));
-        mean += own * each * search.notes().get(at).utility;
+        mean += own * each * f64::from(search.notes().get(at).utility);
         for edge in edges {
             let (next, note) = search.notes().next(at, edge.mv.expect("its name")).expect("its note");
             let share = each * f64::from(edge.completed());
             match edge.child() {
                 Some(child) => open.push((child, next, share)),
-                None => mean += share * note.utility,
+                None => mean += share * f64::from(note.utility),
             }
         }
     }
@@ -361,8 +361,8 @@ fn games_that_end_have_the_score_of_the_rules() {
             ended.play(ended.size().pass()).expect("a pass");
             let Some(Outcome::WhiteLead(lead)) = ended.outcome() else { panic!("{rules}") };
             let (edge, _, note) = only(search, search.tree().expect("a root"), 0);
-            assert_eq!((note.lead, note.outlook.score, note.outlook.stdev), (lead.into(), lead.into(), 0.0));
-            let sign = if lead == 0.0 { 0.0 } else { f64::from(lead.signum()) };
+            assert_eq!((note.lead, note.outlook.score, note.outlook.stdev), (lead, lead, 0.0));
+            let sign = if lead == 0.0 { 0.0 } else { lead.signum() };
             assert_eq!(note.outlook.win_loss, sign, "{rules}");
             assert_eq!(edge.completed(), 2);
         };
