@@ -41,7 +41,7 @@ impl<'m> Search<'m> {
     }
 
     /// 1 where White is to move, −1 where Black is.
-    fn sign(&self, at: At) -> f64 {
+    pub(super) fn sign(&self, at: At) -> f64 {
         if self.notes.get(at).white_to_move { 1.0 } else { -1.0 }
     }
 
@@ -65,14 +65,10 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// The edge of a move hears what the position behind it passes on, but where that has lost visits which it has to win anew.
+    /// The edge of a move hears what the position behind it passes on.
     pub(super) fn tell_edge(&mut self, node: Key, at: At, mv: Move) {
         let Some((_, note)) = self.notes.next(at, mv) else { return };
-        let value = self.about.value_of(note.passed, note.white_to_move);
-        let edge = self.core.node(node).visited().find(|edge| edge.mv == Some(mv));
-        if edge.is_some_and(|edge| !lacks_visits(&edge)) {
-            self.core.revalue_edge(node, mv, value);
-        }
+        self.core.revalue_edge(node, mv, self.about.value_of(note.passed, note.white_to_move));
     }
 
     /// What the visits of a position come to.

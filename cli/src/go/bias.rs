@@ -135,14 +135,10 @@ impl Biases {
 
     /// Patterns that no position belongs to are forgotten. Gives back the new places of the others.
     pub fn keep(&mut self, used: impl Fn(Place) -> bool) -> HashMap<Place, Place> {
-        let kept = (0..self.sums.len() as Place).filter(|place| used(*place));
-        let moved: HashMap<Place, Place> = kept.zip(0..).collect();
+        let kept: Vec<Place> = (0..self.sums.len() as Place).filter(|place| used(*place)).collect();
+        self.sums = kept.iter().map(|place| self.sums[*place as usize]).collect();
+        let moved: HashMap<Place, Place> = kept.into_iter().zip(0..).collect();
         self.places = self.places.iter().filter_map(|(number, at)| Some((*number, *moved.get(at)?))).collect();
-        let mut place = 0;
-        self.sums.retain(|_| {
-            place += 1;
-            moved.contains_key(&(place - 1))
-        });
         moved
     }
 

@@ -298,11 +298,9 @@ impl Notes {
     /// The position with this key came about by a move of this pattern. It is corrected by what others of that pattern have told.
     pub fn belongs_to(&mut self, key: u64, pattern: &Pattern, correction: &Correction) {
         let Some(&at) = self.by_key.get(&key) else { return };
-        let note = &mut self.all[at as usize];
-        let place = self.biases.place(pattern);
-        note.bias = Some((place, Told::default()));
-        note.utility = note.raw_utility + (correction.factor * self.biases.mean(place)) as f32;
-        note.passed = Passed::of_one(note.utility.into());
+        self.all[at as usize].bias = Some((self.biases.place(pattern), Told::default()));
+        let utility = self.correct(at, 0.0, 0.0, correction);
+        self.set_passed(at, Passed::of_one(utility));
     }
 
     /// What the visits of a position come to, its own among them.

@@ -6,7 +6,7 @@
 
 use super::Game;
 use super::backup::lacks_visits;
-use super::notes::{At, Note, Passed};
+use super::notes::{At, Note};
 use super::search::{About, Plan, Search, advantage};
 use hashbrown::HashSet;
 use oncilla_core::Move;
@@ -46,7 +46,7 @@ impl<'m> Search<'m> {
         }
         let (key, side) = (about.root.graph_key(), about.root.side_to_move());
         let note = Note::of(&about.raw, side, |outlook| utility.of(outlook), self.keeps_ownership(0));
-        let value = self.about.value_of_utility(note.utility.into(), side);
+        let value = self.about.raw_value_of(&note);
         self.notes.renew_root(key, note, about.root.ko_banned(), about.plan.correction.free);
         let moves = self.root_moves();
         let mut logits = self.logits(&self.about.raw, &moves, 0);
@@ -71,9 +71,7 @@ impl<'m> Search<'m> {
             if is_whole {
                 self.sum_up(node, at);
             }
-            let note = self.notes.get(at);
-            let value = self.about.value_of(Passed::of_one(note.raw_utility.into()), note.white_to_move);
-            self.core.revalue(node, value);
+            self.core.revalue(node, self.about.raw_value_of(self.notes.get(at)));
         }
     }
 

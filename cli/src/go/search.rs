@@ -15,7 +15,7 @@ use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused};
 use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
 use oncilla_go::planes::{self, HISTORY};
-use oncilla_go::{Color, Move as GoMove, Outcome, PointSet, Symmetry};
+use oncilla_go::{Color, Ending as GameEnding, Move as GoMove, Outcome, PointSet, Symmetry};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -133,9 +133,9 @@ impl About {
         Value { wl: own as f32, d: (1.0 - f64::from(passed.square) / (most * most)) as f32, m: 0.0 }
     }
 
-    /// What a position is worth of which the network says this utility for White.
-    pub(super) fn value_of_utility(&self, utility: f64, side: Color) -> Value {
-        self.value_of(Passed::of_one(utility), side == Color::White)
+    /// What the network said of a position, as the tree wants it.
+    pub(super) fn raw_value_of(&self, note: &Note) -> Value {
+        self.value_of(Passed::of_one(note.raw_utility.into()), note.white_to_move)
     }
 }
 
@@ -253,8 +253,7 @@ impl<'m> Search<'m> {
 
     /// What the root's visits come to: its utility for the side to move.
     pub fn utility(&self) -> f64 {
-        let sign = if self.about.root.side_to_move() == Color::White { 1.0 } else { -1.0 };
-        self.notes.root().map_or(0.0, |(_, note)| sign * f64::from(note.passed.utility))
+        self.notes.root().map_or(0.0, |(at, note)| self.sign(at) * f64::from(note.passed.utility))
     }
 
     /// One batch of at most `most` playouts.
@@ -369,9 +368,10 @@ impl<'m> Search<'m> {
         // What counts is what the stones are worth if somebody plays on, where dead ones may still be there and where the root is not
         // to end the game by mistake.
         let is_open = is_friendly || self.about.plan.conservative_pass && event.plies() == 1;
-        let has_ended = event.plies() > 0 && game.ending().is_some() && !(is_open && ended_by_a_pass(&game));
         // Where nobody has agreed which stones are dead, the network's word is the best there is.
         let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
+        let goes_on = is_open && is_counted && game.ending() == Some(GameEnding::Passes);
+        let has_ended = event.plies() > 0 && game.ending().is_some() && !goes_on;
         if !fits || has_ended && is_counted {
             // A line that is too long for a game stopped at another position.
             let key = if fits { game.graph_key() } else { !game.graph_key() };
@@ -463,7 +463,7 @@ impl<'m> Search<'m> {
         let key = game.graph_key();
         self.take_down(event, key, game, Some(evaluation));
         self.notes.ban(key, game.ko_banned());
-        let value = self.value_of(key, game.side_to_move());
+        let value = self.value_of(key);
         // Where no move may be searched, the network's word is all there is.
         let verdict =
             if moves.is_empty() { Verdict::Terminal(value, Ending::TwoFold) } else { Verdict::Position(value) };
@@ -509,7 +509,7 @@ impl<'m> Search<'m> {
                 keeps,
             )
         });
-        let value = self.value_of(key, game.side_to_move());
+        let value = self.value_of(key);
         self.enter(event, &Answer { key, verdict: Verdict::Terminal(value, Ending::TwoFold) }, &mut [])
     }
 
@@ -536,9 +536,9 @@ impl<'m> Search<'m> {
         self.about.plan.keeps_ownership && (plies <= 1 || self.notes.bytes() < self.about.plan.notes_bytes / 2)
     }
 
-    /// What the network said of a position, as the tree wants it.
-    fn value_of(&self, key: u64, side: Color) -> Value {
-        self.about.value_of_utility(self.notes.find(key).map_or(0.0, |note| note.raw_utility.into()), side)
+    /// What the network said of the position with this key.
+    fn value_of(&self, key: u64) -> Value {
+        self.about.raw_value_of(self.notes.find(key).unwrap_or(&Note::default()))
     }
 
     /// Means over the visits of a node, each of which counts as the plan's weighing says.
@@ -595,11 +595,6 @@ enum Ended {
     Gathered,
     Full,
     NoMoves,
-}
-
-/// Whether the last move was a pass by which the points are counted.
-fn ended_by_a_pass(game: &Game) -> bool {
-    game.ending() == Some(oncilla_go::Ending::Passes) && game.outcome() != Some(Outcome::ToBeAgreed)
 }
 
 /// How the network is asked about a position so many plies below the root.

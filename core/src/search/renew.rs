@@ -90,12 +90,15 @@ impl<R: Repository> Search<R> {
 
     /// The edge of a move that was visited is worth this from now on, from the child's side to move; when visits come back on it, it is what
     /// its child [passes on](Self::passed_on) again. Whoever reckons values by another rule says so after each visit, from the leaf to the root.
+    ///
+    /// An edge whose child was folded, and has fewer visits than it, keeps what it has.
     pub fn revalue_edge(&mut self, node: Key, mv: Move, value: Value) {
         let mut here = self.repository.lock(node);
         let named = |at: &usize| here.visit(*at).mv == Naming::Named(mv);
         let Some(at) = (0..here.visited_count()).find(named) else { return };
         let before = here.visit(at);
-        if before.completed() == 0 {
+        let has_all = |child| self.repository.lock(child).n() >= before.completed();
+        if before.completed() == 0 || !here.child(at).is_some_and(has_all) {
             return;
         }
         let after = Visit { value: Some(EdgeValue::of_child(value)), ..before };

@@ -129,10 +129,7 @@ fn from_the_leaves<R: Repository>(search: &Search<R>) -> List<(Key, List<Move>)>
 /// Each of these nodes, in their order, gets a value by the line that leads to it.
 fn value_anew<R: Repository>(search: &mut Search<R>, nodes: &[(Key, List<Move>)], value: &dyn Fn(&[Move]) -> Value) {
     for (node, line) in nodes {
-        let passed_on = |edge: EdgeView<'_, R>| {
-            let child = edge.child().filter(|child| child.n() >= edge.completed())?;
-            Some((edge.mv?, search.passed_on(&child)))
-        };
+        let passed_on = |edge: EdgeView<'_, R>| Some((edge.mv?, search.passed_on(&edge.child()?)));
         let edges: List<(Move, Value)> = search.node(*node).visited().filter_map(passed_on).collect();
         edges.into_iter().for_each(|(mv, value)| search.revalue_edge(*node, mv, value));
         search.revalue(*node, value(line));
