@@ -26,11 +26,16 @@ pub struct Value {
     pub wl: f32,
     /// Probability of a draw, in `[0, 1]`.
     pub d: f32,
-    /// Moves left: plies until the end of the game, at least 0.
+    /// Moves left: plies until the end of the game, at least 0. (To a search that [explores by weights], how much a visit weighs, times
+    /// [`Value::WEIGHT_ONE`].)
+    ///
+    /// [explores by weights]: crate::search::Explored::Weights
     pub m: f32,
 }
 
 impl Value {
+    /// [`Value::m`] of a visit that weighs 1. A tree keeps weights in steps of 1/512, up to 127.
+    pub const WEIGHT_ONE: f32 = 16.0;
     /// Neither side is better and nothing is known of draws and moves left.
     pub const EVEN: Self = Self { wl: 0.0, d: 0.0, m: 0.0 };
     /// A drawn game that has ended.

@@ -86,11 +86,12 @@ impl<'m> Search<'m> {
         }
         let below = if weight > 0.0 { utility / weight } else { 0.0 };
         let own = self.notes.correct(at, before, below, &self.about.plan.correction);
-        let all = weight + OWN;
+        let own_weight = f64::from(self.notes.get(at).own_weight);
+        let all = weight + own_weight;
         let passed = Passed {
-            utility: ((utility + OWN * own) / all) as f32,
-            square: ((square + OWN * own * own) / all) as f32,
-            weight: (all / (f64::from(count) + OWN)) as f32,
+            utility: ((utility + own_weight * own) / all) as f32,
+            square: ((square + own_weight * own * own) / all) as f32,
+            weight: (all / (f64::from(count) + 1.0)) as f32,
         };
         self.notes.set_passed(at, passed);
     }
@@ -100,6 +101,3 @@ impl<'m> Search<'m> {
 pub(super) fn lacks_visits(edge: &EdgeView<'_, Tree<'_>>) -> bool {
     edge.child().is_none_or(|child| child.n() < edge.completed())
 }
-
-/// What the network's word of a position counts beside the visits below it.
-const OWN: f64 = 1.0;

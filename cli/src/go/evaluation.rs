@@ -40,7 +40,7 @@ pub struct Evaluation {
     pub lead: f32,
     /// How long the value goes on to vary (`varTimeLeft`).
     pub variance_time: f32,
-    /// How far the value may be off in the near future, as a win rate, and how far the score: `None` before version 9.
+    /// How far win − loss will move in the near future, and how far the score: `None` before version 9.
     pub errors: Option<[f32; 2]>,
     /// Whose each point will be: 1 the side to move's, −1 the opponent's.
     pub ownership: Vec<f32>,

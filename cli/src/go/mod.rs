@@ -18,6 +18,7 @@ mod samples;
 mod search;
 #[cfg(test)]
 pub(crate) mod tests;
+mod uncertainty;
 pub mod utility;
 
 pub use evaluation::{Evaluation, PolicyRules};
@@ -25,6 +26,7 @@ pub use evaluator::{Batch, Evaluator, Question};
 pub use run::{Limits, memory};
 pub use samples::{inputs, samples};
 pub use search::{Allowed, Plan, Search, Step};
+pub use uncertainty::Uncertainty;
 
 /// A game as the program holds it.
 pub type Game = oncilla_go::Game;

@@ -24,6 +24,8 @@ pub struct Note {
     pub raw_utility: f32,
     /// The same, corrected by what was found out about positions that came about as this one.
     pub utility: f32,
+    /// What the network's word, or the end of the game, counts: see [`Uncertainty`](super::Uncertainty).
+    pub own_weight: f32,
     /// What it passes on to the positions before it.
     pub passed: Passed,
     /// Whether White is to move.
@@ -47,14 +49,14 @@ pub struct Passed {
 
 impl Default for Passed {
     fn default() -> Self {
-        Self::of_one(0.0)
+        Self::of_one(0.0, 1.0)
     }
 }
 
 impl Passed {
-    /// Of one visit.
-    pub fn of_one(utility: f64) -> Self {
-        Self { utility: utility as f32, square: (utility * utility) as f32, weight: 1.0 }
+    /// Of one visit that counts so much.
+    pub fn of_one(utility: f64, weight: f32) -> Self {
+        Self { utility: utility as f32, square: (utility * utility) as f32, weight }
     }
 
     /// All utilities are so much larger.
@@ -92,7 +94,7 @@ pub struct Averages {
 }
 
 impl Note {
-    /// Of an evaluation; `keeps_ownership` where it will be asked for.
+    /// Of an evaluation that counts one; `keeps_ownership` where it will be asked for.
     pub fn of(evaluation: &Evaluation, side: Color, utility: impl Fn(&Outlook) -> f64, keeps_ownership: bool) -> Self {
         let white = side == Color::White;
         let outlook = Outlook::of(evaluation, white);
@@ -103,12 +105,21 @@ impl Note {
         Self { outlook, lead, white_to_move: white, ownership, ..Self::default() }.worth(utility(&outlook))
     }
 
-    /// Nothing is corrected.
+    /// Nothing is corrected, and it counts one.
     fn worth(self, utility: f64) -> Self {
-        Self { raw_utility: utility as f32, utility: utility as f32, passed: Passed::of_one(utility), ..self }
+        let [raw_utility, own_weight] = [utility as f32, 1.0];
+        let passed = Passed::of_one(utility, own_weight);
+        Self { raw_utility, utility: raw_utility, own_weight, passed, ..self }
     }
 
-    /// Of a game that has ended with this score, `None` without a result, and these points, and whose turn it would be.
+    /// Counts so much.
+    pub fn weighing(mut self, own_weight: f64) -> Self {
+        self.own_weight = own_weight as f32;
+        self.passed.weight = self.own_weight;
+        self
+    }
+
+    /// Of a game that has ended with this score, `None` without a result, and these points, and whose turn it would be. It counts one.
     pub fn of_end(
         side: Color,
         score: Option<f32>,
@@ -138,10 +149,10 @@ impl Note {
     pub fn averages(&self) -> Averages {
         let Outlook { win_loss, no_result, score, stdev } = self.outlook;
         let [win_loss, no_result, score, stdev] = [win_loss, no_result, score, stdev].map(f64::from);
-        let utility = f64::from(self.utility);
+        let [utility, weight] = [self.utility, self.own_weight].map(f64::from);
         Averages {
-            weight: 1.0,
-            weight_square: 1.0,
+            weight,
+            weight_square: weight * weight,
             win_loss,
             no_result,
             score,
@@ -300,7 +311,7 @@ impl Notes {
         let Some(&at) = self.by_key.get(&key) else { return };
         self.all[at as usize].bias = Some((self.biases.place(pattern), Told::default()));
         let utility = self.correct(at, 0.0, 0.0, correction);
-        self.set_passed(at, Passed::of_one(utility));
+        self.set_passed(at, Passed::of_one(utility, self.get(at).own_weight));
     }
 
     /// What the visits of a position come to, its own among them.
@@ -402,7 +413,8 @@ impl Notes {
         self.ban(key, banned);
     }
 
-    /// Results and scores are worth something else from now on. What was corrected still is, by as much as before.
+    /// Results and scores are worth something else from now on. What was corrected still is, by as much as before, and everything
+    /// counts what it did.
     pub fn revalue(&mut self, utility: impl Fn(&Outlook) -> f64) {
         for note in &mut self.all {
             let raw = utility(&note.outlook) as f32;

@@ -6,7 +6,7 @@
 
 use super::Game;
 use super::backup::lacks_visits;
-use super::notes::{At, Note};
+use super::notes::At;
 use super::search::{About, Plan, Search, advantage};
 use hashbrown::HashSet;
 use oncilla_core::Move;
@@ -45,7 +45,7 @@ impl<'m> Search<'m> {
             self.notes.revalue(|outlook| utility.of(outlook));
         }
         let (key, side) = (about.root.graph_key(), about.root.side_to_move());
-        let note = Note::of(&about.raw, side, |outlook| utility.of(outlook), self.keeps_ownership(0));
+        let note = about.note_of(&about.raw, side, self.keeps_ownership(0));
         let value = self.about.raw_value_of(&note);
         self.notes.renew_root(key, note, about.root.ko_banned(), about.plan.correction.free);
         let moves = self.root_moves();
@@ -103,7 +103,7 @@ fn knows_what_is_asked(before: &Plan, now: &Plan, plies: usize) -> bool {
         let mut question = plan.question;
         let of_root = &mut question.planes.playout_doubling_advantage;
         *of_root = advantage(*of_root, plies);
-        (question, plan.sees_history, plan.params.policy_temperature)
+        (question, plan.sees_history, plan.params.policy_temperature, plan.uncertainty)
     };
     let all_moves = before.allowed.is_none() && now.allowed.is_none();
     all_moves && asked(before, plies) == asked(now, 0) && (before.keeps_ownership || !now.keeps_ownership)

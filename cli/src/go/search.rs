@@ -4,6 +4,7 @@ use super::backup::Visited;
 use super::bias::{Correction, Pattern};
 use super::evaluator::{Batch, Evaluator, Question};
 use super::notes::{At, Averages, Note, Notes, Owned, Passed};
+use super::uncertainty::Uncertainty;
 use super::utility::{Factors, Utility};
 use super::{Evaluation, Game};
 use crate::engine::Memory;
@@ -31,6 +32,8 @@ pub struct Plan {
     pub factors: Factors,
     /// How far what the network says is corrected by what searches found out about the same move elsewhere.
     pub correction: Correction,
+    /// How much what it says counts, by how unsure it is; `None`: all of it counts one, as it does where the network does not say.
+    pub uncertainty: Option<Uncertainty>,
     /// How the network is asked below the root; its history is set for each position.
     pub question: Question,
     /// How far the policy of the root's position is the optimistic one (`rootPolicyOptimism`).
@@ -124,18 +127,32 @@ impl About {
         Self { root, plan, raw, utility, symmetries }
     }
 
+    /// Where networks say how unsure they are, and that is to count.
+    fn uncertainty(&self) -> Option<&Uncertainty> {
+        self.plan.uncertainty.as_ref().filter(|_| self.raw.errors.is_some())
+    }
+
+    /// What is known of a position of which the network says this.
+    pub(super) fn note_of(&self, evaluation: &Evaluation, side: Color, keeps_ownership: bool) -> Note {
+        let note = Note::of(evaluation, side, |outlook| self.utility.of(outlook), keeps_ownership);
+        let uncertainty = self.plan.uncertainty.as_ref();
+        let weight = uncertainty.and_then(|unsure| unsure.weight(evaluation, &note.outlook, &self.utility));
+        note.weighing(weight.unwrap_or(1.0))
+    }
+
     /// What visits come to, as the tree wants it for the side to move: a utility, and what makes the deviation of outcomes that of
     /// utilities ([`Deviation`](oncilla_core::search::Deviation)).
     pub(super) fn value_of(&self, passed: Passed, white_to_move: bool) -> Value {
         let most = self.plan.factors.most();
         let utility = f64::from(passed.utility) / most;
         let own = if white_to_move { utility } else { -utility };
-        Value { wl: own as f32, d: (1.0 - f64::from(passed.square) / (most * most)) as f32, m: 0.0 }
+        let d = (1.0 - f64::from(passed.square) / (most * most)) as f32;
+        Value { wl: own as f32, d, m: passed.weight * Value::WEIGHT_ONE }
     }
 
     /// What the network said of a position, as the tree wants it.
     pub(super) fn raw_value_of(&self, note: &Note) -> Value {
-        self.value_of(Passed::of_one(note.raw_utility.into()), note.white_to_move)
+        self.value_of(Passed::of_one(note.raw_utility.into(), note.own_weight), note.white_to_move)
     }
 }
 
@@ -497,6 +514,7 @@ impl<'m> Search<'m> {
         };
         let rules = game.rules();
         let utility = self.about.utility;
+        let weight = self.about.uncertainty().map_or(1.0, |uncertainty| uncertainty.most);
         let keeps = self.keeps_ownership(event.plies());
         self.notes.take_down(event.moves(), key, || {
             let area = taxed_area(game.board(), rules.suicide, rules.tax);
@@ -508,6 +526,7 @@ impl<'m> Search<'m> {
                 |outlook| utility.of(outlook),
                 keeps,
             )
+            .weighing(weight)
         });
         let value = self.value_of(key);
         self.enter(event, &Answer { key, verdict: Verdict::Terminal(value, Ending::TwoFold) }, &mut [])
@@ -515,12 +534,12 @@ impl<'m> Search<'m> {
 
     /// Of a position that the notes know already, nothing needs to be known.
     fn take_down(&mut self, event: &Event, key: u64, game: &Game, known: Option<&Evaluation>) {
-        let (utility, keeps) = (self.about.utility, self.keeps_ownership(event.plies()));
+        let keeps = self.keeps_ownership(event.plies());
         let correction = self.about.plan.correction;
         let is_new = self.notes.find(key).is_none();
         self.notes.take_down(event.moves(), key, || match known {
-            Some(evaluation) => Note::of(evaluation, game.side_to_move(), |outlook| utility.of(outlook), keeps),
-            None => Note { white_to_move: game.side_to_move() == Color::White, ..Note::default() },
+            Some(evaluation) => self.about.note_of(evaluation, game.side_to_move(), keeps),
+            None => Note { white_to_move: game.side_to_move() == Color::White, ..Note::default() }.weighing(1.0),
         });
         if is_new
             && event.plies() > 0
@@ -559,7 +578,7 @@ impl<'m> Search<'m> {
         all
     }
 
-    /// Means and deviations of whose each point will be, over all visits of a node, seen by White.
+    /// Means and deviations of whose each point will be, over all visits of a node, weighted as its other means are, seen by White.
     pub fn ownership(&self, node: NodeView<'_, Tree<'m>>, at: At) -> (Vec<f64>, Vec<f64>) {
         let mut owned = Owned::new(self.about.root.size().area());
         // Ply by ply, so that a position that several lines lead to is shared out once; in order, so that two runs round alike.
@@ -567,19 +586,17 @@ impl<'m> Search<'m> {
         while !ply.is_empty() {
             let mut below: BTreeMap<At, (NodeView<'_, Tree<'m>>, f64)> = BTreeMap::new();
             for (at, (node, share)) in ply {
-                let edges: Vec<_> = node
-                    .visited()
-                    .filter(|edge| edge.completed() > 0)
-                    .filter_map(|edge| Some((edge, self.notes.next(at, edge.mv?)?)))
-                    .collect();
-                let own = if node.is_expanded() { 1.0 } else { f64::from(node.n().max(1)) };
-                let all = own + edges.iter().map(|(edge, _)| f64::from(edge.completed())).sum::<f64>();
-                self.notes.get(at).add_ownership(share * own / all, &mut owned);
-                for (edge, (next, note)) in edges {
-                    let share = share * f64::from(edge.completed()) / all;
+                let visited = self.visited(&node, at);
+                let note = self.notes.get(at);
+                let own =
+                    f64::from(note.own_weight) * if node.is_expanded() { 1.0 } else { f64::from(node.n().max(1)) };
+                let all = own + visited.iter().map(|visited| visited.weight).sum::<f64>();
+                note.add_ownership(share * own / all, &mut owned);
+                for Visited { edge, next, weight, .. } in visited {
+                    let share = share * weight / all;
                     match edge.child() {
                         Some(child) => below.entry(next).or_insert((child, 0.0)).1 += share,
-                        None => note.add_ownership(share, &mut owned),
+                        None => self.notes.get(next).add_ownership(share, &mut owned),
                     }
                 }
             }

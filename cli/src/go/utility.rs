@@ -106,6 +106,20 @@ impl Utility {
             + static_score * expected(0.0, STATIC_SCALE)
             + dynamic_score * expected(self.centre, centre_scale)
     }
+
+    /// What win − loss and score, off by so much, are worth at this score, be they off in the same way.
+    pub fn of_errors(&self, outlook: &Outlook, [win_loss, score]: [f32; 2]) -> f64 {
+        let factors = &self.factors;
+        // The derivative of 2/π · atan((score − centre) / (scale · side)).
+        let of_point = |centre: f64, scale: f64| {
+            let width = scale * self.side;
+            let away = (f64::from(outlook.score) - centre) / width;
+            2.0 / PI / (width * (1.0 + away * away))
+        };
+        let of_score = factors.static_score * of_point(0.0, STATIC_SCALE)
+            + factors.dynamic_score * of_point(self.centre, factors.centre_scale);
+        factors.win_loss * f64::from(win_loss) + of_score * f64::from(score)
+    }
 }
 
 /// Deviations to each side of the mean, and the least number of steps for each.

@@ -1,7 +1,7 @@
 //! Gathering: from the root to a leaf, at each node by what the node itself holds.
 
 use super::event::{Event, Stage, Step};
-use super::params::CatchUp;
+use super::params::{CatchUp, Explored};
 use super::select::Choice;
 use super::{MAX_VISITS, Search};
 use crate::evaluate::{Ending, Move, Value};
@@ -96,7 +96,8 @@ impl<R: Repository> Search<R> {
         };
         event.leaf = Some(node);
         if let Some(ending) = here.ending() {
-            let reopened = ending == Ending::TwoFold && (event.plies() as f32) < here.mean().m;
+            let counts_plies = ending == Ending::TwoFold && self.params.explored == Explored::Visits;
+            let reopened = counts_plies && (event.plies() as f32) < here.mean().m;
             if event.path.is_empty() {
                 return Some(refuse(event, Gathered::NoMoves));
             }

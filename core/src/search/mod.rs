@@ -26,7 +26,7 @@ pub use backprop::Refused;
 pub(crate) use event::Step;
 pub use event::{Event, MAX_PLIES};
 pub use gather::Gathered;
-pub use params::{CatchUp, Cpuct, Deviation, Fpu, MovesLeft, Params};
+pub use params::{CatchUp, Cpuct, Deviation, Explored, Fpu, MovesLeft, Params};
 pub use view::{EdgeView, NodeView};
 
 use crate::evaluate::{Evaluator, Move};

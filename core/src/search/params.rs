@@ -86,6 +86,8 @@ pub struct Params {
     pub fpu_parent_power: f32,
     /// How exploration follows the deviation of values; `None`: not at all.
     pub deviation: Option<Deviation>,
+    /// What exploration is made of.
+    pub explored: Explored,
     /// What the priors of the root's moves sum to, each of which stays below 2: not 1 where moves are left out that others stand for, or
     /// where priors are made flatter and the largest is to keep its size. In `[0, 362]`.
     pub root_policy_sum: f32,
@@ -112,6 +114,19 @@ pub struct Params {
     /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Whoever plays a game
     /// gives each of its moves another one: else every root of the game gets the same noise.
     pub seed: u64,
+}
+
+/// What of a move, and of all moves of its node, exploration is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Explored {
+    /// Visits.
+    #[default]
+    Visits,
+    /// What visits weigh together (KataGo's `useUncertainty`): each of a move's weighs [`Value::m`](crate::evaluate::Value::m) /
+    /// [`Value::WEIGHT_ONE`](crate::evaluate::Value::WEIGHT_ONE), which is no number of plies then: there is no moves-left utility, and an
+    /// [`Ending::TwoFold`](crate::evaluate::Ending::TwoFold) stays one.
+    Weights,
 }
 
 /// When a visit ends at a position that other paths of a graph have visited, because they found out what the edge has not heard of.
@@ -153,6 +168,7 @@ impl Default for Params {
             fpu_at_root: Fpu::default(),
             fpu_parent_power: 0.0,
             deviation: None,
+            explored: Explored::default(),
             root_policy_sum: 1.0,
             policy_temperature: 1.359,
             noise: Dirichlet::default(),
@@ -252,7 +268,8 @@ impl Params {
 
     /// Whether each visit counts one, and unvisited moves and exploration follow from the plain mean, as in Lc0.
     pub(super) fn counts_alike(&self) -> bool {
-        self.weighing.is_off() && self.fpu_parent_power == 0.0 && self.deviation.is_none()
+        let by_visits = self.explored == Explored::Visits;
+        self.weighing.is_off() && self.fpu_parent_power == 0.0 && self.deviation.is_none() && by_visits
     }
 
     /// What the choice of the move to play is made of.

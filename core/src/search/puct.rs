@@ -8,10 +8,14 @@ use crate::formula::lcb;
 
 /// Exploration constant at a node with `n` completed visits (AlphaZero's growth; `CPuct`, `CPuctBase`, `CPuctFactor`).
 pub fn cpuct(params: &Cpuct, n: u32) -> f32 {
+    grown(params, n as f32)
+}
+
+fn grown(params: &Cpuct, n: f32) -> f32 {
     if params.factor == 0.0 {
         return params.init;
     }
-    params.init + params.factor * approx::ln((n as f32 + params.base) / params.base)
+    params.init + params.factor * approx::ln((n + params.base) / params.base)
 }
 
 /// What an edge's prior is multiplied by before it is divided by one plus the edge's visits: `cpuct · √(N − 1)`.
@@ -19,6 +23,14 @@ pub fn cpuct(params: &Cpuct, n: u32) -> f32 {
 pub fn exploration(params: &Cpuct, n: u32) -> f32 {
     cpuct(params, n) * libm::sqrtf(n.saturating_sub(1).max(1) as f32)
 }
+
+/// The same where visits have weights, those of all moves together this one: `cpuct · √(weight + 0.01)` (KataGo).
+pub fn exploration_by_weight(params: &Cpuct, weight: f32) -> f32 {
+    grown(params, weight) * libm::sqrtf(weight + WEIGHT_OF_NONE)
+}
+
+/// Keeps exploration above 0 where nothing was visited.
+const WEIGHT_OF_NONE: f32 = 0.01;
 
 /// What exploration is multiplied by at a node of mean `value`, whose visits, or what they weigh together, come to `n`: see
 /// [`Deviation`].
@@ -37,6 +49,11 @@ pub fn deviation_factor(params: &Deviation, n: f32, value: Value) -> f32 {
 /// U of an edge: `P · exploration / (1 + N)`, N with the visits in flight.
 pub fn u(p: f32, exploration: f32, n_started: u32) -> f32 {
     p * exploration / (1 + n_started) as f32
+}
+
+/// U of an edge whose visits, those in flight among them, weigh so much together.
+pub fn u_of_weight(p: f32, exploration: f32, weight: f32) -> f32 {
+    p * exploration / (1.0 + weight)
 }
 
 /// An edge with a value.

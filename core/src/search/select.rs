@@ -1,10 +1,11 @@
 //! The edge that a playout takes.
 
 use super::Search;
-use super::params::{CatchUp, Cpuct, Fpu, Params};
+use super::params::{CatchUp, Cpuct, Explored, Fpu, Params};
 use super::puct::{self, MovesLeftUtility};
+use super::worth::own;
 use crate::evaluate::{Move, Value};
-use crate::repository::{EdgeValue, Naming, Node, Repository, Visit};
+use crate::repository::{EdgeValue, Naming, Node, Repository, Seen, Visit};
 use core::hint::select_unpredictable;
 
 /// An edge that a playout takes.
@@ -36,24 +37,31 @@ impl<R: Repository> Search<R> {
         let (cpuct, fpu) = self.params_at(plies);
         let draw_score = self.draw_score_at(plies);
         let worth = if self.counts_alike { None } else { Some(self.worth_here(node, told)) };
-        let mut exploration = puct::exploration(cpuct, node.n());
-        if let Some((worth, deviation)) = worth.zip(self.params.deviation) {
-            exploration *= puct::deviation_factor(&deviation, node.n() as f32, worth);
-        }
+        let exploration = match worth {
+            None => puct::exploration(cpuct, node.n()),
+            Some(worth) => self.exploration_here(node, cpuct, worth),
+        };
+        let by_weight = self.params.explored == Explored::Weights;
         let rules = if plies == 0 { self.root_rules(node) } else { None };
-        let moves_left = self.params.moves_left.and_then(|params| MovesLeftUtility::of(Some(params), node.mean()));
+        let moves_left = self.params.moves_left.filter(|_| !by_weight);
+        let moves_left = moves_left.and_then(|params| MovesLeftUtility::of(Some(params), node.mean()));
         // All but the plain case is rare, and would cost a test at each edge.
-        let plain = rules.is_none() && moves_left.is_none() && draw_score == 0.0;
+        let plain = rules.is_none() && moves_left.is_none() && draw_score == 0.0 && !by_weight;
         let seen = if plain {
-            best_seen(node, exploration, EdgeValue::wl)
+            best_seen(node, |edge, value| value.wl() + puct::u(edge.p(), exploration, edge.n))
         } else {
-            let q = |value: EdgeValue| {
+            let score = |edge: &Seen, value: EdgeValue| {
                 let q = value.q(draw_score);
-                moves_left.map_or(q, |utility| q + utility.of_child(q, value.m()))
+                let q = moves_left.map_or(q, |utility| q + utility.of_child(q, value.m()));
+                let u = match by_weight {
+                    false => puct::u(edge.p(), exploration, edge.n),
+                    true => puct::u_of_weight(edge.p(), exploration, edge.n as f32 * weight_of_visit(value)),
+                };
+                q + u
             };
             match &rules {
-                None => best_seen(node, exploration, q),
-                Some(rules) => self.best_allowed(node, rules, exploration, q),
+                None => best_seen(node, score),
+                Some(rules) => self.best_allowed(node, rules, score),
             }
         };
         let (q, visited_policy) = match worth {
@@ -90,6 +98,23 @@ impl<R: Repository> Search<R> {
         choice.or_else(|| self.first_allowed(node, rules.as_ref()))
     }
 
+    /// What priors are multiplied by at a node that is worth so much to itself, where that is no plain mean of its visits.
+    #[cold]
+    #[inline(never)]
+    fn exploration_here(&self, node: &impl Node, cpuct: &Cpuct, worth: Value) -> f32 {
+        let (exploration, all) = match self.params.explored {
+            Explored::Visits => (puct::exploration(cpuct, node.n()), node.n() as f32),
+            Explored::Weights => {
+                let weight = |visit: Visit| Some(visit.completed() as f32 * weight_of_visit(visit.value?));
+                let below: f32 = node.visits().filter_map(weight).sum();
+                let (n, own) = own(node);
+                (puct::exploration_by_weight(cpuct, below), below + n as f32 * own.m / Value::WEIGHT_ONE)
+            }
+        };
+        let factor = |deviation| puct::deviation_factor(&deviation, all, worth);
+        exploration * self.params.deviation.map_or(1.0, factor)
+    }
+
     /// What a node is worth to itself. An edge that keeps up with the visits of its child may have been
     /// [told](Search::revalue_edge) better than the node knows.
     #[cold]
@@ -109,18 +134,12 @@ impl<R: Repository> Search<R> {
     }
 
     /// As [`best_seen`], among the root moves that may be searched.
-    fn best_allowed(
-        &self,
-        root: &impl Node,
-        rules: &RootRules,
-        exploration: f32,
-        q: impl Fn(EdgeValue) -> f32,
-    ) -> BestSeen {
-        let mut best = best_seen(root, exploration, &q);
+    fn best_allowed(&self, root: &impl Node, rules: &RootRules, score: impl Fn(&Seen, EdgeValue) -> f32) -> BestSeen {
+        let mut best = best_seen(root, &score);
         (best.score, best.at) = (f32::NEG_INFINITY, None);
         for (at, visit) in root.visits().enumerate() {
             let Some(value) = visit.value.filter(|_| rules.allow_visited(self, &visit)) else { continue };
-            let score = q(value) + puct::u(visit.p(), exploration, visit.n);
+            let score = score(&Seen { n: visit.n, value: visit.value, prior: visit.prior }, value);
             if score > best.score {
                 (best.score, best.at) = (score, Some(at));
             }
@@ -148,6 +167,11 @@ impl<R: Repository> Search<R> {
     }
 }
 
+/// What each visit of an edge weighs: see [`Explored::Weights`].
+fn weight_of_visit(value: EdgeValue) -> f32 {
+    value.m() / Value::WEIGHT_ONE
+}
+
 /// The best of the edges that have a value.
 struct BestSeen {
     score: f32,
@@ -161,7 +185,7 @@ struct BestSeen {
 /// This loop is where gathering spends its time. It stays a function of its own, so that its sum and its best stay in
 /// registers. Which edge is better can't be foretold, so there is no branch for it.
 #[inline(never)]
-fn best_seen(node: &impl Node, exploration: f32, q: impl Fn(EdgeValue) -> f32) -> BestSeen {
+fn best_seen(node: &impl Node, score_of: impl Fn(&Seen, EdgeValue) -> f32) -> BestSeen {
     const NOWHERE: usize = usize::MAX;
     let (mut score, mut at, mut visited_policy, mut waiting) = (f32::NEG_INFINITY, NOWHERE, 0.0, false);
     for (index, edge) in node.seen().enumerate() {
@@ -169,9 +193,8 @@ fn best_seen(node: &impl Node, exploration: f32, q: impl Fn(EdgeValue) -> f32) -
             waiting = true;
             continue;
         };
-        let p = edge.p();
-        visited_policy += p;
-        let of_edge = q(value) + puct::u(p, exploration, edge.n);
+        visited_policy += edge.p();
+        let of_edge = score_of(&edge, value);
         let better = of_edge > score;
         score = select_unpredictable(better, of_edge, score);
         at = select_unpredictable(better, index, at);

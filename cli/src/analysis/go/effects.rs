@@ -65,6 +65,10 @@ const CHANGES: &[Change] = &[
     ("valueWeightExponent", "1", Opening, &[]),
     ("subtreeValueBiasFactor", "0", Opening, &[]),
     ("subtreeValueBiasWeightExponent", "0", Roomy, &[]),
+    ("useUncertainty", "false", Opening, &[]),
+    ("uncertaintyCoeff", "0.5", Opening, &[]),
+    ("uncertaintyExponent", "0.5", Opening, &[]),
+    ("uncertaintyMaxWeight", "2", Opening, &[]),
     ("rootPolicyTemperature", "2", Opening, &[]),
     ("nnPolicyTemperature", "2", Opening, &[]),
     ("wideRootNoise", "1", Opening, &[]),
@@ -78,7 +82,8 @@ const CHANGES: &[Change] = &[
     ("rootSymmetryPruning", "false", Empty, &[]),
     ("useLcbForSelection", "false", Opening, &[]),
     ("lcbStdevs", "1", Opening, &[]),
-    ("minVisitPropForLCB", "1", Opening, &[]),
+    // With it another move has the best bound, and the most visits, too.
+    ("minVisitPropForLCB", "1", Opening, &[("useUncertainty", "false")]),
     ("assumeMultipleStartingBlackMovesAreHandicap", "false", Handicap, &[]),
     ("warnUnusedFields", "false", Misspelt, &[]),
 ];

@@ -117,6 +117,14 @@ params! {
     subtree_value_bias_weight_exponent: f64 = 0.85, in 0.0..=1.0, "subtreeValueBiasWeightExponent";
     /// How much of what positions have told for that goes with them when the game goes on without them.
     subtree_value_bias_free_prop: f64 = 0.8, in 0.0..=1.0, "subtreeValueBiasFreeProp";
+    /// Whether what the network says counts less where it is unsure of it, with networks that say how unsure they are.
+    use_uncertainty: bool = true, in ANYTHING, "useUncertainty";
+    /// What it counts is this by how far its utility will move in the next moves.
+    uncertainty_coeff: f64 = 0.25, in 0.0001..=1.0, "uncertaintyCoeff";
+    /// The power of that.
+    uncertainty_exponent: f64 = 1.0, in 0.0..=2.0, "uncertaintyExponent";
+    /// What it counts at most, and a game that has ended.
+    uncertainty_max_weight: f64 = 8.0, in 1.0..=100.0, "uncertaintyMaxWeight";
     /// Deviation of the utilities below a position that goes with the weight of exploration as it is.
     cpuct_utility_stdev_prior: f64 = 0.4, in 0.0..=10.0, "cpuctUtilityStdevPrior";
     /// Visits that this deviation counts as.
@@ -161,7 +169,7 @@ params! {
 const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap", "warnUnusedFields"];
 
 /// What KataGo has beside the table, and what a client may well set: it is no mistake, and nothing comes of it.
-const WITHOUT_EFFECT: [&str; 94] = [
+const WITHOUT_EFFECT: [&str; 90] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
     "antiMirror",
@@ -249,13 +257,9 @@ const WITHOUT_EFFECT: [&str; 94] = [
     "treeReuseCarryOverTimeFactor",
     "trtTransformerNHWC",
     "trtUseFP16",
-    "uncertaintyCoeff",
-    "uncertaintyExponent",
-    "uncertaintyMaxWeight",
     "useEvalCache",
     "useGraphSearch",
     "useNonBuggyLcb",
-    "useUncertainty",
 ];
 
 /// Whose play a network for human play is to imitate: there are none of those here.

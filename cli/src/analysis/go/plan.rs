@@ -5,10 +5,10 @@ use super::query::Query;
 use super::restrictions::Restrictions;
 use crate::go::bias::Correction;
 use crate::go::utility::Factors;
-use crate::go::{Allowed, Plan, PolicyRules, Question};
+use crate::go::{Allowed, Plan, PolicyRules, Question, Uncertainty};
 use oncilla_core::formula::noise::Dirichlet;
 use oncilla_core::formula::weighing::Weighing;
-use oncilla_core::search::{CatchUp, Cpuct, Deviation, Fpu, Params as CoreParams};
+use oncilla_core::search::{CatchUp, Cpuct, Deviation, Explored, Fpu, Params as CoreParams};
 use oncilla_go::planes;
 use std::sync::Arc;
 
@@ -74,6 +74,11 @@ impl Params {
                 exponent: params.subtree_value_bias_weight_exponent,
                 free: params.subtree_value_bias_free_prop,
             },
+            uncertainty: params.use_uncertainty.then_some(Uncertainty {
+                coefficient: params.uncertainty_coeff,
+                exponent: params.uncertainty_exponent,
+                most: params.uncertainty_max_weight,
+            }),
             question: Question { planes, policy, ..Question::default() },
             root_optimism: params.root_policy_optimism as f32,
             sees_history: !params.ignore_pre_root_history,
@@ -123,6 +128,7 @@ impl Params {
             sticky_endgames: false,
             moves_left: None,
             catch_up: CatchUp::Visits,
+            explored: Explored::Weights,
             weighing: Weighing {
                 prune_scale: if params.use_noise_pruning { params.noise_prune_utility_scale as f32 } else { 0.0 },
                 exponent: params.value_weight_exponent as f32,

@@ -196,6 +196,54 @@ fn averages_are_those_of_all_visits() {
     QuickCheck::new().tests(100).quickcheck(property as fn(u64, usize, u8, bool) -> bool);
 }
 
+/// What all visits of a node weigh: its own, and those below as many times as they were visited.
+fn weight_of(search: &Search<'_>, node: NodeView<'_, Tree<'_>>, at: At) -> f64 {
+    let own = f64::from(search.notes().get(at).own_weight);
+    if !node.is_expanded() {
+        return own * f64::from(node.n());
+    }
+    let below = node.visited().filter(|edge| edge.completed() > 0).map(|edge| {
+        let (next, _) = search.notes().next(at, edge.mv.expect("its name")).expect("its note");
+        let child = edge.child().expect("its node");
+        weight_of(search, child, next) * f64::from(edge.completed()) / f64::from(child.n())
+    });
+    own + below.sum::<f64>()
+}
+
+/// A network that says how unsure it is counts more where it is less so, and the end of a game the most.
+#[test]
+fn what_is_unsure_counts_less() {
+    let evaluator = Arc::new(evaluator_with("tiny-v15.bin.gz"));
+    let weights = |moves: Value, fields: Value| {
+        let mut query = plainly(&json!({ "rules": "tromp-taylor", "moves": moves }));
+        query["overrideSettings"].as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, true).expect("memory"));
+        let mut search = Search::new(Arc::clone(&evaluator), &memory, game, plan).expect("a search");
+        search_on(&mut search, 150);
+        let (root, (at, note)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+        let averages = search.averages(&root, at, &mut HashMap::new());
+        let (counted, all) = (weight_of(&search, root, at), averages.weight);
+        assert!((counted - all).abs() < 1e-3 * all, "{counted} {all}");
+        let passed = note.passed.weight;
+        assert!((f64::from(passed) * search.visits() as f64 - all).abs() < 1e-3 * all, "{passed} {all}");
+        // Where the root's moves lead, in the order of their visits.
+        let nexts = root.visited().filter_map(|edge| search.notes().next(at, edge.mv?));
+        (all, nexts.map(|(_, next)| (next.outlook.stdev, next.own_weight)).collect::<Vec<_>>())
+    };
+    let opening = || json!([["B", "C3"], ["W", "D3"]]);
+    let (all, of_moves) = weights(opening(), json!({}));
+    assert!((all - 150.0).abs() > 1.0, "{all}");
+    let is_first = |weight: &f32| *weight == of_moves[0].1;
+    assert!(of_moves.len() > 3 && !of_moves.iter().all(|(_, weight)| is_first(weight)), "{of_moves:?}");
+    assert!(of_moves.iter().all(|(_, weight)| *weight > 0.0 && *weight < 8.0), "{of_moves:?}");
+    assert_eq!(weights(opening(), json!({ "useUncertainty": false })).0, 150.0);
+    // A pass ends the game, and nothing is as sure: its score has no deviation.
+    let passed = || json!([["B", "C3"], ["W", "D3"], ["B", "D4"], ["W", "pass"]]);
+    let (_, of_moves) = weights(passed(), json!({ "conservativePass": false, "uncertaintyMaxWeight": 5.0 }));
+    let ends: Vec<f32> = of_moves.iter().filter(|(stdev, _)| *stdev == 0.0).map(|(_, weight)| *weight).collect();
+    assert_eq!(ends, [5.0], "{of_moves:?}");
+}
+
 /// Whether no two lines came together below a node.
 fn is_tree(node: NodeView<'_, Tree<'_>>) -> bool {
     let below = |edge: EdgeView<'_, Tree<'_>>| {

@@ -1,7 +1,9 @@
 //! Searches as KataGo's, whose visits count more or less.
 
 use super::*;
+use crate::evaluate::{Answer, Ending, Moves, Value, Verdict};
 use crate::formula::weighing::Weighing;
+use heapless::VecView;
 use quickcheck::QuickCheck;
 
 pub fn as_katago() -> Params {
@@ -17,12 +19,13 @@ pub fn as_katago() -> Params {
 /// Every edge has what its child passes on, and sums stay those of visits that each count one.
 #[test]
 fn what_holds_of_every_node_holds_with_weights() {
-    fn holds(seed: u64, batch: u8) -> bool {
+    fn holds(seed: u64, batch: u8, explored: bool) -> bool {
+        let params = Params { explored: if explored { Explored::Weights } else { Explored::Visits }, ..as_katago() };
         let mut game = RandomGame::of(seed);
         let size = 1 + usize::from(batch) % 20;
         // Memory that is soon full, too.
         for (nodes, words) in [(2000, 100_000), (60, 900)] {
-            on_both!(nodes, words, as_katago(), |search| {
+            on_both!(nodes, words, params, |search| {
                 let mut batch = Batch::new(size);
                 for _ in 0..20 {
                     batch.gather(search);
@@ -33,7 +36,7 @@ fn what_holds_of_every_node_holds_with_weights() {
         }
         true
     }
-    QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
+    QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8, bool) -> bool);
 }
 
 /// Without pruning the sum of the weights is that of the visits, and favours the better moves: what is passed on is no worse than the mean.
@@ -81,4 +84,47 @@ fn the_roots_priors_sum_to_what_is_said() {
         let child = search.root_node().visited().filter_map(|edge| edge.child()).find(|child| child.is_expanded());
         assert!((of(child.expect("a child")) - 1.0).abs() < 1e-2);
     });
+}
+
+/// Two moves as good as each other, after each of which the game is drawn. What a visit weighs is said of each.
+struct TwoDraws([f32; 2]);
+
+impl Evaluator for TwoDraws {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        if line.len() == 0 {
+            moves.extend([Move(0), Move(1)]);
+        }
+    }
+
+    fn evaluate(&mut self, mut line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let weighing = |weight| Value { m: weight * Value::WEIGHT_ONE, ..Value::EVEN };
+        let (key, verdict) = match line.next_back() {
+            None => (0, Verdict::Position(weighing(1.0))),
+            Some(mv) => (1 + u64::from(mv.0), Verdict::Terminal(weighing(self.0[usize::from(mv.0)]), Ending::TwoFold)),
+        };
+        if key == 0 {
+            policy.extend([0.0; 2]);
+        }
+        Ok(Answer { key, verdict })
+    }
+}
+
+/// PUCT gives moves with the same value and prior visits that weigh the same. A cycle that is said to be long is none.
+#[test]
+fn exploration_goes_by_what_visits_weigh() {
+    let visits = |explored, weights| {
+        let (mut of, params) = ([0; 2], Params { explored, ..Params::default() });
+        on_both!(10, 500, params, |search| {
+            search.run::<_, 2, 8>(&mut TwoDraws(weights), 101).unwrap();
+            search.root_node().visited().for_each(|edge| of[usize::from(edge.mv.unwrap().0)] = edge.completed());
+            assert_eq!(search.root_node().n(), 101);
+        });
+        of
+    };
+    assert_eq!(visits(Explored::Weights, [1.0, 1.0]), [50, 50]);
+    assert_eq!(visits(Explored::Weights, [4.0, 1.0]), [20, 80]);
+    assert_eq!(visits(Explored::Weights, [0.25, 1.0]), [80, 20]);
+    assert_eq!(visits(Explored::Visits, [1.0 / 32.0, 0.0]), [50, 50]);
 }
