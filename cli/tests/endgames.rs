@@ -409,6 +409,39 @@ fn last_info(engine: &mut Engine, position: &str, go: &str) -> String {
     lines.into_iter().rfind(|line| line.contains(" score ")).expect("an info line")
 }
 
+/// Moves of the line in an info line.
+fn moves_of(line: &str) -> usize {
+    line.split_once(" pv ").expect("a line").1.split(' ').count()
+}
+
+/// A line that comes to an ending of three men goes on to mate, and is as long as the score says.
+#[test]
+fn lines_go_on_where_three_men_are_left() {
+    let mut engine = Engine::start();
+    let fen = "8/8/8/8/7k/8/p7/R3K3 w - - 0 1";
+    let line = last_info(&mut engine, fen, "go nodes 100 searchmoves a1a2");
+    let score = line.split_once(" score mate ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+    let mate: usize = score.unwrap_or_else(|| panic!("no mate: {line}"));
+    assert_eq!(moves_of(&line), 2 * mate - 1, "{line}");
+    let mut game: History = History::from_fen(fen).expect("a position");
+    for text in line.split_once(" pv ").unwrap().1.split(' ') {
+        let mv = notation::parse_move(game.board(), text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        game.push(mv);
+    }
+    assert_eq!(game.terminal(0, false), Some(Terminal::Checkmate), "{line}");
+    let mut analysis = Engine::with(&["analysis", "--analysis-pv-len=60"]);
+    let named = r#"[{"player":"W","moves":["a1a2"],"untilDepth":1}]"#;
+    let query = format!(r#"{{"id":"a","fen":"{fen}","moves":[],"maxVisits":100,"allowMoves":{named}}}"#);
+    let line = analysis.ask(&query, "{").pop().expect("a line");
+    let answer: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+    let best = &answer["moveInfos"][0];
+    let length = best["pv"].as_array().expect("a line").len();
+    assert_eq!(best["mate"].as_u64(), Some(length as u64 / 2 + 1), "{line}");
+    engine.say("setoption name BuiltinEndgames value false");
+    let line = last_info(&mut engine, fen, "go nodes 100 searchmoves a1a2");
+    assert!(moves_of(&line) < 2 * mate - 1, "{line}");
+}
+
 /// A mate that is known is said like one that was found, with its moves.
 #[test]
 fn three_men_are_shown_as_they_are() {
@@ -421,13 +454,20 @@ fn three_men_are_shown_as_they_are() {
     ] {
         let line = last_info(&mut engine, fen, "go nodes 200");
         assert!(line.contains(score) && !line.contains(" tbhits 0 "), "{fen}: {line}");
-        let pv = line.split_once(" pv ").expect("a line").1.split(' ');
         let mate = usize::from(known(&History::from_fen(fen).expect("a position")).to_mate);
-        assert!(score.contains("cp") || pv.count() == mate, "{fen}: {line}");
+        assert!(score.contains("cp") || moves_of(&line) == mate, "{fen}: {line}");
     }
     // A named move is looked up behind it.
     let named = last_info(&mut engine, "8/8/8/3k4/8/8/8/K6R w - - 0 1", "go nodes 5 searchmoves h1h6");
-    assert!(named.contains(" score mate 17 "), "{named}");
+    assert!(named.contains(" score mate 17 ") && moves_of(&named) == 33, "{named}");
+    // Those that are named are worth what they are worth, visited or not.
+    engine.say("setoption name UCI_ShowWDL value true");
+    engine.say("setoption name MultiPV value 2");
+    engine.say("position fen 8/8/8/5k2/8/8/1Q6/K7 w - - 0 1");
+    let lines = engine.ask("go nodes 50 searchmoves b2f6 b2b3", "bestmove");
+    let [best, other, _] = &lines[lines.len() - 3..] else { panic!("{lines:#?}") };
+    assert!(best.contains(" score mate 10 wdl 1000 0 0 ") && best.contains(" multipv 1 pv b2b3 "), "{best}");
+    assert!(other.contains(" score cp 0 wdl 0 1000 0 ") && other.ends_with(" multipv 2 pv b2f6"), "{other}");
     // Lines are those of the shortest mates.
     engine.say("setoption name MultiPV value 9");
     engine.say("position fen 7R/8/8/3k4/8/8/8/K7 w - - 0 1");

@@ -236,13 +236,10 @@ impl<'r> Reporter<'r> {
 
     /// What the search expects behind a move of the root; or the way to mate, where it is known.
     fn expected(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<Move> {
-        let known = self.results.zip(first.mv);
-        if let Some(line) = known.and_then(|(results, mv)| results.line_with(self.board, unpack(mv.0))) {
-            return line;
-        }
         let mut line = FixedVec::<_, LONGEST_PV>::new();
         search.pv(first, line.as_mut_view());
-        line.iter().map(|mv| unpack(mv.0)).collect()
+        let line: Vec<Move> = line.iter().map(|mv| unpack(mv.0)).collect();
+        self.results.and_then(|results| results.to_mate(self.board, &line)).unwrap_or(line)
     }
 
     fn put_line(&self, info: &mut Object, search: &Search<'_>, first: &EdgeView<'_>) {

@@ -200,7 +200,7 @@ fn restrict(go: &mut Go, rules: Option<&Arc<Restrictions>>, position: &History) 
     let mut legal = MoveList::new();
     position.legal_moves(&mut legal);
     let kept: Vec<Move> = legal.iter().copied().filter(|&mv| rules.allow(position.board(), 0, mv)).collect();
-    go.restrictions = Some(Arc::clone(rules));
+    go.restrictions = rules.reach_below_the_root().then(|| Arc::clone(rules));
     let is_open = !kept.is_empty() || legal.is_empty();
     if kept.len() < legal.len() {
         go.search_moves = kept;

@@ -470,15 +470,14 @@ impl Searcher {
     /// The root's moves that keep its result, if the tables know it, and the rules for all leaves.
     fn ask_tablebases(&mut self, go: &Go) -> (Option<RootRanks>, Rules) {
         let tables = Tables { syzygy: self.tablebases.clone(), builtin: self.settings.builtin_endgames };
-        // What can't be looked up (castling rights, too many pieces, a table that is not there) is searched, and so are moves that
-        // somebody names.
-        let is_asked = go.search_moves.is_empty();
-        let root_moves = || tables.root_moves(&self.position, self.settings.syzygy.fast_play);
-        let ranks = is_asked.then(root_moves).flatten();
+        // What can't be looked up (castling rights, too many pieces, a table that is not there) is searched.
+        let ranks = tables.root_moves(&self.position, self.settings.syzygy.fast_play);
+        let ranks = ranks.and_then(|ranks| among(ranks, &go.search_moves));
         // Moves that are known to mate, or to be mated, are proven by a look at their leaves: limits and the clock see that there is
         // nothing to search.
         let is_mate = |ranks: &RootRanks| ranks.best().all(|best| best.mate.is_some());
-        let safe = ranks.as_ref().is_some_and(|ranks| ranks.by_dtz() && !is_mate(ranks));
+        let is_safe = |ranks: &RootRanks| go.search_moves.is_empty() && ranks.by_dtz() && !is_mate(ranks);
+        let safe = ranks.as_ref().is_some_and(is_safe);
         let rules = Rules {
             two_fold_draws: self.settings.two_fold_draws,
             // The moves that are left make progress: no need to ask at each leaf, and no use, as all are won.
@@ -519,9 +518,10 @@ impl Searcher {
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
         search.set_params(params);
+        // All moves that somebody names are searched.
         let kept = |mv: &oncilla_chess::Move| match &ranks {
-            Some(ranks) => ranks.best().any(|best| best.mv == *mv),
-            None => go.search_moves.contains(mv),
+            Some(ranks) if go.search_moves.is_empty() => ranks.best().any(|best| best.mv == *mv),
+            _ => go.search_moves.contains(mv),
         };
         let asked = legal.iter().enumerate().filter(|(_, mv)| kept(mv));
         search.set_root_moves(asked.map(|(index, &mv)| (index, Move(pack(mv)))));
@@ -529,8 +529,10 @@ impl Searcher {
         self.stats.start_move(milliseconds(self.started));
 
         // Where moves are left out below the root, it may come to something else.
-        let known = ranks.as_ref().filter(|_| go.restrictions.is_none());
+        let is_free = go.restrictions.is_none();
+        let known = ranks.as_ref().filter(|_| is_free);
         let results = known.map(RootResults::of).unwrap_or_default();
+        let results = results.with_endings(self.settings.builtin_endgames && is_free);
         observer.results(&results);
         let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since).knowing(results);
         let mut time = MoveTime::new(&self.settings, go, &self.position, since);
@@ -683,6 +685,12 @@ impl Watch<'_, '_, '_> {
             }
         }
     }
+}
+
+/// What is known of the moves that somebody names, of all where nobody does.
+fn among(mut ranks: RootRanks, named: &[oncilla_chess::Move]) -> Option<RootRanks> {
+    ranks.moves.retain(|ranked| named.is_empty() || named.contains(&ranked.mv));
+    (!ranks.moves.is_empty()).then_some(ranks)
 }
 
 /// The core's parameters for one search: draws and contempt are what they are to the side to move.

@@ -154,16 +154,17 @@ impl Snapshot {
 
     /// At most `N` visited moves, and the one that follows although nobody has visited it yet; or the way to mate, where it is known.
     fn pv<const N: usize>(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<cozy_chess::Move> {
-        if let Some(line) = self.mv(first).and_then(|mv| self.results.line_with(&self.board, mv)) {
-            return line;
-        }
         let mut visited = FixedVec::<Move, N>::new();
         let next = search.pv(first, visited.as_mut_view());
-        let mut board = self.board.clone();
-        let mut line: Vec<_> = visited.iter().map(|mv| unpack(mv.0)).collect();
-        line.iter().for_each(|&mv| board.play_unchecked(mv));
-        line.extend(next.and_then(|index| nth_legal_move(&board, index)));
-        line
+        let visited: Vec<_> = visited.iter().map(|mv| unpack(mv.0)).collect();
+        let is_new = visited.is_empty();
+        let (line, next) = if is_new { (self.mv(first).into_iter().collect(), None) } else { (visited, next) };
+        self.results.to_mate(&self.board, &line).unwrap_or_else(|| {
+            let mut board = self.board.clone();
+            line.iter().for_each(|&mv| board.play_unchecked(mv));
+            let next = next.and_then(|index| nth_legal_move(&board, index));
+            line.into_iter().chain(next).collect()
+        })
     }
 
     /// The end of the search.

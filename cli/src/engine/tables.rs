@@ -65,6 +65,8 @@ pub struct RootResults {
     moves: Vec<MoveResult>,
     /// That of the best move.
     root: Option<MoveResult>,
+    /// Whether the way to mate is known in endings of three men that lines come to.
+    knows_endings: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -91,7 +93,13 @@ impl RootResults {
             MoveResult { mv: ranked.mv, value, mate: ranked.mate }
         };
         let moves = ranks.moves.iter().filter(is_certain).map(result);
-        Self { moves: moves.collect(), root: ranks.best().next().filter(is_certain).map(result) }
+        let root = ranks.best().next().filter(is_certain).map(result);
+        Self { moves: moves.collect(), root, knows_endings: false }
+    }
+
+    /// Whether the way to mate is known in endings of three men that lines come to (`BuiltinEndgames`).
+    pub fn with_endings(self, knows_endings: bool) -> Self {
+        Self { knows_endings, ..self }
     }
 
     /// What a move is worth to the side that makes it, unless the game `ends` with it, or is proven: tables know nothing of positions that
@@ -110,9 +118,19 @@ impl RootResults {
         Some(if plies > 0 { (plies + 1) / 2 } else { plies / 2 })
     }
 
-    /// The way to mate that begins with that move of the root's board, where it is known.
-    pub fn line_with(&self, root: &Board, mv: Move) -> Option<Vec<Move>> {
-        self.mate_with(mv).map(|_| three_men::line(root, mv))
+    /// A line from the root's board that goes on to mate, where the way is known from its first move or from its end.
+    pub fn to_mate(&self, root: &Board, line: &[Move]) -> Option<Vec<Move>> {
+        let (&first, (&last, begun)) = (line.first()?, line.split_last()?);
+        if self.mate_with(first).is_some() {
+            return Some(three_men::line(root, first));
+        }
+        let mut before = root.clone();
+        begun.iter().for_each(|&mv| before.play_unchecked(mv));
+        let mut end = before.clone();
+        end.play_unchecked(last);
+        let in_time = |known: three_men::Known| known.mate(end.halfmove_clock().into()).is_some();
+        let is_known = self.knows_endings && three_men::probe(&end).is_some_and(in_time);
+        is_known.then(|| begun.iter().copied().chain(three_men::line(&before, last)).collect())
     }
 
     /// What the root is worth to the side to move, unless one of `moves` ends the game, or is proven, and is worth more: each with how it

@@ -992,7 +992,7 @@ const TIME: &[Opt] = &[
         "move-overhead",
         200,
         (0, 100_000_000),
-        "Time lost between the engine's answer and the GUI's clock.",
+        "Time lost between the engine's answer and the GUI's clock. A `movetime` is shortened by it, too.",
         Sets(|d, ms| d.meaning.settings.move_overhead_ms = ms as u64),
     )
     .alias("Move Overhead"),

@@ -77,8 +77,14 @@ impl Report {
 
     /// A position without moves still has a score: mated, or a draw.
     fn info_without_moves(&self, info: &Info) -> String {
-        let score = if self.root.checkers().is_empty() { "cp 0" } else { "mate 0" };
+        let (score, wdl) = if self.root.checkers().is_empty() { ("cp 0", "0 1000 0") } else { ("mate 0", "0 0 1000") };
         let mut text = self.beginning(info, info.nodes, score);
+        if self.output.show_wdl {
+            let _ = write!(text, " wdl {wdl}");
+        }
+        if self.output.show_moves_left && info.has_moves_left {
+            text.push_str(" movesleft 0");
+        }
         self.middle(&mut text, info);
         text
     }
@@ -274,5 +280,9 @@ mod tests {
         let score = |fen| written(fen, Output::default(), |report| report.info(&info(Vec::new()))).concat();
         assert!(score("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").contains(" score cp 0 "));
         assert!(score("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1").contains(" score mate 0 "));
+        let all = Output { show_wdl: true, show_moves_left: true, ..Output::default() };
+        let said = |fen| written(fen, all, |report| report.info(&info(Vec::new()))).concat();
+        assert!(said("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").contains(" score cp 0 wdl 0 1000 0 movesleft 0 "));
+        assert!(said("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1").contains(" score mate 0 wdl 0 0 1000 movesleft 0 "));
     }
 }
