@@ -26,7 +26,7 @@ pub struct Value {
     pub wl: f32,
     /// Probability of a draw, in `[0, 1]`.
     pub d: f32,
-    /// Moves left: plies until the end of the game, at least 0. (To a search that [explores by weights], how much a visit weighs, times
+    /// Moves left: plies until the end of the game, at least 0; more than 1,024 count as so many. (To a search that [explores by weights], how much a visit weighs, times
     /// [`Value::WEIGHT_ONE`].)
     ///
     /// [explores by weights]: crate::search::Explored::Weights
@@ -34,8 +34,8 @@ pub struct Value {
 }
 
 impl Value {
-    /// [`Value::m`] of a visit that weighs 1. A tree keeps weights in steps of 1/512, up to 127.
-    pub const WEIGHT_ONE: f32 = 16.0;
+    /// [`Value::m`] of a visit that weighs 1. A tree keeps weights in steps of 1/256, up to 128.
+    pub const WEIGHT_ONE: f32 = 8.0;
     /// Neither side is better and nothing is known of draws and moves left.
     pub const EVEN: Self = Self { wl: 0.0, d: 0.0, m: 0.0 };
     /// A drawn game that has ended.
@@ -190,12 +190,15 @@ impl fmt::Debug for Moves<'_> {
 
 /// Answers one leaf at a time: for hosts without batches. A test of one asks it about lines that it makes by
 /// [`Moves::of`].
+///
+/// Two players are taken to move in turn: what is good for the side to move is bad for the one that moved. Where a player moves again,
+/// the other one has a forced pass in between.
 pub trait Evaluator {
     /// Why a leaf can't be answered.
     type Error;
 
-    /// Pushes the legal moves of the position after `line` onto `moves`, which comes empty. Their order must depend on
-    /// the position alone: the tree keeps an edge as its place in this list until it is visited.
+    /// Pushes the legal moves of the position after `line`, no two of them the same, onto `moves`, which comes empty. Their order must
+    /// depend on the position alone: the tree keeps an edge as its place in this list until it is visited.
     fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>);
 
     /// Says what the position after `line` is worth, and pushes a logit for each of its legal moves, in their order, onto

@@ -113,8 +113,9 @@ impl EdgeValue {
     pub fn of_child(child: Value) -> Self {
         Self {
             wl: -(rounded(child.wl * Self::WL_ONE as f32)).clamp(-Self::WL_ONE, Self::WL_ONE),
-            d: rounded(child.d * f32::from(Self::D_ONE)) as u16,
-            m: rounded((child.m * f32::from(Self::PLY_ONE)).min(f32::from(u16::MAX))) as u16,
+            // What is beyond their ranges, as the rounding of means may be, is cut off.
+            d: (child.d * f32::from(Self::D_ONE) + 0.5) as u16,
+            m: (child.m * f32::from(Self::PLY_ONE) + 0.5) as u16,
         }
     }
 

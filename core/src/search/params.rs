@@ -188,6 +188,8 @@ impl Default for Params {
 /// So far from 0 a number may be, with no score beyond single precision.
 const BOUNDED: Range = Range::Between(-1e6, 1e6, "in [-1000000, 1000000]");
 const BOUNDED_POSITIVE: Range = Range::FromZeroTo(1e6, "in [0, 1000000]");
+/// What values are divided by.
+const UNIT: Range = Range::Between(1e-6, 1e6, "in [0.000001, 1000000]");
 const SHARE: Range = Range::FromZeroTo(1.0, "in [0, 1]");
 const HUNDRED: Range = Range::FromZeroTo(100.0, "in [0, 100]");
 const FINITE: Range = Range::Between(f64::MIN, f64::MAX, "finite");
@@ -213,7 +215,7 @@ impl Fpu {
 impl Deviation {
     fn check(&self) -> Result<(), OutOfRange> {
         check_all(&[
-            ("usual deviation", self.usual.into(), Range::Positive),
+            ("usual deviation", self.usual.into(), UNIT),
             ("weight of the usual deviation", self.weight.into(), BOUNDED_POSITIVE),
             ("scale of the deviation", self.scale.into(), SHARE),
         ])
@@ -261,7 +263,7 @@ impl Params {
             ("WDLMaxS", self.wdl_rescale.max_s, Range::NotNegative),
             ("scale of the weighing", self.weighing.prune_scale.into(), Range::NotNegative),
             ("exponent of the weighing", self.weighing.exponent.into(), SHARE),
-            ("unit of the weighing", self.weighing.unit.into(), Range::Positive),
+            ("unit of the weighing", self.weighing.unit.into(), UNIT),
         ])?;
         self.check_choice()
     }
@@ -323,6 +325,12 @@ mod tests {
         assert_eq!(refused(|p| p.fpu = Fpu::Absolute(f32::INFINITY)), "FpuValue");
         assert_eq!(refused(|p| p.fpu_at_root = Fpu::Reduction(f32::NAN)), "FpuValueAtRoot");
         assert_eq!(refused(|p| p.policy_temperature = 0.0), "PolicyTemperature");
+        // What is divided by them would be beyond single precision.
+        assert_eq!(
+            refused(|p| p.deviation = Some(Deviation { usual: 1e-40, weight: 0.0, scale: 1.0 })),
+            "usual deviation"
+        );
+        assert_eq!(refused(|p| p.weighing.unit = 1e-40), "unit of the weighing");
         assert_eq!(refused(|p| p.noise.epsilon = 1.5), "DirichletNoiseEpsilon");
         assert_eq!(refused(|p| p.noise.alpha = 0.0), "DirichletNoiseAlpha");
         assert_eq!(refused(|p| p.draw_score = -1.5), "DrawScore");

@@ -53,12 +53,14 @@ impl<R: Repository> Search<R> {
         let (visit, child) = (node.visit(at), node.child(at));
         drop(node);
         let Naming::Named(mv) = visit.mv else { return };
-        let place = moves.iter().position(|other| *other == mv);
+        let wins_for_opponent = child.is_some_and(|child| self.repository.lock(child).bounds().lower == Bound::Win);
+        let mut root = self.repository.lock(new);
+        // A host may have listed it twice.
+        let is_free = |at: usize| root.unvisited_prior(at).is_some();
+        let place = (0..).zip(moves).position(|(at, other)| *other == mv && is_free(at));
         let Some(place) = place.filter(|_| visit.completed() > 0).and_then(|place| u16::try_from(place).ok()) else {
             return;
         };
-        let wins_for_opponent = child.is_some_and(|child| self.repository.lock(child).bounds().lower == Bound::Win);
-        let mut root = self.repository.lock(new);
         // Without room it is as if nobody had made the move.
         let Some(to) = root.open_edge(place) else { return };
         let prior = if wins_for_opponent { 0 } else { root.visit(to).prior };

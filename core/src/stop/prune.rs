@@ -64,7 +64,7 @@ impl Stopper for SmartPruning {
         let remaining = self.remaining_playouts(progress, hints)?;
         hints.at_most_playouts(remaining);
         let may_stop = progress.batches >= self.least_batches && progress.elapsed_ms >= hints.floor_ms;
-        let lead = progress.root.most_visits - progress.root.second_visits;
+        let lead = progress.root.most_visits.saturating_sub(progress.root.second_visits);
         (may_stop && remaining < lead).then_some(Reason::Decided)
     }
 }

@@ -1,8 +1,9 @@
 //! What was said of positions is said anew.
 
 use super::*;
-use crate::evaluate::Verdict;
-use crate::repository::Bound;
+use crate::evaluate::{Answer, Moves, Verdict};
+use crate::repository::{Bound, EdgeValue};
+use heapless::VecView;
 use quickcheck::QuickCheck;
 use std::collections::HashSet;
 
@@ -200,4 +201,45 @@ fn an_edge_may_be_told_what_it_is_worth() {
         assert!(search.root_node().visited().any(|edge| edge.mv == Some(mv) && edge.completed() > visits));
         audit(search, &Audit::drained(game));
     });
+}
+
+/// Two moves of the root have the same name: a host's mistake, of which each keeps its own visits.
+struct Twice;
+
+impl Evaluator for Twice {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, _: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend(TWICE);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        policy.extend([0.0, 1.0, 0.5]);
+        let key = line.fold(1, |key, mv| key * 4 + u64::from(mv.0));
+        Ok(Answer { key, verdict: Verdict::Position(Value { wl: 0.1, d: 0.3, m: 9.0 }) })
+    }
+}
+
+const TWICE: [Move; 3] = [Move(1), Move(1), Move(2)];
+
+#[test]
+fn a_move_that_is_listed_twice_is_kept_twice() {
+    on_both!(1000, 50_000, Params::default(), |search| {
+        search.run::<_, 3, 16>(&mut Twice, 100).unwrap();
+        let before = edges(search);
+        let n = search.nodes();
+        assert_eq!(search.renew_root(Value::EVEN, &TWICE, &mut [0.0, 1.0, 0.5]), Ok(n));
+        assert_eq!(edges(search).len(), before.len());
+        assert_eq!(search.root_node().edge_count(), 3);
+        assert!(search.root_node().edges().all(|edge| edge.p <= 1.0));
+    });
+}
+
+/// What an edge is told may be just beyond what there is.
+#[test]
+fn what_an_edge_is_told_is_cut_off_at_its_ends() {
+    let kept = |d, m| EdgeValue::of_child(Value { wl: 0.1, d, m }).at_child();
+    assert_eq!([kept(1.00001, 0.0).d, kept(-0.00001, 0.0).d, kept(f32::NAN, 0.0).d], [1.0, 0.0, 0.0]);
+    assert_eq!([kept(0.0, -0.02).m, kept(0.0, f32::NAN).m, kept(0.0, 1.0).m], [0.0, 0.0, 1.0]);
+    assert!(kept(0.0, f32::INFINITY).m > 2000.0);
 }
