@@ -184,6 +184,12 @@ pub struct Seen {
     pub prior: u16,
 }
 
+impl From<Visit> for Seen {
+    fn from(visit: Visit) -> Self {
+        Self { n: visit.n, value: visit.value, prior: visit.prior }
+    }
+}
+
 impl Seen {
     /// The prior.
     #[inline]
@@ -378,7 +384,7 @@ pub trait Node {
 
     /// What selection needs of the records, in the same order.
     fn seen(&self) -> impl Iterator<Item = Seen> + '_ {
-        self.visits().map(|visit| Seen { n: visit.n, value: visit.value, prior: visit.prior })
+        self.visits().map(Seen::from)
     }
 
     /// The move of a record, or its place among the legal ones.

@@ -18,12 +18,6 @@ pub struct Uncertainty {
     pub most: f64,
 }
 
-impl Default for Uncertainty {
-    fn default() -> Self {
-        Self { coefficient: 0.25, exponent: 1.0, most: 8.0 }
-    }
-}
-
 impl Uncertainty {
     /// Of a position with this outlook; `None` for a network that does not say how unsure it is.
     pub fn weight(&self, evaluation: &Evaluation, outlook: &Outlook, utility: &Utility) -> Option<f64> {
@@ -37,6 +31,8 @@ mod tests {
     use super::super::utility::Factors;
     use super::*;
     use quickcheck::quickcheck;
+
+    const KATAGO: Uncertainty = Uncertainty { coefficient: 0.25, exponent: 1.0, most: 8.0 };
 
     fn evaluation(errors: Option<[f32; 2]>) -> Evaluation {
         Evaluation {
@@ -62,21 +58,21 @@ mod tests {
     #[test]
     fn what_a_weight_is_made_of() {
         let a_point = 0.1 * 2.0 / std::f64::consts::PI / 38.0 + 0.3 * 2.0 / std::f64::consts::PI / 14.25;
-        let found = weight(Uncertainty::default(), Some([0.2, 3.0]), 0.0).unwrap();
+        let found = weight(KATAGO, Some([0.2, 3.0]), 0.0).unwrap();
         let expected = 0.25 / (0.2 + 3.0 * a_point + 0.25 / 8.0);
         assert!((found - expected).abs() < 1e-6, "{found} {expected}");
-        let root = Uncertainty { exponent: 0.5, ..Uncertainty::default() };
+        let root = Uncertainty { exponent: 0.5, ..KATAGO };
         let found = weight(root, Some([0.25, 0.0]), 0.0).unwrap();
         assert!((found - 0.25 / (0.5 + 0.25 / 8.0)).abs() < 1e-6, "{found}");
-        assert_eq!(weight(Uncertainty::default(), Some([0.0, 0.0]), 0.0), Some(8.0));
-        assert_eq!(weight(Uncertainty::default(), None, 0.0), None);
+        assert_eq!(weight(KATAGO, Some([0.0, 0.0]), 0.0), Some(8.0));
+        assert_eq!(weight(KATAGO, None, 0.0), None);
     }
 
     quickcheck! {
         /// The less a network is sure, the less it counts, and points count less where the game is decided.
         fn who_is_less_sure_counts_less(value: u8, score: u8, lead: i8) -> bool {
             let errors = |more: f32| Some([f32::from(value) / 256.0 + more, f32::from(score) / 8.0]);
-            let of = |errors, lead| weight(Uncertainty::default(), errors, lead).unwrap();
+            let of = |errors, lead| weight(KATAGO, errors, lead).unwrap();
             let (near, far) = (f32::from(lead), f32::from(lead) * 2.0);
             let all = of(errors(0.0), near);
             (0.0..=8.0).contains(&all) && of(errors(0.1), near) < all && of(errors(0.0), far) >= all

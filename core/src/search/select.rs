@@ -139,7 +139,7 @@ impl<R: Repository> Search<R> {
         (best.score, best.at) = (f32::NEG_INFINITY, None);
         for (at, visit) in root.visits().enumerate() {
             let Some(value) = visit.value.filter(|_| rules.allow_visited(self, &visit)) else { continue };
-            let score = score(&Seen { n: visit.n, value: visit.value, prior: visit.prior }, value);
+            let score = score(&visit.into(), value);
             if score > best.score {
                 (best.score, best.at) = (score, Some(at));
             }
