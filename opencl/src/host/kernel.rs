@@ -10,7 +10,7 @@
 
 use super::arith::{self, Arith, Form, activate_vector};
 use super::board::{Board, LANES};
-use super::product::{CHESS, COLUMNS};
+use super::product::{self, CHESS, COLUMNS};
 use super::tiles::Tiles;
 use crate::graph::Activation;
 
@@ -145,6 +145,17 @@ impl Isa {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => super::x86::Avx512::BLOCKS,
             _ => 1,
+        }
+    }
+
+    /// Whether products take the squares of a chessboard as they lie, see [`product::takes_boards`].
+    pub fn takes_boards(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => product::takes_boards::<super::x86::Avx512>(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => product::takes_boards::<arith::Fused>(),
+            Self::Baseline => product::takes_boards::<BaselineForm>(),
         }
     }
 }

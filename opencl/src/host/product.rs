@@ -7,11 +7,12 @@
 //! The right side is packed, panel by panel of a block's width, so that a tile reads it in order and its panels stay in a near
 //! cache for all rows.
 
-use super::arith::{Arith, Form, activate_vector, exp};
+use super::arith::{Arith, Form, activate, activate_vector, exp};
 use super::board::{LANES, Lanes};
 use super::kernel::{TILE, versions};
 use super::linear::Linear;
 use crate::graph::Activation;
+use std::ops::Range;
 
 /// Columns of a block.
 pub(super) const COLUMNS: usize = 2 * LANES;
@@ -36,15 +37,8 @@ impl Block {
     }
 
     #[inline(always)]
-    fn set<M: Arith>(&mut self, number: usize, x: M::Vector) {
+    pub fn set<M: Arith>(&mut self, number: usize, x: M::Vector) {
         M::store(x, &mut self.0[number * M::LANES..]);
-    }
-
-    #[inline(always)]
-    pub fn add<M: Arith>(&mut self, other: &Self) {
-        for vector in 0..COLUMNS / M::LANES {
-            self.set::<M>(vector, M::plus(self.vector::<M>(vector), other.vector::<M>(vector)));
-        }
     }
 
     /// The columns of a row from `at` on; zeros where it has no more.
@@ -138,15 +132,22 @@ impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sum
     }
 
     #[inline(always)]
-    fn store(&self, to: &mut [[Block; BLOCKS]; ROWS]) {
-        for (held, to) in self.held.iter().zip(to) {
-            for (held, block) in held.iter().zip(to) {
-                for (number, held) in held.iter().enumerate() {
-                    block.set::<M>(self.first + number, *held);
-                }
-            }
+    fn give(&self, sink: &mut impl Sink) {
+        for (row, held) in self.held.iter().enumerate() {
+            sink.take::<M, BLOCKS, VECTORS>(row, self.first, held);
         }
     }
+}
+
+/// What becomes of a tile's sums while they are in registers.
+pub(super) trait Sink {
+    /// Takes sums of the tile's row of that number: of each of its blocks the vectors from the `first` on.
+    fn take<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
+        &mut self,
+        row: usize,
+        first: usize,
+        sums: &[[M::Vector; VECTORS]; BLOCKS],
+    );
 }
 
 /// Eight rows from the `first` on.
@@ -176,6 +177,108 @@ impl Right for Floats {
     }
 }
 
+/// Rows of sixty-four numbers that lie side by side, a chessboard's or those of four blocks: wide vectors need them in no other order.
+#[derive(Clone, Copy)]
+struct Boards;
+
+impl Right for Boards {
+    type Row = [f32; CHESS];
+
+    #[inline(always)]
+    fn vector<M: Arith>(self, row: &[f32; CHESS], number: usize) -> M::Vector {
+        M::load(&row[number * M::LANES..])
+    }
+}
+
+/// Whether the columns of a tile of this form are a chessboard's squares: it takes the rows of boards as they lie.
+pub(super) const fn takes_boards<F: Form>() -> bool {
+    F::BLOCKS * COLUMNS == CHESS
+}
+
+/// The same of four blocks.
+#[derive(Clone, Copy)]
+struct Fours;
+
+impl Right for Fours {
+    type Row = [Block; MOST_BLOCKS];
+
+    #[inline(always)]
+    fn vector<M: Arith>(self, row: &[Block; MOST_BLOCKS], number: usize) -> M::Vector {
+        vector_of_blocks::<M>(row, number)
+    }
+}
+
+/// The vector of that number of blocks that lie side by side.
+#[inline(always)]
+fn vector_of_blocks<M: Arith>(blocks: &[Block], number: usize) -> M::Vector {
+    let each = COLUMNS / M::LANES;
+    blocks[number / each].vector::<M>(number % each)
+}
+
+/// The right side of a tile, however it lies.
+trait RightSide: Copy {
+    /// `Σ left[k][r] · right[k]` for each row `r` into the sink.
+    fn tile<M: Arith, const ROWS: usize>(self, left: impl Left<ROWS>, sink: &mut impl Sink);
+}
+
+impl<const BLOCKS: usize> RightSide for [&[Block]; BLOCKS] {
+    #[inline(always)]
+    fn tile<M: Arith, const ROWS: usize>(self, left: impl Left<ROWS>, sink: &mut impl Sink) {
+        tile::<M, ROWS, BLOCKS>(left, self, sink);
+    }
+}
+
+/// Where [`takes_boards`] is true. A row goes to the sink as one block of four vectors.
+impl RightSide for &[[f32; CHESS]] {
+    #[inline(always)]
+    fn tile<M: Arith, const ROWS: usize>(self, left: impl Left<ROWS>, sink: &mut impl Sink) {
+        Sums::<M, ROWS, 1, 4>::of(&left, [self], Boards, 0).give(sink);
+    }
+}
+
+/// The same.
+impl RightSide for &[[Block; MOST_BLOCKS]] {
+    #[inline(always)]
+    fn tile<M: Arith, const ROWS: usize>(self, left: impl Left<ROWS>, sink: &mut impl Sink) {
+        Sums::<M, ROWS, 1, 4>::of(&left, [self], Fours, 0).give(sink);
+    }
+}
+
+/// The right side of a product.
+trait Sides: Copy {
+    /// That of a tile: so many blocks of columns from the `block`th on.
+    fn of_tile<const BLOCKS: usize>(self, block: usize) -> impl RightSide;
+}
+
+/// Block by block, so many rows each.
+#[derive(Clone, Copy)]
+struct Packed<'a> {
+    blocks: &'a [Block],
+    rows: usize,
+}
+
+impl Sides for Packed<'_> {
+    #[inline(always)]
+    fn of_tile<const BLOCKS: usize>(self, block: usize) -> impl RightSide {
+        side_by_side::<_, BLOCKS>(self.blocks, self.rows, block)
+    }
+}
+
+/// All columns as one block.
+#[derive(Clone, Copy)]
+struct Whole<'a, Row>(&'a [Row]);
+
+impl<'a, Row> Sides for Whole<'a, Row>
+where
+    &'a [Row]: RightSide,
+    Self: Copy,
+{
+    #[inline(always)]
+    fn of_tile<const BLOCKS: usize>(self, _: usize) -> impl RightSide {
+        self.0
+    }
+}
+
 /// The left side of a tile: a number for each of its rows, step by step along what both sides have in common.
 pub(super) trait Left<const ROWS: usize> {
     /// Where the numbers of eight steps are: looked up, and held against the ends of the slices, once for all of them.
@@ -192,14 +295,14 @@ pub(super) trait Left<const ROWS: usize> {
     fn at(&self, step: usize) -> [f32; ROWS];
 }
 
-/// `Σ left[k][r] · right[k]` for each row `r` into `sums`; all blocks of the right side are of the same length.
+/// `Σ left[k][r] · right[k]` for each row `r` into the sink; all blocks of the right side are of the same length.
 #[inline(always)]
 pub(super) fn tile<M: Arith, const ROWS: usize, const BLOCKS: usize>(
     left: impl Left<ROWS>,
     right: [&[Block]; BLOCKS],
-    sums: &mut [[Block; BLOCKS]; ROWS],
+    sink: &mut impl Sink,
 ) {
-    tile_of::<M, Floats, ROWS, BLOCKS>(left, right, Floats, sums);
+    tile_of::<M, Floats, ROWS, BLOCKS>(left, right, Floats, sink);
 }
 
 /// The same with a right side that may stand for other numbers.
@@ -208,15 +311,37 @@ fn tile_of<M: Arith, R: Right, const ROWS: usize, const BLOCKS: usize>(
     left: impl Left<ROWS>,
     right: [&[R::Row]; BLOCKS],
     of: R,
-    sums: &mut [[Block; BLOCKS]; ROWS],
+    sink: &mut impl Sink,
 ) {
     // As many vectors of the blocks at once as the registers hold.
     match M::WIDTH {
-        2 => Sums::<M, ROWS, BLOCKS, 2>::of(&left, right, of, 0).store(sums),
+        2 => Sums::<M, ROWS, BLOCKS, 2>::of(&left, right, of, 0).give(sink),
         _ => {
             for first in 0..COLUMNS / M::LANES {
-                Sums::<M, ROWS, BLOCKS, 1>::of(&left, right, of, first).store(sums);
+                Sums::<M, ROWS, BLOCKS, 1>::of(&left, right, of, first).give(sink);
             }
+        }
+    }
+}
+
+/// The numbers of a row from `at` on, as many as a vector has; zeros where the row has no more.
+#[inline(always)]
+fn vector_of_row<M: Arith>(row: &[f32], at: usize) -> M::Vector {
+    match row.get(at..at + M::LANES) {
+        Some(numbers) => M::load(numbers),
+        None => Block::of_rest(row.get(at..).unwrap_or_default()).vector::<M>(0),
+    }
+}
+
+/// The reverse: as many as the row has.
+#[inline(always)]
+fn put_vector_in_row<M: Arith>(x: M::Vector, row: &mut [f32], at: usize) {
+    match row.get_mut(at..at + M::LANES) {
+        Some(numbers) => M::store(x, numbers),
+        None => {
+            let mut block = Block::ZERO;
+            block.set::<M>(0, x);
+            block.put_in_rest(row.get_mut(at..).unwrap_or_default());
         }
     }
 }
@@ -376,6 +501,12 @@ impl<P: Product, const MOST: usize> ByColumns for Rows<'_, P, MOST> {
     }
 }
 
+/// Makes all rows of so many blocks of columns.
+#[inline(always)]
+fn make_rows<M: Arith, const BLOCKS: usize>(product: &mut impl Product, rows: usize) {
+    Rows::<_, TILE> { product, count: rows }.make_columns::<M, BLOCKS>(0);
+}
+
 /// Makes all rows of all columns.
 #[inline(always)]
 pub(super) fn make_all<F: Form>(product: &mut impl Product, rows: usize, blocks: usize) {
@@ -399,9 +530,15 @@ fn pack_body<F: Form>(matrix: &[f32], columns: usize, blocks: &mut [Block]) {
 
 #[inline(always)]
 fn pack_all(matrix: &[f32], columns: usize, blocks: &mut [Block]) {
+    pack_blocks(matrix, columns, 0, blocks);
+}
+
+/// Blocks of the columns from the `first` on.
+#[inline(always)]
+fn pack_blocks(matrix: &[f32], columns: usize, first: usize, blocks: &mut [Block]) {
     let rows = matrix.len() / columns;
     for (number, blocks) in blocks.chunks_exact_mut(rows).enumerate() {
-        pack_columns(matrix, columns, number * COLUMNS, blocks);
+        pack_columns(matrix, columns, (first + number) * COLUMNS, blocks);
     }
 }
 
@@ -466,32 +603,62 @@ impl<R: Right> Product for Neurons<'_, R> {
     #[inline(always)]
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let DensePanels { weights, of, bias, input } = self.panels;
-        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
         let right = side_by_side(weights, self.inputs, block);
-        tile_of::<M, R, ROWS, BLOCKS>(rows(input, self.inputs, row), right, of, &mut sums);
-        for sums in &mut sums {
-            for (sums, bias) in sums.iter_mut().zip(&bias[block..]) {
-                sums.add::<M>(bias);
-            }
-        }
-        put_in_rows(&sums, &mut self.output[row * self.neurons..], self.neurons, block);
+        let rows_of_output = InRows { output: &mut self.output[row * self.neurons..], len: self.neurons, block };
+        let sink = &mut WithBias { bias: &bias[block..], rows: rows_of_output };
+        tile_of::<M, R, ROWS, BLOCKS>(rows(input, self.inputs, row), right, of, sink);
     }
 }
 
-/// Writes a tile to where it belongs in rows of `len` numbers.
-#[inline(always)]
-fn put_in_rows<const BLOCKS: usize>(sums: &[[Block; BLOCKS]], output: &mut [f32], len: usize, block: usize) {
-    for (row, sums) in output.chunks_exact_mut(len).zip(sums) {
-        let row = &mut row[block * COLUMNS..];
-        // One look whether all blocks are whole.
-        if let Some(whole) = row.as_chunks_mut::<COLUMNS>().0.first_chunk_mut::<BLOCKS>() {
-            for (to, sums) in whole.iter_mut().zip(sums) {
-                *to = sums.0;
+/// Writes a tile to where it belongs in rows of `len` numbers, from the `block`th block of their columns on.
+struct InRows<'a> {
+    output: &'a mut [f32],
+    len: usize,
+    block: usize,
+}
+
+impl InRows<'_> {
+    #[inline(always)]
+    fn put<M: Arith>(&mut self, row: usize, block: usize, vector: usize, x: M::Vector) {
+        let row = &mut self.output[row * self.len..][..self.len];
+        put_vector_in_row::<M>(x, row, (self.block + block) * COLUMNS + vector * M::LANES);
+    }
+}
+
+impl Sink for InRows<'_> {
+    #[inline(always)]
+    fn take<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
+        &mut self,
+        row: usize,
+        first: usize,
+        sums: &[[M::Vector; VECTORS]; BLOCKS],
+    ) {
+        for (block, sums) in sums.iter().enumerate() {
+            for (vector, x) in sums.iter().enumerate() {
+                self.put::<M>(row, block, first + vector, *x);
             }
-            continue;
         }
-        for (number, sums) in sums.iter().enumerate() {
-            sums.put_in_row(row, number * COLUMNS);
+    }
+}
+
+/// The same with a bias for each column.
+struct WithBias<'a> {
+    bias: &'a [Block],
+    rows: InRows<'a>,
+}
+
+impl Sink for WithBias<'_> {
+    #[inline(always)]
+    fn take<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
+        &mut self,
+        row: usize,
+        first: usize,
+        sums: &[[M::Vector; VECTORS]; BLOCKS],
+    ) {
+        for (block, (sums, bias)) in sums.iter().zip(self.bias).enumerate() {
+            for (vector, x) in (first..).zip(sums) {
+                self.rows.put::<M>(row, block, vector, M::plus(*x, bias.vector::<M>(vector)));
+            }
         }
     }
 }
@@ -504,11 +671,19 @@ pub(super) struct Pointwise<'a> {
     pub weights: &'a [f32],
     /// `[panels]`.
     pub bias: &'a [[f32; TILE]],
-    /// `[ceil(squares / 16)][input channels]`.
-    pub input: &'a [Block],
+    pub input: Inputs<'a>,
     /// `[output channels][squares]`.
     pub residual: Option<&'a [f32]>,
     pub activation: Activation,
+}
+
+/// The input of a 1×1 convolution.
+#[derive(Clone, Copy)]
+pub(super) enum Inputs<'a> {
+    /// `[ceil(squares / 16)][input channels]`.
+    Packed(&'a [Block]),
+    /// `[input channels][squares]`, of chessboards, where [`Isa::takes_boards`].
+    Boards(&'a [f32]),
 }
 
 versions! {
@@ -518,58 +693,121 @@ versions! {
 
 #[inline(always)]
 fn pointwise_body<F: Form>(panels: Pointwise<'_>, output: &mut [f32]) {
-    // As above.
-    if panels.squares == CHESS {
-        pointwise_over::<F>(Pointwise { squares: CHESS, ..panels }, output);
-    } else {
-        pointwise_over::<F>(panels, output);
+    match panels.input {
+        Inputs::Boards(input) => {
+            assert!(takes_boards::<F>() && panels.squares == CHESS, "boards as they lie");
+            let squares = CHESS;
+            let input = input.as_chunks().0;
+            each_panel::<F::Wide>(Pointwise { squares, ..panels }, input, 0..CHESS, output);
+        }
+        // As above.
+        Inputs::Packed(input) if panels.squares == CHESS => {
+            pointwise_over::<F>(Pointwise { squares: CHESS, ..panels }, input, output);
+        }
+        Inputs::Packed(input) => pointwise_over::<F>(panels, input, output),
     }
 }
 
 #[inline(always)]
-fn pointwise_over<F: Form>(panels: Pointwise<'_>, output: &mut [f32]) {
+fn pointwise_over<F: Form>(panels: Pointwise<'_>, input: &[Block], output: &mut [f32]) {
     // Blocks outside: they stay in the nearest cache for all panels, whose weights are read in order.
-    make_columns::<F>(&mut Channels { panels, output }, panels.squares.div_ceil(COLUMNS));
+    make_columns::<F>(&mut Channels { panels, input, output }, panels.squares.div_ceil(COLUMNS));
 }
 
 struct Channels<'a> {
     panels: Pointwise<'a>,
+    input: &'a [Block],
     output: &'a mut [f32],
 }
 
 impl ByColumns for Channels<'_> {
     #[inline(always)]
     fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize) {
-        let Pointwise { squares, weights, bias, input, residual, activation } = self.panels;
-        let of_panel = weights.len() / bias.len();
-        let input: [_; BLOCKS] = side_by_side(input, of_panel / TILE, block);
-        let mut sums = [[Block::ZERO; BLOCKS]; TILE];
-        for (panel, (weights, bias)) in weights.chunks_exact(of_panel).zip(bias).enumerate() {
-            tile::<M, TILE, BLOCKS>(Columns { data: weights, count: TILE, first: 0 }, input, &mut sums);
-            let ends = bias.iter().map(|bias| Bias(*bias));
-            put_in_channels::<M, _, TILE, BLOCKS>(
-                &mut sums,
-                ends,
-                (panel * TILE, block),
-                (squares, residual, activation),
-                self.output,
-            );
+        let Pointwise { weights, bias, .. } = self.panels;
+        let input: [_; BLOCKS] = side_by_side(self.input, weights.len() / bias.len() / TILE, block);
+        each_panel::<M>(self.panels, input, block * COLUMNS..(block + BLOCKS) * COLUMNS, self.output);
+    }
+}
+
+/// Some columns of each panel.
+#[inline(always)]
+fn each_panel<M: Arith>(panels: Pointwise<'_>, right: impl RightSide, columns: Range<usize>, output: &mut [f32]) {
+    let Pointwise { squares, weights, bias, residual, activation, .. } = panels;
+    let of_panel = weights.len() / bias.len();
+    let panels = weights.chunks_exact(of_panel).zip(bias).zip(output.chunks_mut(TILE * squares));
+    for (panel, ((weights, bias), output)) in panels.enumerate() {
+        let residual = residual.map(|r| &r[panel * TILE * squares..][..output.len()]);
+        let first = columns.start;
+        let sink = &mut InChannels { squares, first, bias, residual, least: least(activation), output };
+        right.tile::<M, TILE>(Columns { data: weights, count: TILE, first: 0 }, sink);
+        if !ends_at_least(activation) {
+            activate_columns::<M>(activation, squares, columns.clone(), output);
         }
+    }
+}
+
+/// The end of a panel of a 1×1 convolution: `[channels][squares]`, fewer than [`TILE`] channels of the last panel.
+struct InChannels<'a> {
+    squares: usize,
+    /// Column of the tile.
+    first: usize,
+    bias: &'a [f32; TILE],
+    residual: Option<&'a [f32]>,
+    /// What is less becomes this.
+    least: f32,
+    output: &'a mut [f32],
+}
+
+impl Sink for InChannels<'_> {
+    #[inline(always)]
+    fn take<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
+        &mut self,
+        row: usize,
+        first: usize,
+        sums: &[[M::Vector; VECTORS]; BLOCKS],
+    ) {
+        let squares = self.squares;
+        let Some(output) = self.output.get_mut(row * squares..(row + 1) * squares) else { return };
+        let residual = self.residual.map(|r| &r[row * squares..][..squares]);
+        let bias = M::splat(self.bias[row]);
+        for (block, sums) in sums.iter().enumerate() {
+            for (vector, x) in (first..).zip(sums) {
+                let at = self.first + block * COLUMNS + vector * M::LANES;
+                let mut x = M::plus(*x, bias);
+                if let Some(residual) = residual {
+                    x = M::plus(x, vector_of_row::<M>(residual, at));
+                }
+                put_vector_in_row::<M>(M::at_least(self.least, x), output, at);
+            }
+        }
+    }
+}
+
+/// Below it an activation has its smallest value. For those that are no more than that, nothing else is left to do.
+fn least(activation: Activation) -> f32 {
+    if activation == Activation::Relu { 0.0 } else { f32::NEG_INFINITY }
+}
+
+/// Whether an activation is no more than its [`least`] value.
+fn ends_at_least(activation: Activation) -> bool {
+    matches!(activation, Activation::None | Activation::Relu)
+}
+
+/// Activates some squares of each channel.
+#[inline(always)]
+fn activate_columns<M: Arith>(activation: Activation, squares: usize, columns: Range<usize>, output: &mut [f32]) {
+    let columns = columns.start..columns.end.min(squares);
+    if columns.len() == squares {
+        return activate::<M>(activation, output);
+    }
+    for row in output.chunks_exact_mut(squares) {
+        activate::<M>(activation, &mut row[columns.clone()]);
     }
 }
 
 /// What is made of a channel's sums before anything else: the bias is added.
 pub(super) trait End {
     fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector;
-}
-
-pub(super) struct Bias(pub f32);
-
-impl End for Bias {
-    #[inline(always)]
-    fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector {
-        M::plus(sums, M::splat(self.0))
-    }
 }
 
 /// Ends some rows of a 1×1 convolution and writes it to where it belongs in `output`, `[channels][squares]`: its channels from the
@@ -634,11 +872,23 @@ versions! {
 #[inline(always)]
 fn attention_body<F: Form>(head: Attention<'_>, room: &mut [Block], output: &mut [f32]) {
     // As above.
-    if head.squares == CHESS {
-        attention_over::<F>(Attention { squares: CHESS, ..head }, room, output);
-    } else {
-        attention_over::<F>(head, room, output);
+    match (takes_boards::<F>(), head.squares) {
+        (true, CHESS) => attention_on_board::<F::Wide>(Attention { squares: CHESS, ..head }, room, output),
+        (false, CHESS) => attention_over::<F>(Attention { squares: CHESS, ..head }, room, output),
+        _ => attention_over::<F>(head, room, output),
     }
+}
+
+/// All squares at once, which lie in the order that the products want.
+#[inline(always)]
+fn attention_on_board<M: Arith>(head: Attention<'_>, room: &mut [Block], output: &mut [f32]) {
+    let scores = &mut room[..MOST_BLOCKS * CHESS];
+    let apart = Apart { rows: MOST_BLOCKS, blocks: 1 };
+    let mut shares = [Block::ZERO; MOST_BLOCKS];
+    make_rows::<M, 1>(&mut Keys { head, first: 0, queries: Whole(boards(head.query)), apart, scores }, CHESS);
+    Exponents { squares: CHESS, apart, scores, shares: &mut shares }.make_columns::<M, MOST_BLOCKS>(0);
+    let weights = Whole(scores.as_chunks::<MOST_BLOCKS>().0);
+    make_rows::<M, 1>(&mut Values { head, first: 0, weights, shares: &shares, output }, head.value.len() / CHESS);
 }
 
 #[inline(always)]
@@ -646,121 +896,170 @@ fn attention_over<F: Form>(head: Attention<'_>, room: &mut [Block], output: &mut
     let Attention { squares, query, value, .. } = head;
     let (depth, blocks) = (query.len() / squares, squares.div_ceil(COLUMNS));
     let (queries, scores) = room.split_at_mut(blocks_at_once(squares) * depth);
+    let apart = Apart { rows: 1, blocks: squares };
     // Some squares of the query at a time: their scores, one row a key, stay in the nearest cache.
     for first in (0..blocks).step_by(F::BLOCKS) {
         let count = F::BLOCKS.min(blocks - first);
         let (queries, scores) = (&mut queries[..count * depth], &mut scores[..count * squares]);
-        pack_scaled::<F::Wide>(query, squares, first, queries);
-        make_all::<F>(&mut Keys { head, first, queries, scores }, squares, count);
-        let mut sums = [Block::ZERO; MOST_BLOCKS];
-        make_columns::<F>(&mut Exponents { squares, scores, sums: &mut sums }, count);
-        make_all::<F>(&mut Values { head, first, weights: scores, sums: &sums, output }, value.len() / squares, count);
+        pack_blocks(query, squares, first, queries);
+        let queries = Packed { blocks: queries, rows: depth };
+        make_all::<F>(&mut Keys { head, first, queries, apart, scores }, squares, count);
+        let mut shares = [Block::ZERO; MOST_BLOCKS];
+        make_columns::<F>(&mut Exponents { squares, apart, scores, shares: &mut shares }, count);
+        let weights = Packed { blocks: scores, rows: squares };
+        make_all::<F>(&mut Values { head, first, weights, shares: &shares, output }, value.len() / squares, count);
     }
 }
 
-/// Packs blocks of the columns of `matrix`, from the `first` on, over the root of its rows.
+/// Chessboards, one after the other.
 #[inline(always)]
-fn pack_scaled<M: Arith>(matrix: &[f32], columns: usize, first: usize, blocks: &mut [Block]) {
-    let rows = matrix.len() / columns;
-    let by = M::splat(1.0 / (rows as f32).sqrt());
-    for (number, blocks) in blocks.chunks_exact_mut(rows).enumerate() {
-        pack_columns(matrix, columns, (first + number) * COLUMNS, blocks);
-        for block in blocks {
-            for vector in 0..COLUMNS / M::LANES {
-                block.set::<M>(vector, M::times(by, block.vector::<M>(vector)));
-            }
-        }
-    }
+fn boards(squares: &[f32]) -> &[[f32; CHESS]] {
+    squares.as_chunks().0
 }
 
-/// The scores of some blocks of queries: products with each key, and the bias.
-struct Keys<'a> {
+/// How far apart blocks of scores lie: those of a key from those of the next one, and those of a key.
+#[derive(Clone, Copy)]
+struct Apart {
+    rows: usize,
+    blocks: usize,
+}
+
+/// The scores of some blocks of queries: products with each key over the root of the channels, and the bias.
+struct Keys<'a, Q> {
     head: Attention<'a>,
     first: usize,
-    queries: &'a [Block],
+    queries: Q,
+    apart: Apart,
     scores: &'a mut [Block],
 }
 
-impl Product for Keys<'_> {
+impl<Q: Sides> Product for Keys<'_, Q> {
     #[inline(always)]
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let Attention { squares, key, bias, .. } = self.head;
-        let queries = side_by_side(self.queries, key.len() / squares, block);
-        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
-        tile::<M, ROWS, BLOCKS>(Columns { data: key, count: squares, first: row }, queries, &mut sums);
-        for (row, sums) in (row..).zip(&mut sums) {
-            for (number, sums) in (block..).zip(sums) {
-                if let Some(bias) = bias {
-                    sums.add::<M>(&Block::of_row(&bias[row * squares..][..squares], (self.first + number) * COLUMNS));
-                }
-                self.scores[number * squares + row] = *sums;
+        let bias = bias.map(|bias| &bias[row * squares..][..ROWS * squares]);
+        let apart = self.apart;
+        let scores = &mut self.scores[block * apart.blocks + row * apart.rows..];
+        let by = 1.0 / ((key.len() / squares) as f32).sqrt();
+        let sink = &mut InScores { squares, first: self.first + block, by, bias, apart, scores };
+        self.queries.of_tile::<BLOCKS>(block).tile::<M, ROWS>(Columns { data: key, count: squares, first: row }, sink);
+    }
+}
+
+struct InScores<'a> {
+    squares: usize,
+    /// Block of the queries.
+    first: usize,
+    /// What the sums are multiplied by.
+    by: f32,
+    /// `[rows][squares]`.
+    bias: Option<&'a [f32]>,
+    apart: Apart,
+    scores: &'a mut [Block],
+}
+
+impl Sink for InScores<'_> {
+    #[inline(always)]
+    fn take<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
+        &mut self,
+        row: usize,
+        first: usize,
+        sums: &[[M::Vector; VECTORS]; BLOCKS],
+    ) {
+        let each = COLUMNS / M::LANES;
+        let bias = self.bias.map(|bias| &bias[row * self.squares..][..self.squares]);
+        for (block, sums) in sums.iter().enumerate() {
+            for (vector, x) in (first..).zip(sums) {
+                let at = (self.first + block) * COLUMNS + vector * M::LANES;
+                let x = match bias {
+                    Some(bias) => M::scale_add(self.by, *x, vector_of_row::<M>(bias, at)),
+                    None => M::times(M::splat(self.by), *x),
+                };
+                let block = (block + vector / each) * self.apart.blocks + row * self.apart.rows;
+                self.scores[block].set::<M>(vector % each, x);
             }
         }
     }
 }
 
-/// Makes `e^(x - largest of its column)` of each score, and the sums of the columns.
+/// Makes `e^(x - largest of its column)` of each score, and what the sums of the columns have to be multiplied by to be one.
 struct Exponents<'a> {
     squares: usize,
+    apart: Apart,
     scores: &'a mut [Block],
     /// For each block.
-    sums: &'a mut [Block],
+    shares: &'a mut [Block],
 }
 
 impl ByColumns for Exponents<'_> {
     /// Block by block in the innermost loops, none of which then waits for what it has just begun.
     #[inline(always)]
     fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize) {
-        let squares = self.squares;
-        let scores = &mut self.scores[block * squares..][..BLOCKS * squares];
+        let (squares, apart) = (self.squares, self.apart);
+        let scores = &mut self.scores[block * apart.blocks..];
         for vector in 0..COLUMNS / M::LANES {
             let mut largest = [M::splat(f32::NEG_INFINITY); BLOCKS];
             for row in 0..squares {
                 for (number, largest) in largest.iter_mut().enumerate() {
-                    *largest = M::larger(scores[number * squares + row].vector::<M>(vector), *largest);
+                    *largest = M::larger(scores[number * apart.blocks + row * apart.rows].vector::<M>(vector), *largest);
                 }
             }
             let mut sums = [M::splat(0.0); BLOCKS];
             for row in 0..squares {
                 for (number, (sum, largest)) in sums.iter_mut().zip(&largest).enumerate() {
-                    let score = &mut scores[number * squares + row];
+                    let score = &mut scores[number * apart.blocks + row * apart.rows];
                     let x = exp::<M>(M::minus(score.vector::<M>(vector), *largest));
                     *sum = M::plus(*sum, x);
                     score.set::<M>(vector, x);
                 }
             }
-            for (sum, block) in sums.iter().zip(&mut self.sums[block..]) {
-                block.set::<M>(vector, *sum);
+            for (sum, block) in sums.iter().zip(&mut self.shares[block..]) {
+                block.set::<M>(vector, M::over(M::splat(1.0), *sum));
             }
         }
     }
 }
 
 /// The means of the values of some blocks of queries.
-struct Values<'a> {
+struct Values<'a, W> {
     head: Attention<'a>,
     first: usize,
-    weights: &'a [Block],
-    /// Of the weights, for each block.
-    sums: &'a [Block],
+    weights: W,
+    /// What the sums are multiplied by, for each block.
+    shares: &'a [Block],
     output: &'a mut [f32],
 }
 
-impl Product for Values<'_> {
+impl<W: Sides> Product for Values<'_, W> {
     #[inline(always)]
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let Attention { squares, value, .. } = self.head;
-        let weights = side_by_side(self.weights, squares, block);
-        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
-        tile::<M, ROWS, BLOCKS>(rows(value, squares, row), weights, &mut sums);
-        for sums in &mut sums {
-            for (sums, all) in sums.iter_mut().zip(&self.sums[block..]) {
-                for vector in 0..COLUMNS / M::LANES {
-                    sums.set::<M>(vector, M::over(sums.vector::<M>(vector), all.vector::<M>(vector)));
-                }
+        let output = InRows { output: &mut self.output[row * squares..], len: squares, block: self.first + block };
+        let sink = &mut Shares { by: &self.shares[block..], rows: output };
+        self.weights.of_tile::<BLOCKS>(block).tile::<M, ROWS>(rows(value, squares, row), sink);
+    }
+}
+
+/// Rows whose columns are multiplied by something each.
+struct Shares<'a> {
+    by: &'a [Block],
+    rows: InRows<'a>,
+}
+
+impl Sink for Shares<'_> {
+    #[inline(always)]
+    fn take<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
+        &mut self,
+        row: usize,
+        first: usize,
+        sums: &[[M::Vector; VECTORS]; BLOCKS],
+    ) {
+        for (block, sums) in sums.iter().enumerate() {
+            for (vector, x) in (first..).zip(sums) {
+                let by = vector_of_blocks::<M>(&self.by[block..], vector);
+                self.rows.put::<M>(row, block, vector, M::times(by, *x));
             }
         }
-        put_in_rows(&sums, &mut self.output[row * squares..], squares, self.first + block);
     }
 }
 
@@ -781,30 +1080,34 @@ versions! {
 fn scores_body<F: Form>(sides: Scores<'_>, room: &mut [Block], output: &mut [f32]) {
     let Scores { channels, query, key } = sides;
     let (queries, squares) = (query.len() / channels, key.len() / channels);
+    if takes_boards::<F>() && squares == CHESS {
+        return make_rows::<F::Wide, 1>(&mut Queries { sides, first: 0, keys: Whole(boards(key)), output }, queries);
+    }
     let blocks = squares.div_ceil(COLUMNS);
     for first in (0..blocks).step_by(F::BLOCKS) {
         let count = F::BLOCKS.min(blocks - first);
         let keys = &mut room[..count * channels];
-        pack_scaled::<F::Wide>(key, squares, first, keys);
+        pack_blocks(key, squares, first, keys);
+        let keys = Packed { blocks: keys, rows: channels };
         make_all::<F>(&mut Queries { sides, first, keys, output }, queries, count);
     }
 }
 
-struct Queries<'a> {
+struct Queries<'a, K> {
     sides: Scores<'a>,
     first: usize,
-    keys: &'a [Block],
+    keys: K,
     output: &'a mut [f32],
 }
 
-impl Product for Queries<'_> {
+impl<K: Sides> Product for Queries<'_, K> {
     #[inline(always)]
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let Scores { channels, query, key } = self.sides;
         let (queries, squares) = (query.len() / channels, key.len() / channels);
         let left = Columns { data: query, count: queries, first: row };
-        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
-        tile::<M, ROWS, BLOCKS>(left, side_by_side(self.keys, channels, block), &mut sums);
-        put_in_rows(&sums, &mut self.output[row * squares..], squares, self.first + block);
+        let output = InRows { output: &mut self.output[row * squares..], len: squares, block: self.first + block };
+        let by = [Block([1.0 / (channels as f32).sqrt(); COLUMNS]); MOST_BLOCKS];
+        self.keys.of_tile::<BLOCKS>(block).tile::<M, ROWS>(left, &mut Shares { by: &by, rows: output });
     }
 }

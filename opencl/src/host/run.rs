@@ -8,7 +8,7 @@ use super::plan::{
     Affine, Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan,
     Pool, Scores, Step, TileWeights, at_once,
 };
-use super::product::{self, Block, COLUMNS, DensePanels, Floats, Pointwise, Right};
+use super::product::{self, Block, COLUMNS, DensePanels, Floats, Inputs, Pointwise, Right};
 use super::team::{Team, each};
 use super::tiles::{self, Layout, Operand, Scale};
 use super::winograd::{self, End, PANEL, POINTS, Rows};
@@ -233,18 +233,22 @@ impl Workspace {
             ConvWeights::Tiles(weights) => self.conv_in_tiles(conv, weights, isa, positions, team, output),
             ConvWeights::Pointwise(weights) => {
                 let squares = conv.input.shape.squares;
-                let pack =
-                    |input: &[f32], _: &mut [f32], blocks: &mut [Block]| product::pack(isa, input, squares, blocks);
-                self.pointwise((conv, weights), isa, positions, team, pack, output);
+                self.pointwise((conv, weights), isa, positions, team, |input, _, blocks| {
+                    if isa.takes_boards() && squares == product::CHESS {
+                        return Inputs::Boards(input);
+                    }
+                    product::pack(isa, input, squares, blocks);
+                    Inputs::Packed(blocks)
+                }, output);
             }
             ConvWeights::Columns(sides, weights) => {
-                let gather = |input: &[f32], scratch: &mut [f32], blocks: &mut [Block]| {
+                self.pointwise((conv, weights), isa, positions, team, |input, scratch, blocks| {
                     let surrounded = &mut scratch[..conv.input.shape.channels * columns::plane(*sides)];
                     columns::surround(*sides, input, surrounded);
                     let rows = blocks.chunks_exact_mut(conv.input.shape.channels * columns::TAPS);
                     each(team, rows.enumerate(), |(number, rows)| columns::gather(*sides, surrounded, number, rows));
-                };
-                self.pointwise((conv, weights), isa, positions, team, gather, output);
+                    Inputs::Packed(blocks)
+                }, output);
             }
             ConvWeights::Direct(weights) => {
                 let of_panel = weights.len() / conv.bias.len();
@@ -431,14 +435,14 @@ impl Workspace {
         });
     }
 
-    /// A convolution as one product, position by position: `pack` makes the right side of an input, with the scratch to help it.
+    /// A convolution as one product, position by position: `side` makes the right side of an input, with scratch and blocks to help it.
     fn pointwise(
         &mut self,
         (conv, weights): (&Conv, &[f32]),
         isa: Isa,
         positions: usize,
         team: Option<&Team>,
-        pack: impl Fn(&[f32], &mut [f32], &mut [Block]),
+        side: impl for<'a> Fn(&'a [f32], &mut [f32], &'a mut [Block]) -> Inputs<'a>,
         output: &mut [f32],
     ) {
         let (mut room, mut scratch) = (std::mem::take(&mut self.room), std::mem::take(&mut self.scratch));
@@ -446,7 +450,7 @@ impl Workspace {
         let blocks = &mut room[..squares.div_ceil(COLUMNS) * inputs];
         let (residual, activation) = end(conv);
         for (position, output) in output.chunks_exact_mut(conv.output.len()).enumerate().take(positions) {
-            pack(self.value(conv.input, position), &mut scratch, blocks);
+            let input = side(self.value(conv.input, position), &mut scratch, blocks);
             let residual = residual.map(|place| self.value(place, position));
             each_part(team, conv.bias.len(), TILE * squares, output, |panels, output| {
                 let first = panels.start * TILE;
@@ -455,7 +459,7 @@ impl Workspace {
                 let residual = residual.map(|r| &r[first * squares..][..output.len()]);
                 product::pointwise(
                     isa,
-                    Pointwise { squares, weights, bias, input: blocks, residual, activation },
+                    Pointwise { squares, weights, bias, input, residual, activation },
                     output,
                 );
             });

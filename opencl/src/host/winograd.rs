@@ -11,7 +11,7 @@ use super::arith::{Arith, Form, Ranks, activate_vector};
 use super::board::{Board, LANES, Lanes};
 use super::kernel::versions;
 use super::plan::GROUP;
-use super::product::{Block, COLUMNS, Left, Product, make_all, side_by_side, tile};
+use super::product::{Block, COLUMNS, Left, Product, Sink, make_all, side_by_side, tile};
 use crate::graph::Activation;
 
 /// Squares of a side of a tile, of its input, and points.
@@ -196,11 +196,29 @@ impl Product for Point<'_> {
             *right = &right[self.point * self.inputs..][..self.inputs];
         }
         let left = Tiles { v: self.v, block: POINTS * self.rows * LANES, at: (self.point * self.rows + row) * LANES };
-        let mut sums = [[Block::ZERO; BLOCKS]; ROWS];
-        tile::<M, ROWS, BLOCKS>(left, right, &mut sums);
-        for (row, sums) in (row..).zip(&sums) {
-            for (number, sums) in sums.iter().enumerate() {
-                self.m[((block + number) * POINTS + self.point) * self.rows + row] = *sums;
+        let products = &mut self.m[(block * POINTS + self.point) * self.rows + row..];
+        tile::<M, ROWS, BLOCKS>(left, right, &mut InPanels { products, of_panel: POINTS * self.rows });
+    }
+}
+
+/// Rows of one point's products, each block of which is a panel's.
+struct InPanels<'a> {
+    products: &'a mut [Block],
+    of_panel: usize,
+}
+
+impl Sink for InPanels<'_> {
+    #[inline(always)]
+    fn take<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
+        &mut self,
+        row: usize,
+        first: usize,
+        sums: &[[M::Vector; VECTORS]; BLOCKS],
+    ) {
+        for (block, sums) in sums.iter().enumerate() {
+            let products = &mut self.products[block * self.of_panel + row];
+            for (vector, x) in (first..).zip(sums) {
+                products.set::<M>(vector, *x);
             }
         }
     }
