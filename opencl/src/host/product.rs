@@ -7,7 +7,7 @@
 //! The right side is packed, panel by panel of a block's width, so that a tile reads it in order and its panels stay in a near
 //! cache for all rows.
 
-use super::arith::{Arith, Form, activate, activate_vector, exp};
+use super::arith::{Arith, Form, activate, activate_vector, exp_up_to_end};
 use super::board::{LANES, Lanes};
 use super::kernel::{TILE, versions};
 use super::linear::Linear;
@@ -604,9 +604,24 @@ impl<R: Right> Product for Neurons<'_, R> {
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
         let DensePanels { weights, of, bias, input } = self.panels;
         let right = side_by_side(weights, self.inputs, block);
+        self.fetch_next::<M, ROWS, BLOCKS>(row, block);
         let rows_of_output = InRows { output: &mut self.output[row * self.neurons..], len: self.neurons, block };
         let sink = &mut WithBias { bias: &bias[block..], rows: rows_of_output };
         tile_of::<M, R, ROWS, BLOCKS>(rows(input, self.inputs, row), right, of, sink);
+    }
+}
+
+impl<R: Right> Neurons<'_, R> {
+    /// Asks for the weights that come after those of a tile, which other rows will need meanwhile: for a tile's share of them.
+    #[inline(always)]
+    fn fetch_next<M: Arith, const ROWS: usize, const BLOCKS: usize>(&self, row: usize, block: usize) {
+        let count = self.panels.input.len() / self.inputs;
+        let len = BLOCKS * self.inputs;
+        let next = self.panels.weights.get((block + BLOCKS) * self.inputs..).unwrap_or_default();
+        let (first, last) = (len * row / count, len * (row + ROWS) / count);
+        for weights in next.get(first..last.min(next.len())).unwrap_or_default() {
+            M::fetch(weights);
+        }
     }
 }
 
@@ -1001,14 +1016,15 @@ impl ByColumns for Exponents<'_> {
             let mut largest = [M::splat(f32::NEG_INFINITY); BLOCKS];
             for row in 0..squares {
                 for (number, largest) in largest.iter_mut().enumerate() {
-                    *largest = M::larger(scores[number * apart.blocks + row * apart.rows].vector::<M>(vector), *largest);
+                    *largest =
+                        M::larger(scores[number * apart.blocks + row * apart.rows].vector::<M>(vector), *largest);
                 }
             }
             let mut sums = [M::splat(0.0); BLOCKS];
             for row in 0..squares {
                 for (number, (sum, largest)) in sums.iter_mut().zip(&largest).enumerate() {
                     let score = &mut scores[number * apart.blocks + row * apart.rows];
-                    let x = exp::<M>(M::minus(score.vector::<M>(vector), *largest));
+                    let x = exp_up_to_end::<M>(M::minus(score.vector::<M>(vector), *largest));
                     *sum = M::plus(*sum, x);
                     score.set::<M>(vector, x);
                 }

@@ -233,22 +233,38 @@ impl Workspace {
             ConvWeights::Tiles(weights) => self.conv_in_tiles(conv, weights, isa, positions, team, output),
             ConvWeights::Pointwise(weights) => {
                 let squares = conv.input.shape.squares;
-                self.pointwise((conv, weights), isa, positions, team, |input, _, blocks| {
-                    if isa.takes_boards() && squares == product::CHESS {
-                        return Inputs::Boards(input);
-                    }
-                    product::pack(isa, input, squares, blocks);
-                    Inputs::Packed(blocks)
-                }, output);
+                self.pointwise(
+                    (conv, weights),
+                    isa,
+                    positions,
+                    team,
+                    |input, _, blocks| {
+                        if isa.takes_boards() && squares == product::CHESS {
+                            return Inputs::Boards(input);
+                        }
+                        product::pack(isa, input, squares, blocks);
+                        Inputs::Packed(blocks)
+                    },
+                    output,
+                );
             }
             ConvWeights::Columns(sides, weights) => {
-                self.pointwise((conv, weights), isa, positions, team, |input, scratch, blocks| {
-                    let surrounded = &mut scratch[..conv.input.shape.channels * columns::plane(*sides)];
-                    columns::surround(*sides, input, surrounded);
-                    let rows = blocks.chunks_exact_mut(conv.input.shape.channels * columns::TAPS);
-                    each(team, rows.enumerate(), |(number, rows)| columns::gather(*sides, surrounded, number, rows));
-                    Inputs::Packed(blocks)
-                }, output);
+                self.pointwise(
+                    (conv, weights),
+                    isa,
+                    positions,
+                    team,
+                    |input, scratch, blocks| {
+                        let surrounded = &mut scratch[..conv.input.shape.channels * columns::plane(*sides)];
+                        columns::surround(*sides, input, surrounded);
+                        let rows = blocks.chunks_exact_mut(conv.input.shape.channels * columns::TAPS);
+                        each(team, rows.enumerate(), |(number, rows)| {
+                            columns::gather(*sides, surrounded, number, rows)
+                        });
+                        Inputs::Packed(blocks)
+                    },
+                    output,
+                );
             }
             ConvWeights::Direct(weights) => {
                 let of_panel = weights.len() / conv.bias.len();
@@ -457,11 +473,7 @@ impl Workspace {
                 let weights = &weights[first * inputs..panels.end * TILE * inputs];
                 let bias = &conv.bias[panels];
                 let residual = residual.map(|r| &r[first * squares..][..output.len()]);
-                product::pointwise(
-                    isa,
-                    Pointwise { squares, weights, bias, input, residual, activation },
-                    output,
-                );
+                product::pointwise(isa, Pointwise { squares, weights, bias, input, residual, activation }, output);
             });
         }
         (self.room, self.scratch) = (room, scratch);

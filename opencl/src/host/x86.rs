@@ -58,6 +58,12 @@ macro_rules! operations {
             }
 
             #[inline(always)]
+            fn fetch<T>(of: &T) {
+                // SAFETY: nothing is read.
+                unsafe { prefetch::<{ NEAR }>((&raw const *of).cast()) }
+            }
+
+            #[inline(always)]
             fn load(from: &[f32]) -> $vector {
                 // SAFETY: see above.
                 unsafe { load(from[..$lanes].as_ptr()) }
@@ -143,9 +149,9 @@ macro_rules! operations {
             }
 
             #[inline(always)]
-            fn power(shifted: $vector) -> $vector {
+            fn times_power(x: $vector, n: $vector, shifted: $vector) -> $vector {
                 // SAFETY: see above.
-                unsafe { whole_to_float(shift::<23>(add_whole(float_to_whole(shifted), splat_whole(EXPONENT)))) }
+                unsafe { times_power(x, n, shifted) }
             }
         }
     };
@@ -154,31 +160,43 @@ macro_rules! operations {
 mod eight {
     use super::super::arith::{Arith, EXPONENT, Fused};
     use std::arch::x86_64::{
-        __m256, _mm_loadu_si128 as load_short, _mm256_add_epi32 as add_whole, _mm256_add_ps as add,
-        _mm256_castps_si256 as float_to_whole, _mm256_castsi256_ps as whole_to_float, _mm256_cvtepi16_epi32 as widen,
-        _mm256_cvtepi32_ps as of_whole, _mm256_cvtps_epi32 as to_whole, _mm256_div_ps as div, _mm256_fmadd_ps as fmadd,
-        _mm256_loadu_ps as load, _mm256_loadu_si256 as load_whole, _mm256_max_ps as max, _mm256_min_ps as min,
-        _mm256_mul_ps as mul, _mm256_set1_epi32 as splat_whole, _mm256_set1_ps as splat, _mm256_slli_epi32 as shift,
+        __m256, _MM_HINT_T1 as NEAR, _mm_loadu_si128 as load_short, _mm_prefetch as prefetch,
+        _mm256_add_epi32 as add_whole, _mm256_add_ps as add, _mm256_castps_si256 as float_to_whole,
+        _mm256_castsi256_ps as whole_to_float, _mm256_cvtepi16_epi32 as widen, _mm256_cvtepi32_ps as of_whole,
+        _mm256_cvtps_epi32 as to_whole, _mm256_div_ps as div, _mm256_fmadd_ps as fmadd, _mm256_loadu_ps as load,
+        _mm256_loadu_si256 as load_whole, _mm256_max_ps as max, _mm256_min_ps as min, _mm256_mul_ps as mul,
+        _mm256_set1_epi32 as splat_whole, _mm256_set1_ps as splat, _mm256_slli_epi32 as shift,
         _mm256_storeu_ps as store, _mm256_storeu_si256 as store_whole, _mm256_sub_ps as sub,
     };
 
     operations!(Fused, __m256, 8, 2);
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn times_power(x: __m256, _: __m256, shifted: __m256) -> __m256 {
+        mul(x, whole_to_float(shift::<23>(add_whole(float_to_whole(shifted), splat_whole(EXPONENT)))))
+    }
 }
 
 mod sixteen {
-    use super::super::arith::{Arith, EXPONENT};
+    use super::super::arith::Arith;
     use super::Sixteen;
     use std::arch::x86_64::{
-        __m512, _mm256_loadu_si256 as load_short, _mm512_add_epi32 as add_whole, _mm512_add_ps as add,
-        _mm512_castps_si512 as float_to_whole, _mm512_castsi512_ps as whole_to_float, _mm512_cvtepi16_epi32 as widen,
-        _mm512_cvtepi32_ps as of_whole, _mm512_cvtps_epi32 as to_whole, _mm512_fmadd_ps as fmadd,
-        _mm512_fnmadd_ps as fnmadd, _mm512_loadu_ps as load, _mm512_loadu_si512 as load_whole, _mm512_max_ps as max,
-        _mm512_min_ps as min, _mm512_mul_ps as mul, _mm512_rcp14_ps as rcp14, _mm512_set1_epi32 as splat_whole,
-        _mm512_set1_ps as splat, _mm512_slli_epi32 as shift, _mm512_storeu_ps as store,
+        __m512, _MM_HINT_T1 as NEAR, _mm_prefetch as prefetch, _mm256_loadu_si256 as load_short, _mm512_add_ps as add,
+        _mm512_cvtepi16_epi32 as widen, _mm512_cvtepi32_ps as of_whole, _mm512_cvtps_epi32 as to_whole,
+        _mm512_fmadd_ps as fmadd, _mm512_fnmadd_ps as fnmadd, _mm512_loadu_ps as load,
+        _mm512_loadu_si512 as load_whole, _mm512_max_ps as max, _mm512_min_ps as min, _mm512_mul_ps as mul,
+        _mm512_rcp14_ps as rcp14, _mm512_scalef_ps as scalef, _mm512_set1_ps as splat, _mm512_storeu_ps as store,
         _mm512_storeu_si512 as store_whole, _mm512_sub_ps as sub,
     };
 
     operations!(Sixteen, __m512, 16, 1);
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn times_power(x: __m512, n: __m512, _: __m512) -> __m512 {
+        scalef(x, n)
+    }
 
     /// To the last bit or nearly so: Newton's steps from 14 bits take a third of the time of a division of sixteen. `y` is neither
     /// zero nor infinite.
