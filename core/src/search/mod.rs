@@ -16,6 +16,7 @@ pub mod puct;
 mod recycle;
 mod renew;
 mod reuse;
+mod root;
 mod select;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -30,13 +31,12 @@ pub use params::{CatchUp, Cpuct, Deviation, Explored, Fpu, MovesLeft, Params};
 pub use view::{EdgeView, NodeView};
 
 use crate::evaluate::{Evaluator, Move};
-use crate::list;
 use crate::repository::{Bounds, Key, Naming, Node, Repository};
 use crate::stats::Counts;
 use crate::sync::{AtomicU32, get, set, unique};
 use core::fmt;
 use heapless::Vec;
-use select::Allowed;
+use root::RootMoves;
 
 /// Most root moves that can be ranked or named for a restricted search: Go on a 19×19 board has 362.
 pub const MAX_ROOT_MOVES: usize = 362;
@@ -54,8 +54,7 @@ pub struct Search<R> {
     /// [`Params::counts_alike`], which is asked at every node.
     counts_alike: bool,
     root: Option<Key>,
-    /// Moves that may be searched at the root; empty for all.
-    allowed: Vec<Allowed, MAX_ROOT_MOVES>,
+    root_moves: RootMoves,
     remaining_playouts: AtomicU32,
     /// Visits that were taken back because a cycle was opened.
     taken_back: AtomicU32,
@@ -130,7 +129,7 @@ impl<R: Repository> Search<R> {
             params,
             counts_alike: params.counts_alike(),
             root: None,
-            allowed: Vec::new(),
+            root_moves: RootMoves::all(),
             remaining_playouts: AtomicU32::new(UNLIMITED),
             taken_back: AtomicU32::new(0),
             restored: AtomicU32::new(0),
@@ -164,7 +163,7 @@ impl<R: Repository> Search<R> {
 
     /// What was said of the moves of one root is not said of those of another.
     fn lift_restrictions(&mut self) {
-        self.allowed.clear();
+        self.root_moves = RootMoves::all();
         self.set_remaining_playouts(None);
     }
 
@@ -193,9 +192,7 @@ impl<R: Repository> Search<R> {
     /// root changes ([`Search::advance`], [`Search::clear`]); none named means all. Moves beyond the first [`MAX_ROOT_MOVES`] are not
     /// taken, and so not searched. A place that the root has not is no move's: where all are such, none may be searched.
     pub fn set_root_moves(&mut self, moves: impl IntoIterator<Item = (usize, Move)>) {
-        // No node has so many edges. Left out, it might leave an empty list, which means all moves.
-        let place = |index| u16::try_from(index).unwrap_or(u16::MAX);
-        self.allowed = list::up_to(moves.into_iter().map(|(index, mv)| Allowed { index: place(index), mv }));
+        self.root_moves = RootMoves::named(moves);
     }
 
     /// How many more playouts are expected at most, until the root changes: root moves that can't become the best one in so
@@ -286,7 +283,7 @@ impl<R: Repository> Search<R> {
             (Some(mv), _) => Naming::Named(mv),
             (None, index) => Naming::Index(index.unwrap_or(usize::MAX) as u16),
         };
-        self.is_allowed(naming)
+        self.root_moves.contain(naming)
     }
 
     /// Does `playouts` playouts, one after the other, on one stack; fewer, and none, where the game has ended at the root, where no move may be

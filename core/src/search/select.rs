@@ -3,9 +3,10 @@
 use super::Search;
 use super::params::{CatchUp, Cpuct, Explored, Fpu, Params};
 use super::puct::{self, MovesLeftUtility};
+use super::root::RootRules;
 use super::worth::own;
-use crate::evaluate::{Move, Value};
-use crate::repository::{EdgeValue, Naming, Node, Repository, Seen, Visit};
+use crate::evaluate::Value;
+use crate::repository::{EdgeValue, Node, Repository, Seen, Visit};
 use core::hint::select_unpredictable;
 
 /// An edge that a playout takes.
@@ -61,7 +62,7 @@ impl<R: Repository> Search<R> {
             };
             match &rules {
                 None => best_seen(node, score),
-                Some(rules) => self.best_allowed(node, rules, score),
+                Some(rules) => best_allowed(node, rules, score),
             }
         };
         let (q, visited_policy) = match worth {
@@ -83,19 +84,19 @@ impl<R: Repository> Search<R> {
         };
         if seen.waiting {
             for (at, edge) in node.seen().enumerate().filter(|(_, edge)| edge.value.is_none()) {
-                if rules.as_ref().is_none_or(|rules| rules.allow_visited(self, &node.visit(at))) {
+                if rules.as_ref().is_none_or(|rules| rules.allow(at, edge.n)) {
                     offer(fpu + puct::u(edge.p(), exploration, edge.n), Choice::Visited(at));
                 }
             }
         }
         let upcoming = match &rules {
             None => node.next_unvisited(),
-            Some(rules) => rules.next_unvisited(self, node),
+            Some(rules) => rules.next_unvisited(node),
         };
         if let Some((index, p)) = upcoming {
             offer(fpu + puct::u(p, exploration, 0), Choice::Unvisited(index));
         }
-        choice.or_else(|| self.first_allowed(node, rules.as_ref()))
+        choice.or_else(|| first_allowed(node, rules.as_ref()))
     }
 
     /// What priors are multiplied by at a node that is worth so much to itself, where that is no plain mean of its visits.
@@ -125,46 +126,27 @@ impl<R: Repository> Search<R> {
             _ => self.worth(node),
         }
     }
+}
 
-    /// Where no score is a number no edge is the best, but the playout has to go on.
-    #[cold]
-    fn first_allowed(&self, node: &impl Node, rules: Option<&RootRules>) -> Option<Choice> {
-        let allowed = |visit: Visit| rules.is_none_or(|rules| rules.allow_visited(self, &visit));
-        node.visits().position(allowed).map(Choice::Visited)
-    }
+/// Where no score is a number no edge is the best, but the playout has to go on.
+#[cold]
+fn first_allowed(node: &impl Node, rules: Option<&RootRules<'_>>) -> Option<Choice> {
+    let allowed = |(at, visit): (usize, Visit)| rules.is_none_or(|rules| rules.allow(at, visit.n));
+    node.visits().enumerate().position(allowed).map(Choice::Visited)
+}
 
-    /// As [`best_seen`], among the root moves that may be searched.
-    fn best_allowed(&self, root: &impl Node, rules: &RootRules, score: impl Fn(&Seen, EdgeValue) -> f32) -> BestSeen {
-        let mut best = best_seen(root, &score);
-        (best.score, best.at) = (f32::NEG_INFINITY, None);
-        for (at, visit) in root.visits().enumerate() {
-            let Some(value) = visit.value.filter(|_| rules.allow_visited(self, &visit)) else { continue };
-            let score = score(&visit.into(), value);
-            if score > best.score {
-                (best.score, best.at) = (score, Some(at));
-            }
-        }
-        best
-    }
-
-    fn root_rules(&self, root: &impl Node) -> Option<RootRules> {
-        let remaining = self.remaining_playouts();
-        if self.allowed.is_empty() && remaining.is_none() {
-            return None;
-        }
-        // A move that is known to lose is the best one only where all are.
-        let lost = |visit: &Visit| visit.prior == 0 && visit.value.is_some_and(|value| value.wl == -EdgeValue::WL_ONE);
-        let rivals = root.visits().filter(|visit| self.is_allowed(visit.mv) && !lost(visit));
-        Some(RootRules { remaining, most_visited: rivals.map(|visit| visit.n).max().unwrap_or(0) })
-    }
-
-    pub(super) fn is_allowed(&self, mv: Naming) -> bool {
-        match mv {
-            _ if self.allowed.is_empty() => true,
-            Naming::Index(index) => self.allowed.iter().any(|allowed| allowed.index == index),
-            Naming::Named(mv) => self.allowed.iter().any(|allowed| allowed.mv == mv),
+/// As [`best_seen`], among the root moves that may be searched.
+fn best_allowed(root: &impl Node, rules: &RootRules<'_>, score: impl Fn(&Seen, EdgeValue) -> f32) -> BestSeen {
+    let mut best = best_seen(root, &score);
+    (best.score, best.at) = (f32::NEG_INFINITY, None);
+    for (at, visit) in root.visits().enumerate() {
+        let Some(value) = visit.value.filter(|_| rules.allow(at, visit.n)) else { continue };
+        let score = score(&visit.into(), value);
+        if score > best.score {
+            (best.score, best.at) = (score, Some(at));
         }
     }
+    best
 }
 
 /// What each visit of an edge weighs: see [`Explored::Weights`].
@@ -200,40 +182,4 @@ fn best_seen(node: &impl Node, score_of: impl Fn(&Seen, EdgeValue) -> f32) -> Be
         at = select_unpredictable(better, index, at);
     }
     BestSeen { score, at: (at != NOWHERE).then_some(at), visited_policy, waiting }
-}
-
-/// A root move that may be searched.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Allowed {
-    pub index: u16,
-    pub mv: Move,
-}
-
-/// What may be searched at the root: `searchmoves`, and no move that can't become the best one any more.
-struct RootRules {
-    remaining: Option<u32>,
-    most_visited: u32,
-}
-
-impl RootRules {
-    fn hopeless(&self, n: u32) -> bool {
-        self.remaining.is_some_and(|remaining| n < self.most_visited && remaining < self.most_visited - n)
-    }
-
-    fn allow_visited<R: Repository>(&self, search: &Search<R>, visit: &Visit) -> bool {
-        !self.hopeless(visit.n) && search.is_allowed(visit.mv)
-    }
-
-    /// The one with the largest prior that may be searched.
-    fn next_unvisited<R: Repository>(&self, search: &Search<R>, node: &impl Node) -> Option<(u16, f32)> {
-        if self.hopeless(0) {
-            return None;
-        }
-        if search.allowed.is_empty() {
-            return node.next_unvisited();
-        }
-        let open = search.allowed.iter().map(|allowed| allowed.index);
-        let open = open.filter_map(|index| Some((index, node.unvisited_prior(index.into())?)));
-        open.reduce(|best, edge| if edge.1 > best.1 || edge.1 == best.1 && edge.0 < best.0 { edge } else { best })
-    }
 }

@@ -182,6 +182,35 @@ fn root_moves_can_be_named() {
     });
 }
 
+/// Also those whose first visit is under way, and that nobody has named yet.
+#[test]
+fn root_moves_are_named_while_visits_are_in_flight() {
+    let games = (0..).map(|seed| RandomGame { seed, width: 9, length: 9, endings: 0, ..RandomGame::of(0) });
+    let width = |game: &RandomGame| game.legal(game.position([].into_iter())).count();
+    let mut game = games.into_iter().find(|game| width(game) > 5).unwrap();
+    on_both!(1000, 50_000, Params::default(), |search| {
+        search.run_game(&mut game, 1);
+        let legal: List<Move> = game.legal(game.position([].into_iter())).collect();
+        let mut events: [TestEvent; 40] = core::array::from_fn(|_| TestEvent::new());
+        let leaf = |event: &mut TestEvent| (search.gather(event) == Gathered::Leaf).then(|| event.unnamed().unwrap());
+        let mut places: List<usize> = events.iter_mut().filter_map(leaf).collect();
+        assert!(places.len() > 2, "{places:?}");
+        places.remove(1);
+        // In any order, and twice.
+        places.push(places[0]);
+        search.set_root_moves(places.iter().rev().map(|&place| (place, legal[place])));
+        events.iter_mut().for_each(|event| search.cancel(event));
+        search.run_game(&mut game, 60);
+        for edge in search.root_node().edges() {
+            let is_named = places.iter().any(|&place| edge.is(legal[place], place));
+            assert!(is_named || edge.n() == 0, "{edge:?} of {places:?}");
+            assert_eq!(search.may_play(&edge), is_named);
+        }
+        assert!(search.root_node().edges().filter(|edge| edge.n() > 0).count() > 2);
+        audit(search, &Audit::drained(game));
+    });
+}
+
 #[test]
 fn root_moves_that_can_not_become_the_best_are_left_out() {
     let mut game = RandomGame { seed: 9, width: 9, length: 30, endings: 0, ..RandomGame::of(0) };

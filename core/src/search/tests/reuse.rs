@@ -212,7 +212,7 @@ fn what_was_said_of_a_roots_moves_is_not_said_of_the_nexts() {
             search.set_root_moves([(0, Move(7))]);
             search.set_remaining_playouts(Some(1));
         };
-        let is_restricted = |search: &Search<_>| !search.allowed.is_empty() || search.remaining_playouts().is_some();
+        let is_restricted = |search: &Search<_>| !search.root_moves.are_all() || search.remaining_playouts().is_some();
         restrict(search);
         search.advance(&[]);
         assert!(is_restricted(search), "the root is the same");
