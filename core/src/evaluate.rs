@@ -203,7 +203,8 @@ pub trait Evaluator {
 
     /// Says what the position after `line` is worth, and pushes a logit for each of its legal moves, in their order, onto
     /// `policy`, which comes empty. A terminal position needs no policy; a host with probabilities gives their
-    /// logarithms, one without a policy gives 0 everywhere.
+    /// logarithms, one without a policy gives 0 everywhere. The default [policy temperature](crate::search::Params::policy_temperature),
+    /// which is Lc0's, makes them flatter: with 1 the probabilities come back.
     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error>;
 }
 

@@ -4,16 +4,16 @@ use crate::approx;
 
 /// Turns logits into probabilities at the policy temperature (Lc0's `PolicyTemperature`), in place.
 ///
-/// `p = e^((l − max) / T) / Σ`. Logits that are no numbers count as minus infinity; if none is left, every move gets
-/// the same.
+/// `p = e^((l − max) / T) / Σ`. Infinity counts as the largest number: its moves share all. Logits that are no numbers count as minus
+/// infinity; if none is left, every move gets the same.
 pub fn softmax(policy: &mut [f32], temperature: f32) {
-    let mut max = largest_number(policy);
+    let mut max = largest(policy).min(f32::MAX);
     if max == f32::NEG_INFINITY {
         policy.fill(0.0);
         max = 0.0;
     }
     for p in policy.iter_mut() {
-        let logit = if p.is_finite() { *p } else { f32::NEG_INFINITY };
+        let logit = if p.is_nan() { f32::NEG_INFINITY } else { p.min(f32::MAX) };
         *p = approx::exp((logit - max) / temperature);
     }
     let sum: f32 = policy.iter().sum();
@@ -23,8 +23,8 @@ pub fn softmax(policy: &mut [f32], temperature: f32) {
 }
 
 /// The largest of those that are numbers, minus infinity if none is. In lanes, each of which has a maximum of its own.
-fn largest_number(of: &[f32]) -> f32 {
-    let larger = |max: f32, x: f32| if x.is_finite() && x > max { x } else { max };
+fn largest(of: &[f32]) -> f32 {
+    let larger = |max: f32, x: f32| if x > max { x } else { max }; // no NaN is larger
     let (chunks, rest) = of.as_chunks::<4>();
     let mut max = [f32::NEG_INFINITY; 4];
     for chunk in chunks {
@@ -82,9 +82,18 @@ mod tests {
 
     #[test]
     fn a_policy_without_a_number_is_even() {
-        let mut policy = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
-        softmax(&mut policy, 1.0);
-        assert!(policy.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-6));
+        for none in [f32::NAN, f32::NEG_INFINITY] {
+            let mut policy = [f32::NAN, none, f32::NEG_INFINITY];
+            softmax(&mut policy, 1.0);
+            assert!(policy.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-6));
+        }
+    }
+
+    #[test]
+    fn moves_that_are_infinitely_promising_share_all() {
+        let mut policy = [3e38, f32::INFINITY, f32::NAN, f32::NEG_INFINITY, 7.0, f32::INFINITY];
+        softmax(&mut policy, 1.359);
+        assert_eq!(policy, [0.0, 0.5, 0.0, 0.0, 0.0, 0.5]);
     }
 
     quickcheck! {

@@ -130,24 +130,16 @@ impl<R: Repository> Search<R> {
         if let Verdict::Position(_) = verdict {
             self.make_priors(policy, event.path.is_empty());
         }
-        let settled = match event.path.last().copied() {
-            None => self.write_answer(event, leaf, answer.verdict, policy).then_some(None),
+        let stage = match event.path.last().copied() {
+            None => self.write_answer(event, leaf, verdict, policy).then_some(answered(verdict, None)),
             Some(step) => Some(self.settle_below(event, step, leaf, answer, policy)),
         };
-        match settled {
-            None => {
-                self.cancel(event);
-                Err(Refused::NoRoom)
-            }
-            Some(Some(stage)) => {
-                event.stage = stage;
-                Ok(())
-            }
-            Some(None) => {
-                event.stage = answered(answer.verdict, None);
-                Ok(())
-            }
+        if let Some(stage) = stage {
+            event.stage = stage;
+            return Ok(());
         }
+        self.cancel(event);
+        Err(Refused::NoRoom)
     }
 
     /// Logits become priors.
@@ -176,7 +168,7 @@ impl<R: Repository> Search<R> {
         leaf: Key,
         answer: &Answer,
         policy: &[f32],
-    ) -> Option<Stage> {
+    ) -> Stage {
         let known = match answer.verdict {
             Verdict::Position(_) => self.join(event, leaf, answer.key, policy.len()),
             Verdict::Terminal(..) => None,
@@ -190,17 +182,17 @@ impl<R: Repository> Search<R> {
             drop(parent);
             self.repository.discard(leaf);
             event.leaf = Some(known);
-            return Some(Stage::Known { counts_there: false });
+            return Stage::Known { counts_there: false };
         }
         if self.write_answer(event, leaf, answer.verdict, policy) {
-            return None;
+            return answered(answer.verdict, None);
         }
         // No room for its edges: the parent's edge keeps the value, as if the leaf had been folded.
         parent.set_child(at, None);
         drop(parent);
         self.repository.discard(leaf);
         set(&self.short_of_room, 1);
-        Some(answered(answer.verdict, Some(answer.verdict.value())))
+        answered(answer.verdict, Some(answer.verdict.value()))
     }
 
     /// The node that has the leaf's position already. One on the way to the leaf is none: an edge to it would close a cycle,

@@ -289,7 +289,7 @@ impl<R: Repository> Search<R> {
     /// Does `playouts` playouts, one after the other, on one stack; fewer, and none, where the game has ended at the root, where no move may be
     /// searched there ([`Search::set_root_moves`]), or where the root has as many visits as can be counted. Nothing
     /// else may be in flight: a playout that meets it is [`RunError::InFlight`]. `EDGES` is the most legal moves of a position, `PLIES` the longest path. When the memory
-    /// is full, subtrees are folded and the search goes on; playouts that restore them count too.
+    /// is full, subtrees are folded and the search goes on; playouts that restore them count too. Gives back how many it did.
     ///
     /// `EDGES` must not be less than the most legal moves that the evaluator may push. A root that is proven is searched
     /// on all the same. For a limit in time call this in small portions, and ask [`stop::Limits`](crate::stop::Limits)
@@ -298,9 +298,10 @@ impl<R: Repository> Search<R> {
         &mut self,
         evaluator: &mut E,
         playouts: u64,
-    ) -> Result<(), RunError<E::Error>> {
+    ) -> Result<u64, RunError<E::Error>> {
         let mut event = Event::<PLIES>::new();
-        let end = self.counts.playouts.saturating_add(playouts);
+        let begun = self.counts.playouts;
+        let end = begun.saturating_add(playouts);
         while self.counts.playouts < end {
             let met = self.gather(&mut event);
             let depth = event.plies() as u64 + 1;
@@ -324,7 +325,7 @@ impl<R: Repository> Search<R> {
             }
             self.counts.add_playout(depth);
         }
-        Ok(())
+        Ok(self.counts.playouts - begun)
     }
 
     fn ask<E: Evaluator, const EDGES: usize, const PLIES: usize>(

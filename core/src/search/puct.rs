@@ -1,5 +1,5 @@
-//! Every formula that decides which edge a playout takes. All of them are single precision and use `libm`, so that
-//! the same answers give the same tree on every machine.
+//! Every formula that decides which edge a playout takes. All of them are single precision, with `libm` and approximations of this crate's
+//! own instead of the system's functions, so that the same answers give the same tree on every machine.
 
 use super::params::{Cpuct, Deviation, Fpu, MovesLeft};
 use crate::approx;

@@ -30,7 +30,7 @@ impl<R: Repository> Search<R> {
         let mut node = self.repository.lock(new);
         let has_room = node.expand(policy);
         if has_room {
-            node.add(1, Sums::of(value, 1));
+            node.add(1, Sums::of(self.params.wdl_rescale.apply(value), 1));
         }
         drop(node);
         if !has_room {

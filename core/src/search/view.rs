@@ -18,7 +18,7 @@ pub struct EdgeView<'a, R> {
     pub mv: Option<Move>,
     /// Its place among the legal moves, until the move is known.
     pub index: Option<usize>,
-    /// The prior, in `[0, 1]`.
+    /// The prior, in `[0, 1]`. Once the move is proven to lose it is next to nothing, so that no visits are drawn to it (as in Lc0).
     pub p: f32,
     visit: Option<Visit>,
 }

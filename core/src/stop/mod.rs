@@ -26,7 +26,7 @@ pub use prune::SmartPruning;
 pub use root::{Outcome, Root, RootEdge};
 
 use crate::repository::Repository;
-use crate::search::Search;
+use crate::search::{MAX_VISITS, Search};
 use crate::stats::Counts;
 use core::fmt;
 
@@ -82,6 +82,10 @@ impl Progress<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Reason {
+    /// No move can be searched: the game has ended at the root, or all its moves are left out.
+    NoMoves,
+    /// The root has [`MAX_VISITS`].
+    Full,
     /// The time is used.
     Time,
     /// The root has as many visits as asked for.
@@ -109,6 +113,8 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::NoMoves => "there is no move to search",
+            Self::Full => "the root has as many visits as can be counted",
             Self::Time => "the time is used",
             Self::Visits => "the root has the visits asked for",
             Self::Playouts => "the playouts asked for are done",
@@ -212,7 +218,8 @@ impl Limits {
     /// Asks every limit. `nps` is the time manager's speed, if there is one.
     pub fn check(&mut self, progress: &Progress<'_>, nps: Option<f64>) -> Verdict {
         let mut hints = Hints::new(nps);
-        let stop = if progress.visits == 0 { None } else { self.first_reached(progress, &mut hints) };
+        let stop =
+            if progress.visits == 0 { None } else { over(progress).or(self.first_reached(progress, &mut hints)) };
         Verdict { stop, remaining_playouts: hints.remaining_playouts.max(1) }
     }
 
@@ -229,6 +236,15 @@ impl Limits {
             .or_else(|| self.known_best.check(progress, hints))
             .or_else(|| self.kld_gain.check(progress, hints))
             .or_else(|| self.pruning.check(progress, hints))
+    }
+}
+
+/// Whether no playout can follow, whatever is limited.
+fn over(progress: &Progress<'_>) -> Option<Reason> {
+    match () {
+        () if progress.root.stuck => Some(Reason::NoMoves),
+        () if progress.visits >= MAX_VISITS.into() => Some(Reason::Full),
+        () => None,
     }
 }
 
@@ -259,6 +275,14 @@ mod tests {
         assert_eq!(both.check(&after(99, 500.0), None).stop, Some(Reason::Time));
         assert_eq!(both.check(&after(100, 499.0), None).stop, Some(Reason::Visits));
         assert_eq!(both.check(&after(100, 500.0), None).stop, Some(Reason::Time));
+    }
+
+    #[test]
+    fn nothing_can_follow_a_root_that_is_stuck_or_full() {
+        let stuck = Progress { root: Root { stuck: true, ..Root::default() }, ..after(1, 0.0) };
+        assert_eq!(Limits::default().check(&stuck, None).stop, Some(Reason::NoMoves));
+        assert_eq!(Limits::default().check(&after(MAX_VISITS.into(), 0.0), None).stop, Some(Reason::Full));
+        assert_eq!(Limits::default().check(&after(u64::from(MAX_VISITS) - 1, 0.0), None).stop, None);
     }
 
     #[test]

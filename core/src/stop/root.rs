@@ -58,6 +58,8 @@ impl RootEdge {
 pub struct Root {
     /// Legal moves.
     pub moves: u32,
+    /// No move can be searched: the game has ended, or all its moves are left out ([`Search::set_root_moves`]).
+    pub stuck: bool,
     /// Moves that are known to lose.
     pub losing: u32,
     /// Whether a move is known to win.
@@ -87,8 +89,10 @@ impl Root {
 
     /// Summarises the root of a search.
     pub fn of_search<R: Repository>(search: &Search<R>) -> Self {
-        let edges = search.root().into_iter().flat_map(|root| root.edges());
-        Self::of(edges.map(|edge| RootEdge::of(search, &edge)))
+        let Some(root) = search.root() else { return Self::default() };
+        let is_known = root.is_expanded() || root.ending().is_some();
+        let stuck = is_known && !root.edges().any(|edge| search.may_play(&edge));
+        Self { stuck, ..Self::of(root.edges().map(|edge| RootEdge::of(search, &edge))) }
     }
 
     fn with(mut self, edge: RootEdge) -> Self {

@@ -42,6 +42,7 @@ impl Thought {
         let (best, second) = if visits(1) > visits(0) { (1, 0) } else { (0, 1) };
         Root {
             moves: self.legal,
+            stuck: false,
             losing: 0,
             winning: playouts >= self.proven_at,
             hope: true,

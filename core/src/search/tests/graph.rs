@@ -256,7 +256,7 @@ fn has_cycle<R: Repository>(search: &Search<R>) -> bool {
 #[test]
 fn a_key_that_comes_again_on_its_own_path_closes_no_cycle() {
     on_both_graphs!(200, 5000, Params::default(), |search| {
-        assert_eq!(search.run::<_, 2, 8>(&mut Passing, 100), Ok(()));
+        assert_eq!(search.run::<_, 2, 8>(&mut Passing, 100), Ok(100));
         assert_eq!(search.nodes(), 100);
         assert!(!has_cycle(search));
         assert!(shared(search) > 0, "other paths are joined");

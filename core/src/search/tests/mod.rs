@@ -69,7 +69,7 @@ fn memory(nodes: usize, words: usize) -> (Box<[NodeWords]>, Box<[AtomicU32]>) {
 
 impl<R: Repository> Search<R> {
     fn run_game(&mut self, game: &mut RandomGame, playouts: u64) {
-        assert_eq!(self.run::<_, EDGES, 64>(game, playouts), Ok(()));
+        self.run::<_, EDGES, 64>(game, playouts).unwrap();
     }
 
     fn root_node(&self) -> NodeView<'_, R> {

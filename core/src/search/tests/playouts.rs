@@ -3,6 +3,7 @@
 use super::*;
 use crate::evaluate::{Moves, Verdict};
 use crate::repository::Sums;
+use crate::stop::{Limits, Progress, Reason};
 use heapless::VecView;
 use quickcheck::QuickCheck;
 
@@ -104,8 +105,8 @@ fn what_an_evaluator_says_beyond_all_bounds_is_no_overflow() {
         }
     }
     on_both!(500, 20_000, Params::default(), |search| {
-        assert_eq!(search.run::<_, EDGES, 64>(&mut Loud, 10), Ok(()));
-        assert_eq!(search.run::<_, EDGES, 64>(&mut Loud, 290), Ok(()));
+        assert_eq!(search.run::<_, EDGES, 64>(&mut Loud, 10), Ok(10));
+        assert_eq!(search.run::<_, EDGES, 64>(&mut Loud, 290), Ok(290));
         let value = search.root_node().value();
         assert!(value.wl.abs() <= 1.0 && (0.0..=1.0).contains(&value.d) && value.m >= 0.0, "{value:?}");
     });
@@ -145,7 +146,8 @@ fn visits_are_counted_up_to_a_limit() {
         let mut batch = Batch::new(10);
         batch.gather(search);
         batch.answer(search, &mut game);
-        assert_eq!(search.run::<_, EDGES, 64>(&mut game, u64::MAX), Ok(()));
+        let left = MAX_VISITS - search.nodes();
+        assert_eq!(search.run::<_, EDGES, 64>(&mut game, u64::MAX), Ok(left.into()));
         assert_eq!(search.nodes(), MAX_VISITS);
     });
 }
@@ -154,7 +156,7 @@ fn visits_are_counted_up_to_a_limit() {
 fn longer_lines_than_a_path_holds_do_not_stop_the_search() {
     let mut game = RandomGame { seed: 3, width: 1, length: 1000, endings: 0, ..RandomGame::of(0) };
     on_both!(100, 5000, Params::default(), |search| {
-        assert_eq!(search.run::<_, 4, 8>(&mut game, 30), Ok(()));
+        assert_eq!(search.run::<_, 4, 8>(&mut game, 30), Ok(30));
         assert_eq!(search.nodes(), 30);
         assert_eq!(search.repository().live_nodes(), 9);
         audit(search, &Audit::drained(game));
@@ -235,8 +237,10 @@ fn a_place_that_the_root_has_not_is_no_moves() {
         // The first beyond the end, one beyond the words of the priors, one beyond 16 bits, that would become 0 there.
         for place in [edges, edges + 40, 1 << 16] {
             search.set_root_moves([(place, Move(999))]);
-            search.run_game(&mut game, 5);
+            assert_eq!(search.run::<_, EDGES, 64>(&mut game, 5), Ok(0));
             assert_eq!((search.nodes(), search.best_move()), (20, None));
+            let progress = Progress::of(search, &search.counts(), 0.0);
+            assert_eq!(Limits::default().check(&progress, None).stop, Some(Reason::NoMoves));
         }
         // Beside one that there is, they change nothing.
         let best = {

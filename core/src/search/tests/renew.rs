@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::evaluate::{Answer, Moves, Verdict};
+use crate::formula::contempt::Rescale;
 use crate::repository::{Bound, EdgeValue};
 use heapless::VecView;
 use quickcheck::QuickCheck;
@@ -45,6 +46,22 @@ fn a_root_that_is_told_the_same_again_is_the_same() {
         true
     }
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
+}
+
+/// What is made of every other value is made of it, too.
+#[test]
+fn a_root_that_is_told_the_same_again_is_rescaled_as_before() {
+    let wdl_rescale = Rescale { ratio: 0.6, diff: 0.4, ..Rescale::default() };
+    for seed in 0..20 {
+        let mut game = game_of(seed);
+        on_both!(5000, 200_000, Params { wdl_rescale, ..Params::default() }, |search| {
+            run_in_batches(search, &mut game, 1, 100);
+            let before = search.root_node().value();
+            let (own, moves, mut logits) = said_of_root(&game);
+            assert_eq!(search.renew_root(own, &moves, &mut logits), Ok(search.nodes()));
+            assert_eq!(search.root_node().value(), before);
+        });
+    }
 }
 
 /// Moves that are none of the list any more take their visits with them; others keep them under another prior.
