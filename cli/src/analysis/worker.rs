@@ -175,7 +175,7 @@ fn ask(evaluator: &Evaluator, batch: &mut Batch, output: &Output) -> Result<Raw,
 fn configure(seat: &mut Seat, plan: &Plan) {
     let mut settings = Arc::clone(&plan.settings);
     if let Some(reduction) = plan.root_fpu_reduction {
-        Arc::make_mut(&mut settings).params.fpu_at_root = Fpu::Reduction(reduction);
+        Arc::make_mut(&mut settings).params.fpu_at_root = Some(Fpu::Reduction(reduction));
     }
     if !Arc::ptr_eq(&settings, &seat.settings) {
         seat.engine.configure((*settings).clone());

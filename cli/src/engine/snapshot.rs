@@ -183,10 +183,10 @@ impl Snapshot {
     fn stats(&self, search: &Search<'_>) -> Vec<MoveStats> {
         let Some(root) = search.root() else { return Vec::new() };
         let params = search.params();
-        let exploration = puct::exploration(&params.cpuct_at_root, root.n());
+        let exploration = puct::exploration(params.root_cpuct(), root.n());
         let moves_left = puct::MovesLeftUtility::of(params.moves_left, root.value());
         let root_q = root.value().q(params.draw_score);
-        let fpu = puct::fpu(params.fpu_at_root, root_q, root.visited_policy());
+        let fpu = puct::fpu(params.root_fpu(), root_q, root.visited_policy());
         let mut all: Vec<(f32, MoveStats)> = root
             .edges()
             .map(|edge| {

@@ -65,11 +65,11 @@ impl Plan {
     pub fn scaled(mut params: Params, factors: &Factors) -> Params {
         use oncilla_core::search::Fpu;
         let most = factors.most() as f32;
-        for cpuct in [&mut params.cpuct, &mut params.cpuct_at_root] {
+        for cpuct in [&mut params.cpuct].into_iter().chain(&mut params.cpuct_at_root) {
             cpuct.init /= most;
             cpuct.factor /= most;
         }
-        for fpu in [&mut params.fpu, &mut params.fpu_at_root] {
+        for fpu in [&mut params.fpu].into_iter().chain(&mut params.fpu_at_root) {
             let (Fpu::Reduction(value) | Fpu::Absolute(value)) = fpu;
             *value /= most;
         }

@@ -6,7 +6,7 @@ use oncilla_chess::planes::HistoryFill;
 use oncilla_core::formula::collisions::Collisions;
 use oncilla_core::formula::contempt::{self, Contempt, RescaleParams};
 use oncilla_core::formula::lcb::{FinalChoice, Lcb};
-use oncilla_core::search::{Fpu, Params};
+use oncilla_core::search::{Cpuct, Fpu, Params};
 use oncilla_core::time::ManagerParams;
 use oncilla_opencl::kernels::Precision;
 
@@ -135,6 +135,8 @@ pub struct Draft {
     pub root_fpu_value: f32,
     /// `RootHasOwnCpuctParams`.
     pub root_has_own_cpuct: bool,
+    /// `CPuctAtRoot` and what belongs to it.
+    pub root_cpuct: Cpuct,
     /// `FinalChoice` is lcb.
     pub chooses_by_lcb: bool,
     /// `Contempt`, in the grammar of [`contempt::elo_of`].
@@ -205,6 +207,7 @@ impl Draft {
             root_fpu: RootFpu::Same,
             root_fpu_value: 0.0,
             root_has_own_cpuct: false,
+            root_cpuct: Cpuct::default(),
             chooses_by_lcb: false,
             contempt_list: String::new(),
             opponent: String::new(),
@@ -220,12 +223,10 @@ impl Draft {
         let params = &mut settings.params;
         params.fpu = self.fpu.with(self.fpu_value);
         params.fpu_at_root = match self.root_fpu {
-            RootFpu::Same => params.fpu,
-            RootFpu::Own(strategy) => strategy.with(self.root_fpu_value),
+            RootFpu::Same => None,
+            RootFpu::Own(strategy) => Some(strategy.with(self.root_fpu_value)),
         };
-        if !self.root_has_own_cpuct {
-            params.cpuct_at_root = params.cpuct;
-        }
+        params.cpuct_at_root = self.root_has_own_cpuct.then_some(self.root_cpuct);
         scale_utility(params, meaning.analysis.win_loss_utility);
         if self.chooses_by_lcb {
             params.final_choice = FinalChoice::Lcb(settings.lcb);
@@ -243,11 +244,11 @@ impl Draft {
 /// KataGo's `winLossUtilityFactor`: with values f times as large the best of Q + U is that of Q + U/f, and likewise with what is taken from
 /// the parent's value for a move that was not visited.
 fn scale_utility(params: &mut Params, factor: f32) {
-    for cpuct in [&mut params.cpuct, &mut params.cpuct_at_root] {
+    for cpuct in [&mut params.cpuct].into_iter().chain(&mut params.cpuct_at_root) {
         cpuct.init /= factor;
         cpuct.factor /= factor;
     }
-    for fpu in [&mut params.fpu, &mut params.fpu_at_root] {
+    for fpu in [&mut params.fpu].into_iter().chain(&mut params.fpu_at_root) {
         if let Fpu::Reduction(reduction) = fpu {
             *reduction /= factor;
         }

@@ -330,7 +330,7 @@ const SEARCH: &[Opt] = &[
         (0.0, 100.0),
         "CPuct at the root.",
         Sets(|d, x| {
-            d.meaning.settings.params.cpuct_at_root.init = x as f32;
+            d.root_cpuct.init = x as f32;
         }),
     )
     .hidden(),
@@ -349,7 +349,7 @@ const SEARCH: &[Opt] = &[
         (1.0, 1e9),
         "CPuctBase at the root.",
         Sets(|d, x| {
-            d.meaning.settings.params.cpuct_at_root.base = x as f32;
+            d.root_cpuct.base = x as f32;
         }),
     )
     .hidden(),
@@ -367,7 +367,7 @@ const SEARCH: &[Opt] = &[
         3.894,
         (0.0, 1000.0),
         "CPuctFactor at the root.",
-        Sets(|d, x| d.meaning.settings.params.cpuct_at_root.factor = x as f32),
+        Sets(|d, x| d.root_cpuct.factor = x as f32),
     )
     .hidden(),
     Opt::switch(

@@ -265,8 +265,8 @@ mod tests {
         .unwrap();
         let params = meaning.settings.params;
         assert_eq!((params.cpuct.init, params.cpuct.base, params.cpuct.factor), (1.2, 500.0, 2.0));
-        assert_eq!(params.cpuct_at_root, params.cpuct);
-        assert_eq!((params.fpu, params.fpu_at_root), (Fpu::Absolute(0.1), Fpu::Absolute(0.1)));
+        assert_eq!(*params.root_cpuct(), params.cpuct);
+        assert_eq!((params.fpu, params.root_fpu()), (Fpu::Absolute(0.1), Fpu::Absolute(0.1)));
         assert_eq!(params.policy_temperature, 1.0);
         assert!(!meaning.settings.two_fold_draws);
         assert_eq!(meaning.settings.white_draw_score, -0.3);
@@ -278,8 +278,8 @@ mod tests {
     fn the_root_can_have_its_own() {
         let own = typed(&[("FpuStrategyAtRoot", "absolute"), ("RootHasOwnCpuctParams", "true"), ("CPuctAtRoot", "3")]);
         let params = own.meaning().unwrap().settings.params;
-        assert_eq!((params.fpu, params.fpu_at_root), (Fpu::Reduction(0.33), Fpu::Absolute(1.0)));
-        assert_eq!((params.cpuct.init, params.cpuct_at_root.init), (1.745, 3.0));
+        assert_eq!((params.fpu, params.root_fpu()), (Fpu::Reduction(0.33), Fpu::Absolute(1.0)));
+        assert_eq!((params.cpuct.init, params.root_cpuct().init), (1.745, 3.0));
     }
 
     #[test]

@@ -66,6 +66,19 @@
 // `OncillaFpu.kind`: an unvisited move is worth this value.
 #define ONCILLA_FPU_ABSOLUTE 1
 
+// `OncillaParams.explored`: visits.
+#define ONCILLA_EXPLORED_VISITS 0
+
+// `OncillaParams.explored`: what visits weigh together; the moves left of a value are 8 times what a visit weighs then, and
+// there is no moves-left utility (KataGo's useUncertainty).
+#define ONCILLA_EXPLORED_WEIGHTS 1
+
+// `OncillaParams.catch_up`: as long as the edge's value is another one than the position's (Lc0's graph search).
+#define ONCILLA_CATCH_UP_VALUES 0
+
+// `OncillaParams.catch_up`: as long as the edge has fewer visits than the position (KataGo's graph search).
+#define ONCILLA_CATCH_UP_VISITS 1
+
 // Most legal moves of a position. (Go on a 19x19 board has 362.)
 #define ONCILLA_MAX_EDGES 1023
 
@@ -221,6 +234,41 @@ typedef struct OncillaFpu {
     float value;
 } OncillaFpu;
 
+// How exploration follows the values below a node (KataGo's cpuctUtilityStdev...): it is multiplied by
+// 1 + scale * (deviation / usual - 1).
+typedef struct OncillaDeviation {
+    // Not 0 where it follows them.
+    uint32_t on;
+    // The deviation with which exploration is as it is, in [0.000001, 1000000].
+    float usual;
+    // What that one counts, in visits, in [0, 1000000].
+    float weight;
+    // How far exploration follows, in [0, 1].
+    float scale;
+} OncillaDeviation;
+
+// How much the visits of each move count in what a node passes on to its parents (KataGo's useNoisePruning and
+// valueWeightExponent). With 0 and 0 each counts one.
+typedef struct OncillaWeighing {
+    // noisePruneUtilityScale, in the unit of the tree's values; not negative. 0: nothing is pruned.
+    float prune_scale;
+    // valueWeightExponent, in [0, 1]. 0: good moves are not favoured.
+    float exponent;
+    // What a utility of 1 is in the tree's values, in [0.000001, 1000000].
+    float unit;
+} OncillaWeighing;
+
+// How the evaluator's values change, seen from the side to move at the root: contempt, another draw rate. With 1 and 0 they
+// stay as they are.
+typedef struct OncillaWdlRescale {
+    // The width of the distribution of outcomes is multiplied by this: below 1 there are more draws. Above 0.
+    double ratio;
+    // The mean grows by the square of the width times this.
+    double diff;
+    // WDLMaxS: a larger width is taken for this one. Not negative.
+    double max_s;
+} OncillaWdlRescale;
+
 // Noise on the root's priors, when it is evaluated.
 typedef struct OncillaDirichlet {
     // DirichletNoiseEpsilon: the noise's share of the new priors, in [0, 1]; 0 is no noise.
@@ -276,17 +324,38 @@ typedef struct OncillaTemperature {
     float visit_offset;
 } OncillaTemperature;
 
-// All parameters of a search; names, defaults and meaning are those of Lc0's options. Begin with
-// oncilla_params_default.
+// All parameters of a search; names, defaults and meaning are those of Lc0's options, or of KataGo's where Lc0 has none.
+// Begin with oncilla_params_default.
 typedef struct OncillaParams {
-    // Exploration below the root.
+    // Exploration.
     struct OncillaCpuct cpuct;
+    // Not 0: exploration at the root is cpuct_at_root. 0: it is that of all nodes.
+    uint32_t root_has_own_cpuct;
     // Exploration at the root.
     struct OncillaCpuct cpuct_at_root;
-    // Unvisited moves below the root.
+    // Unvisited moves.
     struct OncillaFpu fpu;
+    // Not 0: unvisited moves at the root are worth what fpu_at_root says. 0: what fpu says.
+    uint32_t root_has_own_fpu;
     // Unvisited moves at the root.
     struct OncillaFpu fpu_at_root;
+    // What unvisited moves are held against is the mean of the node only as far as the sum of the visited priors, to this
+    // power, goes to 1; the rest is the node's own evaluation (KataGo's fpuParentWeightByVisitedPolicyPow). In [0, 100];
+    // 0: the mean alone.
+    float fpu_parent_power;
+    // How exploration follows the deviation of values.
+    struct OncillaDeviation deviation;
+    // What exploration is made of: ONCILLA_EXPLORED_VISITS or ONCILLA_EXPLORED_WEIGHTS.
+    uint32_t explored;
+    // When a visit ends at a position that other paths of a graph have visited: ONCILLA_CATCH_UP_VALUES or
+    // ONCILLA_CATCH_UP_VISITS.
+    uint32_t catch_up;
+    // What the priors of the root's moves sum to, in [0, 362].
+    float root_policy_sum;
+    // How much visits count.
+    struct OncillaWeighing weighing;
+    // How values change.
+    struct OncillaWdlRescale wdl_rescale;
     // Divides the logits before the softmax; above 0. 1 where the priors should stay as they come.
     float policy_temperature;
     // Noise on the root's priors.

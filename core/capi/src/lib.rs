@@ -43,8 +43,10 @@ pub use event::{
 pub use handle::{ONCILLA_ALIGN, Output};
 pub use panic::{OncillaPanicCallback, oncilla_on_panic};
 pub use params::{
-    ONCILLA_FPU_ABSOLUTE, ONCILLA_FPU_REDUCTION, OncillaCpuct, OncillaDirichlet, OncillaFpu, OncillaLcb,
-    OncillaMovesLeftUtility, OncillaParams, OncillaTemperature, oncilla_params_check, oncilla_params_default,
+    ONCILLA_CATCH_UP_VALUES, ONCILLA_CATCH_UP_VISITS, ONCILLA_EXPLORED_VISITS, ONCILLA_EXPLORED_WEIGHTS,
+    ONCILLA_FPU_ABSOLUTE, ONCILLA_FPU_REDUCTION, OncillaCpuct, OncillaDeviation, OncillaDirichlet, OncillaFpu,
+    OncillaLcb, OncillaMovesLeftUtility, OncillaParams, OncillaTemperature, OncillaWdlRescale, OncillaWeighing,
+    oncilla_params_check, oncilla_params_default,
 };
 pub use search::{
     ONCILLA_MAX_EDGES, ONCILLA_NO_LIMIT, ONCILLA_SEARCH_OVERHEAD, OncillaCapacity, OncillaRootEdge, OncillaSearch,

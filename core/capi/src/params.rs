@@ -2,15 +2,27 @@
 
 use crate::handle::{input, output};
 use crate::status::{OncillaStatus, attempt};
+use oncilla_core::formula::contempt::Rescale;
 use oncilla_core::formula::lcb::{FinalChoice, Lcb};
 use oncilla_core::formula::noise::Dirichlet;
 use oncilla_core::formula::temperature::Temperature;
-use oncilla_core::search::{Cpuct, Fpu, MovesLeft, Params};
+use oncilla_core::formula::weighing::Weighing;
+use oncilla_core::search::{CatchUp, Cpuct, Deviation, Explored, Fpu, MovesLeft, Params};
 
 /// `OncillaFpu.kind`: an unvisited move is worth its parent's value minus value times the root of the visited priors' sum.
 pub const ONCILLA_FPU_REDUCTION: u32 = 0;
 /// `OncillaFpu.kind`: an unvisited move is worth this value.
 pub const ONCILLA_FPU_ABSOLUTE: u32 = 1;
+
+/// `OncillaParams.explored`: visits.
+pub const ONCILLA_EXPLORED_VISITS: u32 = 0;
+/// `OncillaParams.explored`: what visits weigh together; the moves left of a value are 8 times what a visit weighs then, and
+/// there is no moves-left utility (KataGo's useUncertainty).
+pub const ONCILLA_EXPLORED_WEIGHTS: u32 = 1;
+/// `OncillaParams.catch_up`: as long as the edge's value is another one than the position's (Lc0's graph search).
+pub const ONCILLA_CATCH_UP_VALUES: u32 = 0;
+/// `OncillaParams.catch_up`: as long as the edge has fewer visits than the position (KataGo's graph search).
+pub const ONCILLA_CATCH_UP_VISITS: u32 = 1;
 
 /// How fast exploration grows with N: init + factor * ln((N + base) / base).
 #[repr(C)]
@@ -97,19 +109,81 @@ pub struct OncillaLcb {
     pub min_visit_share: f32,
 }
 
-/// All parameters of a search; names, defaults and meaning are those of Lc0's options. Begin with
-/// oncilla_params_default.
+/// How exploration follows the values below a node (KataGo's cpuctUtilityStdev...): it is multiplied by
+/// 1 + scale * (deviation / usual - 1).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaDeviation {
+    /// Not 0 where it follows them.
+    pub on: u32,
+    /// The deviation with which exploration is as it is, in [0.000001, 1000000].
+    pub usual: f32,
+    /// What that one counts, in visits, in [0, 1000000].
+    pub weight: f32,
+    /// How far exploration follows, in [0, 1].
+    pub scale: f32,
+}
+
+/// How much the visits of each move count in what a node passes on to its parents (KataGo's useNoisePruning and
+/// valueWeightExponent). With 0 and 0 each counts one.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaWeighing {
+    /// noisePruneUtilityScale, in the unit of the tree's values; not negative. 0: nothing is pruned.
+    pub prune_scale: f32,
+    /// valueWeightExponent, in [0, 1]. 0: good moves are not favoured.
+    pub exponent: f32,
+    /// What a utility of 1 is in the tree's values, in [0.000001, 1000000].
+    pub unit: f32,
+}
+
+/// How the evaluator's values change, seen from the side to move at the root: contempt, another draw rate. With 1 and 0 they
+/// stay as they are.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OncillaWdlRescale {
+    /// The width of the distribution of outcomes is multiplied by this: below 1 there are more draws. Above 0.
+    pub ratio: f64,
+    /// The mean grows by the square of the width times this.
+    pub diff: f64,
+    /// WDLMaxS: a larger width is taken for this one. Not negative.
+    pub max_s: f64,
+}
+
+/// All parameters of a search; names, defaults and meaning are those of Lc0's options, or of KataGo's where Lc0 has none.
+/// Begin with oncilla_params_default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaParams {
-    /// Exploration below the root.
+    /// Exploration.
     pub cpuct: OncillaCpuct,
+    /// Not 0: exploration at the root is cpuct_at_root. 0: it is that of all nodes.
+    pub root_has_own_cpuct: u32,
     /// Exploration at the root.
     pub cpuct_at_root: OncillaCpuct,
-    /// Unvisited moves below the root.
+    /// Unvisited moves.
     pub fpu: OncillaFpu,
+    /// Not 0: unvisited moves at the root are worth what fpu_at_root says. 0: what fpu says.
+    pub root_has_own_fpu: u32,
     /// Unvisited moves at the root.
     pub fpu_at_root: OncillaFpu,
+    /// What unvisited moves are held against is the mean of the node only as far as the sum of the visited priors, to this
+    /// power, goes to 1; the rest is the node's own evaluation (KataGo's fpuParentWeightByVisitedPolicyPow). In [0, 100];
+    /// 0: the mean alone.
+    pub fpu_parent_power: f32,
+    /// How exploration follows the deviation of values.
+    pub deviation: OncillaDeviation,
+    /// What exploration is made of: ONCILLA_EXPLORED_VISITS or ONCILLA_EXPLORED_WEIGHTS.
+    pub explored: u32,
+    /// When a visit ends at a position that other paths of a graph have visited: ONCILLA_CATCH_UP_VALUES or
+    /// ONCILLA_CATCH_UP_VISITS.
+    pub catch_up: u32,
+    /// What the priors of the root's moves sum to, in [0, 362].
+    pub root_policy_sum: f32,
+    /// How much visits count.
+    pub weighing: OncillaWeighing,
+    /// How values change.
+    pub wdl_rescale: OncillaWdlRescale,
     /// Divides the logits before the softmax; above 0. 1 where the priors should stay as they come.
     pub policy_temperature: f32,
     /// Noise on the root's priors.
@@ -132,15 +206,44 @@ pub struct OncillaParams {
 impl From<&Params> for OncillaParams {
     fn from(params: &Params) -> Self {
         let moves_left = params.moves_left.unwrap_or_default();
+        let deviation = params.deviation.unwrap_or_default();
         let lcb = match params.final_choice {
             FinalChoice::Lcb(lcb) => lcb,
             FinalChoice::Visits => Lcb::default(),
         };
         Self {
             cpuct: params.cpuct.into(),
-            cpuct_at_root: params.cpuct_at_root.into(),
+            root_has_own_cpuct: params.cpuct_at_root.is_some().into(),
+            cpuct_at_root: (*params.root_cpuct()).into(),
             fpu: params.fpu.into(),
-            fpu_at_root: params.fpu_at_root.into(),
+            root_has_own_fpu: params.fpu_at_root.is_some().into(),
+            fpu_at_root: params.root_fpu().into(),
+            fpu_parent_power: params.fpu_parent_power,
+            deviation: OncillaDeviation {
+                on: params.deviation.is_some().into(),
+                usual: deviation.usual,
+                weight: deviation.weight,
+                scale: deviation.scale,
+            },
+            explored: match params.explored {
+                Explored::Visits => ONCILLA_EXPLORED_VISITS,
+                Explored::Weights => ONCILLA_EXPLORED_WEIGHTS,
+            },
+            catch_up: match params.catch_up {
+                CatchUp::Values => ONCILLA_CATCH_UP_VALUES,
+                CatchUp::Visits => ONCILLA_CATCH_UP_VISITS,
+            },
+            root_policy_sum: params.root_policy_sum,
+            weighing: OncillaWeighing {
+                prune_scale: params.weighing.prune_scale,
+                exponent: params.weighing.exponent,
+                unit: params.weighing.unit,
+            },
+            wdl_rescale: OncillaWdlRescale {
+                ratio: params.wdl_rescale.ratio,
+                diff: params.wdl_rescale.diff,
+                max_s: params.wdl_rescale.max_s,
+            },
             policy_temperature: params.policy_temperature,
             noise: OncillaDirichlet { epsilon: params.noise.epsilon, alpha: params.noise.alpha },
             draw_score: params.draw_score,
@@ -211,6 +314,25 @@ impl OncillaMovesLeftUtility {
     }
 }
 
+impl OncillaDeviation {
+    fn deviation(self) -> Option<Deviation> {
+        let Self { on, usual, weight, scale } = self;
+        (on != 0).then_some(Deviation { usual, weight, scale })
+    }
+}
+
+impl From<OncillaWeighing> for Weighing {
+    fn from(OncillaWeighing { prune_scale, exponent, unit }: OncillaWeighing) -> Self {
+        Self { prune_scale, exponent, unit }
+    }
+}
+
+impl From<OncillaWdlRescale> for Rescale {
+    fn from(OncillaWdlRescale { ratio, diff, max_s }: OncillaWdlRescale) -> Self {
+        Self { ratio, diff, max_s }
+    }
+}
+
 impl OncillaLcb {
     fn final_choice(self) -> FinalChoice {
         let Self { on, stdevs, min_visit_share } = self;
@@ -238,9 +360,24 @@ impl OncillaParams {
     pub fn checked(&self) -> Result<Params, OncillaStatus> {
         let params = Params {
             cpuct: self.cpuct.into(),
-            cpuct_at_root: self.cpuct_at_root.into(),
+            cpuct_at_root: (self.root_has_own_cpuct != 0).then_some(self.cpuct_at_root.into()),
             fpu: self.fpu.strategy()?,
-            fpu_at_root: self.fpu_at_root.strategy()?,
+            fpu_at_root: Some(self.fpu_at_root.strategy()?).filter(|_| self.root_has_own_fpu != 0),
+            fpu_parent_power: self.fpu_parent_power,
+            deviation: self.deviation.deviation(),
+            explored: match self.explored {
+                ONCILLA_EXPLORED_VISITS => Explored::Visits,
+                ONCILLA_EXPLORED_WEIGHTS => Explored::Weights,
+                _ => return Err(OncillaStatus::OncillaBadChoice),
+            },
+            catch_up: match self.catch_up {
+                ONCILLA_CATCH_UP_VALUES => CatchUp::Values,
+                ONCILLA_CATCH_UP_VISITS => CatchUp::Visits,
+                _ => return Err(OncillaStatus::OncillaBadChoice),
+            },
+            root_policy_sum: self.root_policy_sum,
+            weighing: self.weighing.into(),
+            wdl_rescale: self.wdl_rescale.into(),
             policy_temperature: self.policy_temperature,
             noise: Dirichlet { epsilon: self.noise.epsilon, alpha: self.noise.alpha },
             draw_score: self.draw_score,
@@ -249,7 +386,6 @@ impl OncillaParams {
             final_choice: self.lcb.final_choice(),
             temperature: self.temperature.into(),
             seed: self.seed,
-            ..Params::default()
         };
         params.check().map_err(|_| OncillaStatus::OncillaBadNumber)?;
         Ok(params)
@@ -286,4 +422,38 @@ pub unsafe extern "C" fn oncilla_params_check(params: *const OncillaParams) -> O
         unsafe { input(params)? }.checked()?;
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every field is another one than its default.
+    #[test]
+    fn each_parameter_arrives() {
+        let Params { temperature, .. } = Params::default();
+        let params = Params {
+            cpuct: Cpuct { init: 1.5, base: 500.0, factor: 2.5 },
+            cpuct_at_root: Some(Cpuct { init: 2.5, base: 600.0, factor: 1.5 }),
+            fpu: Fpu::Absolute(-0.25),
+            fpu_at_root: Some(Fpu::Reduction(0.75)),
+            fpu_parent_power: 2.0,
+            deviation: Some(Deviation { usual: 0.5, weight: 3.0, scale: 0.25 }),
+            explored: Explored::Weights,
+            root_policy_sum: 2.0,
+            policy_temperature: 1.25,
+            noise: Dirichlet { epsilon: 0.25, alpha: 0.5 },
+            draw_score: -0.5,
+            wdl_rescale: Rescale { ratio: 0.5, diff: 0.25, max_s: 1.0 },
+            sticky_endgames: false,
+            moves_left: Some(MovesLeft { slope: 0.5, ..MovesLeft::default() }),
+            catch_up: CatchUp::Visits,
+            weighing: Weighing { prune_scale: 0.5, exponent: 0.25, unit: 0.75 },
+            final_choice: FinalChoice::Lcb(Lcb { stdevs: 3.0, min_visit_share: 0.25 }),
+            temperature: Temperature { start: 1.0, endgame: 0.5, cutoff_move: 20, ..temperature },
+            seed: 7,
+        };
+        assert_eq!(OncillaParams::from(&params).checked(), Ok(params));
+        assert_eq!(OncillaParams::from(&Params::default()).checked(), Ok(Params::default()));
+    }
 }

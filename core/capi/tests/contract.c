@@ -370,6 +370,12 @@ static void parameters(void) {
     BAD(ONCILLA_BAD_NUMBER, cpuct.init, (float)strtod("nan", NULL));
     BAD(ONCILLA_BAD_NUMBER, cpuct.init, 1e30f);
     BAD(ONCILLA_BAD_NUMBER, cpuct.factor, -1);
+    good.cpuct_at_root.base = 0;
+    OK(oncilla_params_check(&good)); /* what is off says nothing */
+    BAD(ONCILLA_BAD_NUMBER, root_has_own_cpuct, 1);
+    good.cpuct_at_root.base = 1;
+    good.root_has_own_cpuct = 1;
+    OK(oncilla_params_check(&good));
     BAD(ONCILLA_BAD_NUMBER, cpuct_at_root.base, 0);
     BAD(ONCILLA_BAD_NUMBER, policy_temperature, 0);
     BAD(ONCILLA_BAD_NUMBER, noise.epsilon, 1.5f);
@@ -380,6 +386,22 @@ static void parameters(void) {
     BAD(ONCILLA_BAD_NUMBER, temperature.visit_offset, 2000);
     BAD(ONCILLA_BAD_NUMBER, fpu.value, (float)strtod("inf", NULL));
     BAD(ONCILLA_BAD_CHOICE, fpu_at_root.kind, 2);
+    good.root_has_own_fpu = 1;
+    BAD(ONCILLA_BAD_NUMBER, fpu_at_root.value, 2e6f);
+    BAD(ONCILLA_BAD_NUMBER, fpu_parent_power, 101);
+    BAD(ONCILLA_BAD_CHOICE, explored, 2);
+    BAD(ONCILLA_BAD_CHOICE, catch_up, 2);
+    BAD(ONCILLA_BAD_NUMBER, root_policy_sum, 363);
+    BAD(ONCILLA_BAD_NUMBER, weighing.prune_scale, -1);
+    BAD(ONCILLA_BAD_NUMBER, weighing.exponent, 2);
+    BAD(ONCILLA_BAD_NUMBER, weighing.unit, 0);
+    BAD(ONCILLA_BAD_NUMBER, wdl_rescale.ratio, 0);
+    BAD(ONCILLA_BAD_NUMBER, wdl_rescale.diff, strtod("inf", NULL));
+    BAD(ONCILLA_BAD_NUMBER, wdl_rescale.max_s, -1);
+    good.deviation.on = 1;
+    BAD(ONCILLA_BAD_NUMBER, deviation.usual, 0);
+    BAD(ONCILLA_BAD_NUMBER, deviation.weight, -1);
+    BAD(ONCILLA_BAD_NUMBER, deviation.scale, 2);
     good.moves_left.on = 1;
     BAD(ONCILLA_BAD_NUMBER, moves_left.max_effect, -1);
     good.lcb.on = 1;
@@ -525,6 +547,7 @@ static void edges_of_a_search_that_goes_on(void) {
     OncillaCapacity capacity = {4 * MANY, 400 * MANY, 0};
     OncillaParams params;
     OK(oncilla_params_default(&params));
+    params.root_has_own_fpu = 1;
     params.fpu_at_root.kind = ONCILLA_FPU_ABSOLUTE;
     params.fpu_at_root.value = 1;
     Fixture it = make(capacity, &params);

@@ -187,7 +187,7 @@ impl<R: Repository> Search<R> {
     /// What an unvisited move of the root is worth.
     fn root_fpu(&self) -> f32 {
         let Some(root) = self.root() else { return 0.0 };
-        puct::fpu(self.params().fpu_at_root, root.value().q(self.params().draw_score), root.visited_policy())
+        puct::fpu(self.params().root_fpu(), root.value().q(self.params().draw_score), root.visited_policy())
     }
 
     /// The best `ranked.capacity()` root edges that may be searched, best first: the one to play, where nothing is left to chance.
@@ -232,7 +232,7 @@ impl<R: Repository> Search<R> {
     #[inline(never)]
     fn due(&self, restored: u32) -> Option<(f32, f32)> {
         let (params, n) = (self.params(), self.root()?.n().saturating_add(restored));
-        let exploration = puct::exploration(&params.cpuct_at_root, n);
+        let exploration = puct::exploration(params.root_cpuct(), n);
         let arm = |e: EdgeView<'_, R>| Some(puct::Arm { n: e.completed(), q: e.q(params.draw_score)?, p: e.p });
         let arms = self.root_edges()?.filter_map(arm);
         // An edge below the level changes nothing: those with the largest Q + U say where it is.

@@ -73,14 +73,14 @@ pub struct MovesLeft {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Params {
-    /// Exploration below the root.
+    /// Exploration.
     pub cpuct: Cpuct,
-    /// Exploration at the root.
-    pub cpuct_at_root: Cpuct,
-    /// Unvisited moves below the root.
+    /// Exploration at the root, if another one (`RootHasOwnCpuctParams`).
+    pub cpuct_at_root: Option<Cpuct>,
+    /// Unvisited moves.
     pub fpu: Fpu,
-    /// Unvisited moves at the root.
-    pub fpu_at_root: Fpu,
+    /// Unvisited moves at the root, if others (`FpuStrategyAtRoot`).
+    pub fpu_at_root: Option<Fpu>,
     /// The value of an unvisited move is taken from the mean of the node only as far as the sum of the visited priors, to this power, goes
     /// to 1; the rest is the node's own evaluation (KataGo's `fpuParentWeightByVisitedPolicyPow`). 0: from the mean alone.
     pub fpu_parent_power: f32,
@@ -153,6 +153,13 @@ impl Default for MovesLeft {
     }
 }
 
+impl Default for Deviation {
+    /// KataGo's options'.
+    fn default() -> Self {
+        Self { usual: 0.4, weight: 2.0, scale: 0.85 }
+    }
+}
+
 impl Default for Cpuct {
     fn default() -> Self {
         Self { init: 1.745, base: 38739.0, factor: 3.894 }
@@ -163,9 +170,9 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             cpuct: Cpuct::default(),
-            cpuct_at_root: Cpuct::default(),
+            cpuct_at_root: None,
             fpu: Fpu::default(),
-            fpu_at_root: Fpu::default(),
+            fpu_at_root: None,
             fpu_parent_power: 0.0,
             deviation: None,
             explored: Explored::default(),
@@ -242,9 +249,9 @@ impl Params {
     /// The first parameter that is out of its range, or not a number.
     pub fn check(&self) -> Result<(), OutOfRange> {
         self.cpuct.check(["CPuct", "CPuctBase", "CPuctFactor"])?;
-        self.cpuct_at_root.check(["CPuctAtRoot", "CPuctBaseAtRoot", "CPuctFactorAtRoot"])?;
+        self.root_cpuct().check(["CPuctAtRoot", "CPuctBaseAtRoot", "CPuctFactorAtRoot"])?;
         self.fpu.check("FpuValue")?;
-        self.fpu_at_root.check("FpuValueAtRoot")?;
+        self.root_fpu().check("FpuValueAtRoot")?;
         self.moves_left.map_or(Ok(()), |moves_left| moves_left.check())?;
         self.deviation.map_or(Ok(()), |deviation| deviation.check())?;
         check_all(&[
@@ -266,6 +273,16 @@ impl Params {
             ("unit of the weighing", self.weighing.unit.into(), UNIT),
         ])?;
         self.check_choice()
+    }
+
+    /// Exploration at the root.
+    pub fn root_cpuct(&self) -> &Cpuct {
+        self.cpuct_at_root.as_ref().unwrap_or(&self.cpuct)
+    }
+
+    /// What an unvisited move is worth at the root.
+    pub fn root_fpu(&self) -> Fpu {
+        self.fpu_at_root.unwrap_or(self.fpu)
     }
 
     /// Whether each visit counts one, and unvisited moves and exploration follow from the plain mean, as in Lc0.
@@ -321,9 +338,9 @@ mod tests {
         assert_eq!(refused(|p| p.cpuct.init = 1e30), "CPuct");
         assert_eq!(refused(|p| p.cpuct.base = 1e-30), "CPuctBase");
         assert_eq!(refused(|p| p.cpuct.factor = -1.0), "CPuctFactor");
-        assert_eq!(refused(|p| p.cpuct_at_root.base = 0.0), "CPuctBaseAtRoot");
+        assert_eq!(refused(|p| p.cpuct_at_root = Some(Cpuct { base: 0.0, ..Cpuct::default() })), "CPuctBaseAtRoot");
         assert_eq!(refused(|p| p.fpu = Fpu::Absolute(f32::INFINITY)), "FpuValue");
-        assert_eq!(refused(|p| p.fpu_at_root = Fpu::Reduction(f32::NAN)), "FpuValueAtRoot");
+        assert_eq!(refused(|p| p.fpu_at_root = Some(Fpu::Reduction(f32::NAN))), "FpuValueAtRoot");
         assert_eq!(refused(|p| p.policy_temperature = 0.0), "PolicyTemperature");
         // What is divided by them would be beyond single precision.
         assert_eq!(

@@ -1,7 +1,7 @@
 //! The edge that a playout takes.
 
 use super::Search;
-use super::params::{CatchUp, Cpuct, Explored, Fpu, Params};
+use super::params::{CatchUp, Cpuct, Explored, Fpu};
 use super::puct::{self, MovesLeftUtility};
 use super::root::RootRules;
 use super::worth::own;
@@ -20,8 +20,8 @@ pub(super) enum Choice {
 
 impl<R: Repository> Search<R> {
     fn params_at(&self, plies: usize) -> (&Cpuct, Fpu) {
-        let Params { cpuct, cpuct_at_root, fpu, fpu_at_root, .. } = &self.params;
-        if plies == 0 { (cpuct_at_root, *fpu_at_root) } else { (cpuct, *fpu) }
+        let params = &self.params;
+        if plies == 0 { (params.root_cpuct(), params.root_fpu()) } else { (&params.cpuct, params.fpu) }
     }
 
     /// The draw score of the side to move `plies` below the root.

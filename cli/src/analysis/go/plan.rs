@@ -114,9 +114,8 @@ impl Params {
         };
         CoreParams {
             cpuct,
-            cpuct_at_root: cpuct,
             fpu: Fpu::Reduction(params.fpu_reduction_max as f32),
-            fpu_at_root: Fpu::Reduction(params.root_fpu_reduction_max as f32),
+            fpu_at_root: Some(Fpu::Reduction(params.root_fpu_reduction_max as f32)),
             fpu_parent_power: if params.fpu_parent_weight_by_visited_policy {
                 params.fpu_parent_weight_power as f32
             } else {

@@ -184,7 +184,7 @@ fn the_move_to_play_is_the_one_that_visits_are_due_to() {
         on_tree!(300, 9000, Params::default(), |search| {
             run_in_batches(search, &mut game, 1, 3000);
             let most = search.root_node().visited().max_by_key(|edge| edge.n()).unwrap().mv;
-            let exploration = puct::exploration(&search.params().cpuct_at_root, search.nodes() + search.restored());
+            let exploration = puct::exploration(search.params().root_cpuct(), search.nodes() + search.restored());
             let mut played: List<_> =
                 search.root_node().visited().map(|edge| (edge.mv, edge.n(), edge.q(0.0).unwrap(), edge.p)).collect();
             for _ in 0..search.restored() {
@@ -298,7 +298,7 @@ impl Evaluator for Losing {
 #[test]
 fn a_tree_full_of_lost_moves_folds_below_the_others() {
     for (nodes, lost, open) in [(40, 25, 5), (100, 60, 10), (400, 250, 50)] {
-        let params = Params { fpu_at_root: Fpu::Absolute(1.0), ..Params::default() };
+        let params = Params { fpu_at_root: Some(Fpu::Absolute(1.0)), ..Params::default() };
         on_both!(nodes, 60 * nodes, params, |search| {
             search.run::<_, 300, 64>(&mut Losing { lost, open }, 5000).unwrap();
             let proven = |edge: &EdgeView<'_, _>| edge.bounds().upper == Bound::Loss;

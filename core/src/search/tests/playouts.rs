@@ -279,7 +279,7 @@ fn the_move_to_play_may_be_any_of_more_moves_than_a_list_holds() {
     use crate::formula::lcb::{FinalChoice, Lcb};
     use crate::formula::temperature::Temperature;
     // Every move is tried once before any is tried again.
-    let params = Params { fpu_at_root: Fpu::Absolute(2.0), ..Params::default() };
+    let params = Params { fpu_at_root: Some(Fpu::Absolute(2.0)), ..Params::default() };
     for moves in [MAX_ROOT_MOVES, MAX_ROOT_MOVES + 1, 593] {
         let best = Some(Move(moves as u16 - 1));
         on_both!(5000, 200_000, params, |search| {
@@ -304,7 +304,7 @@ fn the_move_to_play_may_be_any_of_more_moves_than_a_list_holds() {
 fn a_choice_by_chance_is_another_one_at_each_ply() {
     use crate::formula::temperature::Temperature;
     let warm = Temperature { start: 1.0, ..Temperature::default() };
-    let params = Params { temperature: warm, fpu_at_root: Fpu::Absolute(2.0), ..Params::default() };
+    let params = Params { temperature: warm, fpu_at_root: Some(Fpu::Absolute(2.0)), ..Params::default() };
     on_both!(100, 5000, params, |search| {
         search.run::<_, 10, 64>(&mut Wide(10), 11).unwrap();
         let played = |ply| search.edge_to_play(ply).and_then(|edge| edge.mv);
@@ -359,10 +359,10 @@ fn parameters_that_are_no_numbers_lead_nowhere_but_harm_nothing() {
         Params { policy_temperature: f32::NAN, ..plain },
         Params { noise: noise(1.5), ..plain },
         Params { noise: noise(f32::INFINITY), ..plain },
-        Params { cpuct: no_number, cpuct_at_root: no_number, ..plain },
-        Params { cpuct: far, cpuct_at_root: far, ..plain },
+        Params { cpuct: no_number, cpuct_at_root: Some(no_number), ..plain },
+        Params { cpuct: far, cpuct_at_root: Some(far), ..plain },
         Params { draw_score: f32::NAN, ..plain },
-        Params { fpu: Fpu::Absolute(f32::NAN), fpu_at_root: Fpu::Absolute(f32::NAN), ..plain },
+        Params { fpu: Fpu::Absolute(f32::NAN), fpu_at_root: Some(Fpu::Absolute(f32::NAN)), ..plain },
     ] {
         assert!(params.check().is_err(), "{params:?}");
         on_both!(1000, 50_000, params, |search| {
