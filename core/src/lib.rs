@@ -8,8 +8,8 @@
 //! The layers, from the bottom:
 //!
 //! - [`repository`]: what a search needs of whatever keeps its nodes.
-//! - [`tree`]: the repository that searches use, in memory that is lent by the caller: a [`tree::TreeMemory`], which a
-//!   `static` can hold, a `tree::BoxedMemory` (feature `std`), or slices. Threads share it by `&`.
+//! - [`tree`]: the repository that searches use, in memory that is lent by the caller: a [`tree::TreeMemory`] or
+//!   [`tree::GraphMemory`], which a `static` can hold, a `tree::BoxedMemory` (feature `std`), or slices. Threads share it by `&`.
 //! - [`search`]: gather and backprop over that repository, and what they are made of: one file for each idea.
 //! - [`time`], [`stop`]: how long to think about a move, and when to stop.
 //! - [`stats`]: counts by game, by move and by exponential time windows.

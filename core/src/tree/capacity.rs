@@ -1,5 +1,6 @@
 //! Memory for a tree whose capacity is known at compile time.
 
+use super::graph::GraphWords;
 use super::memory::{NodeWords, Tree};
 use crate::sync::AtomicU32;
 use core::fmt;
@@ -22,7 +23,7 @@ use core::fmt;
 ///
 /// As a local variable it lies on the stack, and so it does for a moment in `Box::new(TreeMemory::new())` of a debug
 /// build: a large one ends the program there. With the feature `std` there is `BoxedMemory`, which never does, and
-/// whose capacity can be chosen when the program runs; without it, collect slices for [`Tree::new`].
+/// whose capacity can be chosen when the program runs; without it, collect slices for [`Tree::new`]. For a graph there is [`GraphMemory`].
 ///
 /// A node with 30 legal moves takes 16 words for its priors, 8 more once a child of it is visited, and some 6 for each
 /// visited child: 22 to 25 words a node are enough for chess.
@@ -52,6 +53,49 @@ impl<const NODES: usize, const WORDS: usize> fmt::Debug for TreeMemory<NODES, WO
 }
 
 impl<const NODES: usize, const WORDS: usize> Default for TreeMemory<NODES, WORDS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Memory for a graph of at most `NODES` nodes, and `WORDS` 32-bit words for their edges: positions that are reached on several paths
+/// have one node. It takes 20 bytes a node more than [`TreeMemory`], of which all else holds, too.
+///
+/// ```
+/// use oncilla_core::repository::Repository;
+/// use oncilla_core::search::{Params, Search};
+/// use oncilla_core::tree::GraphMemory;
+///
+/// let mut memory = GraphMemory::<1000, 25_000>::new();
+/// let search = Search::new(memory.lend(), Params::default());
+/// assert!(search.repository().is_graph());
+/// assert_eq!(search.repository().node_capacity(), 1000);
+/// ```
+pub struct GraphMemory<const NODES: usize, const WORDS: usize> {
+    tree: TreeMemory<NODES, WORDS>,
+    graph: [GraphWords; NODES],
+}
+
+impl<const NODES: usize, const WORDS: usize> GraphMemory<NODES, WORDS> {
+    /// Memory that no graph uses yet. All zero, so that a `static` needs no room in the program's image.
+    pub const fn new() -> Self {
+        Self { tree: TreeMemory::new(), graph: [const { [const { AtomicU32::new(0) }; 5] }; NODES] }
+    }
+
+    /// An empty graph in this memory.
+    pub fn lend(&mut self) -> Tree<'_> {
+        Tree::new_graph(&self.tree.nodes, &self.tree.words, &self.graph)
+    }
+}
+
+/// How large it is. What is in it says nothing without the graph.
+impl<const NODES: usize, const WORDS: usize> fmt::Debug for GraphMemory<NODES, WORDS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GraphMemory").field("nodes", &NODES).field("words", &WORDS).finish_non_exhaustive()
+    }
+}
+
+impl<const NODES: usize, const WORDS: usize> Default for GraphMemory<NODES, WORDS> {
     fn default() -> Self {
         Self::new()
     }

@@ -23,7 +23,7 @@ mod share;
 #[cfg(all(any(test, feature = "std"), not(loom)))]
 pub use boxed::BoxedMemory;
 #[cfg(not(loom))]
-pub use capacity::TreeMemory;
+pub use capacity::{GraphMemory, TreeMemory};
 pub use graph::GraphWords;
 pub use memory::{NODE_BYTES, NodeWords, Tree};
 pub use node::{Locked, MAX_EDGES};
