@@ -191,23 +191,38 @@ impl Team {
     /// Does `work` for each of `items`, by whoever is free. Returns when all is done; a panic of a helper goes on here.
     ///
     /// Where somebody gives out work already, as inside `work`, the caller does all of it.
-    pub fn each<I>(&self, items: I, work: impl Fn(I::Item) + Sync)
+    pub fn each<I>(&self, mut items: I, work: impl Fn(I::Item) + Sync)
     where
-        I: DoubleEndedIterator + Send,
+        I: DoubleEndedIterator + ExactSizeIterator + Send,
+        I::Item: Send,
     {
         if self.helpers.is_empty() || self.shared.taken.swap(true, Ordering::Acquire) {
             return items.for_each(work);
         }
+        // Each lock is a line of the cache that goes from core to core, which takes as long as some items: the giver has its first item
+        // without one, and whoever finds nothing left does not ask.
+        let first = Mutex::new(items.next());
+        let left = AtomicUsize::new(items.len());
         let items = Mutex::new(items);
         // From both ends: of layers that follow each other a thread makes the same part, and finds much of its input in its own cache.
         let next = |member| {
+            if left.load(Ordering::Relaxed) == 0 {
+                return None;
+            }
             let mut items = lock_awake(&items)?;
-            match member {
+            let item = match member {
                 Member::Giver => items.next(),
                 Member::Helper => items.next_back(),
-            }
+            };
+            left.store(items.len(), Ordering::Relaxed);
+            item
         };
         self.together(|member| {
+            if let Member::Giver = member
+                && let Some(item) = lock_awake(&first).and_then(|mut first| first.take())
+            {
+                work(item);
+            }
             while let Some(item) = next(member) {
                 work(item);
             }
@@ -250,7 +265,8 @@ impl Drop for Team {
 /// Does `work` for each of `items`: by a team where there is one.
 pub(super) fn each<I>(team: Option<&Team>, items: I, work: impl Fn(I::Item) + Sync)
 where
-    I: DoubleEndedIterator + Send,
+    I: DoubleEndedIterator + ExactSizeIterator + Send,
+    I::Item: Send,
 {
     match team {
         None => items.for_each(work),

@@ -2,9 +2,9 @@
 
 use super::{Dots, Ends, Four, PANEL, Weights, with_dots};
 use crate::graph::Activation;
-use crate::host::arith::Arith;
+use crate::host::arith::{Arith, activate_vector};
 use crate::host::kernel::TILE;
-use crate::host::product::{self, Block, ByColumns, Product, make_all, make_columns, put_in_channels, side_by_side};
+use crate::host::product::{Block, ByColumns, COLUMNS, Product, make_all, make_columns, side_by_side};
 use std::marker::PhantomData;
 
 /// Some panels of a dense layer, [`PANEL`] neurons each.
@@ -180,9 +180,42 @@ struct Whole {
     bias: f32,
 }
 
-impl product::End for Whole {
+impl End for Whole {
     #[inline(always)]
     fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector {
         M::plus(M::times(sums, M::splat(self.step)), M::splat(self.bias))
+    }
+}
+
+/// What is made of a channel's sums before anything else: the bias is added.
+trait End {
+    fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector;
+}
+
+/// Ends some rows of a 1×1 convolution and writes it to where it belongs in `output`, `[channels][squares]`: its channels from the
+/// `first` and its squares from the `block` on. The residual lies as the output.
+#[inline(always)]
+fn put_in_channels<M: Arith, E: End, const ROWS: usize, const BLOCKS: usize>(
+    sums: &mut [[Block; BLOCKS]; ROWS],
+    ends: impl Iterator<Item = E>,
+    (first, block): (usize, usize),
+    (squares, residual, activation): (usize, Option<&[f32]>, Activation),
+    output: &mut [f32],
+) {
+    let channels = output[first * squares..].chunks_exact_mut(squares).zip(sums).zip(ends).zip(first..);
+    for (((row, sums), end), channel) in channels {
+        let residual = residual.map(|r| &r[channel * squares..][..squares]);
+        for (number, sums) in sums.iter_mut().enumerate() {
+            let at = (block + number) * COLUMNS;
+            let residual = residual.map(|row| Block::of_row(row, at));
+            for vector in 0..COLUMNS / M::LANES {
+                let mut x = end.of::<M>(sums.vector::<M>(vector));
+                if let Some(residual) = &residual {
+                    x = M::plus(x, residual.vector::<M>(vector));
+                }
+                sums.set::<M>(vector, activate_vector::<M>(activation, x));
+            }
+            sums.put_in_row(row, at);
+        }
     }
 }

@@ -1,0 +1,104 @@
+//! Dense layers.
+
+use super::{Block, Floats, InRows, Product, Right, Rows, Sink, make_columns, rows, side_by_side, tile_of};
+use crate::host::arith::{Arith, Form};
+use crate::host::kernel::{TILE, versions};
+use crate::host::linear::Linear;
+
+/// Some panels of a dense layer, [`COLUMNS`] neurons each.
+#[derive(Clone, Copy)]
+pub(in crate::host) struct DensePanels<'a, R: Right> {
+    /// `[panels][inputs]`, something finite where there are fewer neurons.
+    pub weights: &'a [R::Row],
+    /// What the weights stand for.
+    pub of: R,
+    /// `[panels]`.
+    pub bias: &'a [Block],
+    /// `[positions][inputs]`.
+    pub input: &'a [f32],
+}
+
+versions! {
+    /// Computes the panels into `output`, `[positions][neurons]`.
+    dense = dense_body(panels: DensePanels<'_, Floats>, output: &mut [f32])
+}
+
+#[inline(always)]
+fn dense_body<F: Form>(panels: DensePanels<'_, Floats>, output: &mut [f32]) {
+    make_neurons::<F, TILE>(panels, output);
+}
+
+versions! {
+    /// The same with weights of 16 bits, which become floats in registers, right before they are multiplied.
+    dense_linear = dense_linear_body(panels: DensePanels<'_, Linear>, output: &mut [f32])
+}
+
+#[inline(always)]
+fn dense_linear_body<F: Form>(panels: DensePanels<'_, Linear>, output: &mut [f32]) {
+    // Tiles of six rows leave no registers for that.
+    make_neurons::<F, 4>(panels, output);
+}
+
+#[inline(always)]
+fn make_neurons<F: Form, const MOST: usize>(panels: DensePanels<'_, impl Right>, output: &mut [f32]) {
+    let inputs = panels.weights.len() / panels.bias.len();
+    let positions = panels.input.len() / inputs;
+    let neurons = output.len() / positions;
+    let product = &mut Neurons { panels, inputs, neurons, output };
+    make_columns::<F>(&mut Rows::<_, MOST> { product, count: positions }, panels.bias.len());
+}
+
+struct Neurons<'a, R: Right> {
+    panels: DensePanels<'a, R>,
+    inputs: usize,
+    neurons: usize,
+    output: &'a mut [f32],
+}
+
+impl<R: Right> Product for Neurons<'_, R> {
+    #[inline(always)]
+    fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize) {
+        let DensePanels { weights, of, bias, input } = self.panels;
+        let right = side_by_side(weights, self.inputs, block);
+        self.fetch_next::<M, ROWS, BLOCKS>(row, block);
+        let rows_of_output = InRows { output: &mut self.output[row * self.neurons..], len: self.neurons, block };
+        let sink = &mut WithBias { bias: &bias[block..], rows: rows_of_output };
+        tile_of::<M, R, ROWS, BLOCKS>(rows(input, self.inputs, row), right, of, sink);
+    }
+}
+
+impl<R: Right> Neurons<'_, R> {
+    /// Asks for the weights that come after those of a tile, which other rows will need meanwhile: for a tile's share of them.
+    #[inline(always)]
+    fn fetch_next<M: Arith, const ROWS: usize, const BLOCKS: usize>(&self, row: usize, block: usize) {
+        let count = self.panels.input.len() / self.inputs;
+        let len = BLOCKS * self.inputs;
+        let next = self.panels.weights.get((block + BLOCKS) * self.inputs..).unwrap_or_default();
+        let (first, last) = (len * row / count, len * (row + ROWS) / count);
+        for weights in next.get(first..last.min(next.len())).unwrap_or_default() {
+            M::fetch(weights);
+        }
+    }
+}
+
+/// The same with a bias for each column.
+struct WithBias<'a> {
+    bias: &'a [Block],
+    rows: InRows<'a>,
+}
+
+impl Sink for WithBias<'_> {
+    #[inline(always)]
+    fn take<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
+        &mut self,
+        row: usize,
+        first: usize,
+        sums: &[[M::Vector; VECTORS]; BLOCKS],
+    ) {
+        for (block, (sums, bias)) in sums.iter().zip(self.bias).enumerate() {
+            for (vector, x) in (first..).zip(sums) {
+                self.rows.put::<M>(row, block, vector, M::plus(*x, bias.vector::<M>(vector)));
+            }
+        }
+    }
+}
