@@ -48,6 +48,10 @@ fn make_neurons<F: Form, const MOST: usize>(panels: DensePanels<'_, impl Right>,
     make_columns::<F>(&mut Rows::<_, MOST> { product, count: positions }, panels.bias.len());
 }
 
+/// Rows from which on weights are asked for ahead. A tile's share of them is small then; of few rows' tiles each would wait for a
+/// burst that the memory can't serve.
+const WORTH_FETCHING: usize = 4 * TILE;
+
 struct Neurons<'a, R: Right> {
     panels: DensePanels<'a, R>,
     inputs: usize,
@@ -72,6 +76,9 @@ impl<R: Right> Neurons<'_, R> {
     #[inline(always)]
     fn fetch_next<M: Arith, const ROWS: usize, const BLOCKS: usize>(&self, row: usize, block: usize) {
         let count = self.panels.input.len() / self.inputs;
+        if count < WORTH_FETCHING {
+            return;
+        }
         let len = BLOCKS * self.inputs;
         let next = self.panels.weights.get((block + BLOCKS) * self.inputs..).unwrap_or_default();
         let (first, last) = (len * row / count, len * (row + ROWS) / count);
