@@ -15,7 +15,7 @@ use super::winograd::{self, End, PANEL, POINTS, Rows};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role};
 use std::mem::MaybeUninit;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 
 /// A dense layer with fewer weights than this is done by one thread sooner than several are told of it.
 const WORTH_SHARING: usize = 1 << 16;
@@ -101,10 +101,40 @@ impl<'a> Iterator for Jobs<'a> {
 
 impl ExactSizeIterator for Jobs<'_> {}
 
+/// Numbers from the start of a line of the cache on: sixteen squares of a chessboard are one line then, and no parts of two.
+#[derive(Default)]
+struct Values {
+    room: Vec<f32>,
+    range: Range<usize>,
+}
+
+impl Values {
+    fn zeros(len: usize) -> Self {
+        let room = vec![0.0; len + COLUMNS];
+        // What can't be aligned is right all the same.
+        let first = room.as_ptr().align_offset(align_of::<Block>()).min(COLUMNS);
+        Self { room, range: first..first + len }
+    }
+}
+
+impl Deref for Values {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        &self.room[self.range.clone()]
+    }
+}
+
+impl DerefMut for Values {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        &mut self.room[self.range.clone()]
+    }
+}
+
 /// One thread's memory: room for the values of [`GROUP`] positions.
 pub(super) struct Workspace {
     /// By slot, `[GROUP][elements]`. Borders are zero from the beginning and stay so.
-    slots: Vec<Vec<f32>>,
+    slots: Vec<Values>,
     /// Points of a convolution of Winograd's, for as many positions as go at once, and their products: of the panels that are made at once, or of all where
     /// several threads work on a position.
     points: Vec<f32>,
@@ -125,7 +155,8 @@ pub(super) struct Workspace {
 impl Workspace {
     /// Bytes that [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
-        let numbers = GROUP * plan.slots.iter().sum::<usize>() + plan.points + Self::scratch(plan, shared);
+        let slots = GROUP * plan.slots.iter().sum::<usize>() + COLUMNS * plan.slots.len();
+        let numbers = slots + plan.points + Self::scratch(plan, shared);
         GROUP * (plan.largest_fours * size_of::<Four>() + plan.parts * size_of::<f32>())
             + size_of::<f32>() * numbers
             + size_of::<Operand>() * (plan.right + plan.left)
@@ -160,7 +191,7 @@ impl Workspace {
     /// With `shared`, several threads may work on one job.
     pub fn new(plan: &Plan, shared: bool) -> Self {
         Self {
-            slots: plan.slots.iter().map(|len| vec![0.0; GROUP * len]).collect(),
+            slots: plan.slots.iter().map(|len| Values::zeros(GROUP * len)).collect(),
             points: vec![0.0; plan.points],
             products: vec![Block::ZERO; Self::products(plan, shared)],
             fours: vec![fours::ZEROS; GROUP * plan.largest_fours],
