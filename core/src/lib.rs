@@ -90,6 +90,9 @@
 //! let mut events: [Event<32>; 4] = core::array::from_fn(|_| Event::new());
 //! while search.nodes() < 100 {
 //!     search.gather_together(&mut events);
+//!     if events.iter().all(|event| event.met() == Gathered::NoMoves) {
+//!         break; // the game has ended, and no visit will come any more
+//!     }
 //!     // Here the leaves would become a batch.
 //!     for event in events.iter_mut().filter(|event| event.met() == Gathered::Leaf) {
 //!         if let Some(index) = event.unnamed() {

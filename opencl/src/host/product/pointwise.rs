@@ -76,7 +76,7 @@ impl ByColumns for Channels<'_> {
     }
 }
 
-/// Some columns of each panel.
+/// Makes some columns of each panel.
 #[inline(always)]
 fn each_panel<M: Arith>(panels: Pointwise<'_>, right: impl RightSide, columns: Range<usize>, output: &mut [f32]) {
     let Pointwise { squares, weights, bias, residual, activation, .. } = panels;

@@ -37,11 +37,6 @@ impl Right for Boards {
     }
 }
 
-/// Whether the columns of a tile of this form are a chessboard's squares: it takes the rows of boards as they lie.
-pub(in crate::host) const fn takes_boards<F: Form>() -> bool {
-    F::BLOCKS * COLUMNS == CHESS
-}
-
 /// The same of four blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Fours;
@@ -60,6 +55,11 @@ impl Right for Fours {
 pub(super) fn vector_of_blocks<M: Arith>(blocks: &[Block], number: usize) -> M::Vector {
     let each = COLUMNS / M::LANES;
     blocks[number / each].vector::<M>(number % each)
+}
+
+/// Whether the columns of a tile of this form are a chessboard's squares: it takes the rows of boards as they lie.
+pub(in crate::host) const fn takes_boards<F: Form>() -> bool {
+    F::BLOCKS * COLUMNS == CHESS
 }
 
 /// The right side of a tile, however it lies.
