@@ -41,7 +41,7 @@ versions! {
 
 #[inline(always)]
 fn attention_body<F: Form>(head: Attention<'_>, room: &mut [Block], output: &mut [f32]) {
-    // As above.
+    // With a chessboard's squares as a constant, and for any.
     match (takes_boards::<F>(), head.squares) {
         (true, CHESS) => attention_on_board::<F::Wide>(Attention { squares: CHESS, ..head }, room, output),
         (false, CHESS) => attention_over::<F>(Attention { squares: CHESS, ..head }, room, output),

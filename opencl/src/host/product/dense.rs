@@ -88,7 +88,7 @@ impl<R: Right> Neurons<'_, R> {
     }
 }
 
-/// The same with a bias for each column.
+/// Rows, to each column of which a bias is added.
 struct WithBias<'a> {
     bias: &'a [Block],
     rows: InRows<'a>,

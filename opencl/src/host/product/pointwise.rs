@@ -47,7 +47,7 @@ fn pointwise_body<F: Form>(panels: Pointwise<'_>, output: &mut [f32]) {
             let input = input.as_chunks().0;
             each_panel::<F::Wide>(Pointwise { squares, ..panels }, input, 0..CHESS, output);
         }
-        // As above.
+        // The same code twice: with a chessboard's squares as a constant, and for any.
         Inputs::Packed(input) if panels.squares == CHESS => {
             pointwise_over::<F>(Pointwise { squares: CHESS, ..panels }, input, output);
         }
