@@ -7,12 +7,14 @@
 //
 // The scores of an attention are never written to global memory. Option of `attention`: SQUARES.
 
-// TILE: products that are made with each number loaded.
-
 #ifdef VARIANT_CPU
-#define TILE 8
-// For the cores of a host: work-groups of one item, squares in vectors, no local memory. Rows behind the last one repeat it and
+// For the cores of a host: work-groups of one item, squares in vectors, no local memory. Rows of a tile behind the last one repeat it and
 // aren't used; where they begin is worked out before a loop and not in it.
+#define TILE 4
+#define SPAN (VEC == 16 ? 4 : 2)
+#define WIDTH (SPAN * VEC)
+// Tiles that an item of a smolgen makes: what goes before the first takes as long as one.
+#define PANELS 8
 
 // Where the rows first, first + 1 and so on of `rows` begin that are `stride` apart.
 INLINED void begin_rows(global const float **begins, global const float *x, int first, int rows, int stride) {
@@ -20,9 +22,16 @@ INLINED void begin_rows(global const float **begins, global const float *x, int 
     for (int i = 0; i < TILE; i++) begins[i] = x + min(first + i, rows - 1) * stride;
 }
 
+// A step of a tile's sums: one number of each row, `at` behind where it begins.
+INLINED void add_step(vecf *sums, global const float **rows, int at, const vecf *x) {
+    float numbers[TILE];
+#pragma unroll
+    for (int i = 0; i < TILE; i++) numbers[i] = rows[i][at];
+    add_to_tile(sums, TILE, SPAN, numbers, x);
+}
+
 #ifdef SQUARES
-// One work item takes a head of a position, VEC queries at a time. A vector of the query, once loaded, meets TILE keys,
-// a vector of weights TILE channels of the value.
+// One work item takes a head of a position, WIDTH queries at a time.
 //
 //   range     [batch][heads]
 
@@ -40,55 +49,69 @@ KERNEL attention(ITEM_ARGS global const float *restrict query, int query_stride,
     output += (size_t)n * out_stride + head * width * SQUARES;
 
     const float scale = 1.0f / sqrt((float)depth);
-    for (int q = 0; q < SQUARES; q += VEC) {
+    for (int q = 0; q < SQUARES; q += WIDTH) {
         // The compiler is to see where no vector is cut off.
-        const int left = SQUARES % VEC == 0 ? VEC : SQUARES - q;
-        vecf weights[SQUARES];
-        vecf top = -INFINITY;
-        for (int k = 0; k < SQUARES; k += TILE) {
-            vecf sum[TILE];
+        const int left = SQUARES % WIDTH == 0 ? WIDTH : SQUARES - q;
+        vecf weights[SQUARES * SPAN];
+        vecf tops[SPAN];
 #pragma unroll
-            for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+        for (int k = 0; k < SPAN; k++) tops[k] = -INFINITY;
+        for (int first = 0; first < SQUARES; first += TILE) {
+            vecf sums[TILE * SPAN];
+            clear_tile(sums, TILE, SPAN);
             global const float *keys[TILE];
-            begin_rows(keys, key, k, SQUARES, 1);
+            begin_rows(keys, key, first, SQUARES, 1);
             for (int c = 0; c < depth; c++) {
-                const vecf x = load_left(query + c * SQUARES + q, left);
-#pragma unroll
-                for (int i = 0; i < TILE; i++) sum[i] += x * keys[i][c * SQUARES];
+                vecf x[SPAN];
+                load_span(x, SPAN, query + c * SQUARES + q, left);
+                add_step(sums, keys, c * SQUARES, x);
             }
 #pragma unroll
             for (int i = 0; i < TILE; i++) {
-                if (k + i >= SQUARES) continue;
-                sum[i] *= scale;
-                if (has_bias) sum[i] += load_left(bias + (k + i) * SQUARES + q, left);
-                weights[k + i] = sum[i];
-                top = sum[i] > top ? sum[i] : top;
+                if (first + i >= SQUARES) continue;
+                vecf biases[SPAN];
+                if (has_bias) load_span(biases, SPAN, bias + (first + i) * SQUARES + q, left);
+#pragma unroll
+                for (int k = 0; k < SPAN; k++) {
+                    vecf score = sums[i * SPAN + k] * scale;
+                    if (has_bias) score += biases[k];
+                    weights[(first + i) * SPAN + k] = score;
+                    tops[k] = score > tops[k] ? score : tops[k];
+                }
             }
         }
-        vecf total = 0.0f;
-        for (int k = 0; k < SQUARES; k++) {
-            weights[k] = exp_vec(weights[k] - top);
-            total += weights[k];
-        }
-        for (int c = 0; c < width; c += TILE) {
-            vecf sum[TILE];
+        vecf totals[SPAN];
 #pragma unroll
-            for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+        for (int k = 0; k < SPAN; k++) totals[k] = 0.0f;
+        for (int at = 0; at < SQUARES * SPAN; at += SPAN) {
+#pragma unroll
+            for (int k = 0; k < SPAN; k++) {
+                const vecf weight = exp_vec(weights[at + k] - tops[k]);
+                weights[at + k] = weight;
+                totals[k] += weight;
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < SPAN; k++) totals[k] = 1.0f / totals[k];
+        for (int c = 0; c < width; c += TILE) {
+            vecf sums[TILE * SPAN];
+            clear_tile(sums, TILE, SPAN);
             global const float *values[TILE];
             begin_rows(values, value, c, width, SQUARES);
-            for (int k = 0; k < SQUARES; k++) {
+            for (int at = 0; at < SQUARES; at++) add_step(sums, values, at, weights + at * SPAN);
 #pragma unroll
-                for (int i = 0; i < TILE; i++) sum[i] += weights[k] * values[i][k];
+            for (int i = 0; i < TILE; i++) {
+                if (c + i >= width) continue;
+#pragma unroll
+                for (int k = 0; k < SPAN; k++) sums[i * SPAN + k] *= totals[k];
+                store_span(sums + i * SPAN, SPAN, output + (c + i) * SQUARES + q, left);
             }
-#pragma unroll
-            for (int i = 0; i < TILE; i++)
-                if (c + i < width) store_left(sum[i] / total, output + (c + i) * SQUARES + q, left);
         }
     }
 }
 #endif
 
-// One work item takes TILE squares of the query, VEC squares of the key at a time.
+// One work item takes TILE squares of the query, WIDTH squares of the key at a time.
 //
 //   range     [batch][ceil(from / TILE)]
 
@@ -104,42 +127,40 @@ KERNEL scores(ITEM_ARGS global const float *restrict query, int query_stride, gl
     const float scale = 1.0f / sqrt((float)channels);
     global const float *queries[TILE];
     begin_rows(queries, query, a, from, 1);
-    for (int b = 0; b < to; b += VEC) {
-        vecf sum[TILE];
-#pragma unroll
-        for (int i = 0; i < TILE; i++) sum[i] = 0.0f;
+    for (int b = 0; b < to; b += WIDTH) {
+        vecf sums[TILE * SPAN];
+        clear_tile(sums, TILE, SPAN);
         for (int c = 0; c < channels; c++) {
-            const vecf x = load_left(key + c * to + b, to - b);
-#pragma unroll
-            for (int i = 0; i < TILE; i++) sum[i] += x * queries[i][c * from];
+            vecf x[SPAN];
+            load_span(x, SPAN, key + c * to + b, to - b);
+            add_step(sums, queries, c * from, x);
         }
 #pragma unroll
-        for (int i = 0; i < TILE; i++)
-            if (a + i < from) store_left(sum[i] * scale, output + (a + i) * to + b, to - b);
+        for (int i = 0; i < TILE; i++) {
+            if (a + i >= from) continue;
+#pragma unroll
+            for (int k = 0; k < SPAN; k++) sums[i * SPAN + k] *= scale;
+            store_span(sums + i * SPAN, SPAN, output + (a + i) * to + b, to - b);
+        }
     }
 }
 
-// One work item makes VEC outputs of TILE rows: a row is a head of a position, and rows of a batch follow each other.
+// One work item makes PANELS panels of outputs of TILE rows: a row is a head of a position, and rows of a batch follow each other.
 //
-//   range     [ceil(batch * heads / TILE)][panels of outputs]
-//   weights   [panel][part][VEC], zeros in the padding
+//   range     [ceil(batch * heads / TILE)][ceil(panels / PANELS)]
+//   weights   [panel][part][WIDTH], zeros in the padding
 
 KERNEL smolgen(ITEM_ARGS global const float *restrict input, int in_stride, global const weight_t *restrict weights,
                int part, int heads, int outputs, global float *restrict output, int out_stride, int batch) {
     const int first = item(0) * TILE;
-    const int panel = item(1);
     const int rows = batch * heads - first;
     if (rows <= 0) return;
-    weights += (size_t)panel * part * VEC;
-    output += panel * VEC;
-    vecf sum[TILE];
     global const float *parts[TILE];
     global float *to[TILE];
     int n = first / heads;
     int head = first % heads;
 #pragma unroll
     for (int i = 0; i < TILE; i++) {
-        sum[i] = 0.0f;
         parts[i] = input + (size_t)n * in_stride + head * part;
         to[i] = output + (size_t)n * out_stride + head * outputs;
         // Rows behind the last repeat it and aren't written. No division for each, which takes as long as several products.
@@ -150,14 +171,21 @@ KERNEL smolgen(ITEM_ARGS global const float *restrict input, int in_stride, glob
             n++;
         }
     }
-    for (int j = 0; j < part; j++) {
-        const vecf w = weight_vec(j, weights);
+    const int end = min(outputs, (item(1) + 1) * PANELS * WIDTH);
+    for (int o = item(1) * PANELS * WIDTH; o < end; o += WIDTH) {
+        global const weight_t *panel = weights + (size_t)o * part;
+        vecf sums[TILE * SPAN];
+        clear_tile(sums, TILE, SPAN);
+        for (int j = 0; j < part; j++) {
+            vecf x[SPAN];
 #pragma unroll
-        for (int i = 0; i < TILE; i++) sum[i] += w * parts[i][j];
+            for (int k = 0; k < SPAN; k++) x[k] = weight_vec(j * SPAN + k, panel);
+            add_step(sums, parts, j, x);
+        }
+#pragma unroll
+        for (int i = 0; i < TILE; i++)
+            if (i < rows) store_span(sums + i * SPAN, SPAN, to[i] + o, outputs - o);
     }
-#pragma unroll
-    for (int i = 0; i < TILE; i++)
-        if (i < rows) store_left(sum[i], to[i], outputs - panel * VEC);
 }
 #endif
 

@@ -6,7 +6,9 @@ use crate::device::{Arg, Buffer, Error};
 pub(super) const FAMILY: Family = Family { name: "attention", source: include_str!("attention.cl") };
 
 /// Squares of a query, or rows of a smolgen, that an item of the CPU variant takes: `TILE` in attention.cl.
-const TILE: usize = 8;
+const TILE: usize = 4;
+/// Panels of a smolgen that it makes: `PANELS` there.
+const PANELS: usize = 8;
 /// Words of weights that a core's own cache keeps beside what else it works on.
 const CACHED: usize = 1 << 17;
 /// Items that share a query in the GPU variant, `PARTS` in attention.cl.
@@ -122,9 +124,11 @@ pub struct Smolgen<'a> {
 
 /// Outputs that lie side by side in a panel of a smolgen's weights.
 fn panel(kernels: &Kernels<'_>, outputs: usize) -> usize {
-    match kernels.variant() {
-        Variant::Cpu => kernels.tuning.vector,
-        Variant::Gpu => outputs,
+    match (kernels.variant(), kernels.tuning.vector) {
+        // `WIDTH` in attention.cl.
+        (Variant::Cpu, 16) => 4 * 16,
+        (Variant::Cpu, vector) => 2 * vector,
+        (Variant::Gpu, _) => outputs,
     }
 }
 
@@ -174,7 +178,7 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
     match kernels.variant() {
         Variant::Cpu => {
             let kernel = kernels.kernel(FAMILY, "", "smolgen", &args)?;
-            let across = outputs.div_ceil(kernels.tuning.vector);
+            let across = outputs.div_ceil(PANELS * panel(kernels, outputs));
             let range = Range { each: heads, whole: TILE, across, local: [1, 1] };
             let launch = Launch::new(kernels, kernel, range, args.len());
             // What is written is more than the weights: it is to go to neighbouring memory, if they stay in a cache.

@@ -130,25 +130,24 @@ typedef vecf sums_t;
 #endif
 #endif
 
-// e^x = 2^n e^r with |r| <= ln 2 / 2, e^r by the first terms of its series: within 2e-7 of the result, in half of the instructions of
-// PoCL's exp(). Between e^-86 and e^86, and nothing but a NaN beyond.
+// e^x = 2^n e^r with |r| <= ln 2 / 2, e^r by the polynomial that the host has too (arith.rs): within 2e-7 of the result, in less than
+// half of the instructions of PoCL's exp(). Between e^-87 and e^87, and nothing but a NaN beyond.
 //
 // Adding and subtracting 1.5 * 2^23 rounds to a whole number, which then stands in the low bits; ln 2 comes in two parts, and products of
 // the first with whole numbers are exact.
 INLINED vecf exp_vec(vecf x) {
     const float shift = 12582912.0f;
-    x = x < -86.0f ? (vecf)-86.0f : x;
-    x = x > 86.0f ? (vecf)86.0f : x;
+    x = x < -87.0f ? (vecf)-87.0f : x;
+    x = x > 87.0f ? (vecf)87.0f : x;
     const vecf shifted = x * 1.44269504f + shift;
     const vecf n = shifted - shift;
     const vecf r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    vecf p = r * (1.0f / 5040.0f) + 1.0f / 720.0f;
-    p = p * r + 1.0f / 120.0f;
-    p = p * r + 1.0f / 24.0f;
-    p = p * r + 1.0f / 6.0f;
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
+    vecf q = r * 0.0013926198f + 0.00836319f;
+    q = q * r + 0.041666556f;
+    q = q * r + 0.16666576f;
+    q = q * r + 0.5f;
+    // What is large comes last, so that it alone is rounded by much.
+    const vecf p = (r * r * q + r) + 1.0f;
     return p * CAT(as_float, VEC)((CAT(as_int, VEC)(shifted) + 127) << 23);
 }
 
@@ -180,6 +179,33 @@ INLINED void store_left(vecf v, global float *x, int left) {
     float lanes[VEC];
     lanes_store(v, 0, lanes);
     for (int k = 0; k < left; k++) x[k] = lanes[k];
+}
+
+// A tile of a product: sums of rows of numbers by spans of vectors. A number, once loaded, meets the vectors of a span; a vector the numbers
+// of all rows.
+
+INLINED void clear_tile(vecf *sums, const int rows, const int span) {
+#pragma unroll
+    for (int at = 0; at < rows * span; at++) sums[at] = 0.0f;
+}
+
+// A step of the sums.
+INLINED void add_to_tile(vecf *sums, const int rows, const int span, const float *numbers, const vecf *x) {
+#pragma unroll
+    for (int i = 0; i < rows; i++)
+#pragma unroll
+        for (int k = 0; k < span; k++) sums[i * span + k] += numbers[i] * x[k];
+}
+
+// A span of neighbours, zeros from the `left`th number on.
+INLINED void load_span(vecf *x, const int span, global const float *from, int left) {
+#pragma unroll
+    for (int k = 0; k < span; k++) x[k] = load_left(from + k * VEC, left - k * VEC);
+}
+
+INLINED void store_span(const vecf *x, const int span, global float *to, int left) {
+#pragma unroll
+    for (int k = 0; k < span; k++) store_left(x[k], to + k * VEC, left - k * VEC);
 }
 
 // The channels of a panel on one square, of a position of `stride` floats in blocks of VEC or plain (block 1). Channels

@@ -20,16 +20,23 @@
 #define WIDTH (SPAN * VEC)
 #define SPANS ((SQUARES + WIDTH - 1) / WIDTH)
 
-// Squares from `s` on; at least a vector of them where the span divides the board, which the compiler is to see.
-#define LEFT(s) (SQUARES % WIDTH == 0 ? VEC : SQUARES - (s))
+// Squares from `s` on. The compiler is to see where no vector is cut off.
+#define LEFT(s) (SQUARES % WIDTH == 0 ? WIDTH : SQUARES - (s))
 
-// VEC squares of a channel of a value in blocks.
-INLINED vecf load_squares(global const float *x, int channel, int s, int left, int block) {
-    if (block == 1) return load_left(x + channel * SQUARES + s, left);
-    float lanes[VEC];
-    for (int k = 0; k < VEC; k++)
-        lanes[k] = k < left ? x[(channel / block * SQUARES + s + k) * block + channel % block] : 0.0f;
-    return lanes_load(0, lanes);
+// A span of squares from `s` on of a channel of a value in blocks.
+INLINED void load_squares(vecf *x, global const float *from, int channel, int s, int block) {
+    if (block == 1) {
+        load_span(x, SPAN, from + channel * SQUARES + s, LEFT(s));
+        return;
+    }
+    for (int k = 0; k < SPAN; k++) {
+        float lanes[VEC];
+        for (int i = 0; i < VEC; i++) {
+            const int at = s + k * VEC + i;
+            lanes[i] = at < SQUARES ? from[(channel / block * SQUARES + at) * block + channel % block] : 0.0f;
+        }
+        x[k] = lanes_load(0, lanes);
+    }
 }
 
 KERNEL pointwise(ITEM_ARGS global const float *restrict input, int inputs, int in_stride,
@@ -45,32 +52,35 @@ KERNEL pointwise(ITEM_ARGS global const float *restrict input, int inputs, int i
     weights += (size_t)panel * inputs * OUTS;
 
     vecf acc[OUTS * SPAN];
-#pragma unroll
-    for (int at = 0; at < OUTS * SPAN; at++) acc[at] = 0.0f;
+    clear_tile(acc, OUTS, SPAN);
     for (int c = 0; c < inputs; c++) {
         vecf x[SPAN];
+        load_span(x, SPAN, input + c * SQUARES, LEFT(first));
+        float w[OUTS];
 #pragma unroll
-        for (int k = 0; k < SPAN; k++) x[k] = load_left(input + c * SQUARES + k * VEC, LEFT(first + k * VEC));
-#pragma unroll
-        for (int o = 0; o < OUTS; o++) {
-            const float w = weight_load((size_t)c * OUTS + o, weights);
-#pragma unroll
-            for (int k = 0; k < SPAN; k++) acc[o * SPAN + k] += w * x[k];
-        }
+        for (int o = 0; o < OUTS; o++) w[o] = weight_load((size_t)c * OUTS + o, weights);
+        add_to_tile(acc, OUTS, SPAN, w, x);
     }
 
     // A copy, for what a loop counts through does not stay in registers; and a loop, for an activation is long.
     vecf sums[OUTS * SPAN];
 #pragma unroll
     for (int at = 0; at < OUTS * SPAN; at++) sums[at] = acc[at];
-    for (int at = 0; at < OUTS * SPAN; at++) {
-        const int o = panel * OUTS + at / SPAN;
-        const int s = first + at % SPAN * VEC;
-        if (o >= outputs || s >= SQUARES) continue;
-        vecf z = sums[at] + bias[o];
-        if (has_residual)
-            z += load_squares(residual + (size_t)n * residual_stride, o, s, LEFT(s), residual_block);
-        store_left(activate_vec(z, act), output + (size_t)n * out_stride + o * SQUARES + s, LEFT(s));
+    const int end = min(OUTS, outputs - panel * OUTS);
+    for (int i = 0; i < end; i++) {
+        const int o = panel * OUTS + i;
+        vecf z[SPAN];
+#pragma unroll
+        for (int k = 0; k < SPAN; k++) z[k] = sums[i * SPAN + k] + bias[o];
+        if (has_residual) {
+            vecf more[SPAN];
+            load_squares(more, residual + (size_t)n * residual_stride, o, first, residual_block);
+#pragma unroll
+            for (int k = 0; k < SPAN; k++) z[k] += more[k];
+        }
+#pragma unroll
+        for (int k = 0; k < SPAN; k++) z[k] = activate_vec(z[k], act);
+        store_span(z, SPAN, output + (size_t)n * out_stride + o * SQUARES + first, LEFT(first));
     }
 }
 #endif

@@ -7,13 +7,25 @@ use crate::device::{Arg, Error};
 
 pub(super) const FAMILY: Family = Family { name: "pointwise", source: include_str!("pointwise.cl") };
 
-/// Vectors of squares that an item makes.
-const SPAN: usize = 2;
+/// The sums of an item: half of the registers.
+#[derive(Clone, Copy)]
+struct Tile {
+    /// Output channels.
+    outs: usize,
+    /// Vectors of squares.
+    span: usize,
+}
 
-/// Output channels that it makes: with them its sums take half of the registers.
-fn panel(kernels: &Kernels<'_>) -> usize {
-    // There are 32 registers where they hold 16 floats, and 16 where they hold 8.
-    if kernels.tuning.vector == 16 { 8 } else { 4 }
+impl Tile {
+    fn of(kernels: &Kernels<'_>, squares: usize) -> Self {
+        // There are 32 registers where they hold 16 floats, and 16 where they hold 8.
+        match kernels.tuning.vector {
+            16 if squares.next_multiple_of(64) == squares.next_multiple_of(32) => Self { outs: 4, span: 4 },
+            // A small board would fill half of the wider spans.
+            16 => Self { outs: 8, span: 2 },
+            _ => Self { outs: 4, span: 2 },
+        }
+    }
 }
 
 /// Whether this form runs a convolution of `input`: its output is plain then.
@@ -23,7 +35,7 @@ pub fn takes(kernels: &Kernels<'_>, input: Layout, kernel: usize, int8: bool) ->
 
 /// Words of four bytes that the packed weights take on the device.
 pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize) -> usize {
-    let padded = channels.next_multiple_of(panel(kernels));
+    let padded = channels.next_multiple_of(Tile::of(kernels, input.shape.squares).outs);
     padded + kernels.stored(padded * input.shape.channels)
 }
 
@@ -34,9 +46,10 @@ pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize) -> us
 pub fn launch(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launch, Error> {
     kernels.check_plain(&[conv.input, conv.output])?;
     let (from, channels) = (conv.input.layout, conv.bias.len());
-    let (panel, squares) = (panel(kernels), from.shape.squares);
-    let padded = channels.next_multiple_of(panel);
-    let weights = kernels.upload_weights(&pack(conv, panel))?;
+    let squares = from.shape.squares;
+    let Tile { outs, span } = Tile::of(kernels, squares);
+    let padded = channels.next_multiple_of(outs);
+    let weights = kernels.upload_weights(&pack(conv, outs))?;
     let bias = upload_bias(kernels, conv.bias, padded)?;
     let mut args = vec![
         Arg::Buffer(&conv.input.buffer),
@@ -47,9 +60,9 @@ pub fn launch(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launch, Erro
         Arg::Int(channels),
     ];
     args.extend(conv.end());
-    let options = format!("-DSQUARES={squares} -DOUTS={panel} -DSPAN={SPAN}");
+    let options = format!("-DSQUARES={squares} -DOUTS={outs} -DSPAN={span}");
     let kernel = kernels.kernel(FAMILY, &options, "pointwise", &args)?;
-    let each = squares.div_ceil(SPAN * kernels.tuning.vector) * (padded / panel);
+    let each = squares.div_ceil(span * kernels.tuning.vector) * (padded / outs);
     Ok(Launch::new(kernels, kernel, Range { each, whole: 1, across: 1, local: [1, 1] }, args.len()))
 }
 
