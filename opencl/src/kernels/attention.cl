@@ -11,7 +11,7 @@
 // For the cores of a host: work-groups of one item, squares in vectors, no local memory. Rows of a tile behind the last one repeat it and
 // aren't used; where they begin is worked out before a loop and not in it.
 #define TILE 4
-#define SPAN (VEC == 16 ? 4 : 2)
+#define SPAN FULL_SPAN
 #define WIDTH (SPAN * VEC)
 // Tiles that an item of a smolgen makes: what goes before the first takes as long as one.
 #define PANELS 8

@@ -124,11 +124,10 @@ pub struct Smolgen<'a> {
 
 /// Outputs that lie side by side in a panel of a smolgen's weights.
 fn panel(kernels: &Kernels<'_>, outputs: usize) -> usize {
-    match (kernels.variant(), kernels.tuning.vector) {
+    match kernels.variant() {
         // `WIDTH` in attention.cl.
-        (Variant::Cpu, 16) => 4 * 16,
-        (Variant::Cpu, vector) => 2 * vector,
-        (Variant::Gpu, _) => outputs,
+        Variant::Cpu => kernels.full_span(),
+        Variant::Gpu => outputs,
     }
 }
 

@@ -183,6 +183,9 @@ INLINED void store_left(vecf v, global float *x, int left) {
 
 // A tile of a product: sums of rows of numbers by spans of vectors. A number, once loaded, meets the vectors of a span; a vector the numbers
 // of all rows.
+//
+// FULL_SPAN vectors and four rows take half of the registers: there are 32 where they hold 16 floats, and 16 where they hold 8.
+#define FULL_SPAN (VEC == 16 ? 4 : 2)
 
 INLINED void clear_tile(vecf *sums, const int rows, const int span) {
 #pragma unroll

@@ -159,6 +159,14 @@ impl<'a> Kernels<'a> {
         self.tuning.variant
     }
 
+    /// Floats of the vectors of a span, where nothing speaks for a smaller one: `FULL_SPAN` in common.cl.
+    fn full_span(&self) -> usize {
+        match self.tuning.vector {
+            16 => 4 * 16,
+            vector => 2 * vector,
+        }
+    }
+
     /// What the kernels' texts leave open.
     pub fn tuning(&self) -> Tuning {
         self.tuning

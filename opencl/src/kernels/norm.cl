@@ -5,32 +5,45 @@
 // `epsilon` comes as the bits of a float.
 
 #ifdef VARIANT_CPU
-// One work item norms VEC squares.
+// One work item norms WIDTH squares: sums of a single vector would wait for each other.
 //
-//   range     [batch][ceil(squares / VEC)], groups of one item
+//   range     [batch][ceil(squares / WIDTH)], groups of one item
 //   local     none
+
+#define SPAN FULL_SPAN
+#define WIDTH (SPAN * VEC)
 
 KERNEL layer_norm(ITEM_ARGS global const float *restrict input, int in_stride, int channels, int squares,
                   global const float *restrict gammas, global const float *restrict betas, int epsilon,
                   global float *restrict output, int out_stride, int batch) {
     const int n = item(0);
-    const int s = item(1) * VEC;
+    const int s = item(1) * WIDTH;
     const int left = squares - s;
     if (n >= batch || left <= 0) return;
     input += (size_t)n * in_stride + s;
     output += (size_t)n * out_stride + s;
-    vecf sum = 0.0f;
-    for (int c = 0; c < channels; c++) sum += load_left(input + c * squares, left);
-    const vecf mean = sum / channels;
-    sum = 0.0f;
+    vecf x[SPAN], means[SPAN], scales[SPAN];
+    clear_tile(means, 1, SPAN);
     for (int c = 0; c < channels; c++) {
-        const vecf x = load_left(input + c * squares, left) - mean;
-        sum += x * x;
+        load_span(x, SPAN, input + c * squares, left);
+#pragma unroll
+        for (int k = 0; k < SPAN; k++) means[k] += x[k];
     }
-    const vecf scale = 1.0f / sqrt(sum / channels + as_float(epsilon));
+#pragma unroll
+    for (int k = 0; k < SPAN; k++) means[k] /= channels;
+    clear_tile(scales, 1, SPAN);
     for (int c = 0; c < channels; c++) {
-        const vecf x = load_left(input + c * squares, left);
-        store_left((x - mean) * scale * gammas[c] + betas[c], output + c * squares, left);
+        load_span(x, SPAN, input + c * squares, left);
+#pragma unroll
+        for (int k = 0; k < SPAN; k++) scales[k] += (x[k] - means[k]) * (x[k] - means[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < SPAN; k++) scales[k] = 1.0f / sqrt(scales[k] / channels + as_float(epsilon));
+    for (int c = 0; c < channels; c++) {
+        load_span(x, SPAN, input + c * squares, left);
+#pragma unroll
+        for (int k = 0; k < SPAN; k++) x[k] = (x[k] - means[k]) * scales[k] * gammas[c] + betas[c];
+        store_span(x, SPAN, output + c * squares, left);
     }
 }
 

@@ -46,7 +46,7 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
             kernels.by_item(FAMILY, "", "vector_norm", &[&from[..], &rest].concat(), 1)
         }
         Variant::Cpu => {
-            let across = shape.squares.div_ceil(kernels.tuning.vector);
+            let across = shape.squares.div_ceil(kernels.full_span());
             Ok(kernels.by_item(FAMILY, "", "layer_norm", &args, across)?.by_position())
         }
         Variant::Gpu => launch_lines(kernels, &args, shape),

@@ -18,13 +18,11 @@ struct Tile {
 
 impl Tile {
     fn of(kernels: &Kernels<'_>, squares: usize) -> Self {
-        // There are 32 registers where they hold 16 floats, and 16 where they hold 8.
-        match kernels.tuning.vector {
-            16 if squares.next_multiple_of(64) == squares.next_multiple_of(32) => Self { outs: 4, span: 4 },
-            // A small board would fill half of the wider spans.
-            16 => Self { outs: 8, span: 2 },
-            _ => Self { outs: 4, span: 2 },
-        }
+        let (vector, full) = (kernels.tuning.vector, kernels.full_span());
+        // Half of a span may pad a board by less. A single vector would meet more numbers than can be loaded beside it.
+        let is_padded_less = squares.next_multiple_of(full / 2) < squares.next_multiple_of(full);
+        let outs = if is_padded_less && full > 2 * vector { 8 } else { 4 };
+        Self { outs, span: 4 * full / vector / outs }
     }
 }
 
