@@ -7,6 +7,7 @@
 //! A thread that works keeps [`Counts`] of its own, plain numbers, and hands them over now and then. Whoever collects them
 //! joins them with [`Counts::plus`] and tells [`Stats::record`].
 
+use crate::search::Event;
 use core::ops::{Add, AddAssign};
 
 /// Sizes of batches that are told apart: 1, 2–3, 4–7, …; the last one is everything from 2048 on.
@@ -53,8 +54,10 @@ pub struct Counts {
     pub cache_hits: u64,
     /// Successful probes of endgame tablebases.
     pub tablebase_hits: u64,
-    /// Playouts that ended at a terminal node.
+    /// Playouts that ended at a terminal node, or at one whose result is proven.
     pub terminals: u64,
+    /// Playouts of a graph that ended at a node which other paths had visited already.
+    pub transpositions: u64,
     /// Descents that met a node in flight and were undone.
     pub collisions: u64,
     /// Sum of the playouts' depths, the root counted as 1.
@@ -75,6 +78,7 @@ impl Counts {
         cache_hits: 0,
         tablebase_hits: 0,
         terminals: 0,
+        transpositions: 0,
         collisions: 0,
         depth_sum: 0,
         depth_max: 0,
@@ -97,6 +101,15 @@ impl Counts {
         }
     }
 
+    /// Counts what a playout met that needs no answer ([`Gathered::Known`](crate::search::Gathered::Known)), before it is brought back.
+    pub fn add_known<const PLIES: usize>(&mut self, event: &Event<PLIES>) {
+        if event.is_transposition() {
+            self.transpositions += 1;
+        } else {
+            self.terminals += 1;
+        }
+    }
+
     /// Counts a wait.
     pub fn add_wait(&mut self, stage: Stage, micros: u64) {
         let waits = &mut self.waits[stage as usize];
@@ -116,6 +129,7 @@ impl Counts {
             cache_hits: self.cache_hits.wrapping_add(other.cache_hits),
             tablebase_hits: self.tablebase_hits.wrapping_add(other.tablebase_hits),
             terminals: self.terminals.wrapping_add(other.terminals),
+            transpositions: self.transpositions.wrapping_add(other.transpositions),
             collisions: self.collisions.wrapping_add(other.collisions),
             depth_sum: self.depth_sum.wrapping_add(other.depth_sum),
             depth_max: self.depth_max.max(other.depth_max),
@@ -365,6 +379,7 @@ mod tests {
                 cache_hits: u8::arbitrary(g).into(),
                 tablebase_hits: u8::arbitrary(g).into(),
                 terminals: u8::arbitrary(g).into(),
+                transpositions: u8::arbitrary(g).into(),
                 collisions: u8::arbitrary(g).into(),
                 ..Counts::ZERO
             };

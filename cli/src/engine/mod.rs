@@ -25,6 +25,7 @@ mod playouts;
 mod random;
 mod report;
 mod restrict;
+mod scope;
 mod searcher;
 mod service;
 mod settings;

@@ -269,6 +269,7 @@ impl Evaluating {
                 }
             }
             Leaf::Ended(answer) => {
+                self.counts.terminals += 1;
                 let _ = search.settle(&mut *event, &answer, &mut []); // it was gathered from this very tree
                 let _ = queues.returning.0.send(event);
             }
@@ -325,7 +326,9 @@ fn bring_back(shared: &Shared<'_, '_>) {
         let search = shared.search();
         for event in &events {
             counts.add_playout(event.plies() as u64 + 1);
-            counts.terminals += u64::from(event.is_known());
+            if event.is_known() {
+                counts.add_known(event);
+            }
         }
         let done = events.len();
         search.bring_back(&mut events);

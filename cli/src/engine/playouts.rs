@@ -155,7 +155,7 @@ impl Playouts {
             },
             Gathered::Known => {
                 self.counts.add_playout(event.plies() as u64 + 1);
-                self.counts.terminals += 1;
+                self.counts.add_known(&event);
                 let _ = search.backprop(&mut *event); // it was gathered from this very tree
                 Sorted::Returned
             }
@@ -182,6 +182,7 @@ impl Playouts {
                 Looked::Ended
             }
             Leaf::Open(key) if self.reader.is_met(search, key) => {
+                self.counts.transpositions += 1;
                 let _ = search.answer(event, &LeafReader::met(key), self.reader.even_logits());
                 Looked::Ended
             }

@@ -12,6 +12,7 @@ use super::memory::{self, Memory};
 use super::pipeline::Queues;
 use super::playouts;
 use super::report::{Done, Observer, Statistics};
+use super::scope::Scope;
 use super::settings::{CacheSize, EvaluatorSettings, Settings};
 use super::shared::Shared;
 use super::snapshot::Snapshot;
@@ -118,6 +119,8 @@ pub struct Searcher {
     position: Box<History>,
     /// The position at the root of the tree. `None`: whatever is in the tree is of no use, and the next search clears it.
     root: Option<Box<History>>,
+    /// What the tree's last search could visit.
+    scope: Scope,
     time: TimeManager,
     /// The position in which its clock ran last.
     timed: Option<Box<History>>,
@@ -155,6 +158,7 @@ impl Searcher {
             made_for: None,
             position,
             root: None,
+            scope: Scope::default(),
             time,
             timed: None,
             lacks: None,
@@ -512,19 +516,19 @@ impl Searcher {
         let (ranks, rules) = self.ask_tablebases(go);
         let has_moves_left = self.evaluator.get().is_some_and(Evaluator::has_moves_left);
         let params = params_for(&self.settings, has_moves_left, &self.position, go);
-        self.reroot(search, params.wdl_rescale);
-        self.follow_game();
-        let Some(evaluator) = self.evaluator.get() else { return Done::default() };
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
-        search.set_params(params);
         // All moves that somebody names are searched.
         let kept = |mv: &oncilla_chess::Move| match &ranks {
             Some(ranks) if go.search_moves.is_empty() => ranks.best().any(|best| best.mv == *mv),
             _ => go.search_moves.contains(mv),
         };
-        let asked = legal.iter().enumerate().filter(|(_, mv)| kept(mv));
-        search.set_root_moves(asked.map(|(index, &mv)| (index, Move(pack(mv)))));
+        let asked = || legal.iter().enumerate().filter(|(_, mv)| kept(mv));
+        self.reroot(search, params.wdl_rescale, Scope::of(asked().map(|(_, &mv)| mv), legal.len(), go));
+        self.follow_game();
+        let Some(evaluator) = self.evaluator.get() else { return Done::default() };
+        search.set_params(params);
+        search.set_root_moves(asked().map(|(index, &mv)| (index, Move(pack(mv)))));
         search.start_move();
         self.stats.start_move(milliseconds(self.started));
 
@@ -532,7 +536,8 @@ impl Searcher {
         let is_free = go.restrictions.is_none();
         let known = ranks.as_ref().filter(|_| is_free);
         let results = known.map(RootResults::of).unwrap_or_default();
-        let results = results.with_endings(self.settings.builtin_endgames && is_free);
+        let knows_endings = self.settings.builtin_endgames && is_free;
+        let results = if knows_endings { results.with_endings(self.position.board(), &legal) } else { results };
         observer.results(&results);
         let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since).knowing(results);
         let mut time = MoveTime::new(&self.settings, go, &self.position, since);
@@ -601,11 +606,14 @@ impl Searcher {
     }
 
     /// Makes the tree's root the position to search.
-    fn reroot(&mut self, search: &mut Search<'_>, rescale: Rescale) {
+    fn reroot(&mut self, search: &mut Search<'_>, rescale: Rescale, scope: Scope) {
         let moves = self.root.as_ref().and_then(|root| moves_between(root, &self.position));
         self.root = Some(self.position.clone());
+        let before = std::mem::replace(&mut self.scope, scope);
         // Nodes keep the values that they were given: with another side's contempt they are none of this search.
-        let same = |moves: &[oncilla_chess::Move]| search.params().wdl_rescale.at(moves.len()) == rescale;
+        let same = |moves: &[oncilla_chess::Move]| {
+            search.params().wdl_rescale.at(moves.len()) == rescale && before.serves(&self.scope, moves.len())
+        };
         match moves.as_deref().filter(|moves| same(moves)) {
             Some(moves) => {
                 let packed: Vec<Move> = moves.iter().map(|&mv| Move(pack(mv))).collect();
@@ -812,6 +820,28 @@ mod tests {
         }
         assert_eq!(nodes_after(&mut searcher, &mut search, 7), 7);
         assert_eq!(nodes_after(&mut searcher, &mut search, 5), 7, "the same tree");
+    }
+
+    #[test]
+    fn visits_of_named_moves_alone_say_nothing_of_all() {
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        settings.evaluator.backend = BackendKind::Random;
+        let mut searcher = Searcher::new(settings.clone(), Arc::default(), None, Lacking::IsAnError);
+        let memory = Memory::of_at_most(1 << 20, settings.is_graph()).unwrap().0;
+        let mut search = Search::new(memory.lend(), searcher.settings.params);
+        searcher.prepare().unwrap();
+        let mut nodes_after = |nodes, named: &[&str]| {
+            searcher.control.begin();
+            let search_moves = named.iter().map(|mv| mv.parse().unwrap()).collect();
+            let go = Go { nodes: Some(nodes), search_moves, ..Go::default() };
+            searcher.search_with_notes(&go, &mut Deaf, Instant::now(), &mut search);
+            search.nodes()
+        };
+        assert_eq!(nodes_after(20, &[]), 20);
+        assert_eq!(nodes_after(30, &["a2a3", "b2b3"]), 30, "they were among all");
+        assert_eq!(nodes_after(40, &["b2b3"]), 40);
+        assert_eq!(nodes_after(10, &["b2b3", "a2a3"]), 10, "a new tree");
+        assert_eq!(nodes_after(5, &[]), 5, "another one");
     }
 
     /// What batches take counts under `RamLimitMb`, and that depends on how many there are and how large.

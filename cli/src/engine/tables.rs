@@ -97,9 +97,20 @@ impl RootResults {
         Self { moves: moves.collect(), root, knows_endings: false }
     }
 
-    /// Whether the way to mate is known in endings of three men that lines come to (`BuiltinEndgames`).
-    pub fn with_endings(self, knows_endings: bool) -> Self {
-        Self { knows_endings, ..self }
+    /// The way to mate is known in endings of three men that lines come to (`BuiltinEndgames`), and with it the results of a root's moves that
+    /// come to one at once.
+    pub fn with_endings(mut self, root: &Board, moves: &[Move]) -> Self {
+        self.knows_endings = true;
+        // Of three men everything is known already, and what has occurred before as well.
+        let moves = if three_men::are_all(root) { &[] } else { moves };
+        for known in moves.iter().filter_map(|&mv| result_after(root, mv)) {
+            // A table may have said what it is worth, but not how far the mate is.
+            self.moves.retain(|other| other.mv != known.mv || other.mate.is_some());
+            if !self.moves.iter().any(|other| other.mv == known.mv) {
+                self.moves.push(known);
+            }
+        }
+        self
     }
 
     /// What a move is worth to the side that makes it, unless the game `ends` with it, or is proven: tables know nothing of positions that
@@ -142,6 +153,16 @@ impl RootResults {
     }
 }
 
+/// What a move is worth to the side that makes it, where it leaves three men.
+fn result_after(root: &Board, mv: Move) -> Option<MoveResult> {
+    let mut end = root.clone();
+    end.play_unchecked(mv);
+    let (known, rule50) = (three_men::probe(&end)?, end.halfmove_clock().into());
+    let value = value_of(-known.with_rule50(rule50));
+    let mate = known.mate(rule50).map(|plies| value.wl as i32 * (i32::from(plies) + 1));
+    Some(MoveResult { mv, value, mate })
+}
+
 fn is_beyond_tables(ends: Option<Ending>) -> bool {
     matches!(ends, Some(Ending::Game | Ending::TwoFold))
 }
@@ -178,6 +199,28 @@ mod tests {
         assert_eq!(wl(&ranks), ([None, draw, None], None));
         ranks.moves.remove(0);
         assert_eq!(wl(&ranks), ([None, draw, None], Some(0.0)));
+    }
+
+    #[test]
+    fn a_move_that_leaves_three_men_is_worth_what_they_are() {
+        let told = |fen: &str, text: &str, results: RootResults| {
+            let (board, mv) = (fen.parse::<Board>().unwrap(), text.parse().unwrap());
+            let results = results.with_endings(&board, &[mv]);
+            let wl = results.of_move(mv, None, Value::EVEN).map(|value| value.wl);
+            (wl, results.mate_with(mv), results.to_mate(&board, &[mv]).map(|line| line.len()))
+        };
+        let lost = "7k/8/8/8/8/8/1r6/K6r w - - 0 1";
+        assert_eq!(told(lost, "a1b2", RootResults::default()), (Some(-1.0), Some(-13), Some(26)));
+        let ranked = RankedMove { mv: "a1b2".parse().unwrap(), rank: -900, wdl: Wdl::Loss, dtz: None, mate: None };
+        let by_file = RootResults::of(&RootRanks { moves: vec![ranked], without_dtz: None });
+        assert_eq!(told(lost, "a1b2", by_file), (Some(-1.0), Some(-13), Some(26)), "a table knows no distance");
+        assert_eq!(told("8/8/8/8/8/k7/8/K2n3R w - - 0 1", "h1d1", RootResults::default()).0, Some(1.0));
+        assert_eq!(told("8/8/8/8/8/8/8/KR3nkb w - - 0 1", "b1f1", RootResults::default()), (None, None, None));
+        assert_eq!(
+            told("8/8/8/8/8/2k5/8/KR6 w - - 0 1", "b1b8", RootResults::default()).1,
+            None,
+            "it may have occurred"
+        );
     }
 
     /// A third occurrence is a draw, whatever the tables say of the position.

@@ -25,12 +25,13 @@ pub fn lines(statistics: &Statistics) -> Vec<String> {
 }
 
 fn of_span(name: &str, span: &Span) -> String {
-    let Counts { playouts, evaluations, cache_hits, tablebase_hits, terminals, collisions, .. } = span.counts;
+    let Counts { playouts, evaluations, cache_hits, tablebase_hits, terminals, transpositions, .. } = span.counts;
     let depth = span.counts.mean_depth();
     format!(
-        "{name}: {playouts} playouts in {}, {evaluations} evaluations, {cache_hits} cache hits, {tablebase_hits} \
-         tablebase hits, {terminals} terminals, {collisions} collisions, mean depth {depth:.1}",
-        seconds(span.ms)
+        "{name}: {playouts} playouts in {}, {evaluations} evaluations, {cache_hits} cache hits, {transpositions} \
+         transpositions, {terminals} terminals, {tablebase_hits} tablebase hits, {} collisions, mean depth {depth:.1}",
+        seconds(span.ms),
+        span.counts.collisions,
     )
 }
 
@@ -79,8 +80,8 @@ mod tests {
         assert_eq!(
             lines(&statistics),
             [
-                "move: 2 playouts in 0.5 s, 2 evaluations, 0 cache hits, 0 tablebase hits, 0 terminals, 0 collisions, \
-                 mean depth 3.5",
+                "move: 2 playouts in 0.5 s, 2 evaluations, 0 cache hits, 0 transpositions, 0 terminals, 0 tablebase hits, \
+                 0 collisions, mean depth 3.5",
                 "batches: 1 of 2–3; mean size 2.0",
                 "waits: gather 0 times, 0 ms; evaluate 1 times, 5 ms; backprop 0 times, 0 ms",
                 "in flight at most 64, by what keeps the evaluating threads busy",

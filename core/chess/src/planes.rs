@@ -270,7 +270,7 @@ impl View {
 pub fn key<const CAP: usize>(history: &History<CAP>, format: InputFormat, fill: HistoryFill, seen: PlaneSet) -> u64 {
     let last = history.last();
     let en_passant = |position: &Position| position.en_passant().map_or(0, |file| file as u64 + 1);
-    let mut key = u64::from(last.rule50()) << 4 | en_passant(last);
+    let mut key = u64::from(last.rule50().min(MOST_PLIES)) << 4 | en_passant(last);
     // The last one gives the moves.
     for (position, origin) in Seen::new(history, format, fill).take(seen.positions().max(1)) {
         let repeated = u64::from(position.repetitions() > 0);
@@ -389,6 +389,10 @@ fn take_double_step_back(position: &Position, view: View, out: &mut [Plane; PER_
     out[pawns].mask ^= seen(Rank::Fourth) | seen(Rank::Second);
 }
 
+/// What the plane of the fifty-move rule says at most. A game may go on beyond, and a FEN say anything; no network was taught with that, and
+/// what it makes of a thousand is nonsense. (Lc0 tells it.)
+const MOST_PLIES: u16 = 100;
+
 /// Writes planes 104–111.
 fn write_aux(last: &Position, format: InputFormat, view: View, planes: &mut Planes) {
     let board = last.board();
@@ -408,7 +412,7 @@ fn write_aux(last: &Position, format: InputFormat, view: View, planes: &mut Plan
     } else {
         black
     };
-    let plies = f32::from(last.rule50());
+    let plies = f32::from(last.rule50().min(MOST_PLIES));
     let rule50 = Plane { mask: ALL, value: if format.is_hectoplies() { plies / 100.0 } else { plies } };
     let armageddon = if format.is_armageddon() { black } else { Plane::EMPTY };
     planes.0[AUX..AUX + 4].copy_from_slice(&castling);
@@ -474,5 +478,24 @@ mod tests {
         encode(&history, InputFormat::CanonicalV2, HistoryFill::Always, &mut planes);
         assert!(planes.0[PER_POSITION..AUX].iter().all(|plane| plane.mask == 0));
         assert_eq!(planes.0[AUX + 5].value, 0.2);
+    }
+
+    #[test]
+    fn a_clock_beyond_the_fifty_moves_stands_where_they_end() {
+        let [last, end, beyond] = [
+            "8/5k2/3r4/8/2R5/8/4K3/8 w - - 99 2000",
+            "8/5k2/3r4/8/2R5/8/4K3/8 w - - 100 2000",
+            "8/5k2/3r4/8/2R5/8/4K3/8 w - - 3000 2000",
+        ];
+        let seen = |fen: &str, format| {
+            let history = History::<100>::from_fen(fen).unwrap();
+            let mut planes = Planes::default();
+            encode(&history, format, HistoryFill::Always, &mut planes);
+            (planes.0[AUX + 5].value, key(&history, format, HistoryFill::Always, PlaneSet::ALL))
+        };
+        let [classical, hectoplies] = [InputFormat::Classical112, InputFormat::CanonicalHectoplies];
+        assert_eq!([last, end, beyond].map(|fen| seen(fen, classical).0), [99.0, 100.0, 100.0]);
+        assert_eq!(seen(beyond, hectoplies), seen(end, hectoplies));
+        assert_ne!(seen(last, classical).1, seen(end, classical).1);
     }
 }

@@ -311,8 +311,8 @@ impl<R: Repository> Search<R> {
                     self.counts.evaluations += 1;
                 }
                 Gathered::Known => {
+                    self.counts.add_known(&event);
                     self.backprop(&mut event).map_err(RunError::Refused)?;
-                    self.counts.terminals += 1;
                 }
                 Gathered::Full if self.recycle() == 0 => return Err(RunError::Full),
                 Gathered::Full => continue,

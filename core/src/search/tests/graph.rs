@@ -53,17 +53,22 @@ fn a_position_has_one_node() {
 fn sharing_saves_evaluations() {
     let mut game = RandomGame { width: 5, length: 12, endings: 5, ..commuting(7) };
     let mut evaluations = List::new();
-    let mut count = |search: &Counts| evaluations.push(search.evaluations);
+    let mut count = |counts: &Counts| {
+        evaluations.push(counts.evaluations);
+        let Counts { playouts, evaluations, terminals, transpositions, .. } = *counts;
+        assert_eq!(playouts, evaluations + terminals + transpositions);
+        transpositions
+    };
     on_tree!(5000, 200_000, Params::default(), |search| {
         search.run_game(&mut game, 1500);
         assert_eq!(shared(search), 0);
-        count(&search.counts());
+        assert_eq!(count(&search.counts()), 0);
     });
     on_both_graphs!(5000, 200_000, Params::default(), |search| {
         search.run_game(&mut game, 1500);
         assert!(shared(search) > 50, "{}", shared(search));
         assert_eq!(u64::from(search.nodes()), search.counts().playouts);
-        count(&search.counts());
+        assert_ne!(count(&search.counts()), 0);
     });
     assert_eq!(evaluations[1], evaluations[2]);
     assert!(evaluations[0] > evaluations[1], "{evaluations:?}");
