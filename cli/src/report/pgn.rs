@@ -19,6 +19,10 @@ const LONGEST_LINE: usize = 1 << 20;
 /// Longest game, in bytes.
 const LONGEST_GAME: usize = 8 << 20;
 
+/// The most plies of a game: with seventy-five moves between two captures or moves of pawns there are less than 18,000. The answers to all
+/// its positions are in memory at a time.
+const MOST_PLIES: usize = 20_000;
+
 /// A game.
 #[derive(Clone, Debug)]
 pub struct Game {
@@ -211,7 +215,7 @@ enum Taken {
 struct Raw {
     tags: Vec<(String, String)>,
     items: Vec<Item>,
-    /// How many of them are moves.
+    /// How many of them are moves, with the first that is too many.
     plies: usize,
     result: Option<String>,
     /// A comment that has begun.
@@ -395,9 +399,13 @@ impl Raw {
     }
 
     fn push(&mut self, item: Item) {
-        if self.fault.is_none() {
-            self.plies += usize::from(matches!(item, Item::Move(_)));
-            self.items.push(item);
+        if self.fault.is_some() {
+            return;
+        }
+        self.plies += usize::from(matches!(item, Item::Move(_)));
+        match self.plies > MOST_PLIES {
+            true => self.fail(format!("more than {MOST_PLIES} plies")),
+            false => self.items.push(item),
         }
     }
 
@@ -642,6 +650,18 @@ mod tests {
         let [nags, numbers] = ["$1", "1. "].map(|part| format!("{}\n", part.repeat(300_000)).repeat(4));
         let game = one(&format!("{nags}{numbers}1. e4 *"));
         assert_eq!(moves(&game), ["e2e4"]);
+    }
+
+    #[test]
+    fn a_game_has_no_more_plies_than_chess() {
+        let fewer = "Nf3 Nf6 Ng1 Ng8\n".repeat(MOST_PLIES / 4 - 1) + "Nf3 Nf6 Ng1";
+        assert_eq!(one(&format!("{fewer} Ng8 *")).moves.len(), MOST_PLIES);
+        let long = "Nf3 Nf6 Ng1 Ng8\n".repeat(1 << 18);
+        let games = read(format!("{fewer} Ng8 Nf3 *\n\n{long}1. e4 *\n\n{fewer} * 1. d4 *").as_bytes());
+        let found: Vec<_> = games.iter().map(|game| game.as_ref().map(|game| game.moves.len())).collect();
+        let reasons: Vec<_> = games.iter().filter_map(|game| game.as_ref().err()).map(|game| &game.reason).collect();
+        assert_eq!(reasons, ["more than 20000 plies"; 2]);
+        assert_eq!(found.iter().flatten().collect::<Vec<_>>(), [&1, &(MOST_PLIES - 1), &1], "1. begins another game");
     }
 
     #[test]
