@@ -141,7 +141,7 @@ impl<Q: Asked> Actions<'_, Q> {
         let described = sessions.describe(name);
         if close {
             let name = name.ok_or(("session", "Requests to close a session must have a string \"session\" field"))?;
-            sessions.close(name, || self.queue.is_busy(name));
+            sessions.close(name);
         }
         self.echo(request, json!({ "sessions": described }))
     }

@@ -185,11 +185,6 @@ impl<Q: Asked> Queue<Q> {
         running.for_each(|(_, running)| running.end());
     }
 
-    /// Whether the session is being searched.
-    pub fn is_busy(&self, session: &str) -> bool {
-        self.lock().waiting.is_busy(session)
-    }
-
     /// Turns that wait, and those that are being searched.
     pub fn len(&self) -> (usize, usize) {
         let state = self.lock();

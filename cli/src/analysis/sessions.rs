@@ -5,7 +5,7 @@
 //! more visits goes on where the last one ended, and with `allowMoves` all that is added goes to some moves of the root.
 
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::engine::{Engine, Evaluator, Settings};
@@ -59,8 +59,8 @@ pub struct Sessions {
 #[derive(Default)]
 struct State {
     seats: Vec<(String, Seat)>,
-    /// Sessions to forget as soon as their search has ended.
-    closing: HashSet<String>,
+    /// Sessions whose tree a worker has, and whether it is to be forgotten when the search has ended.
+    searched: HashMap<String, bool>,
 }
 
 impl Sessions {
@@ -74,27 +74,30 @@ impl Sessions {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the session's tree, if there is one.
+    /// Takes the session's tree, if there is one. Whoever searches it, or a new one, [keeps](Self::keep) it afterwards or has
+    /// [lost](Self::lost) it.
     pub fn take(&self, name: &str) -> Option<Seat> {
-        self.lock().take(name)
+        let mut state = self.lock();
+        state.searched.insert(name.to_string(), false);
+        state.take(name)
     }
 
-    /// Forgets the session's tree; if the session `is_busy`, when its search has ended.
-    pub fn close(&self, name: &str, is_busy: impl FnOnce() -> bool) {
+    /// Forgets the session's tree; if it is being searched, when the search has ended.
+    pub fn close(&self, name: &str) {
         let mut state = self.lock();
-        let forgotten = state.take(name);
-        // Under the lock: who searches it has kept it before, or will keep it after.
-        if forgotten.is_none() && is_busy() {
-            state.closing.insert(name.to_string());
+        // What is to be forgotten is this search's tree, and no later one's.
+        if let Some(is_closed) = state.searched.get_mut(name) {
+            *is_closed = true;
         }
-        // Still under the lock: before this tree is gone no worker may leave another one in its place.
-        drop(forgotten);
+        // Under the lock: before this tree is gone no worker may leave another one in its place.
+        drop(state.take(name));
     }
 
     /// Keeps the session's tree. The one that was not used for longest is forgotten, if there are too many.
     pub fn keep(&self, name: &str, seat: Seat) {
         let mut state = self.lock();
-        let forgotten = if state.closing.remove(name) {
+        let is_closed = state.searched.remove(name) == Some(true);
+        let forgotten = if is_closed {
             Some(seat)
         } else {
             state.seats.push((name.to_string(), seat));
@@ -107,7 +110,7 @@ impl Sessions {
 
     /// The session's tree will not be kept: who had it panicked.
     pub fn lost(&self, name: &str) {
-        self.lock().closing.remove(name);
+        self.lock().searched.remove(name);
     }
 
     /// What the sessions have that are not being searched: of one name, or of all.
@@ -125,5 +128,49 @@ impl Sessions {
                 })
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::BackendKind;
+    use crate::options::Typed;
+
+    /// Makes seats that search nothing.
+    fn seats() -> impl Fn() -> Seat {
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        settings.evaluator.backend = BackendKind::Random;
+        let evaluator = Arc::new(Evaluator::new(&settings.evaluator).unwrap().0);
+        let settings = Arc::new(settings);
+        move || Seat::new(&settings, &evaluator)
+    }
+
+    #[test]
+    fn a_session_that_is_closed_twice_is_not_closed_for_the_next_search() {
+        let (sessions, seat) = (Sessions::new(2), seats());
+        assert!(sessions.take("s").is_none());
+        sessions.keep("s", seat());
+        sessions.close("s");
+        sessions.close("s");
+        assert!(sessions.take("s").is_none());
+        sessions.keep("s", seat());
+        assert!(sessions.take("s").is_some());
+    }
+
+    #[test]
+    fn a_search_whose_session_is_closed_leaves_no_tree() {
+        let (sessions, seat) = (Sessions::new(2), seats());
+        let _ = sessions.take("s"); // there is none
+        sessions.close("s");
+        sessions.close("other");
+        sessions.keep("s", seat());
+        sessions.keep("other", seat());
+        assert!(sessions.take("s").is_none() && sessions.take("other").is_some());
+        // One that panics takes with it that it was to be closed.
+        sessions.close("s");
+        sessions.lost("s");
+        sessions.keep("s", seat());
+        assert!(sessions.take("s").is_some());
     }
 }

@@ -80,7 +80,8 @@ impl<Q: Asked> Waiting<Q> {
         self.change(session, |session| session.is_busy = false);
     }
 
-    /// Whether the session is being searched.
+    /// Whether the session is being searched: what is ready is held against it.
+    #[cfg(test)]
     pub fn is_busy(&self, session: &str) -> bool {
         self.sessions.get(session).is_some_and(|session| session.is_busy)
     }

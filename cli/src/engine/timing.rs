@@ -86,8 +86,9 @@ impl MoveTime {
         self.waits_for_ponder_hit = false;
         self.playouts_before = counts.playouts;
         if let Some(clock) = &self.clock {
-            // Two plies have been played since then.
-            let network_plies = manager.plies_left.map(|plies| plies - 2.0);
+            // Two plies have been played since then, and one is to be played, however soon the network saw the end: none at all
+            // would mean that it has no such head.
+            let network_plies = manager.plies_left.map(|plies| (plies - 2.0).max(1.0));
             let budget = manager.manager.on_move_start(&Clock { network_plies, ..*clock }, nodes.into());
             let limit = TimeLimit::of(&budget);
             self.limits.time = Some(self.limits.time.map_or(limit, |time| time.earlier(limit)));
@@ -250,6 +251,7 @@ fn visits_of_moves(search: &Search<'_>, visits: &mut Vec<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Clock;
     use crate::options::Typed;
 
     #[test]
@@ -268,5 +270,21 @@ mod tests {
         let mut time = MoveTime::new(&settings, &go, &History::startpos(), Instant::now());
         time.start_if_due(&mut manager, None, 0, &counts(0));
         assert_eq!(time.nps_behind_pondering(&counts(300), 100.0), None);
+    }
+
+    #[test]
+    fn a_network_that_saw_the_end_of_the_game_is_believed_however_near_it_was() {
+        let settings = Typed::default().meaning().unwrap().settings;
+        let clock = Clock { left_ms: 60_000, ..Clock::default() };
+        let go = Go { clock: Some(clock), ..Go::default() };
+        let limit = |plies_left| {
+            let mut manager = TimeManager { plies_left, ..TimeManager::new(&settings) };
+            let mut time = MoveTime::new(&settings, &go, &History::startpos(), Instant::now());
+            time.start_if_due(&mut manager, None, 0, &Counts::ZERO);
+            time.limits.time
+        };
+        // That few are less than the least that there may be.
+        assert_eq!([0.1, 1.9, 2.0, 2.1, 3.0].map(|plies| limit(Some(plies))), [limit(Some(6.0)); 5]);
+        assert_ne!(limit(Some(6.0)), limit(None));
     }
 }

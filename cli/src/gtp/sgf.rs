@@ -1,6 +1,6 @@
 //! Game records in SGF, as far as a game's main line goes (<https://www.red-bean.com/sgf/>).
 
-use oncilla_go::{Color, Komi, Move, Size};
+use oncilla_go::{Color, Komi, Move, PointSet, SetupError, Size};
 use std::fmt::Write;
 
 use super::record::Record;
@@ -15,7 +15,7 @@ pub struct Sgf {
     pub komi: Option<Komi>,
     /// `RU`.
     pub rules: Option<String>,
-    /// `AB` and `AW`, before the first move.
+    /// `AB` and `AW`, before the first move: one a point at most.
     pub stones: Vec<(Color, Move)>,
     /// `PL`.
     pub first: Option<Color>,
@@ -32,7 +32,7 @@ type Property = (String, Vec<String>);
 /// Reads the main line of the first game of a file.
 ///
 /// # Errors
-/// One line: no SGF, no game of Go, another board than there are here, stones that are set up behind the first move.
+/// One line: no SGF, no game of Go, another board than there are here, two stones on a point, stones that are set up behind the first move.
 pub fn read(text: &str) -> Result<Sgf, String> {
     let properties = main_line(text)?;
     let value = |name: &str| {
@@ -47,6 +47,7 @@ pub fn read(text: &str) -> Result<Sgf, String> {
     let komi = komi.filter(|komi| komi.points().abs() <= MOST_KOMI);
     let mut sgf =
         Sgf { size, komi, rules: value("RU").map(str::to_string), stones: vec![], first: None, moves: vec![] };
+    let mut setup = Setup::default();
     for (name, values) in &properties {
         match name.as_str() {
             "B" | "W" => {
@@ -58,13 +59,12 @@ pub fn read(text: &str) -> Result<Sgf, String> {
             }
             "AB" | "AW" => {
                 for value in values {
-                    sgf.stones.extend(points(name, value, size)?.into_iter().map(|point| (color(name), point)));
+                    setup.add(color(name), points(name, value, size)?);
                 }
             }
             "AE" => {
                 for value in values {
-                    let cleared = points(name, value, size)?;
-                    sgf.stones.retain(|(_, point)| !cleared.contains(point));
+                    setup.clear(points(name, value, size)?);
                 }
             }
             "PL" => {
@@ -74,7 +74,37 @@ pub fn read(text: &str) -> Result<Sgf, String> {
             _ => {}
         }
     }
+    sgf.stones = setup.stones()?;
     Ok(sgf)
+}
+
+/// Stones that are set up: as much as a board has room for, however often a file names its points.
+#[derive(Default)]
+struct Setup {
+    stones: [PointSet; 2],
+    /// Points that got a stone where there was one.
+    twice: PointSet,
+}
+
+impl Setup {
+    fn add(&mut self, color: Color, points: PointSet) {
+        self.twice |= points & (self.stones[0] | self.stones[1]);
+        self.stones[color as usize] |= points;
+    }
+
+    fn clear(&mut self, points: PointSet) {
+        let [black, white] = self.stones;
+        *self = Self { stones: [black - points, white - points], twice: self.twice - points };
+    }
+
+    /// Each stone and its point. What was cleared later may have been set up twice.
+    fn stones(&self) -> Result<Vec<(Color, Move)>, String> {
+        if let Some(point) = self.twice.iter().next() {
+            return Err(SetupError::Occupied(point).to_string());
+        }
+        let of = |color: Color| self.stones[color as usize].iter().map(move |point| (color, point));
+        Ok(Color::ALL.into_iter().flat_map(of).collect())
+    }
 }
 
 fn color(property: &str) -> Color {
@@ -101,7 +131,7 @@ fn place(property: &str, text: &str, size: Size) -> Result<Move, String> {
 }
 
 /// A point, or a rectangle of them: two corners.
-fn points(property: &str, text: &str, size: Size) -> Result<Vec<Move>, String> {
+fn points(property: &str, text: &str, size: Size) -> Result<PointSet, String> {
     let (first, last) = text.split_once(':').unwrap_or((text, text));
     let corner = |text: &str| {
         let point = place(property, text, size)?;
@@ -221,6 +251,26 @@ mod tests {
         }
         assert_eq!(read("(;)").unwrap().size, Size::STANDARD);
         assert_eq!(["(;KM[0.3])", "(;KM[375])"].map(|text| read(text).unwrap().komi), [None; 2]);
+    }
+
+    /// A file of some bytes names the whole board again and again.
+    #[test]
+    fn stones_are_no_more_than_the_board_has_points() {
+        let stones = |text: String| read(&text).map(|sgf| sgf.stones.len());
+        let (full, whole) = ("AB".to_string() + &"[aa:ss]".repeat(100_000), "[aa:ss]".repeat(100_000));
+        assert_eq!(stones(format!("(;{full})")), Err("two stones are on one point".to_string()));
+        assert_eq!(stones(format!("(;{full}AE{whole}AW{whole}AE[aa:ss]AB[aa:rs])")), Ok(342));
+        assert_eq!(stones(format!("(;AB[aa:rs]AE{})", "[ss]".repeat(100_000))), Ok(342));
+    }
+
+    #[test]
+    fn two_stones_on_a_point_are_refused_unless_it_is_cleared() {
+        let stones = |text: &str| read(text).map(|sgf| sgf.stones);
+        for text in ["(;SZ[9]AB[aa][aa])", "(;SZ[9]AB[aa]AW[aa])", "(;SZ[9]AB[aa]AE[bb]AB[aa:bb])"] {
+            assert_eq!(stones(text), Err("two stones are on one point".to_string()), "{text}");
+        }
+        let cleared = stones("(;SZ[9]AB[aa][aa]AW[bb]AE[aa]AB[aa])").unwrap();
+        assert_eq!(cleared, [(Color::Black, at("A9")), (Color::White, at("B8"))]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ const INCLUDE: &str = "@include";
 /// A file of KataGo's may include others, named from its own folder: what stands below counts for more.
 ///
 /// # Errors
-/// A file can't be read, or includes itself, or a line is no flag: its number, what was expected, what stood there.
+/// A file can't be read, or includes itself, or there are too many, or a line is no flag: its number, what was expected, what stood there.
 pub fn read(file: &Path, whose: Whose) -> Result<(Typed, Vec<String>), String> {
     let mut found = Found::new(whose);
     found.take_file(file, &mut Vec::new())?;
@@ -54,17 +54,23 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 /// What files have said so far.
 struct Found {
     whose: Whose,
+    /// How many files that are.
+    files: usize,
     typed: Typed,
     unused: Vec<String>,
 }
 
 impl Found {
     fn new(whose: Whose) -> Self {
-        Self { whose, typed: Typed::default(), unused: Vec::new() }
+        Self { whose, files: 0, typed: Typed::default(), unused: Vec::new() }
     }
 
     /// `within`: those that include it, directly or not.
     fn take_file(&mut self, file: &Path, within: &mut Vec<PathBuf>) -> Result<(), String> {
+        if self.files == MOST_FILES {
+            return Err(format!("{}: expected at most {MOST_FILES} files in all, got more", file.display()));
+        }
+        self.files += 1;
         let text = utf16::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let name = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
         if within.contains(&name) || within.len() >= MOST_WITHIN {
@@ -102,6 +108,9 @@ impl Found {
 
 /// By other names, through links, a file could include itself for ever.
 const MOST_WITHIN: usize = 20;
+
+/// A file that is named twice is read twice: where each names the next one so, twenty of them would be a million.
+const MOST_FILES: usize = 1000;
 
 /// A line up to the `#` that begins it or stands behind a blank.
 fn without_comment(line: &str) -> &str {
@@ -210,6 +219,20 @@ mod tests {
         assert!(error("a.cfg", Whose::KataGos).ends_with("expected a file that does not include itself"));
         write("sub/c.cfg", "@include missing.cfg\n");
         assert!(error("a.cfg", Whose::KataGos).contains("missing.cfg: "));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn files_are_bounded_however_they_include_each_other() {
+        let folder = std::env::temp_dir().join(format!("oncilla-includes-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+        // Of ten files each names the next one twice.
+        (1..10).for_each(|n| write(&format!("{n}.cfg"), &format!("@include {0}.cfg\n@include {0}.cfg\n", n + 1)));
+        write("10.cfg", "maxVisits = 70\n");
+        let error = read(&folder.join("1.cfg"), Whose::KataGos).unwrap_err();
+        assert!(error.ends_with(".cfg: expected at most 1000 files in all, got more"), "{error}");
+        assert!(read(&folder.join("2.cfg"), Whose::KataGos).is_ok(), "511 files");
         std::fs::remove_dir_all(folder).unwrap();
     }
 

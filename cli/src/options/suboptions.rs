@@ -1,7 +1,7 @@
 //! The grammar inside an option: `smooth(init-nps=5000, mle-legacy(midpoint=50))`, `gpu=1,threads=2`.
 //!
 //! ```text
-//! list := [ item { "," item } [ "," ] ]
+//! list := [ item { "," item } [ "," ] ]                        at most 64 items
 //! item := name "=" value | name [ "(" list ")" ] | "(" list ")"
 //! name := word | quoted
 //! ```
@@ -16,10 +16,13 @@ use std::fmt;
 /// Lists within lists: no option needs more, and text from outside must not use up the stack.
 const DEEPEST: usize = 8;
 
+/// Items of a list: no option needs more, and each is compared with those before it.
+const MOST_ITEMS: usize = 64;
+
 /// A list of named things, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct List {
-    /// The items; no two lists in it have the same name.
+    /// At most 64 items; no two lists in it have the same name.
     pub items: Vec<Item>,
 }
 
@@ -123,6 +126,10 @@ impl<'t> Reader<'t> {
         let mut list = List::default();
         let mut anonymous = 0;
         while !matches!(self.peek(), None | Some(')')) {
+            if list.items.len() == MOST_ITEMS {
+                let expected = format!("at most {MOST_ITEMS} items in a list");
+                return Err(SubOptionError { offset: self.offset, expected, got: "more".to_string() });
+            }
             let item = self.item(depth, &mut anonymous)?;
             let is_list = |item: &Item| matches!(item.content, Content::List(_));
             if is_list(&item) && list.items.iter().any(|other| is_list(other) && other.name == item.name) {
@@ -267,6 +274,17 @@ mod tests {
         assert_eq!(error("a='x"), "at offset 4: expected a closing ', got the end");
         assert_eq!(error("a(),a"), "at offset 4: expected another name for a second list, got \"a\"");
         assert_eq!(error("a=1e999"), "at offset 2: expected a number, got \"1e999\"");
+    }
+
+    #[test]
+    fn items_of_a_list_are_bounded() {
+        let words = |count| (0..count).map(|n| format!("x{n},")).collect::<String>();
+        assert_eq!(parse(&words(64)).map(|list| list.items.len()), Ok(64));
+        assert_eq!(parse(&format!("{}a({})", words(63), words(64))).map(|list| list.items.len()), Ok(64));
+        assert_eq!(error(&words(65)), "at offset 246: expected at most 64 items in a list, got more");
+        assert_eq!(error(&format!("a({})", words(65))), "at offset 248: expected at most 64 items in a list, got more");
+        assert!(error(&"a=1,".repeat(250_000)).contains("at most 64 items"));
+        assert!(error(&"(),".repeat(250_000)).contains("at most 64 items"));
     }
 
     #[test]

@@ -97,14 +97,21 @@ const VALUES: [&str; 2] = ["[%eval ", "[%wdl "];
 
 /// A game's own comment without the values that others gave the position: of two a reader would take either. `None` if it says nothing else.
 fn without_values(comment: &str) -> Option<String> {
-    let mut rest = comment.to_string();
-    for command in VALUES {
-        while let Some(at) = rest.find(command) {
-            let Some(length) = rest[at..].find(']') else { break };
-            rest.replace_range(at..=at + length, "");
-        }
-    }
+    let rest = VALUES.iter().fold(comment.to_string(), |rest, command| without(&rest, command));
     Some(rest).filter(|rest| rest == comment || !rest.trim().is_empty())
+}
+
+/// A text without a command, which ends with its bracket, wherever that stands.
+fn without(text: &str, command: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, value)) = rest.split_once(command)
+        && let Some((_, behind)) = value.split_once(']')
+    {
+        kept.push_str(before);
+        rest = behind;
+    }
+    kept + rest
 }
 
 fn escaped(value: &str) -> String {
@@ -125,7 +132,8 @@ impl<W: Write> Wrapped<'_, W> {
         while let Some(word) = words.next() {
             let mut unit = word.to_string();
             while let Some(next) = words.next_if(|next| is_bound(next)) {
-                unit = format!("{unit} {next}");
+                unit.push(' ');
+                unit.push_str(next);
             }
             self.unit(&unit)?;
         }
@@ -184,6 +192,17 @@ mod tests {
         let out = written(&game, &judgement);
         let moves = out.split("\n\n").nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(moves, expected);
+    }
+
+    /// As many as a game has room for: where each moved the others it would take an hour.
+    #[test]
+    fn comments_may_be_nothing_but_commands() {
+        let [evals, brackets] = ["[%eval ]", "[ "].map(|part| part.repeat((8 << 20) / part.len()));
+        assert_eq!(without_values(&evals), None);
+        assert_eq!(without_values(&format!("{evals}good [%wdl 1 2 3]{evals}[%eval ")).as_deref(), Some("good [%eval "));
+        let mut output = Vec::new();
+        Wrapped { output: &mut output, column: 0 }.word(&brackets).unwrap();
+        assert_eq!(String::from_utf8(output).unwrap(), brackets.trim_end());
     }
 
     #[test]

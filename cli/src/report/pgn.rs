@@ -5,6 +5,7 @@
 //! adds nothing to the moves and can't be read (a tag pair, a NAG) is skipped. A game that can't be read is passed over, and why is said; the
 //! next one begins behind the next result, or with a tag section.
 
+use std::cell::Cell;
 use std::io::{self, BufRead};
 
 use oncilla_chess::{History, Move};
@@ -17,6 +18,10 @@ const LONGEST_LINE: usize = 1 << 20;
 
 /// Longest game, in bytes.
 const LONGEST_GAME: usize = 8 << 20;
+
+/// The most plies of a game: with seventy-five moves between two captures or moves of pawns there are less than 18,000. The answers to all
+/// its positions are in memory at a time.
+const MOST_PLIES: usize = 20_000;
 
 /// A game.
 #[derive(Clone, Debug)]
@@ -86,7 +91,7 @@ pub struct Reader<R> {
     bytes: u64,
     games: usize,
     /// The beginning of the next game, read too early.
-    pending: Option<String>,
+    pending: Option<Line>,
 }
 
 impl<R: BufRead> Reader<R> {
@@ -115,7 +120,7 @@ impl<R: BufRead> Reader<R> {
             match raw.take(&line) {
                 Taken::All => {}
                 Taken::Upto(at) => {
-                    self.pending = Some(line[at..].to_string()).filter(|rest| !rest.trim().is_empty());
+                    self.pending = line.behind(at);
                     is_last = false;
                     break;
                 }
@@ -132,15 +137,15 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(raw.play(number).map_err(|reason| Skipped { number, line: begins_in, reason })))
     }
 
-    /// A line without its end. One that is too long becomes one that no game has.
-    fn next_line(&mut self) -> io::Result<Option<String>> {
+    /// What is left of a line, or the next one. One that is too long becomes one that no game has.
+    fn next_line(&mut self) -> io::Result<Option<Line>> {
         if let Some(line) = self.pending.take() {
             return Ok(Some(line));
         }
         let Some(line) = line::next(&mut self.input, LONGEST_LINE)? else { return Ok(None) };
         self.line += 1;
         self.bytes += line.as_ref().map_or_else(|too_long| too_long.length, Vec::len) as u64;
-        let Ok(mut bytes) = line else { return Ok(Some(TOO_LONG.to_string())) };
+        let Ok(mut bytes) = line else { return Ok(Some(Line::new(TOO_LONG))) };
         while bytes.last().is_some_and(u8::is_ascii_control) {
             bytes.pop();
         }
@@ -150,7 +155,45 @@ impl<R: BufRead> Reader<R> {
         }
         // PGN is Latin-1 by its standard.
         let latin_1 = |bytes: &[u8]| bytes.iter().map(|&byte| char::from(byte)).collect();
-        Ok(Some(String::from_utf8(bytes).unwrap_or_else(|error| latin_1(error.as_bytes()))))
+        let mut text = String::from_utf8(bytes).unwrap_or_else(|error| latin_1(error.as_bytes()));
+        text.truncate(text.trim_end().len());
+        Ok(Some(Line::new(text)))
+    }
+}
+
+/// A line without its end and the spaces before that. Thousands of games, and of tags that are none, may share one: what was read
+/// of it is not copied, nor looked through again.
+struct Line {
+    text: String,
+    /// Where what is left of it begins.
+    at: usize,
+    /// A value in quotes was found to have no end. Then none behind it has one either: where they begin the first has been looked through
+    /// in the same steps.
+    has_no_end: Cell<bool>,
+}
+
+impl Line {
+    fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), at: 0, has_no_end: Cell::new(false) }
+    }
+
+    /// What is left.
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    /// What follows the first bytes of what is left; `None` if that is nothing.
+    fn behind(self, bytes: usize) -> Option<Self> {
+        let at = self.at + bytes;
+        Some(Self { at, ..self }).filter(|line| !line.rest().trim_start().is_empty())
+    }
+
+    /// The tag `[Name "value"]` that a text at the end of this line begins with, and what follows it.
+    fn tag<'l>(&self, text: &'l str) -> Option<((String, String), &'l str)> {
+        let (name, behind) = named(text).filter(|_| !self.has_no_end.get())?;
+        let found = value(behind);
+        self.has_no_end.set(found.is_none());
+        found.map(|(value, behind)| ((name.to_string(), value), behind))
     }
 }
 
@@ -172,6 +215,8 @@ enum Taken {
 struct Raw {
     tags: Vec<(String, String)>,
     items: Vec<Item>,
+    /// How many of them are moves, with the first that is too many.
+    plies: usize,
     result: Option<String>,
     /// A comment that has begun.
     comment: Option<String>,
@@ -214,48 +259,49 @@ impl Raw {
         self.fault.get_or_insert_with(|| reason.into());
     }
 
-    fn take(&mut self, line: &str) -> Taken {
-        if line == TOO_LONG {
+    fn take(&mut self, line: &Line) -> Taken {
+        let text = line.rest();
+        if text == TOO_LONG {
             if self.result.is_some() {
                 return Taken::Upto(0);
             }
             self.fail("a line of more than 1 MiB");
             return Taken::All;
         }
-        self.bytes += line.len() + 1;
+        self.bytes += text.len() + 1;
         if self.bytes > LONGEST_GAME {
             self.fail("more than 8 MiB");
             self.items.clear();
+            self.plies = 0;
             // One whose end never comes has the rest of the file in it.
             self.comment.iter_mut().for_each(String::clear);
             self.variation.iter_mut().for_each(|(text, ..)| text.clear());
         }
-        if line.starts_with('%') {
+        if text.starts_with('%') {
             return Taken::All;
         }
         let is_inside = self.comment.is_some() || self.variation.is_some();
-        if is_inside && line.starts_with("[Event \"") {
+        if is_inside && text.starts_with("[Event \"") {
             self.end();
             return Taken::Upto(0);
         }
-        if !is_inside && line.trim_start().starts_with('[') {
+        if !is_inside && text.trim_start().starts_with('[') {
             // What is no tag does not part a game in two, unless it was to be one without which the moves mean something else.
-            let text = line.trim_start();
-            let is_next = self.result.is_some() || tag(text).is_some() || is_needed(text);
+            let text = text.trim_start();
+            let is_next = self.result.is_some() || line.tag(text).is_some() || is_needed(text);
             if self.has_begun() && is_next {
                 return Taken::Upto(0);
             }
             return self.tag_section(line);
         }
-        self.movetext(line)
+        self.movetext(text)
     }
 
     /// Tags, and whatever stands behind them on their line.
-    fn tag_section(&mut self, line: &str) -> Taken {
-        let line = line.trim_end();
-        let mut rest = line.trim_start();
+    fn tag_section(&mut self, line: &Line) -> Taken {
+        let mut rest = line.rest().trim_start();
         while rest.starts_with('[') {
-            let behind = match tag(rest) {
+            let behind = match line.tag(rest) {
                 Some((tag, behind)) => {
                     self.tags.push(tag);
                     behind
@@ -265,7 +311,7 @@ impl Raw {
             rest = behind.trim_start();
         }
         match self.movetext(rest) {
-            Taken::Upto(at) => Taken::Upto(line.len() - rest.len() + at),
+            Taken::Upto(at) => Taken::Upto(line.rest().len() - rest.len() + at),
             Taken::All => Taken::All,
         }
     }
@@ -353,8 +399,13 @@ impl Raw {
     }
 
     fn push(&mut self, item: Item) {
-        if self.fault.is_none() {
-            self.items.push(item);
+        if self.fault.is_some() {
+            return;
+        }
+        self.plies += usize::from(matches!(item, Item::Move(_)));
+        match self.plies > MOST_PLIES {
+            true => self.fail(format!("more than {MOST_PLIES} plies")),
+            false => self.items.push(item),
         }
     }
 
@@ -413,7 +464,7 @@ impl Raw {
     fn is_first_number(&self, text: &str) -> bool {
         let is_first = text.strip_prefix("1.").is_some_and(|behind| !behind.starts_with('.'));
         // `1. e4 1. ... e5` is one.
-        is_first && self.items.iter().filter(|item| matches!(item, Item::Move(_))).nth(1).is_some()
+        is_first && self.plies > 1
     }
 
     /// A move, its number, or the result.
@@ -497,23 +548,24 @@ fn until(text: &str, end: char) -> (&str, usize, bool) {
     }
 }
 
-/// The tag `[Name "value"]` that a text begins with, and what follows it.
-fn tag(text: &str) -> Option<((String, String), &str)> {
-    let (name, behind) = text.strip_prefix('[')?.split_once('"')?;
-    let name = name.trim();
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_+#=:-".contains(c));
-    if !is_name {
-        return None;
-    }
-    let mut chars = behind.chars();
+/// The name of the tag that a text begins with, and what follows the quote behind it.
+fn named(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_prefix('[')?.trim_start();
+    let is_of_name = |c: char| c.is_alphanumeric() || "_+#=:-".contains(c);
+    let (name, behind) = text.split_at(text.find(|c| !is_of_name(c)).unwrap_or(text.len()));
+    let behind = behind.trim_start().strip_prefix('"')?;
+    Some((name, behind)).filter(|_| !name.is_empty())
+}
+
+/// The value that a text begins with, and what follows the quote and the bracket behind it.
+fn value(text: &str) -> Option<(String, &str)> {
+    let mut chars = text.chars();
     let mut value = String::new();
     while let Some(c) = chars.next() {
         let rest = chars.as_str();
         match c {
             // Some programs write quotes within a value as they are, and a backslash at its end.
-            '"' if let Some(behind) = rest.trim_start().strip_prefix(']') => {
-                return Some(((name.to_string(), value), behind));
-            }
+            '"' if let Some(behind) = rest.trim_start().strip_prefix(']') => return Some((value, behind)),
             '\\' if rest != "\"]" => value.push(chars.next()?),
             _ => value.push(c),
         }
@@ -534,6 +586,7 @@ fn is_chess960(variant: &str) -> Result<bool, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quickcheck::quickcheck;
 
     fn read(text: &[u8]) -> Vec<Result<Game, Skipped>> {
         let mut reader = Reader::new(text);
@@ -552,10 +605,10 @@ mod tests {
 
     #[test]
     fn of_a_game_that_is_too_long_nothing_is_kept() {
-        let line = "x".repeat(LONGEST_LINE - 1);
+        let line = Line::new("x".repeat(LONGEST_LINE - 1));
         for open in ["{", "(", "", ";"] {
             let mut raw = Raw::default();
-            raw.take(&format!("1. e4 {open}"));
+            raw.take(&Line::new(format!("1. e4 {open}")));
             for _ in 0..=LONGEST_GAME / LONGEST_LINE + 4 {
                 raw.take(&line);
             }
@@ -568,6 +621,47 @@ mod tests {
             );
             assert_eq!(raw.fault.as_deref(), Some("more than 8 MiB"), "{open:?}");
         }
+    }
+
+    #[test]
+    fn what_ends_no_value_is_looked_through_once() {
+        let line = Line::new("[a \"x]".repeat(LONGEST_LINE / 6));
+        assert!(line.tag(line.rest()).is_none() && line.has_no_end.get());
+        let games = read(format!("{}\n\n1. e4 *", line.rest()).as_bytes());
+        assert_eq!((games.len(), moves(games[0].as_ref().unwrap())), (1, vec!["e2e4".to_string()]));
+        assert!(games[0].as_ref().unwrap().tags.is_empty());
+    }
+
+    quickcheck! {
+        /// What a line remembers changes nothing of what is found behind.
+        fn behind_a_value_without_an_end_there_is_no_other(choices: Vec<u8>) -> bool {
+            let text: String = choices.iter().map(|choice| char::from(b"[[a\"\"\\] "[usize::from(choice % 8)])).collect();
+            let line = Line::new(text);
+            let places = line.rest().match_indices('[');
+            places.map(|(at, _)| &line.rest()[at..]).all(|rest| line.tag(rest) == Line::new("").tag(rest))
+        }
+    }
+
+    /// In steps that grow with the square these would take hours.
+    #[test]
+    fn a_file_of_any_kind_is_read_in_steps_that_grow_with_its_length() {
+        let games = read("* ".repeat(LONGEST_LINE / 2).as_bytes());
+        assert_eq!(games.len(), LONGEST_LINE / 2);
+        let [nags, numbers] = ["$1", "1. "].map(|part| format!("{}\n", part.repeat(300_000)).repeat(4));
+        let game = one(&format!("{nags}{numbers}1. e4 *"));
+        assert_eq!(moves(&game), ["e2e4"]);
+    }
+
+    #[test]
+    fn a_game_has_no_more_plies_than_chess() {
+        let fewer = "Nf3 Nf6 Ng1 Ng8\n".repeat(MOST_PLIES / 4 - 1) + "Nf3 Nf6 Ng1";
+        assert_eq!(one(&format!("{fewer} Ng8 *")).moves.len(), MOST_PLIES);
+        let long = "Nf3 Nf6 Ng1 Ng8\n".repeat(1 << 18);
+        let games = read(format!("{fewer} Ng8 Nf3 *\n\n{long}1. e4 *\n\n{fewer} * 1. d4 *").as_bytes());
+        let found: Vec<_> = games.iter().map(|game| game.as_ref().map(|game| game.moves.len())).collect();
+        let reasons: Vec<_> = games.iter().filter_map(|game| game.as_ref().err()).map(|game| &game.reason).collect();
+        assert_eq!(reasons, ["more than 20000 plies"; 2]);
+        assert_eq!(found.iter().flatten().collect::<Vec<_>>(), [&1, &(MOST_PLIES - 1), &1], "1. begins another game");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use crate::error::NetError;
 use crate::wire::{Message, Value, merge};
 
-/// More blocks than this no network has; a hostile file has millions of empty ones.
+/// More blocks than this no network has, nor one of KataGo's; a hostile file has millions of empty ones.
 pub(crate) const MAX_BLOCKS: usize = 1024;
 
 /// The same for the encoder layers of a body or of one policy head.

@@ -22,13 +22,15 @@ pub(super) struct Reader<'a> {
     record: String,
     /// The format's version, which some records depend on; 0 until it is known.
     pub version: u32,
+    /// Blocks announced so far, those in nested blocks too.
+    pub blocks: usize,
     /// Learnt numbers read so far: all but the means and variances of batch norms.
     pub parameters: u64,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, token: 0, record: "header".to_string(), version: 0, parameters: 0 }
+        Self { bytes, at: 0, token: 0, record: "header".to_string(), version: 0, blocks: 0, parameters: 0 }
     }
 
     /// A fault at what was read last: the bytes break the format.

@@ -4,6 +4,7 @@ use super::layers::{Conv, Dense, Norm, conv, matmul, norm};
 use super::tokens::Reader;
 use super::{GLOBALS, PLANES};
 use crate::error::NetError;
+use crate::proto::MAX_BLOCKS;
 
 /// The shortest block has one byte more: an ordinary one of one channel, its numbers a digit each. A file can't announce more
 /// blocks than its bytes hold.
@@ -87,8 +88,7 @@ enum Depth {
 impl Trunk {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, NetError> {
         reader.begin("the trunk")?;
-        let count = reader.channels("the number of blocks")?;
-        fits(reader, count)?;
+        let count = announced(reader)?;
         let channels = reader.channels("the trunk's channels")?;
         let mid = reader.channels("the blocks' channels")?;
         let regular = reader.channels("channels beside global pooling")?;
@@ -114,17 +114,24 @@ fn norm_kind(reader: &mut Reader<'_>) -> Result<(), NetError> {
     }
 }
 
-/// Whether so many blocks can be in what is left of the file.
-fn fits(reader: &Reader<'_>, count: usize) -> Result<(), NetError> {
+/// The number of blocks that follow: no more than there can be in what is left of the file, and, with all that were announced
+/// before, than a network has.
+fn announced(reader: &mut Reader<'_>) -> Result<usize, NetError> {
+    let count = reader.channels("the number of blocks")?;
     let left = reader.bytes_left();
-    match count <= left / BLOCK_BYTES {
-        true => Ok(()),
-        false => Err(reader.malformed(format_args!("expected bytes for {count} blocks, got {left}"))),
+    if count > left / BLOCK_BYTES {
+        return Err(reader.malformed(format_args!("expected bytes for {count} blocks, got {left}")));
     }
+    reader.blocks += count;
+    if reader.blocks > MAX_BLOCKS {
+        let what = format_args!("expected at most {MAX_BLOCKS} blocks in all, got {} or more", reader.blocks);
+        return Err(reader.malformed(what));
+    }
+    Ok(count)
 }
 
 fn blocks(reader: &mut Reader<'_>, count: usize, channels: usize, depth: Depth) -> Result<Vec<Block>, NetError> {
-    // No more than `fits` has let through, and without the room that a growing list keeps.
+    // No more than `announced` has let through, and without the room that a growing list keeps.
     let mut blocks = Vec::with_capacity(count);
     for _ in 0..count {
         blocks.push(Block::read(reader, channels, depth)?);
@@ -171,8 +178,7 @@ impl Block {
 
     fn nested(reader: &mut Reader<'_>, channels: usize) -> Result<Self, NetError> {
         reader.begin("a block")?;
-        let count = reader.channels("the number of blocks")?;
-        fits(reader, count)?;
+        let count = announced(reader)?;
         let norm1 = norm(reader, channels)?;
         let down = conv(reader, channels, None)?;
         let blocks = blocks(reader, count, down.outputs, Depth::Nested)?;

@@ -242,17 +242,27 @@ fn thousands_of_blocks() {
         let conv = format!("conv1 1 1 22 1 1 1{}\n", " 1".repeat(22));
         format!("{header}{conv}globals 19 1{}\n{kept}", " 1".repeat(19))
     };
-    let many = [block; 5000].join("\n");
-    for (announced, expected) in [
-        (5000, "c: expected the name of a batch norm, got the end of the file"),
-        (5001, "c: expected the kind of a block, got the end of the file"),
-        (6000, "trunk: expected bytes for 6000 blocks, got "),
+    let many = |count: usize| vec![block; count].join("\n");
+    for (announced, kept, expected) in [
+        (1024, 1024, "c: expected the name of a batch norm, got the end of the file"),
+        (1024, 1023, "c: expected the kind of a block, got the end of the file"),
+        (1025, 1025, "trunk: expected at most 1024 blocks in all, got 1025 or more, at byte "),
+        (5000, 5000, "trunk: expected at most 1024 blocks in all, got 5000 or more, at byte "),
+        (6000, 5000, "trunk: expected bytes for 6000 blocks, got "),
     ] {
-        let error = refused(file(announced, &many).as_bytes()).to_string();
+        let error = refused(file(announced, &many(kept)).as_bytes()).to_string();
         assert!(error.starts_with(expected), "{error}");
     }
-    // A nested block that announces what the trunk announced before.
-    let nested = format!("nested_bottleneck_block b 5000 n 1 0 0 0 1 1 a c 1 1 1 1 1 1 1\n{many}");
-    let error = refused(file(5000, &nested).as_bytes()).to_string();
-    assert!(error.starts_with("c: expected the name of a batch norm, got the end of the file"), "{error}");
+    // Blocks in nested ones count beside those of the trunk.
+    let nested =
+        |count: usize| format!("nested_bottleneck_block b {count} n 1 0 0 0 1 1 a c 1 1 1 1 1 1 1\n{}", many(count));
+    for (announced, blocks, expected) in [
+        (1, nested(1023), "c: expected the name of a batch norm, got the end of the file"),
+        (1, nested(1024), "b: expected at most 1024 blocks in all, got 1025 or more, at byte "),
+        (512, nested(512), "c: expected the name of a batch norm, got the end of the file"),
+        (512, nested(513), "b: expected at most 1024 blocks in all, got 1025 or more, at byte "),
+    ] {
+        let error = refused(file(announced, &blocks).as_bytes()).to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
 }
