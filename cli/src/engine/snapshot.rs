@@ -30,7 +30,8 @@ pub type EdgeView<'a> = oncilla_core::search::EdgeView<'a, Tree<'a>>;
 /// Looks at a search from time to time.
 pub struct Snapshot {
     since: Instant,
-    first_batch: Option<Instant>,
+    /// When the first batch and the last one had their answers.
+    batches: Option<(Instant, Instant)>,
     multi_pv: usize,
     live_stats: bool,
     /// The position at the root.
@@ -64,7 +65,7 @@ impl Snapshot {
         position.legal_moves(&mut legal);
         Self {
             since,
-            first_batch: None,
+            batches: None,
             multi_pv: settings.multi_pv.max(1),
             live_stats: settings.live_stats,
             board: position.board().clone(),
@@ -93,7 +94,7 @@ impl Snapshot {
             return;
         }
         let now = Instant::now();
-        self.first_batch.get_or_insert(now);
+        self.batches = Some((self.batches.map_or(now, |(first, _)| first), now));
         let best = search.best_edge().and_then(|edge| self.mv(&edge));
         let said = Said { best, depth: mean_depth(counts), seldepth: counts.depth_max as u32, at: now };
         let news = self.last.as_ref().is_none_or(|last| {
@@ -108,8 +109,9 @@ impl Snapshot {
 
     /// How the search stands.
     pub fn info(&self, search: &Search<'_>, counts: &Counts) -> Info {
-        // What comes before the first answers says nothing about the speed. Clients want a number even then.
-        let ms = self.first_batch.map_or(1, |first| (first.elapsed().as_millis() as u64).max(1));
+        // What comes before the first answers says nothing about the speed, nor does a search that waits at its limit. Clients want a number
+        // even then.
+        let ms = self.batches.map_or(1, |(first, last)| ((last - first).as_millis() as u64).max(1));
         let rate = |n: u64| n * 1000 / ms;
         let mut ranked = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
         search.rank_root(ranked.as_mut_view());
