@@ -435,7 +435,22 @@ fn a_search_among_some_moves_looks_at_one_of_them_at_least() {
     }
     engine.ask("go nodes 200 searchmoves b1b2", "bestmove");
     let lines = engine.ask("go nodes 100 searchmoves b1d3", "bestmove");
-    assert_eq!(visits(&lines[lines.len() - 2]), 201, "one more than there were: {lines:#?}");
+    assert_eq!(visits(&lines[lines.len() - 2]), 100, "a new tree: {lines:#?}");
+    let mut engine = Engine::with(&["--backend=host", "--threads=1", "--smart-pruning-factor=0"]);
+    let all = engine.ask("go nodes 20", "bestmove");
+    assert_eq!(visits(&all[all.len() - 2]), 20);
+    let lines = engine.ask("go nodes 10 searchmoves g2g4", "bestmove");
+    assert_eq!(visits(&lines[lines.len() - 2]), 21, "one more than there were: {lines:#?}");
+}
+
+/// Of all moves the mate, although another one has hundreds of visits.
+#[test]
+fn visits_of_the_moves_that_were_named_stand_against_no_other() {
+    let mut engine = Engine::with(&["--backend=host", "--threads=1"]);
+    engine.say("position fen 6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1");
+    assert_eq!(engine.best_move("go nodes 500 searchmoves h2h3"), "h2h3");
+    assert_eq!(engine.best_move("go nodes 600"), "a1a8");
+    assert_eq!(engine.best_move("go nodes 700 searchmoves a1a7 h2h3"), "a1a7");
 }
 
 /// The mate is the only move with a visit: what it proves of the position says nothing of the others.

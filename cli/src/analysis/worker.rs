@@ -93,7 +93,7 @@ impl Worker {
         let (query, turn) = (Arc::clone(&taken.turn.query), taken.turn.number);
         let position = self.position(&query, turn);
         let raw = self.evaluate(&position)?;
-        let mut go = go(&query.plan);
+        let mut go = Go { steers: query.session.is_some(), ..go(&query.plan) };
         let is_shut = !restrict(&mut go, query.plan.restrictions.as_ref(), &position);
         if is_shut {
             // No move may be searched: the network's word is all there is.

@@ -524,7 +524,10 @@ impl Searcher {
             _ => go.search_moves.contains(mv),
         };
         let asked = || legal.iter().enumerate().filter(|(_, mv)| kept(mv));
-        self.reroot(search, params.wdl_rescale, Scope::of(asked().map(|(_, &mv)| mv), legal.len(), go));
+        let scope = Scope::of(asked().map(|(_, &mv)| mv), legal.len());
+        let serves = go.steers || self.scope.serves(&scope);
+        self.scope = scope;
+        self.reroot(search, params.wdl_rescale, serves);
         self.follow_game();
         let Some(evaluator) = self.evaluator.get() else { return Done::default() };
         search.set_params(params);
@@ -605,14 +608,13 @@ impl Searcher {
         }
     }
 
-    /// Makes the tree's root the position to search.
-    fn reroot(&mut self, search: &mut Search<'_>, rescale: Rescale, scope: Scope) {
+    /// Makes the tree's root the position to search. Of the same position the tree stays where its visits `serve`.
+    fn reroot(&mut self, search: &mut Search<'_>, rescale: Rescale, serves: bool) {
         let moves = self.root.as_ref().and_then(|root| moves_between(root, &self.position));
         self.root = Some(self.position.clone());
-        let before = std::mem::replace(&mut self.scope, scope);
         // Nodes keep the values that they were given: with another side's contempt they are none of this search.
         let same = |moves: &[oncilla_chess::Move]| {
-            search.params().wdl_rescale.at(moves.len()) == rescale && before.serves(&self.scope, moves.len())
+            search.params().wdl_rescale.at(moves.len()) == rescale && (serves || !moves.is_empty())
         };
         match moves.as_deref().filter(|moves| same(moves)) {
             Some(moves) => {
