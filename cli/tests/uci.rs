@@ -429,7 +429,8 @@ fn a_search_among_some_moves_looks_at_one_of_them_at_least() {
     engine.say("position fen 8/8/8/4k3/8/8/8/KQ6 w - - 0 1");
     for go in ["go nodes 100", "go movetime 0"] {
         engine.say("ucinewgame");
-        engine.ask("go nodes 20 searchmoves b1b2", "bestmove");
+        let all = engine.ask("go nodes 5", "bestmove");
+        assert!(!all.iter().any(|line| line.contains(" pv b1e4")), "{all:#?}");
         let lines = engine.ask(&format!("{go} searchmoves b1e4"), "bestmove");
         assert!(lines[lines.len() - 2].contains(" pv b1e4 e5"), "{go}: {lines:#?}");
     }
