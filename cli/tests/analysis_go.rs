@@ -757,6 +757,8 @@ struct Agreement {
     /// Points whose owner both give, and by how much they differ together.
     points: usize,
     owned_off: f64,
+    /// By how much what a visit of the root counts differs together.
+    weight_off: f64,
 }
 
 impl Agreement {
@@ -770,6 +772,8 @@ impl Agreement {
         assert!((number(root, "rawWinrate") - number(their_root, "rawWinrate")).abs() <= 1e-4, "{root}");
         self.roots += 1;
         self.off += (number(root, "winrate") - number(their_root, "winrate")).abs();
+        let of_visit = |root: &Value| number(root, "weight") / number(root, "visits");
+        self.weight_off += (of_visit(root) - of_visit(their_root)).abs();
         self.compare_owners(&ours["ownership"], &theirs["ownership"]);
         let (Some(first), Some(their_first)) = (infos(ours).first(), infos(theirs).first()) else {
             assert_eq!(infos(ours).len(), infos(theirs).len());
@@ -850,14 +854,15 @@ fn recorded_queries_are_answered_as_katago_answers_them() {
             ours[turn].iter().zip(theirs).for_each(|(ours, theirs)| agreement.compare(ours, theirs));
         }
     }
-    let Agreement { roots, off, bests, same, first, moves, equal, points, owned_off } = agreement;
+    let Agreement { roots, off, bests, same, first, moves, equal, points, owned_off, weight_off } = agreement;
+    let of_visit = weight_off / roots as f64;
     let (mean, share, of_point) = (off / roots as f64, same as f64 / bests as f64, owned_off / points as f64);
-    println!("{roots} roots: mean |Δ winrate| {mean:.4}");
+    println!("{roots} roots: mean |Δ winrate| {mean:.4}, a visit counts on average {of_visit:.4} less or more");
     println!("of {bests} best moves {first} are KataGo's, {same} among its first three");
     println!("of {moves} moves with as many visits, more than one, {equal} are worth the same");
     println!("of {points} points each is on average {of_point:.4} less or more one's own");
-    // Measured: 0.0052 over 111 roots, where KataGo has noise; 93 and 107 of 107; 125 of 132; 0.0280 of points.
-    assert!(roots > 100 && mean <= 0.010, "{mean}");
+    // Measured: 0.0052 and 0.0281 over 111 roots, where KataGo has noise; 93 and 107 of 107; 125 of 132; 0.0280 of points.
+    assert!(roots > 100 && mean <= 0.010 && of_visit <= 0.040, "{mean} {of_visit}");
     assert!(first * 10 >= bests * 8, "{first} of {bests}");
     assert!(bests > 100 && share >= 0.9, "{share}");
     assert!(moves > 80 && equal * 100 >= moves * 85, "{equal} of {moves}");

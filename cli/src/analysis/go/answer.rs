@@ -79,7 +79,7 @@ impl<'r, 's> Reporter<'r, 's> {
         let Wanted { policy, ownership, ownership_stdev, .. } = self.wanted;
         let mut known = HashMap::new();
         let candidates = self.candidates(&mut known);
-        answer.insert("rootInfo".into(), self.root_info(&candidates));
+        answer.insert("rootInfo".into(), self.root_info(&candidates, &mut known));
         let mut infos = Vec::new();
         for candidate in &candidates {
             infos.push(self.move_info(infos.len(), candidate, Symmetry::NONE));
@@ -244,15 +244,15 @@ impl<'r, 's> Reporter<'r, 's> {
         }
     }
 
-    fn root_info(&self, candidates: &[Candidate<'_, 's>]) -> Json {
+    fn root_info(&self, candidates: &[Candidate<'_, 's>], known: &mut HashMap<At, Averages>) -> Json {
         let mut info = Object::new();
         let white = self.search.root().side_to_move() == Color::White;
         info.insert("currentPlayer".into(), json!(if white { "W" } else { "B" }));
         info.insert("visits".into(), json!(self.search.visits()));
-        if let Some((_, note)) = self.search.notes().root() {
-            let averages = root_averages(note, candidates);
-            info.insert("weight".into(), number(averages.weight));
-            self.put_averages(&mut info, &averages);
+        if let Some((root, (at, note))) = self.search.tree().zip(self.search.notes().root()) {
+            // As in KataGo the weight is that of all visits, also of those that the other values leave out.
+            info.insert("weight".into(), number(self.search.averages(&root, at, known).weight));
+            self.put_averages(&mut info, &root_averages(note, candidates));
         }
         let raw = self.search.raw();
         // From the side to move's view to the one that is asked for.
