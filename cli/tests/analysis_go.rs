@@ -97,6 +97,7 @@ fn check(answer: &Value) {
     let own = infos(answer).iter().filter(|info| info["isSymmetryOf"].is_null());
     let visits: u64 = own.map(|info| info["edgeVisits"].as_u64().unwrap()).sum();
     assert_eq!(visits + 1, root["visits"].as_u64().unwrap(), "the root's own evaluation is one of its visits: {root}");
+    assert!(root["rawStWrError"] != -0.5 || number(root, "weight") <= number(root, "visits"), "{root}");
     for (order, info) in infos(answer).iter().enumerate() {
         assert_eq!(info["order"], order);
         assert_eq!((&info["pv"][0], &info["scoreMean"]), (&info["move"], &info["scoreLead"]));
@@ -363,6 +364,21 @@ fn perspectives_are_the_same_numbers() {
     }
     for info in infos(&all[1]) {
         assert!(number(info, "lcb") < number(info, "winrate") && number(info, "utilityLcb") < number(info, "utility"));
+    }
+}
+
+/// Rounding makes no visit more of any.
+#[test]
+fn where_nothing_is_pruned_weights_are_visits() {
+    let settings = json!({ "useNoisePruning": false, "useLcbForSelection": false });
+    let answer = one(json!({ "moves": [["B", "C3"]], "maxVisits": 300, "overrideSettings": settings }));
+    assert_eq!(number(&answer["rootInfo"], "weight"), 300.0);
+    for info in infos(&answer) {
+        for (weight, visits) in [("weight", "visits"), ("edgeWeight", "edgeVisits")] {
+            assert_eq!(number(info, weight), number(info, visits), "{info}");
+        }
+        let value = number(info, "playSelectionValue");
+        assert!(value.fract() == 0.0 && value <= number(info, "edgeVisits"), "{info}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! A search of one position: the core's playouts, evaluated in batches, with notes of what the tree has no place for.
 
-use super::backup::Visited;
+use super::backup::{AllVisited, Visited};
 use super::bias::{Correction, Pattern};
 use super::evaluator::{Batch, Evaluator, Question};
 use super::notes::{At, Averages, Note, Notes, Owned, Passed};
@@ -567,13 +567,16 @@ impl<'m> Search<'m> {
         }
         // A game that has ended there has no other visits.
         let own = if node.is_expanded() { 1 } else { node.n() };
-        let mut all = self.notes.get(at).averages().times(own);
-        for Visited { edge, next, weight, .. } in self.visited(node, at) {
+        let own = self.notes.get(at).averages().times(own);
+        let AllVisited { moves, weight: of_moves } = self.visited(node, at);
+        let mut all = own;
+        for Visited { edge, next, weight, .. } in moves {
             // What was folded has its own note left.
             let folded = || self.notes.get(next).averages().times(edge.completed());
             let below = edge.child().map_or_else(folded, |child| self.averages(&child, next, known));
             all = all.plus(&below, weight);
         }
+        all.weight = own.weight + of_moves;
         known.insert(at, all);
         all
     }
@@ -586,13 +589,13 @@ impl<'m> Search<'m> {
         while !ply.is_empty() {
             let mut below: BTreeMap<At, (NodeView<'_, Tree<'m>>, f64)> = BTreeMap::new();
             for (at, (node, share)) in ply {
-                let visited = self.visited(&node, at);
+                let AllVisited { moves, weight } = self.visited(&node, at);
                 let note = self.notes.get(at);
                 let own =
                     f64::from(note.own_weight) * if node.is_expanded() { 1.0 } else { f64::from(node.n().max(1)) };
-                let all = own + visited.iter().map(|visited| visited.weight).sum::<f64>();
+                let all = own + weight;
                 note.add_ownership(share * own / all, &mut owned);
-                for Visited { edge, next, weight, .. } in visited {
+                for Visited { edge, next, weight, .. } in moves {
                     let share = share * weight / all;
                     match edge.child() {
                         Some(child) => below.entry(next).or_insert((child, 0.0)).1 += share,

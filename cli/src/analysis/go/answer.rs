@@ -123,7 +123,7 @@ impl<'r, 's> Reporter<'r, 's> {
             let averages = child
                 .map_or_else(|| note.averages().times(edge_visits), |child| self.search.averages(&child, at, known));
             let visits = child.map_or(edge_visits, |child| child.n().max(edge_visits));
-            let arm = self.arm(mv, &averages, f64::from(edge_visits) / f64::from(visits));
+            let arm = self.arm(mv, &averages, edge_visits, visits);
             (edge_visits > 0).then_some(Candidate { edge, mv, at, averages, visits, edge_visits, arm, pruned: 0.0 })
         };
         let mut all: Vec<_> = root.visited().filter_map(candidate).collect();
@@ -136,10 +136,12 @@ impl<'r, 's> Reporter<'r, 's> {
         all
     }
 
-    /// A move with these means, of whose visits such a share came by the root.
-    fn arm(&self, mv: oncilla_core::Move, averages: &Averages, share: f64) -> Arm {
-        let weight = averages.weight * share;
-        let by_root = Averages { weight, weight_square: averages.weight_square * share, ..*averages };
+    /// A move with these means, of whose visits so many came by the root.
+    fn arm(&self, mv: oncilla_core::Move, averages: &Averages, edge_visits: u32, visits: u32) -> Arm {
+        // Multiplied before it is divided: where each visit counts one, that is exact.
+        let by_root = |of_all: f64| of_all * f64::from(edge_visits) / f64::from(visits);
+        let (weight, weight_square) = (by_root(averages.weight), by_root(averages.weight_square));
+        let by_root = Averages { weight, weight_square, ..*averages };
         Arm {
             weight,
             utility: self.to_move() * averages.utility,

@@ -82,8 +82,8 @@ const CHANGES: &[Change] = &[
     ("rootSymmetryPruning", "false", Empty, &[]),
     ("useLcbForSelection", "false", Opening, &[]),
     ("lcbStdevs", "1", Opening, &[]),
-    // With it another move has the best bound, and the most visits, too.
-    ("minVisitPropForLCB", "1", Opening, &[("useUncertainty", "false")]),
+    // With it the move with the best bound has not the visits for it.
+    ("minVisitPropForLCB", "1", Handicap, &[("lcbStdevs", "12")]),
     ("assumeMultipleStartingBlackMovesAreHandicap", "false", Handicap, &[]),
     ("warnUnusedFields", "false", Misspelt, &[]),
 ];
