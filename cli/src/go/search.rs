@@ -632,21 +632,20 @@ pub(super) fn advantage(of_root: f32, depth: usize) -> f32 {
     if depth.is_multiple_of(2) { of_root } else { 0.0 - of_root }
 }
 
-/// Those that leave the root's position, and which moves may be searched there, as they are; the one that changes nothing alone, where
-/// mirror images are searched each for itself. The network must not know how the position came about.
+/// As KataGo has it: those that leave the root's stones, and which moves may be searched there, as they are, whatever moves the network sees;
+/// the one that changes nothing alone, where ko forbids a point, and where mirror images are searched each for itself.
 fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
     let size = root.size();
-    let banned = root.ko_banned();
     let leaves_all = |symmetry: &Symmetry| {
         symmetry.size(size) == size
             && size.points().all(|point| {
                 let image = symmetry.apply(size, point);
                 let same_stone = root.board().stone(point) == root.board().stone(image);
                 let allowed = |mv| plan.allowed.as_ref().is_none_or(|allowed| allowed(root.side_to_move(), 0, mv));
-                same_stone && banned.contains(point) == banned.contains(image) && allowed(point) == allowed(image)
+                same_stone && allowed(point) == allowed(image)
             })
     };
-    match plan.prunes_symmetric && !plan.sees_history {
+    match plan.prunes_symmetric && root.ko_banned().is_empty() {
         true => Symmetry::ALL.into_iter().filter(leaves_all).collect(),
         false => vec![Symmetry::NONE],
     }

@@ -292,12 +292,28 @@ fn where_nothing_is_pruned_each_visit_counts_one() {
 fn one_image_stands_for_the_others() {
     let by_black = (json!([]), ["C3", "D3", "D4", "E3", "E4", "E5", "pass"].as_slice());
     let by_white = (json!([["B", "C3"]]), ["A1", "A2", "A3", "B2", "B3", "pass"].as_slice());
-    for (moves, expected) in [by_black, by_white] {
-        search(&json!({ "moves": moves }), 1, 60, |search| {
+    for ((moves, expected), ignored) in
+        [by_black, by_white].into_iter().flat_map(|of| [(of.clone(), true), (of, false)])
+    {
+        let settings = json!({ "ignorePreRootHistory": ignored });
+        search(&json!({ "moves": moves, "overrideSettings": settings }), 1, 60, |search| {
             let (root, size) = (search.tree().expect("a root"), search.root().size());
             let moves: Vec<_> = root.visited().filter_map(|edge| edge.mv).collect();
             let names: Vec<_> = moves.iter().map(|mv| size.format(Move(mv.0)).to_string()).collect();
             assert!(names.len() >= 3 && names.iter().all(|name| expected.contains(&name.as_str())), "{names:?}");
+        });
+    }
+}
+
+/// Be it that both sides of the ko are alike, and that it lies between them.
+#[test]
+fn where_ko_forbids_a_point_no_move_stands_for_another() {
+    let stones = json!([["B", "B3"], ["B", "D3"], ["B", "C4"], ["W", "B2"], ["W", "D2"], ["W", "C1"], ["W", "C3"]]);
+    let moves = |ko: &[[&str; 2]]| json!({ "initialStones": stones, "initialPlayer": "B", "moves": ko });
+    for (ko, images) in [(&[["B", "C2"]][..], 0), (&[["B", "C2"], ["W", "C5"], ["B", "pass"]], 1)] {
+        search(&moves(ko), 1, 10, |search| {
+            assert_eq!(search.root().ko_banned().is_empty(), images > 0);
+            assert_eq!(search.stands_for(Move(0)).len(), images, "{ko:?}");
         });
     }
 }
