@@ -520,6 +520,8 @@ fn warnings_go_on_and_errors_do_not() {
         query(json!({ "id": "both", "foo": 1, "moves": [["B", "C3"], ["W", "C3"]] })),
         query(json!({ "id": "bad", "foo": 1, "komi": 7.3 })),
         query(json!({ "id": "rules", "rules": { "scoring": "TERRITORY", "hasButton": true } })),
+        query(json!({ "id": "lacking", "overrideSettings": { "antiMirror": true, "logSearchInfo": true,
+            "rootEndingBonusPoints": 0.5, "rootNoiseEnabled": false, "useGraphSearch": true, "x": 1 } })),
     ];
     let all = answers(&[], &queries);
     let of = |id: &str| all.iter().filter(|answer| answer["id"] == id).collect::<Vec<_>>();
@@ -534,17 +536,28 @@ fn warnings_go_on_and_errors_do_not() {
     );
     assert_eq!(said("bad"), ["komi"]);
     assert!(said("rules") == ["rules", ""] && of("rules")[0]["warning"].as_str().unwrap().contains("not supported"));
+    let lacking = "Config params of KataGo's that have no effect here: antiMirror,rootEndingBonusPoints";
+    assert_eq!(said("lacking"), ["overrideSettings", "overrideSettings", ""]);
+    assert_eq!([0, 1].map(|at| &of("lacking")[at]["warning"]), ["Unknown config params: x", lacking]);
     let silent = answers(&["-override-config=warnUnusedFields=false"], &[query(json!({ "foo": 1 }))]);
     assert_eq!(silent.len(), 1);
 }
 
-/// Names of the search are not said to be unused, those of nothing are.
+/// Names of the search are not said to be unused, those of nothing are, and of KataGo's search alone.
 #[test]
 fn names_that_are_not_used_are_told() {
-    let overrides = "-override-config=ignorePreRootHistory=True,cpuctUtilityStdevScale=0.5,nonsense=1";
-    let words = words(8, &["--threads=1", overrides]);
-    let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "");
-    assert!(stderr(&output).contains("--override-config: not used: nonsense\n"), "{}", stderr(&output));
+    let settings =
+        ["ignorePreRootHistory=True", "cpuctUtilityStdevScale=0.5", "rootNoiseEnabled=false", "logToStderr=true"];
+    let not_used = ["futileVisitsThreshold=0.1", "nonsense=1"];
+    let both = [&settings[..], &not_used].concat();
+    let said_to = |words: &[String]| stderr(&run(&words.iter().map(String::as_str).collect::<Vec<_>>(), ""));
+    let said = said_to(&words(8, &["--threads=1", &format!("-override-config={}", both.join(","))]));
+    assert!(said.contains("--override-config: not used: futileVisitsThreshold, nonsense\n"), "{said}");
+    let file = std::env::temp_dir().join(format!("oncilla-not-used-{}.cfg", std::process::id()));
+    std::fs::write(&file, both.join("\n")).unwrap();
+    let said = said_to(&words(8, &["--threads=1", "-config", &file.display().to_string()]));
+    std::fs::remove_file(&file).unwrap();
+    assert!(said.contains(": not used: futileVisitsThreshold, nonsense\n"), "{said}");
 }
 
 #[test]

@@ -189,7 +189,8 @@ fn nothing(id: &str, turn: usize) -> String {
 pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switches: &Switches) -> Result<(), String> {
     let is_of_go =
         |typed: &Typed| typed.meaning().is_ok_and(|meaning| crate::engine::is_go(&meaning.settings.evaluator));
-    let typed = overridden(&switches.overrides, typed, |typed, name| go::Params::has(name) && is_of_go(typed))?;
+    let typed =
+        overridden(&switches.overrides, typed, |typed, name| go::Params::heeds(typed, name) && is_of_go(typed))?;
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let output = Output::new(Arc::clone(&console), (meaning.analysis.queue_mb << 20) / ANSWERS_SHARE)

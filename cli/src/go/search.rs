@@ -23,6 +23,17 @@ use std::sync::Arc;
 /// Which moves may be searched: whose, how many plies below the root, and which.
 pub type Allowed = Arc<dyn Fn(Color, usize, GoMove) -> bool + Send + Sync>;
 
+/// Moves that the network is shown with a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Those of the game, and of the search.
+    All,
+    /// Those of the search (`ignorePreRootHistory`).
+    BelowRoot,
+    /// None (`ignoreAllHistory`).
+    Nothing,
+}
+
 /// How a position is searched.
 #[derive(Clone)]
 pub struct Plan {
@@ -38,8 +49,8 @@ pub struct Plan {
     pub question: Question,
     /// How far the policy of the root's position is the optimistic one (`rootPolicyOptimism`).
     pub root_optimism: f32,
-    /// Whether the network is to know the moves before the root (`ignorePreRootHistory` says that it is not).
-    pub sees_history: bool,
+    /// Which moves the network is to know.
+    pub history: Seen,
     /// Whether the root's position is taken for one that goes on after a pass (`conservativePass`).
     pub conservative_pass: bool,
     /// Symmetries that the root's position is looked at through, from 1 to 8 (`rootNumSymmetriesToSample`).
@@ -619,7 +630,11 @@ enum Ended {
 
 /// How the network is asked about a position so many plies below the root.
 fn question(plan: &Plan, depth: usize) -> Question {
-    let history = if plan.sees_history { HISTORY } else { depth.min(HISTORY) };
+    let history = match plan.history {
+        Seen::All => HISTORY,
+        Seen::BelowRoot => depth.min(HISTORY),
+        Seen::Nothing => 0,
+    };
     let conservative_pass = plan.conservative_pass && depth == 0;
     let playout_doubling_advantage = advantage(plan.question.planes.playout_doubling_advantage, depth);
     let planes = planes::Options { history, conservative_pass, playout_doubling_advantage, ..plan.question.planes };

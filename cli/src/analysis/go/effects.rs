@@ -73,6 +73,7 @@ const CHANGES: &[Change] = &[
     ("nnPolicyTemperature", "2", Opening, &[]),
     ("wideRootNoise", "1", Opening, &[]),
     ("ignorePreRootHistory", "false", Opening, &[]),
+    ("ignoreAllHistory", "true", Opening, &[]),
     ("conservativePass", "false", Passed, &[("enablePassingHacks", "false")]),
     ("enablePassingHacks", "false", Passed, &[("conservativePass", "false"), ("ignorePreRootHistory", "false")]),
     ("playoutDoublingAdvantage", "1", Opening, &[]),
