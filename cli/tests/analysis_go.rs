@@ -743,6 +743,18 @@ fn memory_is_shared_out() {
     assert!(!said(&["--threads=1", "--parallel=2"], &[]).contains("RamLimitMb"));
 }
 
+#[test]
+fn a_search_that_ends_for_want_of_memory_says_so() {
+    let board = |visits: u64| query(json!({ "boardXSize": 5, "boardYSize": 5, "maxVisits": visits }));
+    let ended = |visits| said(&["--threads=1", "--parallel=1", "--hash=2"], &[board(visits)]);
+    let said = ended(1_000_000);
+    assert!(
+        said.contains("oncilla: query \"a\", turn 0: ended after ") && said.contains(" of 1000000 visits"),
+        "{said}"
+    );
+    assert!(!ended(100).contains("ended after"));
+}
+
 /// Recorded conversations about queries.
 const RECORDED: [&str; 11] = [
     "s01_normal",

@@ -102,8 +102,10 @@ const KNOWN_PER_LEAF: usize = 4;
 pub enum Step {
     /// So many playouts.
     Progress(u64),
-    /// No move may be searched, or there is no room for more, in the tree or beside it.
+    /// No move may be searched.
     NothingToDo,
+    /// There is no room for more, in the tree or beside it.
+    NoRoom,
 }
 
 /// A search under way, in memory that is lent to it.
@@ -290,7 +292,7 @@ impl<'m> Search<'m> {
     /// One line: the backend fails, or the memory is too small for the root's moves. What was gathered is undone.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
         if self.notes.bytes() >= self.about.plan.notes_bytes && self.core.nodes() > 0 {
-            return Ok(Step::NothingToDo);
+            return Ok(Step::NoRoom);
         }
         let before = self.playouts;
         let ended = self.gather(most);
@@ -318,7 +320,8 @@ impl<'m> Search<'m> {
             (_, Some(Refused::NoRoom)) if self.core.nodes() == 0 => {
                 Err("the tree's memory is too small for the root's moves".to_string())
             }
-            (Ended::Full, _) if self.core.recycle() == 0 => Ok(Step::NothingToDo),
+            (Ended::Full, _) if self.core.recycle() == 0 => Ok(Step::NoRoom),
+            (Ended::NoMoves | Ended::Gathered, Some(Refused::NoRoom)) if self.playouts == before => Ok(Step::NoRoom),
             (Ended::NoMoves | Ended::Gathered, _) if self.playouts == before => Ok(Step::NothingToDo),
             _ => Ok(Step::Progress(self.playouts - before)),
         }

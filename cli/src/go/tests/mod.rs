@@ -59,7 +59,7 @@ fn search<T>(fields: &Value, batch: usize, visits: u64, look: impl FnOnce(&Searc
 fn search_on(search: &mut Search<'_>, visits: u64) {
     while search.visits() < visits {
         let step = search.step((visits - search.visits()).min(64)).expect("a step");
-        if step == Step::NothingToDo {
+        if matches!(step, Step::NothingToDo | Step::NoRoom) {
             break;
         }
     }
@@ -378,7 +378,7 @@ fn ownership_of_moves_is_always_there() {
     // Half of it is taken before all of them are visited.
     let plan = query.plan(1, 12 << 10);
     let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
-    while search.step(1).expect("a step") != Step::NothingToDo {}
+    while matches!(search.step(1).expect("a step"), Step::Progress(_)) {}
     let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
     let moves: Vec<_> = root.visited().filter_map(|edge| search.notes().next(at, edge.mv?)).collect();
     assert!(moves.len() > 3 && moves.iter().all(|(_, note)| note.ownership.len() == 25), "{}", moves.len());
