@@ -694,7 +694,10 @@ fn higher_priorities_come_first() {
 #[test]
 fn the_input_may_end_before_the_answers() {
     let long = query(json!({ "moves": [["B", "C3"]], "analyzeTurns": [0, 1], "maxVisits": ENDLESS }));
-    assert_eq!(answers(&["-quit-without-waiting"], &[long]).len(), 0);
+    for flag in ["-quit-without-waiting", "-quit-without-waiting=true", "--quit-without-waiting=true"] {
+        assert_eq!(answers(&[flag], std::slice::from_ref(&long)).len(), 0);
+    }
+    assert_eq!(answers(&["-quit-without-waiting=false"], &[query(json!({}))]).len(), 1);
     assert_eq!(answers(&[], &[]).len(), 0);
     let words = words(8, &["--parallel=2"]);
     let (process, mut stdin) = spawn(&words.iter().map(String::as_str).collect::<Vec<_>>());
