@@ -143,6 +143,7 @@ impl<'r, 's> Reporter<'r, 's> {
         let (weight, weight_square) = (by_root(averages.weight), by_root(averages.weight_square));
         let by_root = Averages { weight, weight_square, ..*averages };
         Arm {
+            visits: edge_visits,
             weight,
             utility: self.to_move() * averages.utility,
             prior: self.prior(Move(mv.0)),
@@ -153,9 +154,9 @@ impl<'r, 's> Reporter<'r, 's> {
 
     fn give_values(&self, root: &Averages, all: &mut [Candidate<'_, '_>]) {
         let mut arms: Vec<Arm> = all.iter().map(|candidate| candidate.arm).collect();
-        self.params.prune(root, &mut arms);
+        let explored = self.params.prune(root, &mut arms);
         all.iter_mut().zip(&arms).for_each(|(candidate, arm)| candidate.pruned = arm.value);
-        self.params.prefer_by_bound(&mut arms);
+        self.params.prefer_by_bound(explored, &mut arms);
         all.iter_mut().zip(arms).for_each(|(candidate, arm)| candidate.arm = arm);
     }
 
