@@ -287,7 +287,7 @@ fn start() -> Result<ExitCode, String> {
         Err(exit) => return Err(exit.output.trim_end().to_string()),
     };
     let is_gtp = matches!(command_line.command, Some(Command::Gtp(_)));
-    say_what_is_not_used(&args.unused, &meaning, |name| is_gtp && gtp::Settings::has(name));
+    say_what_is_not_used(&args, &meaning, |name| is_gtp && gtp::Settings::has(name));
     say_what_is_less(&args.typed);
     say_what_does_nothing(&args.typed);
     if command_line.command.is_none() && stdin().is_terminal() {
@@ -362,13 +362,13 @@ fn help(all: bool) -> String {
 }
 
 /// Of the names in configuration files: those of KataGo's search mean something where its network is.
-fn say_what_is_not_used(unused: &[(String, Vec<String>)], meaning: &Meaning, is_the_commands: impl Fn(&str) -> bool) {
+fn say_what_is_not_used(Args { unused, typed, .. }: &Args, meaning: &Meaning, is_the_commands: impl Fn(&str) -> bool) {
     if unused.iter().all(|(_, names)| names.is_empty()) {
         return;
     }
     let is_go = engine::is_go(&meaning.settings.evaluator);
     for (file, names) in unused {
-        let means_something = |name: &str| is_the_commands(name) || is_go && analysis::go::Params::has(name);
+        let means_something = |name: &str| is_the_commands(name) || is_go && analysis::go::Params::heeds(typed, name);
         let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !means_something(name)).collect();
         if !names.is_empty() {
             aside(&format!("{file}: not used: {}", names.join(", ")));

@@ -97,6 +97,7 @@ fn check(answer: &Value) {
     let own = infos(answer).iter().filter(|info| info["isSymmetryOf"].is_null());
     let visits: u64 = own.map(|info| info["edgeVisits"].as_u64().unwrap()).sum();
     assert_eq!(visits + 1, root["visits"].as_u64().unwrap(), "the root's own evaluation is one of its visits: {root}");
+    assert!(root["rawStWrError"] != -0.5 || number(root, "weight") <= number(root, "visits"), "{root}");
     for (order, info) in infos(answer).iter().enumerate() {
         assert_eq!(info["order"], order);
         assert_eq!((&info["pv"][0], &info["scoreMean"]), (&info["move"], &info["scoreLead"]));
@@ -366,6 +367,21 @@ fn perspectives_are_the_same_numbers() {
     }
 }
 
+/// Rounding makes no visit more of any.
+#[test]
+fn where_nothing_is_pruned_weights_are_visits() {
+    let settings = json!({ "useNoisePruning": false, "useLcbForSelection": false });
+    let answer = one(json!({ "moves": [["B", "C3"]], "maxVisits": 300, "overrideSettings": settings }));
+    assert_eq!(number(&answer["rootInfo"], "weight"), 300.0);
+    for info in infos(&answer) {
+        for (weight, visits) in [("weight", "visits"), ("edgeWeight", "edgeVisits")] {
+            assert_eq!(number(info, weight), number(info, visits), "{info}");
+        }
+        let value = number(info, "playSelectionValue");
+        assert!(value.fract() == 0.0 && value <= number(info, "edgeVisits"), "{info}");
+    }
+}
+
 /// On an empty board seven of eight moves are images of another one, and say what it says, turned.
 #[test]
 fn images_say_what_their_original_says() {
@@ -504,6 +520,8 @@ fn warnings_go_on_and_errors_do_not() {
         query(json!({ "id": "both", "foo": 1, "moves": [["B", "C3"], ["W", "C3"]] })),
         query(json!({ "id": "bad", "foo": 1, "komi": 7.3 })),
         query(json!({ "id": "rules", "rules": { "scoring": "TERRITORY", "hasButton": true } })),
+        query(json!({ "id": "lacking", "overrideSettings": { "antiMirror": true, "logSearchInfo": true,
+            "rootEndingBonusPoints": 0.5, "rootNoiseEnabled": false, "useGraphSearch": true, "x": 1 } })),
     ];
     let all = answers(&[], &queries);
     let of = |id: &str| all.iter().filter(|answer| answer["id"] == id).collect::<Vec<_>>();
@@ -518,17 +536,28 @@ fn warnings_go_on_and_errors_do_not() {
     );
     assert_eq!(said("bad"), ["komi"]);
     assert!(said("rules") == ["rules", ""] && of("rules")[0]["warning"].as_str().unwrap().contains("not supported"));
+    let lacking = "Config params of KataGo's that have no effect here: antiMirror,rootEndingBonusPoints";
+    assert_eq!(said("lacking"), ["overrideSettings", "overrideSettings", ""]);
+    assert_eq!([0, 1].map(|at| &of("lacking")[at]["warning"]), ["Unknown config params: x", lacking]);
     let silent = answers(&["-override-config=warnUnusedFields=false"], &[query(json!({ "foo": 1 }))]);
     assert_eq!(silent.len(), 1);
 }
 
-/// Names of the search are not said to be unused, those of nothing are.
+/// Names of the search are not said to be unused, those of nothing are, and of KataGo's search alone.
 #[test]
 fn names_that_are_not_used_are_told() {
-    let overrides = "-override-config=ignorePreRootHistory=True,cpuctUtilityStdevScale=0.5,nonsense=1";
-    let words = words(8, &["--threads=1", overrides]);
-    let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "");
-    assert!(stderr(&output).contains("--override-config: not used: nonsense\n"), "{}", stderr(&output));
+    let settings =
+        ["ignorePreRootHistory=True", "cpuctUtilityStdevScale=0.5", "rootNoiseEnabled=false", "logToStderr=true"];
+    let not_used = ["futileVisitsThreshold=0.1", "nonsense=1"];
+    let both = [&settings[..], &not_used].concat();
+    let said_to = |words: &[String]| stderr(&run(&words.iter().map(String::as_str).collect::<Vec<_>>(), ""));
+    let said = said_to(&words(8, &["--threads=1", &format!("-override-config={}", both.join(","))]));
+    assert!(said.contains("--override-config: not used: futileVisitsThreshold, nonsense\n"), "{said}");
+    let file = std::env::temp_dir().join(format!("oncilla-not-used-{}.cfg", std::process::id()));
+    std::fs::write(&file, both.join("\n")).unwrap();
+    let said = said_to(&words(8, &["--threads=1", "-config", &file.display().to_string()]));
+    std::fs::remove_file(&file).unwrap();
+    assert!(said.contains(": not used: futileVisitsThreshold, nonsense\n"), "{said}");
 }
 
 #[test]
@@ -665,7 +694,10 @@ fn higher_priorities_come_first() {
 #[test]
 fn the_input_may_end_before_the_answers() {
     let long = query(json!({ "moves": [["B", "C3"]], "analyzeTurns": [0, 1], "maxVisits": ENDLESS }));
-    assert_eq!(answers(&["-quit-without-waiting"], &[long]).len(), 0);
+    for flag in ["-quit-without-waiting", "-quit-without-waiting=true", "--quit-without-waiting=true"] {
+        assert_eq!(answers(&[flag], std::slice::from_ref(&long)).len(), 0);
+    }
+    assert_eq!(answers(&["-quit-without-waiting=false"], &[query(json!({}))]).len(), 1);
     assert_eq!(answers(&[], &[]).len(), 0);
     let words = words(8, &["--parallel=2"]);
     let (process, mut stdin) = spawn(&words.iter().map(String::as_str).collect::<Vec<_>>());
@@ -714,6 +746,18 @@ fn memory_is_shared_out() {
     assert!(!said(&["--threads=1", "--parallel=2"], &[]).contains("RamLimitMb"));
 }
 
+#[test]
+fn a_search_that_ends_for_want_of_memory_says_so() {
+    let board = |visits: u64| query(json!({ "boardXSize": 5, "boardYSize": 5, "maxVisits": visits }));
+    let ended = |visits| said(&["--threads=1", "--parallel=1", "--hash=2"], &[board(visits)]);
+    let said = ended(1_000_000);
+    assert!(
+        said.contains("oncilla: query \"a\", turn 0: ended after ") && said.contains(" of 1000000 visits"),
+        "{said}"
+    );
+    assert!(!ended(100).contains("ended after"));
+}
+
 /// Recorded conversations about queries.
 const RECORDED: [&str; 11] = [
     "s01_normal",
@@ -757,6 +801,8 @@ struct Agreement {
     /// Points whose owner both give, and by how much they differ together.
     points: usize,
     owned_off: f64,
+    /// By how much what a visit of the root counts differs together.
+    weight_off: f64,
 }
 
 impl Agreement {
@@ -770,13 +816,15 @@ impl Agreement {
         assert!((number(root, "rawWinrate") - number(their_root, "rawWinrate")).abs() <= 1e-4, "{root}");
         self.roots += 1;
         self.off += (number(root, "winrate") - number(their_root, "winrate")).abs();
+        let of_visit = |root: &Value| number(root, "weight") / number(root, "visits");
+        self.weight_off += (of_visit(root) - of_visit(their_root)).abs();
         self.compare_owners(&ours["ownership"], &theirs["ownership"]);
         let (Some(first), Some(their_first)) = (infos(ours).first(), infos(theirs).first()) else {
             assert_eq!(infos(ours).len(), infos(theirs).len());
             return;
         };
         assert_eq!(keys(first), keys(their_first));
-        assert_same_images(infos(ours), infos(theirs));
+        assert_same_images(&ours["id"], infos(ours), infos(theirs));
         self.compare_moves(infos(ours), infos(theirs));
         // A move and its images are one.
         let names: Vec<&Value> = infos(theirs)
@@ -813,16 +861,22 @@ impl Agreement {
     }
 }
 
-/// Of mirror images the same one is searched, and stands for the others. Where KataGo leaves images out though what is forbidden, or the
-/// moves before, may tell them apart, none is left out here.
-fn assert_same_images(ours: &[Value], theirs: &[Value]) {
-    if ours.iter().all(|info| info["isSymmetryOf"].is_null()) {
+/// Queries by which of two mirror images one is forbidden and the other is not, or may be below the root. KataGo leaves images out all the same;
+/// here all are searched.
+const TOLD_APART: [&str; 2] = ["avoid1", "avoid_both"];
+
+/// Of mirror images the same one is searched, and stands for the others.
+fn assert_same_images(id: &Value, ours: &[Value], theirs: &[Value]) {
+    let has_images = |infos: &[Value]| infos.iter().any(|info| info["isSymmetryOf"].is_string());
+    let is_told_apart = TOLD_APART.iter().any(|told| id == told);
+    assert_eq!(has_images(ours), has_images(theirs) && !is_told_apart, "{id}");
+    if is_told_apart {
         return;
     }
     let of = |info: &Value| (info["move"].to_string(), info["isSymmetryOf"].to_string());
     let theirs: BTreeMap<String, String> = theirs.iter().map(of).collect();
     for (mv, stands_for_it) in ours.iter().map(of) {
-        assert!(theirs.get(&mv).is_none_or(|theirs| *theirs == stands_for_it), "{mv} {stands_for_it}");
+        assert!(theirs.get(&mv).is_none_or(|theirs| *theirs == stands_for_it), "{id}: {mv} {stands_for_it}");
     }
 }
 
@@ -850,15 +904,16 @@ fn recorded_queries_are_answered_as_katago_answers_them() {
             ours[turn].iter().zip(theirs).for_each(|(ours, theirs)| agreement.compare(ours, theirs));
         }
     }
-    let Agreement { roots, off, bests, same, first, moves, equal, points, owned_off } = agreement;
+    let Agreement { roots, off, bests, same, first, moves, equal, points, owned_off, weight_off } = agreement;
+    let of_visit = weight_off / roots as f64;
     let (mean, share, of_point) = (off / roots as f64, same as f64 / bests as f64, owned_off / points as f64);
-    println!("{roots} roots: mean |Δ winrate| {mean:.4}");
+    println!("{roots} roots: mean |Δ winrate| {mean:.4}, a visit counts on average {of_visit:.4} less or more");
     println!("of {bests} best moves {first} are KataGo's, {same} among its first three");
     println!("of {moves} moves with as many visits, more than one, {equal} are worth the same");
     println!("of {points} points each is on average {of_point:.4} less or more one's own");
-    // Measured: 0.0052 over 111 roots, where KataGo has noise; 93 and 107 of 107; 125 of 132; 0.0280 of points.
-    assert!(roots > 100 && mean <= 0.010, "{mean}");
-    assert!(first * 10 >= bests * 8, "{first} of {bests}");
+    // Measured: 0.0052 and 0.0281 over 111 roots, where KataGo has noise; 100 and 106 of 107; 125 of 132; 0.0280 of points.
+    assert!(roots > 100 && mean <= 0.010 && of_visit <= 0.040, "{mean} {of_visit}");
+    assert!(first * 10 >= bests * 9, "{first} of {bests}");
     assert!(bests > 100 && share >= 0.9, "{share}");
     assert!(moves > 80 && equal * 100 >= moves * 85, "{equal} of {moves}");
     assert!(points > 900 && of_point <= 0.040, "{of_point} of {points}");

@@ -62,7 +62,7 @@ pub struct Switches {
     pub overrides: Vec<String>,
 }
 
-/// KataGo's way to write the arguments of its commands: single dashes, and `-model` for the network.
+/// KataGo's way to write the arguments of its commands: single dashes, and `-model` for the network. What is a flag there may have a value.
 pub fn with_two_dashes(args: Vec<String>) -> Vec<String> {
     if !args.iter().any(|arg| katago::COMMANDS.contains(&arg.as_str())) {
         return args;
@@ -77,12 +77,16 @@ pub fn with_two_dashes(args: Vec<String>) -> Vec<String> {
             "-model" | "--model" => "--weights",
             "-override-config" => "--override-config",
             "-analysis-threads" => "--parallel",
-            "-quit-without-waiting" => "--quit-without-waiting",
-            _ => return arg,
+            "-quit-without-waiting" | "--quit-without-waiting" => match value.as_str() {
+                "=false" => return None,
+                "=true" => return Some("--quit-without-waiting".to_string()),
+                _ => "--quit-without-waiting",
+            },
+            _ => return Some(arg),
         };
-        format!("{ours}{value}")
+        Some(format!("{ours}{value}"))
     };
-    args.into_iter().map(respell).collect()
+    args.into_iter().filter_map(respell).collect()
 }
 
 /// What a line of input comes to before anything is searched: lines of answers, and how many positions it asks for. For the
@@ -189,7 +193,8 @@ fn nothing(id: &str, turn: usize) -> String {
 pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switches: &Switches) -> Result<(), String> {
     let is_of_go =
         |typed: &Typed| typed.meaning().is_ok_and(|meaning| crate::engine::is_go(&meaning.settings.evaluator));
-    let typed = overridden(&switches.overrides, typed, |typed, name| go::Params::has(name) && is_of_go(typed))?;
+    let typed =
+        overridden(&switches.overrides, typed, |typed, name| go::Params::heeds(typed, name) && is_of_go(typed))?;
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let output = Output::new(Arc::clone(&console), (meaning.analysis.queue_mb << 20) / ANSWERS_SHARE)

@@ -12,6 +12,14 @@ use oncilla_core::repository::Key;
 use oncilla_core::search::{EdgeView, NodeView};
 use oncilla_core::tree::Tree;
 
+/// The moves of a node that were visited.
+pub(super) struct AllVisited<'s, 'm> {
+    pub(super) moves: Vec<Visited<'s, 'm>>,
+    /// What their weights sum to. Where nothing is pruned that is what the visits count, to the last digit, which the weights' own sum, that
+    /// of rounded numbers, is not.
+    pub(super) weight: f64,
+}
+
 /// A move that was visited.
 pub(super) struct Visited<'s, 'm> {
     pub(super) edge: EdgeView<'s, Tree<'m>>,
@@ -25,19 +33,23 @@ pub(super) struct Visited<'s, 'm> {
 
 impl<'m> Search<'m> {
     /// The moves of a node that were visited, with their weights.
-    pub(super) fn visited<'s>(&'s self, node: &NodeView<'s, Tree<'m>>, at: At) -> Vec<Visited<'s, 'm>> {
+    pub(super) fn visited<'s>(&'s self, node: &NodeView<'s, Tree<'m>>, at: At) -> AllVisited<'s, 'm> {
         let (sign, most) = (self.sign(at), self.about.plan.factors.most());
         let known = |edge: EdgeView<'s, Tree<'m>>| {
             let (next, note) = self.notes.next(at, edge.mv?)?;
-            let n = edge.completed() as f32 * note.passed.weight;
+            let all = f64::from(edge.completed()) * f64::from(note.passed.weight);
             let q = (sign * f64::from(note.passed.utility) / most) as f32;
-            Some((Branch { n, q, p: edge.p }, Visited { edge, next, weight: 0.0, all: n.into() }))
+            Some((Branch { n: all as f32, q, p: edge.p }, Visited { edge, next, weight: 0.0, all }))
         };
-        let (branches, mut visited): (Vec<Branch>, Vec<_>) =
+        let (branches, mut moves): (Vec<Branch>, Vec<_>) =
             node.visited().filter(|edge| edge.completed() > 0).filter_map(known).unzip();
-        let weights = self.about.plan.params.weighing.weights(|| branches.iter().copied());
-        visited.iter_mut().zip(weights).for_each(|(visited, weight)| visited.weight = weight.into());
-        visited
+        let weighing = &self.about.plan.params.weighing;
+        let weights: Vec<f64> = weighing.weights(|| branches.iter().copied()).map(f64::from).collect();
+        let kept = weighing.kept(branches.iter().copied()).map(f64::from);
+        let weight: f64 = kept.zip(&moves).map(|(kept, visited)| kept.min(visited.all)).sum();
+        let factor = weight / weights.iter().sum::<f64>();
+        moves.iter_mut().zip(weights).for_each(|(visited, weight)| visited.weight = weight * factor);
+        AllVisited { moves, weight }
     }
 
     /// 1 where White is to move, −1 where Black is.
@@ -74,13 +86,13 @@ impl<'m> Search<'m> {
     /// What the visits of a position come to.
     pub(super) fn sum_up(&mut self, node: Key, at: At) {
         let view = self.core.node(node);
-        let (mut count, mut before, mut weight) = (0, 0.0, 0.0);
+        let (mut count, mut before) = (0, 0.0);
         let (mut utility, mut square) = (0.0, 0.0);
-        for visited in self.visited(&view, at) {
+        let AllVisited { moves, weight } = self.visited(&view, at);
+        for visited in moves {
             let Passed { utility: mean, square: of_squares, .. } = self.notes.get(visited.next).passed;
             count += visited.edge.completed();
             before += visited.all;
-            weight += visited.weight;
             utility += visited.weight * f64::from(mean);
             square += visited.weight * f64::from(of_squares);
         }

@@ -25,7 +25,7 @@ pub use evaluation::{Evaluation, PolicyRules};
 pub use evaluator::{Batch, Evaluator, Question};
 pub use run::{Limits, memory};
 pub use samples::{inputs, samples};
-pub use search::{Allowed, Plan, Search, Step};
+pub use search::{Allowed, Plan, Search, Seen, Step};
 pub use uncertainty::Uncertainty;
 
 /// A game as the program holds it.

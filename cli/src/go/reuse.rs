@@ -103,7 +103,7 @@ fn knows_what_is_asked(before: &Plan, now: &Plan, plies: usize) -> bool {
         let mut question = plan.question;
         let of_root = &mut question.planes.playout_doubling_advantage;
         *of_root = advantage(*of_root, plies);
-        (question, plan.sees_history, plan.params.policy_temperature, plan.uncertainty)
+        (question, plan.history, plan.params.policy_temperature, plan.uncertainty)
     };
     let all_moves = before.allowed.is_none() && now.allowed.is_none();
     all_moves && asked(before, plies) == asked(now, 0) && (before.keeps_ownership || !now.keeps_ownership)

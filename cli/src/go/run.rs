@@ -32,20 +32,22 @@ pub struct Limits {
 
 impl Search<'_> {
     /// Steps until a limit is reached, nothing is left to do or `goes_on`, which is asked before each step, says no. The root is always
-    /// evaluated: it is what there is to tell.
+    /// evaluated: it is what there is to tell. False where it ended because its memory is full.
     ///
     /// # Errors
     /// As [`Search::step`].
-    pub fn run(&mut self, limits: &Limits, mut goes_on: impl FnMut(&mut Self) -> bool) -> Result<(), String> {
+    pub fn run(&mut self, limits: &Limits, mut goes_on: impl FnMut(&mut Self) -> bool) -> Result<bool, String> {
         loop {
             let goes_on = goes_on(self);
             let visits = limits.visits.saturating_sub(self.visits());
             let left = visits.min(limits.playouts.saturating_sub(self.playouts()));
             if self.visits() > 0 && (left == 0 || !goes_on) {
-                return Ok(());
+                return Ok(true);
             }
-            if self.step(left.clamp(1, limits.step.max(1)))? == Step::NothingToDo {
-                return Ok(());
+            match self.step(left.clamp(1, limits.step.max(1)))? {
+                Step::Progress(_) => {}
+                Step::NothingToDo => return Ok(true),
+                Step::NoRoom => return Ok(false),
             }
         }
     }

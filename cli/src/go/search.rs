@@ -1,6 +1,6 @@
 //! A search of one position: the core's playouts, evaluated in batches, with notes of what the tree has no place for.
 
-use super::backup::Visited;
+use super::backup::{AllVisited, Visited};
 use super::bias::{Correction, Pattern};
 use super::evaluator::{Batch, Evaluator, Question};
 use super::notes::{At, Averages, Note, Notes, Owned, Passed};
@@ -23,6 +23,17 @@ use std::sync::Arc;
 /// Which moves may be searched: whose, how many plies below the root, and which.
 pub type Allowed = Arc<dyn Fn(Color, usize, GoMove) -> bool + Send + Sync>;
 
+/// Moves that the network is shown with a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Those of the game, and of the search.
+    All,
+    /// Those of the search (`ignorePreRootHistory`).
+    BelowRoot,
+    /// None (`ignoreAllHistory`).
+    Nothing,
+}
+
 /// How a position is searched.
 #[derive(Clone)]
 pub struct Plan {
@@ -38,8 +49,8 @@ pub struct Plan {
     pub question: Question,
     /// How far the policy of the root's position is the optimistic one (`rootPolicyOptimism`).
     pub root_optimism: f32,
-    /// Whether the network is to know the moves before the root (`ignorePreRootHistory` says that it is not).
-    pub sees_history: bool,
+    /// Which moves the network is to know.
+    pub history: Seen,
     /// Whether the root's position is taken for one that goes on after a pass (`conservativePass`).
     pub conservative_pass: bool,
     /// Symmetries that the root's position is looked at through, from 1 to 8 (`rootNumSymmetriesToSample`).
@@ -91,8 +102,10 @@ const KNOWN_PER_LEAF: usize = 4;
 pub enum Step {
     /// So many playouts.
     Progress(u64),
-    /// No move may be searched, or there is no room for more, in the tree or beside it.
+    /// No move may be searched.
     NothingToDo,
+    /// There is no room for more, in the tree or beside it.
+    NoRoom,
 }
 
 /// A search under way, in memory that is lent to it.
@@ -279,7 +292,7 @@ impl<'m> Search<'m> {
     /// One line: the backend fails, or the memory is too small for the root's moves. What was gathered is undone.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
         if self.notes.bytes() >= self.about.plan.notes_bytes && self.core.nodes() > 0 {
-            return Ok(Step::NothingToDo);
+            return Ok(Step::NoRoom);
         }
         let before = self.playouts;
         let ended = self.gather(most);
@@ -307,7 +320,8 @@ impl<'m> Search<'m> {
             (_, Some(Refused::NoRoom)) if self.core.nodes() == 0 => {
                 Err("the tree's memory is too small for the root's moves".to_string())
             }
-            (Ended::Full, _) if self.core.recycle() == 0 => Ok(Step::NothingToDo),
+            (Ended::Full, _) if self.core.recycle() == 0 => Ok(Step::NoRoom),
+            (Ended::NoMoves | Ended::Gathered, Some(Refused::NoRoom)) if self.playouts == before => Ok(Step::NoRoom),
             (Ended::NoMoves | Ended::Gathered, _) if self.playouts == before => Ok(Step::NothingToDo),
             _ => Ok(Step::Progress(self.playouts - before)),
         }
@@ -567,13 +581,16 @@ impl<'m> Search<'m> {
         }
         // A game that has ended there has no other visits.
         let own = if node.is_expanded() { 1 } else { node.n() };
-        let mut all = self.notes.get(at).averages().times(own);
-        for Visited { edge, next, weight, .. } in self.visited(node, at) {
+        let own = self.notes.get(at).averages().times(own);
+        let AllVisited { moves, weight: of_moves } = self.visited(node, at);
+        let mut all = own;
+        for Visited { edge, next, weight, .. } in moves {
             // What was folded has its own note left.
             let folded = || self.notes.get(next).averages().times(edge.completed());
             let below = edge.child().map_or_else(folded, |child| self.averages(&child, next, known));
             all = all.plus(&below, weight);
         }
+        all.weight = own.weight + of_moves;
         known.insert(at, all);
         all
     }
@@ -586,13 +603,13 @@ impl<'m> Search<'m> {
         while !ply.is_empty() {
             let mut below: BTreeMap<At, (NodeView<'_, Tree<'m>>, f64)> = BTreeMap::new();
             for (at, (node, share)) in ply {
-                let visited = self.visited(&node, at);
+                let AllVisited { moves, weight } = self.visited(&node, at);
                 let note = self.notes.get(at);
                 let own =
                     f64::from(note.own_weight) * if node.is_expanded() { 1.0 } else { f64::from(node.n().max(1)) };
-                let all = own + visited.iter().map(|visited| visited.weight).sum::<f64>();
+                let all = own + weight;
                 note.add_ownership(share * own / all, &mut owned);
-                for Visited { edge, next, weight, .. } in visited {
+                for Visited { edge, next, weight, .. } in moves {
                     let share = share * weight / all;
                     match edge.child() {
                         Some(child) => below.entry(next).or_insert((child, 0.0)).1 += share,
@@ -616,7 +633,11 @@ enum Ended {
 
 /// How the network is asked about a position so many plies below the root.
 fn question(plan: &Plan, depth: usize) -> Question {
-    let history = if plan.sees_history { HISTORY } else { depth.min(HISTORY) };
+    let history = match plan.history {
+        Seen::All => HISTORY,
+        Seen::BelowRoot => depth.min(HISTORY),
+        Seen::Nothing => 0,
+    };
     let conservative_pass = plan.conservative_pass && depth == 0;
     let playout_doubling_advantage = advantage(plan.question.planes.playout_doubling_advantage, depth);
     let planes = planes::Options { history, conservative_pass, playout_doubling_advantage, ..plan.question.planes };
@@ -629,21 +650,20 @@ pub(super) fn advantage(of_root: f32, depth: usize) -> f32 {
     if depth.is_multiple_of(2) { of_root } else { 0.0 - of_root }
 }
 
-/// Those that leave the root's position, and which moves may be searched there, as they are; the one that changes nothing alone, where
-/// mirror images are searched each for itself. The network must not know how the position came about.
+/// As KataGo has it: those that leave the root's stones, and which moves may be searched there, as they are, whatever moves the network sees;
+/// the one that changes nothing alone, where ko forbids a point, and where mirror images are searched each for itself.
 fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
     let size = root.size();
-    let banned = root.ko_banned();
     let leaves_all = |symmetry: &Symmetry| {
         symmetry.size(size) == size
             && size.points().all(|point| {
                 let image = symmetry.apply(size, point);
                 let same_stone = root.board().stone(point) == root.board().stone(image);
                 let allowed = |mv| plan.allowed.as_ref().is_none_or(|allowed| allowed(root.side_to_move(), 0, mv));
-                same_stone && banned.contains(point) == banned.contains(image) && allowed(point) == allowed(image)
+                same_stone && allowed(point) == allowed(image)
             })
     };
-    match plan.prunes_symmetric && !plan.sees_history {
+    match plan.prunes_symmetric && root.ko_banned().is_empty() {
         true => Symmetry::ALL.into_iter().filter(leaves_all).collect(),
         false => vec![Symmetry::NONE],
     }

@@ -57,7 +57,7 @@ pub fn run(
     typed: Typed,
     overrides: &[String],
 ) -> Result<(), String> {
-    let typed = overridden(overrides, typed, |_, name| Settings::has(name) || Params::has(name))?;
+    let typed = overridden(overrides, typed, |typed, name| Settings::has(name) || Params::heeds(typed, name))?;
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let model = crate::engine::model(&meaning.settings.evaluator)?;

@@ -63,7 +63,7 @@ impl Weighing {
     /// The weight of each move, in the order of the branches, which should be that of their priors, the largest first. They are asked
     /// for three times.
     pub fn weights<I: Iterator<Item = Branch>>(&self, branches: impl Fn() -> I) -> impl Iterator<Item = f32> {
-        let pruned = || Pruned { branches: branches(), scale: self.prune_scale, before: Sums::default() };
+        let pruned = || self.pruned(branches());
         let all = pruned().fold(Sums::default(), Sums::plus);
         let Self { exponent, unit, .. } = *self;
         let mean = all.value / all.weight;
@@ -76,6 +76,15 @@ impl Weighing {
         let sum = if is_favouring { pruned().map(favoured).sum() } else { 0.0 };
         let factor = all.weight / sum;
         pruned().map(move |branch| if sum > 0.0 { favoured(branch) * factor } else { branch.1 })
+    }
+
+    /// What the first step leaves of each. The weights sum to that but for rounding.
+    pub fn kept(&self, branches: impl Iterator<Item = Branch>) -> impl Iterator<Item = f32> {
+        self.pruned(branches).map(|(_, weight)| weight)
+    }
+
+    fn pruned<I: Iterator<Item = Branch>>(&self, branches: I) -> Pruned<I> {
+        Pruned { branches, scale: self.prune_scale, before: Sums::default() }
     }
 }
 
@@ -187,6 +196,14 @@ mod tests {
             let found = weights(&KATAGO, &of);
             let (sum, visits) = (found.iter().sum::<f32>(), of.iter().map(|branch| branch.n).sum::<f32>());
             found.len() == of.len() && found.iter().all(|&weight| weight > 0.0) && sum <= visits * (1.0 + 1e-5)
+        }
+
+        /// Favouring good moves takes from the others what it gives.
+        fn the_sum_is_what_pruning_leaves(of: Vec<(u8, i8, u8)>) -> bool {
+            let of = branches(&of);
+            let kept: Vec<f32> = KATAGO.kept(of.iter().copied()).collect();
+            let (sum, left) = (weights(&KATAGO, &of).iter().sum::<f32>(), kept.iter().sum::<f32>());
+            kept == weights(&Weighing { exponent: 0.0, ..KATAGO }, &of) && (sum - left).abs() <= 1e-5 * left
         }
 
         /// The mean moves towards the better moves.

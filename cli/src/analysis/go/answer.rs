@@ -79,7 +79,7 @@ impl<'r, 's> Reporter<'r, 's> {
         let Wanted { policy, ownership, ownership_stdev, .. } = self.wanted;
         let mut known = HashMap::new();
         let candidates = self.candidates(&mut known);
-        answer.insert("rootInfo".into(), self.root_info(&candidates));
+        answer.insert("rootInfo".into(), self.root_info(&candidates, &mut known));
         let mut infos = Vec::new();
         for candidate in &candidates {
             infos.push(self.move_info(infos.len(), candidate, Symmetry::NONE));
@@ -123,7 +123,7 @@ impl<'r, 's> Reporter<'r, 's> {
             let averages = child
                 .map_or_else(|| note.averages().times(edge_visits), |child| self.search.averages(&child, at, known));
             let visits = child.map_or(edge_visits, |child| child.n().max(edge_visits));
-            let arm = self.arm(mv, &averages, f64::from(edge_visits) / f64::from(visits));
+            let arm = self.arm(mv, &averages, edge_visits, visits);
             (edge_visits > 0).then_some(Candidate { edge, mv, at, averages, visits, edge_visits, arm, pruned: 0.0 })
         };
         let mut all: Vec<_> = root.visited().filter_map(candidate).collect();
@@ -136,11 +136,14 @@ impl<'r, 's> Reporter<'r, 's> {
         all
     }
 
-    /// A move with these means, of whose visits such a share came by the root.
-    fn arm(&self, mv: oncilla_core::Move, averages: &Averages, share: f64) -> Arm {
-        let weight = averages.weight * share;
-        let by_root = Averages { weight, weight_square: averages.weight_square * share, ..*averages };
+    /// A move with these means, of whose visits so many came by the root.
+    fn arm(&self, mv: oncilla_core::Move, averages: &Averages, edge_visits: u32, visits: u32) -> Arm {
+        // Multiplied before it is divided: where each visit counts one, that is exact.
+        let by_root = |of_all: f64| of_all * f64::from(edge_visits) / f64::from(visits);
+        let (weight, weight_square) = (by_root(averages.weight), by_root(averages.weight_square));
+        let by_root = Averages { weight, weight_square, ..*averages };
         Arm {
+            visits: edge_visits,
             weight,
             utility: self.to_move() * averages.utility,
             prior: self.prior(Move(mv.0)),
@@ -151,9 +154,9 @@ impl<'r, 's> Reporter<'r, 's> {
 
     fn give_values(&self, root: &Averages, all: &mut [Candidate<'_, '_>]) {
         let mut arms: Vec<Arm> = all.iter().map(|candidate| candidate.arm).collect();
-        self.params.prune(root, &mut arms);
+        let explored = self.params.prune(root, &mut arms);
         all.iter_mut().zip(&arms).for_each(|(candidate, arm)| candidate.pruned = arm.value);
-        self.params.prefer_by_bound(&mut arms);
+        self.params.prefer_by_bound(explored, &mut arms);
         all.iter_mut().zip(arms).for_each(|(candidate, arm)| candidate.arm = arm);
     }
 
@@ -244,15 +247,15 @@ impl<'r, 's> Reporter<'r, 's> {
         }
     }
 
-    fn root_info(&self, candidates: &[Candidate<'_, 's>]) -> Json {
+    fn root_info(&self, candidates: &[Candidate<'_, 's>], known: &mut HashMap<At, Averages>) -> Json {
         let mut info = Object::new();
         let white = self.search.root().side_to_move() == Color::White;
         info.insert("currentPlayer".into(), json!(if white { "W" } else { "B" }));
         info.insert("visits".into(), json!(self.search.visits()));
-        if let Some((_, note)) = self.search.notes().root() {
-            let averages = root_averages(note, candidates);
-            info.insert("weight".into(), number(averages.weight));
-            self.put_averages(&mut info, &averages);
+        if let Some((root, (at, note))) = self.search.tree().zip(self.search.notes().root()) {
+            // As in KataGo the weight is that of all visits, also of those that the other values leave out.
+            info.insert("weight".into(), number(self.search.averages(&root, at, known).weight));
+            self.put_averages(&mut info, &root_averages(note, candidates));
         }
         let raw = self.search.raw();
         // From the side to move's view to the one that is asked for.

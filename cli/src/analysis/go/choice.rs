@@ -6,8 +6,8 @@ use crate::go::notes::Averages;
 use oncilla_core::evaluate::Value;
 use oncilla_core::search::puct;
 
-/// Fewer visits say nothing of a move's lower bound, as in KataGo.
-const VISITS_FOR_BOUND: f64 = 3.0;
+/// Visits that a prior of 1 counts as where the move is looked for that others are held against.
+const VISITS_OF_PRIORS: f64 = 2.0;
 
 /// KataGo adds it to the visits, so that the first one is not made for nothing.
 const OFFSET: f64 = 0.01;
@@ -15,7 +15,9 @@ const OFFSET: f64 = 0.01;
 /// A move of the root.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arm {
-    /// What its visits count together.
+    /// Those that came by the root.
+    pub visits: u32,
+    /// What they count together.
     pub weight: f64,
     /// Its mean utility for the side to move.
     pub utility: f64,
@@ -31,6 +33,12 @@ impl Arm {
     /// The lower end of what it may be worth.
     pub fn bound(&self) -> f64 {
         self.utility - self.radius
+    }
+
+    /// How well explored it is, as KataGo has it: its last visit may be one that finds out how bad it is, and of few visits the prior says more.
+    fn explored(&self) -> f64 {
+        let visits = f64::from(self.visits.max(1));
+        self.weight * (visits - 1.0) / visits + VISITS_OF_PRIORS * self.prior
     }
 }
 
@@ -65,33 +73,36 @@ impl Params {
         self.deviation().map_or(1.0, factor)
     }
 
-    /// Gives each move its value: the weight that PUCT would give it now that the move with the most of it has what it has, where that
-    /// is less than it has.
-    pub fn prune(&self, root: &Averages, arms: &mut [Arm]) {
-        let Some(best) = arms.iter().copied().reduce(|best, arm| if arm.weight > best.weight { arm } else { best })
-        else {
-            return;
+    /// Gives each move its value: the weight that PUCT would give it now that the best explored one has what it has, where that is less than
+    /// it has. Returns the weight of that one.
+    pub fn prune(&self, root: &Averages, arms: &mut [Arm]) -> f64 {
+        let explored = arms.iter().enumerate().map(|(at, arm)| (at, arm.explored()));
+        // Of equals the first.
+        let Some((at, _)) = explored.reduce(|best, other| if other.1 > best.1 { other } else { best }) else {
+            return 0.0;
         };
+        let best = arms[at];
         let exploration = self.exploration(root, arms.iter().map(|arm| arm.weight).sum());
         let level = best.utility + exploration * best.prior / (1.0 + best.weight);
-        for arm in arms {
+        for arm in arms.iter_mut() {
             let gap = level - arm.utility;
             let wanted = if gap > 0.0 { (exploration * arm.prior / gap - 1.0).max(0.0) } else { f64::INFINITY };
-            let is_best = arm.weight == best.weight && arm.prior == best.prior && arm.utility == best.utility;
-            arm.value = if is_best { arm.weight } else { arm.weight.min(wanted).ceil() };
+            arm.value = arm.weight.min(wanted).ceil();
         }
+        arms[at].value = best.weight;
+        best.weight
     }
 
-    /// Of the moves with visits enough, the one whose value is sure to be good is preferred to those with more visits, where its bound
-    /// is better (`useLcbForSelection`).
-    pub fn prefer_by_bound(&self, arms: &mut [Arm]) {
+    /// Of the moves with visits enough beside the weight of the best explored one, the one whose value is sure to be good is preferred to those
+    /// with more visits, where its bound is better (`useLcbForSelection`).
+    pub fn prefer_by_bound(&self, explored: f64, arms: &mut [Arm]) {
         if !self.use_lcb_for_selection {
             return;
         }
-        let most = arms.iter().map(|arm| arm.value).fold(0.0, f64::max);
-        let least = self.min_visit_prop_for_lcb * most;
-        let eligible = arms.iter().enumerate().filter(|(_, arm)| arm.value >= least.max(VISITS_FOR_BOUND));
-        let Some((best, bound)) = eligible.map(|(at, arm)| (at, arm.bound())).max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        let least = self.min_visit_prop_for_lcb * explored;
+        let eligible = arms.iter().enumerate().filter(|(_, arm)| arm.value > 0.0 && arm.value >= least);
+        let bounds = eligible.map(|(at, arm)| (at, arm.bound()));
+        let Some((best, bound)) = bounds.reduce(|best, other| if other.1 > best.1 { other } else { best }) else {
             return;
         };
         let raised = |other: &Arm| {
@@ -111,7 +122,7 @@ mod tests {
     use quickcheck::quickcheck;
 
     fn arm(weight: f64, utility: f64, prior: f64) -> Arm {
-        Arm { weight, utility, prior, radius: 0.1, value: weight }
+        Arm { visits: weight as u32, weight, utility, prior, radius: 0.1, value: weight }
     }
 
     fn root(weight: f64, utility: f64) -> Averages {
@@ -130,6 +141,27 @@ mod tests {
         assert!((4.0..5.0).contains(&wanted), "{wanted}");
     }
 
+    /// Of moves with a visit each the prior says which the others are held against, of which more is wanted than of one that is worse.
+    #[test]
+    fn of_few_visits_the_prior_says_more() {
+        let mut arms = [arm(1.0, 0.1, 0.1), arm(1.0, -0.3, 0.2), arm(1.0, 0.1, 0.6)];
+        assert_eq!(Params::default().prune(&root(4.0, 0.0), &mut arms), 1.0);
+        assert_eq!((arms[1].value, arms[2].value), (0.0, 1.0));
+        let mut visited = [arm(2.0, 0.1, 0.1), arm(1.0, 0.1, 0.4)];
+        assert_eq!(Params::default().prune(&root(4.0, 0.0), &mut visited), 2.0);
+    }
+
+    /// One visit is enough for a bound, where the best explored move has no more.
+    #[test]
+    fn a_bound_counts_from_the_first_visit_on() {
+        let mut arms = [arm(1.0, 0.1, 0.5), arm(1.0, 0.2, 0.3)];
+        Params::default().prefer_by_bound(1.0, &mut arms);
+        assert!(arms[1].value > 1.0 && arms[0].value == 1.0, "{arms:?}");
+        let mut few = [arm(10.0, 0.1, 0.5), arm(1.0, 0.2, 0.3)];
+        Params::default().prefer_by_bound(10.0, &mut few);
+        assert_eq!(few[1].value, 1.0);
+    }
+
     /// Where values differ as much as usual, exploration is as it is; where they don't differ, it is less.
     #[test]
     fn exploration_follows_the_deviation() {
@@ -146,10 +178,10 @@ mod tests {
                 arm(f64::from(n) + 1.0, f64::from(q) / 128.0, f64::from(p) / 256.0)
             };
             let mut arms: Vec<Arm> = of.iter().map(read).collect();
-            Params::default().prune(&root(100.0, 0.0), &mut arms);
-            let most = arms.iter().map(|arm| arm.weight).fold(0.0, f64::max);
-            arms.iter().all(|arm| (0.0..=arm.weight).contains(&arm.value))
-                && (arms.is_empty() || arms.iter().any(|arm| arm.value == most))
+            let kept = Params::default().prune(&root(100.0, 0.0), &mut arms);
+            let most = arms.iter().map(Arm::explored).fold(0.0, f64::max);
+            let is_kept = |arm: &Arm| arm.explored() == most && arm.value == kept && arm.weight == kept;
+            arms.iter().all(|arm| (0.0..=arm.weight).contains(&arm.value)) && (arms.is_empty() || arms.iter().any(is_kept))
         }
 
         /// More visits of the same kind make a mean surer.

@@ -73,6 +73,7 @@ const CHANGES: &[Change] = &[
     ("nnPolicyTemperature", "2", Opening, &[]),
     ("wideRootNoise", "1", Opening, &[]),
     ("ignorePreRootHistory", "false", Opening, &[]),
+    ("ignoreAllHistory", "true", Opening, &[]),
     ("conservativePass", "false", Passed, &[("enablePassingHacks", "false")]),
     ("enablePassingHacks", "false", Passed, &[("conservativePass", "false"), ("ignorePreRootHistory", "false")]),
     ("playoutDoublingAdvantage", "1", Opening, &[]),
@@ -82,8 +83,8 @@ const CHANGES: &[Change] = &[
     ("rootSymmetryPruning", "false", Empty, &[]),
     ("useLcbForSelection", "false", Opening, &[]),
     ("lcbStdevs", "1", Opening, &[]),
-    // With it another move has the best bound, and the most visits, too.
-    ("minVisitPropForLCB", "1", Opening, &[("useUncertainty", "false")]),
+    // With it the move with the best bound has not the visits for it.
+    ("minVisitPropForLCB", "1", Handicap, &[("lcbStdevs", "12")]),
     ("assumeMultipleStartingBlackMovesAreHandicap", "false", Handicap, &[]),
     ("warnUnusedFields", "false", Misspelt, &[]),
 ];

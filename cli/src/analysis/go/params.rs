@@ -139,6 +139,8 @@ params! {
     wide_root_noise: f64 = 0.04, in 0.0..=5.0, "wideRootNoise";
     /// Whether the network is shown no moves that were played before the position.
     ignore_pre_root_history: bool = true, in ANYTHING, "ignorePreRootHistory";
+    /// Whether the network is shown no moves that were played before any position.
+    ignore_all_history: bool = false, in ANYTHING, "ignoreAllHistory";
     /// Whether the network is not told at the root that a pass would end the game.
     conservative_pass: bool = true, in ANYTHING, "conservativePass";
     /// Whether passes get no more than 95 % of the priors, and the end of the game is hidden from the network where it would not be won.
@@ -168,40 +170,25 @@ params! {
 /// Rows that hold for the program: a query can't change them.
 const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap", "warnUnusedFields"];
 
-/// What KataGo has beside the table, and what a client may well set: it is no mistake, and nothing comes of it.
-const WITHOUT_EFFECT: [&str; 90] = [
+/// What KataGo has beside the table for logs, devices, threads, caches, clocks and the choice of a move to play: an analysis is the same with
+/// it. So it is no mistake of a client that sets it.
+const OF_NO_SEARCH: [&str; 62] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
-    "antiMirror",
-    "avoidMYTDaggerHack",
-    "avoidRepeatedPatternUtility",
-    "chosenMovePrune",
-    "chosenMoveSubtract",
     "chosenMoveTemperature",
     "chosenMoveTemperatureEarly",
     "chosenMoveTemperatureHalflife",
     "chosenMoveTemperatureOnlyBelowProb",
     "cudaUseFP16",
     "cudaUseNHWC",
-    "drawEquivalentWinsForWhite",
-    "enableMorePassingHacks",
     "endgameTurnTimeDecay",
     "evalCacheMinVisits",
-    "fillDameBeforePass",
     "forDeterministicTesting",
-    "fpuLossProp",
-    "fpuParentWeight",
-    "fpuUseParentAverage",
-    "futileVisitsThreshold",
-    "genmoveAntiMirror",
-    "graphSearchCatchUpLeakProb",
-    "graphSearchRepBound",
     "homeDataDir",
     "humanSLCpuctExploration",
     "humanSLCpuctPermanent",
     "humanSLRootExploreProbWeightful",
     "humanSLRootExploreProbWeightless",
-    "ignoreAllHistory",
     "lagBuffer",
     "logAllRequests",
     "logAllResponses",
@@ -230,7 +217,6 @@ const WITHOUT_EFFECT: [&str; 90] = [
     "nnRandSeed",
     "nnRandomize",
     "nodeTableShardsPowerOfTwo",
-    "noisePruningCap",
     "numAnalysisThreads",
     "numEigenThreadsPerModel",
     "numNNServerThreadsPerModel",
@@ -243,23 +229,44 @@ const WITHOUT_EFFECT: [&str; 90] = [
     "openclReTunePerBoardSize",
     "openclUseFP16",
     "overallocateTimeFactor",
-    "playoutDoublingAdvantagePla",
-    "preventCleanupPhase",
     "requireMaxBoardSize",
-    "rootDesiredPerChildVisitsCoeff",
     "rootDirichletNoiseTotalConcentration",
     "rootDirichletNoiseWeight",
-    "rootEndingBonusPoints",
-    "rootFpuLossProp",
-    "rootNoiseEnabled",
-    "rootPolicyTemperatureEarly",
-    "rootPruneUselessMoves",
     "treeReuseCarryOverTimeFactor",
     "trtTransformerNHWC",
     "trtUseFP16",
-    "useEvalCache",
-    "useGraphSearch",
-    "useNonBuggyLcb",
+];
+
+/// What KataGo's search has beside the table, with the value by which it does what is done here. With another one KataGo's analysis is another
+/// one, and ours is not.
+const LACKING: [(&str, &str); 27] = [
+    ("antiMirror", "false"),
+    ("avoidMYTDaggerHack", "false"),
+    ("avoidRepeatedPatternUtility", "0"),
+    ("chosenMovePrune", "1"),
+    ("chosenMoveSubtract", "0"),
+    ("drawEquivalentWinsForWhite", "0.5"),
+    ("enableMorePassingHacks", "false"),
+    ("fillDameBeforePass", "false"),
+    ("fpuLossProp", "0"),
+    ("fpuParentWeight", "0"),
+    ("fpuUseParentAverage", "true"),
+    ("futileVisitsThreshold", "0"),
+    ("genmoveAntiMirror", "false"),
+    ("graphSearchCatchUpLeakProb", "0"),
+    ("graphSearchRepBound", ""),
+    ("noisePruningCap", "1e50"),
+    ("playoutDoublingAdvantagePla", ""),
+    ("preventCleanupPhase", "true"),
+    ("rootDesiredPerChildVisitsCoeff", "0"),
+    ("rootEndingBonusPoints", "0"),
+    ("rootFpuLossProp", "0"),
+    ("rootNoiseEnabled", "false"),
+    ("rootPolicyTemperatureEarly", "1"),
+    ("rootPruneUselessMoves", "false"),
+    ("useEvalCache", "false"),
+    ("useGraphSearch", "true"),
+    ("useNonBuggyLcb", "true"),
 ];
 
 /// Whose play a network for human play is to imitate: there are none of those here.
@@ -306,7 +313,7 @@ impl Params {
             let error = format!("{HUMAN_PROFILE} is specified as config param but the network does not use it");
             return Some(Err(error));
         }
-        let is_known = name == HUMAN_PROFILE || WITHOUT_EFFECT.contains(&name);
+        let is_known = name == HUMAN_PROFILE || OF_NO_SEARCH.contains(&name) || as_here(name).is_some();
         self.set_here(name, value).or_else(|| is_known.then_some(Ok(())))
     }
 
@@ -315,10 +322,33 @@ impl Params {
         Self::default().set(name, "").is_some()
     }
 
+    /// Whether with this value KataGo's search would do what ours does not.
+    pub fn lacks(name: &str, value: &str) -> bool {
+        as_here(name).is_some_and(|here| !is_same(here, value))
+    }
+
+    /// Whether nobody has to be told that what was given under a name of KataGo's is not used.
+    pub fn heeds(typed: &Typed, name: &str) -> bool {
+        let given = typed.of_katago().iter().rev().find(|(other, _)| other == name);
+        Self::has(name) && !given.is_some_and(|(name, value)| Self::lacks(name, value))
+    }
+
     /// As [`Params::set`], for one query: nothing comes of what holds for all of them.
     pub fn set_for_query(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         if OF_THE_PROGRAM.contains(&name) { Some(Ok(())) } else { self.set(name, value) }
     }
+}
+
+/// The value of one that is [`LACKING`] by which KataGo does what is done here.
+fn as_here(name: &str) -> Option<&'static str> {
+    LACKING.iter().find(|(lacking, _)| *lacking == name).map(|(_, here)| *here)
+}
+
+/// Whether two values are the same, however they are written.
+fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.trim(), other.trim());
+    let numbers = one.parse::<f64>().ok().zip(other.parse::<f64>().ok());
+    numbers.map_or_else(|| one.eq_ignore_ascii_case(other), |(one, other)| one == other)
 }
 
 /// A range of what has none.
@@ -437,8 +467,12 @@ mod tests {
     #[test]
     fn every_row_is_set_by_its_name() {
         for row in Params::TABLE {
-            let value = ["false", "3", "0.6", "30", "black"].into_iter().find_map(|value| set(row.name, value)?.ok());
-            assert!(value.is_some_and(|params| params != Params::default()), "{}", row.name);
+            let changed = |value| set(row.name, value)?.ok().filter(|params| *params != Params::default());
+            assert!(
+                ["false", "true", "3", "0.6", "30", "black"].into_iter().find_map(changed).is_some(),
+                "{}",
+                row.name
+            );
             assert!(set(row.name, "x").is_some_and(|set| set.is_err()), "{}", row.name);
             assert!(!row.meaning.is_empty() && !row.default.is_empty() && !row.range.is_empty());
         }
@@ -446,13 +480,27 @@ mod tests {
 
     #[test]
     fn names_stand_in_one_place() {
-        let mut names: Vec<&str> = Params::TABLE.iter().map(|row| row.name).chain(WITHOUT_EFFECT).collect();
+        let lacking = LACKING.map(|(name, _)| name);
+        let table = Params::TABLE.iter().map(|row| row.name);
+        let mut names: Vec<&str> = table.chain(OF_NO_SEARCH).chain(lacking).collect();
         names.push(HUMAN_PROFILE);
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         assert!(OF_THE_PROGRAM.iter().all(|name| names.contains(name)));
-        assert!(WITHOUT_EFFECT.is_sorted());
+        assert!(OF_NO_SEARCH.is_sorted() && lacking.is_sorted());
         assert_eq!(set("noSuchParam", "1"), None);
         assert_eq!(set("antiMirror", "true"), Some(Ok(Params::default())));
+    }
+
+    #[test]
+    fn what_changes_katagos_search_alone_is_known() {
+        for (name, here) in LACKING {
+            assert!(Params::has(name) && !Params::lacks(name, here) && Params::lacks(name, "17"), "{name}");
+        }
+        assert!(!Params::lacks("rootNoiseEnabled", " False") && Params::lacks("rootNoiseEnabled", "true"));
+        assert!(!Params::lacks("drawEquivalentWinsForWhite", "5e-1") && Params::lacks("useGraphSearch", "false"));
+        for name in OF_NO_SEARCH.into_iter().chain(["noSuchParam", "maxVisits"]) {
+            assert!(!Params::lacks(name, "17"), "{name}");
+        }
     }
 
     #[test]
@@ -476,6 +524,9 @@ mod tests {
         let page = include_str!("../../../../docs/go.md");
         for row in Params::TABLE {
             assert!(page.contains(&format!("`{}`", row.name)), "{}", row.name);
+        }
+        for (name, _) in LACKING {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
         }
     }
 

@@ -5,7 +5,7 @@ use super::query::Query;
 use super::restrictions::Restrictions;
 use crate::go::bias::Correction;
 use crate::go::utility::Factors;
-use crate::go::{Allowed, Plan, PolicyRules, Question, Uncertainty};
+use crate::go::{Allowed, Plan, PolicyRules, Question, Seen, Uncertainty};
 use oncilla_core::formula::noise::Dirichlet;
 use oncilla_core::formula::weighing::Weighing;
 use oncilla_core::search::{CatchUp, Cpuct, Deviation, Explored, Fpu, Params as CoreParams};
@@ -81,7 +81,11 @@ impl Params {
             }),
             question: Question { planes, policy, ..Question::default() },
             root_optimism: params.root_policy_optimism as f32,
-            sees_history: !params.ignore_pre_root_history,
+            history: match (params.ignore_all_history, params.ignore_pre_root_history) {
+                (true, _) => Seen::Nothing,
+                (false, true) => Seen::BelowRoot,
+                (false, false) => Seen::All,
+            },
             conservative_pass: params.conservative_pass,
             root_symmetries: params.root_num_symmetries_to_sample,
             root_temperature: params.root_policy_temperature as f32,

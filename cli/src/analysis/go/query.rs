@@ -184,14 +184,21 @@ impl Defaults {
     }
 }
 
-/// `overrideSettings`. Names that KataGo doesn't have get a warning, all together; it is said even where another field is bad.
+/// A warning of what KataGo's search has, and ours has not.
+const LACKING: &str = "Config params of KataGo's that have no effect here";
+
+/// `overrideSettings`. Names that KataGo doesn't have get a warning, all together, and so does what its search alone has; it is said even where
+/// another field is bad.
 fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec<BadField>) -> Result<(), BadField> {
     let field = "overrideSettings";
     let Some(object) = fields.read(field, "Must be an object", Value::as_object)? else { return Ok(()) };
-    let mut unknown = Vec::new();
+    let (mut unknown, mut lacking) = (Vec::new(), Vec::new());
     for (name, value) in object {
         // Text counts as what it says.
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        if Params::lacks(name, &text) {
+            lacking.push(name.as_str());
+        }
         match params.set_for_query(name, &text) {
             None => unknown.push(name.as_str()),
             Some(set) => {
@@ -199,8 +206,10 @@ fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec
             }
         }
     }
-    if !unknown.is_empty() {
-        warnings.push(BadField::new(field, format!("Unknown config params: {}", unknown.join(","))));
+    for (what, names) in [("Unknown config params", unknown), (LACKING, lacking)] {
+        if !names.is_empty() {
+            warnings.push(BadField::new(field, format!("{what}: {}", names.join(","))));
+        }
     }
     Ok(())
 }

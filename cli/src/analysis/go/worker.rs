@@ -13,6 +13,7 @@ use crate::analysis::output::Output;
 use crate::analysis::queue::{Queue, Taken};
 use crate::engine::{Facts, guarded};
 use crate::go::{self, Evaluator, Game, Limits, Search};
+use crate::text::quoted;
 
 /// What a worker needs.
 pub struct Worker {
@@ -76,7 +77,7 @@ impl Worker {
         };
         let mut due = Due::new(query.reports);
         let limits = Limits { visits: query.params.max_visits, playouts: query.params.max_playouts, step: STEP };
-        search.run(&limits, |search| {
+        let had_room = search.run(&limits, |search| {
             search.said().iter().for_each(|line| self.output.aside(line));
             // There is something to tell once a move has been visited.
             if due.is_now()
@@ -90,6 +91,9 @@ impl Worker {
             !is_over()
         })?;
         search.said().iter().for_each(|line| self.output.aside(line));
+        if !had_room {
+            self.output.aside(&full(query, turn, search.visits()));
+        }
         Ok(answer::line(query, turn, &search, false))
     }
 
@@ -99,4 +103,10 @@ impl Worker {
         let suitable = || batches::suitable(facts, (waiting + running).min(self.parallel));
         if self.minibatch > 0 { self.minibatch } else { suitable() }
     }
+}
+
+/// A line for a person, who asked for more visits than there is memory for.
+fn full(query: &Query, turn: usize, visits: u64) -> String {
+    let (id, most) = (quoted(&query.id), query.params.max_visits);
+    format!("oncilla: query {id}, turn {turn}: ended after {visits} of {most} visits, for its part of Hash is full")
 }

@@ -59,7 +59,7 @@ fn search<T>(fields: &Value, batch: usize, visits: u64, look: impl FnOnce(&Searc
 fn search_on(search: &mut Search<'_>, visits: u64) {
     while search.visits() < visits {
         let step = search.step((visits - search.visits()).min(64)).expect("a step");
-        if step == Step::NothingToDo {
+        if matches!(step, Step::NothingToDo | Step::NoRoom) {
             break;
         }
     }
@@ -267,23 +267,53 @@ fn averages_have_the_weights_of_the_tree() {
             trees += usize::from(is_tree);
             let most = if is_tree { 1e-4 } else { 0.1 };
             assert!((ours - trees_own).abs() < most, "{seed} {visits}: {ours} {trees_own}");
-            assert!(averages.weight <= visits as f64 * (1.0 + 1e-5), "{}", averages.weight);
+            assert!(averages.weight <= visits as f64, "{}", averages.weight);
         });
     }
     assert!((100..240).contains(&trees), "{trees}");
 }
 
-/// Of moves that are mirror images the one that KataGo searches.
+/// Good moves count more, and others less by as much: nothing comes of that by rounding.
+#[test]
+fn where_nothing_is_pruned_each_visit_counts_one() {
+    for seed in 0..20 {
+        let mut game = some_game(seed, RULES[seed as usize % RULES.len()]);
+        game["overrideSettings"] = json!({ "useNoisePruning": false });
+        search(&game, 1, 150, |search| {
+            let (root, (at, note)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+            let averages = search.averages(&root, at, &mut HashMap::new());
+            assert_eq!((averages.weight, note.passed.weight), (150.0, 1.0), "{seed}");
+        });
+    }
+}
+
+/// Of moves that are mirror images the one that KataGo searches, also where the network sees how the position came about.
 #[test]
 fn one_image_stands_for_the_others() {
     let by_black = (json!([]), ["C3", "D3", "D4", "E3", "E4", "E5", "pass"].as_slice());
     let by_white = (json!([["B", "C3"]]), ["A1", "A2", "A3", "B2", "B3", "pass"].as_slice());
-    for (moves, expected) in [by_black, by_white] {
-        search(&json!({ "moves": moves }), 1, 60, |search| {
+    for ((moves, expected), ignored) in
+        [by_black, by_white].into_iter().flat_map(|of| [(of.clone(), true), (of, false)])
+    {
+        let settings = json!({ "ignorePreRootHistory": ignored });
+        search(&json!({ "moves": moves, "overrideSettings": settings }), 1, 60, |search| {
             let (root, size) = (search.tree().expect("a root"), search.root().size());
             let moves: Vec<_> = root.visited().filter_map(|edge| edge.mv).collect();
             let names: Vec<_> = moves.iter().map(|mv| size.format(Move(mv.0)).to_string()).collect();
             assert!(names.len() >= 3 && names.iter().all(|name| expected.contains(&name.as_str())), "{names:?}");
+        });
+    }
+}
+
+/// Be it that both sides of the ko are alike, and that it lies between them.
+#[test]
+fn where_ko_forbids_a_point_no_move_stands_for_another() {
+    let stones = json!([["B", "B3"], ["B", "D3"], ["B", "C4"], ["W", "B2"], ["W", "D2"], ["W", "C1"], ["W", "C3"]]);
+    let moves = |ko: &[[&str; 2]]| json!({ "initialStones": stones, "initialPlayer": "B", "moves": ko });
+    for (ko, images) in [(&[["B", "C2"]][..], 0), (&[["B", "C2"], ["W", "C5"], ["B", "pass"]], 1)] {
+        search(&moves(ko), 1, 10, |search| {
+            assert_eq!(search.root().ko_banned().is_empty(), images > 0);
+            assert_eq!(search.stands_for(Move(0)).len(), images, "{ko:?}");
         });
     }
 }
@@ -348,7 +378,7 @@ fn ownership_of_moves_is_always_there() {
     // Half of it is taken before all of them are visited.
     let plan = query.plan(1, 12 << 10);
     let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
-    while search.step(1).expect("a step") != Step::NothingToDo {}
+    while matches!(search.step(1).expect("a step"), Step::Progress(_)) {}
     let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
     let moves: Vec<_> = root.visited().filter_map(|edge| search.notes().next(at, edge.mv?)).collect();
     assert!(moves.len() > 3 && moves.iter().all(|(_, note)| note.ownership.len() == 25), "{}", moves.len());

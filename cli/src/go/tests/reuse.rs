@@ -112,14 +112,15 @@ fn another_game_begins_anew() {
     rules["rules"] = json!("tromp-taylor");
     let mut restricted = query.clone();
     restricted["avoidMoves"] = json!([{ "player": "B", "moves": ["D4"], "untilDepth": 1 }]);
-    let b4 = [(Color::Black, "B4")];
+    // Its image, B4, is not searched.
+    let d4 = [(Color::Black, "D4")];
     let without_ownership = json!({ "moves": query["moves"], "includeOwnership": false });
     for (what, first, then, is_kept) in [
         ("the same", query.clone(), query.clone(), true),
-        ("a move", query.clone(), after(&query, &b4), true),
+        ("a move", query.clone(), after(&query, &d4), true),
         ("without ownership", query.clone(), playing(&without_ownership, json!({})), true),
         ("with ownership", playing(&without_ownership, json!({})), query.clone(), false),
-        ("taken back", after(&query, &b4), query.clone(), false),
+        ("taken back", after(&query, &d4), query.clone(), false),
         ("out of turn", query.clone(), out_of_turn, false),
         ("komi", query.clone(), komi, false),
         ("rules", query.clone(), rules, false),
@@ -131,8 +132,8 @@ fn another_game_begins_anew() {
         ("utility", query.clone(), playing(&query, json!({ "staticScoreUtilityFactor": 0.5 })), true),
         ("weights", query.clone(), playing(&query, json!({ "valueWeightExponent": 1.0 })), true),
         ("policy", query.clone(), playing(&query, json!({ "nnPolicyTemperature": 2.0 })), false),
-        ("its advantage", playing(&query, advantage(1.0)), playing(&after(&query, &b4), advantage(1.0)), false),
-        ("the other's", playing(&query, advantage(1.0)), playing(&after(&query, &b4), advantage(-1.0)), true),
+        ("its advantage", playing(&query, advantage(1.0)), playing(&after(&query, &d4), advantage(1.0)), false),
+        ("the other's", playing(&query, advantage(1.0)), playing(&after(&query, &d4), advantage(-1.0)), true),
     ] {
         let ((game, plan), (memory, _)) = (asked(&first, 1), Memory::of_at_most(BYTES, true).expect("memory"));
         let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
