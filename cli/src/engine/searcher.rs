@@ -757,6 +757,16 @@ mod tests {
         fn note(&mut self, _: &str) {}
     }
 
+    /// A searcher whose evaluations are random, and memory for its tree.
+    fn prepared() -> (Searcher, Memory) {
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        settings.evaluator.backend = BackendKind::Random;
+        let memory = Memory::of_at_most(1 << 20, settings.is_graph()).unwrap().0;
+        let mut searcher = Searcher::new(settings, Arc::default(), None, Lacking::IsAnError);
+        searcher.prepare().unwrap();
+        (searcher, memory)
+    }
+
     fn after(moves: &[&str]) -> History {
         let mut history = History::startpos();
         for text in moves {
@@ -768,12 +778,8 @@ mod tests {
 
     #[test]
     fn a_reply_that_was_pondered_in_vain_costs_no_time_manager() {
-        let mut settings = Typed::default().meaning().unwrap().settings;
-        settings.evaluator.backend = BackendKind::Random;
-        let mut searcher = Searcher::new(settings, Arc::default(), None, Lacking::IsAnError);
-        let memory = Memory::of_at_most(1 << 20, false).unwrap().0;
+        let (mut searcher, memory) = prepared();
         let mut search = Search::new(memory.lend(), searcher.settings.params);
-        searcher.prepare().unwrap();
         let mut go = |moves: &[&str], ponder: bool| {
             searcher.time.plies_left = Some(77.0);
             *searcher.position = after(moves);
@@ -797,19 +803,15 @@ mod tests {
     /// What a tree must be given up for leaves its nodes where they are until the next search: to clear a graph takes time.
     #[test]
     fn a_tree_that_is_forgotten_is_cleared_by_the_next_search_alone() {
-        let mut settings = Typed::default().meaning().unwrap().settings;
-        settings.evaluator.backend = BackendKind::Random;
-        let mut searcher = Searcher::new(settings.clone(), Arc::default(), None, Lacking::IsAnError);
-        let memory = Memory::of_at_most(1 << 20, settings.is_graph()).unwrap().0;
+        let (mut searcher, memory) = prepared();
         let mut search = Search::new(memory.lend(), searcher.settings.params);
-        searcher.prepare().unwrap();
         let nodes_after = |searcher: &mut Searcher, search: &mut Search<'_>, nodes| {
             searcher.control.begin();
             let go = Go { nodes: Some(nodes), ..Go::default() };
             searcher.search_with_notes(&go, &mut Deaf, Instant::now(), search);
             search.nodes()
         };
-        let (mut draws, mut tables) = (settings.clone(), settings);
+        let (mut draws, mut tables) = (searcher.settings.clone(), searcher.settings.clone());
         draws.two_fold_draws = !draws.two_fold_draws;
         tables.two_fold_draws = draws.two_fold_draws;
         tables.syzygy.paths = "nowhere".to_string();
@@ -826,12 +828,8 @@ mod tests {
 
     #[test]
     fn visits_of_named_moves_alone_say_nothing_of_all() {
-        let mut settings = Typed::default().meaning().unwrap().settings;
-        settings.evaluator.backend = BackendKind::Random;
-        let mut searcher = Searcher::new(settings.clone(), Arc::default(), None, Lacking::IsAnError);
-        let memory = Memory::of_at_most(1 << 20, settings.is_graph()).unwrap().0;
+        let (mut searcher, memory) = prepared();
         let mut search = Search::new(memory.lend(), searcher.settings.params);
-        searcher.prepare().unwrap();
         let mut nodes_after = |nodes, named: &[&str]| {
             searcher.control.begin();
             let search_moves = named.iter().map(|mv| mv.parse().unwrap()).collect();
