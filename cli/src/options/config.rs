@@ -2,6 +2,7 @@
 //! a blank. Instead of the flag there may stand the option's name in UCI or KataGo's name for it, and there may be spaces
 //! around `=`. KataGo's own files have much that means nothing here: who expects such a file is told which names were not used.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::args::find_named;
@@ -41,7 +42,11 @@ pub fn read(file: &Path, whose: Whose) -> Result<(Typed, Vec<String>), String> {
 /// The line that is no flag, counted from 1, and what was expected there.
 pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, String)> {
     let mut found = Found::new(whose);
-    lines(text).try_for_each(|(number, line)| found.take(line).map_err(|error| (number, error)))?;
+    let mut once = Once::default();
+    for (number, line) in lines(text) {
+        let taken = found.check_once(&mut once, number, line).and_then(|()| found.take(line));
+        taken.map_err(|error| (number, error))?;
+    }
     Ok((found.typed, found.unused))
 }
 
@@ -50,6 +55,9 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = line::without_mark(text).lines().map(|line| without_comment(line).trim());
     (1..).zip(lines).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
+
+/// The names of one file, and in which lines they are.
+type Once<'t> = BTreeMap<&'t str, usize>;
 
 /// What files have said so far.
 struct Found {
@@ -77,6 +85,7 @@ impl Found {
             return Err(format!("{}: expected a file that does not include itself", file.display()));
         }
         within.push(name);
+        let mut once = Once::default();
         for (number, line) in lines(&text) {
             match line.strip_prefix(INCLUDE).filter(|_| self.whose == Whose::KataGos) {
                 Some(other) => {
@@ -84,12 +93,22 @@ impl Found {
                     self.take_file(&folder.join(other.trim()), within)?;
                 }
                 None => {
-                    self.take(line).map_err(|error| format!("{}, line {number}: {error}", file.display()))?;
+                    let taken = self.check_once(&mut once, number, line).and_then(|()| self.take(line));
+                    taken.map_err(|error| format!("{}, line {number}: {error}", file.display()))?;
                 }
             }
         }
         within.pop();
         Ok(())
+    }
+
+    /// A file of KataGo's has each name once, as KataGo has it: who changes the first of two lines would wonder. One that includes it may have it again.
+    fn check_once<'t>(&self, once: &mut Once<'t>, number: usize, line: &'t str) -> Result<(), String> {
+        let Some(name) = theirs(line).filter(|_| self.whose == Whose::KataGos) else { return Ok(()) };
+        match once.insert(name, number) {
+            None => Ok(()),
+            Some(before) => Err(format!("expected {name} once, got it in line {before}, too")),
+        }
     }
 
     fn take(&mut self, line: &str) -> Result<(), String> {
@@ -213,6 +232,10 @@ mod tests {
         assert!(error("a.cfg", Whose::Ours).contains("a.cfg, line 2: expected a long flag"));
         write("ours.cfg", "@include a.cfg\n");
         assert!(error("ours.cfg", Whose::Ours).contains("ours.cfg, line 1: expected a long flag"));
+        write("sub/c.cfg", "maxVisits = 3\nhash = 9\n\nmaxVisits = 3\n");
+        assert!(
+            error("a.cfg", Whose::KataGos).ends_with("c.cfg, line 4: expected maxVisits once, got it in line 1, too")
+        );
         write("sub/c.cfg", "\nfoo\n");
         assert!(error("a.cfg", Whose::KataGos).contains("c.cfg, line 2: expected a long flag"));
         write("sub/c.cfg", "@include ../sub/b.cfg\n");
