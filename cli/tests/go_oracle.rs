@@ -5,7 +5,7 @@ mod common;
 mod driver;
 
 use common::{json_lines, shared, text};
-use driver::{run, say, stderr, stdout};
+use driver::{OWN_CACHE, run, say, stderr, stdout};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn position(row: &Value) -> Value {
 fn ask(shared: &Path, args: &[&str], lines: &[Value]) -> Vec<Value> {
     let weights = format!("--weights={}", shared.join(NETWORK).display());
     let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let output = run(&[args, &[&weights, "--cache-dir=no such folder"]].concat(), &input);
+    let output = run(&[args, &[&weights, OWN_CACHE]].concat(), &input);
     assert!(output.status.success(), "{}", stderr(&output));
     let answers: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(answers.len(), lines.len(), "{}", stderr(&output));

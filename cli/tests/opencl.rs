@@ -2,7 +2,7 @@
 
 mod driver;
 
-use driver::{Folder, binary, run, stderr, stdout};
+use driver::{Folder, OWN_CACHE, binary, run, stderr, stdout};
 use oncilla_opencl::device::{self, DeviceChoice};
 use oncilla_opencl::kernels::{Tuning, Variant};
 use same_file::Handle;
@@ -21,9 +21,6 @@ fn device_is_there() -> bool {
     }
 }
 
-/// No tuning that somebody has kept decides what is tested.
-const NO_CACHE: &str = "--cache-dir=no such folder";
-
 #[test]
 fn a_device_is_named_and_proved_right() {
     if !device_is_there() {
@@ -32,7 +29,7 @@ fn a_device_is_named_and_proved_right() {
     let devices = run(&["devices"], "");
     let text = stdout(&devices);
     assert!(text.lines().last().is_some_and(|line| line.starts_with("used: ")), "{text}");
-    let output = run(&["selftest", "--backend=opencl", NO_CACHE, "--json"], "");
+    let output = run(&["selftest", "--backend=opencl", OWN_CACHE, "--json"], "");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let rows: Vec<Value> = serde_json::from_str(&stdout(&output)).expect("a JSON list");
     for graph in ["network", "convolution", "odd board", "vectors", "attention", "board of Go"] {
@@ -46,7 +43,7 @@ fn a_profile_says_where_the_time_goes() {
     if !device_is_there() {
         return;
     }
-    let of_two = ["backendbench", "--profile", "--batch=1,2", "--backend=opencl", "--weights=tiny", NO_CACHE];
+    let of_two = ["backendbench", "--profile", "--batch=1,2", "--backend=opencl", "--weights=tiny", OWN_CACHE];
     let output = run(&[&of_two[..], &["--json"]].concat(), "");
     let rows: Vec<Value> = serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     assert_eq!(rows.iter().map(|row| row["batch"].as_u64()).collect::<Vec<_>>(), [Some(1), Some(2)]);
@@ -74,7 +71,7 @@ fn a_candidate_says_how_it_went() {
     }
     let device = device::choose(&DeviceChoice::Auto).expect("a device that is there");
     let tuning = Tuning::start(Variant::of(device.kind), device.vector_width).to_string();
-    let output = run(&["tune", "--backend=opencl", NO_CACHE, "--candidate", &tuning], "");
+    let output = run(&["tune", "--backend=opencl", OWN_CACHE, "--candidate", &tuning], "");
     let said: Value = serde_json::from_str(&stdout(&output)).expect("a line of JSON");
     let times = said["milliseconds"].as_array().unwrap_or_else(|| panic!("{said}"));
     assert!(times.len() == 3 && times.iter().all(|time| time.as_f64().is_some_and(|time| time > 0.0)), "{said}");
@@ -90,7 +87,7 @@ fn a_backend_without_devices_is_taken_at_its_word() {
         return;
     }
     for command in ["selftest", "tune"] {
-        let output = run(&[command, "--backend=host", NO_CACHE], "");
+        let output = run(&[command, "--backend=host", OWN_CACHE], "");
         assert_eq!(output.status.code(), Some(2), "{command}");
         let expected = "--backend: expected auto or opencl, for an OpenCL device, got host";
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));
@@ -109,7 +106,7 @@ fn without_opencl_there_is_nothing_to_test_or_tune() {
     }
     for command in ["selftest", "tune", "devices"] {
         let output =
-            binary().args([command, NO_CACHE]).env(device::LIBRARY_ENV, "none").output().expect("the binary starts");
+            binary().args([command, OWN_CACHE]).env(device::LIBRARY_ENV, "none").output().expect("the binary starts");
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains("no OpenCL platform was found"), "{}", stderr(&output));
     }

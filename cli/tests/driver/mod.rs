@@ -19,6 +19,9 @@ pub fn patience() -> Duration {
 /// Long enough to notice an answer that should not come.
 pub const A_WHILE: Duration = Duration::from_millis(200);
 
+/// No tuning that somebody has kept decides what is tested, and what is compiled for a test is there for the next one.
+pub const OWN_CACHE: &str = concat!("--cache-dir=", env!("CARGO_TARGET_TMPDIR"), "/programs");
+
 /// A folder of a test's own, which goes with it.
 pub struct Folder(pub PathBuf);
 
