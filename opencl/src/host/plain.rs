@@ -27,11 +27,23 @@ pub fn evaluate(graph: &Graph, input: &[f32]) -> Result<Outputs, BackendError> {
 /// # Errors
 /// As [`evaluate`].
 pub fn values(graph: &Graph, position: &[f32]) -> Result<Vec<Vec<f32>>, BackendError> {
+    values_with(graph, position, |_, made| made)
+}
+
+/// The same with something else in the place of what each layer makes.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(super) fn values_with(
+    graph: &Graph,
+    position: &[f32],
+    each: impl Fn(&Layer, Vec<f32>) -> Vec<f32>,
+) -> Result<Vec<Vec<f32>>, BackendError> {
     batch_of(graph, 1, position)?;
     let mut values = vec![position.to_vec()];
     for layer in graph.layers() {
         let int8 = graph.is_int8(values.len() - 1);
-        values.push(run(graph, layer, int8, &values)?);
+        values.push(each(layer, run(graph, layer, int8, &values)?));
     }
     Ok(values)
 }

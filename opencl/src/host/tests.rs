@@ -280,7 +280,7 @@ fn difference(expected: &Outputs, got: &Outputs) -> Option<String> {
     })
 }
 
-/// How numbers are moved: by a part of themselves, up or down as the salt says for each.
+/// How numbers are moved, as rounding might move them: by a small part of themselves, up or down as the salt says for each.
 #[derive(Clone, Copy)]
 struct Shake {
     by: f32,
@@ -288,6 +288,13 @@ struct Shake {
 }
 
 impl Shake {
+    /// What a sum of so many terms is moved by. Each addition rounds what there is of the sum; the first part is for what is no addition,
+    /// exponentials among it. Of a thousand networks the host's worst number was off by 0.8 times as much as that makes of it at most, and
+    /// most were off by less than a third.
+    fn of_sum(self, terms: usize) -> Self {
+        Self { by: self.by * (6.0 + 0.75 * (terms as f32).sqrt()), ..self }
+    }
+
     fn numbers(self, numbers: &[f32]) -> Vec<f32> {
         // Up and down in turn would cancel where two layers are alike.
         let is_up = |at: usize| {
@@ -296,6 +303,23 @@ impl Shake {
         };
         let moved = |(at, x): (usize, &f32)| if is_up(at) { x * (1.0 + self.by) } else { x * (1.0 - self.by) };
         numbers.iter().enumerate().map(moved).collect()
+    }
+}
+
+/// Terms of the longest sum that makes a number of a layer.
+fn terms(graph: &Graph, layer: &Layer) -> usize {
+    match layer {
+        Layer::Conv { input, kernel, .. } => graph.shape(*input).channels * kernel * kernel,
+        Layer::Dense { input, .. } => graph.shape(*input).len(),
+        Layer::Smolgen { input, heads, .. } => graph.shape(*input).len() / heads,
+        Layer::Scores { query, .. } => graph.shape(*query).channels,
+        Layer::Attention { query, heads, .. } => {
+            let shape = graph.shape(*query);
+            shape.squares.max(shape.channels / heads)
+        }
+        Layer::LayerNorm { input, .. } => graph.shape(*input).channels,
+        Layer::Pool { input } => graph.shape(*input).squares,
+        Layer::Gather { .. } | Layer::Constant { .. } | Layer::Gate { .. } | Layer::Affine { .. } => 1,
     }
 }
 
@@ -310,9 +334,21 @@ fn shaken_graph(graph: &Graph, shake: Shake) -> Graph {
         other = other.on_board(ranks, files);
     }
     for layer in graph.layers() {
+        let of_sum = shake.of_sum(terms(graph, layer));
+        // Winograd's sums are of larger numbers.
+        let of_three = Shake { by: 2.0 * of_sum.by, ..of_sum };
         let mut layer = layer.clone();
-        if let Layer::Conv { weights, .. } | Layer::Dense { weights, .. } = &mut layer {
-            *weights = shake.numbers(weights);
+        match &mut layer {
+            Layer::Conv { kernel, weights, se, .. } => {
+                *weights = if *kernel == 3 { of_three.numbers(weights) } else { of_sum.numbers(weights) };
+                if let Some(se) = se {
+                    se.w1 = shake.of_sum(se.w1.len() / se.hidden).numbers(&se.w1);
+                    se.w2 = shake.of_sum(se.hidden).numbers(&se.w2);
+                }
+            }
+            Layer::Dense { weights, .. } => *weights = of_sum.numbers(weights),
+            Layer::Smolgen { weights, .. } => *weights = of_sum.numbers(weights).into(),
+            _ => {}
         }
         other.push(layer).expect("it fitted");
     }
@@ -320,19 +356,31 @@ fn shaken_graph(graph: &Graph, shake: Shake) -> Graph {
     other
 }
 
+/// What comes out of a network whose weights and values are shaken.
+fn shaken(case: &Case, shake: Shake) -> Outputs {
+    let graph = shaken_graph(&case.graph, shake);
+    let of_values = Shake { salt: !shake.salt, ..shake };
+    let moved = |layer: &Layer, made: Vec<f32>| of_values.of_sum(terms(&graph, layer)).numbers(&made);
+    let mut outputs = Outputs::default();
+    for position in shake.of_sum(1).numbers(&case.input).chunks_exact(graph.input().len()) {
+        let values = plain::values_with(&graph, position, moved).expect("an evaluation");
+        for output in graph.outputs() {
+            outputs.head_mut(output.role).extend_from_slice(&values[output.value.0]);
+        }
+    }
+    outputs
+}
+
 /// Each moves the numbers in other directions: with one alone what they come to may cancel by chance.
 const SALTS: [u64; 4] = [0x2545_f491_4f6c_dd1d, 0x9e6c_63d0_876a_68ee, 0xd1b5_4a32_d192_ed03, 0xbf58_476d_1ce4_e5b9];
 
-/// Whether the network makes so much of the last bits of its input, or of a sum, that two orders of addition need not agree: a softmax over
-/// large scores does, behind a square, and a sum whose terms cancel each other.
+/// Whether the network makes so much of the last bits of its numbers that two orders of addition need not agree: a softmax over large
+/// scores does, behind a square, and a sum whose terms cancel each other.
 fn magnifies_rounding(case: &Case) -> bool {
     // Without marks: in eight bits an input near the middle between two whole numbers would jump.
-    let with = |shake: Shake| {
-        let graph = shaken_graph(&case.graph, shake);
-        plain::evaluate(&graph, &shake.numbers(&case.input)).expect("an evaluation")
-    };
-    let still = with(Shake { by: 0.0, salt: 0 });
-    SALTS.into_iter().any(|salt| difference(&still, &with(Shake { by: 1.5e-6, salt })).is_some())
+    let still = shaken(case, Shake { by: 0.0, salt: 0 });
+    let differs = |salt| difference(&still, &shaken(case, Shake { by: f32::EPSILON / 2.0, salt })).is_some();
+    SALTS.into_iter().any(differs)
 }
 
 #[test]
@@ -350,7 +398,7 @@ fn agrees_with_plain() {
         }
         TestResult::passed()
     }
-    // Of 1,500 one was left out; more than six of these would be a fault.
+    // Of a thousand two were left out; more than six of these would be a fault.
     QuickCheck::new().tests(300).max_tests(306).min_tests_passed(300).quickcheck(property as fn(Case) -> TestResult);
 }
 
