@@ -152,6 +152,9 @@ struct Devices {
     /// first time, which a bad driver may end
     #[argh(option, arg_name = "file")]
     open: Option<PathBuf>,
+    /// size of the board for a network of Go that is opened: 19, or 13x9 (19)
+    #[argh(option, from_str_fn(board), default = "Size::STANDARD")]
+    board: Size,
 }
 
 /// Find the OpenCL kernels that are fastest for the network on the device, and keep them for every later start.
@@ -324,8 +327,10 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
             let weights = file.map_or(settings.evaluator.weights, |file| backend::weights(&file));
             describe::network(&console, &weights)?;
         }
-        Command::Devices(Devices { open: Some(mark), .. }) => engine::open_for_another(&settings.evaluator, &mark)?,
-        Command::Devices(Devices { here, open: None }) => describe::devices(&console, &settings.evaluator, here)?,
+        Command::Devices(Devices { open: Some(mark), board, .. }) => {
+            engine::open_for_another(&settings.evaluator, board, &mark)?;
+        }
+        Command::Devices(Devices { here, open: None, .. }) => describe::devices(&console, &settings.evaluator, here)?,
         Command::Tune(Tune { limit, again, board, candidate }) => {
             tune::run(&console, &settings.evaluator, &tune::Ask { limit, again, board, candidate })?;
         }

@@ -1,13 +1,14 @@
 //! A device that works, behind a library that makes it fail as small GPUs do (`driver/faulty.c`).
 #![cfg(all(unix, not(target_os = "macos")))]
 
+mod common;
 mod driver;
 
 use driver::{Folder, binary, stderr, stdout};
 use oncilla_opencl::device::{self, DeviceChoice, Kind, LIBRARY_ENV};
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 const GPU: (&str, &str) = ("FAULTY_KIND", "4");
@@ -206,6 +207,42 @@ fn a_compiler_that_aborts_ends_no_game() {
     // Whoever has come through once is trusted.
     let output = own.run(&[BENCH, &["--backend=opencl"]].concat(), &aborts);
     assert!(output.status.code().is_none(), "{}", stderr(&output));
+}
+
+/// Nor does it end a game of Go, which has the device opened for each size of board.
+#[test]
+fn a_compiler_that_aborts_ends_no_game_of_go() {
+    let Some(lab) = lab() else { return };
+    let folder = Folder::new("aborting-compiler-go");
+    let weights = common::fixtures().join("go/tiny-v8.bin.gz").display().to_string();
+    let cache = folder.file("cache");
+    let start = |faults: &[(&str, &str)]| {
+        let mut command = binary();
+        command.args(["analysis", "--weights", &weights, "--cache-dir", &cache, "--threads=1"]);
+        command.env(LIBRARY_ENV, &lab.faulty).envs(faults.iter().copied()).stdin(Stdio::piped());
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        let query = |x, y| {
+            format!(
+                r#"{{"id":"a","moves":[],"rules":"chinese","komi":7.5,"boardXSize":{x},"boardYSize":{y},"maxVisits":2}}"#
+            )
+        };
+        let input = format!("{}\n{}\n", query(9, 7), query(5, 5));
+        process.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
+        let output = process.wait_with_output().expect("it ends");
+        assert_eq!((output.status.code(), stdout(&output).lines().count()), (Some(0), 2), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let said = start(&[GPU, ("FAULTY_ABORTS", "VARIANT")]);
+    let ended = ": its OpenCL driver ended the process that opened it for the first time (signal: 6";
+    assert!(said.contains(ended) && said.contains("; the host runs the network"), "{said}");
+    start(&[GPU]);
+    let marks = std::fs::read_dir(Path::new(&cache).join("tuning")).expect("a folder").flatten();
+    let is_mark = |file: &std::fs::DirEntry| file.path().extension().is_some_and(|end| end == "opened");
+    assert_eq!(
+        marks.filter(is_mark).count(),
+        3,
+        "one for each board, and for the one of 19 that a start names the device of"
+    );
 }
 
 /// OpenCL promises one item along dimension 1 and no more.

@@ -359,6 +359,11 @@ impl Graph {
         self
     }
 
+    /// Ranks and files, where they were said.
+    pub fn board(&self) -> Option<(usize, usize)> {
+        self.board
+    }
+
     /// Ranks and files of the board that has so many squares, if there is one.
     pub fn sides(&self, squares: usize) -> Option<(usize, usize)> {
         let side = squares.isqrt();

@@ -6,9 +6,11 @@ use super::evaluator::{Lack, Part};
 use super::inputs::Inputs;
 use super::service::{MakeHost, Service, Unit};
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
+use super::subject::Subject;
 use super::tuning;
 use crate::system::cores;
 use oncilla_core::evaluate::Value;
+use oncilla_go::Size;
 use oncilla_nets::{HeadChoice, NetError, Network};
 use oncilla_opencl::backend::{Backend, BackendError, Outputs, shortest};
 use oncilla_opencl::device::{self, Device, DeviceChoice, Kind, Programs};
@@ -132,14 +134,16 @@ pub fn host_maker(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> MakeHost 
     Box::new(move || open_host(&graph, &settings))
 }
 
-/// Opens what `settings` name for another process, which does so after this one has come through, see [`drivers::rehearse`].
+/// Opens what `settings` name, a network of Go for boards of this size, for another process, which does so after this one has come through:
+/// see [`drivers::rehearse`].
 ///
 /// # Errors
 /// One line: why it can't be opened, or that the mark could not be made.
-pub fn open_for_another(settings: &EvaluatorSettings, mark: &Path) -> Result<(), String> {
+pub fn open_for_another(settings: &EvaluatorSettings, board: Size, mark: &Path) -> Result<(), String> {
     drivers::end_with_input_if_asked();
+    let (subject, _) = Subject::of(settings, board)?;
     // Open until the mark is made: to close it is no part of a start.
-    let _opened = open(settings).map_err(|lack| lack.why)?;
+    let _opened = serve(settings, &Arc::new(subject.graph))?;
     drivers::came_through(mark)
 }
 

@@ -96,7 +96,7 @@ fn rehearse_with(
     if mark.exists() || !can_be_made(&mark) {
         return Ok(());
     }
-    open_with(program, &opening(settings, device, &mark), &mark, OPENING).map_err(|what| {
+    open_with(program, &opening(settings, device, graph, &mark), &mark, OPENING).map_err(|what| {
         let fault = format!("{}: its OpenCL driver {what}", device.name);
         failed().insert(mark, fault.clone());
         fault
@@ -109,8 +109,8 @@ fn failed() -> MutexGuard<'static, BTreeMap<PathBuf, String>> {
     FAILED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The arguments by which this program opens the device, and makes the mark once that is done.
-fn opening(settings: &EvaluatorSettings, device: &Device, mark: &Path) -> Vec<OsString> {
+/// The arguments by which this program opens the device for a network, one of Go on the graph's board, and makes the mark once that is done.
+fn opening(settings: &EvaluatorSettings, device: &Device, graph: &Graph, mark: &Path) -> Vec<OsString> {
     let EvaluatorSettings { weights, heads, precision, history_fill, .. } = settings;
     let pair = |flag: &str, value: &OsStr| [OsString::from(flag), value.to_owned()];
     let mut options = format!("gpu={}", device.index);
@@ -121,6 +121,9 @@ fn opening(settings: &EvaluatorSettings, device: &Device, mark: &Path) -> Vec<Os
     }
     let mut args = vec![OsString::from("devices"), "--backend=opencl".into()];
     args.extend(pair("--open", mark.as_os_str()));
+    if let Some((ranks, files)) = graph.board() {
+        args.extend(pair("--board", format!("{files}x{ranks}").as_ref()));
+    }
     args.extend(pair("--weights", weights.to_string().as_ref()));
     args.extend(pair("--backend-opts", options.as_ref()));
     args.extend(pair("--precision", precision.to_string().as_ref()));
