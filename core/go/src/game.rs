@@ -206,9 +206,11 @@ impl<const CAP: usize> Game<CAP> {
         Ok(Self::starting_from(Board::with_stones(size, stones)?, to_move, rules))
     }
 
-    /// Goes on from a position, of whose history nothing is known but a ko.
+    /// Goes on from a position, of whose history nothing is known but a ko. Its stones count as played, as KataGo has it
+    /// (see [`Game::compensation`]): so do those of a handicap.
     pub fn starting_from(board: Board, side: Color, rules: Rules) -> Self {
         let start = Snapshot::of(&board);
+        let [black, white] = Color::ALL.map(|color| board.stones(color).len() as i32);
         Game {
             rules,
             black_run_is_handicap: true,
@@ -222,10 +224,19 @@ impl<const CAP: usize> Game<CAP> {
             counted_from: 0,
             vacated: [PointSet::EMPTY; 2],
             passes: 0,
-            extra_stones: 0,
+            extra_stones: black - white,
             button: if rules.button { Button::Available } else { Button::None },
             ending: None,
         }
+    }
+
+    /// The same position, with this player to move, as the beginning of a game, of which nothing is known but what players' stones count that
+    /// are on the board or were captured.
+    pub fn begun_anew(&self, side: Color) -> Self {
+        let mut board = self.board.clone();
+        board.lift_ko();
+        let Self { rules, black_run_is_handicap, extra_stones, .. } = *self;
+        Self { black_run_is_handicap, extra_stones, ..Self::starting_from(board, side, rules) }
     }
 
     /// Whether Black's moves in a row at the beginning, White passing or not asked, count as handicap stones
@@ -426,14 +437,16 @@ impl<const CAP: usize> Game<CAP> {
     fn pass(&mut self, color: Color) {
         let ends = self.pass_would_end_for(color);
         self.remember(color, self.size().pass());
-        if self.button == Button::Available {
+        let takes_button = self.button == Button::Available;
+        if takes_button {
             self.button = Button::Taken(color);
             self.passes = 0;
         } else {
             self.passes = self.passes.saturating_add(1);
         }
         self.board.lift_ko();
-        if self.rules.ko.pass_begins_anew() {
+        // Before somebody had taken the button positions were others, whatever the rule of ko.
+        if takes_button || self.rules.ko.pass_begins_anew() {
             self.counted_from = self.moves.len();
             self.vacated = [PointSet::EMPTY; 2];
         }
@@ -543,8 +556,8 @@ impl<const CAP: usize> Game<CAP> {
     /// What White gets besides points on the board: komi, bonus for handicap stones, half a point more or less for the
     /// button once it is taken.
     ///
-    /// Where territory is counted, each stone that a player has played is a point for the opponent: then areas differ as
-    /// much as territories and prisoners do.
+    /// Where territory is counted, each stone that a player has played, or that was there at the beginning, is a point for the opponent:
+    /// then areas differ as much as territories and prisoners do.
     pub fn compensation(&self) -> f32 {
         self.compensation_halves() as f32 / 2.0
     }

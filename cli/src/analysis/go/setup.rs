@@ -93,11 +93,7 @@ impl Setup {
         });
         // They lay on a board already.
         let board = Board::with_stones(self.size, stones).unwrap_or_else(|_| Board::new(self.size));
-        self.begin(board, self.first)
-    }
-
-    fn begin(&self, board: Board, side: Color) -> Game {
-        let mut game = Game::starting_from(board, side, self.rules);
+        let mut game = Game::starting_from(board, self.first, self.rules);
         game.set_black_run_is_handicap(self.black_run_is_handicap);
         game
     }
@@ -105,9 +101,7 @@ impl Setup {
     /// Makes it this player's turn, with room for a search: see [`Setup::game`].
     pub fn turn_to(&self, game: &mut Game, color: Color) {
         if color != game.side_to_move() {
-            let mut board = game.board().clone();
-            board.lift_ko();
-            *game = self.begin(board, color);
+            *game = game.begun_anew(color);
         } else if game.room() <= ROOM {
             game.forget(KEPT);
         }

@@ -100,11 +100,13 @@ impl Game {
         Game { rules, now: Position::new(size), side: Color::Black, past: Vec::new() }
     }
 
-    /// The positions since the last pass, or all of them where a pass does not matter.
+    /// The positions since the last pass that matters: any, or the one that took the button.
     fn counted(&self) -> &[(Position, Color, bool)] {
         let begins_anew = matches!(self.rules.ko, KoRule::Simple | KoRule::Spight);
-        let last_pass = self.past.iter().rposition(|(_, _, pass)| *pass && begins_anew);
-        &self.past[last_pass.map_or(0, |at| at + 1)..]
+        let took_button = if self.rules.button { self.past.iter().position(|(_, _, pass)| *pass) } else { None };
+        let matters = |at: usize| self.past[at].2 && (begins_anew || Some(at) == took_button);
+        let last = (0..self.past.len()).rev().find(|&at| matters(at));
+        &self.past[last.map_or(0, |at| at + 1)..]
     }
 
     pub fn is_legal(&self, mv: Move) -> bool {
@@ -119,7 +121,7 @@ impl Game {
         match self.rules.ko {
             KoRule::Simple => self.past.last().is_none_or(|(before, _, pass)| *pass || *before != next),
             KoRule::Situational => {
-                !self.past.iter().any(|(earlier, mover, _)| *earlier == next && *mover == !self.side)
+                !self.counted().iter().any(|(earlier, mover, _)| *earlier == next && *mover == !self.side)
             }
             KoRule::Positional | KoRule::Spight => !self.counted().iter().any(|(earlier, _, _)| *earlier == next),
         }
