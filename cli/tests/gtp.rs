@@ -872,6 +872,22 @@ fn halves() -> String {
     format!("boardsize 9\nset_position {}\n", stones.collect::<Vec<_>>().join(" "))
 }
 
+/// A stone that is alone surrounds the whole board, which says nothing of the result.
+#[test]
+fn the_score_of_a_game_that_goes_on_is_what_is_expected() {
+    let Some(words) = strong(&[]) else { return };
+    let mut talk = Talk::with(&words);
+    for line in ["boardsize 9", "kata-set-rules chinese", "play b E5"] {
+        talk.ask(line);
+    }
+    let score = talk.ask("final_score");
+    let points: f32 = score[2..].parse().unwrap();
+    assert!(points < 20.0 && points.fract() == 0.5, "{score}");
+    talk.ask("komi 7");
+    let score = talk.ask("final_score");
+    assert!(score == "0" || score[2..].parse::<f32>().unwrap().fract() == 0.0, "{score}");
+}
+
 #[test]
 fn it_passes_where_that_wins_and_resigns_what_is_lost() {
     let Some(words) = strong(&["-override-config", "maxVisits=30,resignConsecTurns=2"]) else { return };

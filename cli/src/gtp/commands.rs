@@ -477,7 +477,7 @@ fn final_score(session: &mut Session, args: Args<'_>) -> Said {
     args::none(args)?;
     let lead = match scoring::by_the_rules(&session.record) {
         Some(lead) => lead,
-        None => session.player.judge(&session.record, None)?.white_lead(&session.record),
+        None => session.player.judge(&session.record, None)?.final_lead(&session.record),
     };
     Ok(scoring::text(lead))
 }

@@ -364,7 +364,7 @@ impl Player {
         let params = Params { ignore_pre_root_history: true, ..self.params };
         let ask = Ask::without_passes(record.size());
         let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
-        let mut ownership = vec![0.0; record.size().area()];
+        let (mut ownership, mut lead) = (vec![0.0; record.size().area()], 0.0);
         let memory = go::memory(self.room.of_tree(), visits)?;
         for color in Color::ALL {
             let game = record.turn_of(color).into();
@@ -372,8 +372,11 @@ impl Player {
             let found =
                 self.search(&mut Seat::new(&memory), &task, |_| true, |search| found(&params, ask.wanted, search))?;
             ownership.iter_mut().zip(&found.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
+            if color == record.game().side_to_move() {
+                lead = if color == Color::White { found.lead } else { -found.lead };
+            }
         }
-        Ok(Judged::new(record.game().board(), record.rules(), &ownership))
+        Ok(Judged::new(record.game().board(), record.rules(), &ownership, lead))
     }
 
     /// What the network says of the position, seen through a symmetry.

@@ -1,7 +1,7 @@
 //! Which stones are dead, and what the game comes to: by whose each point will be, as a search expects it.
 
-use oncilla_go::area::{area, area_lead, connected, pass_alive};
-use oncilla_go::{Board, Button, Color, Ending, Move, Outcome, PointSet, Rules, Scoring};
+use oncilla_go::area::{Area, area, connected, independent_life, pass_alive, taxed_area};
+use oncilla_go::{Board, Button, Color, Ending, Move, Outcome, PointSet, Rules, Scoring, Tax};
 
 use super::args::letter;
 use super::record::Record;
@@ -22,11 +22,17 @@ pub struct Judged {
     /// By player: where no stone stands that is alive.
     territory: [PointSet; 2],
     lead: f64,
+    /// Whether each player's points are expected to stay theirs.
+    is_settled: bool,
+    /// White's lead, all included, as a search of the position expects it.
+    expected: f64,
 }
 
 impl Judged {
-    /// Of a board whose points will be White's (1) or Black's (−1), as far as that is known. (Their number is the board's.)
-    pub fn new(board: &Board, rules: &Rules, ownership: &[f64]) -> Self {
+    /// Of a board whose points will be White's (1) or Black's (−1), as far as that is known, and White's lead as it is expected. (The
+    /// points are as many as the board's.)
+    pub fn new(board: &Board, rules: &Rules, ownership: &[f64], expected: f64) -> Self {
+        let owned = |point: Move| ownership.get(point.index()).copied().unwrap_or(0.0);
         let size = board.size();
         let dead = dead(board, rules, ownership);
         let stones = Color::ALL.into_iter().flat_map(|color| {
@@ -37,23 +43,46 @@ impl Judged {
         let cleaned = Board::with_stones(size, stones).unwrap_or_else(|_| board.clone());
         let area = area(&cleaned, rules.suicide);
         let mut territory = Color::ALL.map(|color| *area.of(color) - cleaned.occupied());
-        let mut lead = f64::from(area_lead(&cleaned, rules.suicide, rules.tax));
         let open = PointSet::full(size) - *area.of(Color::Black) - *area.of(Color::White) - cleaned.occupied();
+        let mut lead = match rules.tax {
+            Tax::None => f64::from(area.white_lead()),
+            tax => taxed_lead(&area, &filled(&cleaned, open, &owned), rules.suicide, tax),
+        };
+        let is_settled = Color::ALL.into_iter().all(|color| {
+            let sign = if color == Color::White { 1.0 } else { -1.0 };
+            area.of(color).iter().all(|point| sign * owned(point) > SETTLED)
+        });
         for point in open.iter() {
-            let owned = ownership.get(point.index()).copied().unwrap_or(0.0);
+            let owned = owned(point);
             if owned.abs() > SETTLED {
                 let owner = if owned > 0.0 { Color::White } else { Color::Black };
+                // Who fills it has a stone more on the board, which is a point of area and none of territory.
+                let is_beside_other = cleaned.neighbours(point).any(|beside| cleaned.stone(beside) == Some(!owner));
+                if rules.scoring == Scoring::Territory && is_beside_other {
+                    continue;
+                }
                 territory[owner as usize].insert(point);
                 lead += owned.signum();
             }
         }
         let seki = seki(&cleaned, &territory);
-        Self { board: cleaned, dead, seki, territory, lead }
+        Self { board: cleaned, dead, seki, territory, lead, is_settled, expected }
     }
 
-    /// White's points less Black's, all included.
+    /// White's points less Black's, all included, as they are counted now.
     pub fn white_lead(&self, record: &Record) -> f64 {
         self.lead + compensation(record)
+    }
+
+    /// What a game comes to, over or not: once both have passed, or where nothing is open any more, the count, and before that what is expected, as a
+    /// whole or half number of points, whichever there can be (KataGo's `final_score`).
+    pub fn final_lead(&self, record: &Record) -> f64 {
+        if record.passes() > 1 || self.is_settled {
+            return self.white_lead(record);
+        }
+        let rules = record.rules();
+        let is_half = (rules.komi.halves() % 2 != 0) != rules.button;
+        if is_half { self.expected.floor() + 0.5 } else { self.expected.round() }
     }
 
     /// The points of a status, chain by chain where it is one of stones; none for a word that is not in [`STATUSES`].
@@ -129,6 +158,48 @@ fn dead(board: &Board, rules: &Rules, ownership: &[f64]) -> PointSet {
     dead
 }
 
+/// White's points less Black's of an area, less what a tax takes where nothing is left to fill: what does not live independently there has stones and no
+/// territory, and by [`Tax::All`] each group that lives costs two points.
+fn taxed_lead(area: &Area, filled: &Board, suicide: bool, tax: Tax) -> f64 {
+    let taxed = taxed_area(filled, suicide, tax);
+    let points = |color: Color| (*area.of(color) & *taxed.of(color)).len() as f64;
+    let groups = match tax {
+        Tax::All => independent_life(filled, suicide).groups.map(f64::from),
+        Tax::None | Tax::Seki => [0.0; 2],
+    };
+    points(Color::White) - points(Color::Black) - 2.0 * (groups[1] - groups[0])
+}
+
+/// A board whose open points are filled as players would fill them, by whose they are expected to be, until nobody has one left that does not put the
+/// stones beside it into danger, as it does in a seki. An open point makes groups look as if they did not live independently.
+fn filled(board: &Board, open: PointSet, owned: &impl Fn(Move) -> f64) -> Board {
+    let (mut board, mut left) = (board.clone(), open);
+    loop {
+        let before = left;
+        for point in before.iter() {
+            let first = if owned(point) > 0.0 { Color::White } else { Color::Black };
+            if let Some(color) = [first, !first].into_iter().find(|&color| can_fill(&board, color, point)) {
+                board.play(color, point);
+                left.remove(point);
+            }
+        }
+        if left == before {
+            return board;
+        }
+    }
+}
+
+/// Whether a player can put a stone there that captures none and is not in atari.
+fn can_fill(board: &Board, color: Color, point: Move) -> bool {
+    let captures = |beside: Move| board.stone(beside) == Some(!color) && board.liberties(beside) == 1;
+    if !board.is_legal(color, point, false) || board.neighbours(point).any(captures) {
+        return false;
+    }
+    let mut after = board.clone();
+    after.play(color, point);
+    after.liberties(point) > 1
+}
+
 /// Stones in groups that hold no empty point of their own: each that they touch the opponent touches as well.
 fn seki(board: &Board, territory: &[PointSet; 2]) -> PointSet {
     let mut seki = PointSet::EMPTY;
@@ -189,7 +260,7 @@ mod tests {
             })
             .collect();
         let record = Record::starting_from(&board, Color::Black, rules.parse().unwrap(), true);
-        let judged = Judged::new(&board, record.rules(), &ownership);
+        let judged = Judged::new(&board, record.rules(), &ownership, 0.0);
         (record, judged)
     }
 
@@ -237,6 +308,45 @@ mod tests {
         assert_eq!(text(judged.white_lead(&record)), "W+7.5");
         let (record, judged) = self::judged("tromp-taylor", open, ["xxxxx", "xxxxx", "xxxxx", "ooooo", "ooooo"]);
         assert_eq!(text(judged.white_lead(&record)), "W+2.5");
+    }
+
+    /// A point that is left to fill takes no territory.
+    #[test]
+    fn an_open_point_is_no_seki() {
+        let (open, owned) =
+            ([".XO..", ".XO..", ".XO..", ".XO..", ".X.O."], ["xxooo", "xxooo", "xxooo", "xxooo", "xx.oo"]);
+        // Nine points against five, and C1.
+        for (rules, expected) in [("japanese", "W+10.5"), ("korean", "W+10.5"), ("stone-scoring", "W+11.5")] {
+            let (record, judged) = judged(rules, open, owned);
+            assert_eq!(text(judged.white_lead(&record)), expected, "{rules}");
+            let points = |status| list(&record, &judged, status)[0].split(' ').count();
+            assert_eq!(["black_territory", "white_territory"].map(points), [5, 9], "{rules}");
+        }
+        // Who will fill it gets a point where stones count.
+        let owned = ["xxooo", "xxooo", "xxooo", "xxooo", "xxooo"];
+        for (rules, expected) in [("japanese", "W+10.5"), ("stone-scoring", "W+12.5"), ("chinese", "W+12.5")] {
+            let (record, judged) = judged(rules, open, owned);
+            assert_eq!(text(judged.white_lead(&record)), expected, "{rules}");
+        }
+    }
+
+    /// In the middle of a game what is expected counts, and not who surrounds what.
+    #[test]
+    fn an_open_game_comes_to_what_is_expected() {
+        let lone = [".....", ".....", "..X..", ".....", "....."];
+        for (rules, expected, score) in
+            [("chinese", 0.7, "W+0.5"), ("chinese", -9.7, "B+9.5"), ("tromp-taylor", 0.2, "W+0.5")]
+        {
+            let (record, mut judged) = judged(rules, lone, ["....."; 5]);
+            judged.expected = expected;
+            assert_eq!(text(judged.final_lead(&record)), score, "{rules}");
+        }
+        let (mut record, mut judged) = judged("chinese", lone, ["....."; 5]);
+        judged.expected = 0.7;
+        record.set_rules(Rules { komi: oncilla_go::Komi::from_halves(14).unwrap(), ..*record.rules() });
+        assert_eq!(text(judged.final_lead(&record)), "W+1");
+        let (record, judged) = self::judged("chinese", HALVES, OWNED);
+        assert_eq!(text(judged.final_lead(&record)), "W+12.5", "nothing is open");
     }
 
     #[test]

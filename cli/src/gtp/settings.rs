@@ -159,6 +159,7 @@ pub fn named_rules(text: &str) -> Result<Rules, String> {
 /// One line: no such axis, no such value, or rules that no network knows.
 pub fn with_axis(rules: &Rules, axis: &str, value: &str) -> Result<Rules, String> {
     let mut object = setup::object_of_rules(rules);
+    let axis = if axis == "score" { "scoring" } else { axis };
     if !object.contains_key(axis) {
         let names: Vec<&str> = object.keys().map(String::as_str).collect();
         return Err(format!("expected one of {}, got {}", names.join(", "), quoted(axis)));
@@ -169,9 +170,9 @@ pub fn with_axis(rules: &Rules, axis: &str, value: &str) -> Result<Rules, String
     supported(Rules { komi: rules.komi, ..changed })
 }
 
-/// A word, or a boolean.
+/// A word, which rules have in capitals, or a boolean.
 fn axis_value(text: &str) -> Value {
-    text.to_ascii_lowercase().parse().map_or_else(|_| Value::from(text.to_string()), Value::Bool)
+    text.to_ascii_lowercase().parse().map_or_else(|_| Value::from(text.to_ascii_uppercase()), Value::Bool)
 }
 
 /// As `kata-get-rules` says them.
@@ -246,6 +247,16 @@ mod tests {
     fn an_axis_is_one_that_there_is() {
         let error = with_axis(&Rules::TROMP_TAYLOR, "colour", "x").unwrap_err();
         assert!(error.starts_with("expected one of friendlyPassOk, hasButton, ko,"), "{error}");
+        // As KataGo takes them.
+        for (axis, value, part) in [
+            ("score", "AREA", "scoreAREA"),
+            ("ko", "simple", "koSIMPLE"),
+            ("tax", "Seki", "taxSEKI"),
+            ("whiteHandicapBonus", "n-1", "whbN-1"),
+        ] {
+            let rules = with_axis(&Rules::TROMP_TAYLOR, axis, value).unwrap().to_string();
+            assert!(rules.contains(part), "{axis} {value}: {rules}");
+        }
         let rules = with_axis(&Rules::TROMP_TAYLOR, "suicide", "false").unwrap();
         assert!(!rules.suicide && rules_text(&rules).contains("\"suicide\":false"));
     }
