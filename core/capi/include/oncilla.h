@@ -130,7 +130,7 @@ enum OncillaStatus
     ONCILLA_BUFFER_TOO_SMALL = 8,
     // The same event stands twice in one array.
     ONCILLA_SAME_EVENT = 9,
-    // The event was gathered from another search, and is under way there.
+    // The event was gathered from another search, and is under way there, or was until its tree was forgotten: cancel it there.
     ONCILLA_OTHER_SEARCH = 10,
     // The event waits for no answer, or for another one than this; or the tree was cleared or advanced since it was
     // gathered.
@@ -675,7 +675,8 @@ OncillaStatus oncilla_search_end(struct OncillaSearch *search);
 // move at the root: whoever advances the root by one ply changes its sign.
 OncillaStatus oncilla_set_params(struct OncillaSearch *search, const struct OncillaParams *params);
 
-// Forgets the tree. Events in flight are answered by ONCILLA_STALE. Every root move may be searched.
+// Forgets the tree. Events in flight are answered by ONCILLA_STALE, and belong to this search until they are cancelled. Every root move may be
+// searched.
 OncillaStatus oncilla_clear(struct OncillaSearch *search);
 
 // Begins to count anew, for the next move of the game.

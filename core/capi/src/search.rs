@@ -171,7 +171,8 @@ pub unsafe extern "C" fn oncilla_set_params(search: *mut OncillaSearch, params: 
     })
 }
 
-/// Forgets the tree. Events in flight are answered by ONCILLA_STALE. Every root move may be searched.
+/// Forgets the tree. Events in flight are answered by ONCILLA_STALE, and belong to this search until they are cancelled. Every root move may be
+/// searched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_clear(search: *mut OncillaSearch) -> OncillaStatus {
     attempt(|| {

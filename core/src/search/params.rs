@@ -195,8 +195,8 @@ impl Default for Params {
 /// So far from 0 a number may be, with no score beyond single precision.
 const BOUNDED: Range = Range::Between(-1e6, 1e6, "in [-1000000, 1000000]");
 const BOUNDED_POSITIVE: Range = Range::FromZeroTo(1e6, "in [0, 1000000]");
-/// What values are divided by.
-const UNIT: Range = Range::Between(1e-6, 1e6, "in [0.000001, 1000000]");
+/// What values are divided by. The least as single precision has it, which is what is checked.
+const UNIT: Range = Range::Between(1e-6_f32 as f64, 1e6, "in [0.000001, 1000000]");
 const SHARE: Range = Range::FromZeroTo(1.0, "in [0, 1]");
 const HUNDRED: Range = Range::FromZeroTo(100.0, "in [0, 100]");
 const FINITE: Range = Range::Between(f64::MIN, f64::MAX, "finite");
@@ -348,6 +348,12 @@ mod tests {
             "usual deviation"
         );
         assert_eq!(refused(|p| p.weighing.unit = 1e-40), "unit of the weighing");
+        let unit = |unit| {
+            let mut params = Params::default();
+            params.weighing.unit = unit;
+            params.check().is_ok()
+        };
+        assert_eq!([1e-6, 1e6, 9.9e-7, 1.1e6].map(unit), [true, true, false, false]);
         assert_eq!(refused(|p| p.noise.epsilon = 1.5), "DirichletNoiseEpsilon");
         assert_eq!(refused(|p| p.noise.alpha = 0.0), "DirichletNoiseAlpha");
         assert_eq!(refused(|p| p.draw_score = -1.5), "DrawScore");
