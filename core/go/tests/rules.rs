@@ -235,6 +235,39 @@ fn by_territory_each_stone_played_is_a_point_for_the_opponent() {
     assert_eq!(game.white_lead(), None);
 }
 
+/// KataGo counts what lies on the board when a game begins; what was captured before somebody played out of turn counts on.
+#[test]
+fn by_territory_stones_that_were_set_up_count_as_played() {
+    let rules = Rules { scoring: Scoring::Territory, ..Rules::TROMP_TAYLOR };
+    let size = Size::new(5, 5).unwrap();
+    let at = |text| size.parse(text).unwrap();
+    let stones = [(Color::Black, "B5"), (Color::Black, "C5"), (Color::Black, "E1"), (Color::White, "A5")];
+    let stones = stones.map(|(color, text)| (color, at(text)));
+    let mut game: Game = Game::with_stones(size, rules, stones, Color::Black).unwrap();
+    assert_eq!(game.compensation(), 7.5 + 2.0);
+    play(&mut game, "A4");
+    assert_eq!((game.board().stone(at("A5")), game.compensation()), (None, 7.5 + 3.0));
+    let anew = game.begun_anew(Color::Black);
+    assert_eq!((anew.compensation(), anew.side_to_move(), anew.ply()), (7.5 + 3.0, Color::Black, 0));
+    assert_eq!(anew.board().stones(Color::Black), game.board().stones(Color::Black));
+    let board = game.board().clone();
+    assert_eq!(
+        Game::<16>::starting_from(board, Color::Black, rules).compensation(),
+        7.5 + 4.0,
+        "of captured ones it can't know"
+    );
+}
+
+/// Before somebody had taken it, positions were others, whatever rule there is of ko.
+#[test]
+fn taking_the_button_begins_the_history_of_ko_anew() {
+    for (ko, button) in [KoRule::Positional, KoRule::Situational].into_iter().flat_map(|ko| [(ko, true), (ko, false)]) {
+        let mut game = game(&KO, Rules { button, ..rules(ko) }, Color::White);
+        play(&mut game, "B3 pass pass");
+        assert_eq!(is_legal(&game, "C3"), button, "{ko:?}, button {button}");
+    }
+}
+
 #[test]
 fn moves_out_of_turn_lift_the_simple_ko_only_for_its_owner() {
     let mut game = game(&KO, rules(KoRule::Simple), Color::White);
