@@ -4,7 +4,7 @@
 //! again with the same arguments and `--candidate`, and says in one line of JSON what became of it.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::PathBuf;
 use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, mpsc};
@@ -172,8 +172,17 @@ impl Keeper {
             // A file that is not there, or can't be removed, is found out below.
             let _ = std::fs::remove_file(key.path(&cache));
         }
-        let record = Record::open(&cache, key).map_err(|why| format!("tuning: {why}; --again begins a new file"))?;
-        Ok(Self { record: Some(record), loose: Vec::new(), limit })
+        let record = match Record::open(&cache, key) {
+            Ok(record) => Some(record),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(format!("tuning: {error}; --again begins a new file"));
+            }
+            Err(error) => {
+                aside(&format!("tuning: {error}; what is found is not kept"));
+                None
+            }
+        };
+        Ok(Self { record, loose: Vec::new(), limit })
     }
 
     /// What is added where no kernels work, if that is known of an earlier run, of kernels without which a search can't begin.

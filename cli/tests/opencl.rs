@@ -104,6 +104,29 @@ fn what_an_earlier_run_has_found_out_is_tried_again_by_a_flag() {
     assert!(!end(&["--again"]).contains("--again"), "there is nothing of an earlier run");
 }
 
+#[test]
+fn a_cache_that_can_not_be_used_stops_no_tuning() {
+    if !device_is_there() {
+        return;
+    }
+    let folder = Folder::new("tune-no-cache");
+    let file = folder.file("cache");
+    std::fs::write(&file, "a file").expect("a file");
+    let output = run(&[&HURRIED[..], &[format!("--cache-dir={file}").as_str()]].concat(), "");
+    let said = stderr(&output);
+    assert!(said.contains("; what is found is not kept") && said.contains(TOO_LATE), "{said}");
+    assert!(!said.contains("--again"), "{said}");
+    // What makes no sense is somebody's to look at.
+    let cache = format!("--cache-dir={}", folder.0.display());
+    run(&[&HURRIED[..], &[cache.as_str()]].concat(), "");
+    let records = std::fs::read_dir(folder.0.join("tuning")).expect("a folder").flatten().map(|entry| entry.path());
+    for record in records.filter(|path| path.extension().is_some_and(|extension| extension == "txt")) {
+        std::fs::write(record, "no sense").expect("a file");
+    }
+    let said = stderr(&run(&[&HURRIED[..], &[cache.as_str()]].concat(), ""));
+    assert!(said.contains("--again begins a new file") && !said.contains(TOO_LATE), "{said}");
+}
+
 /// Each candidate's process has to read the network again.
 #[test]
 #[cfg(unix)]
