@@ -4,9 +4,9 @@
 //! again with the same arguments and `--candidate`, and says in one line of JSON what became of it.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::PathBuf;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use oncilla_opencl::kernels::Tuning;
 use oncilla_opencl::kernels::starts::Start;
 use oncilla_opencl::kernels::tuning::KNOBS;
 use oncilla_opencl::opencl::Options;
-use oncilla_opencl::tune::{BATCHES, Candidate, Key, Record, Trial, score, search};
+use oncilla_opencl::tune::{BATCHES, Candidate, Key, Record, Trial, baseline, score, search};
 use serde::{Deserialize, Serialize};
 
 use crate::child;
 use oncilla_go::Size;
 
-use crate::engine::{EvaluatorSettings, Subject, device_choice, drivers, tuning};
+use crate::engine::{EvaluatorSettings, Subject, Weights, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
 use crate::progress::Progress;
 use crate::system;
@@ -89,6 +89,7 @@ fn run_candidate(console: &Console, settings: &EvaluatorSettings, board: Size, t
 fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
     drivers::scout()?;
     let (Subject { graph, .. }, _) = Subject::of(settings, ask.board)?;
+    are_there_again(&settings.weights)?;
     let device = device::choose(&device_choice(settings)).map_err(|error| error.to_string())?;
     let start = Tuning::of(&device);
     console.say(&format!("starting point: {}", Start::of(&device)));
@@ -96,6 +97,7 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
     let trials = Trials::new(ask, &graph)?;
     let progress = Progress::on_stderr();
     let most = 2 + KNOBS.iter().map(|knob| knob.values.len()).sum::<usize>();
+    let hint = keeper.hint(start);
     let mut tried = 0;
     let mut best = f64::INFINITY;
     let try_out = |tuning: Tuning| {
@@ -113,7 +115,7 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
         progress.show(&format!("once more: {tuning}"));
         trials.run(tuning).trial
     };
-    let found = search(start, try_out, again)?;
+    let found = search(start, try_out, again).map_err(|why| why + &hint)?;
     progress.clear();
     let kept = keeper.finish(found);
     report(console, &keeper, start, found);
@@ -122,6 +124,17 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
         None => console.say("not kept"),
     }
     Ok(())
+}
+
+/// # Errors
+/// One line: a candidate's process would find no weights there.
+fn are_there_again(weights: &Weights) -> Result<(), String> {
+    if weights.is_there_again() {
+        return Ok(());
+    }
+    Err(format!(
+        "--weights: expected a regular file, which each candidate's process reads again, got {weights}, which is none"
+    ))
 }
 
 fn report(console: &Console, keeper: &Keeper, start: Tuning, found: Tuning) {
@@ -159,8 +172,28 @@ impl Keeper {
             // A file that is not there, or can't be removed, is found out below.
             let _ = std::fs::remove_file(key.path(&cache));
         }
-        let record = Record::open(&cache, key).map_err(|why| format!("tuning: {why}; --again begins a new file"))?;
-        Ok(Self { record: Some(record), loose: Vec::new(), limit })
+        let record = match Record::open(&cache, key) {
+            Ok(record) => Some(record),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(format!("tuning: {error}; --again begins a new file"));
+            }
+            Err(error) => {
+                aside(&format!("tuning: {error}; what is found is not kept"));
+                None
+            }
+        };
+        Ok(Self { record, loose: Vec::new(), limit })
+    }
+
+    /// What is added where no kernels work, if that is known of an earlier run, of kernels without which a search can't begin.
+    fn hint(&self, start: Tuning) -> String {
+        let is_refused = |tuning| self.tried(tuning).is_some_and(|trial| trial.is_err());
+        match &self.record {
+            Some(record) if [start, baseline(start)].into_iter().any(is_refused) => {
+                format!("; {} has that of an earlier run: --again tries again", record.path().display())
+            }
+            _ => String::new(),
+        }
     }
 
     /// What became of a candidate. One that took too long is asked again where it has more time now.
@@ -238,7 +271,7 @@ impl Trials {
     }
 
     /// # Errors
-    /// The system has no process for it, or has lost it.
+    /// What says nothing of the candidate: the system has no process for it, has lost it or ended it, or it did not come as far as that.
     fn try_to_run(&self, tuning: Tuning) -> Result<Trial, String> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).arg("--candidate").arg(format!("{tuning};{}", self.int8));
@@ -253,12 +286,32 @@ impl Trials {
         };
         // A driver may have left a process behind that holds the pipe open.
         let last = std::iter::from_fn(|| said.recv_timeout(child::GRACE).ok()).last();
-        Ok(match last {
-            Some(Said::Milliseconds(times)) if status.success() => Ok(times),
-            Some(Said::Refused(why)) => Err(why),
-            _ => Err(format!("its process ended without a result ({status})")),
-        })
+        match last {
+            Some(Said::Milliseconds(times)) if status.success() => Ok(Ok(times)),
+            Some(Said::Refused(why)) => Ok(Err(why)),
+            _ => {
+                let why = format!("its process ended without a result ({status})");
+                if is_no_fault_of_drivers(status) { Err(why) } else { Ok(Err(why)) }
+            }
+        }
     }
+}
+
+/// Whether a process that says nothing of its candidate ended before there was one, as where it can't read the network, or was ended by a person
+/// or a system that is short of memory.
+fn is_no_fault_of_drivers(status: ExitStatus) -> bool {
+    status.code() == Some(2) || was_ended_by_others(status)
+}
+
+#[cfg(unix)]
+fn was_ended_by_others(status: ExitStatus) -> bool {
+    // SIGHUP, SIGINT, SIGKILL, SIGTERM. Who is at fault gets another one.
+    std::os::unix::process::ExitStatusExt::signal(&status).is_some_and(|signal| [1, 2, 9, 15].contains(&signal))
+}
+
+#[cfg(not(unix))]
+fn was_ended_by_others(_: ExitStatus) -> bool {
+    false
 }
 
 /// What a process says of itself among the lines that drivers write to standard output too. A pipe holds little: somebody has to read.
@@ -282,7 +335,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     /// A script in the place of the program.
-    fn run_by(name: &str, script: &str) -> Trial {
+    fn outcome_of(name: &str, script: &str) -> Outcome {
         let path = std::env::temp_dir().join(format!("oncilla-tune-{name}-{}", std::process::id()));
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -290,8 +343,27 @@ mod tests {
         let trials = Trials { program: path.clone(), args, int8: " 3 5".to_string(), limit: Duration::from_secs(1) };
         let outcome = trials.run(Tuning::start(Variant::Gpu, 1));
         std::fs::remove_file(&path).unwrap();
+        outcome
+    }
+
+    fn run_by(name: &str, script: &str) -> Trial {
+        let outcome = outcome_of(name, script);
         assert!(outcome.lasts, "{outcome:?}");
         outcome.trial
+    }
+
+    #[test]
+    fn a_process_that_did_not_come_to_its_candidate_says_nothing_of_it() {
+        let mut keeper = Keeper { record: None, loose: Vec::new(), limit: 20 };
+        for (name, script) in [("unread", "exit 2"), ("killed", "kill -KILL $$"), ("quit", "kill -TERM $$")] {
+            let outcome = outcome_of(name, script);
+            assert!(!outcome.lasts, "{script}: {outcome:?}");
+            let why = outcome.trial.as_ref().unwrap_err();
+            assert!(why.starts_with("its process ended without a result ("), "{script}: {why}");
+            keeper.keep(Tuning::start(Variant::Gpu, 1), &outcome);
+        }
+        // Whatever it ends with, what it has said of the candidate counts.
+        assert_eq!(run_by("says-why", "echo '{\"refused\":\"wrong\"}'; exit 2"), Err("wrong".to_string()));
     }
 
     #[test]

@@ -80,6 +80,76 @@ fn a_candidate_says_how_it_went() {
     assert!(stderr(&wrong).contains("--candidate: expected winograd="), "{}", stderr(&wrong));
 }
 
+/// No candidate is done in no time, so that tuning ends at once.
+const HURRIED: [&str; 4] = ["tune", "--backend=opencl", "--weights=tiny", "--limit=0"];
+const TOO_LATE: &str = "it took more than 0 s";
+
+#[test]
+fn what_an_earlier_run_has_found_out_is_tried_again_by_a_flag() {
+    if !device_is_there() {
+        return;
+    }
+    let folder = Folder::new("tune-again");
+    let cache = format!("--cache-dir={}", folder.0.display());
+    let end = |more: &[&str]| {
+        let output = run(&[&HURRIED[..], &[cache.as_str()], more].concat(), "");
+        assert_eq!(output.status.code(), Some(2));
+        let said = stderr(&output);
+        assert!(said.contains(TOO_LATE), "{said}");
+        said
+    };
+    assert!(!end(&[]).contains("--again"), "it was this run that found it out");
+    let second = end(&[]);
+    assert!(second.contains(".txt has that of an earlier run: --again tries again"), "{second}");
+    assert!(!end(&["--again"]).contains("--again"), "there is nothing of an earlier run");
+}
+
+#[test]
+fn a_cache_that_can_not_be_used_stops_no_tuning() {
+    if !device_is_there() {
+        return;
+    }
+    let folder = Folder::new("tune-no-cache");
+    let file = folder.file("cache");
+    std::fs::write(&file, "a file").expect("a file");
+    let output = run(&[&HURRIED[..], &[format!("--cache-dir={file}").as_str()]].concat(), "");
+    let said = stderr(&output);
+    assert!(said.contains("; what is found is not kept") && said.contains(TOO_LATE), "{said}");
+    assert!(!said.contains("--again"), "{said}");
+    // What makes no sense is somebody's to look at.
+    let cache = format!("--cache-dir={}", folder.0.display());
+    run(&[&HURRIED[..], &[cache.as_str()]].concat(), "");
+    let records = std::fs::read_dir(folder.0.join("tuning")).expect("a folder").flatten().map(|entry| entry.path());
+    for record in records.filter(|path| path.extension().is_some_and(|extension| extension == "txt")) {
+        std::fs::write(record, "no sense").expect("a file");
+    }
+    let said = stderr(&run(&[&HURRIED[..], &[cache.as_str()]].concat(), ""));
+    assert!(said.contains("--again begins a new file") && !said.contains(TOO_LATE), "{said}");
+}
+
+/// Each candidate's process has to read the network again.
+#[test]
+#[cfg(unix)]
+fn weights_that_can_be_read_once_are_refused() {
+    use std::process::Stdio;
+    if !device_is_there() {
+        return;
+    }
+    let network = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/nets/default.pb.gz");
+    let mut cat = std::process::Command::new("cat").arg(network).stdout(Stdio::piped()).spawn().expect("cat starts");
+    let pipe = cat.stdout.take().expect("a pipe");
+    let folder = Folder::new("tune-pipe");
+    let mut command = binary();
+    command.args(["tune", "--backend=opencl", "--weights=/dev/stdin", "--cache-dir"]).arg(&folder.0);
+    let output = command.stdin(pipe).output().expect("the binary starts");
+    cat.wait().expect("cat ends");
+    assert_eq!(output.status.code(), Some(2));
+    let expected =
+        "--weights: expected a regular file, which each candidate's process reads again, got /dev/stdin, which is none";
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    assert!(!folder.0.join("tuning").exists(), "something was tried");
+}
+
 /// Whoever names the host is not told of a device.
 #[test]
 fn a_backend_without_devices_is_taken_at_its_word() {

@@ -4,7 +4,7 @@
 //! kernel, or launch it for the first time. That must not end a game: this program is started once more, to list the devices or to open
 //! one, and if it comes to no good the driver is left alone.
 
-use super::settings::{EvaluatorSettings, Weights};
+use super::settings::EvaluatorSettings;
 use super::tuning::cache_dir;
 use crate::{child, system};
 use oncilla_opencl::device::Device;
@@ -81,13 +81,9 @@ fn rehearse_with(
     device: &Device,
     graph: &Graph,
 ) -> Result<(), String> {
-    let is_there_again = match &settings.weights {
-        Weights::BuiltIn(_) => true,
-        Weights::File(path) => path.to_str().is_some() && path.metadata().is_ok_and(|facts| facts.is_file()),
-    };
     let mark = Key::new(device, graph, settings.precision).path(cache).with_extension("opened");
     // Arguments are in UTF-8.
-    if !is_there_again || mark.to_str().is_none() {
+    if !settings.weights.is_there_again() || mark.to_str().is_none() {
         return Ok(());
     }
     if let Some(fault) = failed().get(&mark) {

@@ -20,6 +20,16 @@ pub enum Weights {
     File(PathBuf),
 }
 
+impl Weights {
+    /// Whether another process that is given the same arguments, which are in UTF-8, reads the same network: a pipe gives it once.
+    pub fn is_there_again(&self) -> bool {
+        match self {
+            Self::BuiltIn(_) => true,
+            Self::File(path) => path.to_str().is_some() && path.metadata().is_ok_and(|facts| facts.is_file()),
+        }
+    }
+}
+
 impl fmt::Display for Weights {
     /// As the user writes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,12 +11,14 @@
 //!
 //! Lines are added as things are known, so that a search that was stopped goes on where it was. A file whose head is not
 //! that of the key is another one's and is not looked at; a line that can't be read makes the whole file worthless.
+//!
+//! Several programs may add to one file: each writes while it has the folder's lock, and looks at the file anew then.
 
 use super::Trial;
 use crate::device::Device;
 use crate::graph::{Fnv, Graph};
 use crate::kernels::{self, Precision, Tuning};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -33,8 +35,6 @@ pub struct Record {
     key: Key,
     tried: Vec<(Tuning, Trial)>,
     best: Option<Tuning>,
-    /// Where the file's last whole line ends, if there is half of one behind it.
-    whole: Option<u64>,
 }
 
 impl Key {
@@ -56,38 +56,45 @@ impl Key {
         hash.add(self.head.as_bytes());
         cache.join("tuning").join(format!("{:016x}.txt", hash.finish()))
     }
+
+    /// How many bytes of a file are whole lines; none where its head is not whole.
+    ///
+    /// What was being written when the power went, or the disk was full, says nothing: of a number its first digits may be there, and of a
+    /// letter its first byte.
+    fn whole(&self, bytes: &[u8]) -> io::Result<usize> {
+        let head = self.head.as_bytes();
+        if bytes.len() < head.len() && head.starts_with(bytes) {
+            return Ok(0);
+        }
+        if !bytes.starts_with(head) {
+            return Err(senseless("it is of another device, driver, network or version"));
+        }
+        Ok(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1))
+    }
 }
 
 impl Record {
     /// Reads the record for `key`, or begins a new one if there is none.
     ///
     /// # Errors
-    /// One line: the file can't be read, or its text makes no sense. What to do is to remove it.
-    pub fn open(cache: &Path, key: &Key) -> Result<Self, String> {
-        let path = key.path(cache);
-        let mut record = Self { path, key: key.clone(), tried: Vec::new(), best: None, whole: None };
-        match fs::read_to_string(&record.path) {
-            Ok(text) => record.read(&text).map_err(|why| format!("{}: {why}", record.path.display()))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(format!("{}: {error}", record.path.display())),
-        }
+    /// With the file's name. [`io::ErrorKind::InvalidData`]: its text makes no sense, and what to do is to remove it. Any other: it can't
+    /// be read.
+    pub fn open(cache: &Path, key: &Key) -> io::Result<Self> {
+        let mut record = Self { path: key.path(cache), key: key.clone(), tried: Vec::new(), best: None };
+        let read = bytes_of(&record.path).and_then(|bytes| record.read(&bytes));
+        read.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", record.path.display())))?;
         Ok(record)
     }
 
-    fn read(&mut self, text: &str) -> Result<(), String> {
-        // What was being written when the power went, or the disk was full, says nothing: of a number its first digits may be there.
-        if text.len() < self.key.head.len() && self.key.head.starts_with(text) {
-            self.whole = Some(0);
-            return Ok(());
-        }
-        let Some(lines) = text.strip_prefix(&self.key.head) else {
-            return Err("it is of another device, driver, network or version".to_string());
-        };
-        let lines = &lines[..lines.rfind('\n').map_or(0, |end| end + 1)];
-        let whole = self.key.head.len() + lines.len();
-        self.whole = (whole < text.len()).then_some(whole as u64);
+    fn read(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let (head, whole) = (self.key.head.len(), self.key.whole(bytes)?);
+        let lines = bytes.get(head..whole).unwrap_or_default();
+        let lines = str::from_utf8(lines).map_err(|error| {
+            senseless(format!("expected UTF-8, got another byte at {}", head + error.valid_up_to()))
+        })?;
         for (at, line) in lines.lines().enumerate() {
-            self.read_line(line).map_err(|why| format!("line {}: {why}", at + 1 + self.key.head.lines().count()))?;
+            let at = at + 1 + self.key.head.lines().count();
+            self.read_line(line).map_err(|why| senseless(format!("line {at}: {why}")))?;
         }
         Ok(())
     }
@@ -156,31 +163,47 @@ impl Record {
     pub fn forget(&mut self) -> io::Result<()> {
         self.tried.clear();
         self.best = None;
-        self.whole = None;
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Behind the last whole line.
+    /// Behind the last whole line, which another program may have written since this one looked.
     fn append(&mut self, line: &str) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        if let Some(whole) = self.whole {
+        let _alone = self.path.parent().map(alone_in).transpose()?;
+        let bytes = bytes_of(&self.path)?;
+        let whole = self.key.whole(&bytes)?;
+        if whole < bytes.len() {
             // On Windows whoever may append may not cut.
-            OpenOptions::new().create(true).truncate(false).write(true).open(&self.path)?.set_len(whole)?;
+            OpenOptions::new().write(true).open(&self.path)?.set_len(whole as u64)?;
         }
+        let head = if whole == 0 { self.key.head.as_str() } else { "" };
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
-        let end = file.metadata()?.len();
-        let head = if end == 0 { self.key.head.as_str() } else { "" };
-        // Until it is whole, what is written is half a line.
-        self.whole = Some(end);
-        file.write_all(format!("{head}{line}").as_bytes())?;
-        self.whole = None;
-        Ok(())
+        file.write_all(format!("{head}{line}").as_bytes())
     }
+}
+
+/// Makes a folder, and waits until no other program writes in it, for as long as the answer lives. Where files can't be locked, as in some
+/// networks, one that is written by two at once is rarer than a lock that nobody gets.
+///
+/// The lock has a file to itself, since on Windows what is locked can't be read, and a record may be removed at any time.
+fn alone_in(folder: &Path) -> io::Result<Option<File>> {
+    fs::create_dir_all(folder)?;
+    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join("lock"));
+    Ok(lock.ok().filter(|file| file.lock().is_ok()))
+}
+
+/// What is in a file; nothing, if there is none.
+fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
+}
+
+fn senseless(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.into())
 }
 
 fn times(text: &str) -> Option<[f64; 3]> {
@@ -236,8 +259,15 @@ mod tests {
         ] {
             fs::write(record.path(), text).unwrap();
             let error = Record::open(&folder.0, &key("x")).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+            let error = error.to_string();
             assert!(error.contains(why) && !error.contains('\n'), "{error}");
         }
+        fs::write(record.path(), [whole.as_bytes(), b"best: \xff\n"].concat()).unwrap();
+        let error = Record::open(&folder.0, &key("x")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        let at = format!("expected UTF-8, got another byte at {}", whole.len() + "best: ".len());
+        assert!(error.to_string().ends_with(&at), "{error}");
         fs::write(record.path(), format!("{whole}best: variant=g")).unwrap();
         assert_eq!(Record::open(&folder.0, &key("x")).unwrap().count(), 1);
     }
@@ -246,20 +276,56 @@ mod tests {
     fn who_goes_on_behind_half_a_line_leaves_a_whole_file() {
         let folder = Folder::new("record-cut");
         let (a, b) = (Tuning::start(Variant::Gpu, 1), Tuning::start(Variant::Cpu, 8));
-        let mut record = Record::open(&folder.0, &key("x")).unwrap();
-        record.add(a, &Ok([3.1, 8.2, 30.4])).unwrap();
+        // With letters of several bytes in the head and in a line.
+        let key = key("Gerät");
+        let mut record = Record::open(&folder.0, &key).unwrap();
+        record.add(a, &Err("der Übersetzer stürzt ab".to_string())).unwrap();
         let first = fs::read(record.path()).unwrap();
         record.add(b, &Ok([3.1, 8.2, 30.4])).unwrap();
         let both = fs::read(record.path()).unwrap();
-        // Wherever it was cut, in the head, in a line, in a number.
+        // Wherever it was cut, in the head, in a line, in a number, in a letter.
         for cut in 0..=both.len() {
             fs::write(record.path(), &both[..cut]).unwrap();
-            let mut record = Record::open(&folder.0, &key("x")).unwrap();
+            let mut record = Record::open(&folder.0, &key).unwrap_or_else(|why| panic!("cut to {cut}: {why}"));
             let known = usize::from(cut >= first.len()) + usize::from(cut == both.len());
             assert_eq!(record.count(), known, "cut to {cut} of {}", both.len());
             record.set_best(b).unwrap();
-            let again = Record::open(&folder.0, &key("x")).unwrap_or_else(|why| panic!("cut to {cut}: {why}"));
+            let again = Record::open(&folder.0, &key).unwrap_or_else(|why| panic!("cut to {cut}: {why}"));
             assert_eq!((again.count(), again.best()), (known, Some(b)), "cut to {cut}");
+        }
+    }
+
+    #[test]
+    fn two_who_go_on_behind_half_a_line_keep_what_both_add() {
+        let folder = Folder::new("record-two-cut");
+        let (a, b) = (Tuning::start(Variant::Gpu, 1), Tuning::start(Variant::Cpu, 8));
+        let open = || Record::open(&folder.0, &key("x")).unwrap();
+        open().set_best(a).unwrap();
+        let mut half = OpenOptions::new().append(true).open(open().path()).unwrap();
+        half.write_all(b"tried: variant=g").unwrap();
+        let (mut first, mut second) = (open(), open());
+        first.add(a, &Ok([1.0; 3])).unwrap();
+        second.add(b, &Ok([2.0; 3])).unwrap();
+        assert_eq!((open().tried(a), open().tried(b)), (Some(&Ok([1.0; 3])), Some(&Ok([2.0; 3]))));
+        assert_eq!((open().count(), open().best()), (2, Some(a)));
+    }
+
+    #[test]
+    fn of_many_who_begin_a_file_at_once_one_writes_the_head() {
+        const WRITERS: usize = 8;
+        let folder = Folder::new("record-begun");
+        let tuning = Tuning::start(Variant::Gpu, 1);
+        for round in 0..100 {
+            let cache = folder.0.join(round.to_string());
+            let begin = std::sync::Barrier::new(WRITERS);
+            let write = || {
+                let mut record = Record::open(&cache, &key("x")).unwrap();
+                begin.wait();
+                record.add(tuning, &Ok([1.0; 3])).unwrap();
+            };
+            std::thread::scope(|scope| (0..WRITERS).for_each(|_| drop(scope.spawn(write))));
+            let record = Record::open(&cache, &key("x")).unwrap_or_else(|why| panic!("round {round}: {why}"));
+            assert_eq!(record.count(), WRITERS, "round {round}");
         }
     }
 
