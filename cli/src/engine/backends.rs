@@ -208,24 +208,24 @@ pub fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
 
 /// Whether the user has said which device, or that there should be one.
 fn is_asked_for(settings: &EvaluatorSettings) -> bool {
-    let is_named = device_choice(settings) != DeviceChoice::Auto || device::named_by_environment().is_some();
+    let names_one = |wanted: &Wanted| matches!(wanted, Wanted::Device(choice) if *choice != DeviceChoice::Auto);
+    let is_named = wanted(settings).iter().any(names_one) || device::named_by_environment().is_some();
     is_named || settings.backend != BackendKind::Auto
 }
 
 /// A device that nobody named must be more than the host's own cores, which the host backend has already. An
 /// accelerator may be these cores again: there is a runtime for CPUs that comes with one.
 fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
-    if wanted(settings).iter().all(|wanted| *wanted == Wanted::Host) {
-        return Ok(()); // there is none to look at
+    // Of several that are named one may be there where the first is not: whoever opens them finds out.
+    if is_asked_for(settings) || wanted(settings).iter().all(|wanted| *wanted == Wanted::Host) {
+        return Ok(());
     }
     drivers::scout()?;
-    let device = device::choose(&device_choice(settings)).map_err(|e| e.to_string())?;
+    let device = device::choose(&DeviceChoice::Auto).map_err(|e| e.to_string())?;
     match device.kind {
-        Kind::Cpu if !is_asked_for(settings) => Err(format!("the only OpenCL device is a CPU ({})", device.name)),
-        Kind::Accelerator if !is_asked_for(settings) => {
-            Err(format!("no OpenCL device is a GPU (\"{}\" is an accelerator)", device.name))
-        }
-        _ => Ok(()),
+        Kind::Cpu => Err(format!("the only OpenCL device is a CPU ({})", device.name)),
+        Kind::Accelerator => Err(format!("no OpenCL device is a GPU (\"{}\" is an accelerator)", device.name)),
+        Kind::Gpu => Ok(()),
     }
 }
 
