@@ -14,7 +14,7 @@ use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
     let network = match (try_network(weights, &HeadChoice::default()), weights) {
         (Ok(network), _) => network,
-        (Err(error), Weights::File(path)) if error.fault == Fault::Go => {
+        (Err(error), Weights::File(path)) if error.fault == Fault::Go && path.is_file() => {
             let rows = katago::rows(path).map_err(|error| refusal(weights, &error))?;
             say(console, &rows);
             return Ok(());

@@ -298,6 +298,25 @@ fn go_network() -> String {
     .concat()
 }
 
+/// Its kind is seen before it is read, which a pipe allows once.
+#[cfg(unix)]
+#[test]
+fn a_network_for_go_is_not_read_from_a_pipe() {
+    let (network, weights) = (go_network(), "--weights=/dev/stdin");
+    for args in [
+        &["describenet", "/dev/stdin"][..],
+        &["analysis", "--backend=host", weights],
+        &["backendbench", "--backend=host", weights],
+        &["gtp", "--backend=host", weights],
+    ] {
+        let output = run(args, &network);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let said = stderr(&output);
+        assert!(said.contains("/dev/stdin") && said.contains("more than once"), "{args:?}: {said}");
+        assert!(said.contains("regular file"), "{args:?}: {said}");
+    }
+}
+
 #[test]
 fn a_network_for_go_is_described_but_not_played_with() {
     let path = std::env::temp_dir().join(format!("oncilla-go-{}.txt", std::process::id()));

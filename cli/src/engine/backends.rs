@@ -11,7 +11,7 @@ use super::tuning;
 use crate::system::cores;
 use oncilla_core::evaluate::Value;
 use oncilla_go::Size;
-use oncilla_nets::{HeadChoice, NetError, Network};
+use oncilla_nets::{Fault, HeadChoice, NetError, Network};
 use oncilla_opencl::backend::{Backend, BackendError, Outputs, shortest};
 use oncilla_opencl::device::{self, Device, DeviceChoice, Kind, Programs};
 use oncilla_opencl::graph::{Graph, Role};
@@ -20,6 +20,7 @@ use oncilla_opencl::int8;
 use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -106,8 +107,19 @@ pub fn try_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, Net
 /// Why a network is not used, in one line with its name.
 pub fn refusal(weights: &Weights, error: &NetError) -> String {
     match weights {
-        Weights::BuiltIn(network) => format!("{}, which is built in: {error}", network.name()),
-        Weights::File(path) => format!("{}: {error}", crate::text::shown(&path.to_string_lossy())),
+        // It may well have been meant for Go, and nobody could see that it is: what is read to see it is gone.
+        Weights::File(path) if error.fault == Fault::Go && !path.is_file() => {
+            of_network(weights, &format!("{error}; one for Go is read more than once, and has to be a regular file"))
+        }
+        _ => of_network(weights, error),
+    }
+}
+
+/// A line about a network, with its name.
+pub fn of_network(weights: &Weights, what: &dyn Display) -> String {
+    match weights {
+        Weights::BuiltIn(network) => format!("{}, which is built in: {what}", network.name()),
+        Weights::File(path) => format!("{}: {what}", crate::text::shown(&path.to_string_lossy())),
     }
 }
 
