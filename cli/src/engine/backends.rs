@@ -49,26 +49,48 @@ pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), Lack
     let (network, mut notes) = prepare(settings).map_err(Lack::of(Part::Network))?;
     let inputs = Inputs::of(&network, settings.history_fill).map_err(Lack::of(Part::Network))?;
     let graph = Arc::new(network.graph);
-    let units = open_units(settings, &graph, &mut notes).map_err(Lack::of(Part::Backend))?;
-    let service = Service::new(&graph, units, host_maker(&graph, settings));
-    notes.push(format!("network on {}", service.facts().describe));
+    let service = open_service(settings, &graph, &mut notes)?;
     Ok((Running { graph, service, inputs }, notes))
 }
 
 /// What runs a graph, of whatever game, with lines for a person.
 ///
 /// # Errors
-/// One line: no device, or a backend without a network.
+/// One line: no device, a backend without a network, or a network whose outputs are no numbers.
 pub fn serve(settings: &EvaluatorSettings, graph: &Arc<Graph>) -> Result<(Service, Vec<String>), String> {
     settings.backend.is_here()?;
     if matches!(settings.backend, BackendKind::Random | BackendKind::Constant) {
         return Err("Backend: expected auto, host or opencl, got one without a network".to_string());
     }
     let mut notes = Vec::new();
-    let units = open_units(settings, graph, &mut notes)?;
+    let service = open_service(settings, graph, &mut notes)?;
+    Ok((service, notes))
+}
+
+/// What runs a network whose outputs are numbers.
+fn open_service(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<String>) -> Result<Service, Lack> {
+    let mut opened = open_units(settings, graph, notes);
+    // First, for a device that is right about it disagrees with the host, too: infinities are never near each other.
+    try_network_out(settings, graph, &mut opened)
+        .map_err(|fault| Lack::of(Part::Network)(of_network(&settings.weights, &fault)))?;
+    let units = opened.map_err(Lack::of(Part::Backend))?;
     let service = Service::new(graph, units, host_maker(graph, settings));
     notes.push(format!("network on {}", service.facts().describe));
-    Ok((service, notes))
+    Ok(service)
+}
+
+/// Has the host evaluate a position, unless there is a device: that agreed with the host, in numbers.
+fn try_network_out(
+    settings: &EvaluatorSettings,
+    graph: &Arc<Graph>,
+    opened: &mut Result<Vec<Unit>, String>,
+) -> Result<(), String> {
+    match opened {
+        Ok(units) if units.iter().any(Unit::is_device) => Ok(()),
+        Ok(units) => units.iter_mut().try_for_each(|unit| unit.try_out(graph)),
+        // A host that can't be had either is no fault of the network's.
+        Err(_) => open_host(graph, settings).map_or(Ok(()), |mut host| host.try_out(graph)),
+    }
 }
 
 /// Reads the network that `settings` name and gives its layers their precision, with lines for a person.
