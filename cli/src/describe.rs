@@ -3,7 +3,7 @@
 mod katago;
 
 use crate::engine::{BackendKind, EvaluatorSettings, Wanted, Weights, drivers, refusal, try_network, wanted};
-use crate::uci::console::Console;
+use crate::uci::console::{Console, aside};
 use oncilla_nets::{Fault, HeadChoice};
 use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 
@@ -14,7 +14,7 @@ use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
     let network = match (try_network(weights, &HeadChoice::default()), weights) {
         (Ok(network), _) => network,
-        (Err(error), Weights::File(path)) if error.fault == Fault::Go => {
+        (Err(error), Weights::File(path)) if error.fault == Fault::Go && path.is_file() => {
             let rows = katago::rows(path).map_err(|error| refusal(weights, &error))?;
             say(console, &rows);
             return Ok(());
@@ -78,17 +78,28 @@ pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) 
         console.say("used: none of them, as --backend says");
         return Ok(());
     }
-    let (mut used, mut kinds) = (Vec::new(), Vec::new());
+    let (mut used, mut kinds, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     for wanted in wanted(settings) {
-        match wanted {
-            Wanted::Host => used.push("host".to_string()),
-            Wanted::Device(choice) => {
-                let chosen = device::choose(&choice).map_err(|error| error.to_string())?;
+        let choice = match wanted {
+            Wanted::Host => {
+                used.push("host".to_string());
+                continue;
+            }
+            Wanted::Device(choice) => choice,
+        };
+        match device::choose(&choice) {
+            Ok(chosen) => {
                 used.push(format!("{} {}", chosen.index, chosen.name));
                 kinds.push(chosen.kind);
             }
+            Err(fault) => faults.push(fault.to_string()),
         }
     }
+    if used.is_empty() {
+        return Err(faults.join("; "));
+    }
+    // As whoever plays says it, where one of several can't be had.
+    faults.iter().for_each(|fault| aside(&format!("{fault}; the other devices run the network")));
     console.say(&format!("used: {}, {}", used.join(" and "), why(settings, &kinds)));
     Ok(())
 }

@@ -3,7 +3,7 @@
 mod driver;
 
 use driver::{run, stderr, stdout};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -296,6 +296,70 @@ fn go_network() -> String {
         matrix("v3", 2, 3) + &bias("v3b", 3) + &matrix("sv3", 2, 4) + &bias("sv3b", 4) + &conv("own", 1, 2, 1),
     ]
     .concat()
+}
+
+/// Its kind is seen before it is read, which a pipe allows once.
+#[cfg(unix)]
+#[test]
+fn a_network_for_go_is_not_read_from_a_pipe() {
+    let (network, weights) = (go_network(), "--weights=/dev/stdin");
+    for args in [
+        &["describenet", "/dev/stdin"][..],
+        &["analysis", "--backend=host", weights],
+        &["backendbench", "--backend=host", weights],
+        &["gtp", "--backend=host", weights],
+    ] {
+        let output = run(args, &network);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let said = stderr(&output);
+        assert!(said.contains("/dev/stdin") && said.contains("more than once"), "{args:?}: {said}");
+        assert!(said.contains("regular file"), "{args:?}: {said}");
+    }
+}
+
+/// A file with a network of Go, which goes with the folder.
+fn go_file(folder: &driver::Folder, content: &str) -> String {
+    std::fs::write(folder.file("go.txt"), content).expect("a file");
+    format!("--weights={}", folder.file("go.txt"))
+}
+
+#[test]
+fn a_network_for_go_whose_outputs_are_no_numbers_is_refused() {
+    let folder = driver::Folder::new("infinite-go");
+    let weights = go_file(&folder, &go_network().replace("0.5 ", "1e30 "));
+    let position = json!({ "moves": [], "rules": "tromp-taylor", "boardXSize": 9, "boardYSize": 9 });
+    for command in ["analysis", "backendbench", "gtp", "eval"] {
+        let output = run(&[command, "--backend=host", &weights], &format!("{position}\n"));
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{command}: {said}");
+        assert!(said.contains("go.txt: an output of the network is no finite number"), "{command}: {said}");
+    }
+}
+
+/// On a small board, where a weight that goes with the board's size is infinite.
+#[test]
+fn an_analysis_of_go_that_fails_is_answered_with_the_error() {
+    let folder = driver::Folder::new("small-go");
+    let [half, large] = ["0.5 ".repeat(4), "-3e38 ".repeat(4)];
+    let network = go_network();
+    let pooled = format!("v2 6 2 {}", "0.5 ".repeat(12));
+    assert!(network.contains(&pooled));
+    let weights = go_file(&folder, &network.replace(&pooled, &format!("v2 6 2 {half}{large}{half}")));
+    let query = |id: &str, side: u32| {
+        json!({
+            "id": id, "moves": [], "rules": "tromp-taylor", "komi": 0.5, "boardXSize": side, "boardYSize": side,
+            "maxVisits": 2
+        })
+    };
+    let input = format!("{}\n{}\n", query("small", 2), query("large", 19));
+    let output = run(&["analysis", "--backend=host", "--parallel=1", &weights], &input);
+    let answers: Vec<Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect();
+    let of = |id: &str| answers.iter().find(|answer| answer["id"] == id).unwrap_or_else(|| panic!("{answers:?}"));
+    let error = format!("{}: an output of the network is no finite number", folder.file("go.txt"));
+    let expected = json!({ "error": error, "id": "small", "isDuringSearch": false, "turnNumber": 0 });
+    assert_eq!(*of("small"), expected, "{}", stderr(&output));
+    assert!(of("large")["rootInfo"]["visits"] == 2, "{answers:?}");
 }
 
 #[test]

@@ -791,7 +791,7 @@ fn configuration_files_of_katagos_are_understood() {
 fn what_cannot_begin_says_why() {
     for (args, part) in [
         (vec!["gtp", "--backend=host"], "gtp: expected a network of Go, KataGo's, with --weights, got small"),
-        (vec!["gtp", "--weights=/no/such.bin.gz"], "no/such.bin.gz"),
+        (vec!["gtp", "--weights=/no/such.bin.gz"], "/no/such.bin.gz: can't read it: "),
     ] {
         let output = run(&args, "name\n");
         assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{args:?}");

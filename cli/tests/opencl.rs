@@ -38,6 +38,15 @@ fn a_device_is_named_and_proved_right() {
     assert!(rows.iter().all(|row| row["ok"] == true && row["error"].as_f64().is_some_and(|error| error < 1e-4)));
 }
 
+/// Before there is memory for it, of which no machine has so much.
+#[test]
+fn a_profile_of_more_than_any_device_takes_is_refused() {
+    let args = ["backendbench", "--profile", "--batch=1,1000000000000", "--backend=opencl", "--weights=tiny"];
+    let output = run(&args, "");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--batch: expected at most 65536, got 1000000000000"), "{}", stderr(&output));
+}
+
 #[test]
 fn a_profile_says_where_the_time_goes() {
     if !device_is_there() {
@@ -262,9 +271,33 @@ fn several_devices_share_the_work() {
         said.contains("device \"no such device\": expected an index") && said.contains("; the other devices run"),
         "{said}"
     );
+    for (named, fault) in [("device=auto,gpu=0", ""), ("gpu=99,gpu=0", "device \"99\": expected an index")] {
+        let said = start(&[&cache, &format!("--backend-opts={named}")]);
+        let line = said.lines().find(|line| line.contains("network on ")).unwrap_or_default();
+        assert!(line.contains("OpenCL device 0 ") && said.contains(fault), "{named}: {said}");
+    }
     let listed = run(&["devices", "--backend-opts=gpu=0,device=host"], "");
     let last = stdout(&listed).lines().last().unwrap_or_default().to_string();
     assert!(last.ends_with(" and host, because the options name \"0, host\""), "{last}");
+}
+
+#[test]
+fn of_several_devices_those_are_used_that_are_there() {
+    if !device_is_there() {
+        return;
+    }
+    for named in ["gpu=0,gpu=99", "gpu=99,gpu=0"] {
+        let listed = run(&["devices", &format!("--backend-opts={named}")], "");
+        assert_eq!(listed.status.code(), Some(0), "{}", stderr(&listed));
+        let last = stdout(&listed).lines().last().unwrap_or_default().to_string();
+        assert!(last.starts_with("used: 0 ") && last.contains(", because the options name "), "{last}");
+        let said = stderr(&listed);
+        assert!(said.contains("device \"99\": ") && said.contains("; the other devices run the network"), "{said}");
+    }
+    let none = run(&["devices", "--backend-opts=gpu=98,gpu=99"], "");
+    assert_eq!(none.status.code(), Some(2));
+    let said = stderr(&none);
+    assert!(said.contains("device \"98\": ") && said.contains("device \"99\": "), "{said}");
 }
 
 #[test]

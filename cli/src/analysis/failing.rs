@@ -1,8 +1,8 @@
 //! The whole command on a device that fails, at every call there is.
 
 use super::{Heard, Output, Pool, query, serve};
-use crate::engine::failing::{Fault, Plan, on_failing_device};
-use crate::engine::{BackendKind, CacheSize};
+use crate::engine::failing::{Fault, Plan, on_failing_device, on_nothing};
+use crate::engine::{BackendKind, CacheSize, Evaluator};
 use crate::options::{Typed, table};
 use serde_json::{Value, json};
 use std::sync::mpsc::channel;
@@ -14,6 +14,10 @@ const TURNS: usize = 4;
 
 /// What `lines` are answered with, and what was said to a person.
 fn answers(lines: &str, plan: Plan) -> (Vec<Value>, Vec<String>) {
+    answers_of(lines, on_failing_device(BackendKind::OpenCl, true, plan))
+}
+
+fn answers_of(lines: &str, evaluator: Evaluator) -> (Vec<Value>, Vec<String>) {
     let mut typed = Typed::default();
     for (name, value) in [("parallel", "3"), ("Hash", "16"), ("MinibatchSize", "1")] {
         let opt = table::by_flag(name).or_else(|| table::by_name(name)).expect("an option");
@@ -23,7 +27,6 @@ fn answers(lines: &str, plan: Plan) -> (Vec<Value>, Vec<String>) {
     let mut settings = query::for_analysis(&meaning.settings);
     settings.cache = CacheSize { entries: 0, mb: 0 };
     let (heard, said) = channel();
-    let evaluator = on_failing_device(BackendKind::OpenCl, true, plan);
     let pool = Pool::with(evaluator, settings, typed, &meaning, Output::to(heard)).expect("a pool");
     assert_eq!(pool.parallel(), 3);
     serve(&mut lines.as_bytes(), &pool, 1 << 20, |_| {});
@@ -75,4 +78,14 @@ fn every_turn_is_answered_in_full_whatever_call_of_the_device_fails() {
         assert!(notes.len() <= most, "call {call}: {notes:?}");
         assert!(notes.len() >= most.min(1) || call >= 20, "call {call}: {notes:?}");
     }
+}
+
+#[test]
+fn a_turn_that_nothing_can_evaluate_is_answered_with_the_error() {
+    let query = json!({ "id": "a", "moves": ["e2e4"], "maxVisits": VISITS, "analyzeTurns": [0, 1] });
+    let (mut found, notes) = answers_of(&format!("{query}\n"), on_nothing());
+    found.sort_by_key(|answer| answer["turnNumber"].as_u64());
+    let failed = |turn| json!({ "error": "no host", "id": "a", "isDuringSearch": false, "turnNumber": turn });
+    assert_eq!(found, [failed(0), failed(1)]);
+    assert!(notes.iter().all(|note| note == "no host"), "{notes:?}");
 }

@@ -186,6 +186,11 @@ fn nothing(id: &str, turn: usize) -> String {
     serde_json::json!({ "id": id, "isDuringSearch": false, "noResults": true, "turnNumber": turn }).to_string()
 }
 
+/// The line of a turn whose search has failed, which is its last one.
+fn failed(id: &str, turn: usize, why: &str) -> String {
+    serde_json::json!({ "error": why, "id": id, "isDuringSearch": false, "turnNumber": turn }).to_string()
+}
+
 /// Serves until the end of the input.
 ///
 /// # Errors

@@ -7,11 +7,11 @@ use std::sync::mpsc::{Sender, channel};
 
 use super::answer::{Raw, Reporter};
 use super::due::Due;
-use super::nothing;
 use super::output::Output;
 use super::query::{Plan, Query};
 use super::queue::{Queue, Taken};
 use super::sessions::{Held, Seat, Sessions};
+use super::{failed, nothing};
 use crate::engine::{
     Batch, Done, Evaluator, Go, Info, Observer, Pushed, Restrictions, RootResults, Search, Settings, guarded,
 };
@@ -59,14 +59,14 @@ impl Worker {
             true => Ok(None),
             false => guarded(|| self.try_search(taken)).and_then(|searched| searched),
         };
-        let line = searched.unwrap_or_else(|fault| {
+        let line = searched.map(|line| line.unwrap_or_else(|| nothing(&query.id, turn)));
+        self.output.say(&line.unwrap_or_else(|fault| {
             self.output.aside(&fault);
             if let Some(session) = &query.session {
                 self.sessions.lost(session);
             }
-            None
-        });
-        self.output.say(&line.unwrap_or_else(|| nothing(&query.id, turn)));
+            failed(&query.id, turn, &fault)
+        }));
     }
 
     fn try_search(&mut self, taken: &Taken<Query>) -> Result<Option<String>, String> {

@@ -46,7 +46,7 @@ pub fn batches(text: &str) -> Result<Vec<usize>, String> {
 }
 
 /// The sizes where nobody says any; those that the device does not take are left out.
-pub(super) const USUAL: [usize; 3] = [1, 8, 64];
+const USUAL: [usize; 3] = [1, 8, 64];
 
 /// The sizes to measure, before the first is.
 pub(super) fn sizes(batches: Option<&[usize]>, most: usize) -> Result<Vec<usize>, String> {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use oncilla_go::Size;
 use oncilla_opencl::backend::Backend;
-use oncilla_opencl::opencl::Options;
 use oncilla_opencl::opencl::profile::Profile;
+use oncilla_opencl::opencl::{MAX_BATCH, Options};
 use serde::Serialize;
 
-use super::backend::{USUAL, sizes};
+use super::backend::sizes;
 use crate::engine::{EvaluatorSettings, Subject, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
 use crate::uci::console::{Console, aside};
@@ -84,17 +84,19 @@ pub fn print(
     json: bool,
 ) -> Result<(), String> {
     on_devices(settings.backend)?;
+    // What no device takes is refused before there is memory for it.
+    let most = sizes(batches, MAX_BATCH)?.into_iter().max().unwrap_or(1);
     drivers::scout()?;
     let (subject, notes) = Subject::of(settings, board)?;
     notes.iter().for_each(|note| aside(note));
-    let most = batches.unwrap_or(&USUAL).iter().copied().max().unwrap_or(1);
-    let (inputs, each) = (subject.inputs(most), subject.graph.input().len());
     let options = Options { device: device_choice(settings), max_batch: most, profiled: true, ..Options::default() };
-    let (mut device, note) = tuning::open(settings, &Arc::new(subject.graph), options)?;
+    let (mut device, note) = tuning::open(settings, &Arc::new(subject.graph.clone()), options)?;
     note.iter().for_each(|note| aside(note));
     device.refused().iter().for_each(|why| aside(&format!("the network is not one launch: {why}")));
-    let mut rows = Vec::new();
-    for batch in sizes(batches, device.max_batch())? {
+    let batches = sizes(batches, device.max_batch())?;
+    let inputs = subject.inputs(batches.iter().copied().max().unwrap_or(0));
+    let (mut rows, each) = (Vec::new(), subject.graph.input().len());
+    for batch in batches {
         let profile = device.profile(&inputs[..batch * each], RUNS).map_err(|error| error.to_string())?;
         rows.push(Row::new(batch, &profile));
     }

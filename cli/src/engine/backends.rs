@@ -11,7 +11,7 @@ use super::tuning;
 use crate::system::cores;
 use oncilla_core::evaluate::Value;
 use oncilla_go::Size;
-use oncilla_nets::{HeadChoice, NetError, Network};
+use oncilla_nets::{Fault, HeadChoice, NetError, Network};
 use oncilla_opencl::backend::{Backend, BackendError, Outputs, shortest};
 use oncilla_opencl::device::{self, Device, DeviceChoice, Kind, Programs};
 use oncilla_opencl::graph::{Graph, Role};
@@ -20,6 +20,7 @@ use oncilla_opencl::int8;
 use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -48,26 +49,48 @@ pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), Lack
     let (network, mut notes) = prepare(settings).map_err(Lack::of(Part::Network))?;
     let inputs = Inputs::of(&network, settings.history_fill).map_err(Lack::of(Part::Network))?;
     let graph = Arc::new(network.graph);
-    let units = open_units(settings, &graph, &mut notes).map_err(Lack::of(Part::Backend))?;
-    let service = Service::new(&graph, units, host_maker(&graph, settings));
-    notes.push(format!("network on {}", service.facts().describe));
+    let service = open_service(settings, &graph, &mut notes)?;
     Ok((Running { graph, service, inputs }, notes))
 }
 
 /// What runs a graph, of whatever game, with lines for a person.
 ///
 /// # Errors
-/// One line: no device, or a backend without a network.
+/// One line: no device, a backend without a network, or a network whose outputs are no numbers.
 pub fn serve(settings: &EvaluatorSettings, graph: &Arc<Graph>) -> Result<(Service, Vec<String>), String> {
     settings.backend.is_here()?;
     if matches!(settings.backend, BackendKind::Random | BackendKind::Constant) {
         return Err("Backend: expected auto, host or opencl, got one without a network".to_string());
     }
     let mut notes = Vec::new();
-    let units = open_units(settings, graph, &mut notes)?;
+    let service = open_service(settings, graph, &mut notes)?;
+    Ok((service, notes))
+}
+
+/// What runs a network whose outputs are numbers.
+fn open_service(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<String>) -> Result<Service, Lack> {
+    let mut opened = open_units(settings, graph, notes);
+    // First, for a device that is right about it disagrees with the host, too: infinities are never near each other.
+    try_network_out(settings, graph, &mut opened)
+        .map_err(|fault| Lack::of(Part::Network)(of_network(&settings.weights, &fault)))?;
+    let units = opened.map_err(Lack::of(Part::Backend))?;
     let service = Service::new(graph, units, host_maker(graph, settings));
     notes.push(format!("network on {}", service.facts().describe));
-    Ok((service, notes))
+    Ok(service)
+}
+
+/// Has the host evaluate a position, unless there is a device: that agreed with the host, in numbers.
+fn try_network_out(
+    settings: &EvaluatorSettings,
+    graph: &Arc<Graph>,
+    opened: &mut Result<Vec<Unit>, String>,
+) -> Result<(), String> {
+    match opened {
+        Ok(units) if units.iter().any(Unit::is_device) => Ok(()),
+        Ok(units) => units.iter_mut().try_for_each(|unit| unit.try_out(graph)),
+        // A host that can't be had either is no fault of the network's.
+        Err(_) => open_host(graph, settings).map_or(Ok(()), |mut host| host.try_out(graph)),
+    }
 }
 
 /// Reads the network that `settings` name and gives its layers their precision, with lines for a person.
@@ -106,8 +129,19 @@ pub fn try_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, Net
 /// Why a network is not used, in one line with its name.
 pub fn refusal(weights: &Weights, error: &NetError) -> String {
     match weights {
-        Weights::BuiltIn(network) => format!("{}, which is built in: {error}", network.name()),
-        Weights::File(path) => format!("{}: {error}", crate::text::shown(&path.to_string_lossy())),
+        // It may well have been meant for Go, and nobody could see that it is: what is read to see it is gone.
+        Weights::File(path) if error.fault == Fault::Go && !path.is_file() => {
+            of_network(weights, &format!("{error}; one for Go is read more than once, and has to be a regular file"))
+        }
+        _ => of_network(weights, error),
+    }
+}
+
+/// A line about a network, with its name.
+pub fn of_network(weights: &Weights, what: &dyn Display) -> String {
+    match weights {
+        Weights::BuiltIn(network) => format!("{}, which is built in: {what}", network.name()),
+        Weights::File(path) => format!("{}: {what}", crate::text::shown(&path.to_string_lossy())),
     }
 }
 
@@ -208,24 +242,24 @@ pub fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
 
 /// Whether the user has said which device, or that there should be one.
 fn is_asked_for(settings: &EvaluatorSettings) -> bool {
-    let is_named = device_choice(settings) != DeviceChoice::Auto || device::named_by_environment().is_some();
+    let names_one = |wanted: &Wanted| matches!(wanted, Wanted::Device(choice) if *choice != DeviceChoice::Auto);
+    let is_named = wanted(settings).iter().any(names_one) || device::named_by_environment().is_some();
     is_named || settings.backend != BackendKind::Auto
 }
 
 /// A device that nobody named must be more than the host's own cores, which the host backend has already. An
 /// accelerator may be these cores again: there is a runtime for CPUs that comes with one.
 fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
-    if wanted(settings).iter().all(|wanted| *wanted == Wanted::Host) {
-        return Ok(()); // there is none to look at
+    // Of several that are named one may be there where the first is not: whoever opens them finds out.
+    if is_asked_for(settings) || wanted(settings).iter().all(|wanted| *wanted == Wanted::Host) {
+        return Ok(());
     }
     drivers::scout()?;
-    let device = device::choose(&device_choice(settings)).map_err(|e| e.to_string())?;
+    let device = device::choose(&DeviceChoice::Auto).map_err(|e| e.to_string())?;
     match device.kind {
-        Kind::Cpu if !is_asked_for(settings) => Err(format!("the only OpenCL device is a CPU ({})", device.name)),
-        Kind::Accelerator if !is_asked_for(settings) => {
-            Err(format!("no OpenCL device is a GPU (\"{}\" is an accelerator)", device.name))
-        }
-        _ => Ok(()),
+        Kind::Cpu => Err(format!("the only OpenCL device is a CPU ({})", device.name)),
+        Kind::Accelerator => Err(format!("no OpenCL device is a GPU (\"{}\" is an accelerator)", device.name)),
+        Kind::Gpu => Ok(()),
     }
 }
 

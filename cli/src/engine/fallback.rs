@@ -131,6 +131,8 @@ mod tests {
     use super::*;
     use crate::engine::Lc0Backend;
     use crate::options::Typed;
+    use flate2::read::GzDecoder;
+    use std::io::Read;
 
     fn settings(change: impl FnOnce(&mut EvaluatorSettings)) -> EvaluatorSettings {
         let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
@@ -216,5 +218,46 @@ mod tests {
         assert_eq!((made_of.backend, made_of.weights), (BackendKind::Host, Weights::BuiltIn(BuiltIn::Small)));
         let lacks = lacks.unwrap();
         assert!(lacks.contains("small plays instead. ") && lacks.ends_with("; the host runs the network"), "{lacks}");
+    }
+
+    /// A network as a file has it, but with weights up to 10³⁰.
+    fn of_huge_weights() -> Vec<u8> {
+        let mut network = Vec::new();
+        GzDecoder::new(BuiltIn::Tiny.file()).read_to_end(&mut network).unwrap();
+        // A layer's least and largest weight, two floats, and what is in front of its weights, which are 128 bytes or more: what has
+        // fewer may be variances.
+        let is_layer = |at: &usize| {
+            [0, 5, 10].map(|field| network[at + field]) == [0x0d, 0x15, 0x1a] && network[at + 11] & 0x80 != 0
+        };
+        let layers: Vec<usize> = (0..network.len() - 11).filter(is_layer).collect();
+        assert!(!layers.is_empty());
+        for at in layers {
+            network[at + 1..at + 5].copy_from_slice(&(-1e30f32).to_le_bytes());
+            network[at + 6..at + 10].copy_from_slice(&1e30f32.to_le_bytes());
+        }
+        network
+    }
+
+    #[test]
+    fn a_network_whose_outputs_are_no_numbers_gives_way_whatever_should_run_it() {
+        let file = std::env::temp_dir().join(format!("oncilla-huge-{}.pb", std::process::id()));
+        std::fs::write(&file, of_huge_weights()).unwrap();
+        let line = format!(
+            "WARNING: {}: an output of the network is no finite number; the built-in network small plays instead",
+            file.display()
+        );
+        for backend in [BackendKind::Host, BackendKind::Auto, BackendKind::OpenCl] {
+            // A device is named, so that one that is there is tried.
+            let wanted = settings(|s| {
+                (s.weights, s.backend) = (Weights::File(file.clone()), backend);
+                s.devices = vec!["0".to_string()];
+            });
+            let (made_of, lacks) = made(&wanted, None);
+            assert_eq!(made_of.weights, Weights::BuiltIn(BuiltIn::Small), "{backend:?}");
+            // Where there is no device that is said, too.
+            let lacks = lacks.unwrap_or_default();
+            assert!(lacks.starts_with(&line), "{backend:?}: {lacks}");
+        }
+        let _ = std::fs::remove_file(file); // it is a test's
     }
 }

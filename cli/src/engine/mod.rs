@@ -37,7 +37,7 @@ mod timing;
 pub mod tuning;
 
 pub use backends::{
-    Wanted, device_choice, open_for_another, prepare, read_network, refusal, serve, try_network, wanted,
+    Wanted, device_choice, of_network, open_for_another, prepare, read_network, refusal, serve, try_network, wanted,
 };
 pub use builtin::BuiltIn;
 pub use cache::CacheCounts;

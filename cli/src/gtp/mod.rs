@@ -28,13 +28,16 @@ pub(crate) mod settings;
 mod sgf;
 mod show;
 
+use std::fs::File;
 use std::io::BufRead;
 use std::sync::Arc;
 
 use oncilla_go::Size;
+use oncilla_nets::katago::Model;
 
 use crate::analysis::go::Params;
 use crate::analysis::overridden;
+use crate::engine::{EvaluatorSettings, Weights, model, of_network};
 use crate::options::Typed;
 use crate::uci::console::{Console, aside};
 use crate::uci::input::listen;
@@ -46,6 +49,26 @@ pub use settings::Settings;
 
 /// What a person, or a script, may wait for on standard error.
 const READY: &str = "GTP ready, beginning main protocol loop";
+
+/// The network of Go that the settings name.
+fn network(settings: &EvaluatorSettings) -> Result<Model, String> {
+    let weights = &settings.weights;
+    if let Some(model) = model(settings)? {
+        return Ok(model);
+    }
+    if let Weights::File(path) = weights {
+        // Looked at before it is opened: that would wait for who writes into a pipe.
+        let facts = path.metadata();
+        if facts.as_ref().is_ok_and(|facts| !facts.is_file()) {
+            let expected = "a network of Go in a regular file, which is read more than once";
+            return Err(format!("gtp: expected {expected}, got {weights}"));
+        }
+        facts
+            .and_then(|_| File::open(path))
+            .map_err(|error| of_network(weights, &format!("can't read it: {error}")))?;
+    }
+    Err(format!("gtp: expected a network of Go, KataGo's, with --weights, got {weights}"))
+}
 
 /// Speaks GTP until `quit` or the end of the input.
 ///
@@ -60,10 +83,7 @@ pub fn run(
     let typed = overridden(overrides, typed, |typed, name| Settings::has(name) || Params::heeds(typed, name))?;
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
-    let model = crate::engine::model(&meaning.settings.evaluator)?;
-    let weights = &meaning.settings.evaluator.weights;
-    let model =
-        model.ok_or_else(|| format!("gtp: expected a network of Go, KataGo's, with --weights, got {weights}"))?;
+    let model = network(&meaning.settings.evaluator)?;
     let mut player = Player::new(model, &typed, &meaning)?;
     let side = player.settings.default_board_size as u8;
     let size = Size::new(side, side).unwrap_or(Size::STANDARD);

@@ -8,9 +8,9 @@ use super::answer;
 use super::batches;
 use super::query::Query;
 use crate::analysis::due::Due;
-use crate::analysis::nothing;
 use crate::analysis::output::Output;
 use crate::analysis::queue::{Queue, Taken};
+use crate::analysis::{failed, nothing};
 use crate::engine::{Facts, guarded};
 use crate::go::{self, Evaluator, Game, Limits, Search};
 use crate::text::quoted;
@@ -50,11 +50,11 @@ impl Worker {
             true => Ok(None),
             false => guarded(|| self.try_search(taken)).and_then(|searched| searched),
         };
-        let line = searched.unwrap_or_else(|fault| {
+        let line = searched.map(|line| line.unwrap_or_else(|| nothing(&query.id, turn)));
+        self.output.say(&line.unwrap_or_else(|fault| {
             self.output.aside(&fault);
-            None
-        });
-        self.output.say(&line.unwrap_or_else(|| nothing(&query.id, turn)));
+            failed(&query.id, turn, &fault)
+        }));
     }
 
     fn try_search(&self, taken: &Taken<Query>) -> Result<Option<String>, String> {

@@ -205,6 +205,21 @@ pub fn on_failing_device(backend: BackendKind, quick: bool, plan: Plan) -> Evalu
     on_device(backend, quick, plan, |device, _| Box::new(device))
 }
 
+/// One on a device of which no batch comes back, with no host to stand in for it.
+pub fn on_nothing() -> Evaluator {
+    let mut evaluator = on_failing_device(BackendKind::OpenCl, true, Box::new(|_| Some(Fault::Loud)));
+    let Source::Network(running) = &mut evaluator.source else { unreachable!("it has a network") };
+    let device = Failing {
+        host: Box::new(Host::new(Arc::clone(&running.graph), 1).unwrap()),
+        canned: None,
+        calls: 0,
+        plan: Box::new(|_| Some(Fault::Loud)),
+    };
+    let none = Box::new(|| Err("no host".to_string()));
+    running.service = Service::new(&running.graph, vec![Unit::device(vec![Box::new(device)])], none);
+    evaluator
+}
+
 fn on_device(
     backend: BackendKind,
     quick: bool,

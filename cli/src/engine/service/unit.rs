@@ -1,11 +1,17 @@
 //! A device, or the host: what runs batches, how many at once, and when one departs.
 
 use super::pace::Pace;
+use super::request::Sizes;
 use oncilla_opencl::backend::{Backend, Outputs};
+use oncilla_opencl::graph::Graph;
+use oncilla_opencl::host::canary;
 use std::time::{Duration, Instant};
 
 /// Batches in a row that a device may fail to answer before it is given up.
 pub const FAILURES: u32 = 3;
+
+/// Of the numbers that a network is tried on one in so many is a one, as about in a position.
+const ONE_IN: u32 = 16;
 
 /// Requests that meet no other one on the host before one gets all of its cores again.
 const ALONE: u32 = 8;
@@ -153,6 +159,18 @@ impl Unit {
     pub fn widest(&mut self) -> &mut Lane {
         let at = self.idle.iter().position(|lane| lane.is_wide).unwrap_or(0);
         &mut self.idle[at]
+    }
+
+    /// Evaluates one position, of such numbers as devices are compared on.
+    ///
+    /// # Errors
+    /// One line: an output is no finite number.
+    pub fn try_out(&mut self, graph: &Graph) -> Result<(), String> {
+        let lane = self.widest();
+        lane.backend
+            .evaluate(&canary(graph.input().len(), ONE_IN), &mut lane.outputs)
+            .map_err(|error| error.to_string())?;
+        Sizes::new(graph).check(&mut lane.outputs, 1)
     }
 
     /// Measures a few batch sizes, so that work can be shared out from the beginning.
