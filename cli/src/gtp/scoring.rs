@@ -1,7 +1,7 @@
 //! Which stones are dead, and what the game comes to: by whose each point will be, as a search expects it.
 
 use oncilla_go::area::{Area, area, connected, independent_life, pass_alive, taxed_area};
-use oncilla_go::{Board, Button, Color, Ending, Move, Outcome, PointSet, Rules, Scoring, Tax};
+use oncilla_go::{Board, Color, Ending, Move, Outcome, PointSet, Rules, Scoring, Tax};
 
 use super::args::letter;
 use super::record::Record;
@@ -71,7 +71,7 @@ impl Judged {
 
     /// White's points less Black's, all included, as they are counted now.
     pub fn white_lead(&self, record: &Record) -> f64 {
-        self.lead + compensation(record)
+        self.lead + f64::from(record.game().compensation())
     }
 
     /// What a game comes to, over or not: once both have passed, or where nothing is open any more, the count, and before that what is expected, as a
@@ -102,23 +102,6 @@ impl Judged {
 
 /// The words that [`Judged::list`] knows.
 pub const STATUSES: [&str; 6] = ["alive", "dead", "seki", "territory", "black_territory", "white_territory"];
-
-/// What White gets besides points on the board. Where territory is counted that is a point for each stone that Black has put down, and
-/// the other way round: then areas differ as territories with prisoners do.
-fn compensation(record: &Record) -> f64 {
-    let (rules, game) = (record.rules(), record.game());
-    let bonus = rules.handicap_bonus.points(game.handicap_stones()) as f64;
-    let button = match game.button() {
-        Button::Taken(Color::White) => 0.5,
-        Button::Taken(Color::Black) => -0.5,
-        Button::None | Button::Available => 0.0,
-    };
-    let stones = match rules.scoring {
-        Scoring::Area => 0.0,
-        Scoring::Territory => record.stones_of(Color::Black) as f64 - record.stones_of(Color::White) as f64,
-    };
-    f64::from(rules.komi.points()) + bonus + button + stones
-}
 
 /// The result where the rules alone say it: both have passed, and the stones are to be counted as they stand. White's lead, 0 too where
 /// there is no result.
