@@ -182,6 +182,9 @@ fn where_memory_is_short_batches_are_smaller() {
     assert!(said.contains("a batch of 8 positions: ") && said.contains(" needed, 10000 bytes available"), "{said}");
 }
 
+/// What is said of a device whose compiler aborts.
+const ENDED: &str = ": its OpenCL driver ended the process that opened it for the first time (signal: 6";
+
 /// A compiler that ends its process ends another one's, and a game goes on.
 #[test]
 fn a_compiler_that_aborts_ends_no_game() {
@@ -191,12 +194,11 @@ fn a_compiler_that_aborts_ends_no_game() {
     let cache = folder.file("cache");
     let own = Lab { faulty: lab.faulty.clone(), cache: cache.clone() };
     let aborts = [CPU, ("FAULTY_ABORTS", "-DVARIANT_CPU")];
-    let ended = ": its OpenCL driver ended the process that opened it for the first time (signal: 6";
     let said = own.refusal(&aborts);
-    assert!(said.contains(ended), "{said}");
+    assert!(said.contains(ENDED), "{said}");
     let mut engine = driver::Engine::of(own.command(&["--backend=opencl"], &aborts));
     let played = engine.ask("go nodes 10", "bestmove").join("\n");
-    assert!(played.contains(ended) && played.contains("; the host runs the network"), "{played}");
+    assert!(played.contains(ENDED) && played.contains("; the host runs the network"), "{played}");
     let marks = || {
         let files = std::fs::read_dir(Path::new(&cache).join("tuning")).expect("a folder").flatten();
         files.map(|file| file.path().extension().map(|end| end.to_owned())).collect::<Vec<_>>()
@@ -233,8 +235,7 @@ fn a_compiler_that_aborts_ends_no_game_of_go() {
         stderr(&output)
     };
     let said = start(&[GPU, ("FAULTY_ABORTS", "VARIANT")]);
-    let ended = ": its OpenCL driver ended the process that opened it for the first time (signal: 6";
-    assert!(said.contains(ended) && said.contains("; the host runs the network"), "{said}");
+    assert!(said.contains(ENDED) && said.contains("; the host runs the network"), "{said}");
     start(&[GPU]);
     let marks = std::fs::read_dir(Path::new(&cache).join("tuning")).expect("a folder").flatten();
     let is_mark = |file: &std::fs::DirEntry| file.path().extension().is_some_and(|end| end == "opened");

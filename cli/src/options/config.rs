@@ -44,8 +44,7 @@ pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, S
     let mut found = Found::new(whose);
     let mut once = Once::default();
     for (number, line) in lines(text) {
-        let taken = found.check_once(&mut once, number, line).and_then(|()| found.take(line));
-        taken.map_err(|error| (number, error))?;
+        found.take(&mut once, number, line).map_err(|error| (number, error))?;
     }
     Ok((found.typed, found.unused))
 }
@@ -93,7 +92,7 @@ impl Found {
                     self.take_file(&folder.join(other.trim()), within)?;
                 }
                 None => {
-                    let taken = self.check_once(&mut once, number, line).and_then(|()| self.take(line));
+                    let taken = self.take(&mut once, number, line);
                     taken.map_err(|error| format!("{}, line {number}: {error}", file.display()))?;
                 }
             }
@@ -111,7 +110,8 @@ impl Found {
         }
     }
 
-    fn take(&mut self, line: &str) -> Result<(), String> {
+    fn take<'t>(&mut self, once: &mut Once<'t>, number: usize, line: &'t str) -> Result<(), String> {
+        self.check_once(once, number, line)?;
         let whose = self.whose;
         let is_theirs = |name: &str| whose == Whose::KataGos || katago::is_name(name);
         if let Some((name, (_, value))) = theirs(line).zip(line.split_once('=')).filter(|(name, _)| is_theirs(name)) {
