@@ -31,6 +31,9 @@ use std::sync::Arc;
 /// at the end.
 const TOLD_AFTER: usize = 8;
 
+/// Positions for each core of those that run the CPU variant's kernels at a time: see `largest_piece`.
+const PIECE_OF_CORE: usize = 16;
+
 /// Most positions in a batch: the kernels count the squares of a batch in an `int`.
 pub const MAX_BATCH: usize = 1 << 16;
 
@@ -92,6 +95,8 @@ struct Common {
     tuning: Tuning,
     precision: Precision,
     max_batch: usize,
+    /// The most positions that the kernels take at a time: those of a larger batch follow each other in the queue.
+    largest_piece: usize,
     preferred: usize,
     /// See [`OpenCl::rate`].
     rate: Option<f64>,
@@ -99,6 +104,13 @@ struct Common {
     refused: Option<String>,
     /// What they are compared with, once one was.
     canary: Option<Arc<Canary>>,
+}
+
+impl Common {
+    /// Positions of each piece of a batch, but of the last, which may have fewer.
+    fn piece(&self, batch: usize) -> usize {
+        batch.div_ceil(batch.div_ceil(self.largest_piece))
+    }
 }
 
 /// Why a device is not trusted.
@@ -157,11 +169,15 @@ struct Head {
 }
 
 impl Head {
-    /// For a batch whose numbers have a place in `stored`.
-    fn read(&mut self, batch: usize) -> Read<'_> {
+    /// Room for what comes back of a batch in pieces of so many positions at most, and the reads of each piece.
+    fn reads(&mut self, batch: usize, piece: usize) -> impl Iterator<Item = Read<'_>> {
+        let each = self.value.layout.stride();
+        // What a device doesn't answer is no number, and not the last batch's.
+        self.stored.clear();
+        self.stored.resize(batch * each, f32::NAN);
         // Of the last position: a launch over too few groups leaves that out first.
-        let proof = (batch - 1) * self.value.layout.stride();
-        Read { from: &self.value.buffer, to: &mut self.stored, proof }
+        let from = &self.value.buffer;
+        self.stored.chunks_mut(piece * each).map(move |to| Read { from, proof: to.len() - each, to })
     }
 }
 
@@ -290,7 +306,8 @@ impl OpenCl {
         let open = if options.profiled { Session::open_timed } else { Session::open };
         let mut session = open(device).map_err(Fault::Device)?;
         options.programs.iter().for_each(|programs| session.keep_programs(Arc::clone(programs)));
-        let mut kernels = Kernels::new(&session, &graph, tuning, options.precision, max_batch);
+        let largest_piece = largest_piece(tuning.variant, device).min(max_batch);
+        let mut kernels = Kernels::new(&session, &graph, tuning, options.precision, largest_piece);
         let (mut values, memory) = allocate(&mut kernels, &graph)?;
         let (mut steps, mut shared) = (Vec::new(), Shared::default());
         for (at, layer) in graph.layers().iter().enumerate() {
@@ -323,7 +340,7 @@ impl OpenCl {
         let precision = options.precision;
         let preferred = preferred_batch(tuning.variant, device).clamp(1, max_batch);
         let (rate, canary) = (None, None);
-        let common = Common { graph, tuning, precision, max_batch, preferred, rate, refused, canary };
+        let common = Common { graph, tuning, precision, max_batch, largest_piece, preferred, rate, refused, canary };
         Ok(Self { common, values, steps, network, heads, memory, turns, session })
     }
 
@@ -378,38 +395,36 @@ impl OpenCl {
 
     /// Launches of kernels that a batch takes.
     pub fn launches(&mut self, batch: usize) -> usize {
-        if self.network.is_some() {
-            return 1;
-        }
-        self.steps.iter_mut().flatten().map(|step| step.count(batch)).sum()
+        let piece = self.common.piece(batch);
+        let mut of_piece = |positions: usize| match &self.network {
+            Some(_) => 1,
+            None => self.steps.iter_mut().flatten().map(|step| step.count(positions)).sum(),
+        };
+        let rest = batch % piece;
+        batch / piece * of_piece(piece) + if rest > 0 { of_piece(rest) } else { 0 }
     }
 
     fn run(&mut self, batch: usize, input: &[f32], outputs: &mut Outputs) -> Result<(), Error> {
-        let Self { session, values, steps, network, heads, turns, .. } = self;
-        for head in heads.iter_mut() {
-            // What a device doesn't answer is no number, and not the last batch's.
-            head.stored.clear();
-            head.stored.resize(batch * head.value.layout.stride(), f32::NAN);
-        }
-        let mut reads: Vec<_> = heads.iter_mut().map(|head| head.read(batch)).collect();
-        let chain = || {
-            if let Some(network) = network.as_mut() {
-                return network.enqueue(session, batch);
-            }
-            let mut launched = 0;
-            for step in steps.iter_mut().flatten() {
-                step.enqueue(session, batch)?;
-                let before = launched;
-                launched += step.count(batch);
-                // At once, and then again and again: what is enqueued later follows without a gap.
-                if before == 0 || before / TOLD_AFTER != launched / TOLD_AFTER {
-                    session.flush()?;
+        let Self { common, session, values, steps, network, heads, turns, .. } = self;
+        let piece = common.piece(batch);
+        let mut heads_of_pieces: Vec<_> = heads.iter_mut().map(|head| head.reads(batch, piece)).collect();
+        let turn = turns.wait(batch);
+        session.batch(|commands| {
+            network.as_mut().map_or(Ok(()), |network| network.begin(session))?;
+            for input in input.chunks(piece * common.graph.input().len()) {
+                let reads: Vec<Read<'_>> = heads_of_pieces.iter_mut().filter_map(Iterator::next).collect();
+                reads.iter().try_for_each(|read| commands.spoil(read))?;
+                commands.write(&values[INPUT.0].buffer, input)?;
+                let positions = input.len() / common.graph.input().len();
+                match network.as_mut() {
+                    Some(network) => network.enqueue(session, positions)?,
+                    None => enqueue_steps(session, steps, positions)?,
                 }
+                reads.into_iter().try_for_each(|read| commands.read(read))?;
             }
             Ok(())
-        };
-        let turn = turns.wait(batch);
-        session.batch((&values[INPUT.0].buffer, input), chain, &mut reads)?;
+        })?;
+        drop(heads_of_pieces);
         if let Some(network) = network {
             network.done();
         }
@@ -481,6 +496,29 @@ impl Backend for OpenCl {
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
         let batch = batch_of(&self.common.graph, self.common.max_batch, input)?;
         Ok(self.answer(batch, input, outputs)?)
+    }
+}
+
+/// Each layer's own launches.
+fn enqueue_steps(session: &Session, steps: &mut [Vec<Step>], positions: usize) -> Result<(), Error> {
+    let mut launched = 0;
+    for step in steps.iter_mut().flatten() {
+        step.enqueue(session, positions)?;
+        let before = launched;
+        launched += step.count(positions);
+        // At once, and then again and again: what is enqueued later follows without a gap.
+        if before == 0 || before / TOLD_AFTER != launched / TOLD_AFTER {
+            session.flush()?;
+        }
+    }
+    Ok(())
+}
+
+/// The most positions that kernels take at a time. On a core what they write is to stay in its cache; a GPU's units want to be filled.
+fn largest_piece(variant: Variant, device: &Device) -> usize {
+    match variant {
+        Variant::Cpu => PIECE_OF_CORE * device.compute_units as usize,
+        Variant::Gpu => MAX_BATCH,
     }
 }
 

@@ -6,6 +6,7 @@ use ocl::ffi::*;
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::fmt;
+use std::marker::PhantomData;
 use std::mem::size_of_val;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
@@ -406,18 +407,16 @@ impl Session {
         self.completed()
     }
 
-    /// One write, what `enqueue` puts behind it, and the reads behind that, with one wait at the end.
+    /// What `enqueue` puts into the queue, with one wait at the end.
     ///
     /// # Errors
-    /// If a slice is longer than its buffer, or the driver fails anywhere; what was read is then worthless.
-    pub fn batch(
-        &self,
-        write: (&Buffer, &[f32]),
-        enqueue: impl FnOnce() -> Result<(), Error>,
-        reads: &mut [Read<'_>],
-    ) -> Result<(), Error> {
-        let done = self.enqueue_batch(write, enqueue, reads);
-        // The driver may still be reading and writing the caller's slices, so that nothing returns before this.
+    /// What `enqueue` says, or if the driver fails anywhere; what was read is then worthless.
+    pub fn batch<'d>(&self, enqueue: impl FnOnce(&Commands<'_, 'd>) -> Result<(), Error>) -> Result<(), Error> {
+        // The driver may still be reading and writing the caller's slices: nothing returns before the queue is empty, and nothing
+        // unwinds.
+        let unwound = Emptied(self);
+        let done = enqueue(&Commands { session: self, lent: PhantomData });
+        std::mem::forget(unwound);
         let finished = self.finish();
         done.and(finished)
     }
@@ -480,51 +479,6 @@ impl Session {
     pub fn flush(&self) -> Result<(), Error> {
         // SAFETY: the queue is alive.
         self.check("clFlush", unsafe { clFlush(self.queue) })
-    }
-
-    fn enqueue_batch(
-        &self,
-        (to, input): (&Buffer, &[f32]),
-        enqueue: impl FnOnce() -> Result<(), Error>,
-        reads: &mut [Read<'_>],
-    ) -> Result<(), Error> {
-        if self.may_lose_launches() {
-            reads.iter().try_for_each(|read| self.spoil(read))?;
-        }
-        self.fits("write", to, input.len())?;
-        let (bytes, from) = (size_of_val(input), input.as_ptr().cast());
-        let mut event = null_mut();
-        let place = if self.times.is_some() { &raw mut event } else { null_mut() };
-        // SAFETY: the buffer has room for `input`, which the caller of `batch` lends until the queue is empty; `place` is
-        // null or for an event.
-        let status =
-            unsafe { clEnqueueWriteBuffer(self.queue, to.mem.handle, CL_FALSE, 0, bytes, from, 0, null(), place) };
-        self.watch(event, Of::Write);
-        self.check("clEnqueueWriteBuffer", status)?;
-        enqueue()?;
-        for Read { from, to: output, .. } in reads {
-            self.fits("read", from, output.len())?;
-            let (bytes, to) = (size_of_val(*output), output.as_mut_ptr().cast());
-            let mut event = null_mut();
-            // SAFETY: the buffer holds that many elements; `output` is lent until the queue is empty; `event` is a place for one.
-            let status = unsafe {
-                clEnqueueReadBuffer(self.queue, from.mem.handle, CL_FALSE, 0, bytes, to, 0, null(), &mut event)
-            };
-            self.check("clEnqueueReadBuffer", status)?;
-            self.watch(event, Of::Read);
-        }
-        Ok(())
-    }
-
-    /// Enqueues that no number stands where the batch has to write one.
-    fn spoil(&self, read: &Read<'_>) -> Result<(), Error> {
-        self.fits("write behind the start", read.from, read.proof + 1)?;
-        let (at, from) = (read.proof * 4, (&raw const NO_NUMBER).cast());
-        // SAFETY: the buffer has that element, and a static is there until the queue is empty.
-        let status = unsafe {
-            clEnqueueWriteBuffer(self.queue, read.from.mem.handle, CL_FALSE, at, 4, from, 0, null(), null_mut())
-        };
-        self.check("clEnqueueWriteBuffer", status)
     }
 
     fn fits(&self, what: &str, buffer: &Buffer, len: usize) -> Result<(), Error> {
@@ -769,6 +723,79 @@ impl Session {
         // In any case, so that none is left for the next batch.
         let completed = self.completed();
         finished.and(completed)
+    }
+}
+
+/// Waits for the queue when it is dropped.
+struct Emptied<'a>(&'a Session);
+
+impl Drop for Emptied<'_> {
+    fn drop(&mut self) {
+        // What failed is told where the panic is caught, if anywhere.
+        let _ = self.0.finish();
+    }
+}
+
+/// Puts transfers into a queue, from and to slices that are lent for `'d`, which is longer than they take: see [`Session::batch`].
+#[derive(Debug)]
+pub struct Commands<'s, 'd> {
+    session: &'s Session,
+    /// No shorter and no longer.
+    lent: PhantomData<&'d mut &'d ()>,
+}
+
+impl<'d> Commands<'_, 'd> {
+    /// Makes what a batch has to write no number, where launches may get lost: [`Read::proof`].
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn spoil(&self, read: &Read<'_>) -> Result<(), Error> {
+        let session = self.session;
+        if !session.may_lose_launches() {
+            return Ok(());
+        }
+        session.fits("write behind the start", read.from, read.proof + 1)?;
+        let (at, from) = (read.proof * 4, (&raw const NO_NUMBER).cast());
+        // SAFETY: the buffer has that element, and a static is there until the queue is empty.
+        let status = unsafe {
+            clEnqueueWriteBuffer(session.queue, read.from.mem.handle, CL_FALSE, at, 4, from, 0, null(), null_mut())
+        };
+        session.check("clEnqueueWriteBuffer", status)
+    }
+
+    /// Copies `input` to the start of a buffer.
+    ///
+    /// # Errors
+    /// If it is longer than the buffer, or the driver refuses.
+    pub fn write(&self, to: &Buffer, input: &'d [f32]) -> Result<(), Error> {
+        let session = self.session;
+        session.fits("write", to, input.len())?;
+        let (bytes, from) = (size_of_val(input), input.as_ptr().cast());
+        let mut event = null_mut();
+        let place = if session.times.is_some() { &raw mut event } else { null_mut() };
+        // SAFETY: the buffer has room for `input`, which is lent until the queue is empty; `place` is null or for an event.
+        let status =
+            unsafe { clEnqueueWriteBuffer(session.queue, to.mem.handle, CL_FALSE, 0, bytes, from, 0, null(), place) };
+        session.watch(event, Of::Write);
+        session.check("clEnqueueWriteBuffer", status)
+    }
+
+    /// Copies the start of a buffer to where it goes.
+    ///
+    /// # Errors
+    /// If that is longer than the buffer, or the driver refuses.
+    pub fn read(&self, read: Read<'d>) -> Result<(), Error> {
+        let (session, Read { from, to: output, .. }) = (self.session, read);
+        session.fits("read", from, output.len())?;
+        let (bytes, to) = (size_of_val(output), output.as_mut_ptr().cast());
+        let mut event = null_mut();
+        // SAFETY: the buffer holds that many elements; `output` is lent until the queue is empty; `event` is a place for one.
+        let status = unsafe {
+            clEnqueueReadBuffer(session.queue, from.mem.handle, CL_FALSE, 0, bytes, to, 0, null(), &mut event)
+        };
+        session.check("clEnqueueReadBuffer", status)?;
+        session.watch(event, Of::Read);
+        Ok(())
     }
 }
 

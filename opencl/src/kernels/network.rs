@@ -39,11 +39,11 @@ enum Form {
 struct Cores {
     /// Items taken and done, by half, row and group.
     state: Buffer,
-    /// The half that the next batch counts in.
+    /// The half that the next piece counts in; the one before left it all zeros.
     half: usize,
     /// See [`groups`].
     groups: usize,
-    /// Whether the half of `state` that comes next is all zeros: not after a batch that failed.
+    /// Whether that is so: not after a batch that failed.
     is_clean: bool,
 }
 
@@ -122,19 +122,30 @@ impl Network {
         Ok(Self { kernel, form, max_batch: self.max_batch })
     }
 
-    /// Puts a batch behind all that was enqueued before.
+    /// Before a batch, of which any number of pieces are enqueued.
     ///
     /// # Errors
-    /// If the batch is bigger than what the steps were made for, or the driver refuses.
+    /// If the driver refuses.
+    pub fn begin(&mut self, session: &Session) -> Result<(), Error> {
+        if let Form::Cores(Cores { state, is_clean, .. }) = &mut self.form {
+            if !*is_clean {
+                session.write(state, &vec![0u32; state.len()])?;
+            }
+            // Until it is done.
+            *is_clean = false;
+        }
+        Ok(())
+    }
+
+    /// Puts a piece of a batch behind all that was enqueued before.
+    ///
+    /// # Errors
+    /// If it is bigger than what the steps were made for, or the driver refuses.
     pub fn enqueue(&mut self, session: &Session, batch: usize) -> Result<(), Error> {
         check_batch(session, batch, self.max_batch)?;
         let kernel = &mut self.kernel;
         let (global, local) = match &mut self.form {
-            Form::Cores(Cores { state, half, groups, is_clean }) => {
-                if !*is_clean {
-                    session.write(state, &vec![0u32; state.len()])?;
-                }
-                *is_clean = false;
+            Form::Cores(Cores { half, groups, .. }) => {
                 session.set_arg(kernel, HALF_ARG, Arg::Int(*half))?;
                 *half = 1 - *half;
                 session.set_arg(kernel, BATCH_ARG, Arg::Int(batch))?;

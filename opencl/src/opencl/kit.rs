@@ -304,6 +304,34 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_in_pieces_has_the_answers_that_it_has_at_once() {
+        const MOST: usize = 8;
+        let Some(device) = device_is_there() else { return };
+        for (what, graph) in kit() {
+            let input = canary::planes(MOST * graph.input().len());
+            for (network, variant) in [(0, Variant::Cpu), (1, Variant::Cpu), (0, Variant::Gpu)] {
+                let tuning = Tuning { network, ..Tuning::start(variant, 8) };
+                let options = Options { max_batch: MOST, tuning: Some(tuning), ..Options::default() };
+                let mut made = OpenCl::unchecked_on(&device, graph.clone().into(), &options).expect(what);
+                let mut answers = |largest_piece: usize| {
+                    made.common.largest_piece = largest_piece;
+                    let mut outputs = Outputs::default();
+                    // The second one counts on what the first has left behind.
+                    for _ in 0..2 {
+                        made.evaluate(&input, &mut outputs).expect("it runs");
+                    }
+                    (made.launches(MOST), outputs)
+                };
+                let (at_once, expected) = answers(MOST);
+                let (in_three, got) = answers(3);
+                assert!(in_three > at_once, "{what}: {in_three} launches, {at_once} at once");
+                assert!(network == 0 || in_three == 3, "{what}: {in_three} launches of 3, 3 and 2 positions");
+                assert!(got == expected, "{what}, {variant} kernels, {network}: {got:?} for {expected:?}");
+            }
+        }
+    }
+
+    #[test]
     fn every_part_is_there_and_every_kind_of_layer_in_it() {
         let kit = kit();
         assert_eq!(kit.len(), 5);

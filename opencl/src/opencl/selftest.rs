@@ -90,7 +90,7 @@ impl OpenCl {
             error: 0.0,
         });
         let mut found: Vec<LayerError> = found.collect();
-        let batches = batches(expected.len(), self.common.max_batch);
+        let batches = batches(expected.len(), self.common.largest_piece);
         let (all, mut said) = (batches.len(), 0);
         for (turn, positions) in batches.into_iter().enumerate() {
             // All layers for one batch: what a launch of the layer before has made for this one, see `conv::Joins`, is of the same batch.
@@ -158,14 +158,19 @@ impl OpenCl {
     }
 }
 
-/// Which of so many positions are in each batch: a single one, for which some kernels have a form of their own, all of
-/// them, and as many as fit, from another position on each time, so that what a smaller batch has left behind is right
-/// at no place.
-fn batches(positions: usize, max_batch: usize) -> Vec<Vec<usize>> {
-    let mut sizes = vec![1, positions, max_batch];
-    sizes.dedup();
-    let batch = |(turn, size): (usize, usize)| (0..size).map(|at| (at + turn) % positions).collect();
-    sizes.into_iter().enumerate().map(batch).collect()
+/// Which of so many positions are in each batch: a single one, for which some kernels have a form of their own; all of
+/// them, in more than one batch if no more than `most` fit; and as many as fit, each from another position on, so that
+/// what a batch has left behind is right at no place of the next.
+fn batches(positions: usize, most: usize) -> Vec<Vec<usize>> {
+    let batch = |from: usize, size: usize| (from..from + size).map(|at| at % positions).collect();
+    let mut batches = vec![batch(0, 1)];
+    if positions > 1 {
+        batches.extend((0..positions).step_by(most).map(|at| batch(at + 1, most.min(positions - at))));
+    }
+    if positions != most {
+        batches.push(batch(2, most));
+    }
+    batches
 }
 
 fn side_by_side(value: ValueId, positions: &[usize], expected: &[Vec<Vec<f32>>]) -> Vec<f32> {
@@ -190,6 +195,8 @@ mod tests {
         assert_eq!(batches(3, 5), [vec![0], vec![1, 2, 0], vec![2, 0, 1, 2, 0]]);
         assert_eq!(batches(2, 2), [vec![0], vec![1, 0]]);
         assert_eq!(batches(1, 1), [vec![0]]);
+        assert_eq!(batches(1, 3), [vec![0], vec![0, 0, 0]]);
+        assert_eq!(batches(5, 3), [vec![0], vec![1, 2, 3], vec![4, 0], vec![2, 3, 4]], "each is in one");
     }
 
     #[test]
