@@ -521,7 +521,7 @@ fn warnings_go_on_and_errors_do_not() {
         query(json!({ "id": "bad", "foo": 1, "komi": 7.3 })),
         query(json!({ "id": "rules", "rules": { "scoring": "TERRITORY", "hasButton": true } })),
         query(json!({ "id": "lacking", "overrideSettings": { "antiMirror": true, "logSearchInfo": true,
-            "rootEndingBonusPoints": 0.5, "rootNoiseEnabled": false, "useGraphSearch": true, "x": 1 } })),
+            "rootFpuLossProp": 0.5, "rootNoiseEnabled": false, "useGraphSearch": true, "x": 1 } })),
     ];
     let all = answers(&[], &queries);
     let of = |id: &str| all.iter().filter(|answer| answer["id"] == id).collect::<Vec<_>>();
@@ -536,7 +536,7 @@ fn warnings_go_on_and_errors_do_not() {
     );
     assert_eq!(said("bad"), ["komi"]);
     assert!(said("rules") == ["rules", ""] && of("rules")[0]["warning"].as_str().unwrap().contains("not supported"));
-    let lacking = "Config params of KataGo's that have no effect here: antiMirror,rootEndingBonusPoints";
+    let lacking = "Config params of KataGo's that have no effect here: antiMirror,rootFpuLossProp";
     assert_eq!(said("lacking"), ["overrideSettings", "overrideSettings", ""]);
     assert_eq!([0, 1].map(|at| &of("lacking")[at]["warning"]), ["Unknown config params: x", lacking]);
     let silent = answers(&["-override-config=warnUnusedFields=false"], &[query(json!({ "foo": 1 }))]);

@@ -77,10 +77,11 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// The edge of a move hears what the position behind it passes on.
+    /// The edge of a move hears what the position behind it passes on; at the root with what the move is worth beside that.
     pub(super) fn tell_edge(&mut self, node: Key, at: At, mv: Move) {
         let Some((_, note)) = self.notes.next(at, mv) else { return };
-        self.core.revalue_edge(node, mv, self.about.value_of(note.passed, note.white_to_move));
+        let bonus = if at == 0 { self.about.bonus_of(mv, note) } else { 0.0 };
+        self.core.revalue_edge(node, mv, self.about.value_of(note.passed.moved_by(bonus), note.white_to_move));
     }
 
     /// What the visits of a position come to.

@@ -8,6 +8,7 @@ mod backup;
 pub mod bias;
 mod boards;
 mod cache;
+pub mod ending;
 mod evaluation;
 mod evaluator;
 mod input;

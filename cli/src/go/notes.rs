@@ -60,7 +60,7 @@ impl Passed {
     }
 
     /// All utilities are so much larger.
-    fn moved_by(self, more: f64) -> Self {
+    pub(super) fn moved_by(self, more: f64) -> Self {
         let (utility, square) = (f64::from(self.utility), f64::from(self.square));
         let moved = square + more * (2.0 * utility + more);
         Self { utility: (utility + more) as f32, square: moved as f32, ..self }

@@ -5,8 +5,8 @@ use super::bias::{Correction, Pattern};
 use super::evaluator::{Batch, Evaluator, Question};
 use super::notes::{At, Averages, Note, Notes, Owned, Passed};
 use super::uncertainty::Uncertainty;
-use super::utility::{Factors, Utility};
-use super::{Evaluation, Game};
+use super::utility::{Factors, Outlook, Utility};
+use super::{Evaluation, Game, ending};
 use crate::engine::Memory;
 use hashbrown::HashMap;
 use oncilla_core::Move;
@@ -61,6 +61,10 @@ pub struct Plan {
     pub root_flattening: f32,
     /// Whether of root moves that are mirror images of each other one alone is searched (`rootSymmetryPruning`).
     pub prunes_symmetric: bool,
+    /// Points that a move of the root costs where everything is settled (`rootEndingBonusPoints`).
+    pub ending_bonus: f64,
+    /// Whether moves are left out where the opponent has passed again and again, and all is alive (`rootPruneUselessMoves`).
+    pub prunes_useless: bool,
     /// Whether ownership will be asked for.
     pub keeps_ownership: bool,
     /// Bytes that notes may take beside the tree. Half of them for ownership, too: beyond that it is what was found before.
@@ -129,6 +133,10 @@ pub(super) struct About {
     pub(super) utility: Utility,
     /// Those that leave the root's position as it is.
     symmetries: Vec<Symmetry>,
+    /// See [`ending::costs`].
+    costs: Vec<f32>,
+    /// See [`ending::useless`].
+    useless: PointSet,
 }
 
 impl About {
@@ -137,7 +145,19 @@ impl About {
         let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(expected));
         let symmetries = symmetries(&root, &plan);
-        Self { root, plan, raw, utility, symmetries }
+        let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
+        let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
+        Self { root, plan, raw, utility, symmetries, costs, useless }
+    }
+
+    /// What a move of the root is worth to White beside what is behind it, where that has this outlook.
+    fn bonus(&self, mv: GoMove, outlook: &Outlook) -> f64 {
+        let cost = f64::from(self.costs[mv.index()]);
+        match self.root.side_to_move() {
+            _ if cost == 0.0 => 0.0,
+            Color::White => self.utility.of_more(outlook, -cost),
+            Color::Black => self.utility.of_more(outlook, cost),
+        }
     }
 
     /// Where networks say how unsure they are, and that is to count.
@@ -151,6 +171,12 @@ impl About {
         let uncertainty = self.plan.uncertainty.as_ref();
         let weight = uncertainty.and_then(|unsure| unsure.weight(evaluation, &note.outlook, &self.utility));
         note.weighing(weight.unwrap_or(1.0))
+    }
+
+    /// What a move of the root is worth beside what is behind it: its score is what the network expects there, for that of all its visits would
+    /// have to be summed up after each.
+    pub(super) fn bonus_of(&self, mv: Move, note: &Note) -> f64 {
+        self.bonus(GoMove(mv.0), &note.outlook)
     }
 
     /// What visits come to, as the tree wants it for the side to move: a utility, and what makes the deviation of outcomes that of
@@ -259,6 +285,12 @@ impl<'m> Search<'m> {
     /// How it searches.
     pub fn plan(&self) -> &Plan {
         &self.about.plan
+    }
+
+    /// What a move of the root is worth to White beside what is behind it, where that has these means.
+    pub fn bonus(&self, mv: GoMove, averages: &Averages) -> f64 {
+        let [score, stdev] = [averages.score, averages.score_stdev()].map(|points| points as f32);
+        self.about.bonus(mv, &Outlook { score, stdev, ..Outlook::default() })
     }
 
     /// What is known beside the tree.
@@ -449,10 +481,11 @@ impl<'m> Search<'m> {
         let (size, side, suicide) = (game.size(), game.side_to_move(), game.rules().suicide);
         let legal = |mv: &GoMove| game.board().is_legal(side, *mv, suicide) && !banned.contains(*mv);
         let allowed = |mv: &GoMove| self.about.plan.allowed.as_ref().is_none_or(|allowed| allowed(side, depth, *mv));
-        let stands_for_others = |mv: &GoMove| depth > 0 || self.images(*mv).all(|image| !self.comes_before(image, *mv));
+        let stands_for_others = |mv: &GoMove| self.images(*mv).all(|image| !self.comes_before(image, *mv));
+        let of_root = |mv: &GoMove| !self.about.useless.contains(*mv) && stands_for_others(mv);
         moves.clear();
         let all = size.points().chain([size.pass()]);
-        moves.extend(all.filter(|mv| legal(mv) && allowed(mv) && stands_for_others(mv)));
+        moves.extend(all.filter(|mv| legal(mv) && allowed(mv) && (depth > 0 || of_root(mv))));
     }
 
     /// The mirror images of a move of the root, where only one of them is searched, itself among them.

@@ -107,6 +107,11 @@ impl Utility {
             + dynamic_score * expected(self.centre, centre_scale)
     }
 
+    /// What so many points more are worth to White.
+    pub fn of_more(&self, outlook: &Outlook, points: f64) -> f64 {
+        self.of(&Outlook { score: outlook.score + points as f32, ..*outlook }) - self.of(outlook)
+    }
+
     /// What win − loss and score, off by so much, are worth at this score, be they off in the same way.
     pub fn of_errors(&self, outlook: &Outlook, [win_loss, score]: [f32; 2]) -> f64 {
         let factors = &self.factors;

@@ -90,6 +90,7 @@ const RANGES: &[(&str, &str, &str)] = &[
     ("resignMinMovesPerBoardArea", "0", "1"),
     ("resignMinScoreDifference", "0", "1000"),
     ("resignThreshold", "-1", "0"),
+    ("rootEndingBonusPoints", "-1", "1"),
     ("rootFpuReductionMax", "0", "2"),
     ("rootNumSymmetriesToSample", "1", "8"),
     ("rootPolicyOptimism", "0", "1"),

@@ -13,6 +13,7 @@ use super::query::{Query, Wanted};
 use crate::analysis::answer::number;
 use crate::analysis::hash;
 use crate::analysis::request::Object;
+use crate::go::ending::{self, Searched};
 use crate::go::notes::{At, Averages, Note};
 use crate::go::{Game, Search};
 use crate::options::Perspective;
@@ -145,7 +146,7 @@ impl<'r, 's> Reporter<'r, 's> {
         Arm {
             visits: edge_visits,
             weight,
-            utility: self.to_move() * averages.utility,
+            utility: self.to_move() * (averages.utility + self.search.bonus(Move(mv.0), averages)),
             prior: self.prior(Move(mv.0)),
             radius: self.params.radius(&by_root, self.search.plan().factors.most()),
             value: weight,
@@ -154,10 +155,24 @@ impl<'r, 's> Reporter<'r, 's> {
 
     fn give_values(&self, root: &Averages, all: &mut [Candidate<'_, '_>]) {
         let mut arms: Vec<Arm> = all.iter().map(|candidate| candidate.arm).collect();
+        if self.pass_can_wait(all) {
+            let passes = all.iter().zip(&mut arms).filter(|(candidate, _)| Move(candidate.mv.0) == self.size.pass());
+            passes.for_each(|(_, arm)| arm.value = 0.0);
+        }
         let explored = self.params.prune(root, &mut arms);
         all.iter_mut().zip(&arms).for_each(|(candidate, arm)| candidate.pruned = arm.value);
         self.params.prefer_by_bound(explored, &mut arms);
         all.iter_mut().zip(arms).for_each(|(candidate, arm)| candidate.arm = arm);
+    }
+
+    fn pass_can_wait(&self, all: &[Candidate<'_, '_>]) -> bool {
+        let searched = all.iter().map(|Candidate { mv, arm, averages, .. }| Searched {
+            mv: Move(mv.0),
+            visits: arm.visits,
+            weight: arm.weight,
+            averages,
+        });
+        self.params.fill_dame_before_pass && ending::pass_can_wait(self.search.root(), self.search.raw(), searched)
     }
 
     /// 1 where White is to move at the root.
@@ -210,7 +225,7 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("scoreMean".into(), number(self.side * averages.lead));
         // Below what the mover expects: above it for who sees the other side.
         let below = -self.side * self.to_move() * arm.radius;
-        info.insert("utilityLcb".into(), number(self.side * averages.utility + below));
+        info.insert("utilityLcb".into(), number(self.side * self.to_move() * arm.bound()));
         let factors = &self.search.plan().factors;
         let of_win = 0.5 * factors.win_loss / factors.most();
         info.insert("lcb".into(), number(self.winrate(averages.winrate()) + below * of_win));

@@ -19,13 +19,13 @@ pub struct Arm {
     pub visits: u32,
     /// What they count together.
     pub weight: f64,
-    /// Its mean utility for the side to move.
+    /// Its mean utility for the side to move, and what it is worth beside.
     pub utility: f64,
     /// Its prior.
     pub prior: f64,
     /// How far its mean utility may be off.
     pub radius: f64,
-    /// What it is chosen by (KataGo's `playSelectionValue`): its weight at first.
+    /// What it is chosen by (KataGo's `playSelectionValue`): its weight at first, or nothing where it is not to be played.
     pub value: f64,
 }
 
@@ -38,7 +38,7 @@ impl Arm {
     /// How well explored it is, as KataGo has it: its last visit may be one that finds out how bad it is, and of few visits the prior says more.
     fn explored(&self) -> f64 {
         let visits = f64::from(self.visits.max(1));
-        self.weight * (visits - 1.0) / visits + VISITS_OF_PRIORS * self.prior
+        self.value * (visits - 1.0) / visits + VISITS_OF_PRIORS * self.prior
     }
 }
 
@@ -87,10 +87,10 @@ impl Params {
         for arm in arms.iter_mut() {
             let gap = level - arm.utility;
             let wanted = if gap > 0.0 { (exploration * arm.prior / gap - 1.0).max(0.0) } else { f64::INFINITY };
-            arm.value = arm.weight.min(wanted).ceil();
+            arm.value = arm.value.min(wanted).ceil();
         }
-        arms[at].value = best.weight;
-        best.weight
+        arms[at].value = best.value;
+        best.value
     }
 
     /// Of the moves with visits enough beside the weight of the best explored one, the one whose value is sure to be good is preferred to those

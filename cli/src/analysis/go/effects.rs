@@ -29,9 +29,13 @@ enum Position {
     Misspelt,
     /// There is room to play elsewhere, and time to find out what is wrong with moves.
     Roomy,
+    /// A pass may be worse than another move that gains nothing.
+    Territory,
+    /// Black has made two eyes, while White passed.
+    Alive,
 }
 
-use Position::{Empty, Handicap, Misspelt, Opening, Passed, Roomy};
+use Position::{Alive, Empty, Handicap, Misspelt, Opening, Passed, Roomy, Territory};
 
 /// Parameters and values.
 type Said = [(&'static str, &'static str)];
@@ -81,6 +85,9 @@ const CHANGES: &[Change] = &[
     ("rootPolicyOptimism", "1", Opening, &[]),
     ("rootNumSymmetriesToSample", "4", Opening, &[]),
     ("rootSymmetryPruning", "false", Empty, &[]),
+    ("rootEndingBonusPoints", "1", Territory, &[]),
+    ("rootPruneUselessMoves", "false", Alive, &[]),
+    ("fillDameBeforePass", "true", Territory, &[]),
     ("useLcbForSelection", "false", Opening, &[]),
     ("lcbStdevs", "1", Opening, &[]),
     // With it the move with the best bound has not the visits for it.
@@ -101,6 +108,12 @@ impl Position {
             }
             Misspelt => ("chinese", json!([]), "includePolizy"),
             Roomy => ("chinese", json!([["B", "C3"], ["W", "E5"]]), "includePolicy"),
+            Territory => ("japanese", json!([["B", "C3"], ["W", "E5"], ["B", "D4"]]), "includePolicy"),
+            Alive => {
+                let stones = ["A2", "B1", "B2", "C2", "D1", "D2"];
+                let moves: Vec<_> = stones.iter().flat_map(|stone| [["B", stone], ["W", "pass"]]).collect();
+                ("chinese", json!(moves), "includePolicy")
+            }
         };
         let side = if matches!(self, Roomy) { 9 } else { 7 };
         json!({ "boardXSize": side, "boardYSize": side, "rules": rules, "komi": 60, "moves": moves, more: true })

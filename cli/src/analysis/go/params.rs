@@ -155,6 +155,12 @@ params! {
     root_num_symmetries_to_sample: usize = 1, in 1..=8, "rootNumSymmetriesToSample";
     /// Whether of root moves that are mirror images only one is searched.
     root_symmetry_pruning: bool = true, in ANYTHING, "rootSymmetryPruning";
+    /// Points that a move costs where everything is settled, and a part of which a pass costs where it is better to fill up first.
+    root_ending_bonus_points: f64 = 0.5, in -1.0..=1.0, "rootEndingBonusPoints";
+    /// Whether nothing is played where all is alive once the opponent has passed four times in a row.
+    root_prune_useless_moves: bool = true, in ANYTHING, "rootPruneUselessMoves";
+    /// Whether under territory rules a pass waits as long as some other move is about as good.
+    fill_dame_before_pass: bool = false, in ANYTHING, "fillDameBeforePass";
     /// Whether the best move is the one with the best lower bound, among those with visits enough.
     use_lcb_for_selection: bool = true, in ANYTHING, "useLcbForSelection";
     /// Standard deviations that lower bounds are below the average.
@@ -239,7 +245,7 @@ const OF_NO_SEARCH: [&str; 62] = [
 
 /// What KataGo's search has beside the table, with the value by which it does what is done here. With another one KataGo's analysis is another
 /// one, and ours is not.
-const LACKING: [(&str, &str); 27] = [
+const LACKING: [(&str, &str); 24] = [
     ("antiMirror", "false"),
     ("avoidMYTDaggerHack", "false"),
     ("avoidRepeatedPatternUtility", "0"),
@@ -247,7 +253,6 @@ const LACKING: [(&str, &str); 27] = [
     ("chosenMoveSubtract", "0"),
     ("drawEquivalentWinsForWhite", "0.5"),
     ("enableMorePassingHacks", "false"),
-    ("fillDameBeforePass", "false"),
     ("fpuLossProp", "0"),
     ("fpuParentWeight", "0"),
     ("fpuUseParentAverage", "true"),
@@ -259,11 +264,9 @@ const LACKING: [(&str, &str); 27] = [
     ("playoutDoublingAdvantagePla", ""),
     ("preventCleanupPhase", "true"),
     ("rootDesiredPerChildVisitsCoeff", "0"),
-    ("rootEndingBonusPoints", "0"),
     ("rootFpuLossProp", "0"),
     ("rootNoiseEnabled", "false"),
     ("rootPolicyTemperatureEarly", "1"),
-    ("rootPruneUselessMoves", "false"),
     ("useEvalCache", "false"),
     ("useGraphSearch", "true"),
     ("useNonBuggyLcb", "true"),

@@ -92,6 +92,8 @@ impl Params {
             // KataGo adds noise to utilities, too. Here nothing is left to chance.
             root_flattening: (4.0 * params.wide_root_noise + 1.0) as f32,
             prunes_symmetric: params.root_symmetry_pruning,
+            ending_bonus: params.root_ending_bonus_points,
+            prunes_useless: params.root_prune_useless_moves,
             keeps_ownership: false,
             notes_bytes,
             batch,
