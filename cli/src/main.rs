@@ -120,6 +120,10 @@ struct BackendBench {
     /// batch sizes, parted by commas (1,8,64 as far as the device takes them)
     #[argh(option)]
     batch: Option<String>,
+    /// batches that are evaluated at a time, each in a thread of its own, as
+    /// by several searches (1)
+    #[argh(option, from_str_fn(at_a_time), default = "1")]
+    at_a_time: usize,
     /// say where the time goes on an OpenCL device: each kernel's, by the
     /// device's own clock
     #[argh(switch)]
@@ -247,6 +251,13 @@ fn board(text: &str) -> Result<Size, String> {
     size.ok_or_else(|| format!("expected columns and rows from 2 to 19, as in 19 or 13x9, got {text:?}"))
 }
 
+/// Reads a number of batches.
+fn at_a_time(text: &str) -> Result<usize, String> {
+    let most = bench::backend::MOST_AT_A_TIME;
+    let number = text.trim().parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("expected 1 to {most} batches, got {text:?}"))
+}
+
 /// Wrong usage, or a failure. 0 is done.
 const FAILED: u8 = 2;
 /// A command that checks something says no.
@@ -315,12 +326,15 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         Command::Bench(Bench { fen, nodes, rounds, json }) => {
             bench::print(&console, settings, fen.as_deref(), bench::Size { nodes, rounds }, json)?;
         }
-        Command::BackendBench(BackendBench { batch, profile, board, json }) => {
+        Command::BackendBench(BackendBench { batch, at_a_time, profile, board, json }) => {
             let batches = batch.as_deref().map(bench::backend::batches).transpose()?;
-            if profile {
-                bench::profile::print(&console, &settings.evaluator, board, batches.as_deref(), json)?;
-            } else {
-                bench::backend::print(&console, &settings.evaluator, board, batches.as_deref(), json)?;
+            let batches = batches.as_deref();
+            match (profile, at_a_time) {
+                (true, 1) => bench::profile::print(&console, &settings.evaluator, board, batches, json)?,
+                (true, _) => return Err("--profile: expected one batch at a time".to_string()),
+                (false, _) => {
+                    bench::backend::print(&console, &settings.evaluator, board, batches, at_a_time, json)?;
+                }
             }
         }
         Command::DescribeNet(DescribeNet { file }) => {

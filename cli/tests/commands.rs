@@ -20,6 +20,8 @@ fn exit_codes_and_where_the_words_go() {
         &["bench", "--backend=random", "--fen", "8/8 w"],
         &["bench", "--backend=host", "--weights=no such file"],
         &["backendbench", "--backend=random", "--batch=0"],
+        &["backendbench", "--backend=random", "--at-a-time=0"],
+        &["backendbench", "--backend=host", "--profile", "--at-a-time=2"],
         &["describenet", "no such file"],
         &["eval", "--backend=host", "--weights=no such file"],
         &["--generate", "nonsense"],
@@ -187,6 +189,18 @@ fn backendbench_in_json() {
         for key in ["evals_per_second", "latency_ms", "gflops"] {
             assert!(row[key].is_number(), "{key}");
         }
+    }
+}
+
+#[test]
+fn backendbench_of_several_batches_at_a_time() {
+    for weights in ["--weights=tiny", "--weights=../fixtures/go/tiny-v8.bin.gz"] {
+        let output = run(&["backendbench", "--backend=host", weights, "--batch=2", "--at-a-time=3", "--json"], "");
+        let rows: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let of = |key: &str| rows[0][key].as_f64().unwrap();
+        // Three batches of two positions are on their way all the time.
+        let on_the_way = of("evals_per_second") * of("latency_ms") / 1000.0;
+        assert!((on_the_way - 6.0).abs() < 1e-6, "{weights}: {on_the_way}");
     }
 }
 

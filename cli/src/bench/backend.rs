@@ -1,5 +1,6 @@
 //! `oncilla backendbench`: evaluations per second and latency, by batch size, without a search.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,9 @@ use super::{POSITIONS, position};
 use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, Request, Service, Subject, model, serve};
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
+
+/// Most batches at a time: more threads than that say nothing new.
+pub const MOST_AT_A_TIME: usize = 64;
 
 /// Runs of a batch size end after this time, or after [`MOST_RUNS`].
 const ENOUGH: Duration = Duration::from_millis(1000);
@@ -26,7 +30,7 @@ pub struct Row {
     pub batch: usize,
     /// Evaluations per second.
     pub evals_per_second: f64,
-    /// Mean time of a batch.
+    /// Mean time of a batch, be it that others were evaluated beside it.
     pub latency_ms: f64,
     /// Billions of floating-point operations per second, multiplications and additions counted one each.
     pub gflops: f64,
@@ -58,58 +62,68 @@ pub(super) fn sizes(batches: Option<&[usize]>, most: usize) -> Result<Vec<usize>
 }
 
 /// What is measured.
-enum Runs {
-    /// Positions of chess.
-    Chess(Box<Evaluator>, Box<Batch>),
-    /// Rows of a network of Go.
-    Go { subject: Subject, service: Service, request: Arc<Request>, rows: usize },
+enum Measured {
+    Chess(Box<Evaluator>),
+    Go(Box<(Subject, Service)>),
 }
 
-impl Runs {
+/// A batch that is evaluated again and again.
+enum Filled {
+    /// Positions of chess.
+    Chess(Box<Batch>),
+    /// So many rows of a network of Go.
+    Go(Arc<Request>, usize),
+}
+
+impl Measured {
     fn open(settings: &EvaluatorSettings, board: Size) -> Result<(Self, Vec<String>), String> {
         if model(settings)?.is_none() {
             let settings = EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() };
             let (evaluator, notes) = Evaluator::new(&settings)?;
-            let positions = evaluator.batch();
-            return Ok((Self::Chess(Box::new(evaluator), Box::new(positions)), notes));
+            return Ok((Self::Chess(Box::new(evaluator)), notes));
         }
         let (subject, mut notes) = Subject::of(settings, board)?;
         let (service, said) = serve(settings, &Arc::new(subject.graph.clone()))?;
         notes.extend(said);
-        Ok((Self::Go { subject, service, request: Arc::default(), rows: 0 }, notes))
+        Ok((Self::Go(Box::new((subject, service))), notes))
     }
 
     fn max_batch(&self) -> usize {
         match self {
-            Self::Chess(evaluator, _) => evaluator.max_batch(),
-            Self::Go { service, .. } => service.facts().max_batch,
+            Self::Chess(evaluator) => evaluator.max_batch(),
+            Self::Go(go) => go.1.facts().max_batch,
         }
     }
 
     fn flops(&self) -> u64 {
         match self {
-            Self::Chess(evaluator, _) => evaluator.flops(),
-            Self::Go { subject, .. } => subject.graph.flops(),
+            Self::Chess(evaluator) => evaluator.flops(),
+            Self::Go(go) => go.0.graph.flops(),
         }
     }
 
-    /// Makes a batch of the bench's positions, over and over.
-    fn fill(&mut self, batch: usize) -> Result<(), String> {
-        match self {
-            Self::Chess(_, positions) => fill(positions, batch)?,
-            Self::Go { subject, request, rows, .. } => {
-                request.content().input = subject.inputs(batch);
-                *rows = batch;
+    /// A batch of the bench's positions, over and over.
+    fn fill(&self, batch: usize) -> Result<Filled, String> {
+        Ok(match self {
+            Self::Chess(evaluator) => {
+                let mut positions = evaluator.batch();
+                fill(&mut positions, batch)?;
+                Filled::Chess(Box::new(positions))
             }
-        }
-        Ok(())
+            Self::Go(go) => {
+                let request = Arc::new(Request::default());
+                request.content().input = go.0.inputs(batch);
+                Filled::Go(request, batch)
+            }
+        })
     }
 
-    /// Evaluates the batch.
-    fn run(&mut self) -> Result<Option<String>, String> {
-        match self {
-            Self::Chess(evaluator, positions) => evaluator.run(positions),
-            Self::Go { service, request, rows, .. } => service.run(request, *rows),
+    /// Evaluates a batch.
+    fn run(&self, batch: &mut Filled) -> Result<Option<String>, String> {
+        match (self, batch) {
+            (Self::Chess(evaluator), Filled::Chess(positions)) => evaluator.run(positions),
+            (Self::Go(go), Filled::Go(request, rows)) => go.1.run(request, *rows),
+            _ => Err("a batch of another game".to_string()),
         }
     }
 }
@@ -122,17 +136,18 @@ pub fn run(
     settings: &EvaluatorSettings,
     board: Size,
     batches: Option<&[usize]>,
+    at_a_time: usize,
 ) -> Result<(Vec<Row>, Vec<String>), String> {
     let progress = Progress::on_stderr();
     progress.show("loading the network");
-    let (mut runs, mut notes) = Runs::open(settings, board)?;
+    let (measured, mut notes) = Measured::open(settings, board)?;
     progress.clear();
-    let batches = sizes(batches, runs.max_batch())?;
+    let batches = sizes(batches, measured.max_batch())?;
     let mut rows = Vec::new();
     for (index, &batch) in batches.iter().enumerate() {
         progress.show(&format!("{}/{}: batch {batch}", index + 1, batches.len()));
-        runs.fill(batch)?;
-        rows.push(measure(&mut runs, batch, &mut notes)?);
+        let mut filled: Vec<Filled> = (0..at_a_time).map(|_| measured.fill(batch)).collect::<Result<_, _>>()?;
+        rows.push(measure(&measured, batch, &mut filled, &mut notes)?);
         progress.clear();
     }
     Ok((rows, notes))
@@ -140,7 +155,6 @@ pub fn run(
 
 /// Fills the batch with the bench's positions, over and over.
 fn fill(positions: &mut Batch, batch: usize) -> Result<(), String> {
-    positions.clear();
     let mut moves = MoveList::new();
     for fen in POSITIONS.iter().cycle().take(batch) {
         let history = position(fen)?;
@@ -150,25 +164,58 @@ fn fill(positions: &mut Batch, batch: usize) -> Result<(), String> {
     Ok(())
 }
 
-fn measure(measured: &mut Runs, batch: usize, notes: &mut Vec<String>) -> Result<Row, String> {
+/// With as many batches of that size at a time as there are in `filled`.
+fn measure(measured: &Measured, batch: usize, filled: &mut [Filled], notes: &mut Vec<String>) -> Result<Row, String> {
     for _ in 0..WARM_UP {
-        notes.extend(measured.run()?);
+        for filled in &mut *filled {
+            notes.extend(measured.run(filled)?);
+        }
     }
+    let at_a_time = filled.len();
     let start = Instant::now();
-    let mut runs = 0;
-    while runs < MOST_RUNS && (runs == 0 || start.elapsed() < ENOUGH) {
-        notes.extend(measured.run()?);
-        runs += 1;
-    }
+    let runs = match filled {
+        // In this thread, as whoever has one batch evaluates it.
+        [one] => run_for_a_while(measured, one, start)?,
+        several => std::thread::scope(|scope| {
+            let begin = |filled| scope.spawn(move || run_for_a_while(measured, filled, start));
+            let running: Vec<_> = several.iter_mut().map(begin).collect();
+            let ended = running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            ended.reduce(|all, one| Ok(all?.and(one?))).unwrap_or(Ok(Ran::default()))
+        })?,
+    };
+    notes.extend(runs.notes);
     // A clock that stood still has at least ticked.
     let seconds = start.elapsed().as_secs_f64().max(1e-9);
-    let evals_per_second = f64::from(runs) * batch as f64 / seconds;
+    let evals_per_second = f64::from(runs.count) * batch as f64 / seconds;
     Ok(Row {
         batch,
         evals_per_second,
-        latency_ms: 1000.0 * seconds / f64::from(runs),
+        latency_ms: 1000.0 * seconds * at_a_time as f64 / f64::from(runs.count),
         gflops: evals_per_second * measured.flops() as f64 / 1e9,
     })
+}
+
+/// Batches that were evaluated, and what was said.
+#[derive(Default)]
+struct Ran {
+    count: u32,
+    notes: Vec<String>,
+}
+
+impl Ran {
+    fn and(mut self, other: Self) -> Self {
+        self.notes.extend(other.notes);
+        Self { count: self.count + other.count, ..self }
+    }
+}
+
+fn run_for_a_while(measured: &Measured, filled: &mut Filled, start: Instant) -> Result<Ran, String> {
+    let mut ran = Ran::default();
+    while ran.count < MOST_RUNS && (ran.count == 0 || start.elapsed() < ENOUGH) {
+        ran.notes.extend(measured.run(filled)?);
+        ran.count += 1;
+    }
+    Ok(ran)
 }
 
 /// Measures and prints.
@@ -180,9 +227,10 @@ pub fn print(
     settings: &EvaluatorSettings,
     board: Size,
     sizes: Option<&[usize]>,
+    at_a_time: usize,
     json: bool,
 ) -> Result<(), String> {
-    let (rows, notes) = run(settings, board, sizes)?;
+    let (rows, notes) = run(settings, board, sizes, at_a_time)?;
     notes.iter().for_each(|note| aside(note));
     if json {
         console.say(&serde_json::to_string(&rows).map_err(|error| error.to_string())?);

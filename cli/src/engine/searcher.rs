@@ -543,7 +543,7 @@ impl Searcher {
         let results = if knows_endings { results.with_endings(self.position.board(), &legal) } else { results };
         observer.results(&results);
         let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since).knowing(results);
-        let mut time = MoveTime::new(&self.settings, go, &self.position, since);
+        let mut time = MoveTime::new(&self.settings, go, &self.position, has_moves_left, since);
         let shared = Shared::new(search, evaluator, Crew::queues(&self.settings, evaluator));
         shared.add(&Counts { tablebase_hits: u64::from(ranks.is_some()), ..Counts::ZERO });
         std::thread::scope(|scope| {

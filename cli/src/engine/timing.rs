@@ -39,6 +39,8 @@ pub struct MoveTime {
     /// When the clock began to run; a pondered move's begins with `ponderhit`.
     since: Instant,
     waits_for_ponder_hit: bool,
+    /// Whether the network has a moves-left head. Without one its plies are those that the tree is deep.
+    has_moves_left: bool,
     /// Playouts per second at most since the search began, if there is such a limit.
     nps_limit: Option<f64>,
     begun: Instant,
@@ -53,9 +55,10 @@ pub struct MoveTime {
 }
 
 impl MoveTime {
-    /// The limits of `go`.
-    pub fn new(settings: &Settings, go: &Go, position: &History, since: Instant) -> Self {
+    /// The limits of `go`, with a network that has a moves-left head or not.
+    pub fn new(settings: &Settings, go: &Go, position: &History, has_moves_left: bool, since: Instant) -> Self {
         Self {
+            has_moves_left,
             limits: limits(settings, go),
             clock: clock(settings, go, position),
             since,
@@ -86,9 +89,9 @@ impl MoveTime {
         self.waits_for_ponder_hit = false;
         self.playouts_before = counts.playouts;
         if let Some(clock) = &self.clock {
-            // Two plies have been played since then, and one is to be played, however soon the network saw the end: none at all
-            // would mean that it has no such head.
-            let network_plies = manager.plies_left.map(|plies| (plies - 2.0).max(1.0));
+            // Two plies have been played since then, and one is to be played, however soon the network saw the end.
+            let plies_left = manager.plies_left.filter(|_| self.has_moves_left);
+            let network_plies = plies_left.map(|plies| (plies - 2.0).max(1.0));
             let budget = manager.manager.on_move_start(&Clock { network_plies, ..*clock }, nodes.into());
             let limit = TimeLimit::of(&budget);
             self.limits.time = Some(self.limits.time.map_or(limit, |time| time.earlier(limit)));
@@ -159,7 +162,8 @@ impl MoveTime {
     /// was asked for. Such a tree may never get deeper. A number of visits that was asked for is given all the same.
     pub fn is_pointless(&self, search: &Search<'_>, go: &Go) -> bool {
         let Some(root) = search.root().filter(|_| go.nodes.is_none()) else { return false };
-        let bounds: Vec<Bounds> = root.edges().filter(|edge| search.may_play(edge)).map(|edge| edge.bounds()).collect();
+        let may_be_played = || root.edges().filter(|edge| search.may_play(edge));
+        let bounds: Vec<Bounds> = root.of_all_edges(|| may_be_played().map(|edge| edge.bounds()).collect());
         let depth_only = go.depth.is_some() && self.may_end();
         let won = depth_only && bounds.iter().any(|b| b.lower == Bound::Win);
         won || (!bounds.is_empty() && bounds.iter().all(|b| b.lower == b.upper))
@@ -189,8 +193,7 @@ impl MoveTime {
         if !self.started {
             return;
         }
-        // A network without the head says 0.
-        manager.plies_left = search.root().map(|root| root.value().m.into()).filter(|plies| *plies > 0.0);
+        manager.plies_left = search.root().filter(|_| self.has_moves_left).map(|root| root.value().m.into());
         if self.clock.is_some() {
             manager.manager.on_move_end(self.elapsed_ms(), counts.playouts - self.playouts_before);
         }
@@ -260,14 +263,14 @@ mod tests {
         let mut manager = TimeManager::new(&settings);
         let counts = |playouts| Counts { playouts, ..Counts::ZERO };
         let go = Go { ponder: true, move_time_ms: Some(1000), ..Go::default() };
-        let mut time = MoveTime::new(&settings, &go, &History::startpos(), Instant::now());
+        let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, Instant::now());
         time.start_if_due(&mut manager, None, 50_000, &counts(50_000));
         assert!(!time.has_started());
         time.start_if_due(&mut manager, Some(Instant::now()), 50_000, &counts(50_000));
         assert!(time.has_started());
         assert_eq!(time.nps_behind_pondering(&counts(50_300), 100.0), Some(3000.0));
         let go = Go { ponder: false, ..go };
-        let mut time = MoveTime::new(&settings, &go, &History::startpos(), Instant::now());
+        let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, Instant::now());
         time.start_if_due(&mut manager, None, 0, &counts(0));
         assert_eq!(time.nps_behind_pondering(&counts(300), 100.0), None);
     }
@@ -279,12 +282,27 @@ mod tests {
         let go = Go { clock: Some(clock), ..Go::default() };
         let limit = |plies_left| {
             let mut manager = TimeManager { plies_left, ..TimeManager::new(&settings) };
-            let mut time = MoveTime::new(&settings, &go, &History::startpos(), Instant::now());
+            let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, Instant::now());
             time.start_if_due(&mut manager, None, 0, &Counts::ZERO);
             time.limits.time
         };
         // That few are less than the least that there may be.
         assert_eq!([0.1, 1.9, 2.0, 2.1, 3.0].map(|plies| limit(Some(plies))), [limit(Some(6.0)); 5]);
         assert_ne!(limit(Some(6.0)), limit(None));
+    }
+
+    /// Each ply of its tree is one more to the end, as the tree counts.
+    #[test]
+    fn a_network_without_the_head_says_nothing_of_the_end() {
+        let settings = Typed::default().meaning().unwrap().settings;
+        let clock = Clock { left_ms: 60_000, ..Clock::default() };
+        let go = Go { clock: Some(clock), ..Go::default() };
+        let limit = |plies_left, has_moves_left| {
+            let mut manager = TimeManager { plies_left, ..TimeManager::new(&settings) };
+            let mut time = MoveTime::new(&settings, &go, &History::startpos(), has_moves_left, Instant::now());
+            time.start_if_due(&mut manager, None, 0, &Counts::ZERO);
+            time.limits.time
+        };
+        assert_eq!(limit(Some(6.0), false), limit(None, true));
     }
 }

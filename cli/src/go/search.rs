@@ -47,6 +47,8 @@ pub struct Plan {
     pub uncertainty: Option<Uncertainty>,
     /// How the network is asked below the root; its history is set for each position.
     pub question: Question,
+    /// Whose the advantage is that the question speaks of, if it is not the side's that is to move at the root (`playoutDoublingAdvantagePla`).
+    pub advantage_of: Option<Color>,
     /// How far the policy of the root's position is the optimistic one (`rootPolicyOptimism`).
     pub root_optimism: f32,
     /// Which moves the network is to know.
@@ -94,6 +96,15 @@ impl Plan {
             deviation.usual /= most;
         }
         params
+    }
+
+    /// As whoever is to move in that position has it.
+    fn seen_from(mut self, root: &Game) -> Self {
+        let of_root = &mut self.question.planes.playout_doubling_advantage;
+        if self.advantage_of.take().is_some_and(|side| side != root.side_to_move()) {
+            *of_root = -*of_root;
+        }
+        self
     }
 }
 
@@ -208,7 +219,7 @@ impl<'m> Search<'m> {
     /// # Errors
     /// As [`Evaluator::run`].
     pub fn new(evaluator: Arc<Evaluator>, memory: &'m Memory, root: Arc<Game>, plan: Plan) -> Result<Self, String> {
-        let mut batch = Batch::default();
+        let (mut batch, plan) = (Batch::default(), plan.seen_from(&root));
         let (raw, expected, said) = raw(&evaluator, &mut batch, &root, &plan)?;
         let mut search = Self {
             core: oncilla_core::search::Search::new(memory.lend(), plan.params),
@@ -231,6 +242,7 @@ impl<'m> Search<'m> {
     /// # Errors
     /// As [`Evaluator::run`]. Nothing has changed then.
     pub fn turn_to(&mut self, root: Arc<Game>, plan: Plan) -> Result<(), String> {
+        let plan = plan.seen_from(&root);
         let line = self.line_to(&root, &plan);
         if root.size() != self.about.root.size() {
             self.batch = Batch::default();

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::analyze::{Ask, Style};
 use super::args::{self, Args};
 use super::clock::{self, System};
-use super::player::{Decision, Task};
+use super::player::{ADVANTAGE, Decision, Task};
 use super::record::Record;
 use super::seat::Seat;
 use super::session::{Session, Stream};
@@ -638,7 +638,9 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Said {
         settings.set(name, value).or_else(|| params.set(name, value)).unwrap_or(Ok(()))?;
     }
     (player.settings, player.params) = (settings, params);
-    player.has_visits |= pairs.iter().any(|(name, _)| name == "maxVisits");
+    let names = |wanted| pairs.iter().any(|(name, _)| name == wanted);
+    player.has_visits |= names("maxVisits");
+    player.has_advantage |= names(ADVANTAGE);
     Ok(String::new())
 }
 

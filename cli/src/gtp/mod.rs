@@ -11,6 +11,7 @@
 //!
 //! Specification: <https://www.lysator.liu.se/~gunnar/gtp/gtp2-spec-draft2/gtp2-spec.html>.
 
+mod advantage;
 mod analyze;
 mod args;
 mod chance;

@@ -15,7 +15,7 @@ use super::record::Record;
 use super::scoring::Judged;
 use super::seat::Seat;
 use super::settings::{self, Settings};
-use super::{chance, handicap};
+use super::{advantage, chance, handicap};
 use crate::analysis::go::{Params, Reporter, Wanted};
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
 use crate::go::{self, Evaluation, Evaluator, Game, Limits, Plan, PolicyRules, Question, Search};
@@ -79,6 +79,8 @@ pub struct Player {
     pub settings: Settings,
     /// Whether somebody has said how many visits there are at most.
     pub has_visits: bool,
+    /// Whether somebody has said how much more it searches than its opponent.
+    pub has_advantage: bool,
     time: ManagerParams,
     clocks: [Clock; 2],
     thoughts: Vec<Thought>,
@@ -96,6 +98,11 @@ const FOR_COUNTING: f64 = 0.3;
 /// Points that it gives away to end a game that is won: a dame, or a move that only a careful one would make.
 const GIVEN_AWAY: f64 = 1.0;
 
+/// How much more it searches than its opponent, and how much that is for a handicap that it has given: who names the first alone does not want the
+/// second.
+pub const ADVANTAGE: &str = "playoutDoublingAdvantage";
+const OF_HANDICAP: &str = "dynamicPlayoutDoublingAdvantageCapPerOppLead";
+
 impl Player {
     /// With a network that has been read, for boards of this size at first.
     ///
@@ -105,6 +112,7 @@ impl Player {
         let EngineSettings { cache, hash_mb, ram_limit_mb, minibatch, time, ref evaluator, .. } = meaning.settings;
         // What was played before the position is seen, and chance in the choice of moves is none of analysis.
         let alone = Params { ignore_pre_root_history: false, wide_root_noise: 0.0, ..Params::default() };
+        let given = |name| typed.of_katago().iter().any(|(other, _)| other == name);
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
         let room = Room::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
         Ok(Self {
@@ -114,6 +122,7 @@ impl Player {
             params: alone.of(typed, meaning)?,
             settings: Settings::of(typed, meaning)?,
             has_visits: table::by_flag("max-visits").is_some_and(|opt| typed.has(opt)),
+            has_advantage: given(ADVANTAGE) && !given(OF_HANDICAP),
             time,
             clocks: [System::None; 2].map(|system| Clock::new(system, time)),
             thoughts: Vec::new(),
@@ -164,6 +173,22 @@ impl Player {
         Params {
             wide_root_noise: self.settings.analysis_wide_root_noise,
             ignore_pre_root_history: self.settings.analysis_ignore_pre_root_history,
+            ..self.params
+        }
+    }
+
+    /// How it searches for a move of this game.
+    fn params_for(&self, game: &Game) -> Params {
+        if self.has_advantage {
+            return self.params;
+        }
+        let for_white =
+            |thought: &Thought| if thought.color == Color::White { thought.win_loss } else { -thought.win_loss };
+        let thoughts = self.thoughts.iter().map(for_white);
+        let advantage = advantage::for_white(game, self.settings.advantage_for_each_point, thoughts);
+        Params {
+            playout_doubling_advantage: advantage,
+            playout_doubling_advantage_pla: Some(Color::White),
             ..self.params
         }
     }
@@ -257,9 +282,10 @@ impl Player {
         };
         // Where a pass would end the game it has to know what that is worth.
         let judged = if game.pass_would_end() { Some(self.judge(record, end(FOR_COUNTING))?) } else { None };
+        let params = self.params_for(&game);
         let task = Task {
             game: Arc::clone(&game),
-            params: &self.params,
+            params: &params,
             ask,
             limits: [self.visits(budget.is_some(), factor), scaled(self.params.max_playouts, factor)],
             until: end(1.0),
@@ -269,7 +295,7 @@ impl Player {
         let look = |search: &Search<'_>| watch.borrow_mut()(search, false);
         let found = self.search(seat, &task, look, |search| {
             let _ = watch.borrow_mut()(search, true);
-            found(&self.params, ask.wanted, search)
+            found(&params, ask.wanted, search)
         })?;
         if keeps {
             self.remember(Thought { turn, color, win_loss: found.win_loss, lead: found.lead });
@@ -310,7 +336,8 @@ impl Player {
         let limits = [settings.max_visits_pondering, settings.max_playouts_pondering];
         let until = Duration::try_from_secs_f64(settings.max_time_pondering).ok();
         let until = until.and_then(|time| Instant::now().checked_add(time));
-        let task = Task { game, params: &self.params, ask: &Ask::default(), limits, until };
+        let params = self.params_for(&game);
+        let task = Task { game, params: &params, ask: &Ask::default(), limits, until };
         self.search(seat, &task, |_| goes_on(), |_| ())
     }
 

@@ -41,6 +41,8 @@ params! {
     chosen_move_subtract: f64 = 0.0, in 0.0..=1e10, "chosenMoveSubtract";
     /// Moves with fewer visits are not chosen by chance.
     chosen_move_prune: f64 = 1.0, in 0.0..=1e10, "chosenMovePrune";
+    /// Doublings that it is taken to search more than its opponent, where it has given a handicap, for each point of that.
+    advantage_for_each_point: f64 = 0.045, in 0.0..=0.5, "dynamicPlayoutDoublingAdvantageCapPerOppLead";
     /// Seconds that pass between its answer and the controller's clock.
     lag_buffer: f64 = 0.2, in 0.0..=3600.0, "lagBuffer";
     /// Columns and rows of the board at the start.
@@ -77,11 +79,10 @@ const RULES: &str = "rules";
 const SEED: &str = "searchRandSeed";
 
 /// What KataGo's files for this command have beside, and what nothing comes of.
-const WITHOUT_EFFECT: [&str; 10] = [
+const WITHOUT_EFFECT: [&str; 9] = [
     "cleanupBeforePass",
     "delayMoveMax",
     "delayMoveScale",
-    "dynamicPlayoutDoublingAdvantageCapPerOppLead",
     "friendlyPass",
     "ignoreGTPAndForceKomi",
     "logAllGTPCommunication",

@@ -10,9 +10,11 @@ pub struct NodeView<'a, R> {
     key: Key,
 }
 
-/// An edge as it was when it was looked at.
+/// An edge as it was when it was looked at. What is behind it is asked for when it is wanted, and is as it is then.
 pub struct EdgeView<'a, R> {
     repository: &'a R,
+    /// The node that it leads from, and the place of its record there.
+    from: (Key, usize),
     child: Option<Key>,
     /// The move, once it was visited.
     pub mv: Option<Move>,
@@ -132,10 +134,20 @@ impl<'a, R: Repository> NodeView<'a, R> {
     }
 
     /// The edges: those with a record in the order of their first visits, then the others in the order of the game's
-    /// list. One that is visited for the first time meanwhile may be in neither part: all were there if
-    /// [`NodeView::visited_count`] is the same before and after.
+    /// list. One that is visited for the first time meanwhile may be in neither part: see [`NodeView::of_all_edges`].
     pub fn edges(&self) -> impl Iterator<Item = EdgeView<'a, R>> + Clone + use<'a, R> {
         self.visited().chain(self.unvisited())
+    }
+
+    /// What `look` makes of the edges when all of them were there: it looks again where one was visited for the first time meanwhile.
+    pub fn of_all_edges<T>(&self, mut look: impl FnMut() -> T) -> T {
+        loop {
+            let before = self.visited_count();
+            let found = look();
+            if self.visited_count() == before {
+                return found;
+            }
+        }
     }
 
     /// The edges that have a record.
@@ -147,7 +159,8 @@ impl<'a, R: Repository> NodeView<'a, R> {
                 Naming::Named(mv) => (Some(mv), None),
                 Naming::Index(index) => (None, Some(index.into())),
             };
-            EdgeView { repository: view.repository, child, mv, index, p: visit.p(), visit: Some(visit) }
+            let from = (view.key, at);
+            EdgeView { repository: view.repository, from, child, mv, index, p: visit.p(), visit: Some(visit) }
         })
     }
 
@@ -155,7 +168,8 @@ impl<'a, R: Repository> NodeView<'a, R> {
         let view = *self;
         (0..self.edge_count()).filter_map(move |index| {
             let p = view.read(|node| node.unvisited_prior(index))?;
-            Some(EdgeView { repository: view.repository, child: None, mv: None, index: Some(index), p, visit: None })
+            let (repository, from) = (view.repository, (view.key, index));
+            Some(EdgeView { repository, from, child: None, mv: None, index: Some(index), p, visit: None })
         })
     }
 
@@ -204,18 +218,30 @@ impl<'a, R: Repository> EdgeView<'a, R> {
         self.visit?.value.map(|value| Value { wl: value.wl(), d: value.d(), m: value.m() })
     }
 
+    /// A part of the child, if it is still in the tree, and still this edge's: a leaf that was lost, or joined to another node, leaves its
+    /// place to the next one.
+    fn of_child<T>(&self, part: impl FnOnce(&R::Node<'a>) -> T) -> Option<T> {
+        let (from, at) = self.from;
+        let key = self.child?;
+        // As long as it is locked nobody takes the child away.
+        let parent = self.repository.lock(from);
+        let is_there = at < parent.visited_count() && parent.child(at) == Some(key);
+        is_there.then(|| part(&self.repository.lock(key)))
+    }
+
     /// The child, if it is in the tree.
     pub fn child(&self) -> Option<NodeView<'a, R>> {
+        self.of_child(|_| ())?;
         self.child.map(|key| NodeView { repository: self.repository, key })
     }
 
     /// What is proven of the move, from the side that makes it.
     pub fn bounds(&self) -> Bounds {
-        self.child().map_or(Bounds::OPEN, |child| child.bounds().flipped())
+        self.of_child(Node::bounds).map_or(Bounds::OPEN, Bounds::flipped)
     }
 
     /// How the game ends with this move, if it is known.
     pub fn ending(&self) -> Option<Ending> {
-        self.child().and_then(|child| child.ending())
+        self.of_child(Node::ending).flatten()
     }
 }

@@ -91,8 +91,10 @@ impl Root {
     pub fn of_search<R: Repository>(search: &Search<R>) -> Self {
         let Some(root) = search.root() else { return Self::default() };
         let is_known = root.is_expanded() || root.ending().is_some();
-        let stuck = is_known && !root.edges().any(|edge| search.may_play(&edge));
-        Self { stuck, ..Self::of(root.edges().map(|edge| RootEdge::of(search, &edge))) }
+        root.of_all_edges(|| {
+            let stuck = is_known && !root.edges().any(|edge| search.may_play(&edge));
+            Self { stuck, ..Self::of(root.edges().map(|edge| RootEdge::of(search, &edge))) }
+        })
     }
 
     fn with(mut self, edge: RootEdge) -> Self {

@@ -43,6 +43,10 @@ pub const STALL_MS: f64 = 300.0;
 /// ended so late was not running either: the machine slept.
 pub(super) const LONGEST_LAG_MS: f64 = 10_000.0;
 
+/// What is believed of one move's lag, as a part of the clock that is left: more would be another clock sooner than such a lag, and a move
+/// without any time.
+const MOST_BELIEVED: f64 = 0.25;
+
 /// Moves beyond the expected end of the game whose cost is kept.
 const SPARE_MOVES: f64 = 100.0;
 /// The part of the game's time that may be kept for that and for the overhead.
@@ -103,6 +107,7 @@ impl Latency {
         let Some(expected) = self.expected_ms.take() else { return };
         let lag = expected - sane_ms(base_ms);
         if (0.0..LONGEST_LAG_MS).contains(&lag) {
+            let lag = lag.min(MOST_BELIEVED * sane_ms(base_ms));
             self.lag.see(lag);
             self.mean_lag.see(lag.min(2.0 * sane_ms(overhead_ms)));
         }
@@ -158,6 +163,16 @@ mod tests {
             play(&mut latency, 2000.0, 0.0, shown);
             assert_eq!(latency.lag_ms(), 0.0, "{shown}");
         }
+    }
+
+    /// Somebody goes on with the same game and another clock, of three seconds.
+    #[test]
+    fn a_clock_that_was_set_to_little_leaves_time_for_a_move() {
+        let mut latency = Latency::default();
+        latency.on_move_start(10_000.0, 50.0);
+        latency.on_move_end(&clock(10_000.0, 0.0), 500.0, 0.0);
+        latency.on_move_start(3000.0, 50.0);
+        assert_eq!(latency.lag_ms(), 750.0);
     }
 
     #[test]

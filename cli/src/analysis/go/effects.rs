@@ -81,6 +81,7 @@ const CHANGES: &[Change] = &[
     ("conservativePass", "false", Passed, &[("enablePassingHacks", "false")]),
     ("enablePassingHacks", "false", Passed, &[("conservativePass", "false"), ("ignorePreRootHistory", "false")]),
     ("playoutDoublingAdvantage", "1", Opening, &[]),
+    ("playoutDoublingAdvantagePla", "BLACK", Opening, &[("playoutDoublingAdvantage", "1")]),
     ("policyOptimism", "0", Opening, &[]),
     ("rootPolicyOptimism", "1", Opening, &[]),
     ("rootNumSymmetriesToSample", "4", Opening, &[]),

@@ -4,6 +4,8 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use oncilla_go::Color;
+
 use crate::options::{Meaning, Perspective, Typed};
 
 /// A row of the table, for a person.
@@ -147,6 +149,8 @@ params! {
     enable_passing_hacks: bool = true, in ANYTHING, "enablePassingHacks";
     /// The player to move is taken to search 2 to this power as much as the opponent.
     playout_doubling_advantage: f64 = 0.0, in -3.0..=3.0, "playoutDoublingAdvantage";
+    /// Who is taken to, if it is not the player to move.
+    playout_doubling_advantage_pla: Option<Color> = None, in ANYTHING, "playoutDoublingAdvantagePla";
     /// How much of a network's optimistic policy is used, in the tree.
     policy_optimism: f64 = 1.0, in 0.0..=1.0, "policyOptimism";
     /// The same at the root.
@@ -245,7 +249,7 @@ const OF_NO_SEARCH: [&str; 62] = [
 
 /// What KataGo's search has beside the table, with the value by which it does what is done here. With another one KataGo's analysis is another
 /// one, and ours is not.
-const LACKING: [(&str, &str); 24] = [
+const LACKING: [(&str, &str); 23] = [
     ("antiMirror", "false"),
     ("avoidMYTDaggerHack", "false"),
     ("avoidRepeatedPatternUtility", "0"),
@@ -261,7 +265,6 @@ const LACKING: [(&str, &str); 24] = [
     ("graphSearchCatchUpLeakProb", "0"),
     ("graphSearchRepBound", ""),
     ("noisePruningCap", "1e50"),
-    ("playoutDoublingAdvantagePla", ""),
     ("preventCleanupPhase", "true"),
     ("rootDesiredPerChildVisitsCoeff", "0"),
     ("rootFpuLossProp", "0"),
@@ -446,6 +449,22 @@ impl Kind for Perspective {
             Perspective::SideToMove => "SIDETOMOVE",
         };
         word.to_string()
+    }
+}
+
+impl Kind for Option<Color> {
+    type Range = ();
+
+    fn read(name: &str, text: &str, (): &()) -> Result<Self, String> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "b" | "black" => Ok(Some(Color::Black)),
+            "w" | "white" => Ok(Some(Color::White)),
+            _ => Err(format!("Could not parse player in field {name}, should be BLACK or WHITE")),
+        }
+    }
+
+    fn write(&self) -> String {
+        self.map_or("", |color| if color == Color::White { "WHITE" } else { "BLACK" }).to_string()
     }
 }
 

@@ -80,6 +80,7 @@ impl Params {
                 most: params.uncertainty_max_weight,
             }),
             question: Question { planes, policy, ..Question::default() },
+            advantage_of: params.playout_doubling_advantage_pla,
             root_optimism: params.root_policy_optimism as f32,
             history: match (params.ignore_all_history, params.ignore_pre_root_history) {
                 (true, _) => Seen::Nothing,

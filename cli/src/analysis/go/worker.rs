@@ -108,5 +108,5 @@ impl Worker {
 /// A line for a person, who asked for more visits than there is memory for.
 fn full(query: &Query, turn: usize, visits: u64) -> String {
     let (id, most) = (quoted(&query.id), query.params.max_visits);
-    format!("oncilla: query {id}, turn {turn}: ended after {visits} of {most} visits, for its part of Hash is full")
+    format!("query {id}, turn {turn}: ended after {visits} of {most} visits, for its part of Hash is full")
 }

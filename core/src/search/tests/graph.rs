@@ -302,3 +302,30 @@ fn edges_catch_up_by_visits() {
     }
     assert!(caught_up > 100, "{caught_up}");
 }
+
+/// A first visit joins another node while somebody holds its edge. Its leaf's place goes to the next leaf, of which the edge must not
+/// speak.
+#[test]
+fn an_edge_does_not_speak_of_a_leaf_that_took_its_own_ones_place() {
+    const ROOT: u64 = 1;
+    const JOINED: u64 = 7;
+    on_both_graphs!(100, 1000, Params::default(), |search| {
+        let leaf = |search: &Search<_>, mv: u16| {
+            let mut event = TestEvent::new();
+            assert_eq!(search.gather(&mut event), Gathered::Leaf);
+            if event.unnamed().is_some() {
+                event.name(Move(mv));
+            }
+            event
+        };
+        let of_position = |key| Answer { key, verdict: Verdict::Position(Value::EVEN) };
+        search.answer(&mut leaf(search, 0), &of_position(ROOT), &mut [0.2, 0.1, 0.0]).unwrap();
+        search.answer(&mut leaf(search, 10), &of_position(JOINED), &mut [0.0, 0.0]).unwrap();
+        let mut joins = leaf(search, 11);
+        let edge = search.root_node().edges().find(|edge| edge.n() == 1 && edge.completed() == 0).unwrap();
+        search.answer(&mut joins, &of_position(JOINED), &mut [0.0, 0.0]).unwrap();
+        let lost = Answer { key: 0, verdict: Verdict::lost() };
+        search.answer(&mut leaf(search, 12), &lost, &mut []).unwrap();
+        assert_eq!((edge.bounds(), edge.ending(), edge.child().map(|child| child.key())), (Bounds::OPEN, None, None));
+    });
+}

@@ -1,0 +1,121 @@
+//! How much more a player is taken to search than its opponent, where it has given a handicap, as in KataGo
+//! (`dynamicPlayoutDoublingAdvantageCapPerOppLead`): a network that is told so looks for more than what is safe, and a game that is lost among
+//! equals is not lost against somebody weaker.
+
+use oncilla_go::{Color, Scoring, Size};
+
+use crate::go::Game;
+
+/// A fair komi.
+const FAIR: f64 = 7.0;
+
+/// What a handicap stone is worth where area is counted.
+const STONE_IN_AREA: f64 = 15.0;
+
+/// The same where territory is.
+const STONE_IN_TERRITORY: f64 = 14.0;
+
+/// Points that are none of a handicap, on 19×19, and on any board.
+const EVEN: [f64; 2] = [4.0, 2.0];
+
+/// Advantages change by as much from move to move.
+const STEP: f64 = 0.125;
+
+/// Networks have seen hardly any larger one.
+const MOST: f64 = 2.75;
+
+/// On a board with a shorter side there is none.
+const SHORTEST: u8 = 8;
+
+/// A win less a loss, from −1 to 1, below which more is risked, and one above which less is.
+const BALANCE: [f64; 2] = [-0.9, -0.5];
+
+/// Points that Black is ahead by at the beginning, by handicap stones and komi, if it is treated as people treat it.
+fn head_start(game: &Game) -> f64 {
+    let (rules, stones) = (game.rules(), game.handicap_stones());
+    let stone = if rules.scoring == Scoring::Area { STONE_IN_AREA } else { STONE_IN_TERRITORY };
+    // White has the first move behind them.
+    let given = stone * stones.saturating_sub(1) as f64 - rules.handicap_bonus.points(stones) as f64;
+    given + FAIR - f64::from(rules.komi.points())
+}
+
+/// How many times more a point counts than on 19×19.
+fn scale(size: Size) -> f64 {
+    (Size::STANDARD.area() as f64 / size.area() as f64).powf(0.75)
+}
+
+/// Doublings that White is taken to search more than Black, with so many for each point of a head start at most, once it has thought these of its
+/// wins less its losses in turn.
+pub fn for_white(game: &Game, for_each_point: f64, thoughts: impl Iterator<Item = f64>) -> f64 {
+    let (size, ahead) = (game.size(), head_start(game));
+    let scale = scale(size);
+    let [even, least] = EVEN;
+    let even = (even / scale).max(least);
+    if ahead.abs() < even || size.x().min(size.y()) < SHORTEST {
+        return 0.0;
+    }
+    // White's where Black is ahead.
+    let sign = if ahead >= 0.0 { 1.0 } else { -1.0 };
+    let most = (for_each_point * (ahead.abs() - even) * scale).min(MOST);
+    let most = (most / STEP).round() * STEP;
+    if game.board().stones(Color::White).is_empty() {
+        return sign * most;
+    }
+    let [low, high] = BALANCE;
+    let next = |now: f64, thought: f64| match sign * thought {
+        lost if lost < low => now + STEP,
+        fair if fair > high => now - STEP,
+        _ => now,
+    };
+    sign * thoughts.fold(most, |now, thought| next(now, thought).clamp(0.0, most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oncilla_go::{Komi, Rules};
+
+    /// Handicap stones on one line, then a stone of White's in a corner.
+    fn game(side: u8, stones: u8, rules: &str, komi: f32) -> Game {
+        let size = Size::new(side, side).expect("a size");
+        let rules = Rules { komi: Komi::from_points(komi).expect("a komi"), ..Rules::from_name(rules).expect("rules") };
+        let mut game = Game::new(size, rules);
+        for x in 0..stones {
+            game.play_as(Color::Black, size.point(x, 3).expect("a point")).expect("a stone");
+        }
+        game.play_as(Color::White, size.point(0, 0).expect("a point")).expect("a stone");
+        game
+    }
+
+    fn at_first(game: &Game) -> f64 {
+        for_white(game, 0.045, std::iter::empty())
+    }
+
+    #[test]
+    fn more_stones_are_more_advantage() {
+        // 15 for each of two stones, 6.5 for the komi, less the bonus of 3: 33.5, of which 4 are none.
+        assert_eq!(at_first(&game(19, 3, "chinese", 0.5)), 1.375);
+        // 14 for each of two, and no bonus: 34.5.
+        assert_eq!(at_first(&game(19, 3, "japanese", 0.5)), 1.375);
+        assert_eq!(at_first(&game(19, 9, "japanese", 0.5)), MOST);
+        assert_eq!(at_first(&game(19, 1, "japanese", 6.5)), 0.0, "an even game");
+        assert_eq!(at_first(&game(19, 1, "japanese", 2.5)), 0.0, "4.5 points are no step");
+        // Black has given a komi of 40.
+        assert_eq!(at_first(&game(19, 1, "japanese", 40.0)), -1.25);
+        assert_eq!(at_first(&game(9, 2, "japanese", 0.5)), 2.5, "(20.5 − 2)·0.045·3.07");
+        assert_eq!(at_first(&game(7, 2, "japanese", 0.5)), 0.0);
+    }
+
+    #[test]
+    fn who_is_sure_to_lose_risks_more() {
+        let game = game(19, 3, "japanese", 0.5);
+        let after = |thoughts: &[f64]| for_white(&game, 0.045, thoughts.iter().copied());
+        assert_eq!(after(&[-0.95]), 1.375, "as much as there is");
+        assert_eq!(after(&[-0.4, -0.4, -0.7]), 1.125);
+        assert_eq!(after(&[-0.4, -0.4, -0.95]), 1.25);
+        assert_eq!(after(&[0.9; 20]), 0.0);
+        assert_eq!(after(&[&[0.9; 20][..], &[-0.95]].concat()), 0.125);
+        let by_komi = super::tests::game(19, 1, "japanese", 40.0);
+        assert_eq!(for_white(&by_komi, 0.045, [0.4, 0.7].into_iter()), -1.125, "in Black's view");
+    }
+}
