@@ -151,6 +151,10 @@ fn what_is_no_move_is_told_with_its_turn() {
             json!({ "moves": knights, "allowMoves": rule("w", "Nbd2"), "analyzeTurns": [2, 4] }),
             "Could not parse move: Nbd2: expected UCI as in \"g1f3\" where several positions are asked for".to_string(),
         ),
+        (
+            json!({ "fen": "8/P7/8/8/8/8/k7/7K w - - 0 1", "moves": [], "avoidMoves": rule("w", "a7a8") }),
+            "Could not parse move: a7a8: expected the piece that the pawn becomes, as in \"a7a8q\"".to_string(),
+        ),
     ] {
         assert_eq!(error(query.clone()), format!("moves: {expected}"), "{query}");
     }
@@ -599,6 +603,7 @@ fn katagos_arguments_are_understood() {
     };
     assert_eq!(ask(&["analysis", "-config", &config, "-model", "small"]), Some(9));
     assert_eq!(ask(&["analysis", "-config", &config, "-override-config", "maxVisits=4,cpuct=2"]), Some(4));
+    assert_eq!(ask(&["analysis", "-config", &config, "-override-config", "maxVisits=4,maxVisits="]), Some(500));
     let again = ["-override-config", "maxVisits=4", "-override-config", "maxVisits=5", "-analysis-threads", "2"];
     assert_eq!(ask(&[&["analysis", "-config", &config][..], &again].concat()), Some(5));
     assert_eq!(ask(&["analysis", "--config", &config, "--max-visits=6"]), Some(6));

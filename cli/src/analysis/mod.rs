@@ -239,9 +239,10 @@ fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: im
 /// # Errors
 /// One line: no value, or a wrong one.
 pub fn overridden(overrides: &[String], mut typed: Typed, has: impl Fn(&Typed, &str) -> bool) -> Result<Typed, String> {
-    let before = typed.of_katago().len();
+    let before = typed.of_katago().to_vec();
     let unused = apply(&overrides.join(","), &mut typed)?;
-    let reduced = typed.of_katago()[before..].iter().filter_map(|(name, value)| katago::reduced(name, value));
+    let added = typed.of_katago().iter().filter(|given| !before.contains(given));
+    let reduced = added.filter_map(|(name, value)| katago::reduced(name, value));
     reduced.for_each(|line| aside(&format!("oncilla: --override-config: {line}")));
     let unused: Vec<String> = unused.into_iter().filter(|name| !has(&typed, name)).collect();
     if !unused.is_empty() {
@@ -256,9 +257,14 @@ fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
     for item in overrides.split(',').map(str::trim).filter(|item| !item.is_empty()) {
         let expected = || format!("--override-config: expected NAME=VALUE,…, got {}", crate::text::quoted(item));
         let (name, value) = item.split_once('=').ok_or_else(expected)?;
-        let name = name.trim();
-        typed.keep_katagos(name, value.trim());
-        let set = katago::settings(name, value.trim());
+        let (name, value) = (name.trim(), value.trim());
+        // As in KataGo it is then as if no file had named it.
+        if value.is_empty() && (katago::is_name(name) || katago::settings(name, value).is_empty()) {
+            typed.forget_katagos(name);
+            continue;
+        }
+        typed.keep_katagos(name, value);
+        let set = katago::settings(name, value);
         if set.is_empty() {
             unused.push(crate::text::shown(name));
         }

@@ -1,6 +1,6 @@
 //! What a query says about moves: those that were played, and those that may be searched.
 
-use oncilla_chess::{Board, Color, History, Move, notation, pack, unpack};
+use oncilla_chess::{Board, Color, History, Move, MoveList, Rank, notation, pack, unpack};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -200,11 +200,12 @@ impl Rules<'_> {
         Ok((Some(Arc::new(restrictions)).filter(|restrictions| !restrictions.is_empty()), bytes))
     }
 
-    /// Where moves in algebraic notation are read, if there are any.
+    /// Where moves are read that mean something there alone, if there are any.
     fn place(&self, game: &Game, turns: &BTreeMap<usize, i64>) -> Option<Place> {
         let mut moves = self.rules.iter().flat_map(|rule| &rule.moves);
         let turn = *turns.keys().next().filter(|_| turns.len() == 1)?;
-        moves.any(|text| read_move(text).is_none() || names_a_bishop(text)).then(|| {
+        let needs_place = |text: &str| read_move(text).is_none_or(may_lack_piece) || names_a_bishop(text);
+        moves.any(|text| needs_place(text)).then(|| {
             let mut history = game.start();
             game.play(&mut history, 0, turn);
             Place { turn, history }
@@ -217,7 +218,11 @@ impl Rule<'_> {
         let in_san = |place: &Place| san::read(place.history.board(), text.trim());
         let bishops = place.filter(|_| names_a_bishop(text)).and_then(in_san);
         if let Some(mv) = bishops.or_else(|| read_move(text)) {
-            return Ok(mv);
+            let lacks_piece = |place: &&Place| place.history.side_to_move() == self.player && place.lacks_piece(mv);
+            return match place.filter(lacks_piece) {
+                None => Ok(mv),
+                Some(_) => Err(unread(text, "expected the piece that the pawn becomes, as in \"a7a8q\"")),
+            };
         }
         let expected = match place {
             None => "expected UCI as in \"g1f3\" where several positions are asked for".to_string(),
@@ -229,7 +234,27 @@ impl Rule<'_> {
                 None => format!("expected a legal move at turn {}, {ONE_ONLY}", place.turn),
             },
         };
-        Err(BadField::new("moves", format!("Could not parse move: {text}: {expected}")))
+        Err(unread(text, &expected))
+    }
+}
+
+/// Whether a move could be a pawn's that becomes a piece, and does not say which.
+fn may_lack_piece(mv: Move) -> bool {
+    mv.promotion.is_none() && matches!(mv.to.rank(), Rank::First | Rank::Eighth)
+}
+
+/// A move that is not read.
+fn unread(text: &str, expected: &str) -> BadField {
+    BadField::new("moves", format!("Could not parse move: {text}: {expected}"))
+}
+
+impl Place {
+    /// Whether a move is legal only with a piece that the pawn becomes: as it is it would mean none.
+    fn lacks_piece(&self, mv: Move) -> bool {
+        let mut legal = MoveList::new();
+        self.history.legal_moves(&mut legal);
+        let promotes = |other: &Move| (other.from, other.to) == (mv.from, mv.to) && other.promotion.is_some();
+        may_lack_piece(mv) && legal.iter().any(promotes)
     }
 }
 

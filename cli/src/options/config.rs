@@ -2,6 +2,7 @@
 //! a blank. Instead of the flag there may stand the option's name in UCI or KataGo's name for it, and there may be spaces
 //! around `=`. KataGo's own files have much that means nothing here: who expects such a file is told which names were not used.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use super::katago;
 use super::kind::{Kind, OptionError};
 use super::table::Opt;
 use super::typed::Typed;
+use crate::text::quoted;
 use crate::{line, utf16};
 
 /// Whose file it is.
@@ -49,9 +51,9 @@ pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, S
     Ok((found.typed, found.unused))
 }
 
-/// The lines that say something, with their numbers from 1.
+/// The lines that say something, perhaps with a comment, with their numbers from 1.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = line::without_mark(text).lines().map(|line| without_comment(line).trim());
+    let lines = line::without_mark(text).lines().map(str::trim);
     (1..).zip(lines).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
@@ -89,7 +91,7 @@ impl Found {
             match line.strip_prefix(INCLUDE).filter(|_| self.whose == Whose::KataGos) {
                 Some(other) => {
                     let folder = file.parent().unwrap_or(Path::new(""));
-                    self.take_file(&folder.join(other.trim()), within)?;
+                    self.take_file(&folder.join(included(without_comment(other))), within)?;
                 }
                 None => {
                     let taken = self.take(&mut once, number, line);
@@ -113,6 +115,7 @@ impl Found {
     fn take<'t>(&mut self, once: &mut Once<'t>, number: usize, line: &'t str) -> Result<(), String> {
         self.check_once(once, number, line)?;
         let whose = self.whose;
+        let line = &*said(line, whose)?;
         let is_theirs = |name: &str| whose == Whose::KataGos || katago::is_name(name);
         if let Some((name, (_, value))) = theirs(line).zip(line.split_once('=')).filter(|(name, _)| is_theirs(name)) {
             self.typed.keep_katagos(name, value.trim());
@@ -130,6 +133,44 @@ const MOST_WITHIN: usize = 20;
 
 /// A file that is named twice is read twice: where each names the next one so, twenty of them would be a million.
 const MOST_FILES: usize = 1000;
+
+/// What a line says, without a comment. Under a name of KataGo's, or one that we don't know, it says in a file of KataGo's what it says there.
+fn said(line: &str, whose: Whose) -> Result<Cow<'_, str>, String> {
+    let is_theirs = |name: &&str| katago::is_name(name) || find_named(name).is_none();
+    match theirs(line).filter(|_| whose == Whose::KataGos).filter(is_theirs).zip(line.split_once('=')) {
+        Some((name, (_, value))) => Ok(format!("{name}={}", value_of_katagos(value.trim())?).into()),
+        None => Ok(without_comment(line).trim().into()),
+    }
+}
+
+/// A value of KataGo's: in double quotes, with a backslash before those that belong to it, or up to a `#`.
+fn value_of_katagos(text: &str) -> Result<String, String> {
+    let Some(inner) = text.strip_prefix('"') else {
+        return Ok(text.split('#').next().unwrap_or_default().trim().to_string());
+    };
+    let (mut value, mut chars) = (String::new(), inner.chars());
+    loop {
+        let next = chars.next().ok_or_else(|| format!("expected a second quote, got {}", quoted(text)))?;
+        match next {
+            '"' => break,
+            // Others are as they stand: a path of Windows has them without quotes in mind.
+            '\\' if chars.as_str().starts_with(['"', '\\']) => value.extend(chars.next()),
+            other => value.push(other),
+        }
+    }
+    match without_comment(&format!(" {}", chars.as_str())).trim() {
+        "" => Ok(value),
+        rest => Err(format!("expected nothing behind a value in quotes, got {}", quoted(rest))),
+    }
+}
+
+/// The name of a file that is included: `@include = "a.cfg"`, or without `=`, or without quotes, of which KataGo has two kinds.
+fn included(text: &str) -> &str {
+    let text = text.trim();
+    let name = text.strip_prefix('=').unwrap_or(text).trim();
+    let within = |quote: char| name.strip_prefix(quote)?.strip_suffix(quote);
+    within('"').or_else(|| within('\'')).unwrap_or(name)
+}
 
 /// A line up to the `#` that begins it or stands behind a blank.
 fn without_comment(line: &str) -> &str {
@@ -165,7 +206,7 @@ fn set(
     found: Vec<(&'static Opt, Option<String>)>,
 ) -> Result<(), String> {
     if found.is_empty() {
-        return Err(format!("expected a long flag, got {}", crate::text::quoted(line)));
+        return Err(format!("expected a long flag, got {}", quoted(line)));
     }
     let name = name.filter(|name| katago::is_name(name));
     found.into_iter().try_for_each(|(opt, value)| set_one(typed, opt, name, value))
@@ -214,6 +255,40 @@ mod tests {
         for text in ["maxVisits = many", "logDir", "--log-dir=x", "-w=x"] {
             assert_eq!(super::parse(text, Whose::KataGos).unwrap_err().0, 1, "{text}");
         }
+    }
+
+    /// As KataGo reads them.
+    #[test]
+    fn values_of_katagos_have_quotes_and_comments() {
+        let of = |text: &str| {
+            let (typed, _) = super::parse(text, Whose::KataGos).map_err(|(_, error)| error)?;
+            let value = typed.of_katago().first().map(|(_, value)| value.clone());
+            value.ok_or_else(|| "nothing".to_string())
+        };
+        for (text, value) in [
+            ("maxVisits=2# c", "2"),
+            ("maxVisits = \"2\"", "2"),
+            ("reportAnalysisWinratesAs = \"BLACK\" # c", "BLACK"),
+            ("logFile = x#y.log", "x"),
+            ("logFile = \"x#y \\\"z\\\".log\"# c", "x#y \"z\".log"),
+            (r#"logFile = "C:\new\x.log""#, r"C:\new\x.log"),
+            ("someName = 'x'", "'x'"),
+        ] {
+            assert_eq!(of(text).as_deref(), Ok(value), "{text}");
+        }
+        assert!(of("maxVisits = \"2").unwrap_err().starts_with("expected a second quote"));
+        assert!(of("maxVisits = \"2\" 3").unwrap_err().starts_with("expected nothing behind"));
+        // A name of ours keeps what stands without a blank before it.
+        let (typed, _) = super::parse("weights = a#b # c", Whose::KataGos).unwrap();
+        assert!(format!("{:?}", typed.meaning().unwrap().settings.evaluator.weights).contains("a#b\""));
+    }
+
+    #[test]
+    fn files_are_named_with_and_without_quotes() {
+        for text in [" inc.cfg", " \"inc.cfg\"", " 'inc.cfg'", " = inc.cfg", "=inc.cfg", "= \"inc.cfg\" "] {
+            assert_eq!(included(text), "inc.cfg", "{text}");
+        }
+        assert_eq!(included(" \"a.cfg'"), "\"a.cfg'");
     }
 
     #[test]

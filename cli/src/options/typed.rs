@@ -55,6 +55,16 @@ impl Typed {
         self.of_katago.push((name.to_string(), value.to_string()));
     }
 
+    /// What was given under a name of KataGo's is forgotten.
+    pub fn forget_katagos(&mut self, name: &str) {
+        self.of_katago.retain(|(other, _)| other != name);
+        for (opt, _) in katago::settings(name, "") {
+            if self.by_katagos.remove(opt.key()) {
+                self.values.remove(opt.key());
+            }
+        }
+    }
+
     /// What was given under names of KataGo's, the later ones last.
     pub fn of_katago(&self) -> &[(String, String)] {
         &self.of_katago

@@ -75,6 +75,16 @@ impl Question {
         name.map_or_else(|| "standard input".to_string(), |name| name.to_string_lossy().into_owned())
     }
 
+    /// A name that is none would make files that nobody sees.
+    fn check_out(&self) -> Result<(), String> {
+        match self.out.as_deref() {
+            Some(out) if out.is_empty() || out.ends_with(std::path::is_separator) => {
+                Err(format!("--out: expected a name of files to write, got {}", crate::text::quoted(out)))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Nothing is written where the games come from, whatever name that has.
     fn spare_the_input(&self) -> Result<(), String> {
         let input = match &self.file {
@@ -117,6 +127,7 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
             "--score-type: expected centipawns of some kind, as a report's evaluations are in pawns".to_string()
         );
     }
+    question.check_out()?;
     question.spare_the_input()?;
     let (input, size) = question.open()?;
     let desk = Desk::open(typed, &meaning)?;
@@ -313,6 +324,10 @@ mod tests {
         assert_eq!(question(Some("a/b.pgn"), Some("c")).out(), "c");
         assert_eq!(question(Some("a/b.pgn"), None).title(), "b.pgn");
         assert_eq!(question(None, None).title(), "standard input");
+        for out in ["", "d/"] {
+            assert!(question(None, Some(out)).check_out().unwrap_err().contains("expected a name"), "{out}");
+        }
+        assert_eq!(question(None, Some("d/e")).check_out(), Ok(()));
     }
 
     #[test]

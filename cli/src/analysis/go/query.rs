@@ -196,6 +196,9 @@ fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec
     for (name, value) in object {
         // Text counts as what it says.
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        // As in KataGo no value is that of a file which says nothing of it.
+        let text =
+            Some(text).filter(|text| !text.is_empty()).or_else(|| Params::default().get(name)).unwrap_or_default();
         if Params::lacks(name, &text) {
             lacking.push(name.as_str());
         }
