@@ -76,7 +76,6 @@ impl<'r> Reporter<'r> {
         let mut answer = Object::new();
         answer.insert("id".into(), json!(self.query.id));
         answer.insert("isDuringSearch".into(), json!(is_during_search));
-        answer.insert("turnNumber".into(), json!(self.turn));
         answer.insert("rootInfo".into(), self.root_info(search, root.value(), root.n()));
         // Those that may be searched, the one to play first.
         let mut moves = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
@@ -88,15 +87,26 @@ impl<'r> Reporter<'r> {
             let policy: Object = texts.zip(self.raw.policy.iter().map(|&p| number(p))).collect();
             answer.insert("policy".into(), Json::Object(policy));
         }
+        let mut line = Json::Object(answer).to_string();
+        // Keys are in alphabetical order: these come last.
+        line.pop();
         if let Some(bounds) = self.query.wanted.tree {
-            let mut left = MOST_TREE_NODES;
-            let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
-            answer.insert("tree".into(), json!(self.children(search, moves.into_iter(), at_root, bounds, &mut left)));
-            if left == 0 {
-                answer.insert("treeIsCut".into(), json!(true));
-            }
+            self.write_tree(search, &moves, bounds, &mut line);
         }
-        Some(Json::Object(answer).to_string())
+        line += &format!(",\"turnNumber\":{}}}", self.turn);
+        line.shrink_to_fit();
+        Some(line)
+    }
+
+    /// `tree`, and whether it is cut, behind other fields.
+    fn write_tree(&self, search: &Search<'_>, moves: &[EdgeView<'_>], bounds: TreeBounds, line: &mut String) {
+        let mut left = MOST_TREE_NODES;
+        let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
+        line.push_str(",\"tree\":");
+        self.write_children(search, moves.iter().copied(), at_root, bounds, &mut left, line);
+        if left == 0 {
+            line.push_str(",\"treeIsCut\":true");
+        }
     }
 
     /// 1 where numbers are seen from the side to move at the root, −1 where from the other.
@@ -267,37 +277,57 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    /// The moves of a node and, within the bounds, what follows them; the most visited first.
-    fn children<'a>(
+    /// The moves of a node and, within the bounds, what follows them; the most visited first. They become text one by one: as
+    /// values a node takes several KB, of which its text is a small part.
+    fn write_children<'a>(
         &self,
         search: &Search<'_>,
         edges: impl Iterator<Item = EdgeView<'a>>,
         at: At<'_>,
         bounds: TreeBounds,
         left: &mut usize,
-    ) -> Vec<Json> {
+        line: &mut String,
+    ) {
         let mut edges: Vec<EdgeView<'_>> = edges.filter(|edge| edge.completed() >= bounds.min_visits).collect();
         edges.sort_by_key(|edge| std::cmp::Reverse(edge.completed()));
-        let mut all = Vec::new();
+        line.push('[');
         for edge in edges {
             if *left == 0 {
                 break;
             }
-            let Some(mut info) = self.edge_info(search, &edge, at) else { continue };
+            let Some(info) = self.edge_info(search, &edge, at) else { continue };
             *left -= 1;
-            if let Some((child, mv)) = edge.child().zip(edge.mv).filter(|_| bounds.depth > 1) {
-                let mut board = at.board.clone();
-                board.play_unchecked(unpack(mv.0));
-                let below = At { board: &board, is_root: false, mover: -at.mover, side: at.side };
-                let bounds = TreeBounds { depth: bounds.depth - 1, ..bounds };
-                let children = self.children(search, child.visited(), below, bounds, left);
-                if !children.is_empty() {
-                    info.insert("children".into(), json!(children));
-                }
-            }
-            all.push(Json::Object(info));
+            let info = Json::Object(info).to_string();
+            line.push_str(if line.ends_with('[') { "{" } else { ",{" });
+            self.write_below(search, &edge, at, bounds, left, line);
+            line.push_str(info.trim_start_matches('{'));
         }
-        all
+        line.push(']');
+    }
+
+    /// `children` of an edge, if it has some, before its other fields.
+    fn write_below(
+        &self,
+        search: &Search<'_>,
+        edge: &EdgeView<'_>,
+        at: At<'_>,
+        bounds: TreeBounds,
+        left: &mut usize,
+        line: &mut String,
+    ) {
+        let Some((child, mv)) = edge.child().zip(edge.mv).filter(|_| bounds.depth > 1) else { return };
+        let mut board = at.board.clone();
+        board.play_unchecked(unpack(mv.0));
+        let below = At { board: &board, is_root: false, mover: -at.mover, side: at.side };
+        let bounds = TreeBounds { depth: bounds.depth - 1, ..bounds };
+        let begin = line.len();
+        line.push_str("\"children\":");
+        self.write_children(search, child.visited(), below, bounds, left, line);
+        if line.ends_with("[]") {
+            line.truncate(begin);
+        } else {
+            line.push(',');
+        }
     }
 }
 

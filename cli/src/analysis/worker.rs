@@ -60,7 +60,7 @@ impl Worker {
             false => guarded(|| self.try_search(taken)).and_then(|searched| searched),
         };
         let line = searched.map(|line| line.unwrap_or_else(|| nothing(&query.id, turn)));
-        self.output.say(&line.unwrap_or_else(|fault| {
+        self.output.say(line.unwrap_or_else(|fault| {
             self.output.aside(&fault);
             if let Some(session) = &query.session {
                 self.sessions.lost(session);
@@ -252,7 +252,7 @@ impl Observer for Listener {
             && self.output.has_room()
             && let Some(line) = self.line(search, true)
         {
-            self.output.say(&line);
+            self.output.say(line);
             self.due.said();
         }
     }
