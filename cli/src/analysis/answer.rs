@@ -353,11 +353,12 @@ struct Valued {
     is_certain: bool,
 }
 
-/// Probabilities of win, draw and loss; of the other side where `side` is −1.
+/// Probabilities of win, draw and loss; of the other side where `side` is −1. An edge keeps D in few bits: it is no more than what
+/// W − L, which is exact, leaves.
 fn wdl(value: Value, side: f64) -> [f64; 3] {
-    let d = f64::from(value.d).clamp(0.0, 1.0);
-    let wl = side * f64::from(value.wl);
-    [((1.0 + wl - d) / 2.0).max(0.0), d, ((1.0 - wl - d) / 2.0).max(0.0)]
+    let wl = side * f64::from(value.wl).clamp(-1.0, 1.0);
+    let d = f64::from(value.d).min(1.0 - wl.abs()).max(0.0);
+    [(1.0 + wl - d) / 2.0, d, (1.0 - wl - d) / 2.0]
 }
 
 /// A number in nine significant digits, as in KataGo. What is no number becomes 0: JSON knows none.
@@ -395,5 +396,20 @@ mod tests {
         let value = Value { wl: 0.25, d: 0.5, m: 10.0 };
         assert_eq!(wdl(value, 1.0), [0.375, 0.5, 0.125]);
         assert_eq!(wdl(value, -1.0), [0.125, 0.5, 0.375]);
+    }
+
+    #[test]
+    fn a_draw_is_no_more_likely_than_a_win_leaves_it() {
+        for (wl, d) in
+            [(0.75, 0.25002), (-0.75, 0.25002), (1.0, 1e-5), (-1.0, 0.0), (1.0001, 0.5), (0.0, 1.1), (0.5, -0.1)]
+        {
+            for side in [1.0, -1.0] {
+                let wdl = wdl(Value { wl, d, m: 0.0 }, side);
+                assert!((wdl.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{wdl:?}");
+                assert!(wdl.iter().all(|p| (0.0..=1.0).contains(p)), "{wdl:?}");
+                let wl = side * f64::from(wl.clamp(-1.0, 1.0));
+                assert!((wdl[0] - wdl[2] - wl).abs() < 1e-9, "{wdl:?}");
+            }
+        }
     }
 }
