@@ -156,8 +156,10 @@ impl<'r> Reporter<'r> {
 
     fn move_infos(&self, search: &Search<'_>, moves: &[EdgeView<'_>]) -> Vec<Json> {
         let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
-        let infos = moves.iter().enumerate().filter_map(|(order, edge)| {
+        let values = never_rising(moves.iter().map(search.ranked_visits()).collect());
+        let infos = moves.iter().zip(values).enumerate().filter_map(|(order, (edge, value))| {
             let mut info = self.edge_info(search, edge, at_root)?;
+            info.insert("playSelectionValue".into(), json!(f64::from(value)));
             if !info.contains_key("prior") {
                 info.insert("prior".into(), number(self.prior(search, edge)));
             }
@@ -331,6 +333,17 @@ impl<'r> Reporter<'r> {
     }
 }
 
+/// What moves are chosen by, where those visits are all that is known but for the order: a result or a bound that puts a move before
+/// others is worth as much as they have.
+fn never_rising(mut visits: Vec<u32>) -> Vec<u32> {
+    let mut most = 0;
+    for n in visits.iter_mut().rev() {
+        most = most.max(*n);
+        *n = most;
+    }
+    visits
+}
+
 /// Where an edge begins.
 #[derive(Clone, Copy)]
 struct At<'b> {
@@ -389,6 +402,12 @@ mod tests {
         ] {
             assert_eq!(number(x).to_string(), text);
         }
+    }
+
+    #[test]
+    fn who_is_chosen_first_has_no_less_than_those_behind() {
+        assert_eq!(never_rising(vec![3, 9, 9, 2, 4, 0]), [9, 9, 9, 4, 4, 0]);
+        assert!(never_rising(Vec::new()).is_empty());
     }
 
     #[test]
