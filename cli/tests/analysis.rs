@@ -96,6 +96,19 @@ fn moves_are_in_the_order_of_what_they_are_chosen_by() {
     assert!(is_overtaken(&all[0]));
 }
 
+/// Also while threads go on searching, and a full tree folds.
+#[test]
+fn visits_of_moves_add_up_in_every_report() {
+    let query = json!({ "id": "", "moves": ["e2e4"], "maxVisits": 150_000, "reportDuringSearchEvery": 0.01 });
+    let all = answers(&["--hash=2", "--parallel=1", "--threads=4"], &format!("{query}\n"));
+    for answer in &all {
+        let visits = answer["rootInfo"]["visits"].as_f64().unwrap();
+        assert_eq!(column(answer, "edgeVisits").iter().sum::<f64>() + 1.0, visits);
+    }
+    let visits: Vec<u64> = all.iter().map(|answer| answer["rootInfo"]["visits"].as_u64().unwrap()).collect();
+    assert!(visits.is_sorted() && visits.last() == Some(&150_000), "{visits:?}");
+}
+
 #[test]
 fn every_turn_gets_one_line_and_the_input_may_end_before() {
     let game = ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6"];

@@ -76,11 +76,12 @@ impl<'r> Reporter<'r> {
         let mut answer = Object::new();
         answer.insert("id".into(), json!(self.query.id));
         answer.insert("isDuringSearch".into(), json!(is_during_search));
-        answer.insert("rootInfo".into(), self.root_info(search, root.value(), root.n()));
         // Those that may be searched, the one to play first.
         let mut moves = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
         search.rank_root(moves.as_mut_view());
         moves.retain(|edge| edge.completed() > 0);
+        let n = is_during_search.then(|| visits_with(search, &moves)).flatten().unwrap_or_else(|| root.n());
+        answer.insert("rootInfo".into(), self.root_info(search, root.value(), n));
         answer.insert("moveInfos".into(), Json::Array(self.move_infos(search, &moves)));
         if self.query.wanted.policy {
             let texts = self.legal.iter().map(|&mv| self.text(self.board, mv));
@@ -331,6 +332,15 @@ impl<'r> Reporter<'r> {
             line.push(',');
         }
     }
+}
+
+/// Visits of the root that go with those of its moves as they were when these were looked at, for the search goes on meanwhile. `None`
+/// where some of the root's are kept by no move.
+fn visits_with(search: &Search<'_>, moves: &[EdgeView<'_>]) -> Option<u32> {
+    let root = search.root().filter(|root| root.is_expanded() && !root.is_regrown())?;
+    let left_out = root.visited().filter(|edge| !search.may_play(edge));
+    // The root's own evaluation is one of them.
+    Some(1 + moves.iter().copied().chain(left_out).map(|edge| edge.completed()).sum::<u32>())
 }
 
 /// What moves are chosen by, where those visits are all that is known but for the order: a result or a bound that puts a move before
