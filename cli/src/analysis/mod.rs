@@ -28,6 +28,7 @@ mod query;
 mod queue;
 mod request;
 mod sessions;
+mod single;
 mod turns;
 mod waiting;
 mod worker;

@@ -9,6 +9,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::single::Single;
 use crate::engine::guarded;
 use crate::uci::console::{Console, aside};
 
@@ -30,6 +31,8 @@ const AT_ONCE: usize = 8;
 /// Whole lines, from any thread.
 pub struct Output {
     to: To,
+    /// Who makes a line that may be long holds it until the line is said: then there are not as many as there are searches.
+    pub long_line: Arc<Single>,
 }
 
 enum To {
@@ -133,12 +136,12 @@ impl Output {
         let ours = Arc::clone(&waiting);
         let thread = std::thread::Builder::new().name("answers".to_string());
         thread.spawn(move || ours.write_to(&console))?;
-        Ok(Self { to: To::Console(waiting) })
+        Ok(Self { to: To::Console(waiting), long_line: Arc::default() })
     }
 
     /// Everything goes to `channel`.
     pub fn to(channel: Sender<Heard>) -> Self {
-        Self { to: To::Channel(channel) }
+        Self { to: To::Channel(channel), long_line: Arc::default() }
     }
 
     /// Writes a line. One that is handed over is not copied: it may be long.
