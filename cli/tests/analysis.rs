@@ -72,6 +72,43 @@ fn an_answer_has_its_fields() {
     assert!(tree[0]["children"].as_array().unwrap().iter().all(|child| child["edgeVisits"].as_u64() >= Some(2)));
 }
 
+/// Of each move of an answer, in their order.
+fn column(answer: &Value, key: &str) -> Vec<f64> {
+    answer["moveInfos"].as_array().unwrap().iter().map(|info| info[key].as_f64().unwrap()).collect()
+}
+
+/// Whether the first move has fewer visits than another one, which something else than visits has put behind.
+fn is_overtaken(answer: &Value) -> bool {
+    let values = column(answer, "playSelectionValue");
+    assert!(values.is_sorted_by(|a, b| a >= b), "{values:?}");
+    !column(answer, "edgeVisits").is_sorted_by(|a, b| a >= b)
+}
+
+#[test]
+fn moves_are_in_the_order_of_what_they_are_chosen_by() {
+    let by_bound = json!({ "useLcbForSelection": true, "minVisitPropForLCB": 0.01, "LcbStdevs": 0 });
+    let query = |moves: &[&str]| json!({ "id": "", "moves": moves, "maxVisits": 300, "overrideSettings": by_bound });
+    let game = ["e2e4", "e7e5", "g1f3", "b8c6"];
+    assert!((0..=game.len()).any(|turn| is_overtaken(&one(query(&game[..turn])))));
+    // A tree that is full, and restores what it has folded.
+    let full = json!({ "id": "", "moves": ["e2e4"], "maxVisits": 150_000 });
+    let all = answers(&["--hash=2", "--parallel=1"], &format!("{full}\n"));
+    assert!(is_overtaken(&all[0]));
+}
+
+/// Also while threads go on searching, and a full tree folds.
+#[test]
+fn visits_of_moves_add_up_in_every_report() {
+    let query = json!({ "id": "", "moves": ["e2e4"], "maxVisits": 150_000, "reportDuringSearchEvery": 0.01 });
+    let all = answers(&["--hash=2", "--parallel=1", "--threads=4"], &format!("{query}\n"));
+    for answer in &all {
+        let visits = answer["rootInfo"]["visits"].as_f64().unwrap();
+        assert_eq!(column(answer, "edgeVisits").iter().sum::<f64>() + 1.0, visits);
+    }
+    let visits: Vec<u64> = all.iter().map(|answer| answer["rootInfo"]["visits"].as_u64().unwrap()).collect();
+    assert!(visits.is_sorted() && visits.last() == Some(&150_000), "{visits:?}");
+}
+
 #[test]
 fn every_turn_gets_one_line_and_the_input_may_end_before() {
     let game = ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6"];

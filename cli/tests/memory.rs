@@ -152,6 +152,21 @@ fn sessions_and_positions_at_a_time_share_what_there_is() {
     }
 }
 
+/// A tree that is asked for takes what its text does, and that in one search at a time.
+#[test]
+fn trees_of_answers_are_no_larger_than_their_lines() {
+    let mb = 128;
+    let bounds = [&format!("--ramlimit-mb={mb}"), "--queue-mb=8", "--line-mb=1", "--backend=random", "--parallel=4"];
+    let mut engine = Engine::with(&[&["analysis"], &bounds[..]].concat());
+    for number in 0..4 {
+        engine.say(&format!(r#"{{"id":"{number}","moves":[],"maxVisits":60000,"includeTree":{{"depth":1000}}}}"#));
+    }
+    (0..4).for_each(|_| assert!(engine.until("{")[0].contains(r#""treeIsCut":true"#)));
+    let peak = kib(&engine, "VmHWM");
+    driver::say(&format!("four trees of 50,000 nodes: {peak} KiB at most"));
+    assert!(peak <= mb * 1024 || driver::program::is_emulated(), "{peak} KiB of {mb} MiB");
+}
+
 /// In Go there are notes beside the trees.
 #[test]
 fn positions_of_go_share_what_there_is() {

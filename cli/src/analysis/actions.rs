@@ -97,7 +97,7 @@ impl<Q: Asked> Actions<'_, Q> {
         if let Err((field, error)) = refused {
             let refusal =
                 Refusal { error: error.to_string(), field: Some(field.to_string()), id: Some(id.to_string()) };
-            self.output.say(&refusal.line());
+            self.output.say(refusal.line());
         }
     }
 
@@ -105,7 +105,7 @@ impl<Q: Asked> Actions<'_, Q> {
         if let Value::Object(added) = added {
             request.extend(added);
         }
-        self.output.say(&Value::Object(request).to_string());
+        self.output.say(Value::Object(request).to_string());
         Ok(())
     }
 

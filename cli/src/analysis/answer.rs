@@ -76,27 +76,38 @@ impl<'r> Reporter<'r> {
         let mut answer = Object::new();
         answer.insert("id".into(), json!(self.query.id));
         answer.insert("isDuringSearch".into(), json!(is_during_search));
-        answer.insert("turnNumber".into(), json!(self.turn));
-        answer.insert("rootInfo".into(), self.root_info(search, root.value(), root.n()));
         // Those that may be searched, the one to play first.
         let mut moves = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
         search.rank_root(moves.as_mut_view());
         moves.retain(|edge| edge.completed() > 0);
+        let n = is_during_search.then(|| visits_with(search, &moves)).flatten().unwrap_or_else(|| root.n());
+        answer.insert("rootInfo".into(), self.root_info(search, root.value(), n));
         answer.insert("moveInfos".into(), Json::Array(self.move_infos(search, &moves)));
         if self.query.wanted.policy {
             let texts = self.legal.iter().map(|&mv| self.text(self.board, mv));
             let policy: Object = texts.zip(self.raw.policy.iter().map(|&p| number(p))).collect();
             answer.insert("policy".into(), Json::Object(policy));
         }
+        let mut line = Json::Object(answer).to_string();
+        // Keys are in alphabetical order: these come last.
+        line.pop();
         if let Some(bounds) = self.query.wanted.tree {
-            let mut left = MOST_TREE_NODES;
-            let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
-            answer.insert("tree".into(), json!(self.children(search, moves.into_iter(), at_root, bounds, &mut left)));
-            if left == 0 {
-                answer.insert("treeIsCut".into(), json!(true));
-            }
+            self.write_tree(search, &moves, bounds, &mut line);
         }
-        Some(Json::Object(answer).to_string())
+        line += &format!(",\"turnNumber\":{}}}", self.turn);
+        line.shrink_to_fit();
+        Some(line)
+    }
+
+    /// `tree`, and whether it is cut, behind other fields.
+    fn write_tree(&self, search: &Search<'_>, moves: &[EdgeView<'_>], bounds: TreeBounds, line: &mut String) {
+        let mut left = MOST_TREE_NODES;
+        let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
+        line.push_str(",\"tree\":");
+        self.write_children(search, moves.iter().copied(), at_root, bounds, &mut left, line);
+        if left == 0 {
+            line.push_str(",\"treeIsCut\":true");
+        }
     }
 
     /// 1 where numbers are seen from the side to move at the root, −1 where from the other.
@@ -146,8 +157,10 @@ impl<'r> Reporter<'r> {
 
     fn move_infos(&self, search: &Search<'_>, moves: &[EdgeView<'_>]) -> Vec<Json> {
         let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
-        let infos = moves.iter().enumerate().filter_map(|(order, edge)| {
+        let values = never_rising(moves.iter().map(search.ranked_visits()).collect());
+        let infos = moves.iter().zip(values).enumerate().filter_map(|(order, (edge, value))| {
             let mut info = self.edge_info(search, edge, at_root)?;
+            info.insert("playSelectionValue".into(), json!(f64::from(value)));
             if !info.contains_key("prior") {
                 info.insert("prior".into(), number(self.prior(search, edge)));
             }
@@ -267,38 +280,78 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    /// The moves of a node and, within the bounds, what follows them; the most visited first.
-    fn children<'a>(
+    /// The moves of a node and, within the bounds, what follows them; the most visited first. They become text one by one: as
+    /// values a node takes several KB, of which its text is a small part.
+    fn write_children<'a>(
         &self,
         search: &Search<'_>,
         edges: impl Iterator<Item = EdgeView<'a>>,
         at: At<'_>,
         bounds: TreeBounds,
         left: &mut usize,
-    ) -> Vec<Json> {
+        line: &mut String,
+    ) {
         let mut edges: Vec<EdgeView<'_>> = edges.filter(|edge| edge.completed() >= bounds.min_visits).collect();
         edges.sort_by_key(|edge| std::cmp::Reverse(edge.completed()));
-        let mut all = Vec::new();
+        line.push('[');
         for edge in edges {
             if *left == 0 {
                 break;
             }
-            let Some(mut info) = self.edge_info(search, &edge, at) else { continue };
+            let Some(info) = self.edge_info(search, &edge, at) else { continue };
             *left -= 1;
-            if let Some((child, mv)) = edge.child().zip(edge.mv).filter(|_| bounds.depth > 1) {
-                let mut board = at.board.clone();
-                board.play_unchecked(unpack(mv.0));
-                let below = At { board: &board, is_root: false, mover: -at.mover, side: at.side };
-                let bounds = TreeBounds { depth: bounds.depth - 1, ..bounds };
-                let children = self.children(search, child.visited(), below, bounds, left);
-                if !children.is_empty() {
-                    info.insert("children".into(), json!(children));
-                }
-            }
-            all.push(Json::Object(info));
+            let info = Json::Object(info).to_string();
+            line.push_str(if line.ends_with('[') { "{" } else { ",{" });
+            self.write_below(search, &edge, at, bounds, left, line);
+            line.push_str(info.trim_start_matches('{'));
         }
-        all
+        line.push(']');
     }
+
+    /// `children` of an edge, if it has some, before its other fields.
+    fn write_below(
+        &self,
+        search: &Search<'_>,
+        edge: &EdgeView<'_>,
+        at: At<'_>,
+        bounds: TreeBounds,
+        left: &mut usize,
+        line: &mut String,
+    ) {
+        let Some((child, mv)) = edge.child().zip(edge.mv).filter(|_| bounds.depth > 1) else { return };
+        let mut board = at.board.clone();
+        board.play_unchecked(unpack(mv.0));
+        let below = At { board: &board, is_root: false, mover: -at.mover, side: at.side };
+        let bounds = TreeBounds { depth: bounds.depth - 1, ..bounds };
+        let begin = line.len();
+        line.push_str("\"children\":");
+        self.write_children(search, child.visited(), below, bounds, left, line);
+        if line.ends_with("[]") {
+            line.truncate(begin);
+        } else {
+            line.push(',');
+        }
+    }
+}
+
+/// Visits of the root that go with those of its moves as they were when these were looked at, for the search goes on meanwhile. `None`
+/// where some of the root's are kept by no move.
+fn visits_with(search: &Search<'_>, moves: &[EdgeView<'_>]) -> Option<u32> {
+    let root = search.root().filter(|root| root.is_expanded() && !root.is_regrown())?;
+    let left_out = root.visited().filter(|edge| !search.may_play(edge));
+    // The root's own evaluation is one of them.
+    Some(1 + moves.iter().copied().chain(left_out).map(|edge| edge.completed()).sum::<u32>())
+}
+
+/// What moves are chosen by, where those visits are all that is known but for the order: a result or a bound that puts a move before
+/// others is worth as much as they have.
+fn never_rising(mut visits: Vec<u32>) -> Vec<u32> {
+    let mut most = 0;
+    for n in visits.iter_mut().rev() {
+        most = most.max(*n);
+        *n = most;
+    }
+    visits
 }
 
 /// Where an edge begins.
@@ -323,11 +376,12 @@ struct Valued {
     is_certain: bool,
 }
 
-/// Probabilities of win, draw and loss; of the other side where `side` is −1.
+/// Probabilities of win, draw and loss; of the other side where `side` is −1. An edge keeps D in few bits: it is no more than what
+/// W − L, which is exact, leaves.
 fn wdl(value: Value, side: f64) -> [f64; 3] {
-    let d = f64::from(value.d).clamp(0.0, 1.0);
-    let wl = side * f64::from(value.wl);
-    [((1.0 + wl - d) / 2.0).max(0.0), d, ((1.0 - wl - d) / 2.0).max(0.0)]
+    let wl = side * f64::from(value.wl).clamp(-1.0, 1.0);
+    let d = f64::from(value.d).min(1.0 - wl.abs()).max(0.0);
+    [(1.0 + wl - d) / 2.0, d, (1.0 - wl - d) / 2.0]
 }
 
 /// A number in nine significant digits, as in KataGo. What is no number becomes 0: JSON knows none.
@@ -361,9 +415,30 @@ mod tests {
     }
 
     #[test]
+    fn who_is_chosen_first_has_no_less_than_those_behind() {
+        assert_eq!(never_rising(vec![3, 9, 9, 2, 4, 0]), [9, 9, 9, 4, 4, 0]);
+        assert!(never_rising(Vec::new()).is_empty());
+    }
+
+    #[test]
     fn the_other_side_sees_the_same_game() {
         let value = Value { wl: 0.25, d: 0.5, m: 10.0 };
         assert_eq!(wdl(value, 1.0), [0.375, 0.5, 0.125]);
         assert_eq!(wdl(value, -1.0), [0.125, 0.5, 0.375]);
+    }
+
+    #[test]
+    fn a_draw_is_no_more_likely_than_a_win_leaves_it() {
+        for (wl, d) in
+            [(0.75, 0.25002), (-0.75, 0.25002), (1.0, 1e-5), (-1.0, 0.0), (1.0001, 0.5), (0.0, 1.1), (0.5, -0.1)]
+        {
+            for side in [1.0, -1.0] {
+                let wdl = wdl(Value { wl, d, m: 0.0 }, side);
+                assert!((wdl.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{wdl:?}");
+                assert!(wdl.iter().all(|p| (0.0..=1.0).contains(p)), "{wdl:?}");
+                let wl = side * f64::from(wl.clamp(-1.0, 1.0));
+                assert!((wdl[0] - wdl[2] - wl).abs() < 1e-9, "{wdl:?}");
+            }
+        }
     }
 }

@@ -57,7 +57,7 @@ impl<Q: Asked> Crew<Q> {
         self.output.say_all(&warnings);
         match query {
             Ok(accepted) => self.queue.push(accepted),
-            Err(bad) => self.output.say(&refusal(id, bad).line()),
+            Err(bad) => self.output.say(refusal(id, bad).line()),
         }
     }
 

@@ -28,6 +28,7 @@ mod query;
 mod queue;
 mod request;
 mod sessions;
+mod single;
 mod turns;
 mod waiting;
 mod worker;
@@ -281,6 +282,6 @@ fn hear(pool: &dyn Analyst, line: &lines::Line) {
         Ok(None) => {}
         Ok(Some((id, Request::Action(action, request)))) => pool.obey(&id, &action, request),
         Ok(Some((id, Request::Query(request)))) => pool.ask(&id, &request),
-        Err(refusal) => pool.output().say(&refusal.line()),
+        Err(refusal) => pool.output().say(refusal.line()),
     }
 }

@@ -9,6 +9,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::single::Single;
 use crate::engine::guarded;
 use crate::uci::console::{Console, aside};
 
@@ -30,6 +31,8 @@ const AT_ONCE: usize = 8;
 /// Whole lines, from any thread.
 pub struct Output {
     to: To,
+    /// Who makes a line that may be long holds it until the line is said: then there are not as many as there are searches.
+    pub long_line: Arc<Single>,
 }
 
 enum To {
@@ -133,22 +136,25 @@ impl Output {
         let ours = Arc::clone(&waiting);
         let thread = std::thread::Builder::new().name("answers".to_string());
         thread.spawn(move || ours.write_to(&console))?;
-        Ok(Self { to: To::Console(waiting) })
+        Ok(Self { to: To::Console(waiting), long_line: Arc::default() })
     }
 
     /// Everything goes to `channel`.
     pub fn to(channel: Sender<Heard>) -> Self {
-        Self { to: To::Channel(channel) }
+        Self { to: To::Channel(channel), long_line: Arc::default() }
     }
 
-    /// Writes a line.
-    pub fn say(&self, line: &str) {
-        self.say_all(&[line]);
+    /// Writes a line. One that is handed over is not copied: it may be long.
+    pub fn say(&self, line: impl Into<String>) {
+        self.push(std::iter::once(line.into()));
     }
 
     /// Writes lines that belong together.
     pub fn say_all<L: AsRef<str>>(&self, lines: &[L]) {
-        let mut lines = lines.iter().map(|line| line.as_ref().to_string());
+        self.push(lines.iter().map(|line| line.as_ref().to_string()));
+    }
+
+    fn push(&self, mut lines: impl Iterator<Item = String>) {
         match &self.to {
             To::Console(waiting) => waiting.push(lines),
             // Who does not listen any more wants to hear nothing.
@@ -236,7 +242,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_a_reader_while_there_is_room() {
         let (output, reader) = nobody_reads(1 << 20);
-        (0..1000).for_each(|number| output.say(&number.to_string()));
+        (0..1000).for_each(|number| output.say(number.to_string()));
         let finished = std::thread::spawn(move || output.finish());
         let expected: String = (0..1000).map(|number| format!("{number}\n")).collect();
         assert_eq!(text(&reader), expected);
@@ -247,7 +253,7 @@ mod tests {
     fn where_there_is_no_room_one_waits_until_something_was_read() {
         let (output, reader) = nobody_reads(100);
         let output = Arc::new(output);
-        output.say(&"x".repeat(1000));
+        output.say("x".repeat(1000));
         assert!(!output.has_room());
         let (said, says) = channel();
         let other = Arc::clone(&output);

@@ -11,11 +11,24 @@ use super::output::Output;
 use super::query::{Plan, Query};
 use super::queue::{Queue, Taken};
 use super::sessions::{Held, Seat, Sessions};
+use super::single::Hold;
 use super::{failed, nothing};
 use crate::engine::{
     Batch, Done, Evaluator, Go, Info, Observer, Pushed, Restrictions, RootResults, Search, Settings, guarded,
 };
 use crate::softmax::softmax;
+
+/// A line, and what there is to hold while it is not said.
+struct Line {
+    text: String,
+    hold: Option<Hold>,
+}
+
+impl From<String> for Line {
+    fn from(text: String) -> Self {
+        Self { text, hold: None }
+    }
+}
 
 /// What a worker needs.
 pub struct Worker {
@@ -59,17 +72,19 @@ impl Worker {
             true => Ok(None),
             false => guarded(|| self.try_search(taken)).and_then(|searched| searched),
         };
-        let line = searched.map(|line| line.unwrap_or_else(|| nothing(&query.id, turn)));
-        self.output.say(&line.unwrap_or_else(|fault| {
+        let line = searched.map(|line| line.unwrap_or_else(|| nothing(&query.id, turn).into()));
+        let Line { text, hold } = line.unwrap_or_else(|fault| {
             self.output.aside(&fault);
             if let Some(session) = &query.session {
                 self.sessions.lost(session);
             }
-            failed(&query.id, turn, &fault)
-        }));
+            failed(&query.id, turn, &fault).into()
+        });
+        self.output.say(text);
+        drop(hold);
     }
 
-    fn try_search(&mut self, taken: &Taken<Query>) -> Result<Option<String>, String> {
+    fn try_search(&mut self, taken: &Taken<Query>) -> Result<Option<Line>, String> {
         let session = taken.turn.query.session.as_deref();
         // Whether it is needed or not: there is one tree here at a time.
         let own = self.own.take();
@@ -89,7 +104,7 @@ impl Worker {
         found
     }
 
-    fn search_at(&mut self, seat: &mut Seat, taken: &Taken<Query>) -> Result<Option<String>, String> {
+    fn search_at(&mut self, seat: &mut Seat, taken: &Taken<Query>) -> Result<Option<Line>, String> {
         let (query, turn) = (Arc::clone(&taken.turn.query), taken.turn.number);
         let position = self.position(&query, turn);
         let raw = self.evaluate(&position)?;
@@ -219,13 +234,30 @@ struct Listener {
     output: Arc<Output>,
     due: Due,
     /// The last line goes to the worker, which says it when the search is over.
-    last: Sender<(Option<String>, Held)>,
+    last: Sender<(Option<Line>, Held)>,
 }
 
 impl Listener {
     fn line(&self, search: &Search<'_>, is_during_search: bool) -> Option<String> {
         let reporter = Reporter::new(&self.query, self.turn, &self.evaluator, &self.position, &self.raw);
         reporter.knowing(&self.results).line(search, is_during_search)
+    }
+
+    fn last_line(&self, search: &Search<'_>) -> Option<Line> {
+        let hold = self.query.wanted.tree.map(|_| self.output.long_line.hold());
+        self.line(search, false).map(|text| Line { text, hold })
+    }
+
+    fn report(&mut self, search: &Search<'_>) {
+        let hold = self.query.wanted.tree.map(|_| self.output.long_line.try_hold());
+        if matches!(hold, Some(None)) {
+            // The next look is soon.
+            return;
+        }
+        if let Some(line) = self.line(search, true) {
+            self.output.say(line);
+            self.due.said();
+        }
     }
 }
 
@@ -247,13 +279,9 @@ impl Observer for Listener {
             let (visits, tree_bytes) = (search.nodes(), search.repository().live_bytes());
             let held = Held { id: self.query.id.clone(), turn: self.turn, visits, tree_bytes };
             // The worker waits for it.
-            let _ = self.last.send((self.line(search, false), held));
-        } else if self.due.is_now()
-            && self.output.has_room()
-            && let Some(line) = self.line(search, true)
-        {
-            self.output.say(&line);
-            self.due.said();
+            let _ = self.last.send((self.last_line(search), held));
+        } else if self.due.is_now() && self.output.has_room() {
+            self.report(search);
         }
     }
 }

@@ -204,6 +204,13 @@ impl<R: Repository> Search<R> {
         }
     }
 
+    /// Says how many visits [`Search::rank_root`] compares a root edge by: its own, and those that playouts which only restored
+    /// would have been.
+    pub fn ranked_visits(&self) -> impl Fn(&EdgeView<'_, R>) -> u32 + use<R> {
+        let rule = self.root_rule();
+        move |edge| rule.visits(edge)
+    }
+
     /// The line that begins with a root edge, each side playing its best move, as far as nodes have visits or `line` has
     /// room. Where a move follows that nobody visited, its place in the game's list comes back: the tree knows no more.
     pub fn pv(&self, first: &EdgeView<'_, R>, line: &mut VecView<Move>) -> Option<usize> {

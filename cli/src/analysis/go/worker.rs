@@ -51,7 +51,7 @@ impl Worker {
             false => guarded(|| self.try_search(taken)).and_then(|searched| searched),
         };
         let line = searched.map(|line| line.unwrap_or_else(|| nothing(&query.id, turn)));
-        self.output.say(&line.unwrap_or_else(|fault| {
+        self.output.say(line.unwrap_or_else(|fault| {
             self.output.aside(&fault);
             failed(&query.id, turn, &fault)
         }));
@@ -85,7 +85,7 @@ impl Worker {
                 && self.output.has_room()
                 && let Some(line) = answer::line(query, turn, search, true)
             {
-                self.output.say(&line);
+                self.output.say(line);
                 due.said();
             }
             !is_over()
