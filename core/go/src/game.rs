@@ -103,8 +103,14 @@ struct Forgotten {
 impl Forgotten {
     fn and(self, moves: &[Played], pass: Move) -> Self {
         let passes = moves.iter().filter(|played| played.mv() == pass).count();
-        let (run, is_run_over) = if self.is_run_over { (0, true) } else { black_run(moves, pass) };
-        Forgotten { moves: self.moves + moves.len(), passes: self.passes + passes, run: self.run + run, is_run_over }
+        let (run, is_run_over) = self.run_with(moves, pass);
+        Forgotten { moves: self.moves + moves.len(), passes: self.passes + passes, run, is_run_over }
+    }
+
+    /// Stones of Black's before White's first, and whether there is one of White's, the moves after the forgotten ones included.
+    fn run_with(self, moves: &[Played], pass: Move) -> (usize, bool) {
+        let (run, is_over) = if self.is_run_over { (0, true) } else { black_run(moves, pass) };
+        (self.run + run, is_over)
     }
 }
 
@@ -536,17 +542,12 @@ impl<const CAP: usize> Game<CAP> {
         if !white.is_empty() {
             return 0;
         }
-        let stones = black.len() + if self.black_run_is_handicap { self.black_run() } else { 0 };
+        let stones = black.len() + if self.black_run_is_handicap { self.black_run().0 } else { 0 };
         if stones < 2 { 0 } else { stones }
     }
 
-    fn black_run(&self) -> usize {
-        self.with_forgotten().run
-    }
-
-    /// What there would be to say of all moves if they were forgotten.
-    fn with_forgotten(&self) -> Forgotten {
-        self.forgotten.and(&self.moves, self.size().pass())
+    fn black_run(&self) -> (usize, bool) {
+        self.forgotten.run_with(&self.moves, self.size().pass())
     }
 
     fn compensation_halves(&self) -> i32 {
@@ -623,7 +624,7 @@ impl<const CAP: usize> Game<CAP> {
         let passes = self.counted_passes().map(|pass| digest(9, pass));
         // A sum counts what is there more than once, and takes it in any order.
         let past = positions.chain(passes).fold(0, u64::wrapping_add);
-        let Forgotten { run, is_run_over, .. } = self.with_forgotten();
+        let (run, is_run_over) = self.black_run();
         let handicap = (run as u64) << 1 | u64::from(is_run_over);
         let ending = self.ending.map_or(0, |ending| 1 + ending as u64);
         scatter(self.graph_key() ^ scatter(past) ^ scatter(10 << 32 | handicap) ^ scatter(11 << 32 | ending))
