@@ -100,11 +100,15 @@ impl Verdict {
 pub struct Answer {
     /// The position's key. A tree does not need it; a graph joins positions by it.
     ///
-    /// No line of moves may come by a key twice. Where a game can come back to where it was, what tells the two apart belongs
-    /// into the key: the moves since the last one that can't be taken back together with what they repeated (chess: the counter of fifty
-    /// moves, and the positions since it was 0), or, which is simple and shares less, the plies from the start of the game. Otherwise
-    /// the graph has a cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait for each
-    /// other for ever. An answer whose key is that of a node on the leaf's own path is not joined to it, but a cycle that two
+    /// Equal keys mean equal legal moves and equal results, here and after whatever is played from here on. Where what went before
+    /// forbids a move or ends the game, a digest of it belongs into the key: the moves since the last one that can't be taken back together
+    /// with what they repeated (chess: the counter of fifty moves, and the positions since it was 0; `oncilla_chess::History::graph_key` is such a
+    /// key). Otherwise what is proven after one way, such as a draw by repetition, is taken for proven after the others.
+    ///
+    /// And no line of moves may come by a key twice. Where a game can come back to where it was, what tells the two apart belongs
+    /// into the key as well: such a digest does, and where neither results nor legal moves depend on what went before, the plies from the start of
+    /// the game do. Otherwise the graph has a cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait
+    /// for each other for ever. An answer whose key is that of a node on the leaf's own path is not joined to it, but a cycle that two
     /// paths make together is not seen.
     pub key: u64,
     /// Value and terminal state.

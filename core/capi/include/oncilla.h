@@ -85,7 +85,7 @@
 // oncilla_set_remaining_playouts: there is no limit.
 #define ONCILLA_NO_LIMIT 4294967295
 
-// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 3,000 of them, unless the
+// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 2,500 of them, unless the
 // library is part of a Rust program that gives each thread a share of the memory.
 #define ONCILLA_SEARCH_OVERHEAD 6144
 
@@ -170,7 +170,8 @@ enum OncillaMet
     ONCILLA_KNOWN = 1,
     // A node that another playout is evaluating: oncilla_cancel it once that one's answer is in.
     ONCILLA_COLLISION = 2,
-    // No room for another node: oncilla_recycle, then gather again, unless it freed 0.
+    // No room for another node: oncilla_recycle, then gather again. If it freed 0, answer and bring back what is in flight, and
+    // try again; with nothing in flight the search can't go on.
     ONCILLA_FULL = 3,
     // The game has ended at the root, no move may be searched there, or it has 4,000,000,000 visits.
     ONCILLA_NO_MOVES = 4,
@@ -195,11 +196,14 @@ typedef struct OncillaTime OncillaTime;
 
 // What is known of a leaf, besides its policy.
 typedef struct OncillaAnswer {
-    // The position's key. A tree does not need it; a graph joins positions by it. No line of moves may come by a key twice:
-    // where a game can come back to where it was, mix into the key what tells the two apart, such as the moves since the last one
-    // that can't be taken back and what they repeated, or the plies from the start of the game. Otherwise the graph has a
-    // cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait for each other for ever.
-    // A key of the leaf's own path is not joined; a cycle that two paths make together is not seen.
+    // The position's key. A tree does not need it; a graph joins positions by it. Equal keys mean equal legal moves and equal
+    // results, here and after whatever is played from here on: where what went before forbids a move or ends the game, mix a
+    // digest of it into the key, such as the moves since the last one that can't be taken back and what they repeated.
+    // Otherwise what is proven after one way, such as a draw by repetition, is taken for proven after the others.
+    // And no line of moves may come by a key twice: where a game can come back to where it was, such a digest tells the two
+    // apart, and where neither results nor legal moves depend on what went before, the plies from the start of the game do.
+    // Otherwise the graph has a cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait
+    // for each other for ever. A key of the leaf's own path is not joined; a cycle that two paths make together is not seen.
     uint64_t key;
     // ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
     uint32_t verdict;
@@ -358,7 +362,7 @@ typedef struct OncillaParams {
     struct OncillaWdlRescale wdl_rescale;
     // Divides the logits before the softmax; above 0. 1 where the priors should stay as they come.
     float policy_temperature;
-    // Noise on the root's priors.
+    // Noise on the root's priors, when it is evaluated. A root that oncilla_advance has kept gets none: oncilla_clear.
     struct OncillaDirichlet noise;
     // What a draw is worth to the side to move at the root, in [-1, 1].
     float draw_score;
@@ -371,7 +375,8 @@ typedef struct OncillaParams {
     // How much chance there is in that.
     struct OncillaTemperature temperature;
     // Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Give each move of a game
-    // another one (oncilla_set_params): else every root of the game gets the same noise.
+    // another one (oncilla_set_params): else every root of the game gets the same noise. (One that was kept gets none, see
+    // `noise`.)
     uint64_t seed;
 } OncillaParams;
 
@@ -671,8 +676,9 @@ OncillaStatus oncilla_search_new(void *memory,
 // no use any more: cancel it before, or make it anew with oncilla_event_new.
 OncillaStatus oncilla_search_end(struct OncillaSearch *search);
 
-// Changes the parameters. Another policy temperature counts for new nodes only. `draw_score` is that of the side to
-// move at the root: whoever advances the root by one ply changes its sign.
+// Changes the parameters. Another policy temperature counts for new nodes only. `draw_score` and `wdl_rescale`
+// are those of the side to move at the root: whoever advances the root by one ply changes the signs of `draw_score` and
+// `wdl_rescale.diff`.
 OncillaStatus oncilla_set_params(struct OncillaSearch *search, const struct OncillaParams *params);
 
 // Forgets the tree. Events in flight are answered by ONCILLA_STALE, and belong to this search until they are cancelled. Every root move may be

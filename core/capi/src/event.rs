@@ -162,7 +162,8 @@ pub enum OncillaMet {
     OncillaKnown = 1,
     /// A node that another playout is evaluating: oncilla_cancel it once that one's answer is in.
     OncillaCollision = 2,
-    /// No room for another node: oncilla_recycle, then gather again, unless it freed 0.
+    /// No room for another node: oncilla_recycle, then gather again. If it freed 0, answer and bring back what is in flight, and
+    /// try again; with nothing in flight the search can't go on.
     OncillaFull = 3,
     /// The game has ended at the root, no move may be searched there, or it has 4,000,000,000 visits.
     OncillaNoMoves = 4,
@@ -184,11 +185,14 @@ impl From<Gathered> for OncillaMet {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaAnswer {
-    /// The position's key. A tree does not need it; a graph joins positions by it. No line of moves may come by a key twice:
-    /// where a game can come back to where it was, mix into the key what tells the two apart, such as the moves since the last one
-    /// that can't be taken back and what they repeated, or the plies from the start of the game. Otherwise the graph has a
-    /// cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait for each other for ever.
-    /// A key of the leaf's own path is not joined; a cycle that two paths make together is not seen.
+    /// The position's key. A tree does not need it; a graph joins positions by it. Equal keys mean equal legal moves and equal
+    /// results, here and after whatever is played from here on: where what went before forbids a move or ends the game, mix a
+    /// digest of it into the key, such as the moves since the last one that can't be taken back and what they repeated.
+    /// Otherwise what is proven after one way, such as a draw by repetition, is taken for proven after the others.
+    /// And no line of moves may come by a key twice: where a game can come back to where it was, such a digest tells the two
+    /// apart, and where neither results nor legal moves depend on what went before, the plies from the start of the game do.
+    /// Otherwise the graph has a cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait
+    /// for each other for ever. A key of the leaf's own path is not joined; a cycle that two paths make together is not seen.
     pub key: u64,
     /// ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
     pub verdict: u32,

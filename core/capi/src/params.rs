@@ -186,7 +186,7 @@ pub struct OncillaParams {
     pub wdl_rescale: OncillaWdlRescale,
     /// Divides the logits before the softmax; above 0. 1 where the priors should stay as they come.
     pub policy_temperature: f32,
-    /// Noise on the root's priors.
+    /// Noise on the root's priors, when it is evaluated. A root that oncilla_advance has kept gets none: oncilla_clear.
     pub noise: OncillaDirichlet,
     /// What a draw is worth to the side to move at the root, in [-1, 1].
     pub draw_score: f32,
@@ -199,7 +199,8 @@ pub struct OncillaParams {
     /// How much chance there is in that.
     pub temperature: OncillaTemperature,
     /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Give each move of a game
-    /// another one (oncilla_set_params): else every root of the game gets the same noise.
+    /// another one (oncilla_set_params): else every root of the game gets the same noise. (One that was kept gets none, see
+    /// `noise`.)
     pub seed: u64,
 }
 

@@ -18,7 +18,7 @@ pub const ONCILLA_MAX_EDGES: usize = 1023;
 /// oncilla_set_remaining_playouts: there is no limit.
 pub const ONCILLA_NO_LIMIT: u32 = 0xffff_ffff;
 
-/// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 3,000 of them, unless the
+/// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 2,500 of them, unless the
 /// library is part of a Rust program that gives each thread a share of the memory.
 pub const ONCILLA_SEARCH_OVERHEAD: usize = 6144;
 
@@ -159,8 +159,9 @@ pub unsafe extern "C" fn oncilla_search_end(search: *mut OncillaSearch) -> Oncil
     })
 }
 
-/// Changes the parameters. Another policy temperature counts for new nodes only. `draw_score` is that of the side to
-/// move at the root: whoever advances the root by one ply changes its sign.
+/// Changes the parameters. Another policy temperature counts for new nodes only. `draw_score` and `wdl_rescale`
+/// are those of the side to move at the root: whoever advances the root by one ply changes the signs of `draw_score` and
+/// `wdl_rescale.diff`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_set_params(search: *mut OncillaSearch, params: *const OncillaParams) -> OncillaStatus {
     attempt(|| {

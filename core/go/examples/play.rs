@@ -54,7 +54,8 @@ impl Evaluator for Player {
             Some(Outcome::WhiteLead(_)) => Verdict::lost(),
             None => Verdict::Position(Value { wl: (own * nearest(&game) / SURE).tanh(), ..Value::EVEN }),
         };
-        Ok(Answer { key: game.graph_key(), verdict })
+        // A tree does not look at it. It is one because superko asks for all that went before: a graph would join few positions.
+        Ok(Answer { key: game.history_key(), verdict })
     }
 }
 

@@ -103,8 +103,14 @@ struct Forgotten {
 impl Forgotten {
     fn and(self, moves: &[Played], pass: Move) -> Self {
         let passes = moves.iter().filter(|played| played.mv() == pass).count();
-        let (run, is_run_over) = if self.is_run_over { (0, true) } else { black_run(moves, pass) };
-        Forgotten { moves: self.moves + moves.len(), passes: self.passes + passes, run: self.run + run, is_run_over }
+        let (run, is_run_over) = self.run_with(moves, pass);
+        Forgotten { moves: self.moves + moves.len(), passes: self.passes + passes, run, is_run_over }
+    }
+
+    /// Stones of Black's before White's first, and whether there is one of White's, the moves after the forgotten ones included.
+    fn run_with(self, moves: &[Played], pass: Move) -> (usize, bool) {
+        let (run, is_over) = if self.is_run_over { (0, true) } else { black_run(moves, pass) };
+        (self.run + run, is_over)
     }
 }
 
@@ -519,11 +525,14 @@ impl<const CAP: usize> Game<CAP> {
         if !self.rules.ko.pass_begins_anew() || self.button == Button::Available {
             return false;
         }
-        let pass = Played::new(color, self.size().pass());
+        self.counted_passes().any(|pass| pass == (self.board.hash(), color))
+    }
+
+    /// The positions that somebody has passed in, with who it was, but for the pass that took the button.
+    fn counted_passes(&self) -> impl Iterator<Item = (u64, Color)> + '_ {
         let passes = self.moves.iter().zip(&self.hashes).filter(|(played, _)| played.mv() == self.size().pass());
         let counted = passes.skip(usize::from(self.rules.button && self.forgotten.passes == 0));
-        let mut of_player = counted.filter(|(played, _)| **played == pass);
-        of_player.any(|(_, &hash)| hash == self.board.hash())
+        counted.map(|(played, &hash)| (hash, played.color()))
     }
 
     /// Handicap stones: Black's at the start, if White had none, with Black's moves before White's first
@@ -533,13 +542,12 @@ impl<const CAP: usize> Game<CAP> {
         if !white.is_empty() {
             return 0;
         }
-        let stones = black.len() + if self.black_run_is_handicap { self.black_run() } else { 0 };
+        let stones = black.len() + if self.black_run_is_handicap { self.black_run().0 } else { 0 };
         if stones < 2 { 0 } else { stones }
     }
 
-    fn black_run(&self) -> usize {
-        let Forgotten { run, is_run_over, .. } = self.forgotten;
-        run + if is_run_over { 0 } else { black_run(&self.moves, self.size().pass()).0 }
+    fn black_run(&self) -> (usize, bool) {
+        self.forgotten.run_with(&self.moves, self.size().pass())
     }
 
     fn compensation_halves(&self) -> i32 {
@@ -588,10 +596,38 @@ impl<const CAP: usize> Game<CAP> {
 
     /// A number by which a search may join positions that it has come to in different ways: [`Game::key`], the number
     /// of moves played ([`Game::ply`]), and what White gets besides points on the board. So no line of moves comes by the same number twice, whatever
-    /// the rules let it repeat, and positions that are joined have the same score.
+    /// the rules let it repeat, and positions that are joined have the same score and the same legal moves.
+    ///
+    /// What they have below them may differ, for the way to them is not in it: superko forbids a move after one way and not
+    /// after the other, and a pass or a stone that repeats a position ends only one of the games. A search that shares so much, as KataGo's
+    /// does, takes one for the other on purpose, and its host has to be prepared for that: it keeps what
+    /// [`Game::ko_banned`] was where a node got its answer, names the node's moves by that whatever line leads there,
+    /// and where a line has a move that its own game does not allow, answers the leaf by another key. What is proven by a
+    /// repetition then holds for one way only. A search that lists the moves of the line itself, as `oncilla_core`'s
+    /// `Search::run` does, needs [`Game::history_key`].
     pub fn graph_key(&self) -> u64 {
         let compensation = u64::from(self.compensation_halves().cast_unsigned());
         scatter(self.key() ^ scatter(6 << 32 | self.ply() as u64) ^ scatter(7 << 32 | compensation))
+    }
+
+    /// A number by which any search may join positions of games that began alike and have the same rules: [`Game::graph_key`], and
+    /// what went before as far as the rules may ask for it. Joined positions have the same legal moves, ending and outcome, and after the
+    /// same moves of players in turn they still have.
+    ///
+    /// Stones of either color may be captured, so any earlier position may come back, and all that a ko rule looks at count, in any order and
+    /// each as often as it was there. Lines that place the same stones in another order went through
+    /// other positions and are not joined. Under [`KoRule::Simple`] and [`KoRule::Spight`] they are from the next pass on, under any rule from the
+    /// pass that takes the button; else a graph joins next to nothing, and a tree does as well. Each move of the game takes it some nanoseconds.
+    pub fn history_key(&self) -> u64 {
+        let digest = |kind: u64, (hash, color): (u64, Color)| scatter(hash ^ scatter(kind << 32 | color as u64));
+        let positions = self.counted().map(|position| digest(8, position));
+        let passes = self.counted_passes().map(|pass| digest(9, pass));
+        // A sum counts what is there more than once, and takes it in any order.
+        let past = positions.chain(passes).fold(0, u64::wrapping_add);
+        let (run, is_run_over) = self.black_run();
+        let handicap = (run as u64) << 1 | u64::from(is_run_over);
+        let ending = self.ending.map_or(0, |ending| 1 + ending as u64);
+        scatter(self.graph_key() ^ scatter(past) ^ scatter(10 << 32 | handicap) ^ scatter(11 << 32 | ending))
     }
 }
 

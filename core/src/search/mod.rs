@@ -90,7 +90,8 @@ pub enum RunError<E> {
     Evaluator(E),
     /// The answer was refused.
     Refused(Refused),
-    /// Of one position the evaluator listed so many legal moves, but gave so many logits.
+    /// Of one position the evaluator listed so many legal moves, but gave so many logits. In a graph it may also be two positions with
+    /// equal keys that are not equal ([`Answer::key`](crate::evaluate::Answer::key)).
     ListsDiffer {
         /// Moves that [`Evaluator::legal_moves`] pushed.
         moves: usize,
@@ -110,7 +111,11 @@ impl<E: fmt::Display> fmt::Display for RunError<E> {
             Self::Evaluator(error) => write!(f, "the evaluator failed: {error}"),
             Self::Refused(refused) => write!(f, "the evaluator's answer was refused: {refused}"),
             Self::ListsDiffer { moves, logits } => {
-                write!(f, "the evaluator listed {moves} moves and gave {logits} logits for the same position")
+                write!(
+                    f,
+                    "the evaluator listed {moves} moves and gave {logits} logits for the same position, \
+                     or for two with equal keys that are not equal"
+                )
             }
             Self::Full => f.write_str("the memory is full, and there is nothing to fold"),
             Self::InFlight => f.write_str("the playout met the leaf of an event that is in flight"),
@@ -182,7 +187,8 @@ impl<R: Repository> Search<R> {
     /// Changes the parameters. Another policy temperature counts for new nodes only. Numbers from outside are for
     /// [`Params::check`] first.
     ///
-    /// The draw score is that of the side to move at the root: whoever advances the root by one ply flips it.
+    /// Draw score and `wdl_rescale` are those of the side to move at the root: whoever advances the root by one ply changes the sign of the
+    /// one and takes the other [`from_the_other_side`](crate::formula::contempt::Rescale::from_the_other_side).
     pub fn set_params(&mut self, params: Params) {
         self.counts_alike = params.counts_alike();
         self.params = params;

@@ -93,7 +93,8 @@ pub struct Params {
     pub root_policy_sum: f32,
     /// `PolicyTemperature`: divides the logits before the softmax. Above 0.
     pub policy_temperature: f32,
-    /// Noise on the root's priors, when it is evaluated.
+    /// Noise on the root's priors, when it is evaluated. A root that [`Search::advance`](super::Search::advance) has kept gets none:
+    /// [`clear`](super::Search::clear) the search, or [`renew_root`](super::Search::renew_root).
     pub noise: Dirichlet,
     /// What a draw is worth to the side to move at the root, in `[-1, 1]`. (`DrawScore` is White's view.)
     pub draw_score: f32,
@@ -112,7 +113,7 @@ pub struct Params {
     /// How much chance there is in that.
     pub temperature: Temperature,
     /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Whoever plays a game
-    /// gives each of its moves another one: else every root of the game gets the same noise.
+    /// gives each of its moves another one: else every root of the game gets the same noise. (One that was kept gets none, see `noise`.)
     pub seed: u64,
 }
 

@@ -160,6 +160,8 @@ impl Manager {
             budget.floor_ms = 0.0;
         }
         budget.limit_ms = budget.budget_ms.max(least_ms).min(clock.deadline_ms());
+        // It may have been measured from a budget below the limit.
+        budget.extension_ms = budget.extension_ms.min(clock.deadline_ms() - budget.limit_ms);
         budget.numbers.add(&[
             ("lag_ms", self.latency.lag_ms()),
             ("late_ms", self.latency.late_ms()),
@@ -275,6 +277,24 @@ mod tests {
         let its = Smooth::default().budget(&with_stall, 100);
         assert_eq!(ours.numbers.get("budget_seed_ms"), Some(its.budget_seed_ms));
         assert_eq!((ours.limit_ms, ours.extension_ms, ours.floor_ms), (its.budget_ms, its.extension_ms, its.floor_ms));
+    }
+
+    /// A budget far below the least time may have an extension up to the deadline.
+    #[test]
+    fn limit_and_extension_end_before_the_deadline() {
+        let params = SmoothParams {
+            init_timeuse: 1e4,
+            min_move_budget: 0.0,
+            reserve: 0.9995,
+            max_extension: 1e9,
+            max_move_budget: 1.0,
+            ..SmoothParams::default()
+        };
+        let mut smooth = Manager::new(ManagerParams::Smooth(params)).unwrap();
+        let budget = smooth.on_move_start(&Clock { base_ms: 1e6, overhead_ms: 50.0, ..Clock::default() }, 0);
+        let deadline_ms = budget.numbers.get("deadline_ms").unwrap();
+        assert!(budget.budget_ms < budget.limit_ms && budget.extension_ms > 0.9 * deadline_ms, "{budget:?}");
+        assert!(budget.limit_ms + budget.extension_ms <= deadline_ms, "{budget:?}");
     }
 
     #[test]

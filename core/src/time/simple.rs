@@ -90,7 +90,8 @@ impl Simple {
         let available_ms = base_ms - sane_ms(clock.overhead_ms);
         let params = &self.params;
         let per_move = (params.base_pct + f64::from(clock.ply) * params.ply_pct) / 100.0;
-        let of_increment = if base_ms > 0.0 { increment_ms / base_ms * params.time_factor } else { 0.0 };
+        // Lc0's clocks are whole: no part of a millisecond makes this endless.
+        let of_increment = if base_ms > 0.0 { increment_ms / base_ms.max(1.0) * params.time_factor } else { 0.0 };
         let part = per_move + of_increment;
         let bonus = if self.previous.is_none() { params.opening_bonus_pct / 100.0 } else { 0.0 };
         let own_ms = available_ms * part * (1.0 + bonus);
@@ -158,9 +159,11 @@ mod tests {
 
     #[test]
     fn odd_clocks_give_finite_numbers() {
-        for base in [0.0, -5.0, f64::NAN, f64::INFINITY] {
-            let budget = Simple::default().on_move_start(&clock(base, 1000.0, 1));
-            assert!(budget.numbers().iter().all(|(_, number)| number.is_finite()), "{base}");
+        for base in [0.0, -5.0, 1e-300, 0.5, f64::NAN, f64::INFINITY] {
+            for increment in [1000.0, 1e9, f64::INFINITY] {
+                let budget = Simple::default().on_move_start(&clock(base, increment, 1));
+                assert!(budget.numbers().iter().all(|(_, number)| number.is_finite()), "{base} {increment}");
+            }
         }
     }
 

@@ -428,7 +428,10 @@ fn what_ends_a_run_is_an_error_that_says_why() {
             "also where the evaluator's error is a text"
         );
         let differ = search.run::<_, EDGES, 64>(&mut Careless { moves: 1, logits: 2, fails: false }, 10).unwrap_err();
-        assert_eq!(says(differ), "the evaluator listed 1 moves and gave 2 logits for the same position");
+        assert_eq!(
+            says(differ),
+            "the evaluator listed 1 moves and gave 2 logits for the same position, or for two with equal keys that are not equal"
+        );
     });
     on_both!(100, 5000, Params::default(), |search| {
         let error = search.run::<_, EDGES, 64>(&mut Careless { moves: 0, logits: 0, fails: false }, 10).unwrap_err();
