@@ -64,15 +64,15 @@ pub(super) fn sizes(batches: Option<&[usize]>, most: usize) -> Result<Vec<usize>
 /// What is measured.
 enum Measured {
     Chess(Box<Evaluator>),
-    Go(Box<(Subject, Service)>),
+    Go { subject: Box<Subject>, service: Service },
 }
 
-/// A batch that is evaluated again and again.
-enum Filled {
+/// A batch that is evaluated again and again, and by what.
+enum Filled<'m> {
     /// Positions of chess.
-    Chess(Box<Batch>),
+    Chess(&'m Evaluator, Box<Batch>),
     /// So many rows of a network of Go.
-    Go(Arc<Request>, usize),
+    Go(&'m Service, Arc<Request>, usize),
 }
 
 impl Measured {
@@ -85,46 +85,57 @@ impl Measured {
         let (subject, mut notes) = Subject::of(settings, board)?;
         let (service, said) = serve(settings, &Arc::new(subject.graph.clone()))?;
         notes.extend(said);
-        Ok((Self::Go(Box::new((subject, service))), notes))
+        Ok((Self::Go { subject: Box::new(subject), service }, notes))
     }
 
     fn max_batch(&self) -> usize {
         match self {
             Self::Chess(evaluator) => evaluator.max_batch(),
-            Self::Go(go) => go.1.facts().max_batch,
+            Self::Go { service, .. } => service.facts().max_batch,
         }
     }
 
     fn flops(&self) -> u64 {
         match self {
             Self::Chess(evaluator) => evaluator.flops(),
-            Self::Go(go) => go.0.graph.flops(),
+            Self::Go { subject, .. } => subject.graph.flops(),
         }
     }
 
     /// A batch of the bench's positions, over and over.
-    fn fill(&self, batch: usize) -> Result<Filled, String> {
+    fn fill(&self, batch: usize) -> Result<Filled<'_>, String> {
         Ok(match self {
             Self::Chess(evaluator) => {
                 let mut positions = evaluator.batch();
                 fill(&mut positions, batch)?;
-                Filled::Chess(Box::new(positions))
+                Filled::Chess(evaluator, Box::new(positions))
             }
-            Self::Go(go) => {
+            Self::Go { subject, service } => {
                 let request = Arc::new(Request::default());
-                request.content().input = go.0.inputs(batch);
-                Filled::Go(request, batch)
+                request.content().input = subject.inputs(batch);
+                Filled::Go(service, request, batch)
             }
         })
     }
+}
 
-    /// Evaluates a batch.
-    fn run(&self, batch: &mut Filled) -> Result<Option<String>, String> {
-        match (self, batch) {
-            (Self::Chess(evaluator), Filled::Chess(positions)) => evaluator.run(positions),
-            (Self::Go(go), Filled::Go(request, rows)) => go.1.run(request, *rows),
-            _ => Err("a batch of another game".to_string()),
+impl Filled<'_> {
+    /// Evaluates it.
+    fn run(&mut self) -> Result<Option<String>, String> {
+        match self {
+            Self::Chess(evaluator, positions) => evaluator.run(positions),
+            Self::Go(service, request, rows) => service.run(request, *rows),
         }
+    }
+
+    /// Evaluates it for so long since `start`.
+    fn run_for_a_while(&mut self, start: Instant) -> Result<Ran, String> {
+        let mut ran = Ran::default();
+        while ran.count < MOST_RUNS && (ran.count == 0 || start.elapsed() < ENOUGH) {
+            ran.notes.extend(self.run()?);
+            ran.count += 1;
+        }
+        Ok(ran)
     }
 }
 
@@ -146,8 +157,8 @@ pub fn run(
     let mut rows = Vec::new();
     for (index, &batch) in batches.iter().enumerate() {
         progress.show(&format!("{}/{}: batch {batch}", index + 1, batches.len()));
-        let mut filled: Vec<Filled> = (0..at_a_time).map(|_| measured.fill(batch)).collect::<Result<_, _>>()?;
-        rows.push(measure(&measured, batch, &mut filled, &mut notes)?);
+        let filled = (0..at_a_time).map(|_| measured.fill(batch)).collect::<Result<Vec<_>, _>>()?;
+        rows.push(measure(filled, batch, measured.flops(), &mut notes)?);
         progress.clear();
     }
     Ok((rows, notes))
@@ -164,34 +175,33 @@ fn fill(positions: &mut Batch, batch: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// With as many batches of that size at a time as there are in `filled`.
-fn measure(measured: &Measured, batch: usize, filled: &mut [Filled], notes: &mut Vec<String>) -> Result<Row, String> {
-    for _ in 0..WARM_UP {
-        for filled in &mut *filled {
-            notes.extend(measured.run(filled)?);
+/// All of these batches at a time, each of so many positions, which take so many operations each.
+fn measure(mut filled: Vec<Filled<'_>>, batch: usize, flops: u64, notes: &mut Vec<String>) -> Result<Row, String> {
+    for filled in &mut filled {
+        for _ in 0..WARM_UP {
+            notes.extend(filled.run()?);
         }
     }
-    let at_a_time = filled.len();
     let start = Instant::now();
-    let runs = match filled {
+    let ran = match &mut filled[..] {
         // In this thread, as whoever has one batch evaluates it.
-        [one] => run_for_a_while(measured, one, start)?,
+        [one] => one.run_for_a_while(start)?,
         several => std::thread::scope(|scope| {
-            let begin = |filled| scope.spawn(move || run_for_a_while(measured, filled, start));
-            let running: Vec<_> = several.iter_mut().map(begin).collect();
+            let each = several.iter_mut();
+            let running: Vec<_> = each.map(|one| scope.spawn(move || one.run_for_a_while(start))).collect();
             let ended = running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
             ended.reduce(|all, one| Ok(all?.and(one?))).unwrap_or(Ok(Ran::default()))
         })?,
     };
-    notes.extend(runs.notes);
+    notes.extend(ran.notes);
     // A clock that stood still has at least ticked.
     let seconds = start.elapsed().as_secs_f64().max(1e-9);
-    let evals_per_second = f64::from(runs.count) * batch as f64 / seconds;
+    let evals_per_second = f64::from(ran.count) * batch as f64 / seconds;
     Ok(Row {
         batch,
         evals_per_second,
-        latency_ms: 1000.0 * seconds * at_a_time as f64 / f64::from(runs.count),
-        gflops: evals_per_second * measured.flops() as f64 / 1e9,
+        latency_ms: 1000.0 * seconds * filled.len() as f64 / f64::from(ran.count),
+        gflops: evals_per_second * flops as f64 / 1e9,
     })
 }
 
@@ -207,15 +217,6 @@ impl Ran {
         self.notes.extend(other.notes);
         Self { count: self.count + other.count, ..self }
     }
-}
-
-fn run_for_a_while(measured: &Measured, filled: &mut Filled, start: Instant) -> Result<Ran, String> {
-    let mut ran = Ran::default();
-    while ran.count < MOST_RUNS && (ran.count == 0 || start.elapsed() < ENOUGH) {
-        ran.notes.extend(measured.run(filled)?);
-        ran.count += 1;
-    }
-    Ok(ran)
 }
 
 /// Measures and prints.

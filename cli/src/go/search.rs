@@ -101,9 +101,8 @@ impl Plan {
     /// As whoever is to move in that position has it.
     fn seen_from(mut self, root: &Game) -> Self {
         let of_root = &mut self.question.planes.playout_doubling_advantage;
-        if self.advantage_of.take().is_some_and(|side| side != root.side_to_move()) {
-            *of_root = -*of_root;
-        }
+        let is_the_opponents = self.advantage_of.take().is_some_and(|side| side != root.side_to_move());
+        *of_root = advantage(*of_root, usize::from(is_the_opponents));
         self
     }
 }
@@ -691,8 +690,8 @@ fn question(plan: &Plan, depth: usize) -> Question {
 
 /// What the side to move so many plies below the root is told of an advantage that the root's side has: the other side has the opposite.
 pub(super) fn advantage(of_root: f32, depth: usize) -> f32 {
-    // A difference, since the negative of none, minus zero, would be another key in the cache.
-    if depth.is_multiple_of(2) { of_root } else { 0.0 - of_root }
+    // None, be it minus zero, is one key in the cache.
+    if depth.is_multiple_of(2) { 0.0 + of_root } else { 0.0 - of_root }
 }
 
 /// As KataGo has it: those that leave the root's stones, and which moves may be searched there, as they are, whatever moves the network sees;
@@ -748,7 +747,8 @@ mod tests {
 
     #[test]
     fn no_advantage_is_the_same_number_for_both_sides() {
-        assert_eq!([advantage(0.0, 0), advantage(0.0, 1)].map(f32::to_bits), [0, 0]);
+        let none = [0.0, -0.0].map(|of_root| [0, 1].map(|depth| advantage(of_root, depth).to_bits()));
+        assert_eq!(none, [[0, 0], [0, 0]]);
         assert_eq!([0, 1, 2].map(|depth| advantage(1.5, depth)), [1.5, -1.5, 1.5]);
     }
 }
