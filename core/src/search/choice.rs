@@ -27,8 +27,8 @@ enum Certainty {
 }
 
 fn certainty<R: Repository>(edge: &EdgeView<'_, R>) -> Certainty {
-    let bounds = edge.bounds();
-    match edge.ending() {
+    let (bounds, ending) = edge.result();
+    match ending {
         Some(ending) if edge.completed() > 0 && bounds.closed() => match (bounds.lower, ending) {
             (Bound::Win, Ending::Tablebase) => Certainty::TablebaseWin,
             (Bound::Win, _) => Certainty::Mates,

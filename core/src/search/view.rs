@@ -235,13 +235,18 @@ impl<'a, R: Repository> EdgeView<'a, R> {
         self.child.map(|key| NodeView { repository: self.repository, key })
     }
 
+    /// [`EdgeView::bounds`] and [`EdgeView::ending`] of one moment.
+    pub(crate) fn result(&self) -> (Bounds, Option<Ending>) {
+        self.of_child(|child| (child.bounds().flipped(), child.ending())).unwrap_or((Bounds::OPEN, None))
+    }
+
     /// What is proven of the move, from the side that makes it.
     pub fn bounds(&self) -> Bounds {
-        self.of_child(Node::bounds).map_or(Bounds::OPEN, Bounds::flipped)
+        self.result().0
     }
 
     /// How the game ends with this move, if it is known.
     pub fn ending(&self) -> Option<Ending> {
-        self.of_child(Node::ending).flatten()
+        self.result().1
     }
 }

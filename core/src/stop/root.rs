@@ -31,8 +31,8 @@ pub struct RootEdge {
 impl Outcome {
     /// What is proven of a move by its edge.
     pub fn of<R: Repository>(edge: &EdgeView<'_, R>) -> Self {
-        let bounds = edge.bounds();
-        match (edge.ending(), bounds.lower, bounds.upper) {
+        let (bounds, ending) = edge.result();
+        match (ending, bounds.lower, bounds.upper) {
             (None, ..) => Self::Open,
             (_, Bound::Win, _) => Self::Win,
             (_, _, Bound::Loss) => Self::Loss,
