@@ -406,16 +406,16 @@ impl OpenCl {
 
     fn run(&mut self, batch: usize, input: &[f32], outputs: &mut Outputs) -> Result<(), Error> {
         let Self { common, session, values, steps, network, heads, turns, .. } = self;
-        let piece = common.piece(batch);
+        let (piece, each) = (common.piece(batch), common.graph.input().len());
         let mut heads_of_pieces: Vec<_> = heads.iter_mut().map(|head| head.reads(batch, piece)).collect();
         let turn = turns.wait(batch);
         session.batch(|commands| {
             network.as_mut().map_or(Ok(()), |network| network.begin(session))?;
-            for input in input.chunks(piece * common.graph.input().len()) {
+            for input in input.chunks(piece * each) {
                 let reads: Vec<Read<'_>> = heads_of_pieces.iter_mut().filter_map(Iterator::next).collect();
                 reads.iter().try_for_each(|read| commands.spoil(read))?;
                 commands.write(&values[INPUT.0].buffer, input)?;
-                let positions = input.len() / common.graph.input().len();
+                let positions = input.len() / each;
                 match network.as_mut() {
                     Some(network) => network.enqueue(session, positions)?,
                     None => enqueue_steps(session, steps, positions)?,

@@ -275,17 +275,20 @@ mod tests {
         assert_eq!(time.nps_behind_pondering(&counts(300), 100.0), None);
     }
 
-    #[test]
-    fn a_network_that_saw_the_end_of_the_game_is_believed_however_near_it_was() {
+    /// Of a first move with a minute on the clock, after a search that saw the end so near.
+    fn limit(plies_left: Option<f64>, has_moves_left: bool) -> Option<TimeLimit> {
         let settings = Typed::default().meaning().unwrap().settings;
         let clock = Clock { left_ms: 60_000, ..Clock::default() };
         let go = Go { clock: Some(clock), ..Go::default() };
-        let limit = |plies_left| {
-            let mut manager = TimeManager { plies_left, ..TimeManager::new(&settings) };
-            let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, Instant::now());
-            time.start_if_due(&mut manager, None, 0, &Counts::ZERO);
-            time.limits.time
-        };
+        let mut manager = TimeManager { plies_left, ..TimeManager::new(&settings) };
+        let mut time = MoveTime::new(&settings, &go, &History::startpos(), has_moves_left, Instant::now());
+        time.start_if_due(&mut manager, None, 0, &Counts::ZERO);
+        time.limits.time
+    }
+
+    #[test]
+    fn a_network_that_saw_the_end_of_the_game_is_believed_however_near_it_was() {
+        let limit = |plies_left| limit(plies_left, true);
         // That few are less than the least that there may be.
         assert_eq!([0.1, 1.9, 2.0, 2.1, 3.0].map(|plies| limit(Some(plies))), [limit(Some(6.0)); 5]);
         assert_ne!(limit(Some(6.0)), limit(None));
@@ -294,15 +297,6 @@ mod tests {
     /// Each ply of its tree is one more to the end, as the tree counts.
     #[test]
     fn a_network_without_the_head_says_nothing_of_the_end() {
-        let settings = Typed::default().meaning().unwrap().settings;
-        let clock = Clock { left_ms: 60_000, ..Clock::default() };
-        let go = Go { clock: Some(clock), ..Go::default() };
-        let limit = |plies_left, has_moves_left| {
-            let mut manager = TimeManager { plies_left, ..TimeManager::new(&settings) };
-            let mut time = MoveTime::new(&settings, &go, &History::startpos(), has_moves_left, Instant::now());
-            time.start_if_due(&mut manager, None, 0, &Counts::ZERO);
-            time.limits.time
-        };
         assert_eq!(limit(Some(6.0), false), limit(None, true));
     }
 }

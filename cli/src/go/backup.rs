@@ -11,6 +11,7 @@ use oncilla_core::formula::weighing::Branch;
 use oncilla_core::repository::Key;
 use oncilla_core::search::{EdgeView, NodeView};
 use oncilla_core::tree::Tree;
+use oncilla_go::Move as GoMove;
 
 /// The moves of a node that were visited.
 pub(super) struct AllVisited<'s, 'm> {
@@ -80,7 +81,8 @@ impl<'m> Search<'m> {
     /// The edge of a move hears what the position behind it passes on; at the root with what the move is worth beside that.
     pub(super) fn tell_edge(&mut self, node: Key, at: At, mv: Move) {
         let Some((_, note)) = self.notes.next(at, mv) else { return };
-        let bonus = if at == 0 { self.about.bonus_of(mv, note) } else { 0.0 };
+        // By what the network expects there: what all visits come to would have to be summed up after each.
+        let bonus = if at == 0 { self.about.bonus(GoMove(mv.0), &note.outlook) } else { 0.0 };
         self.core.revalue_edge(node, mv, self.about.value_of(note.passed.moved_by(bonus), note.white_to_move));
     }
 

@@ -161,7 +161,7 @@ impl About {
     }
 
     /// What a move of the root is worth to White beside what is behind it, where that has this outlook.
-    fn bonus(&self, mv: GoMove, outlook: &Outlook) -> f64 {
+    pub(super) fn bonus(&self, mv: GoMove, outlook: &Outlook) -> f64 {
         let cost = f64::from(self.costs[mv.index()]);
         match self.root.side_to_move() {
             _ if cost == 0.0 => 0.0,
@@ -181,12 +181,6 @@ impl About {
         let uncertainty = self.plan.uncertainty.as_ref();
         let weight = uncertainty.and_then(|unsure| unsure.weight(evaluation, &note.outlook, &self.utility));
         note.weighing(weight.unwrap_or(1.0))
-    }
-
-    /// What a move of the root is worth beside what is behind it: its score is what the network expects there, for that of all its visits would
-    /// have to be summed up after each.
-    pub(super) fn bonus_of(&self, mv: Move, note: &Note) -> f64 {
-        self.bonus(GoMove(mv.0), &note.outlook)
     }
 
     /// What visits come to, as the tree wants it for the side to move: a utility, and what makes the deviation of outcomes that of

@@ -119,7 +119,7 @@ impl Settings {
 }
 
 /// What was given last under a name of KataGo's.
-fn given<'t>(typed: &'t Typed, name: &str) -> Option<&'t String> {
+pub fn given<'t>(typed: &'t Typed, name: &str) -> Option<&'t String> {
     typed.of_katago().iter().rev().find(|(other, _)| other == name).map(|(_, value)| value)
 }
 

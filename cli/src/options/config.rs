@@ -158,10 +158,11 @@ fn value_of_katagos(text: &str) -> Result<String, String> {
             other => value.push(other),
         }
     }
-    match without_comment(&format!(" {}", chars.as_str())).trim() {
-        "" => Ok(value),
-        rest => Err(format!("expected nothing behind a value in quotes, got {}", quoted(rest))),
+    let rest = chars.as_str().trim();
+    if rest.is_empty() || rest.starts_with('#') {
+        return Ok(value);
     }
+    Err(format!("expected nothing behind a value in quotes, got {}", quoted(rest)))
 }
 
 /// The name of a file that is included: `@include = "a.cfg"`, or without `=`, or without quotes, of which KataGo has two kinds.

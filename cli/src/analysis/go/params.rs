@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use oncilla_go::Color;
 
+use super::vertex;
 use crate::options::{Meaning, Perspective, Typed};
 
 /// A row of the table, for a person.
@@ -456,11 +457,8 @@ impl Kind for Option<Color> {
     type Range = ();
 
     fn read(name: &str, text: &str, (): &()) -> Result<Self, String> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "b" | "black" => Ok(Some(Color::Black)),
-            "w" | "white" => Ok(Some(Color::White)),
-            _ => Err(format!("Could not parse player in field {name}, should be BLACK or WHITE")),
-        }
+        let color = vertex::player(text.trim());
+        color.map(Some).ok_or_else(|| format!("Could not parse player in field {name}, should be BLACK or WHITE"))
     }
 
     fn write(&self) -> String {

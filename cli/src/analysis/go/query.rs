@@ -194,11 +194,13 @@ fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec
     let Some(object) = fields.read(field, "Must be an object", Value::as_object)? else { return Ok(()) };
     let (mut unknown, mut lacking) = (Vec::new(), Vec::new());
     for (name, value) in object {
-        // Text counts as what it says.
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-        // As in KataGo no value is that of a file which says nothing of it.
-        let text =
-            Some(text).filter(|text| !text.is_empty()).or_else(|| Params::default().get(name)).unwrap_or_default();
+        let text = match value.as_str() {
+            // As in KataGo it is then as if no file had named it.
+            Some("") => Params::default().get(name).unwrap_or_default(),
+            // Text counts as what it says.
+            Some(text) => text.to_string(),
+            None => value.to_string(),
+        };
         if Params::lacks(name, &text) {
             lacking.push(name.as_str());
         }
