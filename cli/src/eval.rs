@@ -1,9 +1,10 @@
 //! `oncilla eval`: what the network says of positions, as JSON lines.
 //!
-//! A line in: `{"fen": "…", "moves": ["e2e4", …]}`; both may be left out. A line out, in the same order:
+//! A line in: `{"fen": "…", "moves": ["e2e4", …], "id": "…"}`; each may be left out. A line out, in the same order:
 //! `{"q", "d", "m", "e", "policy": {"e2e4": 0.66, …}}`: q = W − L and d from the side to move's view, m in plies and e the
 //! squared error that the network expects of q (each left out if it has no head for that), the policy a softmax over the legal moves at temperature 1. Castling is written as the king's own two squares, or as
-//! king takes rook if `"chess960": true` came in. What is wrong with a line comes out as `{"error": "…"}` in its place.
+//! king takes rook if `"chess960": true` came in. What is wrong with a line comes out as `{"error": "…"}` in its place. An `id` may
+//! be any value, and comes back with either.
 
 mod go;
 
@@ -12,7 +13,9 @@ use std::io::BufRead;
 use std::sync::mpsc::Receiver;
 
 use oncilla_chess::{History, Move, MoveList, notation};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, model};
 use crate::softmax::softmax;
@@ -24,8 +27,10 @@ use crate::uci::input::{Input, listen};
 const BATCH: usize = 64;
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object with fen, moves and chess960")]
+#[serde(deny_unknown_fields, expecting = "an object with fen, moves, chess960 and id")]
 struct Request {
+    #[serde(rename = "id")]
+    _id: Option<IgnoredAny>,
     fen: Option<String>,
     #[serde(default)]
     moves: Vec<String>,
@@ -49,8 +54,23 @@ struct Refusal {
     error: String,
 }
 
+/// A line of output: what was asked for under that name, or what is wrong with it.
+#[derive(Serialize)]
+struct Named<T> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<Value>,
+    #[serde(flatten)]
+    said: T,
+}
+
 /// A line of input, understood or not.
-type Read<P> = Result<P, String>;
+type Understood<P> = Result<P, String>;
+
+/// And the name that it bears.
+struct Read<P> {
+    id: Option<Value>,
+    line: Understood<P>,
+}
 
 /// A position of chess, and whether it is written as in Chess960.
 type Position = (Box<History>, bool);
@@ -76,7 +96,7 @@ pub fn run(
         if read.is_empty() {
             return Ok(());
         }
-        answer(&evaluator, &mut batch, &read, console)?;
+        answer(&evaluator, &mut batch, read, console)?;
     }
 }
 
@@ -87,37 +107,46 @@ fn run_go(mut oracle: go::Oracle, input: impl BufRead + Send + 'static, console:
         if read.is_empty() {
             return Ok(());
         }
-        let positions: Vec<&go::Position> = read.iter().flatten().collect();
+        let positions: Vec<&go::Position> = read.iter().filter_map(|read| read.line.as_ref().ok()).collect();
         let mut answers = oracle.answer(&positions)?.into_iter();
-        let line = |read: &Read<go::Position>| match read {
-            Ok(_) => answers.next().ok_or_else(|| "no answer came".to_string()),
-            Err(error) => refused(error),
+        let line = |Read { id, line }| match line {
+            Ok(_) => say(id, answers.next().ok_or("no answer came")?),
+            Err(error) => say(id, Refusal { error }),
         };
-        console.say_all(&read.iter().map(line).collect::<Result<Vec<_>, _>>()?);
+        console.say_all(&read.into_iter().map(line).collect::<Result<Vec<_>, _>>()?);
     }
 }
 
-/// The line in the place of an answer.
-fn refused(error: &str) -> Result<String, String> {
-    serde_json::to_string(&Refusal { error: error.to_string() }).map_err(|error| error.to_string())
+/// A line of output.
+fn say(id: Option<Value>, said: impl Serialize) -> Result<String, String> {
+    serde_json::to_string(&Named { id, said }).map_err(|error| error.to_string())
 }
 
 /// The lines that are there, at most `most`; waits for the first. Empty at the end of the input.
-fn next_lines<P>(lines: &Receiver<Input>, most: usize, understand: impl Fn(&str) -> Read<P>) -> Vec<Read<P>> {
+fn next_lines<P>(lines: &Receiver<Input>, most: usize, understand: impl Fn(&str) -> Understood<P>) -> Vec<Read<P>> {
     let mut read = Vec::new();
     while read.len() < most {
         let next = if read.is_empty() { lines.recv().ok() } else { lines.try_recv().ok() };
         match next {
             Some(Input::Line(line)) if line.trim_ascii().is_empty() => {}
-            Some(Input::Line(line)) => read.push(understand(&line)),
-            Some(Input::TooLong) => read.push(Err("a line of more than 16 MiB".to_string())),
+            Some(Input::Line(line)) => read.push(Read { id: id_in(&line), line: understand(&line) }),
+            Some(Input::TooLong) => read.push(Read { id: None, line: Err("a line of more than 16 MiB".to_string()) }),
             None => break,
         }
     }
     read
 }
 
-fn understand(line: &str) -> Read<Position> {
+/// What a line is called, be it right otherwise or not.
+fn id_in(line: &str) -> Option<Value> {
+    #[derive(Deserialize)]
+    struct Id {
+        id: Option<Value>,
+    }
+    serde_json::from_str::<Id>(line).ok()?.id
+}
+
+fn understand(line: &str) -> Understood<Position> {
     let request: Request = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let fen = request.fen.as_deref().filter(|fen| *fen != "startpos").map(|fen| fen.split_ascii_whitespace().collect());
     let setup = Setup { fen, moves: request.moves.iter().map(String::as_str).collect() };
@@ -125,10 +154,15 @@ fn understand(line: &str) -> Read<Position> {
     Ok((history, request.chess960))
 }
 
-fn answer(evaluator: &Evaluator, batch: &mut Batch, read: &[Read<Position>], console: &Console) -> Result<(), String> {
+fn answer(
+    evaluator: &Evaluator,
+    batch: &mut Batch,
+    read: Vec<Read<Position>>,
+    console: &Console,
+) -> Result<(), String> {
     let mut moves = MoveList::new();
     batch.clear();
-    for (history, _) in read.iter().flatten() {
+    for (history, _) in read.iter().filter_map(|read| read.line.as_ref().ok()) {
         history.legal_moves(&mut moves);
         batch.push(history, &moves);
     }
@@ -137,16 +171,14 @@ fn answer(evaluator: &Evaluator, batch: &mut Batch, read: &[Read<Position>], con
     }
     let mut lines = Vec::with_capacity(read.len());
     let mut answered = 0;
-    for read in read {
-        let line = match read {
+    for Read { id, line } in read {
+        lines.push(match line {
             Ok((history, chess960)) => {
                 answered += 1;
-                let answer = one_answer(evaluator, batch, answered - 1, (history, *chess960));
-                serde_json::to_string(&answer).map_err(|error| error.to_string())
+                say(id, one_answer(evaluator, batch, answered - 1, (&history, chess960)))?
             }
-            Err(error) => refused(error),
-        };
-        lines.push(line?);
+            Err(error) => say(id, Refusal { error })?,
+        });
     }
     console.say_all(&lines);
     Ok(())
@@ -173,7 +205,7 @@ mod tests {
     use crate::engine::BackendKind;
     use crate::options::Typed;
     use crate::uci::console::tests::Paper;
-    use serde_json::Value;
+    use serde_json::json;
 
     fn answers(input: &str) -> Vec<Value> {
         let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
@@ -195,6 +227,17 @@ mod tests {
         assert!(answers[3]["error"].as_str().unwrap().starts_with("move 2 of 2: bad move"));
         assert!(answers[0]["policy"]["e2e4"].is_f64());
         assert!(answers[4]["policy"]["e7e5"].is_f64());
+    }
+
+    #[test]
+    fn a_name_comes_back_whatever_it_is() {
+        let answers =
+            answers("{\"id\":\"a\"}\n{\"id\":[1,{}],\"fen\":\"8/8 w\"}\n{\"id\":7,\"colour\":\"w\"}\n{\"id\":null}\n");
+        let ids: Vec<&Value> = answers.iter().map(|answer| &answer["id"]).collect();
+        assert_eq!(ids, [&json!("a"), &json!([1, {}]), &json!(7), &Value::Null]);
+        let are_errors: Vec<bool> = answers.iter().map(|answer| answer["error"].is_string()).collect();
+        assert_eq!(are_errors, [false, true, true, false]);
+        assert!(answers[3].get("id").is_none());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
+use crate::uci::console::aside;
+
 /// What some editors put in front of a text in UTF-8. Where texts were joined it may stand before any line.
 pub const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -38,4 +40,12 @@ pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Resul
         return Ok(Some(Err(TooLong { beginning: bytes, length })));
     }
     Ok(Some(Ok(bytes)))
+}
+
+/// What was read. An error ends the input like its end, and a line for a person says that it was one.
+pub fn unless_failed<T>(read: io::Result<Option<T>>) -> Option<T> {
+    read.unwrap_or_else(|error| {
+        aside(&format!("oncilla: standard input: {error}"));
+        None
+    })
 }

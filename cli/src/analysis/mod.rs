@@ -45,6 +45,7 @@ pub use request::Object;
 use request::Request;
 use turns::Read;
 
+use crate::line;
 use crate::options::{Typed, katago};
 use crate::uci::console::{Console, aside};
 
@@ -225,8 +226,7 @@ pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switche
 
 /// Hears all lines; each is told to `heard` first.
 fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: impl Fn(&str)) {
-    // An error while reading ends the input like its end.
-    while let Ok(Some(line)) = lines::next(input, longest) {
+    while let Some(line) = line::unless_failed(lines::next(input, longest)) {
         if let lines::Line::Text(text) | lines::Line::NotUtf8(text) = &line {
             heard(text);
         }

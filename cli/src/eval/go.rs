@@ -1,7 +1,7 @@
 //! `oncilla eval` with a network of Go.
 //!
 //! A line in is the position of an analysis query: `{"boardXSize", "boardYSize", "rules", "komi", "initialStones", "initialPlayer",
-//! "moves"}`, and perhaps `"symmetry"`, 0 to 7, through which the network looks. A line out:
+//! "moves"}`, and perhaps `"symmetry"`, 0 to 7, through which the network looks; what else a query has changes nothing. A line out:
 //! `{"winrate", "noResult", "lead", "score", "scoreStdev", "policy": {"D4": 0.2, …, "pass": 0.01}, "ownership": […]}`, all seen by the
 //! side to move: winrate = ½(1 + win − loss), points, ownership row by row from the top. The network sees the moves of the game.
 
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::analysis::Object;
-use crate::analysis::go::{Record, rules};
-use crate::analysis::{Fields, integer};
+use crate::analysis::go::{Record, is_field, rules};
+use crate::analysis::{BadField, Fields, integer};
 use crate::engine::EvaluatorSettings;
 use crate::go::{Batch, Evaluation, Evaluator, Game, PolicyRules, Question};
 use crate::uci::console::aside;
@@ -27,8 +27,9 @@ pub struct Position {
     symmetry: Symmetry,
 }
 
+/// What the network says of a position.
 #[derive(Serialize)]
-struct Answer {
+pub struct Answer {
     winrate: f32,
     #[serde(rename = "noResult")]
     no_result: f32,
@@ -48,6 +49,9 @@ pub fn understand(line: &str) -> Result<Position, String> {
     let object: Object = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let fields = Fields(&object);
     let read = || {
+        if let Some(field) = object.keys().find(|field| !is_field(field) && *field != "symmetry") {
+            return Err(BadField::new(field, "expected a field of an analysis query, or symmetry"));
+        }
         let record = Record::read(fields)?;
         let turns = record.turns();
         let setup = record.setup(rules(fields)?, true)?;
@@ -55,7 +59,7 @@ pub fn understand(line: &str) -> Result<Position, String> {
         let symmetry = number.and_then(|number| Symmetry::from_number(number as u8)).unwrap_or_default();
         Ok((setup.game(turns), symmetry))
     };
-    let (game, symmetry) = read().map_err(|bad: crate::analysis::BadField| format!("{}: {}", bad.field, bad.error))?;
+    let (game, symmetry) = read().map_err(|bad: BadField| format!("{}: {}", bad.field, bad.error))?;
     if symmetry.transposes() && game.size().x() != game.size().y() {
         return Err(format!("symmetry: expected 0 to 3 on a board that is no square, got {}", symmetry.number()));
     }
@@ -74,11 +78,11 @@ impl Oracle {
         Self { evaluator: Evaluator::new(model, settings.clone(), 0), batch: Batch::default() }
     }
 
-    /// The lines of an answer each, in the order of the positions.
+    /// What the network says of each.
     ///
     /// # Errors
     /// One line: no device, a backend that fails.
-    pub fn answer(&mut self, positions: &[&Position]) -> Result<Vec<String>, String> {
+    pub fn answer(&mut self, positions: &[&Position]) -> Result<Vec<Answer>, String> {
         // A batch is of one size.
         let mut by_size: Vec<(Size, Vec<usize>)> = Vec::new();
         for (at, position) in positions.iter().enumerate() {
@@ -88,7 +92,7 @@ impl Oracle {
                 None => by_size.push((size, vec![at])),
             }
         }
-        let mut lines = vec![String::new(); positions.len()];
+        let mut answers: Vec<Option<Answer>> = positions.iter().map(|_| None).collect();
         for (_, places) in by_size {
             for &at in &places {
                 let Position { game, symmetry } = positions[at];
@@ -98,23 +102,24 @@ impl Oracle {
             let (evaluations, notes) = self.evaluator.run(&mut self.batch)?;
             notes.iter().for_each(|note| aside(note));
             for (at, evaluation) in places.into_iter().zip(evaluations) {
-                lines[at] = line(&positions[at].game, &evaluation)?;
+                answers[at] = Some(Answer::of(&positions[at].game, &evaluation));
             }
         }
-        Ok(lines)
+        answers.into_iter().collect::<Option<_>>().ok_or_else(|| "no answer came".to_string())
     }
 }
 
-fn line(game: &Game, evaluation: &Arc<Evaluation>) -> Result<String, String> {
-    let text = |mv| game.size().format(mv).to_string();
-    let answer = Answer {
-        winrate: evaluation.winrate(),
-        no_result: evaluation.no_result,
-        lead: evaluation.lead,
-        score: evaluation.score_mean,
-        score_stdev: evaluation.score_stdev,
-        policy: game.legal_moves().map(|mv| (text(mv), evaluation.policy[mv.index()])).collect(),
-        ownership: evaluation.ownership.clone(),
-    };
-    serde_json::to_string(&answer).map_err(|error| error.to_string())
+impl Answer {
+    fn of(game: &Game, evaluation: &Evaluation) -> Self {
+        let text = |mv| game.size().format(mv).to_string();
+        Self {
+            winrate: evaluation.winrate(),
+            no_result: evaluation.no_result,
+            lead: evaluation.lead,
+            score: evaluation.score_mean,
+            score_stdev: evaluation.score_stdev,
+            policy: game.legal_moves().map(|mv| (text(mv), evaluation.policy[mv.index()])).collect(),
+            ownership: evaluation.ownership.clone(),
+        }
+    }
 }

@@ -24,8 +24,7 @@ pub enum Input {
 pub fn listen(mut input: impl BufRead + Send + 'static) -> io::Result<Receiver<Input>> {
     let (sender, receiver) = sync_channel(AHEAD);
     std::thread::Builder::new().name("stdin".to_string()).spawn(move || {
-        // An error while reading ends the input like its end.
-        while let Ok(Some(line)) = read_line(&mut input) {
+        while let Some(line) = line::unless_failed(read_line(&mut input)) {
             if sender.send(line).is_err() {
                 break;
             }

@@ -21,6 +21,6 @@ mod worker;
 pub use answer::Reporter;
 pub use params::Params;
 pub use pool::Pool;
-pub use query::{Defaults, Query, Wanted};
+pub use query::{Defaults, Query, Wanted, is_field};
 pub use restrictions::Restrictions;
 pub use setup::{Record, Setup, rules};

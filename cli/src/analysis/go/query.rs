@@ -47,6 +47,11 @@ const FIELDS: [&str; 31] = [
     "whiteHandicapBonus",
 ];
 
+/// Whether a query may have it.
+pub fn is_field(name: &str) -> bool {
+    FIELDS.binary_search(&name).is_ok()
+}
+
 /// A query, understood.
 #[derive(Debug)]
 pub struct Query {
@@ -178,7 +183,7 @@ impl Defaults {
 
     fn warn_of_unused(&self, fields: Fields<'_>, warnings: &mut Vec<BadField>) {
         if self.params.warn_unused_fields {
-            let unused = fields.0.keys().filter(|key| FIELDS.binary_search(&key.as_str()).is_err());
+            let unused = fields.0.keys().filter(|key| !is_field(key));
             warnings.extend(unused.map(|key| BadField::new(key, UNUSED)));
         }
     }
