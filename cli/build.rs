@@ -1,5 +1,5 @@
-//! Which commit the program is built from, for `query_version` of the analysis protocol: `ONCILLA_GIT_HASH` where that is set, else what Git
-//! says where this is its own repository. Where neither is, nothing is said.
+//! Which commit the program is built from, for `query_version` of the analysis protocol: `ONCILLA_GIT_HASH` where that
+//! is set, else what Git says where this is its own repository. Where neither is, nothing is said.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +17,8 @@ fn main() {
     }
 }
 
-/// The commit that is checked out. Another repository that has these sources in it, as a vendored crate, says nothing of theirs.
+/// The commit that is checked out. Another repository that has these sources in it, as a vendored crate, says nothing
+/// of theirs.
 fn own_commit() -> Option<String> {
     let here = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
     let top = PathBuf::from(git(&here, &["rev-parse", "--show-toplevel"])?);

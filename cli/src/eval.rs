@@ -1,10 +1,11 @@
 //! `oncilla eval`: what the network says of positions, as JSON lines.
 //!
 //! A line in: `{"fen": "…", "moves": ["e2e4", …], "id": "…"}`; each may be left out. A line out, in the same order:
-//! `{"q", "d", "m", "e", "policy": {"e2e4": 0.66, …}}`: q = W − L and d from the side to move's view, m in plies and e the
-//! squared error that the network expects of q (each left out if it has no head for that), the policy a softmax over the legal moves at temperature 1. Castling is written as the king's own two squares, or as
-//! king takes rook if `"chess960": true` came in. What is wrong with a line comes out as `{"error": "…"}` in its place. An `id` may
-//! be any value, and comes back with either.
+//! `{"q", "d", "m", "e", "policy": {"e2e4": 0.66, …}}`: q = W − L and d from the side to move's view, m in plies and e
+//! the squared error that the network expects of q (each left out if it has no head for that), the policy a softmax
+//! over the legal moves at temperature 1. Castling is written as the king's own two squares, or as king takes rook if
+//! `"chess960": true` came in. What is wrong with a line comes out as `{"error": "…"}` in its place. An `id` may be any
+//! value, and comes back with either.
 
 mod go;
 

@@ -43,8 +43,9 @@ enum Command {
 #[argh(subcommand, name = "uci")]
 struct Uci {}
 
-/// Analyse many positions at once: KataGo's analysis protocol for chess, and for Go where --weights is a network of KataGo's. JSON lines in, JSON lines out. KataGo's -config,
-/// -model, -override-config and -quit-without-waiting are understood.
+/// Analyse many positions at once: KataGo's analysis protocol for chess, and for Go where --weights is a network of
+/// KataGo's. JSON lines in, JSON lines out. KataGo's -config, -model, -override-config and -quit-without-waiting are
+/// understood.
 #[derive(FromArgs, ArgsInfo)]
 #[argh(
     subcommand,
@@ -60,7 +61,8 @@ struct Analysis {
     override_config: Vec<String>,
 }
 
-/// Play and analyse Go by the Go Text Protocol, with --weights a network of KataGo's (docs/gtp.md). KataGo's -config, -model and -override-config are understood.
+/// Play and analyse Go by the Go Text Protocol, with --weights a network of KataGo's (docs/gtp.md). KataGo's
+/// -config, -model and -override-config are understood.
 #[derive(FromArgs, ArgsInfo)]
 #[argh(
     subcommand,
@@ -90,7 +92,8 @@ struct Report {
     out: Option<String>,
 }
 
-/// Say what the network says of positions. JSON lines in: fen, moves, chess960. JSON lines out: q, d, m, policy, and e where the network knows how far it may err; or error. With a network of KataGo's positions are of Go (docs/go.md).
+/// Say what the network says of positions. JSON lines in: fen, moves, chess960. JSON lines out: q, d, m, policy, and e
+/// where the network knows how far it may err; or error. With a network of KataGo's positions are of Go (docs/go.md).
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "eval")]
 struct Eval {}
@@ -152,8 +155,8 @@ struct Devices {
     /// ask the drivers in this process; otherwise a process of its own asks them first, which a bad driver may end
     #[argh(switch)]
     here: bool,
-    /// open the device that would be used, and then make this file; the program calls itself so where a device is opened for the
-    /// first time, which a bad driver may end
+    /// open the device that would be used, and then make this file; the program calls itself so where a device is
+    /// opened for the first time, which a bad driver may end
     #[argh(option, arg_name = "file")]
     open: Option<PathBuf>,
     /// size of the board for a network of Go that is opened: 19, or 13x9 (19)

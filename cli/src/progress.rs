@@ -57,7 +57,8 @@ impl Drop for Progress {
     }
 }
 
-/// The text over one of so many characters, of which nothing is left: by blanks, as a console of Windows shows what a terminal does.
+/// The text over one of so many characters, of which nothing is left: by blanks, as a console of Windows shows what a
+/// terminal does.
 fn over(length: usize, text: &str) -> String {
     let blanks = length.saturating_sub(text.chars().count());
     format!("\r{text}{:blanks$}", "")

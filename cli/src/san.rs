@@ -47,7 +47,8 @@ fn castles(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Reads a legal move, as people and programs write it: `Nf3`, `Ngf3`, `Ng1-f3`, `exd6e.p.`, `e8Q`, `0-0`, or as in UCI.
+/// Reads a legal move, as people and programs write it: `Nf3`, `Ngf3`, `Ng1-f3`, `exd6e.p.`, `e8Q`, `0-0`, or as in
+/// UCI.
 pub fn read(board: &Board, text: &str) -> Option<Move> {
     let text = without_marks(text);
     if let Some(castles) = castles(text) {

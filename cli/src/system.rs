@@ -1,4 +1,5 @@
-//! What the system is asked for beside the standard library. All of it is for Windows: anywhere else these functions do what needs no word, or nothing.
+//! What the system is asked for beside the standard library. All of it is for Windows: anywhere else these functions do
+//! what needs no word, or nothing.
 
 #![cfg_attr(windows, allow(unsafe_code, reason = "the calls of the system are here, and nowhere else in the program"))]
 
@@ -13,9 +14,10 @@ static INPUT: OnceLock<File> = OnceLock::new();
 
 /// Before anything reads standard input: takes it for [`input`] alone, and leaves an empty one to everybody else.
 ///
-/// On a pipe of Windows one call waits for the other, a question about it for a read. A DLL that is loaded may ask what standard
-/// input is, as the start of its C library does, with the lock in its hand that every other thread needs to start or to end: the
-/// library of OpenCL would be loaded when the GUI has said its next word. A console is no pipe, and stays as it is.
+/// On a pipe of Windows one call waits for the other, a question about it for a read. A DLL that is loaded may ask what
+/// standard input is, as the start of its C library does, with the lock in its hand that every other thread needs to
+/// start or to end: the library of OpenCL would be loaded when the GUI has said its next word. A console is no pipe,
+/// and stays as it is.
 pub fn put_stdin_aside() {
     #[cfg(windows)]
     if let Some(input) = windows::taken_stdin() {
@@ -42,8 +44,8 @@ pub fn input_file() -> Option<File> {
     INPUT.get()?.try_clone().ok()
 }
 
-/// Text that may be in UTF-8. What is not has become U+FFFD; on Windows it is read in the system's code page, in which GUIs that are
-/// older than Unicode send the names of files.
+/// Text that may be in UTF-8. What is not has become U+FFFD; on Windows it is read in the system's code page, in which
+/// GUIs that are older than Unicode send the names of files.
 pub fn text_of(bytes: &[u8]) -> String {
     #[cfg(windows)]
     if std::str::from_utf8(bytes).is_err()
@@ -54,8 +56,8 @@ pub fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Lets a thread that waits wake up after one millisecond and not after sixteen, which is as fine as Windows counts where nobody asks for more:
-/// a search looks at its clock that often, and hands evaluations on.
+/// Lets a thread that waits wake up after one millisecond and not after sixteen, which is as fine as Windows counts
+/// where nobody asks for more: a search looks at its clock that often, and hands evaluations on.
 pub fn count_milliseconds() {
     #[cfg(windows)]
     {
@@ -64,7 +66,8 @@ pub fn count_milliseconds() {
     }
 }
 
-/// For a process that a driver may end: it ends at once. A window that says so would keep it until somebody has read that.
+/// For a process that a driver may end: it ends at once. A window that says so would keep it until somebody has read
+/// that.
 pub fn end_without_a_window() {
     #[cfg(windows)]
     windows::end_without_a_window();

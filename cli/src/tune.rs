@@ -185,7 +185,8 @@ impl Keeper {
         Ok(Self { record, loose: Vec::new(), limit })
     }
 
-    /// What is added where no kernels work, if that is known of an earlier run, of kernels without which a search can't begin.
+    /// What is added where no kernels work, if that is known of an earlier run, of kernels without which a search can't
+    /// begin.
     fn hint(&self, start: Tuning) -> String {
         let is_refused = |tuning| self.tried(tuning).is_some_and(|trial| trial.is_err());
         match &self.record {
@@ -271,7 +272,8 @@ impl Trials {
     }
 
     /// # Errors
-    /// What says nothing of the candidate: the system has no process for it, has lost it or ended it, or it did not come as far as that.
+    /// What says nothing of the candidate: the system has no process for it, has lost it or ended it, or it did not
+    /// come as far as that.
     fn try_to_run(&self, tuning: Tuning) -> Result<Trial, String> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).arg("--candidate").arg(format!("{tuning};{}", self.int8));
@@ -297,8 +299,8 @@ impl Trials {
     }
 }
 
-/// Whether a process that says nothing of its candidate ended before there was one, as where it can't read the network, or was ended by a person
-/// or a system that is short of memory.
+/// Whether a process that says nothing of its candidate ended before there was one, as where it can't read the network,
+/// or was ended by a person or a system that is short of memory.
 fn is_no_fault_of_drivers(status: ExitStatus) -> bool {
     status.code() == Some(2) || was_ended_by_others(status)
 }
@@ -314,7 +316,8 @@ fn was_ended_by_others(_: ExitStatus) -> bool {
     false
 }
 
-/// What a process says of itself among the lines that drivers write to standard output too. A pipe holds little: somebody has to read.
+/// What a process says of itself among the lines that drivers write to standard output too. A pipe holds little:
+/// somebody has to read.
 fn hear(stdout: Option<ChildStdout>) -> mpsc::Receiver<Said> {
     let (tell, said) = mpsc::channel();
     std::thread::spawn(move || {

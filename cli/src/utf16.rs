@@ -1,5 +1,5 @@
-//! UTF-16, which PowerShell 5 writes where a program's output goes to a file (`>`): it is told by its byte-order mark and a first character of
-//! ASCII, with which all begins that is read here, and comes on as UTF-8.
+//! UTF-16, which PowerShell 5 writes where a program's output goes to a file (`>`): it is told by its byte-order mark
+//! and a first character of ASCII, with which all begins that is read here, and comes on as UTF-8.
 
 use crate::bounded;
 use std::collections::VecDeque;
@@ -21,7 +21,8 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The same of a file that may be in another form in places that don't matter: what is no UTF-8 there has become U+FFFD.
+/// The same of a file that may be in another form in places that don't matter: what is no UTF-8 there has become
+/// U+FFFD.
 ///
 /// # Errors
 /// The file can't be [read](bounded::read).
@@ -42,7 +43,8 @@ enum Form {
     Utf16(Unit),
 }
 
-/// The bytes of an input; those of a text in UTF-16 as UTF-8, without its byte-order mark. What is half a character has become U+FFFD.
+/// The bytes of an input; those of a text in UTF-16 as UTF-8, without its byte-order mark. What is half a character has
+/// become U+FFFD.
 pub struct Text<R> {
     input: R,
     form: Form,

@@ -495,7 +495,8 @@ fn moves_are_avoided_to_their_depth() {
     assert_eq!(none["rootInfo"]["wdl"], none["rootInfo"]["rawWdl"]);
 }
 
-/// 1. Bb5 Bb4 2. a3 and 1. Bd3 Bd6 2. Bb5 Bb4 3. a3 lead to one position: behind Black's reply White's rule counts in the first line only.
+/// 1. Bb5 Bb4 2. a3 and 1. Bd3 Bd6 2. Bb5 Bb4 3. a3 lead to one position: behind Black's reply White's rule counts in
+///    the first line only.
 #[test]
 fn moves_are_avoided_in_a_graph_too() {
     let lists =
@@ -691,7 +692,8 @@ fn bounds_are_as_wide_as_asked_for() {
     let (same, five) = bound(json!({ "LcbStdevs": 5 }));
     assert_eq!(utility, same);
     assert!((five / one - 5.0).abs() < 1e-3, "{one} and {five}");
-    // A won game worth twice as much, with exploration and reductions worth twice as much: the same search in other units.
+    // A won game worth twice as much, with exploration and reductions worth twice as much: the same search in other
+    // units.
     let double = json!({ "winLossUtilityFactor": 2, "cpuctExploration": 3.49, "cpuctExplorationLog": 7.788, "fpuReductionMax": 0.66 });
     let (twice, wide) = bound(double);
     assert!((twice / utility - 2.0).abs() < 1e-3 && (wide / one - 2.0).abs() < 1e-3, "{twice} and {wide}");
@@ -761,7 +763,8 @@ fn a_whole_game_is_the_same_in_any_company() {
     }
 }
 
-/// With one thread a position, and nothing that ends a search early, the final line of a turn is what a search alone finds.
+/// With one thread a position, and nothing that ends a search early, the final line of a turn is what a search alone
+/// finds.
 #[test]
 fn a_turn_is_searched_as_uci_would_search_it() {
     let games = [

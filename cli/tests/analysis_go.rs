@@ -1,5 +1,5 @@
-//! `oncilla analysis` with networks of Go, through the real binary: what the protocol promises, with a small network that is always at
-//! hand, and recorded conversations with KataGo where they are.
+//! `oncilla analysis` with networks of Go, through the real binary: what the protocol promises, with a small network
+//! that is always at hand, and recorded conversations with KataGo where they are.
 
 mod common;
 mod driver;
@@ -256,7 +256,8 @@ fn boards_and_rules_of_all_kinds_are_searched() {
     }
 }
 
-/// Under superko the moves of a position depend on how it came about: what lines that come together have in common goes on.
+/// Under superko the moves of a position depend on how it came about: what lines that come together have in common goes
+/// on.
 #[test]
 fn superko_on_the_smallest_boards_ends() {
     for rules in ["tromp-taylor", "aga", "goe", "chinese"] {
@@ -841,8 +842,8 @@ impl Agreement {
 }
 
 impl Agreement {
-    /// KataGo has noise at the root, so that other moves of it get more visits. Below them nothing is left to chance: as many visits find the same.
-    /// But for positions that several moves of the root lead to.
+    /// KataGo has noise at the root, so that other moves of it get more visits. Below them nothing is left to chance:
+    /// as many visits find the same. But for positions that several moves of the root lead to.
     fn compare_moves(&mut self, ours: &[Value], theirs: &[Value]) {
         for their in theirs.iter().filter(|info| info["visits"].as_u64().unwrap() > 1) {
             let is_it = |info: &&Value| info["move"] == their["move"] && info["visits"] == their["visits"];
@@ -861,8 +862,8 @@ impl Agreement {
     }
 }
 
-/// Queries by which of two mirror images one is forbidden and the other is not, or may be below the root. KataGo leaves images out all the same;
-/// here all are searched.
+/// Queries by which of two mirror images one is forbidden and the other is not, or may be below the root. KataGo leaves
+/// images out all the same; here all are searched.
 const TOLD_APART: [&str; 2] = ["avoid1", "avoid_both"];
 
 /// Of mirror images the same one is searched, and stands for the others.
@@ -911,7 +912,8 @@ fn recorded_queries_are_answered_as_katago_answers_them() {
     println!("of {bests} best moves {first} are KataGo's, {same} among its first three");
     println!("of {moves} moves with as many visits, more than one, {equal} are worth the same");
     println!("of {points} points each is on average {of_point:.4} less or more one's own");
-    // Measured: 0.0052 and 0.0281 over 111 roots, where KataGo has noise; 100 and 106 of 107; 125 of 132; 0.0280 of points.
+    // Measured: 0.0052 and 0.0281 over 111 roots, where KataGo has noise; 100 and 106 of 107; 125 of 132; 0.0280 of
+    // points.
     assert!(roots > 100 && mean <= 0.010 && of_visit <= 0.040, "{mean} {of_visit}");
     assert!(first * 10 >= bests * 9, "{first} of {bests}");
     assert!(bests > 100 && share >= 0.9, "{share}");

@@ -1,9 +1,10 @@
-//! `oncilla analysis` against recorded conversations with KataGo: the same requests, put into chess, get as many answers of
-//! the same kinds, about the same fields and turns. Texts and numbers are not compared, and partial reports are left out.
+//! `oncilla analysis` against recorded conversations with KataGo: the same requests, put into chess, get as many
+//! answers of the same kinds, about the same fields and turns. Texts and numbers are not compared, and partial reports
+//! are left out.
 //!
-//! Of each kind of request at least sixty are compared. Where the recordings have fewer, the recorded ones are asked again in
-//! other words, in which KataGo's answer must be the same: the keys in another order, blanks between the tokens, another
-//! id, other moves, the position as FEN ([`in_other_words`]).
+//! Of each kind of request at least sixty are compared. Where the recordings have fewer, the recorded ones are asked
+//! again in other words, in which KataGo's answer must be the same: the keys in another order, blanks between the
+//! tokens, another id, other moves, the position as FEN ([`in_other_words`]).
 
 mod common;
 mod driver;
@@ -321,7 +322,8 @@ fn replay(name: &str, rows: &[Value]) -> (Vec<Asked>, Vec<String>) {
     (singles, compare(name, &ours, &theirs))
 }
 
-/// The same request in other words, of which there are many, with the id `id`. Lines that are no JSON get blanks around them.
+/// The same request in other words, of which there are many, with the id `id`. Lines that are no JSON get blanks around
+/// them.
 fn in_other_words(asked: &Asked, number: usize, id: &str) -> Vec<u8> {
     let Ok(Value::Object(mut request)) = serde_json::from_slice::<Value>(&asked.line) else {
         return [b" ".repeat(number % 7), asked.line.clone(), b"\t".repeat(number % 5)].concat();

@@ -1,5 +1,5 @@
-//! The JSON Schemas of `oncilla analysis` against the engine itself: what it accepts, the schema of queries accepts, and what that
-//! refuses, it refuses; and what it answers fits the schema of answers.
+//! The JSON Schemas of `oncilla analysis` against the engine itself: what it accepts, the schema of queries accepts,
+//! and what that refuses, it refuses; and what it answers fits the schema of answers.
 
 mod driver;
 mod requests;

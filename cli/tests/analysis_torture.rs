@@ -1,5 +1,5 @@
-//! `oncilla analysis` with ten thousand queries that wait, a thousand of them broken, and terminates in between, in little memory:
-//! nothing is lost and nothing is doubled.
+//! `oncilla analysis` with ten thousand queries that wait, a thousand of them broken, and terminates in between, in
+//! little memory: nothing is lost and nothing is doubled.
 
 #![cfg(unix)]
 

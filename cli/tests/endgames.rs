@@ -1,7 +1,7 @@
 //! Endings with tablebases, and with what is built in: a root that is won is never let go, whatever the tree is like.
 //!
-//! The tables themselves are the judge, asked in this process; the moves come from the real program, over UCI. Results are
-//! those under rule 50: a win that comes too late is cursed, and none.
+//! The tables themselves are the judge, asked in this process; the moves come from the real program, over UCI. Results
+//! are those under rule 50: a win that comes too late is cursed, and none.
 
 mod common;
 mod driver;
@@ -241,8 +241,8 @@ fn a_report_judges_by_the_tables() {
     assert_eq!(marks, ["$4"], "{annotated}");
 }
 
-/// Plays until mate against the defence that holds out longest, and judges each of the winner's moves that the tables know.
-/// The tree is kept from move to move. Gives back the plies.
+/// Plays until mate against the defence that holds out longest, and judges each of the winner's moves that the tables
+/// know. The tree is kept from move to move. Gives back the plies.
 fn win(engine: &mut Engine, judge: &Judge, start: &Start, nodes: u32) -> usize {
     let (fen, mut game, mut moves) = (&start.fen, start.game.clone(), Vec::new());
     engine.say("ucinewgame");
@@ -337,8 +337,8 @@ fn a_capture_that_wins_is_found_in_the_tree() {
     }
 }
 
-/// Won positions of three men without their counters, with a rook, a queen and a pawn: the longest of each, and some with Black as the
-/// stronger side, or for the bare king to move.
+/// Won positions of three men without their counters, with a rook, a queen and a pawn: the longest of each, and some
+/// with Black as the stronger side, or for the bare king to move.
 const THREE_MEN: [&str; 12] = [
     "7R/8/8/3k4/8/8/8/K7 w - -",
     "7R/8/5k2/8/8/8/8/K7 b - -",

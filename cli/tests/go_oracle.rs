@@ -1,5 +1,5 @@
-//! What KataGo's network says of positions, against KataGo: through `oncilla eval` and `oncilla analysis`, on the host and on an
-//! OpenCL device. KataGo's numbers are White's; those of `eval` are the side to move's.
+//! What KataGo's network says of positions, against KataGo: through `oncilla eval` and `oncilla analysis`, on the host
+//! and on an OpenCL device. KataGo's numbers are White's; those of `eval` are the side to move's.
 
 mod common;
 mod driver;

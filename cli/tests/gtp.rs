@@ -1,5 +1,5 @@
-//! `oncilla gtp` through the real binary: conversations with a small network that is always at hand, and games of one that can play,
-//! where that is.
+//! `oncilla gtp` through the real binary: conversations with a small network that is always at hand, and games of one
+//! that can play, where that is.
 
 mod common;
 mod driver;
@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Moves are the best ones, not some by chance: a test then sees the same game each time. It is the first to be said, so that a test
-/// of chance can say something else.
+/// Moves are the best ones, not some by chance: a test then sees the same game each time. It is the first to be said,
+/// so that a test of chance can say something else.
 const COLD: [&str; 2] = ["-override-config", "chosenMoveTemperature=0,chosenMoveTemperatureEarly=0"];
 
 /// The program with a small network on the host.

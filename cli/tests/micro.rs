@@ -20,8 +20,9 @@ const MOST_BYTES: usize = 128 << 10;
 /// Input planes that the firmware's network looks at: those of the present position, and the pieces of the one before.
 const PLANES_READ: usize = 31;
 
-/// Bounds on the mean divergence of the policy, in nats, and on the mean |ΔW − L|, over all rows. A number that rounds to another whole
-/// one here than there is off by a 127th of the largest beside it; nothing else differs by more than single precision does.
+/// Bounds on the mean divergence of the policy, in nats, and on the mean |ΔW − L|, over all rows. A number that rounds
+/// to another whole one here than there is off by a 127th of the largest beside it; nothing else differs by more than
+/// single precision does.
 const BOUND: f64 = 1e-3;
 
 fn file(name: &str) -> PathBuf {
@@ -111,7 +112,8 @@ fn the_firmwares_network_fits() {
     assert_eq!(Micro::new(&pack).expect("a pack").planes().len(), PLANES_READ);
 }
 
-/// The layers are chosen on the canary positions. On others the value may be off by more than the bound: this is by how much.
+/// The layers are chosen on the canary positions. On others the value may be off by more than the bound: this is by how
+/// much.
 #[test]
 fn what_eight_bits_cost_off_the_canaries() {
     let single = Network::read(file("tiny.pb.gz")).expect("a network").graph;

@@ -87,8 +87,8 @@ impl Worst {
     }
 }
 
-/// The input was transposed (bit 2 of Lc0's transform: formats 3 and up, no pawns). There Lc0 reads the policy at squares
-/// that are turned by half a board instead of transposed, so its policy is no reference; its values are.
+/// The input was transposed (bit 2 of Lc0's transform: formats 3 and up, no pawns). There Lc0 reads the policy at
+/// squares that are turned by half a board instead of transposed, so its policy is no reference; its values are.
 fn transposed_by_lc0(row: &Json) -> bool {
     row["transform"].as_u64().is_some_and(|bits| bits & 4 != 0)
 }

@@ -1,8 +1,8 @@
 //! What a search loses by having too little memory: moves, and time.
 //!
-//! The evaluator counts material and mobility: cheap, but of an opinion. A playout that only restores what was folded is
-//! a playout here: the small tree gets no more evaluations than the large one. The long runs are ignored here; ci/nightly
-//! has them.
+//! The evaluator counts material and mobility: cheap, but of an opinion. A playout that only restores what was folded
+//! is a playout here: the small tree gets no more evaluations than the large one. The long runs are ignored here;
+//! ci/nightly has them.
 
 use oncilla_chess::cozy_chess::{
     Board, get_bishop_moves, get_king_moves, get_knight_moves, get_pawn_attacks, get_rook_moves,
@@ -91,7 +91,8 @@ fn value(board: &Board) -> Value {
     Value { wl: (ahead / 4.0).tanh(), d: 0.0, m: 0.0 }
 }
 
-/// Captures and promotions are looked at first: the larger the victim and the smaller the piece that takes, the earlier.
+/// Captures and promotions are looked at first: the larger the victim and the smaller the piece that takes, the
+/// earlier.
 fn logit(board: &Board, mv: ChessMove) -> f32 {
     let victim = board.piece_on(mv.to).filter(|_| board.color_on(mv.to) == Some(!board.side_to_move()));
     let taken = victim.map_or(0.0, |victim| 1.0 + pawns(victim) - board.piece_on(mv.from).map_or(0.0, pawns) / 5.0);

@@ -223,9 +223,9 @@ fn as_lc0_with_moves_left() {
     check_configuration(json_lines(&fixtures().join("search.jsonl")), &nets, "classic_mlh2");
 }
 
-/// Rows that Lc0 searched with a cache whose key leaves out the history of a position: from some ten nodes on it answers
-/// for positions that the network would answer otherwise. Ours does not, so visits are held against these rows only up to
-/// there; beyond, the move and nearly all visits are the same, and `classic_nocache` says the rest.
+/// Rows that Lc0 searched with a cache whose key leaves out the history of a position: from some ten nodes on it
+/// answers for positions that the network would answer otherwise. Ours does not, so visits are held against these rows
+/// only up to there; beyond, the move and nearly all visits are the same, and `classic_nocache` says the rest.
 #[test]
 fn as_lc0_with_its_cache() {
     let Some(shared) = shared() else { return };
@@ -235,8 +235,9 @@ fn as_lc0_with_its_cache() {
     check_configuration(rows, &shared.join("nets"), "classic");
 }
 
-/// Lc0's graph search refreshes an edge from a node that others have visited, and so does ours; but ours joins positions
-/// only if their reversible past is the same, and counts a visit that merely refreshes. So visits are near, not equal.
+/// Lc0's graph search refreshes an edge from a node that others have visited, and so does ours; but ours joins
+/// positions only if their reversible past is the same, and counts a visit that merely refreshes. So visits are near,
+/// not equal.
 #[test]
 fn near_lc0s_graph_search() {
     let Some(shared) = shared() else { return };

@@ -1,5 +1,5 @@
-//! `oncilla time` against the reference: the vectors and games of the spec "stoppers and time", sections 3, 4, 6, 7 and 8,
-//! through the real binary.
+//! `oncilla time` against the reference: the vectors and games of the spec "stoppers and time", sections 3, 4, 6, 7 and
+//! 8, through the real binary.
 
 mod driver;
 
@@ -127,7 +127,8 @@ impl Drop for Game {
     }
 }
 
-/// The vectors of the exponential decay, by what a move teaches. At ply 0 a clock of 51,500 ms is 1,000 ms for an average move.
+/// The vectors of the exponential decay, by what a move teaches. At ply 0 a clock of 51,500 ms is 1,000 ms for an
+/// average move.
 #[test]
 fn smooth_exponential_decay() {
     let after = |manager: &str, used: f64, nodes: f64| {

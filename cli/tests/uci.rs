@@ -265,8 +265,8 @@ fn quit_ends_a_search_at_once() {
     assert!(status.success());
 }
 
-/// A pipe that nobody writes to: whoever opens it as a network or as hints waits. Searches that were asked for before `quit` hold it up no longer
-/// than a network does.
+/// A pipe that nobody writes to: whoever opens it as a network or as hints waits. Searches that were asked for before
+/// `quit` hold it up no longer than a network does.
 #[cfg(unix)]
 #[test]
 fn quit_ends_what_waits_for_a_file() {
@@ -645,7 +645,8 @@ fn field(line: &str, label: &str) -> f32 {
 fn contempt_is_not_shown() {
     let said = |contempt: &str, objectivity: &str, nodes: u32| {
         let options = ["--backend=host", "--threads=1", "--show-wdl", "-v", "--score-type=W-L", "--draw-score=0.25"];
-        // How far contempt moves a score depends on how drawn the position is said to be: by the network alone, whatever hints say.
+        // How far contempt moves a score depends on how drawn the position is said to be: by the network alone,
+        // whatever hints say.
         let contempt = [contempt, objectivity, "--wdl-draw-rate-target=0.6", "--hints=off"];
         let mut engine = Engine::with(&[&options[..], &contempt[..]].concat());
         engine.ask(&format!("go nodes {nodes}"), "bestmove")

@@ -1,9 +1,10 @@
 //! Exponential and logarithm in a handful of instructions, the same on every machine.
 //!
-//! Both replace the curve between two powers of two by a parabola that is exact at the ends: one number remains free, and
-//! is chosen so that the largest error is the least. The search needs no better: a prior is kept in 11 bits of mantissa,
-//! and the exploration term takes a logarithm that is near 0 for all but the largest trees. Lc0 approximates both with
-//! errors of the same size, and with these two functions a search makes the same choices as there, visit for visit.
+//! Both replace the curve between two powers of two by a parabola that is exact at the ends: one number remains free,
+//! and is chosen so that the largest error is the least. The search needs no better: a prior is kept in 11 bits of
+//! mantissa, and the exploration term takes a logarithm that is near 0 for all but the largest trees. Lc0 approximates
+//! both with errors of the same size, and with these two functions a search makes the same choices as there, visit for
+//! visit.
 
 /// `2^f ≈ 1 + f·(SLOPE + (1 − SLOPE)·f)` on `[0, 1]`, with a relative error of at most 0.268%.
 const EXP2_SLOPE: f32 = 0.660_234;
@@ -23,8 +24,8 @@ fn parabola(slope: f32, f: f32) -> f32 {
     f * (slope + (1.0 - slope) * f)
 }
 
-/// `e^x` within 0.27%; 0 for what is too small for a normal number (and for no number), and 2¹²⁷ for whatever is larger.
-/// Without a branch, so that a loop of them runs in lanes.
+/// `e^x` within 0.27%; 0 for what is too small for a normal number (and for no number), and 2¹²⁷ for whatever is
+/// larger. Without a branch, so that a loop of them runs in lanes.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
     let x = x * core::f32::consts::LOG2_E;

@@ -26,8 +26,8 @@ pub struct Value {
     pub wl: f32,
     /// Probability of a draw, in `[0, 1]`.
     pub d: f32,
-    /// Moves left: plies until the end of the game, at least 0; more than 1,024 count as so many. (To a search that [explores by weights], how much a visit weighs, times
-    /// [`Value::WEIGHT_ONE`].)
+    /// Moves left: plies until the end of the game, at least 0; more than 1,024 count as so many. (To a search that
+    /// [explores by weights], how much a visit weighs, times [`Value::WEIGHT_ONE`].)
     ///
     /// [explores by weights]: crate::search::Explored::Weights
     pub m: f32,
@@ -100,16 +100,17 @@ impl Verdict {
 pub struct Answer {
     /// The position's key. A tree does not need it; a graph joins positions by it.
     ///
-    /// Equal keys mean equal legal moves and equal results, here and after whatever is played from here on. Where what went before
-    /// forbids a move or ends the game, a digest of it belongs into the key: the moves since the last one that can't be taken back together
-    /// with what they repeated (chess: the counter of fifty moves, and the positions since it was 0; `oncilla_chess::History::graph_key` is such a
-    /// key). Otherwise what is proven after one way, such as a draw by repetition, is taken for proven after the others.
+    /// Equal keys mean equal legal moves and equal results, here and after whatever is played from here on. Where what
+    /// went before forbids a move or ends the game, a digest of it belongs into the key: the moves since the last one
+    /// that can't be taken back together with what they repeated (chess: the counter of fifty moves, and the positions
+    /// since it was 0; `oncilla_chess::History::graph_key` is such a key). Otherwise what is proven after one way, such
+    /// as a draw by repetition, is taken for proven after the others.
     ///
-    /// And no line of moves may come by a key twice. Where a game can come back to where it was, what tells the two apart belongs
-    /// into the key as well: such a digest does, and where neither results nor legal moves depend on what went before, the plies from the start of
-    /// the game do. Otherwise the graph has a cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait
-    /// for each other for ever. An answer whose key is that of a node on the leaf's own path is not joined to it, but a cycle that two
-    /// paths make together is not seen.
+    /// And no line of moves may come by a key twice. Where a game can come back to where it was, what tells the two
+    /// apart belongs into the key as well: such a digest does, and where neither results nor legal moves depend on what
+    /// went before, the plies from the start of the game do. Otherwise the graph has a cycle: values and proofs go
+    /// round in it, its nodes are never freed, and two threads may wait for each other for ever. An answer whose key is
+    /// that of a node on the leaf's own path is not joined to it, but a cycle that two paths make together is not seen.
     pub key: u64,
     /// Value and terminal state.
     pub verdict: Verdict,
@@ -195,20 +196,22 @@ impl fmt::Debug for Moves<'_> {
 /// Answers one leaf at a time: for hosts without batches. A test of one asks it about lines that it makes by
 /// [`Moves::of`].
 ///
-/// Two players are taken to move in turn: what is good for the side to move is bad for the one that moved. Where a player moves again,
-/// the other one has a forced pass in between.
+/// Two players are taken to move in turn: what is good for the side to move is bad for the one that moved. Where a
+/// player moves again, the other one has a forced pass in between.
 pub trait Evaluator {
     /// Why a leaf can't be answered.
     type Error;
 
-    /// Pushes the legal moves of the position after `line`, no two of them the same, onto `moves`, which comes empty. Their order must
-    /// depend on the position alone: the tree keeps an edge as its place in this list until it is visited.
+    /// Pushes the legal moves of the position after `line`, no two of them the same, onto `moves`, which comes empty.
+    /// Their order must depend on the position alone: the tree keeps an edge as its place in this list until it is
+    /// visited.
     fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>);
 
-    /// Says what the position after `line` is worth, and pushes a logit for each of its legal moves, in their order, onto
-    /// `policy`, which comes empty. A terminal position needs no policy; a host with probabilities gives their
-    /// logarithms, one without a policy gives 0 everywhere. The default [policy temperature](crate::search::Params::policy_temperature),
-    /// which is Lc0's, makes them flatter: with 1 the probabilities come back.
+    /// Says what the position after `line` is worth, and pushes a logit for each of its legal moves, in their order,
+    /// onto `policy`, which comes empty. A terminal position needs no policy; a host with probabilities gives their
+    /// logarithms, one without a policy gives 0 everywhere. The default
+    /// [policy temperature](crate::search::Params::policy_temperature), which is Lc0's, makes them flatter: with 1 the
+    /// probabilities come back.
     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error>;
 }
 

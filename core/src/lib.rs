@@ -9,16 +9,17 @@
 //!
 //! - [`repository`]: what a search needs of whatever keeps its nodes.
 //! - [`tree`]: the repository that searches use, in memory that is lent by the caller: a [`tree::TreeMemory`] or
-//!   [`tree::GraphMemory`], which a `static` can hold, a `tree::BoxedMemory` (feature `std`), or slices. Threads share it by `&`.
+//!   [`tree::GraphMemory`], which a `static` can hold, a `tree::BoxedMemory` (feature `std`), or slices. Threads share
+//!   it by `&`.
 //! - [`search`]: gather and backprop over that repository, and what they are made of: one file for each idea.
 //! - [`time`], [`stop`]: how long to think about a move, and when to stop.
 //! - [`stats`]: counts by game, by move and by exponential time windows.
 //!
 //! # From an evaluator to the best move
 //!
-//! An [`Evaluator`] says three things of a position, which it gets as the moves from the root: the legal moves, what the position
-//! is worth, and how promising each move looks. [`Search::run`](search::Search::run) asks it about one leaf after the
-//! other, on one stack:
+//! An [`Evaluator`] says three things of a position, which it gets as the moves from the root: the legal moves, what
+//! the position is worth, and how promising each move looks. [`Search::run`](search::Search::run) asks it about one
+//! leaf after the other, on one stack:
 //!
 //! ```
 //! use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
@@ -74,10 +75,10 @@
 //! # Batches and threads: events
 //!
 //! An evaluator that wants many positions at once, or takes long, is not called by the search. Its host takes playouts
-//! apart. [`Search::gather_together`](search::Search::gather_together) takes some [`Event`](search::Event)s from the root to leaves;
-//! the host finds out what these are worth and gives each its answer
-//! ([`Search::settle`](search::Search::settle)); [`Search::bring_back`](search::Search::bring_back) takes all of them to
-//! the root. All three take the search by `&`, so threads may share it, each with events of its own.
+//! apart. [`Search::gather_together`](search::Search::gather_together) takes some [`Event`](search::Event)s from the
+//! root to leaves; the host finds out what these are worth and gives each its answer
+//! ([`Search::settle`](search::Search::settle)); [`Search::bring_back`](search::Search::bring_back) takes all of them
+//! to the root. All three take the search by `&`, so threads may share it, each with events of its own.
 //!
 //! ```
 //! use oncilla_core::Move;
@@ -116,8 +117,8 @@
 //!
 //! # How long to think
 //!
-//! A [`time::Manager`] gives each move of a game a budget; [`stop::Limits`] says when to stop, by time and by whatever else is
-//! limited. The host asks them between small portions of playouts, with its own clock:
+//! A [`time::Manager`] gives each move of a game a budget; [`stop::Limits`] says when to stop, by time and by whatever
+//! else is limited. The host asks them between small portions of playouts, with its own clock:
 //!
 //! ```
 //! # use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
@@ -186,20 +187,22 @@
 //!
 //! # What can fail, and what panics
 //!
-//! A function that can fail says so by its type. Numbers from outside (an evaluator's values, a GUI's clock) may be any: those that are
-//! none count as 0 or as the end of their range. A full memory is [`Gathered::Full`](search::Gathered::Full) or
-//! [`Refused::NoRoom`](search::Refused::NoRoom).
+//! A function that can fail says so by its type. Numbers from outside (an evaluator's values, a GUI's clock) may be
+//! any: those that are none count as 0 or as the end of their range. A full memory is
+//! [`Gathered::Full`](search::Gathered::Full) or [`Refused::NoRoom`](search::Refused::NoRoom).
 //!
-//! Without `std` no panic can be reached from what the C interface exports (gathering, answers, bringing back, recycling, advancing, all questions
-//! about the tree, time managers and estimators): the linker finds none, and the repository's `ci/no-panic` looks. An index that a node's own words
-//! name is in range, unless this crate has a fault or somebody writes to the tree's memory; it then leads to words
-//! that nobody uses. With `std`, where a panic can be caught, it is one.
+//! Without `std` no panic can be reached from what the C interface exports (gathering, answers, bringing back,
+//! recycling, advancing, all questions about the tree, time managers and estimators): the linker finds none, and the
+//! repository's `ci/no-panic` looks. An index that a node's own words name is in range, unless this crate has a fault
+//! or somebody writes to the tree's memory; it then leads to words that nobody uses. With `std`, where a panic can be
+//! caught, it is one.
 //!
-//! An event belongs to the search that it was gathered from. Another one takes it for stale: it is refused there or begins
-//! anew, and its visits stay in flight where they are, in the way of other playouts, until that search is cleared.
+//! An event belongs to the search that it was gathered from. Another one takes it for stale: it is refused there or
+//! begins anew, and its visits stay in flight where they are, in the way of other playouts, until that search is
+//! cleared.
 //!
-//! Panics that remain are the caller's to avoid: [`NodeView`](search::NodeView)s and keys belong to the repository that they
-//! came from, and `VecView`s that an [`Evaluator`] gets panic in their own methods when they overflow.
+//! Panics that remain are the caller's to avoid: [`NodeView`](search::NodeView)s and keys belong to the repository that
+//! they came from, and `VecView`s that an [`Evaluator`] gets panic in their own methods when they overflow.
 //!
 //! # Rust version
 //!

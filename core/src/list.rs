@@ -4,7 +4,8 @@ use heapless::{Vec, VecView};
 
 /// Fills a list with as many as there is room for: of more, those that are `worth` most. What fits keeps its order.
 ///
-/// The list is the caller's: one that is given back may be built in one place and copied to another, and stand twice on the stack.
+/// The list is the caller's: one that is given back may be built in one place and copied to another, and stand twice on
+/// the stack.
 pub fn fill_largest<T>(list: &mut VecView<T>, items: impl IntoIterator<Item = T>, worth: impl Fn(&T) -> f32) {
     list.clear();
     for item in items {

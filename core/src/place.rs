@@ -1,9 +1,9 @@
 //! Places in slices that the tree's own words name.
 //!
-//! Such an index is in range, or there is a fault in this crate, or somebody else writes to the tree's memory. With `std` (and in
-//! debug builds) that is a panic like any other: the program around the search can catch it, and go on without this
-//! tree. Without `std` nobody can catch a panic, and code that none can reach is smaller: there, such an index leads to
-//! words that nobody uses.
+//! Such an index is in range, or there is a fault in this crate, or somebody else writes to the tree's memory. With
+//! `std` (and in debug builds) that is a panic like any other: the program around the search can catch it, and go on
+//! without this tree. Without `std` nobody can catch a panic, and code that none can reach is smaller: there, such an
+//! index leads to words that nobody uses.
 
 use crate::sync::AtomicU32;
 

@@ -253,14 +253,15 @@ pub trait Repository: Sync {
     /// Forgets a node that [`Repository::create`] made and nobody links to.
     fn discard(&self, key: Key);
 
-    /// In a graph: the node that has the position of `key` already, if there is one other than `node`; otherwise
-    /// `node` is that one from now on. `edges` is the number of legal moves, which has to be the same. Where the node found
-    /// is none that `may_join`, the answer is `None` and `node` has no position. In a tree each path has a node of its own,
-    /// and the answer is `None`. Called while nobody holds a node.
+    /// In a graph: the node that has the position of `key` already, if there is one other than `node`; otherwise `node`
+    /// is that one from now on. `edges` is the number of legal moves, which has to be the same. Where the node found is
+    /// none that `may_join`, the answer is `None` and `node` has no position. In a tree each path has a node of its
+    /// own, and the answer is `None`. Called while nobody holds a node.
     fn join(&self, node: Key, position: u64, edges: usize, may_join: impl Fn(Key) -> bool) -> Option<Key>;
 
-    /// In a graph: whether a node has the position already, so that [`Repository::join`] will find it as long as nothing is
-    /// folded. (A search that finds it on the path it came by does not join it: see [`Answer::key`](crate::evaluate::Answer::key).)
+    /// In a graph: whether a node has the position already, so that [`Repository::join`] will find it as long as
+    /// nothing is folded. (A search that finds it on the path it came by does not join it: see
+    /// [`Answer::key`](crate::evaluate::Answer::key).)
     fn has(&self, position: u64, edges: usize) -> bool;
 
     /// True if positions that are reached on several paths have one node.
@@ -420,8 +421,8 @@ pub trait Node {
     /// Links the `at`th record to a child, or to none.
     fn set_child(&mut self, at: usize, child: Option<Key>);
 
-    /// True if the child of the `at`th record stays there as long as visits are in flight along the edge: it is not a leaf
-    /// that may turn out to be another node's position, or to have no room.
+    /// True if the child of the `at`th record stays there as long as visits are in flight along the edge: it is not a
+    /// leaf that may turn out to be another node's position, or to have no room.
     fn is_firm(&self, _at: usize) -> bool {
         false
     }

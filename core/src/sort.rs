@@ -1,7 +1,7 @@
 //! Sorting without a panic.
 //!
-//! The standard library's sort is the faster one, and panics where an order contradicts itself: reachable for the linker,
-//! whatever order it is. Without `std` events are sorted by a heap sort.
+//! The standard library's sort is the faster one, and panics where an order contradicts itself: reachable for the
+//! linker, whatever order it is. Without `std` events are sorted by a heap sort.
 
 use core::cmp::Ordering;
 

@@ -1,11 +1,11 @@
 //! Counts of what the search does: in this game, in this move, and in windows of time.
 //!
-//! The windows last ⅛ s, ¼ s, ½ s, 1 s, 2 s … They are the digits of a binary counter: time is cut into steps of ⅛ s; two
-//! steps make a window of ¼ s, two of these one of ½ s, and so on. So the counts of every window are exact, the memory is
-//! fixed, no list of samples is kept, and a step costs a few additions.
+//! The windows last ⅛ s, ¼ s, ½ s, 1 s, 2 s … They are the digits of a binary counter: time is cut into steps of ⅛ s;
+//! two steps make a window of ¼ s, two of these one of ½ s, and so on. So the counts of every window are exact, the
+//! memory is fixed, no list of samples is kept, and a step costs a few additions.
 //!
-//! A thread that works keeps [`Counts`] of its own, plain numbers, and hands them over now and then. Whoever collects them
-//! joins them with [`Counts::plus`] and tells [`Stats::record`].
+//! A thread that works keeps [`Counts`] of its own, plain numbers, and hands them over now and then. Whoever collects
+//! them joins them with [`Counts::plus`] and tells [`Stats::record`].
 
 use crate::search::Event;
 use core::ops::{Add, AddAssign};
@@ -101,7 +101,8 @@ impl Counts {
         }
     }
 
-    /// Counts what a playout met that needs no answer ([`Gathered::Known`](crate::search::Gathered::Known)), before it is brought back.
+    /// Counts what a playout met that needs no answer ([`Gathered::Known`](crate::search::Gathered::Known)), before it
+    /// is brought back.
     pub fn add_known<const PLIES: usize>(&mut self, event: &Event<PLIES>) {
         if event.is_transposition() {
             self.transpositions += 1;
@@ -207,9 +208,9 @@ pub const WINDOWS: usize = 10;
 
 /// The counts of one search that plays a game. A long game needs no more memory than a short one: less than 5 KiB.
 ///
-/// Times are milliseconds of one clock. A clock that stands still while nobody searches keeps the opponent's time out of
-/// every speed; then the first move's last seconds are what the second move knows of its speed. A clock that goes back is
-/// taken to stand still.
+/// Times are milliseconds of one clock. A clock that stands still while nobody searches keeps the opponent's time out
+/// of every speed; then the first move's last seconds are what the second move knows of its speed. A clock that goes
+/// back is taken to stand still.
 #[derive(Clone, Copy, Debug)]
 pub struct Stats {
     game: Since,
@@ -328,8 +329,8 @@ impl Windows {
     }
 
     fn recent(&self, now_ms: u64, at_least_ms: u64) -> Span {
-        // The shortest window that is long enough, and what came after it: the halves of longer windows that are running,
-        // one for each lower digit of the step that is 1, and the unfinished step.
+        // The shortest window that is long enough, and what came after it: the halves of longer windows that are
+        // running, one for each lower digit of the step that is 1, and the unfinished step.
         let k = (0..WINDOWS - 1).find(|&k| STEP_MS << k >= at_least_ms).unwrap_or(WINDOWS - 1);
         let windows = self.at(now_ms);
         let running = windows.levels.iter().enumerate().take(k).filter(|(k, _)| windows.step >> k & 1 == 1);

@@ -78,8 +78,8 @@ fn try_acquire(word: &AtomicU32, bit: u32) -> u32 {
     word.swap(bit, Ordering::Acquire)
 }
 
-/// The same, without a write where the bit is set: loom takes each write for progress, and lets the waiting thread go on
-/// for ever.
+/// The same, without a write where the bit is set: loom takes each write for progress, and lets the waiting thread go
+/// on for ever.
 #[cfg(loom)]
 fn try_acquire(word: &AtomicU32, bit: u32) -> u32 {
     let free = word.load(Ordering::Relaxed) & !bit;

@@ -1,4 +1,5 @@
-//! Faults that the sanitizers must find: `ci/sanitize` asks for each of them, to know that it would. Without it nothing is run.
+//! Faults that the sanitizers must find: `ci/sanitize` asks for each of them, to know that it would. Without it nothing
+//! is run.
 
 use std::ptr;
 use std::sync::Barrier;
@@ -7,7 +8,8 @@ use std::thread;
 /// Memory that all threads write to without a word to each other.
 struct Unguarded(*mut u32);
 
-// SAFETY: it is not safe to share: this is the fault. It is run under ThreadSanitizer alone, and a number torn apart harms nobody.
+// SAFETY: it is not safe to share: this is the fault. It is run under ThreadSanitizer alone, and a number torn apart
+// harms nobody.
 unsafe impl Sync for Unguarded {}
 
 impl Unguarded {
@@ -44,7 +46,8 @@ fn a_read_of_memory_that_was_given_back() {
         return;
     }
     let number = Box::into_raw(Box::new(1_u32));
-    // SAFETY: the first is what `into_raw` asks for. The second is the fault: it is run under AddressSanitizer alone, which ends it.
+    // SAFETY: the first is what `into_raw` asks for. The second is the fault: it is run under AddressSanitizer alone,
+    // which ends it.
     unsafe {
         drop(Box::from_raw(number));
         ptr::read_volatile(number);

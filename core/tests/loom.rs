@@ -69,7 +69,8 @@ fn gathered(search: &Search<Tree<'static>>, met: Gathered) -> Playout {
     event
 }
 
-/// Nothing is in flight, the visits add up, and every node hangs on the root. Gives back the visits of the root's edges.
+/// Nothing is in flight, the visits add up, and every node hangs on the root. Gives back the visits of the root's
+/// edges.
 fn drained(search: &Search<Tree<'static>>) -> Vec<u32> {
     let root = search.root().unwrap();
     let mut nodes = vec![root.key()];

@@ -1,4 +1,5 @@
-//! Searches by many threads: when they have drained, nothing is in flight, and every visit and node is where it belongs.
+//! Searches by many threads: when they have drained, nothing is in flight, and every visit and node is where it
+//! belongs.
 //!
 //! The locks are parking_lot's because ThreadSanitizer sees into them; into those of a standard library that was built
 //! without it, it does not.

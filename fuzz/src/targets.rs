@@ -8,8 +8,8 @@ use oncilla_chess::{History, MoveList, notation};
 /// A line of at most so many bytes is repeated to the user in part only.
 const LONGEST_ANSWER: usize = 2000;
 
-/// A line of UCI, understood and carried out as far as no engine is needed. Bytes that are no UTF-8 become U+FFFD, as in
-/// the program.
+/// A line of UCI, understood and carried out as far as no engine is needed. Bytes that are no UTF-8 become U+FFFD, as
+/// in the program.
 pub fn uci_line(data: &[u8]) {
     let line = String::from_utf8_lossy(data);
     match command::parse(&line) {
@@ -59,15 +59,15 @@ pub fn fen(data: &[u8]) {
     }
 }
 
-/// A position that was accepted: it can be written and read again, and every move of it can be played, and taken back, and
-/// read in the notation that it is written in.
+/// A position that was accepted: it can be written and read again, and every move of it can be played, and taken back,
+/// and read in the notation that it is written in.
 fn check_position(position: &History) {
     for shredder in [false, true] {
         let text = position.to_fen(shredder).to_string();
         let again: History = History::from_fen(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(again.to_fen(shredder).to_string(), text);
-        // Not the boards as such: the library sets its en-passant file after every double step, a FEN (and we) only where
-        // an enemy pawn stands beside it.
+        // Not the boards as such: the library sets its en-passant file after every double step, a FEN (and we) only
+        // where an enemy pawn stands beside it.
         assert!(again.board().same_position(position.board()), "{text}");
         let beside = |history: &History| (history.last().en_passant(), history.rule50());
         assert_eq!(beside(&again), beside(position), "{text}");
@@ -88,8 +88,8 @@ fn check_position(position: &History) {
     }
 }
 
-/// The grammar of options: a list in a value, a time manager, the value of any option (the first byte chooses it), and a
-/// configuration file.
+/// The grammar of options: a list in a value, a time manager, the value of any option (the first byte chooses it), and
+/// a configuration file.
 pub fn options(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(rest);

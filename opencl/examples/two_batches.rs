@@ -1,5 +1,5 @@
-//! Evaluations per second of a network of maia-1500's size with random weights, by batch size: with one batch on the device, and
-//! with two at the same time. A tuning is given in its own text, `variant=cpu vector=8 …`.
+//! Evaluations per second of a network of maia-1500's size with random weights, by batch size: with one batch on the
+//! device, and with two at the same time. A tuning is given in its own text, `variant=cpu vector=8 …`.
 //!
 //!     cargo run --release -p oncilla-opencl --example two_batches -- [device] [tuning]
 

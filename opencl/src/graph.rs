@@ -8,8 +8,8 @@
 //! convolution `[out][in][kernel][kernel]` as cross-correlation with zero padding that keeps the board's size,
 //! dense `[out][in]` with `y = W·x + b`.
 //!
-//! An attention network has no layers of its own for what is done to each square alone: a linear map of every token is a
-//! 1×1 convolution, its skip connection the convolution's residual.
+//! An attention network has no layers of its own for what is done to each square alone: a linear map of every token is
+//! a 1×1 convolution, its skip connection the convolution's residual.
 //!
 //! A board is a square unless [`Graph::on_board`] says otherwise.
 //!
@@ -84,8 +84,8 @@ pub const SELU: (f32, f32) = (1.050_701, 1.673_263_2);
 
 /// Squeeze and excitation after a convolution, before the residual is added.
 ///
-/// `p` = mean of the convolution (bias included) over the squares, `h = act(w1·p + b1)`, `(γ, β) = w2·h + b2`, the result
-/// `sigmoid(γ)·z + β`. The activation `act` is the layer's own.
+/// `p` = mean of the convolution (bias included) over the squares, `h = act(w1·p + b1)`, `(γ, β) = w2·h + b2`, the
+/// result `sigmoid(γ)·z + β`. The activation `act` is the layer's own.
 #[derive(Clone, Debug)]
 pub struct SqueezeExcite {
     /// Neurons of the hidden layer.
@@ -177,14 +177,14 @@ pub enum Layer {
         /// Applied last.
         activation: Activation,
     },
-    /// The mean of each channel over its squares, then the largest number of each: `[2 · channels]`. KataGo calls it global
-    /// pooling. Wu 2019, arXiv:1902.10565, section 3.3.
+    /// The mean of each channel over its squares, then the largest number of each: `[2 · channels]`. KataGo calls it
+    /// global pooling. Wu 2019, arXiv:1902.10565, section 3.3.
     Pool {
         /// What is pooled.
         input: ValueId,
     },
-    /// For each square, over its channels: `gammas · (x − mean) / √(variance + epsilon) + betas`, with the biased variance.
-    /// Ba, Kiros, Hinton 2016, arXiv:1607.06450.
+    /// For each square, over its channels: `gammas · (x − mean) / √(variance + epsilon) + betas`, with the biased
+    /// variance. Ba, Kiros, Hinton 2016, arXiv:1607.06450.
     LayerNorm {
         /// What is normed.
         input: ValueId,
@@ -197,8 +197,8 @@ pub enum Layer {
     },
     /// Scaled dot-product attention between the squares of a position. Vaswani et al. 2017, arXiv:1706.03762.
     ///
-    /// Head `h` has channels `h·d` to `(h + 1)·d` of query, key and value. For each square `q`, a softmax over squares `k`
-    /// of `query[q] · key[k] / √d + bias[h][k][q]` weighs `value[k]`.
+    /// Head `h` has channels `h·d` to `(h + 1)·d` of query, key and value. For each square `q`, a softmax over squares
+    /// `k` of `query[q] · key[k] / √d + bias[h][k][q]` weighs `value[k]`.
     Attention {
         /// `[channels][squares]`.
         query: ValueId,
@@ -211,8 +211,8 @@ pub enum Layer {
         /// `[heads][squares of the key · squares of the query]`, the query's square fastest.
         bias: Option<ValueId>,
     },
-    /// A bias for each head of an attention: `output[h] = weights · input[h]`, where `input[h]` is the `h`-th of equal parts
-    /// of the input, read as one vector. Lc0 calls it smolgen.
+    /// A bias for each head of an attention: `output[h] = weights · input[h]`, where `input[h]` is the `h`-th of equal
+    /// parts of the input, read as one vector. Lc0 calls it smolgen.
     Smolgen {
         /// What is multiplied; heads divide its number of elements.
         input: ValueId,
@@ -221,8 +221,8 @@ pub enum Layer {
         /// `[squares of the output][elements of a part]`. Layers share them.
         weights: Arc<Vec<f32>>,
     },
-    /// `output[a][b] = query[a] · key[b] / √channels` for squares `a` of the query and `b` of the key: a policy by squares of
-    /// departure and arrival.
+    /// `output[a][b] = query[a] · key[b] / √channels` for squares `a` of the query and `b` of the key: a policy by
+    /// squares of departure and arrival.
     Scores {
         /// `[channels][squares]`; its squares are the output's channels.
         query: ValueId,
@@ -272,8 +272,8 @@ impl Layer {
 /// What an output of the network means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Logits of the policy, one for each move of the game's index, or for each point of a board of Go: then there may be
-    /// several policies, one after the other.
+    /// Logits of the policy, one for each move of the game's index, or for each point of a board of Go: then there may
+    /// be several policies, one after the other.
     Policy,
     /// Logits of a pass, one for each policy.
     Pass,
@@ -353,7 +353,8 @@ impl Graph {
         Self { input, board: None, layers: Vec::new(), int8: Vec::new(), shapes: vec![input], outputs: Vec::new() }
     }
 
-    /// Says how the squares of values lie that have as many as a board of so many ranks and files. Others lie on a square.
+    /// Says how the squares of values lie that have as many as a board of so many ranks and files. Others lie on a
+    /// square.
     pub fn on_board(mut self, ranks: usize, files: usize) -> Self {
         self.board = Some((ranks, files));
         self

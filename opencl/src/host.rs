@@ -5,12 +5,13 @@
 //!
 //! **A position's outputs don't depend on its batch.** [`Host`] gives the same bits for a position whatever else is in
 //! the batch, wherever it stands there and however many threads there are: each element of a value is made by one chain
-//! of additions in an order that the graph alone fixes; threads and batches only divide the elements among them. Another
-//! processor, with other instructions, may round differently.
+//! of additions in an order that the graph alone fixes; threads and batches only divide the elements among them.
+//! Another processor, with other instructions, may round differently.
 //!
-//! **Precision.** Outputs are those of sums in single precision but for rounding. Two ways of making sums differ from the definition: Winograd's
-//! convolutions, and a processor's tiles of eight bits (`host/tiles.rs`), where a row's largest number sets the last digit of all. Either is taken only for a network whose
-//! outputs on canary positions are within 5·10⁻⁵ of direct sums.
+//! **Precision.** Outputs are those of sums in single precision but for rounding. Two ways of making sums differ from
+//! the definition: Winograd's convolutions, and a processor's tiles of eight bits (`host/tiles.rs`), where a row's
+//! largest number sets the last digit of all. Either is taken only for a network whose outputs on canary positions are
+//! within 5·10⁻⁵ of direct sums.
 
 mod arith;
 mod board;
@@ -47,18 +48,19 @@ use team::Team;
 /// Largest batch. The host needs no batch at all; the bound keeps the outputs' buffers small.
 const MAX_BATCH: usize = 1024;
 
-/// Positions under way that are worth it where tiles multiply, which are so fast that reading the weights is a large part of what a single
-/// one takes. Games say that more cost a search more than they save (docs/changes.md). Vectors wait for the products: more at once
-/// saves them next to nothing.
+/// Positions under way that are worth it where tiles multiply, which are so fast that reading the weights is a large
+/// part of what a single one takes. Games say that more cost a search more than they save (docs/changes.md). Vectors
+/// wait for the products: more at once saves them next to nothing.
 const IN_TILES: usize = 4;
 
-/// Most bytes that one thread may need to work in: no network of sense comes near, and a file that names a million heads
-/// of attention is to be refused, not to end the program.
+/// Most bytes that one thread may need to work in: no network of sense comes near, and a file that names a million
+/// heads of attention is to be refused, not to end the program.
 const MAX_WORKSPACE: usize = 1 << 30;
 
 /// A graph made ready for the host: weights in the order in which the kernels read them, and room to work in.
 ///
-/// After the first batch of a size no evaluation allocates; only the queues of several threads take a block now and then.
+/// After the first batch of a size no evaluation allocates; only the queues of several threads take a block now and
+/// then.
 pub struct Host {
     graph: Arc<Graph>,
     plan: Arc<Plan>,
@@ -72,8 +74,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Prepares `graph` for `threads` threads, at least 1, or as many as the system can start. Where the processor has AMX it multiplies in tiles, for which the system is asked, see the top of
-    /// this module.
+    /// Prepares `graph` for `threads` threads, at least 1, or as many as the system can start. Where the processor has
+    /// AMX it multiplies in tiles, for which the system is asked, see the top of this module.
     ///
     /// # Errors
     /// If a convolution of 3×3 or 5×5 runs over squares that are no board, or the values of the graph are too large.
@@ -114,7 +116,8 @@ impl Host {
         Ok(Self { graph, plan: Arc::new(plan), isa, team, workspaces, sharing: vec![Sharing::default(); threads / 2] })
     }
 
-    /// Another one for a single thread, with the same weights: several of them evaluate at once and none waits for another.
+    /// Another one for a single thread, with the same weights: several of them evaluate at once and none waits for
+    /// another.
     pub fn single(&self) -> Self {
         let (graph, plan) = (Arc::clone(&self.graph), Arc::clone(&self.plan));
         let workspaces = vec![Workspace::new(&plan, false)];
@@ -128,8 +131,8 @@ const CANARIES: usize = 2;
 /// How far an output may be from that of direct sums, as a share of the largest number where that is above one.
 const BOUND: f32 = 5e-5;
 
-/// In tiles where the processor has them and with Winograd's convolutions, or one of both, unless this network's weights are such that they
-/// round too much.
+/// In tiles where the processor has them and with Winograd's convolutions, or one of both, unless this network's
+/// weights are such that they round too much.
 fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
     let direct = Plan::new(graph, Ways::default())?;
     if Workspace::bytes(&direct, false) > MAX_WORKSPACE {
@@ -175,7 +178,8 @@ pub fn canary(len: usize, one_in: u32) -> Vec<f32> {
 /// The largest difference, as a share of the largest number that is expected where that is above one; infinite where
 /// something is missing or not finite.
 ///
-/// A share of the largest, not of each: what is nearly zero is the difference of large numbers, whose rounding it keeps.
+/// A share of the largest, not of each: what is nearly zero is the difference of large numbers, whose rounding it
+/// keeps.
 pub fn error(expected: &[f32], got: &[f32]) -> f32 {
     if expected.len() != got.len() || expected.iter().chain(got).any(|x| !x.is_finite()) {
         return f32::INFINITY;

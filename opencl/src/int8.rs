@@ -8,9 +8,10 @@
 //!   t    = max over i of |x[i]| / 127         X[i]    = round(x[i] / t)
 //! ```
 //!
-//! with the sum in 32 bits, exact. The weights have a step for each channel; the input has one for each position, and each head of a smolgen, taken from
-//! the values that are there, so that nothing has to be calibrated and a position's outputs do not depend on its batch. Bias,
-//! squeeze and excitation, residual and activation stay as they are. Jacob et al. 2017, arXiv:1712.05877, has the scheme.
+//! with the sum in 32 bits, exact. The weights have a step for each channel; the input has one for each position, and
+//! each head of a smolgen, taken from the values that are there, so that nothing has to be calibrated and a position's
+//! outputs do not depend on its batch. Bias, squeeze and excitation, residual and activation stay as they are. Jacob et
+//! al. 2017, arXiv:1712.05877, has the scheme.
 
 use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::{Graph, INPUT, Layer, Role};
@@ -20,8 +21,8 @@ use std::fmt;
 /// The largest whole number, and the smallest negated: a sign and seven bits.
 pub const MOST: f32 = 127.0;
 
-/// Products in a sum that 32 bits hold. Weights are within ±127; of an input the host takes 128 more, so that it has no sign, and takes the
-/// weights' sum times 128 off at the end, which has to fit as well.
+/// Products in a sum that 32 bits hold. Weights are within ±127; of an input the host takes 128 more, so that it has no
+/// sign, and takes the weights' sum times 128 off at the end, which has to fit as well.
 pub const MOST_INPUTS: usize = i32::MAX as usize / (127 * 128);
 
 /// Weights as whole numbers, `[channel][input]` as they came, and the step of each channel.
@@ -49,8 +50,8 @@ impl Weights {
 /// The largest absolute value; NaN if one is among them, so that it is not lost in a whole number.
 #[inline(always)]
 pub fn most(values: &[f32]) -> f32 {
-    // Without their signs numbers are in the order of their bits, and a NaN is above all of them. Whole numbers have no NaN to look
-    // for, so that this goes by vectors.
+    // Without their signs numbers are in the order of their bits, and a NaN is above all of them. Whole numbers have no
+    // NaN to look for, so that this goes by vectors.
     f32::from_bits(values.iter().fold(0, |most, x| most.max(x.abs().to_bits())))
 }
 
@@ -64,8 +65,8 @@ pub fn per_step(most: f32) -> f32 {
 // Inlined always: what is not is not compiled for the instructions of the host's forms.
 #[inline(always)]
 pub fn round(x: f32, per_step: f32) -> i8 {
-    // 1.5 · 2²³: beside it a step of a float is 1, so that the addition rounds, and the lowest bits are those of the whole number. A NaN
-    // that infinity made comes out as 0. Unlike a cast this goes by vectors.
+    // 1.5 · 2²³: beside it a step of a float is 1, so that the addition rounds, and the lowest bits are those of the
+    // whole number. A NaN that infinity made comes out as 0. Unlike a cast this goes by vectors.
     const BESIDE: f32 = 12_582_912.0;
     (x * per_step + BESIDE).to_bits() as i8
 }
@@ -73,7 +74,8 @@ pub fn round(x: f32, per_step: f32) -> i8 {
 /// What int8 costs: means over positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Loss {
-    /// Kullback–Leibler divergence of the policy from that of single precision, in nats: of a softmax over all its entries.
+    /// Kullback–Leibler divergence of the policy from that of single precision, in nats: of a softmax over all its
+    /// entries.
     pub policy: f64,
     /// Difference of the value, win minus loss.
     pub value: f64,
@@ -139,8 +141,8 @@ impl fmt::Display for Choice {
 /// How much of the bound the canaries may use: other positions may lose more than they do.
 const SHARE: f64 = 0.5;
 
-/// Marks the layers of `graph` that can multiply whole numbers: as many as stay within the bound over `canaries`, positions as
-/// in [`Backend::evaluate`]. The host runs them, in either precision.
+/// Marks the layers of `graph` that can multiply whole numbers: as many as stay within the bound over `canaries`,
+/// positions as in [`Backend::evaluate`]. The host runs them, in either precision.
 ///
 /// Layers that read the input stay: its planes have scales of their own (a counter beside ones and zeros).
 ///
@@ -153,8 +155,8 @@ pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, BackendErro
     choose_within(graph, canaries, SHARE, |_| false)
 }
 
-/// [`choose`] with another share of the bound than half of it, and with layers that are `needed` in eight bits: those are marked
-/// whatever they lose, which may then be over the bound.
+/// [`choose`] with another share of the bound than half of it, and with layers that are `needed` in eight bits: those
+/// are marked whatever they lose, which may then be over the bound.
 ///
 /// # Errors
 /// As [`choose`].

@@ -1,8 +1,9 @@
 //! The OpenCL library, found when the program runs instead of when it is linked.
 //!
 //! `cl-sys` links `-lOpenCL`, so a program built with it does not start where that library is missing. Here every entry
-//! point that `cl-sys` declares is defined once more, each forwarding to the symbol of the same name in a library that is
-//! opened when it is first wanted; `build.rs` gives the linker an empty library, so that `-lOpenCL` is satisfied by nothing.
+//! point that `cl-sys` declares is defined once more, each forwarding to the symbol of the same name in a library that
+//! is opened when it is first wanted; `build.rs` gives the linker an empty library, so that `-lOpenCL` is satisfied by
+//! nothing.
 //!
 //! Without a library `clGetPlatformIDs` reports 0 platforms, everything else gives [`ABSENT`]. The environment variable
 //! [`LIBRARY_ENV`] names another library; `none` means none at all.
@@ -45,7 +46,8 @@ fn open_usual() -> Result<Library, String> {
     Err(why.unwrap_or_else(|| format!("there is no {} on this machine", system::WHAT)))
 }
 
-/// The library, opened once and never closed: drivers keep threads that a closed library would pull the code from under. Without one, why not.
+/// The library, opened once and never closed: drivers keep threads that a closed library would pull the code from
+/// under. Without one, why not.
 fn library() -> &'static Result<Library, String> {
     static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
     LIBRARY.get_or_init(|| match std::env::var(LIBRARY_ENV).map(|name| name.trim().to_string()) {

@@ -42,8 +42,8 @@ pub const MAX_BATCH: usize = 1 << 16;
 pub struct Options {
     /// On which device.
     pub device: DeviceChoice,
-    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it. A device that is compared with the host
-    /// takes no more than it has memory for, and a GPU no more than it is quick enough for.
+    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it. A device that is
+    /// compared with the host takes no more than it has memory for, and a GPU no more than it is quick enough for.
     pub max_batch: usize,
     /// Which kernels; `None`: [`Tuning::of`] the device.
     pub tuning: Option<Tuning>,
@@ -182,9 +182,10 @@ impl Head {
 }
 
 impl OpenCl {
-    /// Opens the device, compiles the kernels, sends the weights, and compares a few positions with the host. What the device refuses or
-    /// gets wrong gives way, as long as there is a smaller way to do it: one launch for a network to one for each layer, groups to smaller
-    /// ones, batches to smaller ones where memory is short, and Winograd's tiles to smaller ones and to direct convolutions.
+    /// Opens the device, compiles the kernels, sends the weights, and compares a few positions with the host. What the
+    /// device refuses or gets wrong gives way, as long as there is a smaller way to do it: one launch for a network to
+    /// one for each layer, groups to smaller ones, batches to smaller ones where memory is short, and Winograd's tiles
+    /// to smaller ones and to direct convolutions.
     ///
     /// # Errors
     /// In one line: no platform, no such device, too little memory, what the driver refused, or where the device's
@@ -219,7 +220,8 @@ impl OpenCl {
         }
     }
 
-    /// On a CPU device a network that does not agree as one launch is asked again layer by layer, with the same kernels.
+    /// On a CPU device a network that does not agree as one launch is asked again layer by layer, with the same
+    /// kernels.
     fn checked(mut self) -> Result<Self, Fault> {
         match self.check() {
             Ok(()) => Ok(self),
@@ -247,8 +249,9 @@ impl OpenCl {
     /// evaluated at a time in a game; on a device other than the host's own cores the largest batch, too.
     ///
     /// # Errors
-    /// If the device fails, or a number is too far from the host's for the precision, as a share of the largest number of its output; with
-    /// layers in eight bits, if the outputs differ by more than [`Loss::BOUND`](crate::int8::Loss::BOUND).
+    /// If the device fails, or a number is too far from the host's for the precision, as a share of the largest number
+    /// of its output; with layers in eight bits, if the outputs differ by more than
+    /// [`Loss::BOUND`](crate::int8::Loss::BOUND).
     pub fn agrees_with_host(&mut self) -> Result<(), BackendError> {
         let mut sizes = self.sizes();
         sizes.extend(self.leaves_host_free().then_some(self.common.max_batch));
@@ -344,8 +347,8 @@ impl OpenCl {
         Ok(Self { common, values, steps, network, heads, memory, turns, session })
     }
 
-    /// Another one for a second batch on the same device at the same time: with its own queue and its own room for values, and with
-    /// the same weights and programs.
+    /// Another one for a second batch on the same device at the same time: with its own queue and its own room for
+    /// values, and with the same weights and programs.
     ///
     /// # Errors
     /// If the device has no room for it, or the driver refuses.
@@ -381,8 +384,8 @@ impl OpenCl {
         self.common.tuning
     }
 
-    /// Why the network is not one launch, where it would be but for the driver, which refused, or the results, which differed from the
-    /// host's: each layer has launches of its own then, which is slower.
+    /// Why the network is not one launch, where it would be but for the driver, which refused, or the results, which
+    /// differed from the host's: each layer has launches of its own then, which is slower.
     pub fn refused(&self) -> Option<&str> {
         self.common.refused.as_deref()
     }
@@ -514,7 +517,8 @@ fn enqueue_steps(session: &Session, steps: &mut [Vec<Step>], positions: usize) -
     Ok(())
 }
 
-/// The most positions that kernels take at a time. On a core what they write is to stay in its cache; a GPU's units want to be filled.
+/// The most positions that kernels take at a time. On a core what they write is to stay in its cache; a GPU's units
+/// want to be filled.
 fn largest_piece(variant: Variant, device: &Device) -> usize {
     match variant {
         Variant::Cpu => PIECE_OF_CORE * device.compute_units as usize,
@@ -539,14 +543,14 @@ fn canary_bound(tuning: Tuning, precision: Precision) -> f32 {
     match precision {
         Precision::Fp32 if tuning.winograd > 0 => precision.bound(),
         Precision::Fp32 => 1e-3,
-        // Moves left of our default network are 2e-2 off on these boards, which are none of chess, its policy 8e-3; on positions of games it
-        // is 6e-4. Of int8 those networks get here that have no layer in it.
+        // Moves left of our default network are 2e-2 off on these boards, which are none of chess, its policy 8e-3; on
+        // positions of games it is 6e-4. Of int8 those networks get here that have no layer in it.
         Precision::Fp16 | Precision::Int8 => 5e-2,
     }
 }
 
-/// How each value is stored: as on the host, but for boards that convolutions write in blocks and nothing reads that knows only
-/// that order. An affine layer leaves them in theirs.
+/// How each value is stored: as on the host, but for boards that convolutions write in blocks and nothing reads that
+/// knows only that order. An affine layer leaves them in theirs.
 fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
     let mut plain = vec![false; graph.layers().len() + 1];
     for layer in graph.layers() {

@@ -1,8 +1,8 @@
 //! What may never answer, in a thread of its own: a backend, or the driver that makes one.
 //!
-//! Whoever waits for a driver that hangs hangs as well, and OpenCL has no wait with an end. So the driver keeps a thread that nobody
-//! else needs, with buffers of its own, and the caller waits as long as is reasonable. The thread costs a batch some ten
-//! microseconds: for devices whose batches take hundreds.
+//! Whoever waits for a driver that hangs hangs as well, and OpenCL has no wait with an end. So the driver keeps a
+//! thread that nobody else needs, with buffers of its own, and the caller waits as long as is reasonable. The thread
+//! costs a batch some ten microseconds: for devices whose batches take hundreds.
 
 use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::Graph;
@@ -12,7 +12,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Runs `work`, which may never end, in a thread of its own, and waits for it as long as `limit`. What comes later is dropped where it was made.
+/// Runs `work`, which may never end, in a thread of its own, and waits for it as long as `limit`. What comes later is
+/// dropped where it was made.
 ///
 /// # Errors
 /// In one line, if it takes longer or panics, or if the system gives no thread.
@@ -66,7 +67,8 @@ struct Batch {
     outputs: Outputs,
 }
 
-/// A backend in a thread of its own. Once it fails to answer in time, every batch fails at once, until that answer has come.
+/// A backend in a thread of its own. Once it fails to answer in time, every batch fails at once, until that answer has
+/// come.
 pub struct Watched {
     graph: Arc<Graph>,
     describe: String,
@@ -130,7 +132,8 @@ impl Watched {
         BackendError(format!("{}: {what}", self.describe))
     }
 
-    /// The buffers, if the thread has given them back: the answer to a batch that was given up says that the device works again.
+    /// The buffers, if the thread has given them back: the answer to a batch that was given up says that the device
+    /// works again.
     fn take_back(&mut self) -> Result<Batch, BackendError> {
         let late = || self.answers.try_recv().ok().map(|(batch, _)| batch);
         self.idle.take().or_else(late).ok_or_else(|| self.fault("still no answer"))

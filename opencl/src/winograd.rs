@@ -1,5 +1,5 @@
-//! Winograd's F(2×2, 3×3) and F(4×4, 3×3): the matrices, and the weights in their form. `kernels/winograd.cl` says what they
-//! are.
+//! Winograd's F(2×2, 3×3) and F(4×4, 3×3): the matrices, and the weights in their form. `kernels/winograd.cl` says what
+//! they are.
 
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 

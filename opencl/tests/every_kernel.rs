@@ -1,7 +1,8 @@
-//! Every kernel in every precision, on shapes and with tunings that quickcheck makes up, against the plain loops of the host.
+//! Every kernel in every precision, on shapes and with tunings that quickcheck makes up, against the plain loops of the
+//! host.
 //!
-//! With `ONCILLA_TEST_TINY=1` shapes are so small that an OpenCL implementation which interprets, or takes minutes for a
-//! large kernel, is through as well: see `ci/second-opencl`.
+//! With `ONCILLA_TEST_TINY=1` shapes are so small that an OpenCL implementation which interprets, or takes minutes for
+//! a large kernel, is through as well: see `ci/second-opencl`.
 
 #![cfg(feature = "opencl")]
 
@@ -85,7 +86,8 @@ macro_rules! kernels {
     )* };
 }
 
-// The counts are those that a run through an OpenCL compiler allows: convolutions and attention are compiled for their board.
+// The counts are those that a run through an OpenCL compiler allows: convolutions and attention are compiled for their
+// board.
 kernels! {
     convolutions_agree: 6, |random| convolution(random, false);
     squeeze_and_excitation_agrees: 4, |random| convolution(random, true);

@@ -1,5 +1,5 @@
-//! Whole networks and hard cases on a device against the plain loops of the host, and what is refused. Kernel by kernel:
-//! `every_kernel.rs`.
+//! Whole networks and hard cases on a device against the plain loops of the host, and what is refused. Kernel by
+//! kernel: `every_kernel.rs`.
 
 #![cfg(feature = "opencl")]
 
@@ -164,7 +164,8 @@ fn a_network_of_go_agrees_at_every_batch_size() {
     }
 }
 
-/// A group of a GPU makes the squares of a chessboard. Only some devices that are CPUs are known to run a network in one launch.
+/// A group of a GPU makes the squares of a chessboard. Only some devices that are CPUs are known to run a network in
+/// one launch.
 #[test]
 fn a_network_of_go_is_one_launch_where_others_are() {
     if !device_is_there() {
@@ -387,8 +388,8 @@ fn too_little_memory_is_said_before_anything_is_allocated() {
     // A terabyte of input.
     let mut graph = Graph::new(Shape { channels: 1 << 16, squares: 64 });
     let x = conv(&mut graph, &mut Random(14), (INPUT, 1, 1), None, None, Activation::Relu);
-    // Where a device is compared with the host smaller batches would be tried, until they fit; the kernels for a CPU take a
-    // batch in pieces, and have room for one.
+    // Where a device is compared with the host smaller batches would be tried, until they fit; the kernels for a CPU
+    // take a batch in pieces, and have room for one.
     let tuning = Some(Tuning::start(Variant::Gpu, 8));
     let options = Options { max_batch: MAX_BATCH, tuning, self_check: false, ..Options::default() };
     let made = OpenCl::new(output(graph, x), &options).map(|_| ());
@@ -460,8 +461,8 @@ fn a_self_test_finds_nothing_wrong_and_names_every_layer() {
     }
 }
 
-/// Two channels with the same numbers, whose weights cancel each other but for a rest: what a sum rounds is then as large as the
-/// rest. Numbers are whole, so that direct sums, one tap or row after the other, are exact.
+/// Two channels with the same numbers, whose weights cancel each other but for a rest: what a sum rounds is then as
+/// large as the rest. Numbers are whole, so that direct sums, one tap or row after the other, are exact.
 fn cancelling(most: i64) -> Graph {
     let random = &mut Random(31);
     let mut graph = Graph::new(Shape { channels: 1, squares: 64 });
@@ -496,8 +497,8 @@ fn a_tile_that_rounds_too_much_gives_way() {
     if !device_is_there() {
         return;
     }
-    // The points of the smaller tile are whole numbers, those of the larger one are not. Of numbers so large that their sums
-    // have more than 24 bits, neither form is exact.
+    // The points of the smaller tile are whole numbers, those of the larger one are not. Of numbers so large that their
+    // sums have more than 24 bits, neither form is exact.
     let tuning = Tuning { winograd: 4, ..Tuning::start(Variant::Cpu, 8) };
     let options = Options { max_batch: 3, tuning: Some(tuning), ..Options::default() };
     // Whether the network is one launch depends on the device, and not on how it rounds.

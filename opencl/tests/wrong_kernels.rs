@@ -1,5 +1,5 @@
-//! Kernels with faults that an implementation such as Oclgrind sees: `ci/oclgrind` runs them to know that it would find one.
-//! On any other implementation nothing is run.
+//! Kernels with faults that an implementation such as Oclgrind sees: `ci/oclgrind` runs them to know that it would find
+//! one. On any other implementation nothing is run.
 
 #![cfg(feature = "opencl")]
 

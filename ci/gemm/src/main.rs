@@ -1,4 +1,5 @@
-//! Billions of floating-point operations per second of the `gemm` crate, in single precision: 512×512×512 and 256×256×4096.
+//! Billions of floating-point operations per second of the `gemm` crate, in single precision: 512×512×512 and
+//! 256×256×4096.
 //!
 //!     gemm-yardstick THREADS SECONDS
 

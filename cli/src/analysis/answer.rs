@@ -280,8 +280,8 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    /// The moves of a node and, within the bounds, what follows them; the most visited first. They become text one by one: as
-    /// values a node takes several KB, of which its text is a small part.
+    /// The moves of a node and, within the bounds, what follows them; the most visited first. They become text one by
+    /// one: as values a node takes several KB, of which its text is a small part.
     fn write_children<'a>(
         &self,
         search: &Search<'_>,
@@ -334,8 +334,8 @@ impl<'r> Reporter<'r> {
     }
 }
 
-/// Visits of the root that go with those of its moves as they were when these were looked at, for the search goes on meanwhile. `None`
-/// where some of the root's are kept by no move.
+/// Visits of the root that go with those of its moves as they were when these were looked at, for the search goes on
+/// meanwhile. `None` where some of the root's are kept by no move.
 fn visits_with(search: &Search<'_>, moves: &[EdgeView<'_>]) -> Option<u32> {
     let root = search.root().filter(|root| root.is_expanded() && !root.is_regrown())?;
     let left_out = root.visited().filter(|edge| !search.may_play(edge));
@@ -343,8 +343,8 @@ fn visits_with(search: &Search<'_>, moves: &[EdgeView<'_>]) -> Option<u32> {
     Some(1 + moves.iter().copied().chain(left_out).map(|edge| edge.completed()).sum::<u32>())
 }
 
-/// What moves are chosen by, where those visits are all that is known but for the order: a result or a bound that puts a move before
-/// others is worth as much as they have.
+/// What moves are chosen by, where those visits are all that is known but for the order: a result or a bound that puts
+/// a move before others is worth as much as they have.
 fn never_rising(mut visits: Vec<u32>) -> Vec<u32> {
     let mut most = 0;
     for n in visits.iter_mut().rev() {
@@ -376,8 +376,8 @@ struct Valued {
     is_certain: bool,
 }
 
-/// Probabilities of win, draw and loss; of the other side where `side` is −1. An edge keeps D in few bits: it is no more than what
-/// W − L, which is exact, leaves.
+/// Probabilities of win, draw and loss; of the other side where `side` is −1. An edge keeps D in few bits: it is no
+/// more than what W − L, which is exact, leaves.
 fn wdl(value: Value, side: f64) -> [f64; 3] {
     let wl = side * f64::from(value.wl).clamp(-1.0, 1.0);
     let d = f64::from(value.d).min(1.0 - wl.abs()).max(0.0);

@@ -19,8 +19,8 @@ pub struct Crew<Q> {
 }
 
 impl<Q: Asked> Crew<Q> {
-    /// Starts so many workers, or as many as there can be threads. `worker` makes what one of them does until the queue is closed and empty.
-    /// The queue has of `queue_mb` what is not for answers.
+    /// Starts so many workers, or as many as there can be threads. `worker` makes what one of them does until the queue
+    /// is closed and empty. The queue has of `queue_mb` what is not for answers.
     ///
     /// # Errors
     /// One line: not a single thread.

@@ -1,5 +1,5 @@
-//! `oncilla analysis`: KataGo's parallel analysis engine for chess, and in [`go`] for Go, where the network is one of KataGo's. JSON lines in, JSON lines out; many positions are
-//! searched at the same time, with one evaluator.
+//! `oncilla analysis`: KataGo's parallel analysis engine for chess, and in [`go`] for Go, where the network is one of
+//! KataGo's. JSON lines in, JSON lines out; many positions are searched at the same time, with one evaluator.
 //!
 //! ```text
 //! stdin ──► lines ──► request ──► actions ─────────────────────────► output ──► stdout
@@ -8,8 +8,9 @@
 //! ```
 //!
 //! The thread that reads answers what can be answered at once: errors, warnings, actions. A query becomes turns in the
-//! queue, in two bytes a move; when they take their share of `--queue-mb`, nothing more is read. Answers wait for the client
-//! to read them; when they take theirs, searches wait at their end, too. Each worker has a tree of its own. Every turn that was accepted gets one line whose `isDuringSearch` is false, however it ends.
+//! queue, in two bytes a move; when they take their share of `--queue-mb`, nothing more is read. Answers wait for the
+//! client to read them; when they take theirs, searches wait at their end, too. Each worker has a tree of its own.
+//! Every turn that was accepted gets one line whose `isDuringSearch` is false, however it ends.
 
 mod actions;
 mod answer;
@@ -64,7 +65,8 @@ pub struct Switches {
     pub overrides: Vec<String>,
 }
 
-/// KataGo's way to write the arguments of its commands: single dashes, and `-model` for the network. What is a flag there may have a value.
+/// KataGo's way to write the arguments of its commands: single dashes, and `-model` for the network. What is a flag
+/// there may have a value.
 pub fn with_two_dashes(args: Vec<String>) -> Vec<String> {
     if !args.iter().any(|arg| katago::COMMANDS.contains(&arg.as_str())) {
         return args;
@@ -91,8 +93,8 @@ pub fn with_two_dashes(args: Vec<String>) -> Vec<String> {
     args.into_iter().filter_map(respell).collect()
 }
 
-/// What a line of input comes to before anything is searched: lines of answers, and how many positions it asks for. For the
-/// fuzzer; `bytes` are the line.
+/// What a line of input comes to before anything is searched: lines of answers, and how many positions it asks for. For
+/// the fuzzer; `bytes` are the line.
 pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
     let typed = Typed::default();
     let Ok(meaning) = typed.meaning() else { return (Vec::new(), 0) };
@@ -234,8 +236,8 @@ fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: im
     }
 }
 
-/// Options with others over them, each a list of `NAME=VALUE,…`. A line for a person says which mean nothing, but for those that `has`,
-/// which is given all of them, knows.
+/// Options with others over them, each a list of `NAME=VALUE,…`. A line for a person says which mean nothing, but for
+/// those that `has`, which is given all of them, knows.
 ///
 /// # Errors
 /// One line: no value, or a wrong one.
@@ -252,7 +254,8 @@ pub fn overridden(overrides: &[String], mut typed: Typed, has: impl Fn(&Typed, &
     Ok(typed)
 }
 
-/// Sets the options of `NAME=VALUE,…`. KataGo has names that mean nothing here: those come back, as those of its files do.
+/// Sets the options of `NAME=VALUE,…`. KataGo has names that mean nothing here: those come back, as those of its files
+/// do.
 fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
     let mut unused = Vec::new();
     for item in overrides.split(',').map(str::trim).filter(|item| !item.is_empty()) {

@@ -1,7 +1,7 @@
 //! Where answers go, until nobody wants them any more.
 //!
-//! A thread of its own writes them, so that a client may write all of its queries before it reads: neither the thread that
-//! reads nor those that search wait for it, until [`Output`] holds as many bytes as it may.
+//! A thread of its own writes them, so that a client may write all of its queries before it reads: neither the thread
+//! that reads nor those that search wait for it, until [`Output`] holds as many bytes as it may.
 
 use std::collections::VecDeque;
 use std::io;
@@ -31,7 +31,8 @@ const AT_ONCE: usize = 8;
 /// Whole lines, from any thread.
 pub struct Output {
     to: To,
-    /// Who makes a line that may be long holds it until the line is said: then there are not as many as there are searches.
+    /// Who makes a line that may be long holds it until the line is said: then there are not as many as there are
+    /// searches.
     pub long_line: Arc<Single>,
 }
 
@@ -126,8 +127,8 @@ impl Waiting {
 }
 
 impl Output {
-    /// Lines go to `console`, and what a person should know to standard error. Of lines that nobody reads about `most_bytes`
-    /// wait here; whoever says more than that has to wait.
+    /// Lines go to `console`, and what a person should know to standard error. Of lines that nobody reads about
+    /// `most_bytes` wait here; whoever says more than that has to wait.
     ///
     /// # Errors
     /// No thread.
@@ -186,8 +187,8 @@ impl Output {
         }
     }
 
-    /// Waits until everything is written; where [`Output::close`] was called, only while somebody reads. Nothing may be said any
-    /// more.
+    /// Waits until everything is written; where [`Output::close`] was called, only while somebody reads. Nothing may be
+    /// said any more.
     pub fn finish(&self) {
         let To::Console(waiting) = &self.to else { return };
         let mut state = waiting.lock();

@@ -311,8 +311,8 @@ impl Defaults {
             && *self.settings_of(&own.settings) == *self.settings
     }
 
-    /// The settings of a query with its own options. What can't change between two positions stays, and what only a game
-    /// has: clocks, and moves that are left to chance.
+    /// The settings of a query with its own options. What can't change between two positions stays, and what only a
+    /// game has: clocks, and moves that are left to chance.
     fn settings_of(&self, own: &Settings) -> Arc<Settings> {
         let ours = &*self.settings;
         let mut own = for_analysis(own);

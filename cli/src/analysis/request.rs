@@ -8,8 +8,8 @@ use super::lines::Line;
 /// A JSON object.
 pub type Object = Map<String, Value>;
 
-/// The values of a line take some hundred bytes each, however short the text is that they are read from. A query for every position
-/// of a game of 10,000 plies, each with a priority, has 30,000.
+/// The values of a line take some hundred bytes each, however short the text is that they are read from. A query for
+/// every position of a game of 10,000 plies, each with a priority, has 30,000.
 pub const MOST_VALUES: usize = 1 << 16;
 
 /// Longest part of a bad line that its error repeats, in bytes.
@@ -91,8 +91,8 @@ fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_QUOTE)]
 }
 
-/// Whether a text would be more than [`MOST_VALUES`] of JSON, at least two bytes each: the whole, and what begins behind a bracket or a
-/// comma.
+/// Whether a text would be more than [`MOST_VALUES`] of JSON, at least two bytes each: the whole, and what begins
+/// behind a bracket or a comma.
 fn has_too_many_values(text: &str) -> bool {
     if text.len() / 2 < MOST_VALUES {
         return false;

@@ -1,8 +1,9 @@
 //! Trees that live from query to query.
 //!
-//! Queries with the same `session` are searched one after the other in one tree. A position that is reached by moves from
-//! the last one begins with the visits that it has there; `maxVisits` counts them. So a query for the same position with
-//! more visits goes on where the last one ended, and with `allowMoves` all that is added goes to some moves of the root.
+//! Queries with the same `session` are searched one after the other in one tree. A position that is reached by moves
+//! from the last one begins with the visits that it has there; `maxVisits` counts them. So a query for the same
+//! position with more visits goes on where the last one ended, and with `allowMoves` all that is added goes to some
+//! moves of the root.
 
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -74,8 +75,8 @@ impl Sessions {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the session's tree, if there is one. Whoever searches it, or a new one, [keeps](Self::keep) it afterwards or has
-    /// [lost](Self::lost) it.
+    /// Takes the session's tree, if there is one. Whoever searches it, or a new one, [keeps](Self::keep) it afterwards
+    /// or has [lost](Self::lost) it.
     pub fn take(&self, name: &str) -> Option<Seat> {
         let mut state = self.lock();
         state.searched.insert(name.to_string(), false);
@@ -104,7 +105,8 @@ impl Sessions {
             if state.seats.len() > self.most { Some(state.seats.remove(0).1) } else { None }
         };
         drop(state);
-        // Its thread ends without anybody waiting at the lock. Until then it counts as the tree that the worker may have.
+        // Its thread ends without anybody waiting at the lock. Until then it counts as the tree that the worker may
+        // have.
         drop(forgotten);
     }
 

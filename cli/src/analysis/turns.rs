@@ -26,7 +26,8 @@ pub struct Accepted<Q> {
     pub turns: BTreeMap<usize, i64>,
 }
 
-/// `analyzeTurns` and the `priorities` that go with them, if there are any. Without them the last position is asked for.
+/// `analyzeTurns` and the `priorities` that go with them, if there are any. Without them the last position is asked
+/// for.
 ///
 /// # Errors
 /// No list of numbers, none in it, or one that is out of range; priorities without turns, or not as many.

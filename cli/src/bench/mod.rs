@@ -43,8 +43,8 @@ pub struct Summary {
     pub seconds: f64,
     /// The one by the other.
     pub nps: u64,
-    /// A hash of the visits of every root move of every position, searched by one thread. With several threads the fixed
-    /// set is searched once more for it; `None` for another position, whose visits depend on who was faster.
+    /// A hash of the visits of every root move of every position, searched by one thread. With several threads the
+    /// fixed set is searched once more for it; `None` for another position, whose visits depend on who was faster.
     pub signature: Option<String>,
     /// Bytes of the trees by nodes of the trees; `None` if no node was made.
     pub bytes_per_node: Option<f64>,
@@ -55,7 +55,8 @@ pub struct Summary {
 /// Searches each position, from an empty tree, without smart pruning: nodes and signature depend on the network and the
 /// parameters alone, neither on the speed nor on the number of threads. `say` hears a line after each position.
 ///
-/// From the second round on the tree has its memory from the system already, as it has in a game from the second move on.
+/// From the second round on the tree has its memory from the system already, as it has in a game from the second move
+/// on.
 ///
 /// # Errors
 /// One line: a FEN that is wrong, no network, a backend that fails.

@@ -108,7 +108,8 @@ pub fn prepare(settings: &EvaluatorSettings) -> Result<(Network, Vec<String>), S
     Ok((network, notes))
 }
 
-/// Reads the network that `weights` name, with the heads of this choice, and without the planes and filters that change nothing.
+/// Reads the network that `weights` name, with the heads of this choice, and without the planes and filters that change
+/// nothing.
 ///
 /// # Errors
 /// One line, with the file's name.
@@ -168,8 +169,8 @@ pub fn host_maker(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> MakeHost 
     Box::new(move || open_host(&graph, &settings))
 }
 
-/// Opens what `settings` name, a network of Go for boards of this size, for another process, which does so after this one has come through:
-/// see [`drivers::rehearse`].
+/// Opens what `settings` name, a network of Go for boards of this size, for another process, which does so after this
+/// one has come through: see [`drivers::rehearse`].
 ///
 /// # Errors
 /// One line: why it can't be opened, or that the mark could not be made.
@@ -200,7 +201,8 @@ fn host_threads(settings: &EvaluatorSettings) -> usize {
     threads_on(cores(), settings.threads)
 }
 
-/// As many as are wanted, but no more than there are cores: others would keep those from what each waits for. 0: one for each core.
+/// As many as are wanted, but no more than there are cores: others would keep those from what each waits for. 0: one
+/// for each core.
 fn threads_on(cores: usize, wanted: usize) -> usize {
     if wanted == 0 { cores } else { wanted.min(cores) }
 }
@@ -288,11 +290,12 @@ fn open_devices(
     Ok(units)
 }
 
-/// How long a device may take to compile its kernels and to answer for the first time. What it has compiled until then is kept, with a
-/// cache directory, so that the next start needs less.
+/// How long a device may take to compile its kernels and to answer for the first time. What it has compiled until then
+/// is kept, with a cache directory, so that the next start needs less.
 pub(super) const GETTING_READY: Duration = Duration::from_secs(180);
 
-/// Devices that were not ready in time, each with what its thread holds. Nobody waits for them again before that thread has come back.
+/// Devices that were not ready in time, each with what its thread holds. Nobody waits for them again before that thread
+/// has come back.
 static LATE: Mutex<Vec<(String, Weak<()>)>> = Mutex::new(Vec::new());
 
 fn late() -> MutexGuard<'static, Vec<(String, Weak<()>)>> {
@@ -336,8 +339,8 @@ fn open_within(
     unit
 }
 
-/// The first of the devices that may be meant which works; those before it are said, and each has its own time. Without a name only those of the
-/// best kind are tried: a CPU is no stand-in for a GPU.
+/// The first of the devices that may be meant which works; those before it are said, and each has its own time. Without
+/// a name only those of the best kind are tried: a CPU is no stand-in for a GPU.
 fn open_device(
     settings: &EvaluatorSettings,
     choice: &DeviceChoice,
@@ -375,8 +378,8 @@ fn outdoes_host(settings: &EvaluatorSettings, graph: &Arc<Graph>, device: &OpenC
     Err(format!("{device}: expected more than the host's speed, got {rates} at {batch} a time"))
 }
 
-/// Positions per second in batches of this size. Where one position alone takes so long that no batch can bring the host to `least`, that
-/// is all that is measured: a slow host would take minutes for a batch.
+/// Positions per second in batches of this size. Where one position alone takes so long that no batch can bring the
+/// host to `least`, that is all that is measured: a slow host would take minutes for a batch.
 fn host_rate(settings: &EvaluatorSettings, graph: &Arc<Graph>, batch: usize, least: f64) -> Result<f64, BackendError> {
     let threads = host_threads(settings);
     let mut host = host(graph, settings)?;

@@ -39,13 +39,13 @@ impl Needs {
 pub enum Pushed<'a> {
     /// It is the last one of the batch.
     Waits,
-    /// It is none of the batch, because the cache knows what it is worth to its side to move, and its logits in the order of
-    /// its moves.
+    /// It is none of the batch, because the cache knows what it is worth to its side to move, and its logits in the
+    /// order of its moves.
     Known(Value, &'a mut [f32]),
 }
 
-/// The positions that a thread wants evaluated together, and then their answers. Its buffers grow with the first batches
-/// and are kept.
+/// The positions that a thread wants evaluated together, and then their answers. Its buffers grow with the first
+/// batches and are kept.
 ///
 /// With a cache, a position that stands twice in the batch is evaluated once: its key is compared with those before it,
 /// which for some hundreds of them takes less time than to encode its planes.
@@ -60,8 +60,8 @@ pub struct Batch {
     /// Where the logits of each position begin, and where those of the last one end.
     starts: Vec<usize>,
     logits: Vec<f32>,
-    /// What a move's logit is found by, parallel to `logits`: its policy index, or the move, packed. Empty if nothing is
-    /// needed.
+    /// What a move's logit is found by, parallel to `logits`: its policy index, or the move, packed. Empty if nothing
+    /// is needed.
     lookups: Vec<u16>,
     /// Positions that are the same as an earlier one, and that one.
     twins: Vec<(usize, usize)>,
@@ -128,13 +128,14 @@ impl Batch {
         self.rows.len()
     }
 
-    /// Asks the cache for the last position of `history`, whose legal moves are `moves`. If there is none, or it does not
-    /// know, the position comes into the batch.
+    /// Asks the cache for the last position of `history`, whose legal moves are `moves`. If there is none, or it does
+    /// not know, the position comes into the batch.
     pub fn push(&mut self, history: &History, moves: &[Move]) -> Pushed<'_> {
         self.push_part(history, moves, 0)
     }
 
-    /// The same with a part of the legal moves, and another `salt` for each such part: it makes another key for the cache.
+    /// The same with a part of the legal moves, and another `salt` for each such part: it makes another key for the
+    /// cache.
     pub fn push_part(&mut self, history: &History, moves: &[Move], salt: u64) -> Pushed<'_> {
         let start = self.next_start();
         self.logits.truncate(start);

@@ -4,8 +4,8 @@ use super::inputs::Inputs;
 use oncilla_chess::History;
 use oncilla_chess::planes::Planes;
 
-/// Openings, middlegames and endgames with and without queens, for either side, one with a high count of the fifty-move rule:
-/// what a network sees in a game.
+/// Openings, middlegames and endgames with and without queens, for either side, one with a high count of the fifty-move
+/// rule: what a network sees in a game.
 pub const POSITIONS: [&str; 12] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "r1bq1rk1/ppp1npbp/3p1np1/3Pp3/2P1P3/2N2N2/PP2BPPP/R1BQ1RK1 b - - 1 9",

@@ -110,7 +110,8 @@ impl Control {
         End(self)
     }
 
-    /// For a search that has nothing left to do, and knows of `ponder_hit`: waits until it is told more, or for a second.
+    /// For a search that has nothing left to do, and knows of `ponder_hit`: waits until it is told more, or for a
+    /// second.
     pub fn wait_for_wish(&self, ponder_hit: Option<Instant>) {
         let state = self.lock();
         if !state.stop && state.ponder_hit == ponder_hit {

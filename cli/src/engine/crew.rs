@@ -16,7 +16,8 @@ const TICK: Duration = Duration::from_millis(5);
 const CLAIM: u64 = 256;
 /// How long a worker waits that has nothing to gather.
 const PAUSE: Duration = Duration::from_micros(200);
-/// Pauses without a single playout after which a worker gives up, if no other waits for answers meanwhile: a device may take its time.
+/// Pauses without a single playout after which a worker gives up, if no other waits for answers meanwhile: a device may
+/// take its time.
 const PAUSES: u32 = 10_000;
 
 /// Who does the playouts.

@@ -1,8 +1,8 @@
 //! What a driver may not survive is left to a process of its own first.
 //!
-//! Whoever lists devices runs every driver that is installed, and some abort there, or never come back. Others do when they compile a
-//! kernel, or launch it for the first time. That must not end a game: this program is started once more, to list the devices or to open
-//! one, and if it comes to no good the driver is left alone.
+//! Whoever lists devices runs every driver that is installed, and some abort there, or never come back. Others do when
+//! they compile a kernel, or launch it for the first time. That must not end a game: this program is started once more,
+//! to list the devices or to open one, and if it comes to no good the driver is left alone.
 
 use super::settings::EvaluatorSettings;
 use super::tuning::cache_dir;
@@ -20,8 +20,9 @@ use std::time::Duration;
 /// How long listing may take. Some drivers need seconds for their first call.
 const LISTING: Duration = Duration::from_secs(20);
 
-/// How long a device may take to be opened for the first time, by a process of its own: what it compiles until then is kept, so that the
-/// next start needs less. What is left of [`super::backends::GETTING_READY`] is enough for a device that has compiled everything.
+/// How long a device may take to be opened for the first time, by a process of its own: what it compiles until then is
+/// kept, so that the next start needs less. What is left of [`super::backends::GETTING_READY`] is enough for a device
+/// that has compiled everything.
 const OPENING: Duration = Duration::from_secs(150);
 
 /// Environment variable by which a process that goes first is told to end with its standard input.
@@ -29,8 +30,9 @@ const ENDS_WITH_INPUT: &str = "ONCILLA_ENDS_WITH_INPUT";
 
 static SCOUT: OnceLock<PathBuf> = OnceLock::new();
 
-/// Names the program that goes first: this one. Called with `devices --here` it lists the devices and exits with status 0 or 2, with
-/// `devices --open` it opens one. Without it, as in a program that only uses the library, drivers are trusted.
+/// Names the program that goes first: this one. Called with `devices --here` it lists the devices and exits with status
+/// 0 or 2, with `devices --open` it opens one. Without it, as in a program that only uses the library, drivers are
+/// trusted.
 pub fn scout_with(program: PathBuf) {
     // The first one stays: another has no reason to be different.
     let _ = SCOUT.set(program);
@@ -63,12 +65,14 @@ fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
     }
 }
 
-/// Looks in a process whether a device compiles the kernels for this graph and answers, where none has done so before with this driver and
-/// these kernels. Where there is no folder to remember that in, the driver is trusted: else every start would take twice as long. So it is
-/// where the other process could not read the network, which a pipe gives once.
+/// Looks in a process whether a device compiles the kernels for this graph and answers, where none has done so before
+/// with this driver and these kernels. Where there is no folder to remember that in, the driver is trusted: else every
+/// start would take twice as long. So it is where the other process could not read the network, which a pipe gives
+/// once.
 ///
 /// # Errors
-/// One line: the driver ended the process, or took too long. That it refuses, or answers wrongly, is for the caller to find out.
+/// One line: the driver ended the process, or took too long. That it refuses, or answers wrongly, is for the caller to
+/// find out.
 pub fn rehearse(settings: &EvaluatorSettings, device: &Device, graph: &Graph) -> Result<(), String> {
     let (Some(program), Some(cache)) = (scout_program(), cache_dir(settings)) else { return Ok(()) };
     rehearse_with(program, &cache, settings, device, graph)
@@ -99,13 +103,15 @@ fn rehearse_with(
     })
 }
 
-/// What came of the devices that did not come through, by the marks that they did not make. Nobody waits for them again in this process.
+/// What came of the devices that did not come through, by the marks that they did not make. Nobody waits for them again
+/// in this process.
 fn failed() -> MutexGuard<'static, BTreeMap<PathBuf, String>> {
     static FAILED: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
     FAILED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The arguments by which this program opens the device for a network, one of Go on the graph's board, and makes the mark once that is done.
+/// The arguments by which this program opens the device for a network, one of Go on the graph's board, and makes the
+/// mark once that is done.
 fn opening(settings: &EvaluatorSettings, device: &Device, graph: &Graph, mark: &Path) -> Vec<OsString> {
     let EvaluatorSettings { weights, heads, precision, history_fill, .. } = settings;
     let pair = |flag: &str, value: &OsStr| [OsString::from(flag), value.to_owned()];
@@ -166,7 +172,8 @@ enum Ending {
     Late,
 }
 
-/// Runs a process for at most `limit`, and no longer than until `is_done`. `None`: a system without another process to give, which is no fault of the drivers.
+/// Runs a process for at most `limit`, and no longer than until `is_done`. `None`: a system without another process to
+/// give, which is no fault of the drivers.
 fn run<A: AsRef<OsStr>>(
     program: &Path,
     args: impl IntoIterator<Item = A>,

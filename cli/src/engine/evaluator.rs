@@ -1,8 +1,8 @@
 //! Positions to values and logits: planes in, the backend's heads out.
 //!
-//! An [`Evaluator`] is shared by all threads of all searches. Each thread has a [`Batch`] of its own: it pushes positions, runs
-//! the batch, and reads the answers. Threads meet in the cache, if there is one, and in the service, which makes batches for
-//! the devices out of what all of them push.
+//! An [`Evaluator`] is shared by all threads of all searches. Each thread has a [`Batch`] of its own: it pushes
+//! positions, runs the batch, and reads the answers. Threads meet in the cache, if there is one, and in the service,
+//! which makes batches for the devices out of what all of them push.
 
 use super::backends::{self, Running};
 use super::batch::Needs;
@@ -129,8 +129,8 @@ impl Evaluator {
         &self.settings
     }
 
-    /// Gives it a cache of this size, or none. One of the same size stays with all that it knows. Batches that were made
-    /// before go on with the cache of their time.
+    /// Gives it a cache of this size, or none. One of the same size stays with all that it knows. Batches that were
+    /// made before go on with the cache of their time.
     ///
     /// Constant answers need no cache and get none.
     ///
@@ -247,8 +247,8 @@ impl Evaluator {
         Batch::new(needs, Looks::new(self.hints.clone()), cache)
     }
 
-    /// Evaluates the batch. Where a device fails to, the host does, and in the end takes over; a line that says so comes back
-    /// once each.
+    /// Evaluates the batch. Where a device fails to, the host does, and in the end takes over; a line that says so
+    /// comes back once each.
     ///
     /// # Errors
     /// The host's line, if that fails too. The answers are then worth nothing.

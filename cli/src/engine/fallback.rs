@@ -224,8 +224,8 @@ mod tests {
     fn of_huge_weights() -> Vec<u8> {
         let mut network = Vec::new();
         GzDecoder::new(BuiltIn::Tiny.file()).read_to_end(&mut network).unwrap();
-        // A layer's least and largest weight, two floats, and what is in front of its weights, which are 128 bytes or more: what has
-        // fewer may be variances.
+        // A layer's least and largest weight, two floats, and what is in front of its weights, which are 128 bytes or
+        // more: what has fewer may be variances.
         let is_layer = |at: &usize| {
             [0, 5, 10].map(|field| network[at + field]) == [0x0d, 0x15, 0x1a] && network[at + 11] & 0x80 != 0
         };

@@ -178,8 +178,8 @@ fn verdict(terminal: Terminal) -> Verdict {
     }
 }
 
-/// A mate in so many plies is one that a search would prove. Where the distance is not known it is one ply less than at the parent, as
-/// in Lc0.
+/// A mate in so many plies is one that a search would prove. Where the distance is not known it is one ply less than at
+/// the parent, as in Lc0.
 fn by_tablebase(result: &TableResult, parent_m: f32) -> Verdict {
     match result.mate {
         Some(plies) => Verdict::Terminal(Value { m: plies.into(), ..result.value }, Ending::Game),

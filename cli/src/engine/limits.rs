@@ -32,8 +32,8 @@ pub struct Go {
     pub mate: Option<u32>,
     /// `searchmoves`; empty for all.
     pub search_moves: Vec<Move>,
-    /// Searches of some moves are meant to add to what all have: a session of the analysis protocol. Otherwise visits of some moves alone are
-    /// of no use for others.
+    /// Searches of some moves are meant to add to what all have: a session of the analysis protocol. Otherwise visits
+    /// of some moves alone are of no use for others.
     pub steers: bool,
     /// Moves that are left out in the positions near the root, but not at the root itself.
     pub restrictions: Option<Arc<Restrictions>>,

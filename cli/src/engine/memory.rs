@@ -20,8 +20,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// `bytes`, or half of what the system grants of it, and how much that is: where there is so little, the network and all else needs
-    /// some, too. `None` if it grants nothing.
+    /// `bytes`, or half of what the system grants of it, and how much that is: where there is so little, the network
+    /// and all else needs some, too. `None` if it grants nothing.
     pub fn of_at_most(bytes: usize, graph: bool) -> Option<(Self, usize)> {
         if let Some(memory) = Self::of(bytes, graph) {
             return Some((memory, bytes));

@@ -94,8 +94,8 @@ impl Engine {
         Self::start(settings, None, Lacking::IsReplaced)
     }
 
-    /// An engine with an evaluator that others use too, and its cache. It never makes one of its own, whatever the settings
-    /// say.
+    /// An engine with an evaluator that others use too, and its cache. It never makes one of its own, whatever the
+    /// settings say.
     pub fn sharing(settings: Settings, evaluator: Arc<Evaluator>) -> Self {
         Self::start(settings, Some(evaluator), Lacking::IsAnError)
     }

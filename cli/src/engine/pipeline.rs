@@ -1,8 +1,8 @@
 //! Threads that take one role each: gather, evaluate, bring back. They pass events on through queues.
 //!
-//! The events themselves are what bounds everything: there are only so many, a gatherer needs an idle one, and each comes
-//! back idle when its playout is done. How many there are follows from what keeps the evaluating threads busy: see
-//! [`Fleet::adjust`].
+//! The events themselves are what bounds everything: there are only so many, a gatherer needs an idle one, and each
+//! comes back idle when its playout is done. How many there are follows from what keeps the evaluating threads busy:
+//! see [`Fleet::adjust`].
 
 use super::batch::{Batch, Pushed};
 use super::evaluator::Evaluator;
@@ -101,8 +101,8 @@ impl Queues {
 
 impl Fleet {
     /// An evaluating thread that waited for leaves while gatherers waited for idle events says that there are too few
-    /// events, unless they collide. Where none has waited, fewer may do: each event in flight makes the choices of the next ones worse, since
-    /// they are made without its answer.
+    /// events, unless they collide. Where none has waited, fewer may do: each event in flight makes the choices of the
+    /// next ones worse, since they are made without its answer.
     fn adjust(&self, counts: &Counts) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = |stage: Stage| {

@@ -44,8 +44,8 @@ pub enum Step {
 /// clock is looked at, even if the batch is not full.
 const KNOWN_PER_LEAF: usize = 4;
 
-/// Playouts that go down together at most: enough for memory to be asked for much at a time, and few are lost where most
-/// of them collide.
+/// Playouts that go down together at most: enough for memory to be asked for much at a time, and few are lost where
+/// most of them collide.
 const WAVE: usize = 16;
 
 /// Positions that are evaluated together at most.

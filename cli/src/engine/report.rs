@@ -17,8 +17,8 @@ pub trait Observer: Send {
     fn note(&mut self, text: &str);
     /// What tablebases say of the root's moves; before the search begins.
     fn results(&mut self, _results: &RootResults) {}
-    /// The tree itself, for whoever wants more than an [`Info`]: after every batch, while the search may go on, and once
-    /// at the end, right before the last [`Observer::info`].
+    /// The tree itself, for whoever wants more than an [`Info`]: after every batch, while the search may go on, and
+    /// once at the end, right before the last [`Observer::info`].
     fn look(&mut self, _search: &Search<'_>, _is_last: bool) {}
 }
 

@@ -49,8 +49,8 @@ impl Restrictions {
         self.rules.iter().any(|(_, until_depth)| *until_depth > 1)
     }
 
-    /// What is added to the keys of a graph's positions `ply` plies below the root. While a rule may count there or further down, the same
-    /// position at another ply is another node: lines from it have other moves.
+    /// What is added to the keys of a graph's positions `ply` plies below the root. While a rule may count there or
+    /// further down, the same position at another ply is another node: lines from it have other moves.
     pub fn salt_of_ply(&self, ply: usize) -> u64 {
         let may_count = self.reach_below_the_root() && self.rules.iter().any(|(_, until_depth)| ply < *until_depth);
         if may_count { SALT.wrapping_mul(ply as u64 + 1) } else { 0 }

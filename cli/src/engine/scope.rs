@@ -17,8 +17,8 @@ impl Scope {
         Self { named: (!are_all).then_some(named) }
     }
 
-    /// Whether its tree is one for a search of `next` from the same root. A move that was left out has no visits, which PUCT would make up
-    /// for late, and smart pruning not at all.
+    /// Whether its tree is one for a search of `next` from the same root. A move that was left out has no visits, which
+    /// PUCT would make up for late, and smart pruning not at all.
     pub fn serves(&self, next: &Self) -> bool {
         match (&self.named, &next.named) {
             (None, _) => true,

@@ -117,7 +117,8 @@ pub struct Searcher {
     /// What it lacks of these settings, which is said once.
     told: Option<String>,
     position: Box<History>,
-    /// The position at the root of the tree. `None`: whatever is in the tree is of no use, and the next search clears it.
+    /// The position at the root of the tree. `None`: whatever is in the tree is of no use, and the next search clears
+    /// it.
     root: Option<Box<History>>,
     /// What the tree's last search could visit.
     scope: Scope,
@@ -349,7 +350,8 @@ impl Searcher {
         Ok(lacks.filter(|lacks| told.as_ref() != Some(lacks)))
     }
 
-    /// Notes where `RamLimitMb` is less than the process takes with the smallest tree; once for each limit and evaluator.
+    /// Notes where `RamLimitMb` is less than the process takes with the smallest tree; once for each limit and
+    /// evaluator.
     fn judge_limit(&mut self) {
         let (limit, least) = (self.settings.ram_limit_mb, (self.beside_the_tree + LEAST_TREE).div_ceil(1 << 20));
         let is_new = std::mem::replace(&mut self.judged_limit_mb, limit) != limit;
@@ -360,8 +362,8 @@ impl Searcher {
         }
     }
 
-    /// Measures what the process takes beside tree and cache. A backend takes most of its memory with its first batch, so
-    /// each thread's batch is run once; the line that a backend says meanwhile comes back.
+    /// Measures what the process takes beside tree and cache. A backend takes most of its memory with its first batch,
+    /// so each thread's batch is run once; the line that a backend says meanwhile comes back.
     fn weigh(&mut self) -> Option<String> {
         let evaluator = self.evaluator.get()?;
         let (position, mut moves) = (History::startpos(), MoveList::new());
@@ -460,7 +462,8 @@ impl Searcher {
         }
     }
 
-    /// Notes which table files turned out to be of no use since the last time: a table is read when a position asks for it.
+    /// Notes which table files turned out to be of no use since the last time: a table is read when a position asks for
+    /// it.
     fn find_bad_files(&mut self) {
         let bad = self.tablebases.as_ref().map(|tables| tables.bad_files()).unwrap_or_default();
         for file in bad {
@@ -477,8 +480,8 @@ impl Searcher {
         // What can't be looked up (castling rights, too many pieces, a table that is not there) is searched.
         let ranks = tables.root_moves(&self.position, self.settings.syzygy.fast_play);
         let ranks = ranks.and_then(|ranks| among(ranks, &go.search_moves));
-        // Moves that are known to mate, or to be mated, are proven by a look at their leaves: limits and the clock see that there is
-        // nothing to search.
+        // Moves that are known to mate, or to be mated, are proven by a look at their leaves: limits and the clock see
+        // that there is nothing to search.
         let is_mate = |ranks: &RootRanks| ranks.best().all(|best| best.mate.is_some());
         let is_safe = |ranks: &RootRanks| go.search_moves.is_empty() && ranks.by_dtz() && !is_mate(ranks);
         let safe = ranks.as_ref().is_some_and(is_safe);
@@ -601,7 +604,8 @@ impl Searcher {
         }
     }
 
-    /// Another game has a time manager of its own. Not as the tree: a reply that was pondered in vain is none of a game's.
+    /// Another game has a time manager of its own. Not as the tree: a reply that was pondered in vain is none of a
+    /// game's.
     fn follow_game(&mut self) {
         if self.timed.as_ref().and_then(|timed| moves_between(timed, &self.position)).is_none() {
             self.time = TimeManager::new(&self.settings);
@@ -800,7 +804,8 @@ mod tests {
         assert!(!go(&["d2d4"], false), "another game");
     }
 
-    /// What a tree must be given up for leaves its nodes where they are until the next search: to clear a graph takes time.
+    /// What a tree must be given up for leaves its nodes where they are until the next search: to clear a graph takes
+    /// time.
     #[test]
     fn a_tree_that_is_forgotten_is_cleared_by_the_next_search_alone() {
         let (mut searcher, memory) = prepared();

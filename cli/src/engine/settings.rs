@@ -21,7 +21,8 @@ pub enum Weights {
 }
 
 impl Weights {
-    /// Whether another process that is given the same arguments, which are in UTF-8, reads the same network: a pipe gives it once.
+    /// Whether another process that is given the same arguments, which are in UTF-8, reads the same network: a pipe
+    /// gives it once.
     pub fn is_there_again(&self) -> bool {
         match self {
             Self::BuiltIn(_) => true,
@@ -117,8 +118,8 @@ pub struct EvaluatorSettings {
     pub moves_left: bool,
     /// What runs it.
     pub backend: BackendKind,
-    /// Indices or parts of the names of OpenCL devices, or `host`; several share the work. None: the one that is chosen where
-    /// nobody says anything.
+    /// Indices or parts of the names of OpenCL devices, or `host`; several share the work. None: the one that is chosen
+    /// where nobody says anything.
     pub devices: Vec<String>,
     /// How the weights are stored on the device.
     pub precision: Precision,

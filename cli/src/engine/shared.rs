@@ -107,7 +107,8 @@ impl<'s, 'm> Shared<'s, 'm> {
         ran
     }
 
-    /// Whether a thread has playouts that wait for the evaluator: whoever finds no room beside them will, once they are back.
+    /// Whether a thread has playouts that wait for the evaluator: whoever finds no room beside them will, once they are
+    /// back.
     pub fn is_evaluating(&self) -> bool {
         self.evaluating.load(Ordering::Relaxed) > 0
     }
@@ -219,8 +220,8 @@ impl<'s, 'm> Shared<'s, 'm> {
 
     /// An event is about to leave its gatherer. False: the threads are to end, and it must not.
     ///
-    /// It is counted before the look at `stop`, and [`is_drained`](Self::is_drained) looks the other way round: so nobody who
-    /// found the search drained, and went, is sent an event.
+    /// It is counted before the look at `stop`, and [`is_drained`](Self::is_drained) looks the other way round: so
+    /// nobody who found the search drained, and went, is sent an event.
     pub fn depart(&self) -> bool {
         self.under_way.fetch_add(1, Ordering::SeqCst);
         let may = !self.stop.load(Ordering::SeqCst);

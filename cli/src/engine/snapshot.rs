@@ -109,8 +109,8 @@ impl Snapshot {
 
     /// How the search stands.
     pub fn info(&self, search: &Search<'_>, counts: &Counts) -> Info {
-        // What comes before the first answers says nothing about the speed, nor does a search that waits at its limit. Clients want a number
-        // even then.
+        // What comes before the first answers says nothing about the speed, nor does a search that waits at its limit.
+        // Clients want a number even then.
         let ms = self.batches.map_or(1, |(first, last)| ((last - first).as_millis() as u64).max(1));
         let rate = |n: u64| n * 1000 / ms;
         let mut ranked = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
@@ -154,7 +154,8 @@ impl Snapshot {
         Some(Line { value, mate, nodes: edge.completed().into(), pv: self.pv::<LONGEST_PV>(search, edge) })
     }
 
-    /// At most `N` visited moves, and the one that follows although nobody has visited it yet; or the way to mate, where it is known.
+    /// At most `N` visited moves, and the one that follows although nobody has visited it yet; or the way to mate,
+    /// where it is known.
     fn pv<const N: usize>(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<cozy_chess::Move> {
         let mut visited = FixedVec::<Move, N>::new();
         let next = search.pv(first, visited.as_mut_view());
@@ -238,8 +239,8 @@ impl Snapshot {
     }
 }
 
-/// What a move that nobody visited is taken to be worth, seen a ply before it. As Lc0 has it that is what the root is worth; but of a root whose
-/// result is proven only what the network said of it: the proof is another move's.
+/// What a move that nobody visited is taken to be worth, seen a ply before it. As Lc0 has it that is what the root is
+/// worth; but of a root whose result is proven only what the network said of it: the proof is another move's.
 fn unvisited(search: &Search<'_>) -> Option<Value> {
     let root = search.root()?;
     let own = if search.proven() == Bounds::OPEN { None } else { root.own_value() };

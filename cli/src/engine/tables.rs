@@ -1,5 +1,5 @@
-//! What tablebases say of a root's moves. The search does not need it: it looks at the moves that keep the result, and finds the
-//! way among them. Whoever hears of the search is told the results.
+//! What tablebases say of a root's moves. The search does not need it: it looks at the moves that keep the result, and
+//! finds the way among them. Whoever hears of the search is told the results.
 
 use oncilla_chess::{Board, History, Move, Position};
 use oncilla_core::evaluate::{Ending, Value};
@@ -97,8 +97,8 @@ impl RootResults {
         Self { moves: moves.collect(), root, knows_endings: false }
     }
 
-    /// The way to mate is known in endings of three men that lines come to (`BuiltinEndgames`), and with it the results of a root's moves that
-    /// come to one at once.
+    /// The way to mate is known in endings of three men that lines come to (`BuiltinEndgames`), and with it the results
+    /// of a root's moves that come to one at once.
     pub fn with_endings(mut self, root: &Board, moves: &[Move]) -> Self {
         self.knows_endings = true;
         // Of three men everything is known already, and what has occurred before as well.
@@ -113,8 +113,9 @@ impl RootResults {
         self
     }
 
-    /// What a move is worth to the side that makes it, unless the game `ends` with it, or is proven: tables know nothing of positions that
-    /// came before. Moves left stay as they were `found`, but where the distance to mate is known.
+    /// What a move is worth to the side that makes it, unless the game `ends` with it, or is proven: tables know
+    /// nothing of positions that came before. Moves left stay as they were `found`, but where the distance to mate is
+    /// known.
     pub fn of_move(&self, mv: Move, ends: Option<Ending>, found: Value) -> Option<Value> {
         if is_beyond_tables(ends) {
             return None;
@@ -122,7 +123,8 @@ impl RootResults {
         Some(self.moves.iter().find(|known| known.mv == mv)?.value_after(found))
     }
 
-    /// Moves until mate with a move, this one included, negative if the side to move is mated; `None` where the distance is unknown.
+    /// Moves until mate with a move, this one included, negative if the side to move is mated; `None` where the
+    /// distance is unknown.
     pub fn mate_with(&self, mv: Move) -> Option<i32> {
         let plies = self.moves.iter().find(|known| known.mv == mv)?.mate?;
         // Of two plies each side has one: the winner makes the last.
@@ -144,8 +146,8 @@ impl RootResults {
         is_known.then(|| begun.iter().copied().chain(three_men::line(&before, last)).collect())
     }
 
-    /// What the root is worth to the side to move, unless one of `moves` ends the game, or is proven, and is worth more: each with how it
-    /// ends, and its value. Moves left as with [`RootResults::of_move`].
+    /// What the root is worth to the side to move, unless one of `moves` ends the game, or is proven, and is worth
+    /// more: each with how it ends, and its value. Moves left as with [`RootResults::of_move`].
     pub fn of_root(&self, mut moves: impl Iterator<Item = (Option<Ending>, Value)>, found: Value) -> Option<Value> {
         let known = self.root.as_ref()?;
         let is_better = |(ends, value): (Option<Ending>, Value)| is_beyond_tables(ends) && value.wl > known.value.wl;

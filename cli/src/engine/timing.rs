@@ -27,8 +27,8 @@ impl TimeManager {
     }
 }
 
-/// Playouts after which a search is looked at again: of those that are done one part in so many, but at most this many. A
-/// look takes as long as several playouts without a network.
+/// Playouts after which a search is looked at again: of those that are done one part in so many, but at most this many.
+/// A look takes as long as several playouts without a network.
 const LOOK_SHARE: u64 = 32;
 const LOOK_PLAYOUTS: u64 = 512;
 
@@ -103,9 +103,9 @@ impl MoveTime {
         playouts >= self.next_look
     }
 
-    /// Whether limits and proofs may end the search, or lead its choice at the root, after so many playouts. Under a clock they
-    /// may at any time. Without one the number of playouts alone says when: one thread then makes the same search each
-    /// time, however fast it is.
+    /// Whether limits and proofs may end the search, or lead its choice at the root, after so many playouts. Under a
+    /// clock they may at any time. Without one the number of playouts alone says when: one thread then makes the same
+    /// search each time, however fast it is.
     pub fn may_judge(&self, playouts: u64) -> bool {
         self.limits.time.is_some() || self.is_look_due(playouts)
     }
@@ -232,8 +232,9 @@ fn limits(settings: &Settings, go: &Go) -> Limits {
     }
 }
 
-/// Whether the search can say what it thinks of the position: the root has a visit; and if the tree of another search is below it, so has a
-/// move that may be played, for the visits of the others say nothing of those that `searchmoves` names.
+/// Whether the search can say what it thinks of the position: the root has a visit; and if the tree of another search
+/// is below it, so has a move that may be played, for the visits of the others say nothing of those that `searchmoves`
+/// names.
 pub fn has_answer(search: &Search<'_>) -> bool {
     let mut edges =
         search.root().into_iter().flat_map(|root| root.edges()).filter(|edge| search.may_play(edge)).peekable();

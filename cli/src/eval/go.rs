@@ -1,9 +1,10 @@
 //! `oncilla eval` with a network of Go.
 //!
-//! A line in is the position of an analysis query: `{"boardXSize", "boardYSize", "rules", "komi", "initialStones", "initialPlayer",
-//! "moves"}`, and perhaps `"symmetry"`, 0 to 7, through which the network looks; what else a query has changes nothing. A line out:
-//! `{"winrate", "noResult", "lead", "score", "scoreStdev", "policy": {"D4": 0.2, …, "pass": 0.01}, "ownership": […]}`, all seen by the
-//! side to move: winrate = ½(1 + win − loss), points, ownership row by row from the top. The network sees the moves of the game.
+//! A line in is the position of an analysis query: `{"boardXSize", "boardYSize", "rules", "komi", "initialStones",
+//! "initialPlayer", "moves"}`, and perhaps `"symmetry"`, 0 to 7, through which the network looks; what else a query has
+//! changes nothing. A line out: `{"winrate", "noResult", "lead", "score", "scoreStdev", "policy": {"D4": 0.2, …,
+//! "pass": 0.01}, "ownership": […]}`, all seen by the side to move: winrate = ½(1 + win − loss), points, ownership row
+//! by row from the top. The network sees the moves of the game.
 
 use oncilla_go::{Size, Symmetry};
 use oncilla_nets::katago::Model;

@@ -1,8 +1,9 @@
 //! After each playout: what the positions of its line come to, from the leaf to the root.
 //!
-//! The core gives each visit of a node the same weight there that it has at the node's parents. As KataGo has it a visit that counts less at one
-//! node counts less at all above, and what the network said of a position is corrected by what was found out below others (`bias.rs`),
-//! while the position's own choice among moves that nobody has visited goes by what was said. So the values of edges are reckoned here, from notes.
+//! The core gives each visit of a node the same weight there that it has at the node's parents. As KataGo has it a
+//! visit that counts less at one node counts less at all above, and what the network said of a position is corrected by
+//! what was found out below others (`bias.rs`), while the position's own choice among moves that nobody has visited
+//! goes by what was said. So the values of edges are reckoned here, from notes.
 
 use super::notes::{At, Passed};
 use super::search::Search;
@@ -16,8 +17,8 @@ use oncilla_go::Move as GoMove;
 /// The moves of a node that were visited.
 pub(super) struct AllVisited<'s, 'm> {
     pub(super) moves: Vec<Visited<'s, 'm>>,
-    /// What their weights sum to. Where nothing is pruned that is what the visits count, to the last digit, which the weights' own sum, that
-    /// of rounded numbers, is not.
+    /// What their weights sum to. Where nothing is pruned that is what the visits count, to the last digit, which the
+    /// weights' own sum, that of rounded numbers, is not.
     pub(super) weight: f64,
 }
 
@@ -78,7 +79,8 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// The edge of a move hears what the position behind it passes on; at the root with what the move is worth beside that.
+    /// The edge of a move hears what the position behind it passes on; at the root with what the move is worth beside
+    /// that.
     pub(super) fn tell_edge(&mut self, node: Key, at: At, mv: Move) {
         let Some((_, note)) = self.notes.next(at, mv) else { return };
         // By what the network expects there: what all visits come to would have to be summed up after each.

@@ -1,9 +1,10 @@
-//! Where a network is wrong about a move in its surroundings, it is likely wrong in the same way wherever they come up: what searches below
-//! found out is added, in part, to what it says of positions that nobody has searched yet (KataGo's `subtreeValueBiasFactor`; "Subtree
-//! value bias correction" in its `docs/KataGoMethods.md`).
+//! Where a network is wrong about a move in its surroundings, it is likely wrong in the same way wherever they come up:
+//! what searches below found out is added, in part, to what it says of positions that nobody has searched yet (KataGo's
+//! `subtreeValueBiasFactor`; "Subtree value bias correction" in its `docs/KataGoMethods.md`).
 //!
-//! Each position belongs to the [`Pattern`] of the move that led to it. The bias of a pattern is the mean difference between what the
-//! visits below its positions come to and what the network said of them, each of which counts as a power of its visits.
+//! Each position belongs to the [`Pattern`] of the move that led to it. The bias of a pattern is the mean difference
+//! between what the visits below its positions come to and what the network said of them, each of which counts as a
+//! power of its visits.
 
 use super::Game;
 use hashbrown::HashMap;
@@ -177,7 +178,8 @@ mod tests {
         ] {
             assert!(!is_same(&["A9", "C3", "G7", "D4"], other), "{other:?}");
         }
-        // What takes the stone's last liberty but one is too far away to be seen, but the stone is in atari; so is the edge of the board seen.
+        // What takes the stone's last liberty but one is too far away to be seen, but the stone is in atari; so is the
+        // edge of the board seen.
         let around_d3 = |white: &'static str| ["D3", "C3", "J9", "E3", "J8", white, "J7", "D5"];
         assert!(!is_same(&around_d3("D2"), &around_d3("D1")) && is_same(&around_d3("C1"), &around_d3("D1")));
         assert!(pattern(9, &["E5", "A1"]) != pattern(9, &["E5", "B1"]) && pattern(9, &["pass", "pass"]).is_some());

@@ -1,6 +1,7 @@
 //! What runs a network on boards of each size, made when it is first asked for.
 //!
-//! Whoever searches holds what runs its board, and nothing that is held is let go. Of the others those stay that were used last.
+//! Whoever searches holds what runs its board, and nothing that is held is let go. Of the others those stay that were
+//! used last.
 
 use crate::engine::{EvaluatorSettings, Facts, Service, serve};
 use oncilla_go::Size;
@@ -81,7 +82,8 @@ impl Boards {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What runs boards of this size, which `make` makes where there is none. Nobody waits for that who needs another size.
+    /// What runs boards of this size, which `make` makes where there is none. Nobody waits for that who needs another
+    /// size.
     ///
     /// # Errors
     /// That of `make`. Who asks the next time tries again.

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Keeps evaluations in two generations: where the young one has half of the room, the old one goes, and what is found in the old one
-/// is young again. So what is used stays, and no list of uses is kept.
+/// Keeps evaluations in two generations: where the young one has half of the room, the old one goes, and what is found
+/// in the old one is young again. So what is used stays, and no list of uses is kept.
 pub struct Cache {
     most_bytes: u64,
     state: Mutex<State>,
@@ -127,7 +127,8 @@ mod tests {
     }
 
     quickcheck! {
-        /// Whatever is asked and told: answers are what was told last, no more is held than there is room for, and the sums are right.
+        /// Whatever is asked and told: answers are what was told last, no more is held than there is room for, and the
+        /// sums are right.
         fn it_tells_what_it_was_told(steps: Vec<(bool, u8)>, room: u8) -> bool {
             let each = bytes(&evaluation(0.0));
             let cache = Cache::new(u64::from(room) * each);

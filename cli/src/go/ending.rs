@@ -1,6 +1,6 @@
-//! What the root has beside values where a game comes to its end, as in KataGo, so that it is ended as people end one: nobody plays where
-//! everything is settled (`rootEndingBonusPoints`, `rootPruneUselessMoves`), and nobody passes before the last points that are nobody's are
-//! filled (`fillDameBeforePass`).
+//! What the root has beside values where a game comes to its end, as in KataGo, so that it is ended as people end one:
+//! nobody plays where everything is settled (`rootEndingBonusPoints`, `rootPruneUselessMoves`), and nobody passes
+//! before the last points that are nobody's are filled (`fillDameBeforePass`).
 
 use super::notes::Averages;
 use super::{Evaluation, Game};
@@ -25,7 +25,8 @@ const WORSE: [f64; 2] = [0.1, 0.5];
 /// With more visits than that a move is known, however many a pass has.
 const KNOWN: u32 = 500;
 
-/// Points that each move of the root costs the side to move beside what it does, by [`Move::index`], where settled ones cost `bonus`.
+/// Points that each move of the root costs the side to move beside what it does, by [`Move::index`], where settled ones
+/// cost `bonus`.
 pub(super) fn costs(root: &Game, raw: &Evaluation, bonus: f32) -> Vec<f32> {
     let (board, side, pass) = (root.board(), root.side_to_move(), root.size().pass());
     let mut costs = vec![0.0; root.size().area() + 1];
@@ -72,7 +73,8 @@ fn connects(board: &Board, side: Color, point: Move, safe: &Area) -> bool {
     own().find(|&beside| safe.owner(beside).is_none()).is_some_and(is_apart)
 }
 
-/// Where the root's side has nothing to do but to fill up what is settled, for its opponent has passed again and again: those points.
+/// Where the root's side has nothing to do but to fill up what is settled, for its opponent has passed again and again:
+/// those points.
 pub(super) fn useless(root: &Game) -> PointSet {
     let opponent = !root.side_to_move();
     let passed = |&(color, mv): &(Color, Move)| color == opponent && mv == root.size().pass();
@@ -96,8 +98,8 @@ pub struct Searched<'a> {
     pub averages: &'a Averages,
 }
 
-/// Whether a pass is to wait, because some move is about as good that is not one into what is the opponent's. Where area is counted a player
-/// gets points for it anyway.
+/// Whether a pass is to wait, because some move is about as good that is not one into what is the opponent's. Where
+/// area is counted a player gets points for it anyway.
 pub fn pass_can_wait<'a>(root: &Game, raw: &Evaluation, moves: impl Iterator<Item = Searched<'a>> + Clone) -> bool {
     let pass = root.size().pass();
     let Some(passing) = moves.clone().find(|searched| searched.mv == pass && searched.weight > 0.0) else {

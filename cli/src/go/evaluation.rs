@@ -11,7 +11,8 @@ pub struct PolicyRules {
     pub temperature: f32,
     /// How far the policy goes from the plain to the optimistic one, where a network has both (`policyOptimism`).
     pub optimism: f32,
-    /// The most that a pass may have while there are other moves; 1: no bound. (KataGo's `enablePassingHacks` make it 0.95.)
+    /// The most that a pass may have while there are other moves; 1: no bound. (KataGo's `enablePassingHacks` make it
+    /// 0.95.)
     pub most_pass: f32,
 }
 

@@ -1,6 +1,8 @@
 //! Runs a network on boards of any size.
 //!
-//! An [`Evaluator`] is shared by all searches. Each size of board has a graph of its own, and so a backend ([`boards`](super::boards)). Threads bring positions in a [`Batch`]; those of several threads come together on their way to the device.
+//! An [`Evaluator`] is shared by all searches. Each size of board has a graph of its own, and so a backend
+//! ([`boards`](super::boards)). Threads bring positions in a [`Batch`]; those of several threads come together on their
+//! way to the device.
 
 use super::Game;
 use super::boards::{Boards, Heads, OnBoard};
@@ -38,8 +40,8 @@ pub struct Question {
     pub policy: PolicyRules,
 }
 
-/// Positions of one size on their way through the network, and then their evaluations. Its buffers grow with the first batches and are kept,
-/// and what runs them is held: it is there for the next ones, too.
+/// Positions of one size on their way through the network, and then their evaluations. Its buffers grow with the first
+/// batches and are kept, and what runs them is held: it is there for the next ones, too.
 #[derive(Default)]
 pub struct Batch {
     size: Option<Size>,
@@ -87,7 +89,8 @@ impl Evaluator {
         self.on(size).map(|(_, notes)| notes)
     }
 
-    /// What runs the network on boards of this size, with lines for a person where it is new. It stays ready while it is held.
+    /// What runs the network on boards of this size, with lines for a person where it is new. It stays ready while it
+    /// is held.
     ///
     /// # Errors
     /// As [`Evaluator::prepare`].

@@ -1,7 +1,7 @@
 //! What a search knows of each position beside its tree: the parts of a value that the tree has no place for.
 //!
-//! The tree is told one number for each position, its utility. Score, lead and ownership stand here, a note for each position,
-//! all of them seen by White. They are found by the moves that lead to them, as the tree's nodes are.
+//! The tree is told one number for each position, its utility. Score, lead and ownership stand here, a note for each
+//! position, all of them seen by White. They are found by the moves that lead to them, as the tree's nodes are.
 
 use super::Evaluation;
 use super::bias::{Biases, Correction, Pattern, Place, Told};
@@ -119,7 +119,8 @@ impl Note {
         self
     }
 
-    /// Of a game that has ended with this score, `None` without a result, and these points, and whose turn it would be. It counts one.
+    /// Of a game that has ended with this score, `None` without a result, and these points, and whose turn it would be.
+    /// It counts one.
     pub fn of_end(
         side: Color,
         score: Option<f32>,
@@ -285,7 +286,8 @@ impl Notes {
         Some((next, self.all.get(next as usize)?))
     }
 
-    /// Takes down the position with this key that a line of moves leads to. The positions before it have their notes already.
+    /// Takes down the position with this key that a line of moves leads to. The positions before it have their notes
+    /// already.
     pub fn take_down(&mut self, line: impl ExactSizeIterator<Item = Move>, key: u64, note: impl FnOnce() -> Note) {
         let (all, owned_bytes) = (&mut self.all, &mut self.owned_bytes);
         let at = *self.by_key.entry(key).or_insert_with(|| {
@@ -306,7 +308,8 @@ impl Notes {
         }
     }
 
-    /// The position with this key came about by a move of this pattern. It is corrected by what others of that pattern have told.
+    /// The position with this key came about by a move of this pattern. It is corrected by what others of that pattern
+    /// have told.
     pub fn belongs_to(&mut self, key: u64, pattern: &Pattern, correction: &Correction) {
         let Some(&at) = self.by_key.get(&key) else { return };
         self.all[at as usize].bias = Some((self.biases.place(pattern), Told::default()));
@@ -319,7 +322,8 @@ impl Notes {
         self.all[at as usize].passed = passed;
     }
 
-    /// Visits below a position that count so much come to this utility for White. Its pattern hears of it, and it is corrected anew.
+    /// Visits below a position that count so much come to this utility for White. Its pattern hears of it, and it is
+    /// corrected anew.
     pub fn correct(&mut self, at: At, weight: f64, below: f64, correction: &Correction) -> f64 {
         let note = &mut self.all[at as usize];
         if let Some((place, told)) = &mut note.bias {
@@ -347,9 +351,9 @@ impl Notes {
         at.and_then(|at| self.banned.get(&at).copied()).unwrap_or_default()
     }
 
-    /// The position that a line of moves leads to is the root from now on, and what it does not lead to is forgotten. False, and
-    /// nothing has changed, where the line is not known. The part `free` of what forgotten positions have told of their patterns goes
-    /// with them.
+    /// The position that a line of moves leads to is the root from now on, and what it does not lead to is forgotten.
+    /// False, and nothing has changed, where the line is not known. The part `free` of what forgotten positions have
+    /// told of their patterns goes with them.
     pub fn advance(&mut self, line: &[Move], free: f64) -> bool {
         let root = line.iter().try_fold(0, |at, &mv| self.following.get(&(at, mv)).copied());
         let Some(root) = root.filter(|_| !self.all.is_empty()) else { return false };
@@ -413,8 +417,8 @@ impl Notes {
         self.ban(key, banned);
     }
 
-    /// Results and scores are worth something else from now on. What was corrected still is, by as much as before, and everything
-    /// counts what it did.
+    /// Results and scores are worth something else from now on. What was corrected still is, by as much as before, and
+    /// everything counts what it did.
     pub fn revalue(&mut self, utility: impl Fn(&Outlook) -> f64) {
         for note in &mut self.all {
             let raw = utility(&note.outlook) as f32;

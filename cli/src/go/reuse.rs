@@ -1,8 +1,8 @@
 //! A tree that goes on from move to move.
 //!
-//! What the network has said of a position stays. What belongs to the root alone is made anew where the game goes on: its policy
-//! (temperature, noise, symmetries, optimism, moves that are left out), and what a score is worth, which depends on what the root is
-//! expected to come to; with that every value in the tree, from the leaves to the root.
+//! What the network has said of a position stays. What belongs to the root alone is made anew where the game goes on:
+//! its policy (temperature, noise, symmetries, optimism, moves that are left out), and what a score is worth, which
+//! depends on what the root is expected to come to; with that every value in the tree, from the leaves to the root.
 
 use super::Game;
 use super::backup::lacks_visits;
@@ -15,7 +15,8 @@ use oncilla_core::search::NodeView;
 use oncilla_core::tree::Tree;
 
 impl<'m> Search<'m> {
-    /// The moves from the root to a position that can be searched so with the tree that there is; `None` where it can't.
+    /// The moves from the root to a position that can be searched so with the tree that there is; `None` where it
+    /// can't.
     pub(super) fn line_to(&self, game: &Game, plan: &Plan) -> Option<Vec<Move>> {
         let root = &self.about.root;
         let moves = game.moves_since(root)?;
@@ -31,15 +32,16 @@ impl<'m> Search<'m> {
         in_turn.collect()
     }
 
-    /// Keeps what is below a line of moves from the root of before; the root is what is said of it by now. False where nothing is there. What
-    /// is left then is to be forgotten.
+    /// Keeps what is below a line of moves from the root of before; the root is what is said of it by now. False where
+    /// nothing is there. What is left then is to be forgotten.
     pub(super) fn keep(&mut self, line: &[Move], before: &About) -> bool {
         if self.core.advance(line) == 0 || !self.notes.advance(line, self.about.plan.correction.free) {
             return false;
         }
         let (utility, about) = (self.about.utility, &self.about);
         let weighing = |about: &About| (about.plan.params.weighing, about.plan.correction);
-        // Whoever goes on with the same position, as where somebody who ponders was asked something else, finds every value as it is.
+        // Whoever goes on with the same position, as where somebody who ponders was asked something else, finds every
+        // value as it is.
         let is_valued = line.is_empty() && utility == before.utility && weighing(about) == weighing(before);
         if !is_valued {
             self.notes.revalue(|outlook| utility.of(outlook));
@@ -75,7 +77,8 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// Each node once, with its note, the moves that lead on, and whether it has all its visits; those below it before it.
+    /// Each node once, with its note, the moves that lead on, and whether it has all its visits; those below it before
+    /// it.
     fn list_nodes(
         &self,
         node: &NodeView<'_, Tree<'m>>,

@@ -31,8 +31,8 @@ pub struct Limits {
 }
 
 impl Search<'_> {
-    /// Steps until a limit is reached, nothing is left to do or `goes_on`, which is asked before each step, says no. The root is always
-    /// evaluated: it is what there is to tell. False where it ended because its memory is full.
+    /// Steps until a limit is reached, nothing is left to do or `goes_on`, which is asked before each step, says no.
+    /// The root is always evaluated: it is what there is to tell. False where it ended because its memory is full.
     ///
     /// # Errors
     /// As [`Search::step`].

@@ -4,7 +4,8 @@ use super::Game;
 use oncilla_go::planes;
 use oncilla_go::{Rules, Size, Symmetry};
 
-/// Moves before each of them, as shares of the board's points: a middle game first, an empty board, one that is nearly full.
+/// Moves before each of them, as shares of the board's points: a middle game first, an empty board, one that is nearly
+/// full.
 const FILLED: [f32; 6] = [0.4, 0.0, 0.9, 0.15, 0.7, 0.03];
 
 /// Some positions on a board of this size, each of a game by chance that is the same in every run.

@@ -43,11 +43,13 @@ pub struct Plan {
     pub factors: Factors,
     /// How far what the network says is corrected by what searches found out about the same move elsewhere.
     pub correction: Correction,
-    /// How much what it says counts, by how unsure it is; `None`: all of it counts one, as it does where the network does not say.
+    /// How much what it says counts, by how unsure it is; `None`: all of it counts one, as it does where the network
+    /// does not say.
     pub uncertainty: Option<Uncertainty>,
     /// How the network is asked below the root; its history is set for each position.
     pub question: Question,
-    /// Whose the advantage is that the question speaks of, if it is not the side's that is to move at the root (`playoutDoublingAdvantagePla`).
+    /// Whose the advantage is that the question speaks of, if it is not the side's that is to move at the root
+    /// (`playoutDoublingAdvantagePla`).
     pub advantage_of: Option<Color>,
     /// How far the policy of the root's position is the optimistic one (`rootPolicyOptimism`).
     pub root_optimism: f32,
@@ -65,11 +67,13 @@ pub struct Plan {
     pub prunes_symmetric: bool,
     /// Points that a move of the root costs where everything is settled (`rootEndingBonusPoints`).
     pub ending_bonus: f64,
-    /// Whether moves are left out where the opponent has passed again and again, and all is alive (`rootPruneUselessMoves`).
+    /// Whether moves are left out where the opponent has passed again and again, and all is alive
+    /// (`rootPruneUselessMoves`).
     pub prunes_useless: bool,
     /// Whether ownership will be asked for.
     pub keeps_ownership: bool,
-    /// Bytes that notes may take beside the tree. Half of them for ownership, too: beyond that it is what was found before.
+    /// Bytes that notes may take beside the tree. Half of them for ownership, too: beyond that it is what was found
+    /// before.
     pub notes_bytes: usize,
     /// Positions that are evaluated together at most.
     pub batch: usize,
@@ -107,8 +111,8 @@ impl Plan {
     }
 }
 
-/// Playouts that end without the network are brought back at once; after this many for each one in the batch it is evaluated even if it
-/// is not full.
+/// Playouts that end without the network are brought back at once; after this many for each one in the batch it is
+/// evaluated even if it is not full.
 const KNOWN_PER_LEAF: usize = 4;
 
 /// What a batch came to.
@@ -183,8 +187,8 @@ impl About {
         note.weighing(weight.unwrap_or(1.0))
     }
 
-    /// What visits come to, as the tree wants it for the side to move: a utility, and what makes the deviation of outcomes that of
-    /// utilities ([`Deviation`](oncilla_core::search::Deviation)).
+    /// What visits come to, as the tree wants it for the side to move: a utility, and what makes the deviation of
+    /// outcomes that of utilities ([`Deviation`](oncilla_core::search::Deviation)).
     pub(super) fn value_of(&self, passed: Passed, white_to_move: bool) -> Value {
         let most = self.plan.factors.most();
         let utility = f64::from(passed.utility) / most;
@@ -229,8 +233,8 @@ impl<'m> Search<'m> {
         Ok(search)
     }
 
-    /// It is about another position from now on, or the same one in another way. What it knows of it already stays (`reuse.rs`); playouts are
-    /// counted anew.
+    /// It is about another position from now on, or the same one in another way. What it knows of it already stays
+    /// (`reuse.rs`); playouts are counted anew.
     ///
     /// # Errors
     /// As [`Evaluator::run`]. Nothing has changed then.
@@ -364,7 +368,8 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// Takes playouts down until the batch is full. Those that wait for the network stand in `self.waiting`, in the order of the batch.
+    /// Takes playouts down until the batch is full. Those that wait for the network stand in `self.waiting`, in the
+    /// order of the batch.
     fn gather(&mut self, most: u64) -> Ended {
         let most = usize::try_from(most).unwrap_or(usize::MAX).max(1);
         let batch = self.about.plan.batch.clamp(1, most);
@@ -417,8 +422,8 @@ impl<'m> Search<'m> {
         // Nobody else has it yet.
         let game = Arc::make_mut(&mut played);
         let line: Vec<Move> = event.moves().collect();
-        // Where lines of moves have come together, superko may forbid one of them what it allows the other behind that point. The
-        // moves of a node are those of the line that came there first.
+        // Where lines of moves have come together, superko may forbid one of them what it allows the other behind that
+        // point. The moves of a node are those of the line that came there first.
         let mut is_friendly = false;
         let mut play = |game: &mut Game, mv| {
             is_friendly = mv == game.size().pass() && game.pass_is_friendly();
@@ -433,8 +438,8 @@ impl<'m> Search<'m> {
             }
         }
         let game = played;
-        // What counts is what the stones are worth if somebody plays on, where dead ones may still be there and where the root is not
-        // to end the game by mistake.
+        // What counts is what the stones are worth if somebody plays on, where dead ones may still be there and where
+        // the root is not to end the game by mistake.
         let is_open = is_friendly || self.about.plan.conservative_pass && event.plies() == 1;
         // Where nobody has agreed which stones are dead, the network's word is the best there is.
         let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
@@ -498,8 +503,8 @@ impl<'m> Search<'m> {
         self.about.symmetries.iter().map(move |symmetry| symmetry.apply(self.about.root.size(), mv))
     }
 
-    /// Of mirror images KataGo searches the one furthest to the right, and of those the highest, where Black is to move, and the one
-    /// furthest to the left, and the lowest, where White is.
+    /// Of mirror images KataGo searches the one furthest to the right, and of those the highest, where Black is to
+    /// move, and the one furthest to the left, and the lowest, where White is.
     fn comes_before(&self, one: GoMove, other: GoMove) -> bool {
         let size = self.about.root.size();
         let place = |mv| size.coordinates(mv).map(|(x, y)| (x, size.y() - 1 - y));
@@ -509,7 +514,8 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// The symmetries by which a move of the root that is searched stands for others, each another one: those that are not searched.
+    /// The symmetries by which a move of the root that is searched stands for others, each another one: those that are
+    /// not searched.
     pub fn stands_for(&self, mv: GoMove) -> Vec<Symmetry> {
         let size = self.about.root.size();
         let mut found: Vec<(GoMove, Symmetry)> = Vec::new();
@@ -633,10 +639,12 @@ impl<'m> Search<'m> {
         all
     }
 
-    /// Means and deviations of whose each point will be, over all visits of a node, weighted as its other means are, seen by White.
+    /// Means and deviations of whose each point will be, over all visits of a node, weighted as its other means are,
+    /// seen by White.
     pub fn ownership(&self, node: NodeView<'_, Tree<'m>>, at: At) -> (Vec<f64>, Vec<f64>) {
         let mut owned = Owned::new(self.about.root.size().area());
-        // Ply by ply, so that a position that several lines lead to is shared out once; in order, so that two runs round alike.
+        // Ply by ply, so that a position that several lines lead to is shared out once; in order, so that two runs
+        // round alike.
         let mut ply = BTreeMap::from([(at, (node, 1.0))]);
         while !ply.is_empty() {
             let mut below: BTreeMap<At, (NodeView<'_, Tree<'m>>, f64)> = BTreeMap::new();
@@ -682,14 +690,16 @@ fn question(plan: &Plan, depth: usize) -> Question {
     Question { planes, ..plan.question }
 }
 
-/// What the side to move so many plies below the root is told of an advantage that the root's side has: the other side has the opposite.
+/// What the side to move so many plies below the root is told of an advantage that the root's side has: the other side
+/// has the opposite.
 pub(super) fn advantage(of_root: f32, depth: usize) -> f32 {
     // None, be it minus zero, is one key in the cache.
     if depth.is_multiple_of(2) { 0.0 + of_root } else { 0.0 - of_root }
 }
 
-/// As KataGo has it: those that leave the root's stones, and which moves may be searched there, as they are, whatever moves the network sees;
-/// the one that changes nothing alone, where ko forbids a point, and where mirror images are searched each for itself.
+/// As KataGo has it: those that leave the root's stones, and which moves may be searched there, as they are, whatever
+/// moves the network sees; the one that changes nothing alone, where ko forbids a point, and where mirror images are
+/// searched each for itself.
 fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
     let size = root.size();
     let leaves_all = |symmetry: &Symmetry| {
@@ -707,8 +717,8 @@ fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
     }
 }
 
-/// What the network says of the root's position, through as many symmetries as are asked for, and the score that it expects, as KataGo has it through
-/// the first one alone.
+/// What the network says of the root's position, through as many symmetries as are asked for, and the score that it
+/// expects, as KataGo has it through the first one alone.
 fn raw(
     evaluator: &Evaluator,
     batch: &mut Batch,

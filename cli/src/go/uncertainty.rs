@@ -1,8 +1,9 @@
-//! How much the network's word of a position counts, by how unsure it is of it (KataGo's `useUncertainty`, `uncertaintyCoeff`,
-//! `uncertaintyExponent`, `uncertaintyMaxWeight`).
+//! How much the network's word of a position counts, by how unsure it is of it (KataGo's `useUncertainty`,
+//! `uncertaintyCoeff`, `uncertaintyExponent`, `uncertaintyMaxWeight`).
 //!
-//! Networks from version 9 on say how far value and score will move in the next moves. With u the utility that this comes to,
-//! the weight is c / (uᵉ + c / most): 1 where u is what most positions have, more in quiet ones, less where a fight is on.
+//! Networks from version 9 on say how far value and score will move in the next moves. With u the utility that this
+//! comes to, the weight is c / (uᵉ + c / most): 1 where u is what most positions have, more in quiet ones, less where a
+//! fight is on.
 
 use super::Evaluation;
 use super::utility::{Outlook, Utility};

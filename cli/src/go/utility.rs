@@ -1,9 +1,11 @@
-//! What a result and a score are worth to a search, as KataGo has it (`winLossUtilityFactor`, `staticScoreUtilityFactor`,
-//! `dynamicScoreUtilityFactor` and what belongs to them; Wu 2019, arXiv:1902.10565, section 3.4 and its successors).
+//! What a result and a score are worth to a search, as KataGo has it (`winLossUtilityFactor`,
+//! `staticScoreUtilityFactor`, `dynamicScoreUtilityFactor` and what belongs to them; Wu 2019, arXiv:1902.10565, section
+//! 3.4 and its successors).
 //!
-//! utility = a·(win − loss) + b·no result + c·E[f(score; 0, 2)] + d·E[f(score; centre, 0.75)], where
-//! f(s; centre, scale) = 2/π · atan((s − centre) / (scale · √points)), and the score is normal with the mean and the deviation
-//! that the network gives. The centre is what the root's position is expected to come to: from there on each point counts most.
+//! utility = a·(win − loss) + b·no result + c·E[f(score; 0, 2)] + d·E[f(score; centre, 0.75)], where f(s; centre,
+//! scale) = 2/π · atan((s − centre) / (scale · √points)), and the score is normal with the mean and the deviation that
+//! the network gives. The centre is what the root's position is expected to come to: from there on each point counts
+//! most.
 
 use super::Evaluation;
 use std::f64::consts::PI;
@@ -131,7 +133,8 @@ impl Utility {
 const DEVIATIONS: i32 = 5;
 const LEAST_STEPS: i32 = 5;
 
-/// Steps for as much as the scale. With fewer the sum is more than 1e-4 off where the score is far less sure than the scale is wide.
+/// Steps for as much as the scale. With fewer the sum is more than 1e-4 off where the score is far less sure than the
+/// scale is wide.
 const STEPS_A_SCALE: f64 = 2.0;
 
 /// More steps are not needed for any score that there can be.

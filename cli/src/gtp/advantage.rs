@@ -1,6 +1,6 @@
 //! How much more a player is taken to search than its opponent, where it has given a handicap, as in KataGo
-//! (`dynamicPlayoutDoublingAdvantageCapPerOppLead`): a network that is told so looks for more than what is safe, and a game that is lost among
-//! equals is not lost against somebody weaker.
+//! (`dynamicPlayoutDoublingAdvantageCapPerOppLead`): a network that is told so looks for more than what is safe, and a
+//! game that is lost among equals is not lost against somebody weaker.
 
 use oncilla_go::{Color, Scoring, Size};
 
@@ -44,8 +44,8 @@ fn scale(size: Size) -> f64 {
     (Size::STANDARD.area() as f64 / size.area() as f64).powf(0.75)
 }
 
-/// Doublings that White is taken to search more than Black, with so many for each point of a head start at most, once it has thought these of its
-/// wins less its losses in turn.
+/// Doublings that White is taken to search more than Black, with so many for each point of a head start at most, once
+/// it has thought these of its wins less its losses in turn.
 pub fn for_white(game: &Game, for_each_point: f64, thoughts: impl Iterator<Item = f64>) -> f64 {
     let (size, ahead) = (game.size(), head_start(game));
     let scale = scale(size);

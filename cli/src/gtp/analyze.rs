@@ -43,7 +43,8 @@ const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: f64 = 1e11;
 
 impl Ask {
-    /// Who will own which point, where players go on: a search that may end the game counts dead stones as it finds them.
+    /// Who will own which point, where players go on: a search that may end the game counts dead stones as it finds
+    /// them.
     pub fn without_passes(size: Size) -> Self {
         let pass = |player: &str| json!({ "player": player, "moves": ["pass"], "untilDepth": u32::MAX });
         let restrictions = restrictions(vec![pass("b"), pass("w")], Vec::new(), size).unwrap_or_default();

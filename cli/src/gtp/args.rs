@@ -1,4 +1,5 @@
-//! Arguments that several commands have. Errors begin with the words that GTP's specification gives, and say what was expected.
+//! Arguments that several commands have. Errors begin with the words that GTP's specification gives, and say what was
+//! expected.
 
 use oncilla_go::{Color, Move, Size};
 

@@ -1,5 +1,5 @@
-//! The part that chance has in the choice of a move, as KataGo has it (`chosenMoveTemperature` and what belongs to it), so that no two games
-//! need be alike.
+//! The part that chance has in the choice of a move, as KataGo has it (`chosenMoveTemperature` and what belongs to it),
+//! so that no two games need be alike.
 
 use oncilla_core::formula::random::Random;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
@@ -15,7 +15,8 @@ const COLD: f64 = 1e-4;
 /// Of the best move's visits no more than one in so many is taken away, as in KataGo.
 const MOST_TAKEN: f64 = 64.0;
 
-/// Where numbers by chance come from: the same ones for the same words (`searchRandSeed`), others each time without any.
+/// Where numbers by chance come from: the same ones for the same words (`searchRandSeed`), others each time without
+/// any.
 pub fn random(seed: Option<&str>) -> Random {
     let number = seed.map_or_else(
         || RandomState::new().build_hasher().finish(),
@@ -36,7 +37,8 @@ impl Settings {
         late + (early - late) * 0.5_f64.powf(halvings)
     }
 
-    /// The place of one of several moves, the best of which is the first, with what they are chosen by. `uniform` is from 0 to 1.
+    /// The place of one of several moves, the best of which is the first, with what they are chosen by. `uniform` is
+    /// from 0 to 1.
     pub fn choose(&self, values: &[f64], moves: usize, points: usize, uniform: f64) -> usize {
         let temperature = self.temperature(moves, points);
         let most = values.first().copied().unwrap_or(0.0);

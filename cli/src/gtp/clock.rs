@@ -1,7 +1,8 @@
 //! A player's clock, as GTP's commands set it. It reads no clock itself: it is told what was used.
 //!
-//! Main time, absolute and Fischer's, is shared out by the time manager that chess has, and so are the periods of Canadian overtime,
-//! as a number of moves to the next control. In byoyomi each move has a period that it may use up to what a stall would cost.
+//! Main time, absolute and Fischer's, is shared out by the time manager that chess has, and so are the periods of
+//! Canadian overtime, as a number of moves to the next control. In byoyomi each move has a period that it may use up to
+//! what a stall would cost.
 
 use oncilla_core::time::{Clock as Reading, Latency, Manager, ManagerParams};
 
@@ -120,8 +121,8 @@ impl System {
     }
 }
 
-/// Moves that a player still has to make, after so many of both, on a board of so many points. The time managers count as chess does, whose
-/// games have another length: so they are told, as by a network that knows.
+/// Moves that a player still has to make, after so many of both, on a board of so many points. The time managers count
+/// as chess does, whose games have another length: so they are told, as by a network that knows.
 pub fn moves_left(points: usize, played: usize) -> f64 {
     // Stones on three quarters of the points. A game beyond that may drag on.
     let expected = (0.75 * points as f64 - played as f64) / 2.0;
@@ -172,7 +173,8 @@ impl Clock {
         clock
     }
 
-    /// The controller says what is left: of the main time, or of a period with so many stones, in byoyomi periods, to go.
+    /// The controller says what is left: of the main time, or of a period with so many stones, in byoyomi periods, to
+    /// go.
     pub fn set_left(&mut self, time: f64, count: u32) {
         if self.system == System::None {
             return;
@@ -192,8 +194,8 @@ impl Clock {
         }
     }
 
-    /// Seconds that a move may take from now on, so many moves of this player before the end of the game; `None` where nothing limits it. Each
-    /// gets an end ([`Clock::used`]).
+    /// Seconds that a move may take from now on, so many moves of this player before the end of the game; `None` where
+    /// nothing limits it. Each gets an end ([`Clock::used`]).
     pub fn start(&mut self, moves_left: f64, lag: f64) -> Option<f64> {
         self.lag = lag;
         let reading = Reading { network_plies: Some(2.0 * moves_left), overhead_ms: lag * MS, ..Reading::default() };
@@ -218,7 +220,8 @@ impl Clock {
         Some(ms / MS)
     }
 
-    /// Main time that goes over into overtime: what a move has there it has in any case, and need not do with less before.
+    /// Main time that goes over into overtime: what a move has there it has in any case, and need not do with less
+    /// before.
     fn before_overtime(&mut self, reading: Reading, share: f64) -> f64 {
         let reading = Reading { base_ms: self.main * MS, ..reading };
         let own = self.manager.on_move_start(&reading, 0).limit_ms;
@@ -265,7 +268,8 @@ impl Clock {
         }
     }
 
-    /// Where the main time is over, a period begins, of which so much is used already by the move that has ended, if there was one.
+    /// Where the main time is over, a period begins, of which so much is used already by the move that has ended, if
+    /// there was one.
     fn enter_overtime(&mut self, used: f64) {
         if self.main > 0.0 || self.overtime.is_some() {
             return;
@@ -435,7 +439,8 @@ mod tests {
     }
 
     quickcheck! {
-        /// Whole games under any clock, with a controller that charges a lag and tells the time or not: no move is late.
+        /// Whole games under any clock, with a controller that charges a lag and tells the time or not: no move is
+        /// late.
         fn no_clock_runs_out(kind: u8, main: u16, period: u16, count: u8, tells: bool) -> bool {
             let (main, period) = (f64::from(main % 600) + 2.0, f64::from(period % 60) + 2.0);
             let count = u32::from(count % 25) + 1;

@@ -373,8 +373,8 @@ fn analyze(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args
         !ear.hears()
     };
     let last = session.player.search(seat, &task, look, |search| Due::new(&ask, style).last(&params, search))?;
-    // Where the memory is full, or nothing may be searched, the end is waited for all the same. What was found last is said then, and
-    // where nothing was to be said on the way.
+    // Where the memory is full, or nothing may be searched, the end is waited for all the same. What was found last is
+    // said then, and where nothing was to be said on the way.
     if !session.ear.hears() || ask.interval.is_none() {
         if !last.is_empty() {
             stream.say(&last);

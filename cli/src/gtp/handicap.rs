@@ -55,7 +55,8 @@ const OPENING: f64 = 0.2;
 /// After so many moves for each point of the board it should be made up for.
 const MADE_UP: f64 = 0.6;
 
-/// Points that White may be behind by, after so many moves, and still win: it has given this handicap, and weaker players lose it bit by bit.
+/// Points that White may be behind by, after so many moves, and still win: it has given this handicap, and weaker
+/// players lose it bit by bit.
 pub fn made_up_later(stones: usize, area: usize, played: usize) -> f64 {
     if stones < LEAST {
         return 0.0;

@@ -12,7 +12,8 @@ pub struct Line {
 }
 
 impl Line {
-    /// Reads a line; `None` where nothing is left once comments and control characters are gone: nobody waits for an answer to that.
+    /// Reads a line; `None` where nothing is left once comments and control characters are gone: nobody waits for an
+    /// answer to that.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.split('#').next().unwrap_or_default();
         let text: String = text.chars().filter_map(printable).collect();

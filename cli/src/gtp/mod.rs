@@ -6,8 +6,8 @@
 //!                     └── stdout: answers, and the lines of an analysis
 //! ```
 //!
-//! One command is obeyed after the other, by one thread; lines are read by another, so that an analysis ends when the next one comes.
-//! A search is looked at between two batches. Nothing but answers goes to standard output.
+//! One command is obeyed after the other, by one thread; lines are read by another, so that an analysis ends when the
+//! next one comes. A search is looked at between two batches. Nothing but answers goes to standard output.
 //!
 //! Specification: <https://www.lysator.liu.se/~gunnar/gtp/gtp2-spec-draft2/gtp2-spec.html>.
 

@@ -89,7 +89,8 @@ pub struct Player {
     pub seconds: f64,
 }
 
-/// Visits of a position that is counted, for each player to move: who owns which point the network knows mostly by itself.
+/// Visits of a position that is counted, for each player to move: who owns which point the network knows mostly by
+/// itself.
 const COUNTING_VISITS: u64 = 32;
 
 /// The part of a move's time for that.
@@ -98,8 +99,8 @@ const FOR_COUNTING: f64 = 0.3;
 /// Points that it gives away to end a game that is won: a dame, or a move that only a careful one would make.
 const GIVEN_AWAY: f64 = 1.0;
 
-/// How much more it searches than its opponent, and how much that is for a handicap that it has given: who names the first alone does not want the
-/// second.
+/// How much more it searches than its opponent, and how much that is for a handicap that it has given: who names the
+/// first alone does not want the second.
 pub const ADVANTAGE: &str = "playoutDoublingAdvantage";
 const OF_HANDICAP: &str = "dynamicPlayoutDoublingAdvantageCapPerOppLead";
 
@@ -252,8 +253,8 @@ impl Player {
         if self.minibatch > 0 { self.minibatch } else { preferred().max(1) }
     }
 
-    /// Decides on a move in a player's turn. `watch` sees the search on the way, and says whether it goes on, and at its end, which it is told;
-    /// `keeps` says whether the move will be played.
+    /// Decides on a move in a player's turn. `watch` sees the search on the way, and says whether it goes on, and at
+    /// its end, which it is told; `keeps` says whether the move will be played.
     ///
     /// # Errors
     /// As [`Player::search`].
@@ -318,7 +319,8 @@ impl Player {
         found.choices.get(at).map_or(size.pass(), |(mv, _)| *mv)
     }
 
-    /// Thinks in the opponent's time, about the position that it has to answer to, until `goes_on`, which is asked between two steps, says no.
+    /// Thinks in the opponent's time, about the position that it has to answer to, until `goes_on`, which is asked
+    /// between two steps, says no.
     ///
     /// # Errors
     /// As [`Player::search`].
@@ -341,7 +343,8 @@ impl Player {
         self.search(seat, &task, |_| goes_on(), |_| ())
     }
 
-    /// Visits at most: where a clock or another parameter limits it, no fewer than that allows, unless somebody has said how many.
+    /// Visits at most: where a clock or another parameter limits it, no fewer than that allows, unless somebody has
+    /// said how many.
     fn visits(&self, has_clock: bool, factor: f64) -> u64 {
         let none = Params::default();
         let is_limited =
@@ -421,7 +424,8 @@ impl Player {
         Ok(evaluation)
     }
 
-    /// Points for so many handicap stones: those of a fixed handicap, and beyond that where the network would play, one after the other.
+    /// Points for so many handicap stones: those of a fixed handicap, and beyond that where the network would play, one
+    /// after the other.
     ///
     /// # Errors
     /// As [`Evaluator::run`].
@@ -482,8 +486,9 @@ fn likeliest(game: &Game, raw: &Evaluation) -> Move {
 
 /// Whether it passes because that ends the game, and wins.
 ///
-/// Where the board is counted as it lies, it has to win so, and to be expected to: a controller may take dead stones away all the same.
-/// Where players agree on dead stones it is what is expected that has to win, by nearly as much as playing on.
+/// Where the board is counted as it lies, it has to win so, and to be expected to: a controller may take dead stones
+/// away all the same. Where players agree on dead stones it is what is expected that has to win, by nearly as much as
+/// playing on.
 fn wins_by_pass(game: &Game, found: &Found, expected: f64) -> bool {
     let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
     let (rules, expected) = (game.rules(), sign * expected);

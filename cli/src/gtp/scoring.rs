@@ -29,8 +29,8 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Of a board whose points will be White's (1) or Black's (−1), as far as that is known, and White's lead as it is expected. (The
-    /// points are as many as the board's.)
+    /// Of a board whose points will be White's (1) or Black's (−1), as far as that is known, and White's lead as it is
+    /// expected. (The points are as many as the board's.)
     pub fn new(board: &Board, rules: &Rules, ownership: &[f64], expected: f64) -> Self {
         let owned = |point: Move| ownership.get(point.index()).copied().unwrap_or(0.0);
         let size = board.size();
@@ -74,8 +74,9 @@ impl Judged {
         self.lead + f64::from(record.game().compensation())
     }
 
-    /// What a game comes to, over or not: once both have passed, or where nothing is open any more, the count, and before that what is expected, as a
-    /// whole or half number of points, whichever there can be (KataGo's `final_score`).
+    /// What a game comes to, over or not: once both have passed, or where nothing is open any more, the count, and
+    /// before that what is expected, as a whole or half number of points, whichever there can be (KataGo's
+    /// `final_score`).
     pub fn final_lead(&self, record: &Record) -> f64 {
         if record.passes() > 1 || self.is_settled {
             return self.white_lead(record);
@@ -103,8 +104,8 @@ impl Judged {
 /// The words that [`Judged::list`] knows.
 pub const STATUSES: [&str; 6] = ["alive", "dead", "seki", "territory", "black_territory", "white_territory"];
 
-/// The result where the rules alone say it: both have passed, and the stones are to be counted as they stand. White's lead, 0 too where
-/// there is no result.
+/// The result where the rules alone say it: both have passed, and the stones are to be counted as they stand. White's
+/// lead, 0 too where there is no result.
 pub fn by_the_rules(record: &Record) -> Option<f64> {
     let (rules, game) = (record.rules(), record.game());
     match game.outcome()? {
@@ -141,8 +142,8 @@ fn dead(board: &Board, rules: &Rules, ownership: &[f64]) -> PointSet {
     dead
 }
 
-/// White's points less Black's of an area, less what a tax takes where nothing is left to fill: what does not live independently there has stones and no
-/// territory, and by [`Tax::All`] each group that lives costs two points.
+/// White's points less Black's of an area, less what a tax takes where nothing is left to fill: what does not live
+/// independently there has stones and no territory, and by [`Tax::All`] each group that lives costs two points.
 fn taxed_lead(area: &Area, filled: &Board, suicide: bool, tax: Tax) -> f64 {
     let taxed = taxed_area(filled, suicide, tax);
     let points = |color: Color| (*area.of(color) & *taxed.of(color)).len() as f64;
@@ -153,8 +154,9 @@ fn taxed_lead(area: &Area, filled: &Board, suicide: bool, tax: Tax) -> f64 {
     points(Color::White) - points(Color::Black) - 2.0 * (groups[1] - groups[0])
 }
 
-/// A board whose open points are filled as players would fill them, by whose they are expected to be, until nobody has one left that does not put the
-/// stones beside it into danger, as it does in a seki. An open point makes groups look as if they did not live independently.
+/// A board whose open points are filled as players would fill them, by whose they are expected to be, until nobody has
+/// one left that does not put the stones beside it into danger, as it does in a seki. An open point makes groups look
+/// as if they did not live independently.
 fn filled(board: &Board, open: PointSet, owned: &impl Fn(Move) -> f64) -> Board {
     let (mut board, mut left) = (board.clone(), open);
     loop {

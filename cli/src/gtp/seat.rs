@@ -27,7 +27,8 @@ impl<'m> Seat<'m> {
         self.search.as_ref().is_some_and(|search| search.plan().keeps_ownership)
     }
 
-    /// Does something with a search of this position, which begins with what is left of the last one. What fails, or panics, leaves nothing.
+    /// Does something with a search of this position, which begins with what is left of the last one. What fails, or
+    /// panics, leaves nothing.
     ///
     /// # Errors
     /// As [`Search::new`], and those of `with`.

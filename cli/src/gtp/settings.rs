@@ -1,5 +1,5 @@
-//! What a player is told beside the parameters of the search, by KataGo's names (`cpp/configs/gtp_example.cfg` there), and the
-//! names that KataGo has and that mean nothing here.
+//! What a player is told beside the parameters of the search, by KataGo's names (`cpp/configs/gtp_example.cfg` there),
+//! and the names that KataGo has and that mean nothing here.
 
 use oncilla_go::Rules;
 use serde_json::Value;
@@ -41,7 +41,8 @@ params! {
     chosen_move_subtract: f64 = 0.0, in 0.0..=1e10, "chosenMoveSubtract";
     /// Moves with fewer visits are not chosen by chance.
     chosen_move_prune: f64 = 1.0, in 0.0..=1e10, "chosenMovePrune";
-    /// Doublings that it is taken to search more than its opponent, where it has given a handicap, for each point of that.
+    /// Doublings that it is taken to search more than its opponent, where it has given a handicap, for each point of
+    /// that.
     advantage_for_each_point: f64 = 0.045, in 0.0..=0.5, "dynamicPlayoutDoublingAdvantageCapPerOppLead";
     /// Seconds that pass between its answer and the controller's clock.
     lag_buffer: f64 = 0.2, in 0.0..=3600.0, "lagBuffer";

@@ -23,7 +23,8 @@ pub struct Sgf {
     pub moves: Vec<(Color, Move)>,
 }
 
-/// More points than this are none: some servers write hundredths, of points or of pairs of them, and nothing says of which.
+/// More points than this are none: some servers write hundredths, of points or of pairs of them, and nothing says of
+/// which.
 const MOST_KOMI: f32 = 150.0;
 
 /// A property and its values.
@@ -32,7 +33,8 @@ type Property = (String, Vec<String>);
 /// Reads the main line of the first game of a file.
 ///
 /// # Errors
-/// One line: no SGF, no game of Go, another board than there are here, two stones on a point, stones that are set up behind the first move.
+/// One line: no SGF, no game of Go, another board than there are here, two stones on a point, stones that are set up
+/// behind the first move.
 pub fn read(text: &str) -> Result<Sgf, String> {
     let properties = main_line(text)?;
     let value = |name: &str| {

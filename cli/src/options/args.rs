@@ -1,8 +1,8 @@
 //! The command line: options of the table first, the rest for the command.
 //!
-//! Accepted are `--flag=value`, `--flag value`, `--switch`, `--no-switch`, `--switch=false`, `-w value` and `-v`, before and
-//! after the command's name. What the table does not know is left to the command, with `--flag=value` taken apart,
-//! because argh knows only `--flag value`.
+//! Accepted are `--flag=value`, `--flag value`, `--switch`, `--no-switch`, `--switch=false`, `-w value` and `-v`,
+//! before and after the command's name. What the table does not know is left to the command, with `--flag=value` taken
+//! apart, because argh knows only `--flag value`.
 
 use std::path::Path;
 
@@ -27,8 +27,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// Reads the arguments after the program's name, and the configuration files that they name: of several the later counts
-    /// for more.
+    /// Reads the arguments after the program's name, and the configuration files that they name: of several the later
+    /// counts for more.
     ///
     /// # Errors
     /// A value that does not fit its option; a configuration file that can't be read.

@@ -8,7 +8,8 @@ use super::suboptions::{Content, Item, List, SubOptionError, parse};
 /// The backends' names: ours, then those of Lc0 for things that are here too.
 pub const BACKENDS: &[&str] = &["auto", "host", "opencl", "random", "constant", "blas", "eigen", "trivial"];
 
-/// The names of Lc0's other backends: they are taken and not listed, and UCI plays with [what comes nearest](Lc0Backend::nearest).
+/// The names of Lc0's other backends: they are taken and not listed, and UCI plays with
+/// [what comes nearest](Lc0Backend::nearest).
 pub const ONLY_LC0S: &[&str] = &[
     "cudnn-auto",
     "cudnn-fp16",
@@ -91,9 +92,9 @@ pub fn hints(text: &str) -> HintsFrom {
     }
 }
 
-/// Takes `gpu=1,threads=4,policy_head=soft` and the like into the settings. Several devices, as in `gpu=0,gpu=1,device=host`, share
-/// the work; so do those that Lc0's `demux` and the like are told of, `backend=cudnn-fp16,(gpu=0),(gpu=1)`. Whether a network has such a
-/// head is seen when it is read.
+/// Takes `gpu=1,threads=4,policy_head=soft` and the like into the settings. Several devices, as in
+/// `gpu=0,gpu=1,device=host`, share the work; so do those that Lc0's `demux` and the like are told of,
+/// `backend=cudnn-fp16,(gpu=0),(gpu=1)`. Whether a network has such a head is seen when it is read.
 ///
 /// # Errors
 /// Where the text is wrong, or what it could have been.

@@ -1,6 +1,7 @@
-//! The configuration file: one long flag a line, its `--` left out or not, `#` for comments, which begin a line or stand behind
-//! a blank. Instead of the flag there may stand the option's name in UCI or KataGo's name for it, and there may be spaces
-//! around `=`. KataGo's own files have much that means nothing here: who expects such a file is told which names were not used.
+//! The configuration file: one long flag a line, its `--` left out or not, `#` for comments, which begin a line or
+//! stand behind a blank. Instead of the flag there may stand the option's name in UCI or KataGo's name for it, and
+//! there may be spaces around `=`. KataGo's own files have much that means nothing here: who expects such a file is
+//! told which names were not used.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,7 +32,8 @@ const INCLUDE: &str = "@include";
 /// A file of KataGo's may include others, named from its own folder: what stands below counts for more.
 ///
 /// # Errors
-/// A file can't be read, or includes itself, or there are too many, or a line is no flag: its number, what was expected, what stood there.
+/// A file can't be read, or includes itself, or there are too many, or a line is no flag: its number, what was
+/// expected, what stood there.
 pub fn read(file: &Path, whose: Whose) -> Result<(Typed, Vec<String>), String> {
     let mut found = Found::new(whose);
     found.take_file(file, &mut Vec::new())?;
@@ -103,7 +105,8 @@ impl Found {
         Ok(())
     }
 
-    /// A file of KataGo's has each name once, as KataGo has it: who changes the first of two lines would wonder. One that includes it may have it again.
+    /// A file of KataGo's has each name once, as KataGo has it: who changes the first of two lines would wonder. One
+    /// that includes it may have it again.
     fn check_once<'t>(&self, once: &mut Once<'t>, number: usize, line: &'t str) -> Result<(), String> {
         let Some(name) = theirs(line).filter(|_| self.whose == Whose::KataGos) else { return Ok(()) };
         match once.insert(name, number) {
@@ -134,7 +137,8 @@ const MOST_WITHIN: usize = 20;
 /// A file that is named twice is read twice: where each names the next one so, twenty of them would be a million.
 const MOST_FILES: usize = 1000;
 
-/// What a line says, without a comment. Under a name of KataGo's, or one that we don't know, it says in a file of KataGo's what it says there.
+/// What a line says, without a comment. Under a name of KataGo's, or one that we don't know, it says in a file of
+/// KataGo's what it says there.
 fn said(line: &str, whose: Whose) -> Result<Cow<'_, str>, String> {
     let is_theirs = |name: &&str| katago::is_name(name) || find_named(name).is_none();
     match theirs(line).filter(|_| whose == Whose::KataGos).filter(is_theirs).zip(line.split_once('=')) {
@@ -165,7 +169,8 @@ fn value_of_katagos(text: &str) -> Result<String, String> {
     Err(format!("expected nothing behind a value in quotes, got {}", quoted(rest)))
 }
 
-/// The name of a file that is included: `@include = "a.cfg"`, or without `=`, or without quotes, of which KataGo has two kinds.
+/// The name of a file that is included: `@include = "a.cfg"`, or without `=`, or without quotes, of which KataGo has
+/// two kinds.
 fn included(text: &str) -> &str {
     let text = text.trim();
     let name = text.strip_prefix('=').unwrap_or(text).trim();

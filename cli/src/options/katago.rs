@@ -1,5 +1,6 @@
-//! KataGo's names for what is here under another one, and what its values are here. Configuration files, `-override-config` and
-//! `overrideSettings` know them (`cpp/program/setup.cpp` and `cpp/configs/analysis_example.cfg` there).
+//! KataGo's names for what is here under another one, and what its values are here. Configuration files,
+//! `-override-config` and `overrideSettings` know them (`cpp/program/setup.cpp` and `cpp/configs/analysis_example.cfg`
+//! there).
 
 use std::ops::RangeInclusive;
 
@@ -17,7 +18,8 @@ enum Value {
     Fixed(&'static str),
     /// One word for another. Any other word stays as it is, and is refused by our option.
     Words(&'static [(&'static str, &'static str)]),
-    /// A number that KataGo takes within this range: where it is beyond ours, the nearest that we take. Any other text stays as it is.
+    /// A number that KataGo takes within this range: where it is beyond ours, the nearest that we take. Any other text
+    /// stays as it is.
     Within(RangeInclusive<f64>),
     /// Two to the power of it, or the most that we take; none with a power of −1.
     PowerOfTwo,
@@ -101,8 +103,8 @@ pub fn is_name(name: &str) -> bool {
     NAMES.iter().any(|(theirs, _)| *theirs == name)
 }
 
-/// The options that `name` with this `value` sets, and to what: the one of that flag or of that name in UCI, or those that stand for
-/// that name of KataGo's. None where there is no such name.
+/// The options that `name` with this `value` sets, and to what: the one of that flag or of that name in UCI, or those
+/// that stand for that name of KataGo's. None where there is no such name.
 pub fn settings(name: &str, value: &str) -> Vec<(&'static Opt, String)> {
     if let Some(opt) = table::by_flag(name).or_else(|| table::by_name(name)) {
         return vec![(opt, value.to_string())];

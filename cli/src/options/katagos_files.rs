@@ -1,5 +1,6 @@
-//! What KataGo's own configuration files say (`cpp/configs/gtp_example.cfg` and `cpp/configs/analysis_example.cfg` there, what stands behind
-//! a `#` included), and the ends of its ranges (`cpp/program/setup.cpp`, `cpp/command/gtp.cpp` there): all of it is taken.
+//! What KataGo's own configuration files say (`cpp/configs/gtp_example.cfg` and `cpp/configs/analysis_example.cfg`
+//! there, what stands behind a `#` included), and the ends of its ranges (`cpp/program/setup.cpp`,
+//! `cpp/command/gtp.cpp` there): all of it is taken.
 
 use super::config::{Whose, parse};
 use super::{Typed, katago};
@@ -47,7 +48,8 @@ const OF_GTP: &str = "
     searchFactorWhenWinning=0.40 searchFactorWhenWinningThreshold=0.95 searchRandSeed=hijklmn
     analysisWideRootNoise=0.04 analysisIgnorePreRootHistory=true";
 
-/// Devices are chosen by options of ours, and moves of other games are not avoided: a line says that these are not used.
+/// Devices are chosen by options of ours, and moves of other games are not avoided: a line says that these are not
+/// used.
 const NOT_USED: &str = "
     cudaDeviceToUse=0 cudaDeviceToUseThread1=1 openclDeviceToUse=0 openclDeviceToUseThread1=1 trtDeviceToUse=0
     metalDeviceToUseThread0=100 avoidSgfPatternDirs=games avoidSgfPatternUtility=0.001 avoidSgf2PatternMaxFiles=20";

@@ -241,8 +241,8 @@ impl Draft {
     }
 }
 
-/// KataGo's `winLossUtilityFactor`: with values f times as large the best of Q + U is that of Q + U/f, and likewise with what is taken from
-/// the parent's value for a move that was not visited.
+/// KataGo's `winLossUtilityFactor`: with values f times as large the best of Q + U is that of Q + U/f, and likewise
+/// with what is taken from the parent's value for a move that was not visited.
 fn scale_utility(params: &mut Params, factor: f32) {
     for cpuct in [&mut params.cpuct].into_iter().chain(&mut params.cpuct_at_root) {
         cpuct.init /= factor;

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-/// The name without a pair of double quotes around it, which Windows' "Copy as path" gives, unless there is something whose name has them.
+/// The name without a pair of double quotes around it, which Windows' "Copy as path" gives, unless there is something
+/// whose name has them.
 pub fn unquoted(name: &str) -> &str {
     let inner = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).filter(|inner| !inner.contains('"'));
     inner.filter(|_| !Path::new(name).exists()).unwrap_or(name)
 }
 
-/// Where a file is. What is not in the working directory may lie beside the program: a GUI starts an engine in a folder that it has chosen.
+/// Where a file is. What is not in the working directory may lie beside the program: a GUI starts an engine in a folder
+/// that it has chosen.
 pub fn found(name: &str) -> PathBuf {
     let program = std::env::current_exe().ok();
     found_in(program.as_deref().and_then(Path::parent), name)

@@ -136,8 +136,8 @@ mod tests {
         line.strip_prefix("option name ")?.split(" type ").next()
     }
 
-    /// Name, type, default and range of every option that Lc0 lists, in its order. What is otherwise, and what is accepted
-    /// and does nothing, is printed with its reason (`cargo test -p oncilla our_lines -- --nocapture`).
+    /// Name, type, default and range of every option that Lc0 lists, in its order. What is otherwise, and what is
+    /// accepted and does nothing, is printed with its reason (`cargo test -p oncilla our_lines -- --nocapture`).
     #[test]
     fn our_lines_are_lc0s_lines() {
         for (file, all) in [("lc0_uci_options_visible.txt", false), ("lc0_uci_options_hidden.txt", true)] {

@@ -6,10 +6,10 @@
 //! name := word | quoted
 //! ```
 //!
-//! A word starts with a letter, a digit or `/` and goes on with these and `_ - .`; a quoted text stands in `'` or `"` and
-//! knows no escapes. A value that starts with a digit, `-` or `.` is a number; `true` and `false` are switches. `x` and
-//! `x()` are the same, and a list without a name is called `[0]`, `[1]`, …. Spaces count nowhere. It is the grammar of
-//! Lc0's options, but that numbers here have one type: `12` is as good as `12.0`.
+//! A word starts with a letter, a digit or `/` and goes on with these and `_ - .`; a quoted text stands in `'` or `"`
+//! and knows no escapes. A value that starts with a digit, `-` or `.` is a number; `true` and `false` are switches. `x`
+//! and `x()` are the same, and a list without a name is called `[0]`, `[1]`, …. Spaces count nowhere. It is the grammar
+//! of Lc0's options, but that numbers here have one type: `12` is as good as `12.0`.
 
 use std::fmt;
 

@@ -24,8 +24,8 @@ pub const MOST_VISITS: i64 = 1 << 50;
 pub struct Opt {
     /// Name in UCI; empty if the option is a flag only.
     pub name: &'static str,
-    /// Another name in UCI for the same thing. Both are listed, and a GUI may send all that is listed: the default under one
-    /// name leaves another value that came under the other.
+    /// Another name in UCI for the same thing. Both are listed, and a GUI may send all that is listed: the default
+    /// under one name leaves another value that came under the other.
     pub alias: Option<&'static str>,
     /// Long flag without its `--`; empty if the option is known to UCI only.
     pub flag: &'static str,

@@ -14,7 +14,8 @@ pub struct Typed {
     values: BTreeMap<&'static str, Value>,
     /// Whether `setoption` called an option by its alias the last time.
     by_alias: BTreeMap<&'static str, bool>,
-    /// KataGo's names and their values, as they were given, the later ones last: those of the search mean something in Go.
+    /// KataGo's names and their values, as they were given, the later ones last: those of the search mean something in
+    /// Go.
     of_katago: Vec<(String, String)>,
     /// Options whose value came under a name of KataGo's.
     by_katagos: BTreeSet<&'static str>,
@@ -29,8 +30,8 @@ pub enum Change {
     Kept,
     /// It is a button, and nothing is kept.
     Pressed,
-    /// It has a new value that is not the default, and does nothing: the reason. On the command line it may do something
-    /// all the same: see [`Typed::without_effect`].
+    /// It has a new value that is not the default, and does nothing: the reason. On the command line it may do
+    /// something all the same: see [`Typed::without_effect`].
     WithoutEffect(&'static str),
 }
 
@@ -97,8 +98,8 @@ impl Typed {
         })
     }
 
-    /// As [`Typed::set`], for an option that a name of KataGo's stands for, perhaps its own: what Go makes of the name is then not what the
-    /// option says, whose range is that of chess.
+    /// As [`Typed::set`], for an option that a name of KataGo's stands for, perhaps its own: what Go makes of the name
+    /// is then not what the option says, whose range is that of chess.
     ///
     /// # Errors
     /// As [`Typed::set`].
@@ -115,8 +116,8 @@ impl Typed {
         table::by_flag(flag).is_some_and(|opt| self.has(opt) && !self.by_katagos.contains(opt.key()))
     }
 
-    /// As [`Typed::set`], for `setoption`. A GUI may send all that is listed: the default that it has under one name of an
-    /// option does not undo what was set under the other.
+    /// As [`Typed::set`], for `setoption`. A GUI may send all that is listed: the default that it has under one name of
+    /// an option does not undo what was set under the other.
     ///
     /// # Errors
     /// As [`Typed::set`].

@@ -12,8 +12,8 @@ const WIDTH: usize = 80;
 /// Moves of a better line that are shown.
 const LINE: usize = 8;
 
-/// Writes the game: its own tags, comments, signs and variations, and behind each move the value of the position that it leads to.
-/// A bad move gets its sign and the better line.
+/// Writes the game: its own tags, comments, signs and variations, and behind each move the value of the position that
+/// it leads to. A bad move gets its sign and the better line.
 ///
 /// # Errors
 /// As the output.
@@ -79,7 +79,8 @@ fn variation(ply: usize, line: &[String]) -> String {
     words.join(" ")
 }
 
-/// A position's value in the commands that other programs know: pawns or moves to mate, and WDL in thousandths, seen from White.
+/// A position's value in the commands that other programs know: pawns or moves to mate, and WDL in thousandths, seen
+/// from White.
 fn value(position: &Position) -> String {
     let eval = match position.mate {
         // Nobody writes an evaluation of a mate: `#0` would not say whose.
@@ -95,7 +96,8 @@ fn value(position: &Position) -> String {
 /// The commands that [`value`] writes.
 const VALUES: [&str; 2] = ["[%eval ", "[%wdl "];
 
-/// A game's own comment without the values that others gave the position: of two a reader would take either. `None` if it says nothing else.
+/// A game's own comment without the values that others gave the position: of two a reader would take either. `None` if
+/// it says nothing else.
 fn without_values(comment: &str) -> Option<String> {
     let rest = VALUES.iter().fold(comment.to_string(), |rest, command| without(&rest, command));
     Some(rest).filter(|rest| rest == comment || !rest.trim().is_empty())

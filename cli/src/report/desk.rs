@@ -127,7 +127,8 @@ impl Desk {
         Some(Done { game, found })
     }
 
-    /// Positions answered of the games that are under way, and how many bytes of the file they and all before amount to.
+    /// Positions answered of the games that are under way, and how many bytes of the file they and all before amount
+    /// to.
     pub fn under_way(&self) -> (usize, u64) {
         let done = |open: &Open| open.answers.len() - open.missing;
         let Some(first) = self.open.front() else { return (0, 0) };

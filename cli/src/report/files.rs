@@ -1,5 +1,5 @@
-//! The three files of a report, written game by game. They have names of their own until the report is complete, so that an earlier one
-//! is not lost for one that comes to nothing.
+//! The three files of a report, written game by game. They have names of their own until the report is complete, so
+//! that an earlier one is not lost for one that comes to nothing.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -37,8 +37,8 @@ impl Out {
         }
     }
 
-    /// It is complete, and takes the place of an earlier one. Where that can't be replaced, as on Windows what a viewer has open, it
-    /// keeps its own name: the work of hours is in it.
+    /// It is complete, and takes the place of an earlier one. Where that can't be replaced, as on Windows what a viewer
+    /// has open, it keeps its own name: the work of hours is in it.
     fn put_in_place(&mut self) -> Result<(), String> {
         let part = part(&self.name);
         fs::rename(&part, &self.name).map_err(|error| {

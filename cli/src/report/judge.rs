@@ -1,8 +1,8 @@
 //! What the engine says of a game: each position's value, and what each move gave away.
 //!
-//! A move's loss is the difference of two expected scores of its player (win 1, draw ½): that of the best move in the position
-//! before it, and that of the position after it. From a twentieth on it is called an inaccuracy, from a tenth a mistake, from
-//! three twentieths a blunder. (Those are Lichess's bounds, on a scale from 0 to 1.)
+//! A move's loss is the difference of two expected scores of its player (win 1, draw ½): that of the best move in the
+//! position before it, and that of the position after it. From a twentieth on it is called an inaccuracy, from a tenth
+//! a mistake, from three twentieths a blunder. (Those are Lichess's bounds, on a scale from 0 to 1.)
 
 use oncilla_chess::{Board, Color, History, Move, notation};
 use serde::Deserialize;

@@ -1,5 +1,5 @@
-//! `oncilla report`: every position of every game of a PGN file through the analysis engine, and what was found as annotated PGN,
-//! as JSON lines and as a page of HTML.
+//! `oncilla report`: every position of every game of a PGN file through the analysis engine, and what was found as
+//! annotated PGN, as JSON lines and as a page of HTML.
 //!
 //! ```text
 //! PGN ──► pgn::Reader ──► desk: a query of all turns ──► analysis::Pool ──► answers, in any order
@@ -170,7 +170,8 @@ fn see_from_white(typed: &mut Typed) -> Result<(), String> {
     typed.set(opt, opt.flag, "WHITE").map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Where a time is given and nobody has said how many visits, the default number of visits ends no search. Whether that is so.
+/// Where a time is given and nobody has said how many visits, the default number of visits ends no search. Whether that
+/// is so.
 fn limit_by_time_alone(typed: &mut Typed) -> Result<bool, String> {
     let Some(visits) = table::by_flag("max-visits").filter(|visits| !typed.has(visits)) else { return Ok(false) };
     if typed.meaning()?.analysis.max_time == 0.0 {

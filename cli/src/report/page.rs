@@ -1,7 +1,7 @@
 //! One page of HTML with all games, their data and what draws them in it: nothing is loaded from anywhere.
 //!
-//! The games' data are JSON in the page, one element each, written as the games come; the page's script draws a game when it is
-//! opened. So a file with thousands of games needs memory for one of them here.
+//! The games' data are JSON in the page, one element each, written as the games come; the page's script draws a game
+//! when it is opened. So a file with thousands of games needs memory for one of them here.
 
 use std::io::{self, Write};
 

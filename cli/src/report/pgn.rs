@@ -1,9 +1,10 @@
 //! Games in PGN, one after the other, from a file of any size.
 //!
-//! What people's files hold is read: comments of both kinds, variations, NAGs and their old signs, escape lines, text in UTF-8
-//! or Latin-1, games without tags or without a result, `SetUp` and `FEN`, Chess960. What is said behind a result belongs to its game. What
-//! adds nothing to the moves and can't be read (a tag pair, a NAG) is skipped. A game that can't be read is passed over, and why is said; the
-//! next one begins behind the next result, or with a tag section.
+//! What people's files hold is read: comments of both kinds, variations, NAGs and their old signs, escape lines, text
+//! in UTF-8 or Latin-1, games without tags or without a result, `SetUp` and `FEN`, Chess960. What is said behind a
+//! result belongs to its game. What adds nothing to the moves and can't be read (a tag pair, a NAG) is skipped. A game
+//! that can't be read is passed over, and why is said; the next one begins behind the next result, or with a tag
+//! section.
 
 use std::cell::Cell;
 use std::io::{self, BufRead};
@@ -19,8 +20,8 @@ const LONGEST_LINE: usize = 1 << 20;
 /// Longest game, in bytes.
 const LONGEST_GAME: usize = 8 << 20;
 
-/// The most plies of a game: with seventy-five moves between two captures or moves of pawns there are less than 18,000. The answers to all
-/// its positions are in memory at a time.
+/// The most plies of a game: with seventy-five moves between two captures or moves of pawns there are less than 18,000.
+/// The answers to all its positions are in memory at a time.
 const MOST_PLIES: usize = 20_000;
 
 /// A game.
@@ -161,14 +162,14 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// A line without its end and the spaces before that. Thousands of games, and of tags that are none, may share one: what was read
-/// of it is not copied, nor looked through again.
+/// A line without its end and the spaces before that. Thousands of games, and of tags that are none, may share one:
+/// what was read of it is not copied, nor looked through again.
 struct Line {
     text: String,
     /// Where what is left of it begins.
     at: usize,
-    /// A value in quotes was found to have no end. Then none behind it has one either: where they begin the first has been looked through
-    /// in the same steps.
+    /// A value in quotes was found to have no end. Then none behind it has one either: where they begin the first has
+    /// been looked through in the same steps.
     has_no_end: Cell<bool>,
 }
 
@@ -286,7 +287,8 @@ impl Raw {
             return Taken::Upto(0);
         }
         if !is_inside && text.trim_start().starts_with('[') {
-            // What is no tag does not part a game in two, unless it was to be one without which the moves mean something else.
+            // What is no tag does not part a game in two, unless it was to be one without which the moves mean
+            // something else.
             let text = text.trim_start();
             let is_next = self.result.is_some() || line.tag(text).is_some() || is_needed(text);
             if self.has_begun() && is_next {
@@ -316,7 +318,8 @@ impl Raw {
         }
     }
 
-    /// Passes by what is no tag: what follows it on its line. Without those that say what is played the moves would mean something else.
+    /// Passes by what is no tag: what follows it on its line. Without those that say what is played the moves would
+    /// mean something else.
     fn unreadable_tag<'l>(&mut self, text: &'l str) -> &'l str {
         if is_needed(text) {
             self.fail(format!("expected a tag [Name \"value\"], got {}", crate::text::quoted(text)));

@@ -13,8 +13,8 @@ const STDERR: &str = "<stderr>";
 /// Writes whole lines, each at once, from any thread.
 pub struct Console {
     out: Mutex<Box<dyn Write + Send>>,
-    /// With a lock of its own: who has something for the log alone does not wait until somebody reads the output. Whoever
-    /// has both took the output first.
+    /// With a lock of its own: who has something for the log alone does not wait until somebody reads the output.
+    /// Whoever has both took the output first.
     kept: Mutex<Kept>,
 }
 

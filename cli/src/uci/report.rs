@@ -15,8 +15,8 @@ use super::{statistics, stats};
 
 /// Best move of a position without moves: the game is over.
 ///
-/// Lc0 writes `a1a1` there, which clients take for a move and refuse. `(none)` is Stockfish's word, so GUIs know it, and
-/// python-chess reads it as no move at all.
+/// Lc0 writes `a1a1` there, which clients take for a move and refuse. `(none)` is Stockfish's word, so GUIs know it,
+/// and python-chess reads it as no move at all.
 const NO_MOVE: &str = "(none)";
 
 /// Writes one search's lines.

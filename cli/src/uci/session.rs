@@ -17,8 +17,8 @@ use super::console::Console;
 use super::input::{AHEAD, Input, listen};
 use super::report::Report;
 
-/// How long a search may take to end behind `quit`, or a network to be loaded in front of it: what takes longer may wait for a device or a
-/// file that will never be ready.
+/// How long a search may take to end behind `quit`, or a network to be loaded in front of it: what takes longer may
+/// wait for a device or a file that will never be ready.
 const LEAVING: Duration = Duration::from_secs(5);
 
 /// How often somebody looks for `quit` while the network is loaded, or a search comes to its end.
@@ -212,7 +212,8 @@ impl Session {
         self.console.say_all(&lines);
     }
 
-    /// Loads the network if that is due. What comes in meanwhile is done afterwards, unless it is [time to leave](Self::is_time_to_leave).
+    /// Loads the network if that is due. What comes in meanwhile is done afterwards, unless it is
+    /// [time to leave](Self::is_time_to_leave).
     fn prepare(&mut self) -> Next {
         let answer = self.engine.begin_to_prepare();
         let mut leaving = None;
@@ -249,8 +250,8 @@ impl Session {
         self.may_leave() && since.get_or_insert_with(Instant::now).elapsed() > LEAVING
     }
 
-    /// Whether `quit` has come in, or the end of the input behind a search that has no end of its own. A search before it does not count,
-    /// for `quit` would stop it; but whoever says `wait` wants to hear how it ends.
+    /// Whether `quit` has come in, or the end of the input behind a search that has no end of its own. A search before
+    /// it does not count, for `quit` would stop it; but whoever says `wait` wants to hear how it ends.
     fn may_leave(&mut self) -> bool {
         let has_ended = self.look_ahead();
         let mut last_search = End::Limit;
@@ -371,7 +372,8 @@ impl Session {
         }
     }
 
-    /// Waits for the search to end; what comes in meanwhile is done afterwards, in its order, but for what may overtake.
+    /// Waits for the search to end; what comes in meanwhile is done afterwards, in its order, but for what may
+    /// overtake.
     fn wait(&mut self) -> Next {
         // An earlier `wait` may have kept the word that ends this search.
         let mut kept = std::mem::take(&mut self.deferred);
@@ -408,8 +410,8 @@ impl Session {
         Next::GoOn
     }
 
-    /// Whether a line that came in during a `wait` is obeyed at once: what ends a search that has no end of its own, or a question
-    /// for a sign of life that asks for nothing that was held back.
+    /// Whether a line that came in during a `wait` is obeyed at once: what ends a search that has no end of its own, or
+    /// a question for a sign of life that asks for nothing that was held back.
     fn may_overtake(&self, input: &Input) -> bool {
         let Input::Line(line) = input else { return false };
         match command::parse(line) {

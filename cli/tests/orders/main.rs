@@ -1,8 +1,10 @@
-//! UCI as a state machine: sessions of random commands in random order with random timing. Whatever comes, every `go` gets
-//! one legal `bestmove`, none before `stop` or `ponderhit` when pondering or infinite, and every `isready` its `readyok`.
+//! UCI as a state machine: sessions of random commands in random order with random timing. Whatever comes, every `go`
+//! gets one legal `bestmove`, none before `stop` or `ponderhit` when pondering or infinite, and every `isready` its
+//! `readyok`.
 //!
-//! `ONCILLA_ORDERS` says how many sessions (`ci/nightly`: 100,000) and `ONCILLA_SEED` which is the first. A session that fails
-//! is printed whole, with its seed. Most sessions run the program's own loop in this process; some start the real binary.
+//! `ONCILLA_ORDERS` says how many sessions (`ci/nightly`: 100,000) and `ONCILLA_SEED` which is the first. A session
+//! that fails is printed whole, with its seed. Most sessions run the program's own loop in this process; some start the
+//! real binary.
 
 mod board;
 #[path = "../program/mod.rs"]

@@ -137,8 +137,8 @@ fn send(host: &mut Host, command: Command, asked: &mut Asked) {
     let _ = host.input.write_all(line.as_bytes()).and_then(|()| host.input.flush());
 }
 
-/// Nothing, a moment, or until what is due is answered, so that commands come in every state of a search, however busy the
-/// machine is.
+/// Nothing, a moment, or until what is due is answered, so that commands come in every state of a search, however busy
+/// the machine is.
 ///
 /// # Errors
 /// It is not answered.

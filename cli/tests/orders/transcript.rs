@@ -1,7 +1,7 @@
 //! What was said on both sides, in order, and whether the answers are right.
 //!
-//! A command is written down before the engine can see it, an answer when it arrives: so an answer that stands before the
-//! command that allows it came too early, whatever the threads did.
+//! A command is written down before the engine can see it, an answer when it arrives: so an answer that stands before
+//! the command that allows it came too early, whatever the threads did.
 
 use crate::script::{Command, Kind, Waits};
 use std::fmt;
@@ -90,8 +90,8 @@ impl Transcript {
         lines.iter().filter(|line| matches!(line, Line::Heard(text) if text.split(' ').next() == Some(word))).count()
     }
 
-    /// Waits until so many lines begin with the word, but not for ever. Whether they do. Patience counts only while this
-    /// process runs: where somebody stops it for a while, the engine is stopped too.
+    /// Waits until so many lines begin with the word, but not for ever. Whether they do. Patience counts only while
+    /// this process runs: where somebody stops it for a while, the engine is stopped too.
     pub fn wait_for(&self, word: &str, count: usize, patience: Duration) -> bool {
         let (lines, changed) = &*self.lines;
         let mut left = patience;

@@ -13,7 +13,8 @@ pub fn words() -> Vec<String> {
     runner.split_whitespace().chain([env!("CARGO_BIN_EXE_oncilla")]).map(str::to_string).collect()
 }
 
-/// Whether something else runs the binary: then it can't start itself again, and a library of this machine is none of its own.
+/// Whether something else runs the binary: then it can't start itself again, and a library of this machine is none of
+/// its own.
 pub fn is_emulated() -> bool {
     std::env::var_os(RUNNER).is_some()
 }

@@ -44,8 +44,8 @@
 // `OncillaAnswer.verdict`: the result is known by an endgame tablebase.
 #define ONCILLA_TABLEBASE 2
 
-// `OncillaAnswer.verdict`: the second occurrence of a position that first occurred in the tree, taken for a draw; `m` is
-// the plies of the cycle.
+// `OncillaAnswer.verdict`: the second occurrence of a position that first occurred in the tree, taken for a draw; `m`
+// is the plies of the cycle.
 #define ONCILLA_TWO_FOLD 3
 
 // Plies that an event has room for, unless ONCILLA_PLIES in the environment of the library's build said otherwise.
@@ -60,7 +60,8 @@
 // Alignment that lent memory must have, in bytes: malloc's is at least that.
 #define ONCILLA_ALIGN 8
 
-// `OncillaFpu.kind`: an unvisited move is worth its parent's value minus value times the root of the visited priors' sum.
+// `OncillaFpu.kind`: an unvisited move is worth its parent's value minus value times the root of the visited priors'
+// sum.
 #define ONCILLA_FPU_REDUCTION 0
 
 // `OncillaFpu.kind`: an unvisited move is worth this value.
@@ -69,8 +70,8 @@
 // `OncillaParams.explored`: visits.
 #define ONCILLA_EXPLORED_VISITS 0
 
-// `OncillaParams.explored`: what visits weigh together; the moves left of a value are 8 times what a visit weighs then, and
-// there is no moves-left utility (KataGo's useUncertainty).
+// `OncillaParams.explored`: what visits weigh together; the moves left of a value are 8 times what a visit weighs
+// then, and there is no moves-left utility (KataGo's useUncertainty).
 #define ONCILLA_EXPLORED_WEIGHTS 1
 
 // `OncillaParams.catch_up`: as long as the edge's value is another one than the position's (Lc0's graph search).
@@ -85,8 +86,8 @@
 // oncilla_set_remaining_playouts: there is no limit.
 #define ONCILLA_NO_LIMIT 4294967295
 
-// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 2,500 of them, unless the
-// library is part of a Rust program that gives each thread a share of the memory.
+// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 2,500 of
+// them, unless the library is part of a Rust program that gives each thread a share of the memory.
 #define ONCILLA_SEARCH_OVERHEAD 6144
 
 // `OncillaTimeParams.manager`: every move's tree holds the same number of nodes.
@@ -130,7 +131,8 @@ enum OncillaStatus
     ONCILLA_BUFFER_TOO_SMALL = 8,
     // The same event stands twice in one array.
     ONCILLA_SAME_EVENT = 9,
-    // The event was gathered from another search, and is under way there, or was until its tree was forgotten: cancel it there.
+    // The event was gathered from another search, and is under way there, or was until its tree was forgotten: cancel
+    // it there.
     ONCILLA_OTHER_SEARCH = 10,
     // The event waits for no answer, or for another one than this; or the tree was cleared or advanced since it was
     // gathered.
@@ -170,8 +172,8 @@ enum OncillaMet
     ONCILLA_KNOWN = 1,
     // A node that another playout is evaluating: oncilla_cancel it once that one's answer is in.
     ONCILLA_COLLISION = 2,
-    // No room for another node: oncilla_recycle, then gather again. If it freed 0, answer and bring back what is in flight, and
-    // try again; with nothing in flight the search can't go on.
+    // No room for another node: oncilla_recycle, then gather again. If it freed 0, answer and bring back what is in
+    // flight, and try again; with nothing in flight the search can't go on.
     ONCILLA_FULL = 3,
     // The game has ended at the root, no move may be searched there, or it has 4,000,000,000 visits.
     ONCILLA_NO_MOVES = 4,
@@ -184,8 +186,8 @@ typedef int32_t OncillaMet;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// A playout under way: the path from the root to a leaf. It lies in memory of the host's, and is used again from playout
-// to playout.
+// A playout under way: the path from the root to a leaf. It lies in memory of the host's, and is used again from
+// playout to playout.
 typedef struct OncillaEvent OncillaEvent;
 
 // A search. It lies in memory of the host's.
@@ -196,20 +198,22 @@ typedef struct OncillaTime OncillaTime;
 
 // What is known of a leaf, besides its policy.
 typedef struct OncillaAnswer {
-    // The position's key. A tree does not need it; a graph joins positions by it. Equal keys mean equal legal moves and equal
-    // results, here and after whatever is played from here on: where what went before forbids a move or ends the game, mix a
-    // digest of it into the key, such as the moves since the last one that can't be taken back and what they repeated.
-    // Otherwise what is proven after one way, such as a draw by repetition, is taken for proven after the others.
-    // And no line of moves may come by a key twice: where a game can come back to where it was, such a digest tells the two
-    // apart, and where neither results nor legal moves depend on what went before, the plies from the start of the game do.
-    // Otherwise the graph has a cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait
-    // for each other for ever. A key of the leaf's own path is not joined; a cycle that two paths make together is not seen.
+    // The position's key. A tree does not need it; a graph joins positions by it. Equal keys mean equal legal moves
+    // and equal results, here and after whatever is played from here on: where what went before forbids a move or ends
+    // the game, mix a digest of it into the key, such as the moves since the last one that can't be taken back and
+    // what they repeated. Otherwise what is proven after one way, such as a draw by repetition, is taken for proven
+    // after the others. And no line of moves may come by a key twice: where a game can come back to where it was, such
+    // a digest tells the two apart, and where neither results nor legal moves depend on what went before, the plies
+    // from the start of the game do. Otherwise the graph has a cycle: values and proofs go round in it, its nodes are
+    // never freed, and two threads may wait for each other for ever. A key of the leaf's own path is not joined; a
+    // cycle that two paths make together is not seen.
     uint64_t key;
     // ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
     uint32_t verdict;
-    // The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of ONCILLA_ENDED and ONCILLA_TABLEBASE it
-    // is -1, 0 or 1, of ONCILLA_TWO_FOLD 0: ONCILLA_BAD_NUMBER else. Of ONCILLA_POSITION any number will do for this and the
-    // others: one that is out of its range counts as the nearest in it, and what is no number as 0.
+    // The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of ONCILLA_ENDED and
+    // ONCILLA_TABLEBASE it is -1, 0 or 1, of ONCILLA_TWO_FOLD 0: ONCILLA_BAD_NUMBER else. Of ONCILLA_POSITION any
+    // number will do for this and the others: one that is out of its range counts as the nearest in it, and what is no
+    // number as 0.
     float wl;
     // The probability of a draw, in [0, 1]. Of the other verdicts the result says it.
     float d;
@@ -262,8 +266,8 @@ typedef struct OncillaWeighing {
     float unit;
 } OncillaWeighing;
 
-// How the evaluator's values change, seen from the side to move at the root: contempt, another draw rate. With 1 and 0 they
-// stay as they are.
+// How the evaluator's values change, seen from the side to move at the root: contempt, another draw rate. With 1 and 0
+// they stay as they are.
 typedef struct OncillaWdlRescale {
     // The width of the distribution of outcomes is multiplied by this: below 1 there are more draws. Above 0.
     double ratio;
@@ -281,7 +285,8 @@ typedef struct OncillaDirichlet {
     float alpha;
 } OncillaDirichlet;
 
-// How much a shorter win and a longer loss are worth (MovesLeft...). Where it is on, each number is in [-1000000, 1000000].
+// How much a shorter win and a longer loss are worth (MovesLeft...). Where it is on, each number is in [-1000000,
+// 1000000].
 typedef struct OncillaMovesLeftUtility {
     // Not 0 where the evaluator knows of moves left.
     uint32_t on;
@@ -321,15 +326,15 @@ typedef struct OncillaTemperature {
     uint32_t cutoff_move;
     // From the cutoff on, and the least to which another one falls.
     float endgame;
-    // Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths, in
-    // [0, 100].
+    // Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths,
+    // in [0, 100].
     float value_cutoff;
     // Added to the visits, in [-1000, 1000].
     float visit_offset;
 } OncillaTemperature;
 
-// All parameters of a search; names, defaults and meaning are those of Lc0's options, or of KataGo's where Lc0 has none.
-// Begin with oncilla_params_default.
+// All parameters of a search; names, defaults and meaning are those of Lc0's options, or of KataGo's where Lc0 has
+// none. Begin with oncilla_params_default.
 typedef struct OncillaParams {
     // Exploration.
     struct OncillaCpuct cpuct;
@@ -343,9 +348,9 @@ typedef struct OncillaParams {
     uint32_t root_has_own_fpu;
     // Unvisited moves at the root.
     struct OncillaFpu fpu_at_root;
-    // What unvisited moves are held against is the mean of the node only as far as the sum of the visited priors, to this
-    // power, goes to 1; the rest is the node's own evaluation (KataGo's fpuParentWeightByVisitedPolicyPow). In [0, 100];
-    // 0: the mean alone.
+    // What unvisited moves are held against is the mean of the node only as far as the sum of the visited priors, to
+    // this power, goes to 1; the rest is the node's own evaluation (KataGo's fpuParentWeightByVisitedPolicyPow). In
+    // [0, 100]; 0: the mean alone.
     float fpu_parent_power;
     // How exploration follows the deviation of values.
     struct OncillaDeviation deviation;
@@ -374,9 +379,9 @@ typedef struct OncillaParams {
     struct OncillaLcb lcb;
     // How much chance there is in that.
     struct OncillaTemperature temperature;
-    // Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Give each move of a game
-    // another one (oncilla_set_params): else every root of the game gets the same noise. (One that was kept gets none, see
-    // `noise`.)
+    // Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Give each move of a
+    // game another one (oncilla_set_params): else every root of the game gets the same noise. (One that was kept gets
+    // none, see `noise`.)
     uint64_t seed;
 } OncillaParams;
 
@@ -384,11 +389,12 @@ typedef struct OncillaParams {
 typedef struct OncillaCapacity {
     // Nodes, at least 1 and at most 2^29 - 1: 20 bytes each.
     uint32_t nodes;
-    // Words of 4 bytes for the edges of all nodes, at most 2^30 - 1. A node with 30 legal moves takes 16 of them, 8 more once a child of it is
-    // visited, and some 6 for each visited child: 22 to 25 a node are enough for chess, 15 for Connect Four.
+    // Words of 4 bytes for the edges of all nodes, at most 2^30 - 1. A node with 30 legal moves takes 16 of them, 8
+    // more once a child of it is visited, and some 6 for each visited child: 22 to 25 a node are enough for chess, 15
+    // for Connect Four.
     uint32_t edge_words;
-    // Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers: what
-    // OncillaAnswer.key must be. 20 bytes a node more.
+    // Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers:
+    // what OncillaAnswer.key must be. 20 bytes a node more.
     uint32_t graph;
 } OncillaCapacity;
 
@@ -430,7 +436,8 @@ typedef struct OncillaStats {
     uint32_t edge_words;
     // How full the fuller of the two memories is, per mille (UCI's hashfull).
     uint32_t permille_full;
-    // Visits of earlier moves that were taken back since oncilla_start_move: a draw by repetition that is none any more.
+    // Visits of earlier moves that were taken back since oncilla_start_move: a draw by repetition that is none any
+    // more.
     uint32_t taken_back;
     // Playouts since oncilla_start_move that are no visits of the root: they restored what was folded.
     uint32_t restored;
@@ -598,10 +605,9 @@ size_t oncilla_event_size(void);
 // The longest path of an event. A playout that gets so deep ends there.
 size_t oncilla_max_plies(void);
 
-// Makes an event that no playout uses yet in `memory`. It may be used with any search, one after the other: see oncilla_search_end.
-OncillaStatus oncilla_event_new(void *memory,
-                                size_t bytes,
-                                struct OncillaEvent **event);
+// Makes an event that no playout uses yet in `memory`. It may be used with any search, one after the other: see
+// oncilla_search_end.
+OncillaStatus oncilla_event_new(void *memory, size_t bytes, struct OncillaEvent **event);
 
 // Takes `count` playouts from the root to leaves, counting a visit in flight along their edges; oncilla_event_met says
 // what each met. ONCILLA_IN_FLIGHT or ONCILLA_OTHER_SEARCH: one of them is under way already.
@@ -610,26 +616,22 @@ OncillaStatus oncilla_gather(const struct OncillaSearch *search, struct OncillaE
 // What the playout met when it was last gathered: ONCILLA_LEAF and so on. ONCILLA_STALE before that.
 OncillaStatus oncilla_event_met(const struct OncillaEvent *event, OncillaMet *met);
 
-// The moves from the root on: up to the leaf, or to its parent while the last one is not named. `count` gets how many that
-// are, also with ONCILLA_BUFFER_TOO_SMALL.
-OncillaStatus oncilla_event_moves(const struct OncillaEvent *event,
-                                  uint16_t *moves,
-                                  size_t room,
-                                  size_t *count);
+// The moves from the root on: up to the leaf, or to its parent while the last one is not named. `count` gets how many
+// that are, also with ONCILLA_BUFFER_TOO_SMALL.
+OncillaStatus oncilla_event_moves(const struct OncillaEvent *event, uint16_t *moves, size_t room, size_t *count);
 
-// `index` gets the last move's place among the legal moves of the position after oncilla_event_moves, if the tree does not
-// know which move that is: say it by oncilla_event_name before the answer. Else -1.
-OncillaStatus oncilla_event_unnamed(const struct OncillaEvent *event,
-                                    int32_t *index);
+// `index` gets the last move's place among the legal moves of the position after oncilla_event_moves, if the tree does
+// not know which move that is: say it by oncilla_event_name before the answer. Else -1.
+OncillaStatus oncilla_event_unnamed(const struct OncillaEvent *event, int32_t *index);
 
 // Says which move is the last one. Of an event that knows it already this changes nothing.
 OncillaStatus oncilla_event_name(struct OncillaEvent *event, uint16_t mv);
 
 // Gives a leaf its answer; oncilla_bring_back takes it to the root. `policy` has a logit for each of the `count` legal
-// moves, in the order of the game's list, which must depend on the position alone; it is used up, also where the answer is
-// refused: another try takes the logits anew. A game that has ended needs none. Where an answer is refused, but for
-// ONCILLA_STALE and what is found before (pointers, a verdict that chooses nothing, a game that ended with no result), the
-// event is cancelled.
+// moves, in the order of the game's list, which must depend on the position alone; it is used up, also where the
+// answer is refused: another try takes the logits anew. A game that has ended needs none. Where an answer is refused,
+// but for ONCILLA_STALE and what is found before (pointers, a verdict that chooses nothing, a game that ended with no
+// result), the event is cancelled.
 OncillaStatus oncilla_settle(const struct OncillaSearch *search,
                              struct OncillaEvent *event,
                              const struct OncillaAnswer *answer,
@@ -672,73 +674,67 @@ OncillaStatus oncilla_search_new(void *memory,
                                  const struct OncillaParams *params,
                                  struct OncillaSearch **search);
 
-// The search is used no more: from now on its handle is none, and its memory the host's again. An event that is under way in it is of
-// no use any more: cancel it before, or make it anew with oncilla_event_new.
+// The search is used no more: from now on its handle is none, and its memory the host's again. An event that is under
+// way in it is of no use any more: cancel it before, or make it anew with oncilla_event_new.
 OncillaStatus oncilla_search_end(struct OncillaSearch *search);
 
-// Changes the parameters. Another policy temperature counts for new nodes only. `draw_score` and `wdl_rescale`
-// are those of the side to move at the root: whoever advances the root by one ply changes the signs of `draw_score` and
+// Changes the parameters. Another policy temperature counts for new nodes only. `draw_score` and `wdl_rescale` are
+// those of the side to move at the root: whoever advances the root by one ply changes the signs of `draw_score` and
 // `wdl_rescale.diff`.
 OncillaStatus oncilla_set_params(struct OncillaSearch *search, const struct OncillaParams *params);
 
-// Forgets the tree. Events in flight are answered by ONCILLA_STALE, and belong to this search until they are cancelled. Every root move may be
-// searched.
+// Forgets the tree. Events in flight are answered by ONCILLA_STALE, and belong to this search until they are
+// cancelled. Every root move may be searched.
 OncillaStatus oncilla_clear(struct OncillaSearch *search);
 
 // Begins to count anew, for the next move of the game.
 OncillaStatus oncilla_start_move(struct OncillaSearch *search);
 
 // The game went on by `count` moves from the root: the tree below them is kept, the rest is freed. `visits` (which may
-// be NULL) gets the visits that the new root has already. Bring back or cancel what is in flight before: else the whole
-// tree is forgotten. What oncilla_set_root_moves and oncilla_set_remaining_playouts said of the old root is forgotten, too.
-OncillaStatus oncilla_advance(struct OncillaSearch *search,
-                              const uint16_t *moves,
-                              size_t count,
-                              uint32_t *visits);
+// be NULL) gets the visits that the new root has already. Bring back or cancel what is in flight before: else the
+// whole tree is forgotten. What oncilla_set_root_moves and oncilla_set_remaining_playouts said of the old root is
+// forgotten, too.
+OncillaStatus oncilla_advance(struct OncillaSearch *search, const uint16_t *moves, size_t count, uint32_t *visits);
 
-// Makes room by folding subtrees of few visits into their parents' edges, which keep N and value. `freed` (which may be
-// NULL) gets the number of nodes freed: 0 if nothing could be, so that the search can't go on before events in flight are back,
-// if there are any. For when a gathered event meets ONCILLA_FULL; other events may be in flight.
-OncillaStatus oncilla_recycle(struct OncillaSearch *search,
-                              size_t *freed);
+// Makes room by folding subtrees of few visits into their parents' edges, which keep N and value. `freed` (which may
+// be NULL) gets the number of nodes freed: 0 if nothing could be, so that the search can't go on before events in
+// flight are back, if there are any. For when a gathered event meets ONCILLA_FULL; other events may be in flight.
+OncillaStatus oncilla_recycle(struct OncillaSearch *search, size_t *freed);
 
-// Restricts the search to some root moves (UCI's searchmoves), until oncilla_advance or oncilla_clear: `moves[i]` stands at
-// `indices[i]` among the legal moves. A count of 0: all moves. At most 362. An index that the root has not is no move's: where all are
-// such, none may be searched.
+// Restricts the search to some root moves (UCI's searchmoves), until oncilla_advance or oncilla_clear: `moves[i]`
+// stands at `indices[i]` among the legal moves. A count of 0: all moves. At most 362. An index that the root has not
+// is no move's: where all are such, none may be searched.
 OncillaStatus oncilla_set_root_moves(struct OncillaSearch *search,
                                      const uint16_t *moves,
                                      const uint16_t *indices,
                                      size_t count);
 
-// How many more playouts are expected at most, until oncilla_advance or oncilla_clear: root moves that can't become the best
-// one in so many are left out. ONCILLA_NO_LIMIT searches all.
-OncillaStatus oncilla_set_remaining_playouts(const struct OncillaSearch *search,
-                                             uint32_t remaining);
+// How many more playouts are expected at most, until oncilla_advance or oncilla_clear: root moves that can't become
+// the best one in so many are left out. ONCILLA_NO_LIMIT searches all.
+OncillaStatus oncilla_set_remaining_playouts(const struct OncillaSearch *search, uint32_t remaining);
 
 // The best move by visits, proven results first; of moves that have been visited, for others have no name. After few
 // playouts it may be one that is proven to lose while others were not tried yet: oncilla_edge_to_play knows those too.
 // ONCILLA_NO_MOVE before one has been visited.
 OncillaStatus oncilla_best_move(const struct OncillaSearch *search, uint16_t *mv);
 
-// The move to play after `ply` half moves of the game: oncilla_best_move's, or another one where the temperature leaves it
-// to chance, or the parameters ask for a lower bound. A move that nobody visited has no name, and gives way to
-// oncilla_best_move's: oncilla_edge_to_play gives its place instead.
-OncillaStatus oncilla_move_to_play(const struct OncillaSearch *search,
-                                   uint32_t ply,
-                                   uint16_t *mv);
+// The move to play after `ply` half moves of the game: oncilla_best_move's, or another one where the temperature
+// leaves it to chance, or the parameters ask for a lower bound. A move that nobody visited has no name, and gives way
+// to oncilla_best_move's: oncilla_edge_to_play gives its place instead.
+OncillaStatus oncilla_move_to_play(const struct OncillaSearch *search, uint32_t ply, uint16_t *mv);
 
 // The root's move to play after `ply` half moves of the game, also where nobody visited it, as beside moves that are
 // proven to lose: then `mv` is -1, and `index` is its place among the legal moves. ONCILLA_NO_MOVE before the first
 // playout, and where the game has ended.
 OncillaStatus oncilla_edge_to_play(const struct OncillaSearch *search, uint32_t ply, struct OncillaRootEdge *edge);
 
-// The principal variation: the best move and what both sides would play after it, as far as nodes have visits and there
-// is room for; at most oncilla_max_plies moves. `count` gets how many moves were written.
+// The principal variation: the best move and what both sides would play after it, as far as nodes have visits and
+// there is room for; at most oncilla_max_plies moves. `count` gets how many moves were written.
 OncillaStatus oncilla_pv(const struct OncillaSearch *search, uint16_t *moves, size_t room, size_t *count);
 
-// The moves of the root: those that were visited in the order of their first visits, then the others in the order of the
-// game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are. None is missing where other
-// threads search meanwhile; each is as it was when it was looked at.
+// The moves of the root: those that were visited in the order of their first visits, then the others in the order of
+// the game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are. None
+// is missing where other threads search meanwhile; each is as it was when it was looked at.
 OncillaStatus oncilla_root_edges(const struct OncillaSearch *search,
                                  struct OncillaRootEdge *edges,
                                  size_t room,
@@ -757,8 +753,8 @@ OncillaStatus oncilla_time_params_default(struct OncillaTimeParams *params);
 // Bytes of memory that a time manager takes.
 size_t oncilla_time_size(void);
 
-// Makes the time manager of a new game in `memory`. `params`: NULL for the defaults. ONCILLA_BAD_NUMBER: a parameter of
-// the manager chosen is out of its range.
+// Makes the time manager of a new game in `memory`. `params`: NULL for the defaults. ONCILLA_BAD_NUMBER: a parameter
+// of the manager chosen is out of its range.
 OncillaStatus oncilla_time_new(void *memory,
                                size_t bytes,
                                const struct OncillaTimeParams *params,
@@ -773,8 +769,8 @@ OncillaStatus oncilla_time_start(struct OncillaTime *time,
 // The search has run for `elapsed_ms` since the move's start and has added `new_nodes`: as often as is convenient.
 OncillaStatus oncilla_time_progress(struct OncillaTime *time, double elapsed_ms, uint64_t new_nodes);
 
-// The best move after `elapsed_ms`. `go_on` becomes 1 if the search should go on beyond its budget, within the extension,
-// else 0.
+// The best move after `elapsed_ms`. `go_on` becomes 1 if the search should go on beyond its budget, within the
+// extension, else 0.
 OncillaStatus oncilla_time_leader(struct OncillaTime *time,
                                   double elapsed_ms,
                                   const struct OncillaLeader *leader,

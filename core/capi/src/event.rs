@@ -17,8 +17,8 @@ pub const ONCILLA_POSITION: u32 = 0;
 pub const ONCILLA_ENDED: u32 = 1;
 /// `OncillaAnswer.verdict`: the result is known by an endgame tablebase.
 pub const ONCILLA_TABLEBASE: u32 = 2;
-/// `OncillaAnswer.verdict`: the second occurrence of a position that first occurred in the tree, taken for a draw; `m` is
-/// the plies of the cycle.
+/// `OncillaAnswer.verdict`: the second occurrence of a position that first occurred in the tree, taken for a draw; `m`
+/// is the plies of the cycle.
 pub const ONCILLA_TWO_FOLD: u32 = 3;
 
 /// Plies that an event has room for, unless ONCILLA_PLIES in the environment of the library's build said otherwise.
@@ -46,8 +46,8 @@ const fn plies(text: &[u8]) -> usize {
     sum
 }
 
-/// A playout under way: the path from the root to a leaf. It lies in memory of the host's, and is used again from playout
-/// to playout.
+/// A playout under way: the path from the root to a leaf. It lies in memory of the host's, and is used again from
+/// playout to playout.
 #[repr(C, align(8))]
 pub struct OncillaEvent {
     mark: u32,
@@ -162,8 +162,8 @@ pub enum OncillaMet {
     OncillaKnown = 1,
     /// A node that another playout is evaluating: oncilla_cancel it once that one's answer is in.
     OncillaCollision = 2,
-    /// No room for another node: oncilla_recycle, then gather again. If it freed 0, answer and bring back what is in flight, and
-    /// try again; with nothing in flight the search can't go on.
+    /// No room for another node: oncilla_recycle, then gather again. If it freed 0, answer and bring back what is in
+    /// flight, and try again; with nothing in flight the search can't go on.
     OncillaFull = 3,
     /// The game has ended at the root, no move may be searched there, or it has 4,000,000,000 visits.
     OncillaNoMoves = 4,
@@ -185,20 +185,22 @@ impl From<Gathered> for OncillaMet {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaAnswer {
-    /// The position's key. A tree does not need it; a graph joins positions by it. Equal keys mean equal legal moves and equal
-    /// results, here and after whatever is played from here on: where what went before forbids a move or ends the game, mix a
-    /// digest of it into the key, such as the moves since the last one that can't be taken back and what they repeated.
-    /// Otherwise what is proven after one way, such as a draw by repetition, is taken for proven after the others.
-    /// And no line of moves may come by a key twice: where a game can come back to where it was, such a digest tells the two
-    /// apart, and where neither results nor legal moves depend on what went before, the plies from the start of the game do.
-    /// Otherwise the graph has a cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait
-    /// for each other for ever. A key of the leaf's own path is not joined; a cycle that two paths make together is not seen.
+    /// The position's key. A tree does not need it; a graph joins positions by it. Equal keys mean equal legal moves
+    /// and equal results, here and after whatever is played from here on: where what went before forbids a move or ends
+    /// the game, mix a digest of it into the key, such as the moves since the last one that can't be taken back and
+    /// what they repeated. Otherwise what is proven after one way, such as a draw by repetition, is taken for proven
+    /// after the others. And no line of moves may come by a key twice: where a game can come back to where it was, such
+    /// a digest tells the two apart, and where neither results nor legal moves depend on what went before, the plies
+    /// from the start of the game do. Otherwise the graph has a cycle: values and proofs go round in it, its nodes are
+    /// never freed, and two threads may wait for each other for ever. A key of the leaf's own path is not joined; a
+    /// cycle that two paths make together is not seen.
     pub key: u64,
     /// ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
     pub verdict: u32,
-    /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of ONCILLA_ENDED and ONCILLA_TABLEBASE it
-    /// is -1, 0 or 1, of ONCILLA_TWO_FOLD 0: ONCILLA_BAD_NUMBER else. Of ONCILLA_POSITION any number will do for this and the
-    /// others: one that is out of its range counts as the nearest in it, and what is no number as 0.
+    /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of ONCILLA_ENDED and
+    /// ONCILLA_TABLEBASE it is -1, 0 or 1, of ONCILLA_TWO_FOLD 0: ONCILLA_BAD_NUMBER else. Of ONCILLA_POSITION any
+    /// number will do for this and the others: one that is out of its range counts as the nearest in it, and what is no
+    /// number as 0.
     pub wl: f32,
     /// The probability of a draw, in [0, 1]. Of the other verdicts the result says it.
     pub d: f32,
@@ -238,7 +240,8 @@ pub extern "C" fn oncilla_max_plies() -> usize {
     PLIES
 }
 
-/// Makes an event that no playout uses yet in `memory`. It may be used with any search, one after the other: see oncilla_search_end.
+/// Makes an event that no playout uses yet in `memory`. It may be used with any search, one after the other: see
+/// oncilla_search_end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_event_new(
     memory: *mut c_void,
@@ -294,8 +297,8 @@ pub unsafe extern "C" fn oncilla_event_met(event: *const OncillaEvent, met: *mut
     })
 }
 
-/// The moves from the root on: up to the leaf, or to its parent while the last one is not named. `count` gets how many that
-/// are, also with ONCILLA_BUFFER_TOO_SMALL.
+/// The moves from the root on: up to the leaf, or to its parent while the last one is not named. `count` gets how many
+/// that are, also with ONCILLA_BUFFER_TOO_SMALL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_event_moves(
     event: *const OncillaEvent,
@@ -317,8 +320,8 @@ pub unsafe extern "C" fn oncilla_event_moves(
     })
 }
 
-/// `index` gets the last move's place among the legal moves of the position after oncilla_event_moves, if the tree does not
-/// know which move that is: say it by oncilla_event_name before the answer. Else -1.
+/// `index` gets the last move's place among the legal moves of the position after oncilla_event_moves, if the tree does
+/// not know which move that is: say it by oncilla_event_name before the answer. Else -1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_event_unnamed(event: *const OncillaEvent, index: *mut i32) -> OncillaStatus {
     attempt(|| {
@@ -360,10 +363,10 @@ unsafe fn answer_with(
 }
 
 /// Gives a leaf its answer; oncilla_bring_back takes it to the root. `policy` has a logit for each of the `count` legal
-/// moves, in the order of the game's list, which must depend on the position alone; it is used up, also where the answer is
-/// refused: another try takes the logits anew. A game that has ended needs none. Where an answer is refused, but for
-/// ONCILLA_STALE and what is found before (pointers, a verdict that chooses nothing, a game that ended with no result), the
-/// event is cancelled.
+/// moves, in the order of the game's list, which must depend on the position alone; it is used up, also where the
+/// answer is refused: another try takes the logits anew. A game that has ended needs none. Where an answer is refused,
+/// but for ONCILLA_STALE and what is found before (pointers, a verdict that chooses nothing, a game that ended with no
+/// result), the event is cancelled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_settle(
     search: *const OncillaSearch,

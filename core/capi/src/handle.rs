@@ -1,5 +1,5 @@
-//! From the host's pointers to references. Everything here trusts the contract in the crate's documentation, and looks at
-//! what can be seen of a pointer first.
+//! From the host's pointers to references. Everything here trusts the contract in the crate's documentation, and looks
+//! at what can be seen of a pointer first.
 
 use crate::status::{OncillaStatus, Outcome};
 use core::ffi::c_void;
@@ -27,8 +27,8 @@ fn check<T>(pointer: *const T) -> Outcome {
     }
 }
 
-/// Looks at the pointer, and at the mark alone: a reference would say that a whole handle is there, which is not so where
-/// the host has mistaken something smaller for one.
+/// Looks at the pointer, and at the mark alone: a reference would say that a whole handle is there, which is not so
+/// where the host has mistaken something smaller for one.
 ///
 /// # Safety
 /// `pointer` is NULL, or leads to an initialised word that nobody writes to meanwhile.
@@ -42,11 +42,12 @@ unsafe fn check_handle<H: Handle>(pointer: *const H) -> Outcome {
 /// A handle that is shared.
 ///
 /// # Safety
-/// `pointer` is NULL, or leads to an initialised word. Where that is the mark, memory begins there that was lent to the function
-/// that makes such handles and is used for nothing else, and during `'h` nobody has an exclusive reference to it.
+/// `pointer` is NULL, or leads to an initialised word. Where that is the mark, memory begins there that was lent to the
+/// function that makes such handles and is used for nothing else, and during `'h` nobody has an exclusive reference to
+/// it.
 pub unsafe fn shared<'h, H: Handle>(pointer: *const H) -> Result<&'h H, OncillaStatus> {
-    // SAFETY: the caller's contract is this function's. The mark tells a handle from other memory that the host may have
-    // mistaken for one, as far as that is possible.
+    // SAFETY: the caller's contract is this function's. The mark tells a handle from other memory that the host may
+    // have mistaken for one, as far as that is possible.
     unsafe {
         check_handle(pointer)?;
         Ok(&*pointer)

@@ -1,20 +1,20 @@
 //! The C interface of [`oncilla_core`]: a search, its events, and a time manager for programs that are not written in
 //! Rust. `include/oncilla.h` is made from this crate; docs/embedding.md explains it with examples.
 //!
-//! `core/capi/install` makes the static library, with the feature `panic-handler` and a profile that aborts. A Rust program that
-//! wants to export the same functions depends on the crate without that feature.
+//! `core/capi/install` makes the static library, with the feature `panic-handler` and a profile that aborts. A Rust
+//! program that wants to export the same functions depends on the crate without that feature.
 //!
 //! # Safety
 //!
-//! One contract holds for every function, and stands at the top of the header. A pointer that a host gives is NULL,
-//! or it leads to as many initialised objects as its type and the count beside it say, which nobody changes during the call (and
-//! for output, nobody reads). What can be seen of a pointer is looked at before it is used: NULL, alignment, the size
-//! of lent memory, and the word that every handle begins with. A function that takes `*const OncillaSearch` makes a
-//! shared reference of it, one that takes `*mut OncillaSearch` an exclusive one: so the header's rule for threads is
-//! that of [`Search`](oncilla_core::search::Search).
+//! One contract holds for every function, and stands at the top of the header. A pointer that a host gives is NULL, or
+//! it leads to as many initialised objects as its type and the count beside it say, which nobody changes during the
+//! call (and for output, nobody reads). What can be seen of a pointer is looked at before it is used: NULL, alignment,
+//! the size of lent memory, and the word that every handle begins with. A function that takes `*const OncillaSearch`
+//! makes a shared reference of it, one that takes `*mut OncillaSearch` an exclusive one: so the header's rule for
+//! threads is that of [`Search`](oncilla_core::search::Search).
 //!
-//! All `unsafe` is here: in `handle.rs`, where pointers become references, where a type says that it begins with that word,
-//! and in the functions that say by their signature which pointers they take.
+//! All `unsafe` is here: in `handle.rs`, where pointers become references, where a type says that it begins with that
+//! word, and in the functions that say by their signature which pointers they take.
 #![no_std]
 #![warn(missing_docs)]
 #![allow(clippy::missing_safety_doc, reason = "one contract for all functions: see above")]

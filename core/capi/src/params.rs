@@ -9,15 +9,16 @@ use oncilla_core::formula::temperature::Temperature;
 use oncilla_core::formula::weighing::Weighing;
 use oncilla_core::search::{CatchUp, Cpuct, Deviation, Explored, Fpu, MovesLeft, Params};
 
-/// `OncillaFpu.kind`: an unvisited move is worth its parent's value minus value times the root of the visited priors' sum.
+/// `OncillaFpu.kind`: an unvisited move is worth its parent's value minus value times the root of the visited priors'
+/// sum.
 pub const ONCILLA_FPU_REDUCTION: u32 = 0;
 /// `OncillaFpu.kind`: an unvisited move is worth this value.
 pub const ONCILLA_FPU_ABSOLUTE: u32 = 1;
 
 /// `OncillaParams.explored`: visits.
 pub const ONCILLA_EXPLORED_VISITS: u32 = 0;
-/// `OncillaParams.explored`: what visits weigh together; the moves left of a value are 8 times what a visit weighs then, and
-/// there is no moves-left utility (KataGo's useUncertainty).
+/// `OncillaParams.explored`: what visits weigh together; the moves left of a value are 8 times what a visit weighs
+/// then, and there is no moves-left utility (KataGo's useUncertainty).
 pub const ONCILLA_EXPLORED_WEIGHTS: u32 = 1;
 /// `OncillaParams.catch_up`: as long as the edge's value is another one than the position's (Lc0's graph search).
 pub const ONCILLA_CATCH_UP_VALUES: u32 = 0;
@@ -46,7 +47,8 @@ pub struct OncillaFpu {
     pub value: f32,
 }
 
-/// How much a shorter win and a longer loss are worth (MovesLeft...). Where it is on, each number is in [-1000000, 1000000].
+/// How much a shorter win and a longer loss are worth (MovesLeft...). Where it is on, each number is in [-1000000,
+/// 1000000].
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaMovesLeftUtility {
@@ -90,8 +92,8 @@ pub struct OncillaTemperature {
     pub cutoff_move: u32,
     /// From the cutoff on, and the least to which another one falls.
     pub endgame: f32,
-    /// Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths, in
-    /// [0, 100].
+    /// Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths,
+    /// in [0, 100].
     pub value_cutoff: f32,
     /// Added to the visits, in [-1000, 1000].
     pub visit_offset: f32,
@@ -137,8 +139,8 @@ pub struct OncillaWeighing {
     pub unit: f32,
 }
 
-/// How the evaluator's values change, seen from the side to move at the root: contempt, another draw rate. With 1 and 0 they
-/// stay as they are.
+/// How the evaluator's values change, seen from the side to move at the root: contempt, another draw rate. With 1 and 0
+/// they stay as they are.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaWdlRescale {
@@ -150,8 +152,8 @@ pub struct OncillaWdlRescale {
     pub max_s: f64,
 }
 
-/// All parameters of a search; names, defaults and meaning are those of Lc0's options, or of KataGo's where Lc0 has none.
-/// Begin with oncilla_params_default.
+/// All parameters of a search; names, defaults and meaning are those of Lc0's options, or of KataGo's where Lc0 has
+/// none. Begin with oncilla_params_default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaParams {
@@ -167,9 +169,9 @@ pub struct OncillaParams {
     pub root_has_own_fpu: u32,
     /// Unvisited moves at the root.
     pub fpu_at_root: OncillaFpu,
-    /// What unvisited moves are held against is the mean of the node only as far as the sum of the visited priors, to this
-    /// power, goes to 1; the rest is the node's own evaluation (KataGo's fpuParentWeightByVisitedPolicyPow). In [0, 100];
-    /// 0: the mean alone.
+    /// What unvisited moves are held against is the mean of the node only as far as the sum of the visited priors, to
+    /// this power, goes to 1; the rest is the node's own evaluation (KataGo's fpuParentWeightByVisitedPolicyPow). In
+    /// [0, 100]; 0: the mean alone.
     pub fpu_parent_power: f32,
     /// How exploration follows the deviation of values.
     pub deviation: OncillaDeviation,
@@ -198,9 +200,9 @@ pub struct OncillaParams {
     pub lcb: OncillaLcb,
     /// How much chance there is in that.
     pub temperature: OncillaTemperature,
-    /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Give each move of a game
-    /// another one (oncilla_set_params): else every root of the game gets the same noise. (One that was kept gets none, see
-    /// `noise`.)
+    /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Give each move of a
+    /// game another one (oncilla_set_params): else every root of the game gets the same noise. (One that was kept gets
+    /// none, see `noise`.)
     pub seed: u64,
 }
 

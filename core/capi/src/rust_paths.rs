@@ -1,5 +1,5 @@
-//! What Rust hosts call and C hosts can't, kept for `ci/no-panic`: each function is exported and takes all that it works on from
-//! outside, so that the compiler knows no more of it than it knows of a program's.
+//! What Rust hosts call and C hosts can't, kept for `ci/no-panic`: each function is exported and takes all that it
+//! works on from outside, so that the compiler knows no more of it than it knows of a program's.
 
 use core::convert::Infallible;
 use oncilla_core::Move;

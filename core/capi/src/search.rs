@@ -18,8 +18,8 @@ pub const ONCILLA_MAX_EDGES: usize = 1023;
 /// oncilla_set_remaining_playouts: there is no limit.
 pub const ONCILLA_NO_LIMIT: u32 = 0xffff_ffff;
 
-/// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 2,500 of them, unless the
-/// library is part of a Rust program that gives each thread a share of the memory.
+/// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 2,500 of
+/// them, unless the library is part of a Rust program that gives each thread a share of the memory.
 pub const ONCILLA_SEARCH_OVERHEAD: usize = 6144;
 
 const _: () = assert!(ONCILLA_MAX_EDGES == MAX_EDGES);
@@ -47,11 +47,12 @@ static SEARCHES: AtomicU32 = AtomicU32::new(0);
 pub struct OncillaCapacity {
     /// Nodes, at least 1 and at most 2^29 - 1: 20 bytes each.
     pub nodes: u32,
-    /// Words of 4 bytes for the edges of all nodes, at most 2^30 - 1. A node with 30 legal moves takes 16 of them, 8 more once a child of it is
-    /// visited, and some 6 for each visited child: 22 to 25 a node are enough for chess, 15 for Connect Four.
+    /// Words of 4 bytes for the edges of all nodes, at most 2^30 - 1. A node with 30 legal moves takes 16 of them, 8
+    /// more once a child of it is visited, and some 6 for each visited child: 22 to 25 a node are enough for chess, 15
+    /// for Connect Four.
     pub edge_words: u32,
-    /// Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers: what
-    /// OncillaAnswer.key must be. 20 bytes a node more.
+    /// Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers:
+    /// what OncillaAnswer.key must be. 20 bytes a node more.
     pub graph: u32,
 }
 
@@ -148,8 +149,8 @@ pub unsafe extern "C" fn oncilla_search_new(
     })
 }
 
-/// The search is used no more: from now on its handle is none, and its memory the host's again. An event that is under way in it is of
-/// no use any more: cancel it before, or make it anew with oncilla_event_new.
+/// The search is used no more: from now on its handle is none, and its memory the host's again. An event that is under
+/// way in it is of no use any more: cancel it before, or make it anew with oncilla_event_new.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_search_end(search: *mut OncillaSearch) -> OncillaStatus {
     attempt(|| {
@@ -159,8 +160,8 @@ pub unsafe extern "C" fn oncilla_search_end(search: *mut OncillaSearch) -> Oncil
     })
 }
 
-/// Changes the parameters. Another policy temperature counts for new nodes only. `draw_score` and `wdl_rescale`
-/// are those of the side to move at the root: whoever advances the root by one ply changes the signs of `draw_score` and
+/// Changes the parameters. Another policy temperature counts for new nodes only. `draw_score` and `wdl_rescale` are
+/// those of the side to move at the root: whoever advances the root by one ply changes the signs of `draw_score` and
 /// `wdl_rescale.diff`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_set_params(search: *mut OncillaSearch, params: *const OncillaParams) -> OncillaStatus {
@@ -172,8 +173,8 @@ pub unsafe extern "C" fn oncilla_set_params(search: *mut OncillaSearch, params: 
     })
 }
 
-/// Forgets the tree. Events in flight are answered by ONCILLA_STALE, and belong to this search until they are cancelled. Every root move may be
-/// searched.
+/// Forgets the tree. Events in flight are answered by ONCILLA_STALE, and belong to this search until they are
+/// cancelled. Every root move may be searched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_clear(search: *mut OncillaSearch) -> OncillaStatus {
     attempt(|| {
@@ -194,8 +195,9 @@ pub unsafe extern "C" fn oncilla_start_move(search: *mut OncillaSearch) -> Oncil
 }
 
 /// The game went on by `count` moves from the root: the tree below them is kept, the rest is freed. `visits` (which may
-/// be NULL) gets the visits that the new root has already. Bring back or cancel what is in flight before: else the whole
-/// tree is forgotten. What oncilla_set_root_moves and oncilla_set_remaining_playouts said of the old root is forgotten, too.
+/// be NULL) gets the visits that the new root has already. Bring back or cancel what is in flight before: else the
+/// whole tree is forgotten. What oncilla_set_root_moves and oncilla_set_remaining_playouts said of the old root is
+/// forgotten, too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_advance(
     search: *mut OncillaSearch,
@@ -217,9 +219,9 @@ pub unsafe extern "C" fn oncilla_advance(
     })
 }
 
-/// Makes room by folding subtrees of few visits into their parents' edges, which keep N and value. `freed` (which may be
-/// NULL) gets the number of nodes freed: 0 if nothing could be, so that the search can't go on before events in flight are back,
-/// if there are any. For when a gathered event meets ONCILLA_FULL; other events may be in flight.
+/// Makes room by folding subtrees of few visits into their parents' edges, which keep N and value. `freed` (which may
+/// be NULL) gets the number of nodes freed: 0 if nothing could be, so that the search can't go on before events in
+/// flight are back, if there are any. For when a gathered event meets ONCILLA_FULL; other events may be in flight.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_recycle(search: *mut OncillaSearch, freed: *mut usize) -> OncillaStatus {
     attempt(|| {
@@ -232,9 +234,9 @@ pub unsafe extern "C" fn oncilla_recycle(search: *mut OncillaSearch, freed: *mut
     })
 }
 
-/// Restricts the search to some root moves (UCI's searchmoves), until oncilla_advance or oncilla_clear: `moves[i]` stands at
-/// `indices[i]` among the legal moves. A count of 0: all moves. At most 362. An index that the root has not is no move's: where all are
-/// such, none may be searched.
+/// Restricts the search to some root moves (UCI's searchmoves), until oncilla_advance or oncilla_clear: `moves[i]`
+/// stands at `indices[i]` among the legal moves. A count of 0: all moves. At most 362. An index that the root has not
+/// is no move's: where all are such, none may be searched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_set_root_moves(
     search: *mut OncillaSearch,
@@ -255,8 +257,8 @@ pub unsafe extern "C" fn oncilla_set_root_moves(
     })
 }
 
-/// How many more playouts are expected at most, until oncilla_advance or oncilla_clear: root moves that can't become the best
-/// one in so many are left out. ONCILLA_NO_LIMIT searches all.
+/// How many more playouts are expected at most, until oncilla_advance or oncilla_clear: root moves that can't become
+/// the best one in so many are left out. ONCILLA_NO_LIMIT searches all.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_set_remaining_playouts(search: *const OncillaSearch, remaining: u32) -> OncillaStatus {
     attempt(|| {
@@ -280,9 +282,9 @@ pub unsafe extern "C" fn oncilla_best_move(search: *const OncillaSearch, mv: *mu
     })
 }
 
-/// The move to play after `ply` half moves of the game: oncilla_best_move's, or another one where the temperature leaves it
-/// to chance, or the parameters ask for a lower bound. A move that nobody visited has no name, and gives way to
-/// oncilla_best_move's: oncilla_edge_to_play gives its place instead.
+/// The move to play after `ply` half moves of the game: oncilla_best_move's, or another one where the temperature
+/// leaves it to chance, or the parameters ask for a lower bound. A move that nobody visited has no name, and gives way
+/// to oncilla_best_move's: oncilla_edge_to_play gives its place instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_move_to_play(search: *const OncillaSearch, ply: u32, mv: *mut u16) -> OncillaStatus {
     attempt(|| {
@@ -313,8 +315,8 @@ pub unsafe extern "C" fn oncilla_edge_to_play(
     })
 }
 
-/// The principal variation: the best move and what both sides would play after it, as far as nodes have visits and there
-/// is room for; at most oncilla_max_plies moves. `count` gets how many moves were written.
+/// The principal variation: the best move and what both sides would play after it, as far as nodes have visits and
+/// there is room for; at most oncilla_max_plies moves. `count` gets how many moves were written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_pv(
     search: *const OncillaSearch,
@@ -391,9 +393,9 @@ fn sign(bound: Bound) -> i32 {
     }
 }
 
-/// The moves of the root: those that were visited in the order of their first visits, then the others in the order of the
-/// game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are. None is missing where other
-/// threads search meanwhile; each is as it was when it was looked at.
+/// The moves of the root: those that were visited in the order of their first visits, then the others in the order of
+/// the game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are. None
+/// is missing where other threads search meanwhile; each is as it was when it was looked at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_root_edges(
     search: *const OncillaSearch,
@@ -411,8 +413,9 @@ pub unsafe extern "C" fn oncilla_root_edges(
     })
 }
 
-/// Writes all edges of a node, or as many as there is room for, and says how many. A move that is visited for the first time meanwhile
-/// would be in neither part of them: then all are written once more, which there are no more reasons for than moves.
+/// Writes all edges of a node, or as many as there is room for, and says how many. A move that is visited for the first
+/// time meanwhile would be in neither part of them: then all are written once more, which there are no more reasons for
+/// than moves.
 fn write_edges(node: &NodeView<'_, Tree<'static>>, to: &Output<OncillaRootEdge>) -> usize {
     loop {
         let visited = node.visited_count();
@@ -437,7 +440,8 @@ pub struct OncillaStats {
     pub edge_words: u32,
     /// How full the fuller of the two memories is, per mille (UCI's hashfull).
     pub permille_full: u32,
-    /// Visits of earlier moves that were taken back since oncilla_start_move: a draw by repetition that is none any more.
+    /// Visits of earlier moves that were taken back since oncilla_start_move: a draw by repetition that is none any
+    /// more.
     pub taken_back: u32,
     /// Playouts since oncilla_start_move that are no visits of the root: they restored what was folded.
     pub restored: u32,

@@ -28,7 +28,8 @@ pub enum OncillaStatus {
     OncillaBufferTooSmall = 8,
     /// The same event stands twice in one array.
     OncillaSameEvent = 9,
-    /// The event was gathered from another search, and is under way there, or was until its tree was forgotten: cancel it there.
+    /// The event was gathered from another search, and is under way there, or was until its tree was forgotten: cancel
+    /// it there.
     OncillaOtherSearch = 10,
     /// The event waits for no answer, or for another one than this; or the tree was cleared or advanced since it was
     /// gathered.

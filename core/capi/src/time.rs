@@ -353,8 +353,8 @@ pub extern "C" fn oncilla_time_size() -> usize {
     size_of::<OncillaTime>() + padding::<OncillaTime>()
 }
 
-/// Makes the time manager of a new game in `memory`. `params`: NULL for the defaults. ONCILLA_BAD_NUMBER: a parameter of
-/// the manager chosen is out of its range.
+/// Makes the time manager of a new game in `memory`. `params`: NULL for the defaults. ONCILLA_BAD_NUMBER: a parameter
+/// of the manager chosen is out of its range.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_time_new(
     memory: *mut c_void,
@@ -419,8 +419,8 @@ pub unsafe extern "C" fn oncilla_time_progress(
     })
 }
 
-/// The best move after `elapsed_ms`. `go_on` becomes 1 if the search should go on beyond its budget, within the extension,
-/// else 0.
+/// The best move after `elapsed_ms`. `go_on` becomes 1 if the search should go on beyond its budget, within the
+/// extension, else 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_time_leader(
     time: *mut OncillaTime,

@@ -1,8 +1,8 @@
 //! Prints a position's input planes and policy indices, for programs that make the same and want to compare.
 //!
-//! Reads JSON lines `{"fen","moves"}` (castling is king takes rook) and answers each with a line `{"planes","nnidx"}`: planes of
-//! input format 1 that are not empty, by number, as `[mask in hexadecimal, value]`; and every legal move with its index.
-//! `fixtures/train/check_encoding.py` runs it.
+//! Reads JSON lines `{"fen","moves"}` (castling is king takes rook) and answers each with a line `{"planes","nnidx"}`:
+//! planes of input format 1 that are not empty, by number, as `[mask in hexadecimal, value]`; and every legal move with
+//! its index. `fixtures/train/check_encoding.py` runs it.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};

@@ -5,7 +5,8 @@
 //! leaf, and asks whether it is terminal and for its key. That is done here on a fixed pseudo-random set of lines,
 //! without a search. Instructions are counted by
 //!
-//! `valgrind --tool=callgrind --toggle-collect='replay::replay*' target/release/examples/replay ROUNDS [uniform|skewed]`
+//! `valgrind --tool=callgrind --toggle-collect='replay::replay*' target/release/examples/replay ROUNDS
+//! [uniform|skewed]`
 //!
 //! and divided by the playouts that the program prints.
 //!

@@ -1,7 +1,9 @@
-//! What is seen of positions and moves (`oncilla_chess::tactics`), for the fitting of hints (`fixtures/train/hints.py`).
+//! What is seen of positions and moves (`oncilla_chess::tactics`), for the fitting of hints
+//! (`fixtures/train/hints.py`).
 //!
-//! Reads a FEN a line. Writes numbers of single precision, least byte first: for each position the count of its moves and what is seen
-//! of it, then for each move from + 64·to + 4096·promotion (a knight is 1, a queen 4; castling is king takes rook) and what is seen of that.
+//! Reads a FEN a line. Writes numbers of single precision, least byte first: for each position the count of its moves
+//! and what is seen of it, then for each move from + 64·to + 4096·promotion (a knight is 1, a queen 4; castling is king
+//! takes rook) and what is seen of that.
 //!
 //! `cargo run --release -p oncilla-chess --example tactics < FENS`
 

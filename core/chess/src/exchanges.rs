@@ -1,8 +1,9 @@
 //! What moves gain in material: every reply, and the captures behind it, with nothing of a network's.
 //!
-//! The plain evaluation of a position is the material on the board ([`worth`]). A move gains what that comes to once the other side has
-//! answered as well as it can and both have captured as long as it pays, less what it is now. So a move that leaves a
-//! piece hanging has a loss, one that forks two pieces has a gain, and a mate given or allowed counts as [`MATE`].
+//! The plain evaluation of a position is the material on the board ([`worth`]). A move gains what that comes to once
+//! the other side has answered as well as it can and both have captured as long as it pays, less what it is now. So a
+//! move that leaves a piece hanging has a loss, one that forks two pieces has a gain, and a mate given or allowed
+//! counts as [`MATE`].
 //!
 //! Behind the reply either side may also stop, in check or not, pawns become queens, and nobody captures en passant.
 
@@ -25,8 +26,9 @@ pub const MATE: i32 = 30_000;
 /// Captures in a row behind the reply, after which the material counts as it stands.
 pub const CAPTURES: u32 = 8;
 
-/// Positions behind replies that [`gains`] looks at, at most: a hundred times as many as there are in an ordinary position (540 on average). Each
-/// move has its share of them, and once that is used up the material counts as it stands.
+/// Positions behind replies that [`gains`] looks at, at most: a hundred times as many as there are in an ordinary
+/// position (540 on average). Each move has its share of them, and once that is used up the material counts as it
+/// stands.
 pub const POSITIONS: u32 = 50_000;
 
 /// More captures and promotions than a position can have.
@@ -50,10 +52,11 @@ pub const fn worth(piece: Piece) -> i32 {
 /// What a pawn gains that becomes a queen.
 const PROMOTION: i32 = worth(Piece::Queen) - worth(Piece::Pawn);
 
-/// What each of the position's legal `moves` gains, in centipawns, into `gains`, which is as long. A mate given is [`MATE`] less the
-/// material there was, one allowed its negative less that; a stalemate leaves equal material.
+/// What each of the position's legal `moves` gains, in centipawns, into `gains`, which is as long. A mate given is
+/// [`MATE`] less the material there was, one allowed its negative less that; a stalemate leaves equal material.
 ///
-/// Half a million instructions in an ordinary position; [`POSITIONS`] bounds them in one with nine queens on either side.
+/// Half a million instructions in an ordinary position; [`POSITIONS`] bounds them in one with nine queens on either
+/// side.
 ///
 /// # Panics
 ///
@@ -81,7 +84,8 @@ pub fn gains_within(board: &Board, moves: &[Move], gains: &mut [i32], positions:
 /// The amounts of material that differ, in centipawns: more is the same.
 const MOST: i32 = 1200;
 
-/// Tells a policy what exchanges say: takes `weight` · (s(best) − s(gain)) from each move's logit, with s(x) = ±ln(1 + |x|) of x pawns. For a policy whose network is too small to see exchanges by itself.
+/// Tells a policy what exchanges say: takes `weight` · (s(best) − s(gain)) from each move's logit, with s(x) = ±ln(1 + |x|)
+/// of x pawns. For a policy whose network is too small to see exchanges by itself.
 ///
 /// Priors that a shallow search informs: H. Baier and M. Winands, "MCTS-Minimax Hybrids with State Evaluations", 2018.
 pub fn correct(logits: &mut [f32], gains: &[i32], weight: f32) {
@@ -129,8 +133,8 @@ pub(crate) fn is_en_passant(board: &Board, mv: Move) -> bool {
         && !board.occupied().has(mv.to)
 }
 
-/// The material that the side to move ends with after the best of all its moves, if it has `stand` now. `killer` is a quiet reply that was the
-/// best against another move.
+/// The material that the side to move ends with after the best of all its moves, if it has `stand` now. `killer` is a
+/// quiet reply that was the best against another move.
 fn best_reply(
     board: &Board,
     stand: i32,
@@ -226,7 +230,8 @@ impl Checks {
         Self { direct, any, discoverers }
     }
 
-    /// Never false for a move that gives check. True for some that don't: along a pin, promotions, castling, en passant.
+    /// Never false for a move that gives check. True for some that don't: along a pin, promotions, castling, en
+    /// passant.
     pub(crate) fn may_give(&self, board: &Board, mv: Move) -> bool {
         self.discoverers.has(mv.from)
             || mv.promotion.is_some()
@@ -271,8 +276,8 @@ impl Pieces {
         after
     }
 
-    /// The material that `side`, which is to move and has `stand` now, ends with, between `alpha` and `beta`. Moves that leave a king
-    /// to be taken are tried as well: the answer shows that they lose.
+    /// The material that `side`, which is to move and has `stand` now, ends with, between `alpha` and `beta`. Moves
+    /// that leave a king to be taken are tried as well: the answer shows that they lose.
     fn exchange(&self, side: Color, stand: i32, reach: Reach, alpha: i32, beta: i32) -> i32 {
         if stand >= beta {
             return stand;

@@ -1,11 +1,13 @@
 //! A network's word on a position, corrected by what can be seen without one.
 //!
-//! A small network overlooks what hangs and what mates, where a look at exchanges ([`crate::tactics`]) does not. Two networks of one hidden
-//! layer say what that look is worth: the first adds to each move's logit, the second to those of win, draw and loss. Both are
-//! fitted to one network (`fixtures/train/hints.py`), of whose own word they know, and are wrong for any other.
+//! A small network overlooks what hangs and what mates, where a look at exchanges ([`crate::tactics`]) does not. Two
+//! networks of one hidden layer say what that look is worth: the first adds to each move's logit, the second to those
+//! of win, draw and loss. Both are fitted to one network (`fixtures/train/hints.py`), of whose own word they know, and
+//! are wrong for any other.
 //!
-//! KataGo's networks are told of ladders in the same spirit, but before their evaluation and not behind it, for which a network of Lc0's
-//! format has no inputs. Priors that a look ahead informs: H. Baier and M. Winands, "MCTS-Minimax Hybrids with State Evaluations", 2018.
+//! KataGo's networks are told of ladders in the same spirit, but before their evaluation and not behind it, for which a
+//! network of Lc0's format has no inputs. Priors that a look ahead informs: H. Baier and M. Winands, "MCTS-Minimax
+//! Hybrids with State Evaluations", 2018.
 
 use core::fmt;
 
@@ -73,8 +75,8 @@ impl Hints {
     /// Length of a file.
     pub const BYTES: usize = MAGIC.len() + 4 * (Layers::<MOVE_INPUTS, 1>::NUMBERS + Layers::<CONTEXT, 3>::NUMBERS);
 
-    /// Reads a file: [`MAGIC`] and numbers of single precision, least byte first: for the policy, then for the value, `weights[inputs][hidden]`,
-    /// `bias[hidden]`, `out[outputs][hidden]`, `out_bias[outputs]`.
+    /// Reads a file: [`MAGIC`] and numbers of single precision, least byte first: for the policy, then for the value,
+    /// `weights[inputs][hidden]`, `bias[hidden]`, `out[outputs][hidden]`, `out_bias[outputs]`.
     ///
     /// # Errors
     ///
@@ -92,8 +94,9 @@ impl Hints {
         Ok(Self { policy: Layers::read(&mut numbers), value: Layers::read(&mut numbers) })
     }
 
-    /// Corrects what a network said of a position: a logit for each move, and the probabilities of win, draw and loss of the side to move. `position` and
-    /// `moves` are what was seen of it ([`crate::tactics::look`]); without moves nothing is corrected.
+    /// Corrects what a network said of a position: a logit for each move, and the probabilities of win, draw and loss
+    /// of the side to move. `position` and `moves` are what was seen of it ([`crate::tactics::look`]); without moves
+    /// nothing is corrected.
     ///
     /// # Panics
     ///
@@ -120,8 +123,8 @@ impl Hints {
     }
 }
 
-/// What is seen of all moves: the best of some numbers, what is expected of others by the network's policy, that policy's
-/// entropy in nats, and what its first choice gains.
+/// What is seen of all moves: the best of some numbers, what is expected of others by the network's policy, that
+/// policy's entropy in nats, and what its first choice gains.
 fn of_all(moves: &[OfMove], logits: &[f32]) -> [f32; OF_ALL] {
     let highest = highest(logits);
     let best = |what: usize| moves.iter().map(|seen| seen[what]).fold(f32::MIN, f32::max);

@@ -16,8 +16,8 @@ pub(crate) trait Sink {
     /// The piece on `from` can go to any of `to`, without promotion. `to` may be empty.
     fn piece(&mut self, from: Square, to: BitBoard) -> bool;
 
-    /// To each square of `to` goes a pawn that stands `step` squares before it, counted modulo 64 in the order a1, b1, …,
-    /// h8. On the last rank it promotes in all four ways. `to` may be empty.
+    /// To each square of `to` goes a pawn that stands `step` squares before it, counted modulo 64 in the order a1, b1,
+    /// …, h8. On the last rank it promotes in all four ways. `to` may be empty.
     fn pawns(&mut self, step: u32, to: BitBoard) -> bool;
 }
 
@@ -71,8 +71,8 @@ impl Nth {
         Nth { left: index, found: None }
     }
 
-    /// The square at the place that is looked for, if it lies in `set`, where each square stands for `moves` moves. What
-    /// is left to skip is then less than `moves`.
+    /// The square at the place that is looked for, if it lies in `set`, where each square stands for `moves` moves.
+    /// What is left to skip is then less than `moves`.
     fn square(&mut self, set: BitBoard, moves: usize) -> Option<Square> {
         let count = set.len() as usize * moves;
         if self.left >= count {

@@ -259,12 +259,12 @@ impl View {
     }
 }
 
-/// A 64-bit key of what [`encode`] writes into the planes of `seen` for the last position of `history`, and of its legal moves: for a
-/// cache of what a network said that looks at those planes.
+/// A 64-bit key of what [`encode`] writes into the planes of `seen` for the last position of `history`, and of its
+/// legal moves: for a cache of what a network said that looks at those planes.
 ///
 /// Equal keys mean equal planes and equal moves, as far as 64 bits can tell. The other way round it holds for the same
-/// last position where `seen` has all planes of the positions that it shows, unless an earlier one had castling rights that are lost
-/// meanwhile: no format shows when.
+/// last position where `seen` has all planes of the positions that it shows, unless an earlier one had castling rights
+/// that are lost meanwhile: no format shows when.
 ///
 /// It takes no more than a look at each position that `seen` shows.
 pub fn key<const CAP: usize>(history: &History<CAP>, format: InputFormat, fill: HistoryFill, seen: PlaneSet) -> u64 {
@@ -389,8 +389,8 @@ fn take_double_step_back(position: &Position, view: View, out: &mut [Plane; PER_
     out[pawns].mask ^= seen(Rank::Fourth) | seen(Rank::Second);
 }
 
-/// What the plane of the fifty-move rule says at most. A game may go on beyond, and a FEN say anything; no network was taught with that, and
-/// what it makes of a thousand is nonsense. (Lc0 tells it.)
+/// What the plane of the fifty-move rule says at most. A game may go on beyond, and a FEN say anything; no network was
+/// taught with that, and what it makes of a thousand is nonsense. (Lc0 tells it.)
 const MOST_PLIES: u16 = 100;
 
 /// Writes planes 104–111.
@@ -419,8 +419,8 @@ fn write_aux(last: &Position, format: InputFormat, view: View, planes: &mut Plan
     planes.0[AUX + 4..].copy_from_slice(&[turn_or_en_passant, rule50, armageddon, Plane::full_if(true)]);
 }
 
-/// The rooks of the mover and of the opponent that stand on these files, from the mover's view. Whoever may castle sees the
-/// board as it is, without a transform.
+/// The rooks of the mover and of the opponent that stand on these files, from the mover's view. Whoever may castle sees
+/// the board as it is, without a transform.
 fn castling_rooks([own, other]: [Option<File>; 2]) -> u64 {
     let rook = |file: Option<File>, rank| file.map_or(0, |file| Square::new(file, rank).bitboard().0);
     rook(own, Rank::First) | rook(other, Rank::Eighth)

@@ -1,8 +1,8 @@
 //! What can be seen of moves and positions without searching: what hangs, what is threatened, what gives check or mate.
 //!
-//! Numbers for a small network to weigh ([`crate::hints`]). Amounts of material are those of exchanges on one square, in which both
-//! sides capture with their least piece as long as it pays and pinned pieces only along their pin; [`scale`] makes numbers of
-//! them.
+//! Numbers for a small network to weigh ([`crate::hints`]). Amounts of material are those of exchanges on one square,
+//! in which both sides capture with their least piece as long as it pays and pinned pieces only along their pin;
+//! [`scale`] makes numbers of them.
 
 use cozy_chess::{
     BitBoard, Board, Color, File, Move, Piece, Square, get_bishop_moves, get_king_moves, get_knight_moves,
@@ -30,8 +30,9 @@ const MOST_THREATS: usize = 4;
 /// What is seen of a move.
 pub type OfMove = [f32; OF_MOVE];
 
-/// What is seen of a position: the most and the second most that the other side could win by capturing if it were to move, the same of the side to move,
-/// whether that is in check, the logarithm of the number of its moves, whether the other side threatens mate, how full the board is.
+/// What is seen of a position: the most and the second most that the other side could win by capturing if it were to
+/// move, the same of the side to move, whether that is in check, the logarithm of the number of its moves, whether the
+/// other side threatens mate, how full the board is.
 pub type OfPosition = [f32; OF_POSITION];
 
 /// Places in [`OfMove`] that [`crate::hints`] reads by themselves.
@@ -288,7 +289,8 @@ impl Scene {
         captured.iter().rev().fold(0, |behind, &captured| (captured - behind).max(0))
     }
 
-    /// The least of some pieces of a side; of two alike the one that is farther behind, so that colours make no difference.
+    /// The least of some pieces of a side; of two alike the one that is farther behind, so that colours make no
+    /// difference.
     fn least(&self, side: Color, among: BitBoard) -> Option<(Piece, Square)> {
         if among.is_empty() {
             return None;

@@ -1,5 +1,5 @@
-//! The rules of Connect Four, an estimate of its positions, and a player. Neither needs `std`: the firmware in `fixtures/firmware`
-//! plays the same game.
+//! The rules of Connect Four, an estimate of its positions, and a player. Neither needs `std`: the firmware in
+//! `fixtures/firmware` plays the same game.
 #![allow(dead_code, reason = "who plays a game needs other things than who tests one")]
 
 use core::fmt;

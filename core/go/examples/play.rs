@@ -1,7 +1,7 @@
 //! `cargo run --release -p oncilla-go --example play` plays a game of Go on 5 × 5 against itself, and prints it.
 //!
-//! The evaluator knows the score where the game is over. Elsewhere it gives each point to the nearest stone. So it plays
-//! badly, but by the rules, and it finds what wins if that is near.
+//! The evaluator knows the score where the game is over. Elsewhere it gives each point to the nearest stone. So it
+//! plays badly, but by the rules, and it finds what wins if that is near.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -54,7 +54,8 @@ impl Evaluator for Player {
             Some(Outcome::WhiteLead(_)) => Verdict::lost(),
             None => Verdict::Position(Value { wl: (own * nearest(&game) / SURE).tanh(), ..Value::EVEN }),
         };
-        // A tree does not look at it. It is one because superko asks for all that went before: a graph would join few positions.
+        // A tree does not look at it. It is one because superko asks for all that went before: a graph would join few
+        // positions.
         Ok(Answer { key: game.history_key(), verdict })
     }
 }

@@ -41,9 +41,9 @@ impl Area {
     }
 }
 
-/// The points that are alive whatever the other player does while the owner passes: chains that Benson's criterion finds
-/// alive, and the regions around which only such chains lie and in which the opponent has no room for two eyes, with
-/// the stones in them.
+/// The points that are alive whatever the other player does while the owner passes: chains that Benson's criterion
+/// finds alive, and the regions around which only such chains lie and in which the opponent has no room for two eyes,
+/// with the stones in them.
 ///
 /// `suicide` says whether chains of two stones or more may kill themselves. Where they may, an eye must be small enough
 /// even after that.

@@ -133,8 +133,8 @@ impl Board {
         }
     }
 
-    /// Puts a stone on a point as editors of positions do: it replaces another one, and captures as a move does. One that has
-    /// no liberty is not put down, or dies with the chain that it joins. No ko is left.
+    /// Puts a stone on a point as editors of positions do: it replaces another one, and captures as a move does. One
+    /// that has no liberty is not put down, or dies with the chain that it joins. No ko is left.
     ///
     /// # Errors
     /// The move is no point of the board. Nothing has changed then.
@@ -252,8 +252,8 @@ impl Board {
         self.may_play(color, grid::cell(self.size, mv), suicide)
     }
 
-    /// Whether a move can be made at all, whatever a ko or the rules say: a pass, or an empty point where the stone has or makes a
-    /// liberty, or is joined to others that die with it.
+    /// Whether a move can be made at all, whatever a ko or the rules say: a pass, or an empty point where the stone has
+    /// or makes a liberty, or is joined to others that die with it.
     pub fn is_possible(&self, color: Color, mv: Move) -> bool {
         let is_point = mv.index() < self.size.area();
         if is_point { self.has_room(color, grid::cell(self.size, mv), true) } else { mv == self.size.pass() }

@@ -107,7 +107,8 @@ impl Forgotten {
         Forgotten { moves: self.moves + moves.len(), passes: self.passes + passes, run, is_run_over }
     }
 
-    /// Stones of Black's before White's first, and whether there is one of White's, the moves after the forgotten ones included.
+    /// Stones of Black's before White's first, and whether there is one of White's, the moves after the forgotten ones
+    /// included.
     fn run_with(self, moves: &[Played], pass: Move) -> (usize, bool) {
         let (run, is_over) = if self.is_run_over { (0, true) } else { black_run(moves, pass) };
         (self.run + run, is_over)
@@ -168,8 +169,8 @@ pub enum Outcome {
     WhiteLead(f32),
     /// Nobody has won, and it is no draw either.
     NoResult,
-    /// Territory is counted once the players agree which stones are dead; the rules alone don't say. (KataGo has them play it
-    /// out, in two more phases, which this crate does not know.)
+    /// Territory is counted once the players agree which stones are dead; the rules alone don't say. (KataGo has them
+    /// play it out, in two more phases, which this crate does not know.)
     ToBeAgreed,
 }
 
@@ -212,8 +213,8 @@ impl<const CAP: usize> Game<CAP> {
         Ok(Self::starting_from(Board::with_stones(size, stones)?, to_move, rules))
     }
 
-    /// Goes on from a position, of whose history nothing is known but a ko. Its stones count as played, as KataGo has it
-    /// (see [`Game::compensation`]): so do those of a handicap.
+    /// Goes on from a position, of whose history nothing is known but a ko. Its stones count as played, as KataGo has
+    /// it (see [`Game::compensation`]): so do those of a handicap.
     pub fn starting_from(board: Board, side: Color, rules: Rules) -> Self {
         let start = Snapshot::of(&board);
         let [black, white] = Color::ALL.map(|color| board.stones(color).len() as i32);
@@ -236,8 +237,8 @@ impl<const CAP: usize> Game<CAP> {
         }
     }
 
-    /// The same position, with this player to move, as the beginning of a game, of which nothing is known but what players' stones count that
-    /// are on the board or were captured.
+    /// The same position, with this player to move, as the beginning of a game, of which nothing is known but what
+    /// players' stones count that are on the board or were captured.
     pub fn begun_anew(&self, side: Color) -> Self {
         let mut board = self.board.clone();
         board.lift_ko();
@@ -283,9 +284,10 @@ impl<const CAP: usize> Game<CAP> {
 
     /// Forgets all moves but the last `keep`, which leaves room for others.
     ///
-    /// Board, simple ko, button, passes in a row, handicap, what White gets ([`Game::compensation`]) and the number of moves stay as they are,
-    /// and so do [`Game::board_ago`] and the number for a search. Ko rules that compare with earlier positions do not know the
-    /// forgotten ones any more: neither does superko forbid them, nor does a game end for they are there again.
+    /// Board, simple ko, button, passes in a row, handicap, what White gets ([`Game::compensation`]) and the number of
+    /// moves stay as they are, and so do [`Game::board_ago`] and the number for a search. Ko rules that compare with
+    /// earlier positions do not know the forgotten ones any more: neither does superko forbid them, nor does a game end
+    /// for they are there again.
     pub fn forget(&mut self, keep: usize) {
         let gone = self.moves.len().saturating_sub(keep);
         self.forgotten = self.forgotten.and(&self.moves[..gone], self.size().pass());
@@ -302,8 +304,8 @@ impl<const CAP: usize> Game<CAP> {
         self.moves.iter().map(|played| (played.color(), played.mv()))
     }
 
-    /// The moves that have led here from an earlier position of this game; `None` where that is another game: one with another start, other rules or
-    /// other moves, or of which not as many are forgotten.
+    /// The moves that have led here from an earlier position of this game; `None` where that is another game: one with
+    /// another start, other rules or other moves, or of which not as many are forgotten.
     pub fn moves_since(&self, earlier: &Self) -> Option<impl ExactSizeIterator<Item = (Color, Move)> + '_> {
         let beginning = |game: &Self| (game.rules, game.black_run_is_handicap, game.start, game.size(), game.forgotten);
         let is_later = beginning(self) == beginning(earlier) && self.moves.starts_with(&earlier.moves);
@@ -367,8 +369,8 @@ impl<const CAP: usize> Game<CAP> {
             .any(|(earlier, mover)| earlier == hash && (self.rules.ko != KoRule::Situational || mover == !color))
     }
 
-    /// Whether a move, legal but for superko, can lead to one of the positions that a ko rule looks at: its stone was there
-    /// before, or is not there afterwards.
+    /// Whether a move, legal but for superko, can lead to one of the positions that a ko rule looks at: its stone was
+    /// there before, or is not there afterwards.
     fn may_bring_back(&self, color: Color, mv: Move) -> bool {
         self.vacated[color as usize].contains(mv) || self.rules.suicide && !self.board.is_legal(color, mv, false)
     }
@@ -402,13 +404,14 @@ impl<const CAP: usize> Game<CAP> {
         self.play_possible(color, mv)
     }
 
-    /// Plays a move of either player that somebody has played whatever the rules say of it: no kind of ko forbids it, and it may leave its
-    /// own chain, of two stones or more, without liberties.
+    /// Plays a move of either player that somebody has played whatever the rules say of it: no kind of ko forbids it,
+    /// and it may leave its own chain, of two stones or more, without liberties.
     ///
     /// Records of games have such moves, by mistake or by other rules.
     ///
     /// # Errors
-    /// No point of the board, or an occupied one; a single stone without liberties; `CAP` moves already. Nothing has changed then.
+    /// No point of the board, or an occupied one; a single stone without liberties; `CAP` moves already. Nothing has
+    /// changed then.
     pub fn play_tolerantly(&mut self, color: Color, mv: Move) -> Result<(), PlayError> {
         if !self.board.is_possible(color, mv) {
             return Err(PlayError::Illegal(mv));
@@ -496,8 +499,9 @@ impl<const CAP: usize> Game<CAP> {
         self.pass_would_be_second() || self.pass_would_repeat(color)
     }
 
-    /// Whether a pass of the side to move would be the second in a row that counts, where stones that are dead may be left on the board
-    /// ([`Rules::friendly_pass`]): players then still agree on them, or play on. A third pass ends any game.
+    /// Whether a pass of the side to move would be the second in a row that counts, where stones that are dead may be
+    /// left on the board ([`Rules::friendly_pass`]): players then still agree on them, or play on. A third pass ends
+    /// any game.
     pub fn pass_is_friendly(&self) -> bool {
         let is_second = self.button != Button::Available && self.passes == 1;
         let Rules { friendly_pass, scoring, .. } = self.rules;
@@ -509,12 +513,14 @@ impl<const CAP: usize> Game<CAP> {
         self.button != Button::Available && self.passes > 0
     }
 
-    /// Whether a pass of the side to move would end the game by [`KoRule::Simple`] or [`KoRule::Spight`], for it repeats one.
+    /// Whether a pass of the side to move would end the game by [`KoRule::Simple`] or [`KoRule::Spight`], for it
+    /// repeats one.
     pub(crate) fn pass_would_be_repeated(&self) -> bool {
         self.pass_would_repeat(self.side)
     }
 
-    /// Whether the side to move would win if the points were counted now. Nobody does where players have to agree on them.
+    /// Whether the side to move would win if the points were counted now. Nobody does where players have to agree on
+    /// them.
     pub(crate) fn pass_would_win(&self) -> bool {
         self.white_lead().is_some_and(|lead| if self.side == Color::White { lead > 0.0 } else { lead < 0.0 })
     }
@@ -564,8 +570,8 @@ impl<const CAP: usize> Game<CAP> {
     /// What White gets besides points on the board: komi, bonus for handicap stones, half a point more or less for the
     /// button once it is taken.
     ///
-    /// Where territory is counted, each stone that a player has played, or that was there at the beginning, is a point for the opponent:
-    /// then areas differ as much as territories and prisoners do.
+    /// Where territory is counted, each stone that a player has played, or that was there at the beginning, is a point
+    /// for the opponent: then areas differ as much as territories and prisoners do.
     pub fn compensation(&self) -> f32 {
         self.compensation_halves() as f32 / 2.0
     }
@@ -595,29 +601,31 @@ impl<const CAP: usize> Game<CAP> {
     }
 
     /// A number by which a search may join positions that it has come to in different ways: [`Game::key`], the number
-    /// of moves played ([`Game::ply`]), and what White gets besides points on the board. So no line of moves comes by the same number twice, whatever
-    /// the rules let it repeat, and positions that are joined have the same score and the same legal moves.
+    /// of moves played ([`Game::ply`]), and what White gets besides points on the board. So no line of moves comes by
+    /// the same number twice, whatever the rules let it repeat, and positions that are joined have the same score and
+    /// the same legal moves.
     ///
-    /// What they have below them may differ, for the way to them is not in it: superko forbids a move after one way and not
-    /// after the other, and a pass or a stone that repeats a position ends only one of the games. A search that shares so much, as KataGo's
-    /// does, takes one for the other on purpose, and its host has to be prepared for that: it keeps what
-    /// [`Game::ko_banned`] was where a node got its answer, names the node's moves by that whatever line leads there,
-    /// and where a line has a move that its own game does not allow, answers the leaf by another key. What is proven by a
-    /// repetition then holds for one way only. A search that lists the moves of the line itself, as `oncilla_core`'s
-    /// `Search::run` does, needs [`Game::history_key`].
+    /// What they have below them may differ, for the way to them is not in it: superko forbids a move after one way and
+    /// not after the other, and a pass or a stone that repeats a position ends only one of the games. A search that
+    /// shares so much, as KataGo's does, takes one for the other on purpose, and its host has to be prepared for that:
+    /// it keeps what [`Game::ko_banned`] was where a node got its answer, names the node's moves by that whatever line
+    /// leads there, and where a line has a move that its own game does not allow, answers the leaf by another key. What
+    /// is proven by a repetition then holds for one way only. A search that lists the moves of the line itself, as
+    /// `oncilla_core`'s `Search::run` does, needs [`Game::history_key`].
     pub fn graph_key(&self) -> u64 {
         let compensation = u64::from(self.compensation_halves().cast_unsigned());
         scatter(self.key() ^ scatter(6 << 32 | self.ply() as u64) ^ scatter(7 << 32 | compensation))
     }
 
-    /// A number by which any search may join positions of games that began alike and have the same rules: [`Game::graph_key`], and
-    /// what went before as far as the rules may ask for it. Joined positions have the same legal moves, ending and outcome, and after the
-    /// same moves of players in turn they still have.
+    /// A number by which any search may join positions of games that began alike and have the same rules:
+    /// [`Game::graph_key`], and what went before as far as the rules may ask for it. Joined positions have the same
+    /// legal moves, ending and outcome, and after the same moves of players in turn they still have.
     ///
-    /// Stones of either color may be captured, so any earlier position may come back, and all that a ko rule looks at count, in any order and
-    /// each as often as it was there. Lines that place the same stones in another order went through
-    /// other positions and are not joined. Under [`KoRule::Simple`] and [`KoRule::Spight`] they are from the next pass on, under any rule from the
-    /// pass that takes the button; else a graph joins next to nothing, and a tree does as well. Each move of the game takes it some nanoseconds.
+    /// Stones of either color may be captured, so any earlier position may come back, and all that a ko rule looks at
+    /// count, in any order and each as often as it was there. Lines that place the same stones in another order went
+    /// through other positions and are not joined. Under [`KoRule::Simple`] and [`KoRule::Spight`] they are from the
+    /// next pass on, under any rule from the pass that takes the button; else a graph joins next to nothing, and a tree
+    /// does as well. Each move of the game takes it some nanoseconds.
     pub fn history_key(&self) -> u64 {
         let digest = |kind: u64, (hash, color): (u64, Color)| scatter(hash ^ scatter(kind << 32 | color as u64));
         let positions = self.counted().map(|position| digest(8, position));

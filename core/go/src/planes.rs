@@ -81,14 +81,15 @@ const KOMI_WAVE: usize = 18;
 pub struct Options {
     /// How many of the last moves it may show, up to [`HISTORY`]. With 0 the network knows the position alone.
     ///
-    /// KataGo's `ignorePreRootHistory`, which its analysis engine has on unless told otherwise, is 0 at the root and d at
-    /// d moves below it.
+    /// KataGo's `ignorePreRootHistory`, which its analysis engine has on unless told otherwise, is 0 at the root and d
+    /// at d moves below it.
     pub history: usize,
     /// Whether the network is to take the game for one that goes on even if a pass would end it: no history then, and
-    /// nothing of the end. Without effect where territory is counted, where a pass ends a phase and not the game. (KataGo's `conservativePass`, at the root.)
+    /// nothing of the end. Without effect where territory is counted, where a pass ends a phase and not the game.
+    /// (KataGo's `conservativePass`, at the root.)
     pub conservative_pass: bool,
-    /// Whether it is to take the game for one that goes on where a pass would end it and the player to move would not win. Without effect
-    /// where territory is counted. (KataGo's `enablePassingHacks`.)
+    /// Whether it is to take the game for one that goes on where a pass would end it and the player to move would not
+    /// win. Without effect where territory is counted. (KataGo's `enablePassingHacks`.)
     pub passing_hacks: bool,
     /// Whether areas are found as if chains might kill themselves, whatever the rules say. Networks of version 15 and
     /// later ask for it in their header.
@@ -180,7 +181,8 @@ fn number(condition: bool) -> f32 {
     f32::from(u8::from(condition))
 }
 
-/// Whether the network is not to know that a pass would end the game. Where territory is counted, what ends is but a phase of it.
+/// Whether the network is not to know that a pass would end the game. Where territory is counted, what ends is but a
+/// phase of it.
 fn hides_end<const CAP: usize>(game: &Game<CAP>, options: &Options) -> bool {
     if game.rules().scoring == Scoring::Territory || !game.pass_would_end() {
         return false;
@@ -282,8 +284,8 @@ fn own_komi<const CAP: usize>(game: &Game<CAP>) -> f32 {
     komi.clamp(-most, most)
 }
 
-/// How much a player's `komi`, in points, is worth beyond the last one that allows a draw, once all points are counted by
-/// area: a wave of period 2.
+/// How much a player's `komi`, in points, is worth beyond the last one that allows a draw, once all points are counted
+/// by area: a wave of period 2.
 ///
 /// All points together are odd or even as the board is, and so are komis that allow a draw (with a board that is
 /// filled but for them). From such a komi up the wave rises to ½, sinks to −½ at the middle of the last half, and rises

@@ -314,9 +314,9 @@ impl core::error::Error for RulesError {}
 impl FromStr for Rules {
     type Err = RulesError;
 
-    /// Reads a name as a person writes it, in either case and with `-`, `_`, a blank or nothing between its words, or the
-    /// compact form that [`Rules`] are displayed in. What that leaves out is as in [`Rules::TROMP_TAYLOR`], but for tax and
-    /// komi, which follow the scoring.
+    /// Reads a name as a person writes it, in either case and with `-`, `_`, a blank or nothing between its words, or
+    /// the compact form that [`Rules`] are displayed in. What that leaves out is as in [`Rules::TROMP_TAYLOR`], but for
+    /// tax and komi, which follow the scoring.
     ///
     /// ```
     /// use oncilla_go::{Rules, Tax};

@@ -9,7 +9,8 @@ const CAP: usize = 64;
 
 type Short = Game<CAP>;
 
-/// What two games with the same key must agree in. That the keys after each legal move are among it makes them agree for ever.
+/// What two games with the same key must agree in. That the keys after each legal move are among it makes them agree
+/// for ever.
 #[derive(Debug, PartialEq)]
 struct Future {
     ending: Option<Ending>,

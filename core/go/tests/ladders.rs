@@ -115,8 +115,8 @@ fn capturing_an_attacker_saves_the_chain() {
     assert!(ladders(&board(&safe), Color::Black).caught.contains(prey), "B6 has three liberties");
 }
 
-/// Positions that the naive reader looks at, and moves of one line: a ladder with kos in it goes on and on, and each move takes some of
-/// the stack.
+/// Positions that the naive reader looks at, and moves of one line: a ladder with kos in it goes on and on, and each
+/// move takes some of the stack.
 const MOST_POSITIONS: u32 = 5_000;
 const MOST_MOVES: u32 = 200;
 

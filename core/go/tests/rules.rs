@@ -87,8 +87,8 @@ fn passes_lift_a_ko_according_to_its_rule() {
     }
 }
 
-/// White can send two stones at A4 and B4, Black returns one at C4, and White takes it at B4: three moves that bring the
-/// stones back, with the other player to move.
+/// White can send two stones at A4 and B4, Black returns one at C4, and White takes it at B4: three moves that bring
+/// the stones back, with the other player to move.
 const SEND_TWO: [&str; 4] = [".O.O.", "XXOO.", "X.O..", "....."];
 
 #[test]
@@ -235,7 +235,8 @@ fn by_territory_each_stone_played_is_a_point_for_the_opponent() {
     assert_eq!(game.white_lead(), None);
 }
 
-/// KataGo counts what lies on the board when a game begins; what was captured before somebody played out of turn counts on.
+/// KataGo counts what lies on the board when a game begins; what was captured before somebody played out of turn counts
+/// on.
 #[test]
 fn by_territory_stones_that_were_set_up_count_as_played() {
     let rules = Rules { scoring: Scoring::Territory, ..Rules::TROMP_TAYLOR };

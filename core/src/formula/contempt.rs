@@ -1,8 +1,8 @@
 //! Contempt: values as they would be between players of unequal strength, or in games with another draw rate.
 //!
 //! The model and its constants are Lc0's (`Contempt…`, `WDL…`; it is described at lczero.org under "WDL rescale and
-//! contempt"). W, D and L of a position are taken for a logistic distribution of an advantage: W is the part of it above 1,
-//! L the part below −1. Its mean μ says who is better, its scale s how much the play errs. A weaker opponent
+//! contempt"). W, D and L of a position are taken for a logistic distribution of an advantage: W is the part of it
+//! above 1, L the part below −1. Its mean μ says who is better, its scale s how much the play errs. A weaker opponent
 //! moves μ by `s²·diff`, other players have s times `ratio`, and W, D and L are read off again.
 //!
 //! The way from the options to a leaf: [`elo_of`] reads `Contempt` for an opponent; [`RescaleParams::rescale`] makes
@@ -220,8 +220,8 @@ fn mu_of_elo(elo: f64) -> f64 {
 /// `ContemptMode`: which side the contempt belongs to. White is who moves first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ContemptMode {
-    /// The side to move at the root, and nobody in a search that goes on until it is stopped: that is analysis, where no
-    /// side is ours.
+    /// The side to move at the root, and nobody in a search that goes on until it is stopped: that is analysis, where
+    /// no side is ours.
     #[default]
     Play,
     /// White, whoever is to move.

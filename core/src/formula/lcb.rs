@@ -1,10 +1,10 @@
 //! The final choice by a lower confidence bound.
 //!
-//! The most visited move is the one that the search believed in for longest. When another one has overtaken it late, its
-//! value is better and its visits are fewer. KataGo (and Leela Zero before it) then asks which value is worth
-//! most if every move is taken at the lower end of its confidence interval, among the moves that have a fair share of
-//! the visits (`useLcbForSelection`, `lcbStdevs`, `minVisitPropForLCB`; `cpp/search/searchhelpers.cpp` there). Lc0 has
-//! no such thing: the options are ours.
+//! The most visited move is the one that the search believed in for longest. When another one has overtaken it late,
+//! its value is better and its visits are fewer. KataGo (and Leela Zero before it) then asks which value is worth most
+//! if every move is taken at the lower end of its confidence interval, among the moves that have a fair share of the
+//! visits (`useLcbForSelection`, `lcbStdevs`, `minVisitPropForLCB`; `cpp/search/searchhelpers.cpp` there). Lc0 has no
+//! such thing: the options are ours.
 //!
 //! KataGo keeps the sum of the squares of the values below each move. This tree keeps means only, and from them a bound
 //! follows. An outcome is +1, `ds` or −1, where `ds` is what a draw is worth. Let one be drawn by taking
@@ -64,7 +64,8 @@ impl Lcb {
     /// The lower confidence bound of a move: `q − stdevs·√(variance / n)`. Minus infinity without a visit.
     ///
     /// As in KataGo an observation of weight `1/n²` is mixed in, of the largest variance there is: 1, that of a game
-    /// which is won or lost by the toss of a coin. It keeps one lucky visit from looking certain, and ten don't feel it.
+    /// which is won or lost by the toss of a coin. It keeps one lucky visit from looking certain, and ten don't feel
+    /// it.
     pub fn bound(&self, of: Visited, draw_score: f32) -> f32 {
         if of.n == 0 {
             return f32::NEG_INFINITY;

@@ -1,8 +1,8 @@
 //! Dirichlet noise on the root's priors.
 //!
 //! AlphaZero's way to try moves at the root that the policy thinks nothing of (Silver et al., "A general reinforcement
-//! learning algorithm that masters chess, shogi, and Go through self-play", Science 362, 2018, "Methods"). It belongs to
-//! the making of training games; a game that should be won is played without.
+//! learning algorithm that masters chess, shogi, and Go through self-play", Science 362, 2018, "Methods"). It belongs
+//! to the making of training games; a game that should be won is played without.
 
 use super::random::Random;
 

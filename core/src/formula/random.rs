@@ -1,8 +1,8 @@
 //! A seeded generator, and the samples that a search draws.
 //!
 //! The generator is SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014): a
-//! counter and a mixing function. It passes BigCrush, has no bad seed, and fits in one register pair, which is enough for
-//! the few hundred numbers of a move. It is no generator for cryptography.
+//! counter and a mixing function. It passes BigCrush, has no bad seed, and fits in one register pair, which is enough
+//! for the few hundred numbers of a move. It is no generator for cryptography.
 
 /// The odd number nearest to 2⁶⁴ divided by the golden ratio: the counter's step.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -42,9 +42,9 @@ impl Random {
         ((self.bits() >> 12) as f64 + 0.5) * ULP
     }
 
-    /// A sample of the normal distribution with mean 0 and variance 1, by Marsaglia's polar method ("A convenient method
-    /// for generating normal variables", SIAM Review 6, 1964). Its second sample is thrown away: a generator that keeps
-    /// one has more state than its seed.
+    /// A sample of the normal distribution with mean 0 and variance 1, by Marsaglia's polar method ("A convenient
+    /// method for generating normal variables", SIAM Review 6, 1964). Its second sample is thrown away: a generator
+    /// that keeps one has more state than its seed.
     pub fn normal(&mut self) -> f64 {
         loop {
             let x = 2.0 * self.open_uniform() - 1.0;

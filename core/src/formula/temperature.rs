@@ -68,14 +68,14 @@ impl Temperature {
     }
 
     /// Chooses among the root's moves: each with a probability that is proportional to `((N + offset) / max)^(1/T)`,
-    /// with `max` the largest `N + offset`. Where that is not above 0 the priors stand in for the visits. `uniform` is a
-    /// random number in `[0, 1)`.
+    /// with `max` the largest `N + offset`. Where that is not above 0 the priors stand in for the visits. `uniform` is
+    /// a random number in `[0, 1)`.
     ///
     /// The moves are gone through several times, and may change meanwhile: so what is given back is a move and not its
     /// place.
     ///
-    /// `None` if there is no move. A temperature of 0 leaves those with the most visits. What is proven of a move is not
-    /// looked at, as in Lc0: `value_cutoff` leaves out lost ones.
+    /// `None` if there is no move. A temperature of 0 leaves those with the most visits. What is proven of a move is
+    /// not looked at, as in Lc0: `value_cutoff` leaves out lost ones.
     pub fn choose<M>(
         &self,
         temperature: f32,

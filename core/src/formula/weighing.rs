@@ -1,14 +1,15 @@
 //! How much the visits of each move count in what a position is worth.
 //!
-//! Some of the visits of PUCT find out that a move is bad, and in a plain mean they make the position look worse than it is for a player
-//! who does not make that move. KataGo counts such visits less (its options `useNoisePruning`, `noisePruneUtilityScale` and
-//! `valueWeightExponent`; Lc0 has no such thing). Two steps, each of which can be left out:
+//! Some of the visits of PUCT find out that a move is bad, and in a plain mean they make the position look worse than
+//! it is for a player who does not make that move. KataGo counts such visits less (its options `useNoisePruning`,
+//! `noisePruneUtilityScale` and `valueWeightExponent`; Lc0 has no such thing). Two steps, each of which can be left
+//! out:
 //!
-//! 1. *Noise is pruned.* A move that is worse than those before it and has more than twice the visits that its prior would give it
-//!    beside them loses of the excess the share 1 − exp(−gap / scale).
-//! 2. *Good moves are favoured.* Each weight is multiplied by a power of the probability that the move is no worse than their mean,
-//!    which is taken for one of Student's distribution with three degrees of freedom, as wide as few visits leave a value unsure. The sum
-//!    stays what it was.
+//! 1. *Noise is pruned.* A move that is worse than those before it and has more than twice the visits that its prior
+//!    would give it beside them loses of the excess the share 1 − exp(−gap / scale).
+//! 2. *Good moves are favoured.* Each weight is multiplied by a power of the probability that the move is no worse than
+//!    their mean, which is taken for one of Student's distribution with three degrees of freedom, as wide as few visits
+//!    leave a value unsure. The sum stays what it was.
 
 use crate::approx;
 use core::f32::consts::PI;
@@ -17,7 +18,8 @@ use core::f32::consts::PI;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Weighing {
-    /// `noisePruneUtilityScale`, in the unit of the tree's values: the gap that costs most of the excess. 0: nothing is pruned.
+    /// `noisePruneUtilityScale`, in the unit of the tree's values: the gap that costs most of the excess. 0: nothing is
+    /// pruned.
     pub prune_scale: f32,
     /// `valueWeightExponent`, in `[0, 1]`. 0: good moves are not favoured.
     pub exponent: f32,
@@ -60,8 +62,8 @@ impl Weighing {
         self.prune_scale == 0.0 && self.exponent == 0.0
     }
 
-    /// The weight of each move, in the order of the branches, which should be that of their priors, the largest first. They are asked
-    /// for three times.
+    /// The weight of each move, in the order of the branches, which should be that of their priors, the largest first.
+    /// They are asked for three times.
     pub fn weights<I: Iterator<Item = Branch>>(&self, branches: impl Fn() -> I) -> impl Iterator<Item = f32> {
         let pruned = || self.pruned(branches());
         let all = pruned().fold(Sums::default(), Sums::plus);

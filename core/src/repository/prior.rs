@@ -4,8 +4,8 @@ use crate::approx;
 
 /// Turns logits into probabilities at the policy temperature (Lc0's `PolicyTemperature`), in place.
 ///
-/// `p = e^((l − max) / T) / Σ`. Infinity counts as the largest number: its moves share all. Logits that are no numbers count as minus
-/// infinity; if none is left, every move gets the same.
+/// `p = e^((l − max) / T) / Σ`. Infinity counts as the largest number: its moves share all. Logits that are no numbers
+/// count as minus infinity; if none is left, every move gets the same.
 pub fn softmax(policy: &mut [f32], temperature: f32) {
     let mut max = largest(policy).min(f32::MAX);
     if max == f32::NEG_INFINITY {
@@ -39,8 +39,8 @@ fn largest(of: &[f32]) -> f32 {
 const EXPONENT_BASE: u32 = 3 << 28;
 const DROPPED_BITS: u32 = 12;
 
-/// A probability in 16 bits: a float with 11 bits of mantissa, rounded to nearest. Too small for that is 0, and so is what
-/// is negative or no number. Never 0xffff, whatever comes: nodes keep one more than this beside the next one's.
+/// A probability in 16 bits: a float with 11 bits of mantissa, rounded to nearest. Too small for that is 0, and so is
+/// what is negative or no number. Never 0xffff, whatever comes: nodes keep one more than this beside the next one's.
 ///
 /// The width is Lc0's, so that a choice between two moves rounds as it does there.
 #[inline(always)]

@@ -159,8 +159,8 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Writes an answer into a leaf below the root. Its parent stays locked meanwhile: so whoever finds the leaf's edges
-    /// knows its move's name, and a leaf that is not linked any more is on nobody's way.
+    /// Writes an answer into a leaf below the root. Its parent stays locked meanwhile: so whoever finds the leaf's
+    /// edges knows its move's name, and a leaf that is not linked any more is on nobody's way.
     fn settle_below<const PLIES: usize>(
         &self,
         event: &mut Event<PLIES>,
@@ -195,8 +195,8 @@ impl<R: Repository> Search<R> {
         answered(answer.verdict, Some(answer.verdict.value()))
     }
 
-    /// The node that has the leaf's position already. One on the way to the leaf is none: an edge to it would close a cycle,
-    /// whose nodes are below themselves, and a node that is its own child could not be locked as both.
+    /// The node that has the leaf's position already. One on the way to the leaf is none: an edge to it would close a
+    /// cycle, whose nodes are below themselves, and a node that is its own child could not be locked as both.
     fn join<const PLIES: usize>(&self, event: &Event<PLIES>, leaf: Key, position: u64, edges: usize) -> Option<Key> {
         let on_the_way = |node| event.path.iter().any(|step| step.node == node);
         self.repository.join(leaf, position, edges, |node| !on_the_way(node))
@@ -247,8 +247,8 @@ impl<R: Repository> Search<R> {
     }
 
     /// The second half of [`Search::answer`], for many events at once: each of them settled, or
-    /// [`Known`](super::Gathered::Known). Where they share ancestors, each ancestor is written once. Their order changes;
-    /// other events are left as they are.
+    /// [`Known`](super::Gathered::Known). Where they share ancestors, each ancestor is written once. Their order
+    /// changes; other events are left as they are.
     pub fn bring_back<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
         for event in events.iter_mut().map(BorrowMut::borrow_mut) {
             if event.is_ready() && event.epoch != self.epoch {
@@ -438,8 +438,9 @@ impl<R: Repository> Search<R> {
         if plain { Some(Below { node: key, n: node.n(), value: EdgeValue::of_child(self.worth(node)) }) } else { None }
     }
 
-    /// What the child of an edge is worth, if the visits of the child that the edge does not know yet are those that come
-    /// back now: whoever wrote the child last has left its value, and the child, which is settled, need not be locked again.
+    /// What the child of an edge is worth, if the visits of the child that the edge does not know yet are those that
+    /// come back now: whoever wrote the child last has left its value, and the child, which is settled, need not be
+    /// locked again.
     #[inline(always)]
     fn value_below<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(
         &self,
@@ -464,10 +465,10 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Of the visits that come back through an edge to a node that was folded and grew again, gives back how many are new
-    /// to the edge. The others made up for some that it has counted before: they are taken back from it, and it keeps its
-    /// value, which the child will have once it has as many visits again. Where too many playouts did that already, the
-    /// child takes the visits that it has not from the edge.
+    /// Of the visits that come back through an edge to a node that was folded and grew again, gives back how many are
+    /// new to the edge. The others made up for some that it has counted before: they are taken back from it, and it
+    /// keeps its value, which the child will have once it has as many visits again. Where too many playouts did that
+    /// already, the child takes the visits that it has not from the edge.
     fn restore(&self, here: &mut R::Node<'_>, child: &mut R::Node<'_>, at: usize, visits: u16) -> u16 {
         let before = here.visit(at);
         let all = before.completed() + u32::from(visits);
@@ -590,7 +591,8 @@ fn is_settled(node: &impl Node) -> bool {
     node.is_expanded() || matches!(node.ending(), Some(Ending::Game | Ending::Tablebase))
 }
 
-/// A result as it is passed on: what it is worth is what it proves, for a proven win that is worth nothing would be neither.
+/// A result as it is passed on: what it is worth is what it proves, for a proven win that is worth nothing would be
+/// neither.
 fn decided(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Terminal(value, ending @ (Ending::Game | Ending::Tablebase)) => {

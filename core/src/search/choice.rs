@@ -92,7 +92,8 @@ fn best_of<'a, R: Repository>(edges: impl Iterator<Item = EdgeView<'a, R>>, rule
     edges.reduce(|best, edge| if better(&edge, &best, rule) == Ordering::Greater { edge } else { best })
 }
 
-/// Puts one more where it belongs in a list that is in order, after its equals. Where the list is full the last one falls out.
+/// Puts one more where it belongs in a list that is in order, after its equals. Where the list is full the last one
+/// falls out.
 fn push_ranked<T>(ranked: &mut VecView<T>, one: T, order: impl Fn(&T, &T) -> Ordering) {
     if ranked.len() == ranked.capacity() {
         if ranked.last().is_none_or(|last| order(&one, last).is_ge()) {
@@ -104,7 +105,8 @@ fn push_ranked<T>(ranked: &mut VecView<T>, one: T, order: impl Fn(&T, &T) -> Ord
     sort::insert_last(ranked, order);
 }
 
-/// Moves `chosen` to the front: from where `is_it` finds it, or, where it is among those that fell out, in place of the last.
+/// Moves `chosen` to the front: from where `is_it` finds it, or, where it is among those that fell out, in place of the
+/// last.
 fn move_to_front<T>(ranked: &mut VecView<T>, chosen: T, is_it: impl Fn(&T) -> bool) {
     let at = match ranked.iter().position(is_it) {
         Some(at) => at,
@@ -190,7 +192,8 @@ impl<R: Repository> Search<R> {
         puct::fpu(self.params().root_fpu(), root.value().q(self.params().draw_score), root.visited_policy())
     }
 
-    /// The best `ranked.capacity()` root edges that may be searched, best first: the one to play, where nothing is left to chance.
+    /// The best `ranked.capacity()` root edges that may be searched, best first: the one to play, where nothing is left
+    /// to chance.
     pub fn rank_root<'a>(&'a self, ranked: &mut VecView<EdgeView<'a, R>>) {
         ranked.clear();
         let Some(edges) = self.root_edges() else { return };
@@ -204,15 +207,16 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Says how many visits [`Search::rank_root`] compares a root edge by: its own, and those that playouts which only restored
-    /// would have been.
+    /// Says how many visits [`Search::rank_root`] compares a root edge by: its own, and those that playouts which only
+    /// restored would have been.
     pub fn ranked_visits(&self) -> impl Fn(&EdgeView<'_, R>) -> u32 + use<R> {
         let rule = self.root_rule();
         move |edge| rule.visits(edge)
     }
 
-    /// The line that begins with a root edge, each side playing its best move, as far as nodes have visits or `line` has
-    /// room. Where a move follows that nobody visited, its place in the game's list comes back: the tree knows no more.
+    /// The line that begins with a root edge, each side playing its best move, as far as nodes have visits or `line`
+    /// has room. Where a move follows that nobody visited, its place in the game's list comes back: the tree knows no
+    /// more.
     pub fn pv(&self, first: &EdgeView<'_, R>, line: &mut VecView<Move>) -> Option<usize> {
         line.clear();
         let mut edge = *first;
@@ -234,8 +238,8 @@ impl<R: Repository> Search<R> {
         Rule { due, ..Rule::plain(self.params().draw_score) }
     }
 
-    /// What so many visits more raise the root's edges to, see [`Rule::due`]. Not inlined: the list is the largest thing
-    /// that a search has on the stack, and is there only as long as it is worked on.
+    /// What so many visits more raise the root's edges to, see [`Rule::due`]. Not inlined: the list is the largest
+    /// thing that a search has on the stack, and is there only as long as it is worked on.
     #[inline(never)]
     fn due(&self, restored: u32) -> Option<(f32, f32)> {
         let (params, n) = (self.params(), self.root()?.n().saturating_add(restored));

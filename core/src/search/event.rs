@@ -133,8 +133,8 @@ impl<const PLIES: usize> Event<PLIES> {
         matches!(self.stage, Stage::Known { counts_there: false })
     }
 
-    /// True from gathering until the event is brought back or cancelled; in the end also where that never happens because
-    /// the tree was cleared meanwhile: see [`Search::is_in_flight`](super::Search::is_in_flight).
+    /// True from gathering until the event is brought back or cancelled; in the end also where that never happens
+    /// because the tree was cleared meanwhile: see [`Search::is_in_flight`](super::Search::is_in_flight).
     pub fn is_under_way(&self) -> bool {
         self.stage != Stage::Idle
     }

@@ -17,8 +17,9 @@ pub enum Gathered {
     Leaf,
     /// A node whose value is known already: [`Search::backprop`], there is nothing to answer.
     Known,
-    /// A node that another playout is evaluating: [`Search::cancel`] once that one's answer is in. Until then the visits
-    /// in flight of this one lead the next ones elsewhere; without them every playout would collide at the same node.
+    /// A node that another playout is evaluating: [`Search::cancel`] once that one's answer is in. Until then the
+    /// visits in flight of this one lead the next ones elsewhere; without them every playout would collide at the same
+    /// node.
     Collision,
     /// No room for another node: [`Search::recycle`].
     Full,
@@ -26,14 +27,14 @@ pub enum Gathered {
     NoMoves,
 }
 
-/// An edge's value and the child's own differ so much that it is worth a visit to bring them together, where other paths
-/// have visited the child. (Bounds of Lc0's graph search.)
+/// An edge's value and the child's own differ so much that it is worth a visit to bring them together, where other
+/// paths have visited the child. (Bounds of Lc0's graph search.)
 const STALE_VALUE: f32 = 0.01;
 const STALE_PLIES: f32 = 2.0;
 
 impl<R: Repository> Search<R> {
-    /// Takes one playout from the root to a leaf, counting a visit in flight along its edges. An event that is in flight in
-    /// this search already is cancelled first.
+    /// Takes one playout from the root to a leaf, counting a visit in flight along its edges. An event that is in
+    /// flight in this search already is cancelled first.
     pub fn gather<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Gathered {
         self.gather_together(core::slice::from_mut(event));
         event.met()
@@ -43,8 +44,8 @@ impl<R: Repository> Search<R> {
     /// [`Event::met`].
     ///
     /// At each node they come by in the order of the slice, so that they find what they would find if each were
-    /// gathered after the one before. While some choose their edges, memory, which is slow to answer but answers many at
-    /// a time, is asked for what the others are going to read.
+    /// gathered after the one before. While some choose their edges, memory, which is slow to answer but answers many
+    /// at a time, is asked for what the others are going to read.
     pub fn gather_together<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
         // A leaf without room is no leaf that grows: playouts would come to it again and again.
         let root = self.root.filter(|_| get(&self.short_of_room) == 0);
@@ -76,8 +77,8 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Asks for the edges of the node that a playout comes to in half a round, and which was asked for half a round ago.
-    /// The root's are at hand.
+    /// Asks for the edges of the node that a playout comes to in half a round, and which was asked for half a round
+    /// ago. The root's are at hand.
     #[inline]
     fn look_ahead<const PLIES: usize>(&self, event: &Event<PLIES>) {
         if event.stage == Stage::Descending
@@ -163,8 +164,9 @@ impl<R: Repository> Search<R> {
 
     /// The node that the last step leads to, under its lock; the root where there is no step yet.
     ///
-    /// Unless the child is firm the parent is locked until the child is: so a leaf that nobody evaluates, and whose parent is
-    /// locked, is on nobody's way. `None` if somebody found no room for the child since the step was taken, or there is no root.
+    /// Unless the child is firm the parent is locked until the child is: so a leaf that nobody evaluates, and whose
+    /// parent is locked, is on nobody's way. `None` if somebody found no room for the child since the step was taken,
+    /// or there is no root.
     fn arrive_at<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Option<(Key, R::Node<'_>)> {
         let step = match event.path.last() {
             Some(step) if !event.firm => step,
@@ -230,14 +232,15 @@ impl<R: Repository> Search<R> {
     }
 
     /// A node that ended by a two-fold repetition is open again once the first occurrence of its position lies before
-    /// the root: the opponent could have repeated it in the game, we did not. Its visits are taken back all the way up. In a graph other
-    /// parents' edges keep theirs, and take the new value with their next visit.
+    /// the root: the opponent could have repeated it in the game, we did not. Its visits are taken back all the way up.
+    /// In a graph other parents' edges keep theirs, and take the new value with their next visit.
     fn reopen_cycle<const PLIES: usize>(&self, event: &Event<PLIES>, node: Key) {
         let (mut taken, mut at_root) = (None, 0);
         for step in event.path.iter().rev() {
             let at = usize::from(step.at);
             let mut parent = self.repository.lock(step.node);
-            // Under the lock of its edge, so that nobody's visit of the open node is among those that the edge has completed.
+            // Under the lock of its edge, so that nobody's visit of the open node is among those that the edge has
+            // completed.
             if taken.is_none() && !(parent.child(at) == Some(node) && self.open_cycle(node)) {
                 return; // another thread was faster
             }

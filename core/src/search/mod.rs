@@ -4,8 +4,8 @@
 //! the leaf is worth; [`Search::answer`] (or [`Search::backprop`], where the value was known already) brings that to
 //! the root. Many events can be gathered before the first answer comes back, and [`Search::bring_back`] takes many at
 //! once. These take the search by `&`: any number of threads may call them at the same time. What changes the tree as a
-//! whole ([`Search::recycle`], [`Search::advance`], [`Search::clear`]) takes it by `&mut`, so that nobody else is in it;
-//! events may be in flight meanwhile. [`Search::run`] does everything in a loop on one stack.
+//! whole ([`Search::recycle`], [`Search::advance`], [`Search::clear`]) takes it by `&mut`, so that nobody else is in
+//! it; events may be in flight meanwhile. [`Search::run`] does everything in a loop on one stack.
 
 mod backprop;
 mod choice;
@@ -90,8 +90,8 @@ pub enum RunError<E> {
     Evaluator(E),
     /// The answer was refused.
     Refused(Refused),
-    /// Of one position the evaluator listed so many legal moves, but gave so many logits. In a graph it may also be two positions with
-    /// equal keys that are not equal ([`Answer::key`](crate::evaluate::Answer::key)).
+    /// Of one position the evaluator listed so many legal moves, but gave so many logits. In a graph it may also be two
+    /// positions with equal keys that are not equal ([`Answer::key`](crate::evaluate::Answer::key)).
     ListsDiffer {
         /// Moves that [`Evaluator::legal_moves`] pushed.
         moves: usize,
@@ -160,8 +160,8 @@ impl<R: Repository> Search<R> {
         self.start_restoring();
     }
 
-    /// What was gathered before is of another tree. No two searches have an epoch in common, so an event that strays into
-    /// another one is as stale as one that is late.
+    /// What was gathered before is of another tree. No two searches have an epoch in common, so an event that strays
+    /// into another one is as stale as one that is late.
     fn start_epoch(&mut self) {
         self.epoch = unique();
     }
@@ -187,22 +187,24 @@ impl<R: Repository> Search<R> {
     /// Changes the parameters. Another policy temperature counts for new nodes only. Numbers from outside are for
     /// [`Params::check`] first.
     ///
-    /// Draw score and `wdl_rescale` are those of the side to move at the root: whoever advances the root by one ply changes the sign of the
-    /// one and takes the other [`from_the_other_side`](crate::formula::contempt::Rescale::from_the_other_side).
+    /// Draw score and `wdl_rescale` are those of the side to move at the root: whoever advances the root by one ply
+    /// changes the sign of the one and takes the other
+    /// [`from_the_other_side`](crate::formula::contempt::Rescale::from_the_other_side).
     pub fn set_params(&mut self, params: Params) {
         self.counts_alike = params.counts_alike();
         self.params = params;
     }
 
-    /// Restricts the search to some root moves (UCI's `searchmoves`), each with its place among the legal ones, until the
-    /// root changes ([`Search::advance`], [`Search::clear`]); none named means all. Moves beyond the first [`MAX_ROOT_MOVES`] are not
-    /// taken, and so not searched. A place that the root has not is no move's: where all are such, none may be searched.
+    /// Restricts the search to some root moves (UCI's `searchmoves`), each with its place among the legal ones, until
+    /// the root changes ([`Search::advance`], [`Search::clear`]); none named means all. Moves beyond the first
+    /// [`MAX_ROOT_MOVES`] are not taken, and so not searched. A place that the root has not is no move's: where all are
+    /// such, none may be searched.
     pub fn set_root_moves(&mut self, moves: impl IntoIterator<Item = (usize, Move)>) {
         self.root_moves = RootMoves::named(moves);
     }
 
-    /// How many more playouts are expected at most, until the root changes: root moves that can't become the best one in so
-    /// many are left out. `None` searches all (smart pruning off).
+    /// How many more playouts are expected at most, until the root changes: root moves that can't become the best one
+    /// in so many are left out. `None` searches all (smart pruning off).
     pub fn set_remaining_playouts(&self, remaining: Option<u32>) {
         set(&self.remaining_playouts, remaining.unwrap_or(UNLIMITED));
     }
@@ -292,14 +294,15 @@ impl<R: Repository> Search<R> {
         self.root_moves.contain(naming)
     }
 
-    /// Does `playouts` playouts, one after the other, on one stack; fewer, and none, where the game has ended at the root, where no move may be
-    /// searched there ([`Search::set_root_moves`]), or where the root has as many visits as can be counted. Nothing
-    /// else may be in flight: a playout that meets it is [`RunError::InFlight`]. `EDGES` is the most legal moves of a position, `PLIES` the longest path. When the memory
-    /// is full, subtrees are folded and the search goes on; playouts that restore them count too. Gives back how many it did.
+    /// Does `playouts` playouts, one after the other, on one stack; fewer, and none, where the game has ended at the
+    /// root, where no move may be searched there ([`Search::set_root_moves`]), or where the root has as many visits as
+    /// can be counted. Nothing else may be in flight: a playout that meets it is [`RunError::InFlight`]. `EDGES` is the
+    /// most legal moves of a position, `PLIES` the longest path. When the memory is full, subtrees are folded and the
+    /// search goes on; playouts that restore them count too. Gives back how many it did.
     ///
-    /// `EDGES` must not be less than the most legal moves that the evaluator may push. A root that is proven is searched
-    /// on all the same. For a limit in time call this in small portions, and ask [`stop::Limits`](crate::stop::Limits)
-    /// in between.
+    /// `EDGES` must not be less than the most legal moves that the evaluator may push. A root that is proven is
+    /// searched on all the same. For a limit in time call this in small portions, and ask
+    /// [`stop::Limits`](crate::stop::Limits) in between.
     pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
         &mut self,
         evaluator: &mut E,

@@ -34,10 +34,10 @@ pub struct Cpuct {
     pub factor: f32,
 }
 
-/// How exploration follows the values below a node: `factor = 1 + scale · (σ / usual − 1)`, where σ is the deviation of the outcomes below
-/// it, as [`lcb::variance`](crate::formula::lcb::variance) has them, with an observation of the usual one mixed in (KataGo's
-/// `cpuctUtilityStdev…`). An evaluator that says of a value v that it draws with probability 1 − v² makes it the deviation of the values
-/// themselves.
+/// How exploration follows the values below a node: `factor = 1 + scale · (σ / usual − 1)`, where σ is the deviation of
+/// the outcomes below it, as [`lcb::variance`](crate::formula::lcb::variance) has them, with an observation of the
+/// usual one mixed in (KataGo's `cpuctUtilityStdev…`). An evaluator that says of a value v that it draws with
+/// probability 1 − v² makes it the deviation of the values themselves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Deviation {
@@ -81,20 +81,21 @@ pub struct Params {
     pub fpu: Fpu,
     /// Unvisited moves at the root, if others (`FpuStrategyAtRoot`).
     pub fpu_at_root: Option<Fpu>,
-    /// The value of an unvisited move is taken from the mean of the node only as far as the sum of the visited priors, to this power, goes
-    /// to 1; the rest is the node's own evaluation (KataGo's `fpuParentWeightByVisitedPolicyPow`). 0: from the mean alone.
+    /// The value of an unvisited move is taken from the mean of the node only as far as the sum of the visited priors,
+    /// to this power, goes to 1; the rest is the node's own evaluation (KataGo's `fpuParentWeightByVisitedPolicyPow`).
+    /// 0: from the mean alone.
     pub fpu_parent_power: f32,
     /// How exploration follows the deviation of values; `None`: not at all.
     pub deviation: Option<Deviation>,
     /// What exploration is made of.
     pub explored: Explored,
-    /// What the priors of the root's moves sum to, each of which stays below 2: not 1 where moves are left out that others stand for, or
-    /// where priors are made flatter and the largest is to keep its size. In `[0, 362]`.
+    /// What the priors of the root's moves sum to, each of which stays below 2: not 1 where moves are left out that
+    /// others stand for, or where priors are made flatter and the largest is to keep its size. In `[0, 362]`.
     pub root_policy_sum: f32,
     /// `PolicyTemperature`: divides the logits before the softmax. Above 0.
     pub policy_temperature: f32,
-    /// Noise on the root's priors, when it is evaluated. A root that [`Search::advance`](super::Search::advance) has kept gets none:
-    /// [`clear`](super::Search::clear) the search, or [`renew_root`](super::Search::renew_root).
+    /// Noise on the root's priors, when it is evaluated. A root that [`Search::advance`](super::Search::advance) has
+    /// kept gets none: [`clear`](super::Search::clear) the search, or [`renew_root`](super::Search::renew_root).
     pub noise: Dirichlet,
     /// What a draw is worth to the side to move at the root, in `[-1, 1]`. (`DrawScore` is White's view.)
     pub draw_score: f32,
@@ -113,7 +114,8 @@ pub struct Params {
     /// How much chance there is in that.
     pub temperature: Temperature,
     /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Whoever plays a game
-    /// gives each of its moves another one: else every root of the game gets the same noise. (One that was kept gets none, see `noise`.)
+    /// gives each of its moves another one: else every root of the game gets the same noise. (One that was kept gets
+    /// none, see `noise`.)
     pub seed: u64,
 }
 
@@ -124,13 +126,15 @@ pub enum Explored {
     /// Visits.
     #[default]
     Visits,
-    /// What visits weigh together (KataGo's `useUncertainty`): each of a move's weighs [`Value::m`](crate::evaluate::Value::m) /
-    /// [`Value::WEIGHT_ONE`](crate::evaluate::Value::WEIGHT_ONE), which is no number of plies then: there is no moves-left utility, and an
+    /// What visits weigh together (KataGo's `useUncertainty`): each of a move's weighs
+    /// [`Value::m`](crate::evaluate::Value::m) / [`Value::WEIGHT_ONE`](crate::evaluate::Value::WEIGHT_ONE), which is no
+    /// number of plies then: there is no moves-left utility, and an
     /// [`Ending::TwoFold`](crate::evaluate::Ending::TwoFold) stays one.
     Weights,
 }
 
-/// When a visit ends at a position that other paths of a graph have visited, because they found out what the edge has not heard of.
+/// When a visit ends at a position that other paths of a graph have visited, because they found out what the edge has
+/// not heard of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum CatchUp {

@@ -1,5 +1,6 @@
-//! Every formula that decides which edge a playout takes. All of them are single precision, with `libm` and approximations of this crate's
-//! own instead of the system's functions, so that the same answers give the same tree on every machine.
+//! Every formula that decides which edge a playout takes. All of them are single precision, with `libm` and
+//! approximations of this crate's own instead of the system's functions, so that the same answers give the same tree on
+//! every machine.
 
 use super::params::{Cpuct, Deviation, Fpu, MovesLeft};
 use crate::approx;
@@ -32,8 +33,8 @@ pub fn exploration_by_weight(params: &Cpuct, weight: f32) -> f32 {
 /// Keeps exploration above 0 where nothing was visited.
 const WEIGHT_OF_NONE: f32 = 0.01;
 
-/// What exploration is multiplied by at a node of mean `value`, whose visits, or what they weigh together, come to `n`: see
-/// [`Deviation`].
+/// What exploration is multiplied by at a node of mean `value`, whose visits, or what they weigh together, come to `n`:
+/// see [`Deviation`].
 #[inline(never)]
 pub fn deviation_factor(params: &Deviation, n: f32, value: Value) -> f32 {
     if n <= 1.0 {
@@ -75,9 +76,9 @@ impl Arm {
     }
 }
 
-/// The level of Q + U that PUCT comes to with `more` visits if every Q stays as it is: where all edges above it have been
-/// brought down to it, they are spent. (The limit that PUCT's visits tend to: Grill et al., Monte-Carlo tree search as
-/// regularized policy optimization, 2020.) `None` without an edge that has a prior.
+/// The level of Q + U that PUCT comes to with `more` visits if every Q stays as it is: where all edges above it have
+/// been brought down to it, they are spent. (The limit that PUCT's visits tend to: Grill et al., Monte-Carlo tree
+/// search as regularized policy optimization, 2020.) `None` without an edge that has a prior.
 pub fn level(arms: &[Arm], exploration: f32, more: u32) -> Option<f32> {
     let open = || arms.iter().filter(|arm| arm.p > 0.0);
     let mut low = open().map(|arm| arm.q).reduce(f32::max)?;

@@ -1,14 +1,14 @@
 //! Going on when the memory is full.
 //!
-//! A folded subtree leaves its N and value in its parent's edge. When a playout comes there again, the subtree grows anew:
-//! the same evaluations, chosen by the same statistics, in the same order. Until it has as many visits as the edge says,
-//! such a playout brings nothing new to the nodes above, so they do not count it; as nothing has changed there, the next
-//! one comes the same way. With one thread and a tree the search goes where it would go without a limit to its memory (but
-//! for what was proven of a node that is gone), and takes more playouts for it.
+//! A folded subtree leaves its N and value in its parent's edge. When a playout comes there again, the subtree grows
+//! anew: the same evaluations, chosen by the same statistics, in the same order. Until it has as many visits as the
+//! edge says, such a playout brings nothing new to the nodes above, so they do not count it; as nothing has changed
+//! there, the next one comes the same way. With one thread and a tree the search goes where it would go without a limit
+//! to its memory (but for what was proven of a node that is gone), and takes more playouts for it.
 //!
 //! The more visits there are for a node's room, the more playouts only restore. So that the search does not come to a
-//! stand, they may be [`MOST_RESTORED`] for each visit of the root. Beyond that a folded node takes over what its edge has
-//! kept, and what it finds anew is added to that.
+//! stand, they may be [`MOST_RESTORED`] for each visit of the root. Beyond that a folded node takes over what its edge
+//! has kept, and what it finds anew is added to that.
 
 use super::Search;
 use crate::repository::{Key, MOST_IDLE, Node, Repository};
@@ -25,17 +25,19 @@ const MOST_RESTORED: u32 = 2;
 /// Largest rank: log₂ of N, and recency.
 const RANKS: usize = 32 + (RECENCY * MOST_IDLE) as usize;
 
-/// What decides who is folded first: a subtree that costs few playouts to restore, and that nobody has come to for long.
+/// What decides who is folded first: a subtree that costs few playouts to restore, and that nobody has come to for
+/// long.
 fn rank(n: u32, idle: u32) -> usize {
     (n.max(1).ilog2() + RECENCY * (MOST_IDLE - idle)) as usize
 }
 
 impl<R: Repository> Search<R> {
-    /// Makes room by folding subtrees of few visits that were not visited lately into their parents' edges, which keep N
-    /// and value. Nodes of the line that would be played stay, and so do those on the path of an event in flight, and the
-    /// root's children whose result is certain: without it another move might seem to be the best. Gives back how many
-    /// nodes were freed: 0 if nothing could be, so that the search can't go on before events in flight are back, if there are any. (1 if there was nothing to fold, and it can, as it was a leaf that
-    /// found no room for its edges: its parent's edge keeps its value.)
+    /// Makes room by folding subtrees of few visits that were not visited lately into their parents' edges, which keep
+    /// N and value. Nodes of the line that would be played stay, and so do those on the path of an event in flight, and
+    /// the root's children whose result is certain: without it another move might seem to be the best. Gives back how
+    /// many nodes were freed: 0 if nothing could be, so that the search can't go on before events in flight are back,
+    /// if there are any. (1 if there was nothing to fold, and it can, as it was a leaf that found no room for its
+    /// edges: its parent's edge keeps its value.)
     ///
     /// Looks at a part of the tree only, so that it ends soon, and goes on with another part the next time.
     pub fn recycle(&mut self) -> usize {
@@ -73,8 +75,8 @@ impl<R: Repository> Search<R> {
         self.restored() < self.restorable
     }
 
-    /// The nodes from the clock hand on, and after the last one those from the first on: a few nodes at the end would not
-    /// tell which ones are small.
+    /// The nodes from the clock hand on, and after the last one those from the first on: a few nodes at the end would
+    /// not tell which ones are small.
     fn window(&self) -> impl Iterator<Item = Key> + '_ {
         let from = |cursor| core::iter::successors(self.repository.scan(cursor), |(_, at)| self.repository.scan(*at));
         let before = from(0).take_while(|(_, at)| *at <= self.clock_hand);
@@ -113,7 +115,8 @@ impl<R: Repository> Search<R> {
                     let idle = (child.idle() + 1).min(MOST_IDLE);
                     child.set_idle(idle);
                     let visit = node.visit(at);
-                    // What is visited now can't go, nor what is certain at the root: counted, it might be all that is small.
+                    // What is visited now can't go, nor what is certain at the root: counted, it might be all that is
+                    // small.
                     if visit.in_flight == 0
                         && (key != root || child.ending().is_none())
                         && let Some(count) = by_rank.get_mut(rank(visit.completed(), idle))

@@ -1,8 +1,8 @@
 //! What was said of positions is said anew, and the tree below them stays.
 //!
-//! Some values and priors are those of a root, or of what lies below one: as KataGo has it the root's policy may be softer, looked at through
-//! several symmetries, or asked of another head, and what a score is worth depends on what the root is expected to come to. When the game
-//! goes on, another position is the root.
+//! Some values and priors are those of a root, or of what lies below one: as KataGo has it the root's policy may be
+//! softer, looked at through several symmetries, or asked of another head, and what a score is worth depends on what
+//! the root is expected to come to. When the game goes on, another position is the root.
 
 use super::backprop::Refused;
 use super::worth::own;
@@ -11,15 +11,16 @@ use crate::evaluate::{Move, Value};
 use crate::repository::{Bound, EdgeValue, Key, Naming, Node, Repository, Sums, Visit};
 
 impl<R: Repository> Search<R> {
-    /// The root's position gets another answer: a value from its side to move, and logits of these moves, in the order of the game's
-    /// list. They become priors as those of a root do, and are used up. Moves that were visited before keep their visits and what is
-    /// below them; what is none of the list is forgotten. Gives back the visits that the root has then.
+    /// The root's position gets another answer: a value from its side to move, and logits of these moves, in the order
+    /// of the game's list. They become priors as those of a root do, and are used up. Moves that were visited before
+    /// keep their visits and what is below them; what is none of the list is forgotten. Gives back the visits that the
+    /// root has then.
     ///
     /// Nothing may be in flight: what is will be refused as stale.
     ///
     /// # Errors
-    /// [`Refused::Stale`] if something is in flight at the root, [`Refused::NoEdges`] and [`Refused::TooManyEdges`] of the list,
-    /// [`Refused::NoRoom`]. The root stays as it was then.
+    /// [`Refused::Stale`] if something is in flight at the root, [`Refused::NoEdges`] and [`Refused::TooManyEdges`] of
+    /// the list, [`Refused::NoRoom`]. The root stays as it was then.
     pub fn renew_root(&mut self, value: Value, moves: &[Move], policy: &mut [f32]) -> Result<u32, Refused> {
         let len = moves.len().min(policy.len());
         let (moves, policy) = (moves.get(..len).unwrap_or_default(), policy.get_mut(..len).unwrap_or_default());
@@ -71,8 +72,8 @@ impl<R: Repository> Search<R> {
         self.repository.lock(old).set_child(at, None); // its link is the new root's now
     }
 
-    /// What was said of a node's own position is worth `own_value` from now on, from its side to move; so are the visits that are kept
-    /// nowhere below it. A result that is certain stays as it is.
+    /// What was said of a node's own position is worth `own_value` from now on, from its side to move; so are the
+    /// visits that are kept nowhere below it. A result that is certain stays as it is.
     ///
     /// Edges that lead to the node don't know of it: [`Search::revalue_edge`].
     pub fn revalue(&mut self, node: Key, own_value: Value) {
@@ -90,8 +91,9 @@ impl<R: Repository> Search<R> {
         here.set_sums(sums);
     }
 
-    /// The edge of a move that was visited is worth this from now on, from the child's side to move; when visits come back on it, it is what
-    /// its child [passes on](Self::passed_on) again. Whoever reckons values by another rule says so after each visit, from the leaf to the root.
+    /// The edge of a move that was visited is worth this from now on, from the child's side to move; when visits come
+    /// back on it, it is what its child [passes on](Self::passed_on) again. Whoever reckons values by another rule says
+    /// so after each visit, from the leaf to the root.
     ///
     /// An edge whose child was folded, and has fewer visits than it, keeps what it has.
     pub fn revalue_edge(&mut self, node: Key, mv: Move, value: Value) {

@@ -1,4 +1,5 @@
-//! What may be searched at the root: the moves that somebody named (UCI's `searchmoves`), and of them those that can still become the best.
+//! What may be searched at the root: the moves that somebody named (UCI's `searchmoves`), and of them those that can
+//! still become the best.
 
 use super::{MAX_ROOT_MOVES, Search};
 use crate::evaluate::Move;

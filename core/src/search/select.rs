@@ -99,7 +99,8 @@ impl<R: Repository> Search<R> {
         choice.or_else(|| first_allowed(node, rules.as_ref()))
     }
 
-    /// What priors are multiplied by at a node that is worth so much to itself, where that is no plain mean of its visits.
+    /// What priors are multiplied by at a node that is worth so much to itself, where that is no plain mean of its
+    /// visits.
     #[cold]
     #[inline(never)]
     fn exploration_here(&self, node: &impl Node, cpuct: &Cpuct, worth: Value) -> f32 {

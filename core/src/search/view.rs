@@ -20,7 +20,8 @@ pub struct EdgeView<'a, R> {
     pub mv: Option<Move>,
     /// Its place among the legal moves, until the move is known.
     pub index: Option<usize>,
-    /// The prior, in `[0, 1]`. Once the move is proven to lose it is next to nothing, so that no visits are drawn to it (as in Lc0).
+    /// The prior, in `[0, 1]`. Once the move is proven to lose it is next to nothing, so that no visits are drawn to it
+    /// (as in Lc0).
     pub p: f32,
     visit: Option<Visit>,
 }
@@ -86,8 +87,9 @@ impl<'a, R: Repository> NodeView<'a, R> {
         self.read(Node::mean)
     }
 
-    /// What the evaluator said of the node itself: what is left of its sums without its edges' visits. `None` before the node is
-    /// expanded, where the game ended or the result is certain, and where it [is regrown](Self::is_regrown).
+    /// What the evaluator said of the node itself: what is left of its sums without its edges' visits. `None` before
+    /// the node is expanded, where the game ended or the result is certain, and where it
+    /// [is regrown](Self::is_regrown).
     pub fn own_value(&self) -> Option<Value> {
         self.read(|node| {
             let is_known = node.is_expanded() && node.ending().is_none() && !node.is_regrown();
@@ -139,7 +141,8 @@ impl<'a, R: Repository> NodeView<'a, R> {
         self.visited().chain(self.unvisited())
     }
 
-    /// What `look` makes of the edges when all of them were there: it looks again where one was visited for the first time meanwhile.
+    /// What `look` makes of the edges when all of them were there: it looks again where one was visited for the first
+    /// time meanwhile.
     pub fn of_all_edges<T>(&self, mut look: impl FnMut() -> T) -> T {
         loop {
             let before = self.visited_count();
@@ -218,8 +221,8 @@ impl<'a, R: Repository> EdgeView<'a, R> {
         self.visit?.value.map(|value| Value { wl: value.wl(), d: value.d(), m: value.m() })
     }
 
-    /// A part of the child, if it is still in the tree, and still this edge's: a leaf that was lost, or joined to another node, leaves its
-    /// place to the next one.
+    /// A part of the child, if it is still in the tree, and still this edge's: a leaf that was lost, or joined to
+    /// another node, leaves its place to the next one.
     fn of_child<T>(&self, part: impl FnOnce(&R::Node<'a>) -> T) -> Option<T> {
         let (from, at) = self.from;
         let key = self.child?;

@@ -2,16 +2,17 @@
 
 use super::{Hints, Progress, Reason, Stopper};
 
-/// A search that has made so many times the playouts of its last ply of depth gets no deeper: one ply takes some three to thirty times as
-/// many as the one before.
+/// A search that has made so many times the playouts of its last ply of depth gets no deeper: one ply takes some three
+/// to thirty times as many as the one before.
 const STALLED: u64 = 1000;
 
 /// But no search of fewer playouts.
 const STALLED_PLAYOUTS: u64 = 100_000;
 
 /// Stops when the playouts reach a number of plies on average. That is no depth of an alpha-beta search: it grows with
-/// the logarithm of the nodes, as long as there is anything to look into. Where nearly every playout ends the game at once, as in a draw by rule 50 that
-/// nobody can do better than, it does not: the search stops, too, when that has gone on for long.
+/// the logarithm of the nodes, as long as there is anything to look into. Where nearly every playout ends the game at
+/// once, as in a draw by rule 50 that nobody can do better than, it does not: the search stops, too, when that has gone
+/// on for long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepthLimit {
     plies: u32,

@@ -8,8 +8,8 @@ use heapless::Vec;
 /// Stops when the distribution of the root's visits changed less than this much for each new node.
 ///
 /// The change is the Kullback-Leibler divergence from the distribution at the last look to the one of now. Lc0's
-/// `MinimumKLDGainPerNode` and `KLDGainAverageInterval`. It never stops a search with more than [`MAX_ROOT_MOVES`] moves at
-/// the root: of those that it has no room for it would not see a change.
+/// `MinimumKLDGainPerNode` and `KLDGainAverageInterval`. It never stops a search with more than [`MAX_ROOT_MOVES`]
+/// moves at the root: of those that it has no room for it would not see a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KldGain {
     least_per_node: f64,

@@ -35,7 +35,8 @@ use core::fmt;
 pub struct Progress<'a> {
     /// Milliseconds since the move's clock started.
     pub elapsed_ms: f64,
-    /// Visits of the root: what the reused tree brought along, and the playouts of this move but those that restored what a full tree had folded.
+    /// Visits of the root: what the reused tree brought along, and the playouts of this move but those that restored
+    /// what a full tree had folded.
     pub visits: u64,
     /// Playouts of this move.
     pub playouts: u64,

@@ -7,9 +7,9 @@ use super::{Hints, Progress, Reason, Stopper};
 /// The rule is that of Lc0's `SmartPruningFactor`: `R < N₁ − N₂`, where R is the smaller of the seconds that are left
 /// times the playouts per second and of the playouts that are left, divided by the factor, and N₁ and N₂ are the
 /// largest two visits. As there, the first 200 ms after a move's first playout say nothing of the speed and never end a
-/// search. Where no time is limited the speed does not matter: then it is the first 300 playouts, so that the same limits
-/// make the same search every time (Lc0 waits for 200 ms there, too). What Lc0 decides with it too, the only and the known
-/// best move, are [limits of their own](super::known).
+/// search. Where no time is limited the speed does not matter: then it is the first 300 playouts, so that the same
+/// limits make the same search every time (Lc0 waits for 200 ms there, too). What Lc0 decides with it too, the only and
+/// the known best move, are [limits of their own](super::known).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SmartPruning {
     factor: f64,
@@ -21,8 +21,8 @@ pub struct SmartPruning {
 
 /// The speed is not trusted sooner than this after the first playout.
 const WARMUP_MS: f64 = 200.0;
-/// Playouts added to those that were counted, against an estimate of the speed that is too low. Where no time is limited,
-/// so many have to be done before anything is pruned.
+/// Playouts added to those that were counted, against an estimate of the speed that is too low. Where no time is
+/// limited, so many have to be done before anything is pruned.
 const TOLERANCE_PLAYOUTS: u64 = 300;
 
 impl SmartPruning {
@@ -37,8 +37,8 @@ impl SmartPruning {
         Self { least_batches, ..self }
     }
 
-    /// Playouts that can still come, once the speed is known. Where no time is limited it does not depend on the speed, and
-    /// so not on the clock: the same playouts are the same search.
+    /// Playouts that can still come, once the speed is known. Where no time is limited it does not depend on the speed,
+    /// and so not on the clock: the same playouts are the same search.
     fn remaining_playouts(&mut self, progress: &Progress<'_>, hints: &Hints) -> Option<u64> {
         if progress.playouts == 0 {
             return None;

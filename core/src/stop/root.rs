@@ -52,8 +52,8 @@ impl RootEdge {
     }
 }
 
-/// A summary of all legal moves at the root. Those that `searchmoves` leaves out should count as moves without a visit: what is known of
-/// them from before ends no search of others.
+/// A summary of all legal moves at the root. Those that `searchmoves` leaves out should count as moves without a visit:
+/// what is known of them from before ends no search of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Root {
     /// Legal moves.

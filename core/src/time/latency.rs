@@ -39,12 +39,12 @@ impl Mean {
 /// An evaluator may stall that long even if it never has: a driver that waits, a frequency that drops, a full disk.
 pub const STALL_MS: f64 = 300.0;
 
-/// A clock that lost more than this since our answer was not running for us: the game was paused or set up anew. A search that
-/// ended so late was not running either: the machine slept.
+/// A clock that lost more than this since our answer was not running for us: the game was paused or set up anew. A
+/// search that ended so late was not running either: the machine slept.
 pub(super) const LONGEST_LAG_MS: f64 = 10_000.0;
 
-/// What is believed of one move's lag, as a part of the clock that is left: more would be another clock sooner than such a lag, and a move
-/// without any time.
+/// What is believed of one move's lag, as a part of the clock that is left: more would be another clock sooner than
+/// such a lag, and a move without any time.
 const MOST_BELIEVED: f64 = 0.25;
 
 /// Moves beyond the expected end of the game whose cost is kept.
@@ -118,8 +118,8 @@ impl Latency {
         let late_ms = sane_ms(late_ms);
         if late_ms < LONGEST_LAG_MS {
             self.late.see(late_ms);
-            // A search that ended early was not late. One that was late by more than that had no long batch but a stall,
-            // and these are rare.
+            // A search that ended early was not late. One that was late by more than that had no long batch but a
+            // stall, and these are rare.
             if late_ms > 0.0 {
                 self.mean_late.see(late_ms.min(sane_ms(clock.overhead_ms) / 2.0));
             }

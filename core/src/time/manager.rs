@@ -204,8 +204,9 @@ impl Manager {
         budget
     }
 
-    /// The search has run for `elapsed_ms` since the move's start and has added `new_nodes`: the playouts of this move, each of which is a visit of
-    /// the root, unless it only restores what a full tree has folded. `reused_nodes` are visits, and the speed is that of playouts.
+    /// The search has run for `elapsed_ms` since the move's start and has added `new_nodes`: the playouts of this move,
+    /// each of which is a visit of the root, unless it only restores what a full tree has folded. `reused_nodes` are
+    /// visits, and the speed is that of playouts.
     pub fn on_progress(&mut self, elapsed_ms: f64, new_nodes: u64) {
         if let Kind::Smooth(smooth) = &mut self.kind {
             smooth.on_progress(elapsed_ms, new_nodes);

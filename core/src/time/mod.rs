@@ -95,8 +95,8 @@ impl Clock {
 
     /// The latest moment to stop. The last batch may take half of the overhead. Then
     /// * a move that ends here, stalls for `stall_ms` and meets a lag of twice the overhead is still in time;
-    /// * a clock too short for that, but not for a stall alone, gives no more than the other half of the overhead: so it
-    ///   survives the stall and whatever lag it holds beside;
+    /// * a clock too short for that, but not for a stall alone, gives no more than the other half of the overhead: so
+    ///   it survives the stall and whatever lag it holds beside;
     /// * a clock that no longer survives a stall gives a tenth of what is left.
     ///
     /// A thousandth of the clock is always given, for the overhead is a guess; 0 only where the clock is.

@@ -61,8 +61,8 @@ const MOVES: Range = Range::Between(1.0, 1e6, "in [1, 1000000]");
 pub struct MleNetwork {
     /// Never fewer than this: a game that is nearly won may drag on. From 1 to a million.
     pub least: f64,
-    /// Never more than this many times what `mle-legacy` says, unless that is below `least`: no head foresees a draw by repetition, and what is on the
-    /// clock then is lost. From 1 to a million.
+    /// Never more than this many times what `mle-legacy` says, unless that is below `least`: no head foresees a draw by
+    /// repetition, and what is on the clock then is lost. From 1 to a million.
     pub most: f64,
 }
 
@@ -136,8 +136,8 @@ impl MleLegacy {
         ])
     }
 
-    /// Moves left after `ply` half moves: `mid·(1 + 2·(move/mid)^steep)^(1/steep) − move`, `move` = ply/2. Above 0, also where
-    /// rounding leaves nothing of it.
+    /// Moves left after `ply` half moves: `mid·(1 + 2·(move/mid)^steep)^(1/steep) − move`, `move` = ply/2. Above 0,
+    /// also where rounding leaves nothing of it.
     pub fn estimate(&self, ply: u32) -> f64 {
         let (midpoint, steepness) = (self.midpoint, self.steepness);
         let played = f64::from(ply) / 2.0;

@@ -11,8 +11,8 @@ const SHARED_FROM: usize = 1 << 16;
 
 /// Which arrays of a slice of words are in use.
 ///
-/// A thread carves arrays off the end of a piece of the heap that is its own; what is free in the heap is used up before
-/// memory that never was in use. When memory is nearly full every array comes from the heap.
+/// A thread carves arrays off the end of a piece of the heap that is its own; what is free in the heap is used up
+/// before memory that never was in use. When memory is nearly full every array comes from the heap.
 pub struct Arrays {
     heap: Heap,
     shares: [Share; SHARES],
@@ -159,8 +159,8 @@ mod tests {
         kept
     }
 
-    /// Every array keeps what was written into it, whatever other threads take and give, and in the end all of the memory
-    /// is one array again.
+    /// Every array keeps what was written into it, whatever other threads take and give, and in the end all of the
+    /// memory is one array again.
     #[test]
     fn arrays_of_several_threads_do_not_overlap() {
         fn holds(orders: Vec<(u16, bool)>, large: bool) -> TestResult {

@@ -23,7 +23,8 @@ use core::fmt;
 ///
 /// As a local variable it lies on the stack, and so it does for a moment in `Box::new(TreeMemory::new())` of a debug
 /// build: a large one ends the program there. With the feature `std` there is `BoxedMemory`, which never does, and
-/// whose capacity can be chosen when the program runs; without it, collect slices for [`Tree::new`]. For a graph there is [`GraphMemory`].
+/// whose capacity can be chosen when the program runs; without it, collect slices for [`Tree::new`]. For a graph there
+/// is [`GraphMemory`].
 ///
 /// A node with 30 legal moves takes 16 words for its priors, 8 more once a child of it is visited, and some 6 for each
 /// visited child: 22 to 25 words a node are enough for chess.
@@ -58,8 +59,8 @@ impl<const NODES: usize, const WORDS: usize> Default for TreeMemory<NODES, WORDS
     }
 }
 
-/// Memory for a graph of at most `NODES` nodes, and `WORDS` 32-bit words for their edges: positions that are reached on several paths
-/// have one node. It takes 20 bytes a node more than [`TreeMemory`], of which all else holds, too.
+/// Memory for a graph of at most `NODES` nodes, and `WORDS` 32-bit words for their edges: positions that are reached on
+/// several paths have one node. It takes 20 bytes a node more than [`TreeMemory`], of which all else holds, too.
 ///
 /// ```
 /// use oncilla_core::repository::Repository;

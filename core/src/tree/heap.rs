@@ -112,8 +112,8 @@ impl Heap {
     }
 
     /// An array from `header` to `end`, which was the last part of a longer one: what remains of that goes back by
-    /// [`Heap::give_rest`]. Nobody else's words are read or written, so no lock is needed: the header of the longer array
-    /// is left as it is, for nobody asks how long a neighbour in use is.
+    /// [`Heap::give_rest`]. Nobody else's words are read or written, so no lock is needed: the header of the longer
+    /// array is left as it is, for nobody asks how long a neighbour in use is.
     pub fn carve(words: &[AtomicU32], header: u32, end: u32) -> Array {
         set(place::at(words, header as usize), (end - header) << SIZE_SHIFT);
         header + 1

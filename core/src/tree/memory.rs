@@ -45,9 +45,9 @@ impl<'m> Tree<'m> {
     /// Most words that it uses for edges: 2³⁰ − 1.
     pub const MAX_WORDS: usize = MOST_WORDS;
 
-    /// An empty tree with room for `nodes.len()` nodes, and `words` for their edges (what lies beyond [`Tree::MAX_NODES`] and
-    /// [`Tree::MAX_WORDS`] is not used). What the memory held before does not matter, but nobody else may use it: that would be safe, and
-    /// senseless.
+    /// An empty tree with room for `nodes.len()` nodes, and `words` for their edges (what lies beyond
+    /// [`Tree::MAX_NODES`] and [`Tree::MAX_WORDS`] is not used). What the memory held before does not matter, but
+    /// nobody else may use it: that would be safe, and senseless.
     ///
     /// ```
     /// use oncilla_core::search::{Params, Search};

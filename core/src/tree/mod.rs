@@ -4,8 +4,8 @@
 //! most nodes of a search are such leaves. With the first visit of a child it becomes a branch: N, the sums and the
 //! records of its visited edges, twenty bytes each, move to an array of their own that grows with them.
 //!
-//! All of it is 32-bit atomics, so threads share it by `&`, and no code here is `unsafe`. A bit in each node's first word
-//! is its lock.
+//! All of it is 32-bit atomics, so threads share it by `&`, and no code here is `unsafe`. A bit in each node's first
+//! word is its lock.
 
 mod arrays;
 #[cfg(all(any(test, feature = "std"), not(loom)))]

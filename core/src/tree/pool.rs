@@ -19,8 +19,8 @@ const SHARED_FROM: usize = 1 << 11;
 
 /// Slots that were never used lie above a mark; those given back hang in a list.
 ///
-/// A thread takes a stretch of slots at once, and nodes from its own stretch: neighbours in a stretch share lines of cache,
-/// and so no thread writes into a line that another one is filling. Slots are named by their number plus 1.
+/// A thread takes a stretch of slots at once, and nodes from its own stretch: neighbours in a stretch share lines of
+/// cache, and so no thread writes into a line that another one is filling. Slots are named by their number plus 1.
 pub struct Pool {
     lock: Lock,
     /// The first slot of the list.

@@ -77,8 +77,8 @@ pub fn depart(words: &[AtomicU32; RECORD]) -> bool {
     true
 }
 
-/// Visits in flight come back, after which the child is worth `value`. Gives back what the record adds to its node's sums
-/// more than before.
+/// Visits in flight come back, after which the child is worth `value`. Gives back what the record adds to its node's
+/// sums more than before.
 #[inline(always)]
 pub fn arrive(words: &[AtomicU32; RECORD], visits: u16, value: EdgeValue) -> Sums {
     let before = read(words);

@@ -1,8 +1,8 @@
-//! Plays the clocks of ten thousand games. Nothing sleeps and nothing is random: a seed makes every game, out of what was
-//! recorded of real searches and games, and the managers and stoppers are those that play.
+//! Plays the clocks of ten thousand games. Nothing sleeps and nothing is random: a seed makes every game, out of what
+//! was recorded of real searches and games, and the managers and stoppers are those that play.
 //!
-//! `cargo test --release -p oncilla-core --test time_games -- --nocapture` prints a table. With `ONCILLA_WRITE_DOCS=1` the
-//! plots in `docs/time/` are written anew; without, they must be what is there.
+//! `cargo test --release -p oncilla-core --test time_games -- --nocapture` prints a table. With `ONCILLA_WRITE_DOCS=1`
+//! the plots in `docs/time/` are written anew; without, they must be what is there.
 
 mod control;
 mod game;
@@ -148,7 +148,8 @@ fn ten_thousand_games() {
         summary.print(control.name);
         assert_said(&summary.row(control.name));
         assert!(summary.used.len() > 100, "{}: {} long games", control.name, summary.used.len());
-        // With an increment of a hundredth the room for a stall is a fifth of all time: more can't be used without risk.
+        // With an increment of a hundredth the room for a stall is a fifth of all time: more can't be used without
+        // risk.
         if is_sudden_death(control) || control.increment_ms >= 100.0 {
             assert!(summary.least_used() >= 0.9, "{}: used {}", control.name, summary.least_used());
         }

@@ -51,8 +51,8 @@ impl Evaluation<'_> {
 }
 
 impl<'a> Network<'a> {
-    /// Runs the network on a position. `planes` says of an input plane on which squares (a1 = bit 0) it has a value, and which;
-    /// it is 0 on the others.
+    /// Runs the network on a position. `planes` says of an input plane on which squares (a1 = bit 0) it has a value,
+    /// and which; it is 0 on the others.
     ///
     /// # Errors
     /// If the room is for another number of filters.

@@ -1,8 +1,8 @@
 //! The bytes of a network.
 //!
-//! All numbers are little-endian and nothing is aligned. First [`MAGIC`], then sixteen-bit numbers: [`VERSION`], filters,
-//! residual blocks, neurons of squeeze and excitation, planes that are read, channels and neurons of the value head, channels
-//! and neurons of the moves-left head. Then:
+//! All numbers are little-endian and nothing is aligned. First [`MAGIC`], then sixteen-bit numbers: [`VERSION`],
+//! filters, residual blocks, neurons of squeeze and excitation, planes that are read, channels and neurons of the value
+//! head, channels and neurons of the moves-left head. Then:
 //!
 //! | what | numbers |
 //! |---|---|
@@ -17,13 +17,13 @@
 //! | an attention policy: channels of its embedding, channels of queries and keys | a sixteen-bit number each |
 //! | then 1×1 convolutions: embedding, queries, keys, and from keys to [`PIECES`] | a layer each |
 //!
-//! A layer is a byte, [`SINGLE`] or [`WHOLE`], its weights, with `WHOLE` a step for each output, and a bias for each output. Weights
-//! are `[output][3][3][input]` of a convolution, with the rows of the board first, and `[output][square][channel]` of the
-//! dense layer that reads a board: what is multiplied together lies together.
+//! A layer is a byte, [`SINGLE`] or [`WHOLE`], its weights, with `WHOLE` a step for each output, and a bias for each
+//! output. Weights are `[output][3][3][input]` of a convolution, with the rows of the board first, and
+//! `[output][square][channel]` of the dense layer that reads a board: what is multiplied together lies together.
 //!
-//! A move's place is `plane · 64 + from` in a convolutional policy, `(piece · 64 + from) · 64 + to` in an attention policy, whose
-//! piece is the row of the last layer that is added to the product of query and key. So nothing here knows the rules of
-//! chess, or in which order a policy has its moves.
+//! A move's place is `plane · 64 + from` in a convolutional policy, `(piece · 64 + from) · 64 + to` in an attention
+//! policy, whose piece is the row of the last layer that is added to the product of query and key. So nothing here
+//! knows the rules of chess, or in which order a policy has its moves.
 
 use crate::board::CELLS;
 use core::fmt;
@@ -55,7 +55,8 @@ pub const MOVES: usize = 1858;
 /// Planes of a convolutional policy that moves use, of the 80 that files have.
 pub const POLICY_PLANES: usize = 73;
 
-/// What an attention policy tells apart on the square where a piece appears: queen, rook, bishop, and no promotion to these.
+/// What an attention policy tells apart on the square where a piece appears: queen, rook, bishop, and no promotion to
+/// these.
 pub const PIECES: usize = 4;
 
 /// Most neurons of a hidden layer.

@@ -77,7 +77,8 @@ fn attend<'r, const FILTERS: usize>(
         let read = square * width..(square + 1) * width;
         let inputs = Inputs { single: &y[read.clone()], whole: &whole[read], step };
         query.run(&inputs, Window::all(width), |channel, sum| queries[channel] = sum);
-        // A square's key goes where its embedding was, or one before it, which is not needed any more: keys are no wider.
+        // A square's key goes where its embedding was, or one before it, which is not needed any more: keys are no
+        // wider.
         let mut keys = [0.0; FILTERS];
         key.run(&inputs, Window::all(width), |channel, sum| keys[channel] = sum);
         y[square * depth..][..depth].copy_from_slice(&keys[..depth]);

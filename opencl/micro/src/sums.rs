@@ -7,7 +7,8 @@ use crate::pack::{Floats, Layer, Weights};
 /// The largest whole number, and the smallest negated.
 const MOST: f32 = 127.0;
 
-/// Where a float's last bit is worth 1: after this is added, the low bits are the nearest whole number, the even one of two.
+/// Where a float's last bit is worth 1: after this is added, the low bits are the nearest whole number, the even one of
+/// two.
 const NEAREST: f32 = 12_582_912.0;
 
 /// What a layer reads: in single precision, and in whole numbers where the layer wants them.
@@ -29,8 +30,8 @@ impl Layer<'_> {
         self.bias.0.len()
     }
 
-    /// Gives `take` each output with its number. An output's inputs are `rows` of equal length, which lie `stride` apart from
-    /// `at` on.
+    /// Gives `take` each output with its number. An output's inputs are `rows` of equal length, which lie `stride`
+    /// apart from `at` on.
     pub fn run(&self, inputs: &Inputs<'_>, window: Window, mut take: impl FnMut(usize, f32)) {
         let outputs = 0..self.outputs();
         match self.weights {
@@ -76,7 +77,8 @@ impl Layer<'_> {
     }
 }
 
-/// Which inputs an output is made of: `rows` times `len` of them, each row `stride` after the one before, the first at `at`.
+/// Which inputs an output is made of: `rows` times `len` of them, each row `stride` after the one before, the first at
+/// `at`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub at: usize,
@@ -139,8 +141,8 @@ fn product(input: i8, weight: u8) -> i32 {
     i32::from(input) * i32::from(weight as i8)
 }
 
-/// Writes the whole numbers for `numbers`, and says what one is worth. What is not a number becomes 0 there, and makes the
-/// step one, so that it is not lost.
+/// Writes the whole numbers for `numbers`, and says what one is worth. What is not a number becomes 0 there, and makes
+/// the step one, so that it is not lost.
 pub(crate) fn to_whole(numbers: &[f32], whole: &mut [i8]) -> f32 {
     let most = numbers.iter().fold(0.0, |most, x| if x.abs() > most || x.is_nan() { x.abs() } else { most });
     let per_step = if most > 0.0 { MOST / most } else { 0.0 };

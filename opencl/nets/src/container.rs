@@ -67,8 +67,8 @@ pub(crate) fn message(file: &[u8]) -> Result<Cow<'_, [u8]>, NetError> {
     unpack(file, check_kind)
 }
 
-/// What is in `file`: all of it, or what it is a gzip stream of. What follows the stream's last member is left aside, as zlib
-/// does it.
+/// What is in `file`: all of it, or what it is a gzip stream of. What follows the stream's last member is left aside,
+/// as zlib does it.
 ///
 /// Memory grows with what has in fact been inflated, and only after `check` has let the first bytes through.
 pub(crate) fn unpack(file: &[u8], check: fn(&[u8]) -> Result<(), NetError>) -> Result<Cow<'_, [u8]>, NetError> {

@@ -1,5 +1,5 @@
-//! A layer of a transformer's encoder, as Lc0 has it: the norm comes after the skip connection (post-norm), and a factor
-//! alpha scales what is added to it (DeepNorm the other way round: Wang et al. 2022, arXiv:2203.00555).
+//! A layer of a transformer's encoder, as Lc0 has it: the norm comes after the skip connection (post-norm), and a
+//! factor alpha scales what is added to it (DeepNorm the other way round: Wang et al. 2022, arXiv:2203.00555).
 
 use crate::builder::{Builder, Ending, SQUARES, elements};
 use crate::decode::array;

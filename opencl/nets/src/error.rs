@@ -22,8 +22,8 @@ pub enum Fault {
 pub struct NetError {
     /// What kind of fault it is.
     pub fault: Fault,
-    /// Path of the field in Lc0's `net.proto`, such as `weights.residual[3].conv1.weights`, or a record's name in KataGo's file,
-    /// such as `rconv3/w1a`; empty for the file as a whole.
+    /// Path of the field in Lc0's `net.proto`, such as `weights.residual[3].conv1.weights`, or a record's name in
+    /// KataGo's file, such as `rconv3/w1a`; empty for the file as a whole.
     pub field: String,
     /// What was expected and what came.
     pub what: String,

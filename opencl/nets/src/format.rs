@@ -205,7 +205,8 @@ fn upgrade(format: NetworkFormat, weights: &Weights<'_>) -> NetworkFormat {
     match format.network {
         // Networks older than the head formats have classical heads, whatever their other fields say.
         1 | 2 => format = NetworkFormat { network: format.network + 2, policy: 1, value: 1, ..format },
-        // The first attention bodies had no number of their own, and those with a smolgen no fields for its activations.
+        // The first attention bodies had no number of their own, and those with a smolgen no fields for its
+        // activations.
         4 if !weights.encoders.is_empty() => {
             format.network = 6;
             if weights.smolgen_w.is_some() {

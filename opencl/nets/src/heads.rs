@@ -76,8 +76,8 @@ impl Heads<'_> {
         self.builder.push("policy", Layer::Gather { input: planes, indices, squares: 1, residual: None })
     }
 
-    /// A move's logit is the product of the square it starts from and the square it ends on; a promotion but to a knight adds
-    /// what that piece is worth on the square where it appears.
+    /// A move's logit is the product of the square it starts from and the square it ends on; a promotion but to a
+    /// knight adds what that piece is worth on the square where it appears.
     fn attention_policy(&mut self, head: &PolicyHead<'_>, weights: &Weights<'_>) -> Result<ValueId, NetError> {
         // Convolutional towers were trained with these activations, whatever the others are.
         let (activation, ffn_activation, smolgen_activation) = match self.on_attention_body() {
@@ -102,7 +102,8 @@ impl Heads<'_> {
         let (w, b) = (("ip3_pol_w", head.ip3_pol_w.as_ref()), ("ip3_pol_b", head.ip3_pol_b.as_ref()));
         let key = self.builder.linear(tokens, w, b, plain)?;
         let scores = self.builder.push("ip3_pol_b", Layer::Scores { query, key })?;
-        // Rows: queen, rook, bishop, and what is added to each. The last row becomes zero, for moves that are no promotion.
+        // Rows: queen, rook, bishop, and what is added to each. The last row becomes zero, for moves that are no
+        // promotion.
         let channels = self.builder.graph.shape(key).channels;
         let mut pieces = array(head.ip4_pol_w.as_ref(), "ip4_pol_w", &[4, channels])?;
         let (rows, common) = pieces.split_at_mut(3 * channels);

@@ -7,8 +7,8 @@ use oncilla_micro::{ATTENTION, CONVOLUTION, MAGIC, POLICY_PLANES, SINGLE, VERSIO
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, SqueezeExcite, ValueId};
 use oncilla_opencl::int8::{self, Choice};
 
-/// Marks layers for [`pack`], see [`int8`]: those that have to be in eight bits, and of the others as many as the bound on what a
-/// network may lose over `canaries` has room for.
+/// Marks layers for [`pack`], see [`int8`]: those that have to be in eight bits, and of the others as many as the bound
+/// on what a network may lose over `canaries` has room for.
 ///
 /// # Errors
 /// If those that have to be lose more, or the host can't run the graph.
@@ -27,8 +27,8 @@ pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, NetError> {
 /// others stay in single precision; input planes that it does not look at are left out ([`Network::narrow`]).
 ///
 /// # Errors
-/// If the network is not of the one architecture that [`oncilla_micro`] runs, with all its 3×3 convolutions in eight bits but the
-/// one that reads the input and the policy's last one. The error names the layer.
+/// If the network is not of the one architecture that [`oncilla_micro`] runs, with all its 3×3 convolutions in eight
+/// bits but the one that reads the input and the policy's last one. The error names the layer.
 pub fn pack(network: &Network) -> Result<Vec<u8>, NetError> {
     let mut network = network.clone();
     network.narrow();

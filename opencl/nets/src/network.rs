@@ -139,8 +139,8 @@ impl Network {
         Ok(Self { graph: builder.graph, planes: (0..PLANES).collect(), input_format: architecture.input, facts })
     }
 
-    /// Leaves out the planes for which the network has no weight but zeros. It computes the same from less: and what does not
-    /// look at earlier positions need not be asked again where other moves have led to the same one.
+    /// Leaves out the planes for which the network has no weight but zeros. It computes the same from less: and what
+    /// does not look at earlier positions need not be asked again where other moves have led to the same one.
     pub fn narrow(&mut self) {
         let kept = self.graph.narrow();
         self.planes = kept.iter().map(|&at| self.planes[at]).collect();

@@ -56,8 +56,8 @@ pub const fn conv_map() -> [u16; MOVES] {
     map
 }
 
-/// For each move of the index, its element in the scores of an attention policy, `from · 64 + to`, and its element in what
-/// that adds for promotions, `[queen, rook, bishop, nothing][square where the piece appears]`.
+/// For each move of the index, its element in the scores of an attention policy, `from · 64 + to`, and its element in
+/// what that adds for promotions, `[queen, rook, bishop, nothing][square where the piece appears]`.
 pub fn attention_map() -> (Vec<u32>, Vec<u32>) {
     const NOTHING: u32 = 3 * 64;
     let squares = (0..64).flat_map(|from| (0..64).map(move |to| (from, to)));

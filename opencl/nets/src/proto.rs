@@ -356,8 +356,8 @@ pub(crate) struct Embedding<'a> {
     pub ip_emb_ffn_ln_betas: Option<Layer<'a>>,
 }
 
-/// The moves-left head; `moves_left` is the first layer of one on a convolutional tower, `ip_mov` of one on an attention
-/// body.
+/// The moves-left head; `moves_left` is the first layer of one on a convolutional tower, `ip_mov` of one on an
+/// attention body.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MovesLeft<'a> {
     pub moves_left: Option<ConvBlock<'a>>,

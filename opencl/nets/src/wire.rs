@@ -1,4 +1,5 @@
-//! Protobuf's wire format, as far as a network file uses it: fields one after the other, borrowed from the file's bytes.
+//! Protobuf's wire format, as far as a network file uses it: fields one after the other, borrowed from the file's
+//! bytes.
 //!
 //! A reader never looks past its slice and never allocates. Groups (wire types 3 and 4) don't occur in networks and are
 //! refused; so nesting is only as deep as the messages in [`crate::proto`] are, six levels.

@@ -70,8 +70,8 @@ struct Field {
     leaf: bool,
 }
 
-/// Fields of the message in `range`. Down to `Layer.params` every length-delimited field in these networks is a message,
-/// but for the licence: its bytes don't matter.
+/// Fields of the message in `range`. Down to `Layer.params` every length-delimited field in these networks is a
+/// message, but for the licence: its bytes don't matter.
 fn fields(bytes: &[u8], range: Range<usize>, depth: usize, found: &mut Vec<Field>) {
     let mut at = range.start;
     while at < range.end {
@@ -131,8 +131,8 @@ struct Sound {
     name: &'static str,
     compressed: Vec<u8>,
     raw: Vec<u8>,
-    /// True where every field is read, so that none can be wrong without being noticed. Of several heads only the chosen
-    /// ones are.
+    /// True where every field is read, so that none can be wrong without being noticed. Of several heads only the
+    /// chosen ones are.
     whole: bool,
 }
 
@@ -299,8 +299,8 @@ fn many_encoders_with_one_smolgen() {
     assert_eq!(network.facts.encoders, 102);
 }
 
-/// What is said of each array in turn that loses its last number, every length around it made to fit, so that nothing but
-/// the shape is wrong.
+/// What is said of each array in turn that loses its last number, every length around it made to fit, so that nothing
+/// but the shape is wrong.
 fn errors_of_short_arrays(raw: &[u8], least: usize) -> Vec<String> {
     let mut all = Vec::new();
     fields(raw, 0..raw.len(), 0, &mut all);

@@ -14,7 +14,8 @@ use oncilla_opencl::host::plain;
 const NETWORKS: [&str; 2] = ["synthetic-c-se-conv-wdl-mlh-in2", "synthetic-d-se-attnpolicy-in5"];
 const FILTERS: usize = 32;
 
-/// Where no number rounds to another whole one than in double precision, what is left is the rounding of single precision.
+/// Where no number rounds to another whole one than in double precision, what is left is the rounding of single
+/// precision.
 const EXACT: f32 = 2e-5;
 
 /// Share of the positions in which none does.

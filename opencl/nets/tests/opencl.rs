@@ -95,7 +95,8 @@ fn check_network(path: &Path, heads: &HeadChoice, rows: &[Json], planes: &HashMa
     for variant in [Variant::Cpu, Variant::Gpu] {
         let options = Options { max_batch: BATCH, tuning: Some(Tuning::start(variant, 8)), ..Options::default() };
         let mut backend = OpenCl::new(network.graph.clone(), &options).expect("the device runs the network");
-        // The kernels for a GPU are slow on the cores of a host: every seventh row is enough to see that they are right.
+        // The kernels for a GPU are slow on the cores of a host: every seventh row is enough to see that they are
+        // right.
         let rows: Vec<&Json> = rows.iter().step_by(if variant == Variant::Gpu { 7 } else { 1 }).collect();
         for rows in rows.chunks(BATCH) {
             let input: Vec<f32> = rows.iter().flat_map(|row| planes[&key(row, format)].iter().copied()).collect();

@@ -4,8 +4,8 @@ use super::Device;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// For each platform by its name, what is held while one of its devices' compiler is at work: compilers inside drivers are old code. One
-/// that hangs keeps its own platform's devices, and no other's.
+/// For each platform by its name, what is held while one of its devices' compiler is at work: compilers inside drivers
+/// are old code. One that hangs keeps its own platform's devices, and no other's.
 static COMPILERS: Mutex<BTreeMap<String, &'static Mutex<()>>> = Mutex::new(BTreeMap::new());
 
 pub(super) fn compiler_alone(platform: &str) -> MutexGuard<'static, ()> {
@@ -22,9 +22,9 @@ static LAUNCHES: RwLock<()> = RwLock::new(());
 ///
 /// PoCL 3.1 loads a kernel anew when it is to run over more groups than before, and at the end of a run counts down the
 /// uses of the one that was loaded last. If the one before is still running on another queue then, one count goes below
-/// zero, and an assertion ends the process. So the first batch of each size runs alone, which loads all that such a batch
-/// needs; later ones run beside others. Not guarded against: PoCL unloads the one used least lately of more than 128, and
-/// two queues that need one of those again, for batches of two sizes, may meet. A network has some twenty.
+/// zero, and an assertion ends the process. So the first batch of each size runs alone, which loads all that such a
+/// batch needs; later ones run beside others. Not guarded against: PoCL unloads the one used least lately of more than
+/// 128, and two queues that need one of those again, for batches of two sizes, may meet. A network has some twenty.
 #[derive(Debug)]
 pub struct Turns {
     /// Whether a batch of so many positions has run; `None` on devices that need no turns.

@@ -3,7 +3,8 @@
 use super::Error;
 use super::session::{Buffer, Kernel, Session};
 
-/// Where buffers lie that were made one by one: those that nothing writes to in one large buffer, the others in another.
+/// Where buffers lie that were made one by one: those that nothing writes to in one large buffer, the others in
+/// another.
 ///
 /// What is moved is a region of the large one, and is used as before.
 #[derive(Debug)]
@@ -25,8 +26,8 @@ struct Move {
 type Place<'a> = (&'a Buffer, usize);
 
 impl Arenas {
-    /// Brings `buffers` together, each once; constant ones with what they hold. `None` if an arena is more than the device
-    /// gives in one piece, or than an `int` counts, or there is no room for all of it twice.
+    /// Brings `buffers` together, each once; constant ones with what they hold. `None` if an arena is more than the
+    /// device gives in one piece, or than an `int` counts, or there is no room for all of it twice.
     ///
     /// # Errors
     /// If the driver has no room, or refuses.

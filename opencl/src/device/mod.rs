@@ -1,7 +1,7 @@
 //! Platforms and devices: what is there, and which one is meant.
 //!
-//! [`list`] asks every platform for its devices, in the driver's order, which is that of `clinfo`. [`choose`] picks one.
-//! A [`Session`] is one device in use: a context, one in-order queue, and the objects made for it.
+//! [`list`] asks every platform for its devices, in the driver's order, which is that of `clinfo`. [`choose`] picks
+//! one. A [`Session`] is one device in use: a context, one in-order queue, and the objects made for it.
 //!
 //! Drivers are treated as hostile. Handles are released without looking at the status, statuses are plain numbers (a
 //! vendor may invent one), lengths that a driver reports are bounded before anything is allocated. This is why the
@@ -25,8 +25,8 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// Environment variable that chooses a device where nothing else does: an index or part of a name. Of several, parted by commas, the program
-/// takes all, and `host` beside them; here the first device is meant.
+/// Environment variable that chooses a device where nothing else does: an index or part of a name. Of several, parted
+/// by commas, the program takes all, and `host` beside them; here the first device is meant.
 pub const DEVICE_ENV: &str = "ONCILLA_DEVICE";
 
 /// Environment variable that names the OpenCL library to open instead of the usual ones; `none` means none at all.
@@ -210,8 +210,9 @@ impl fmt::Display for Device {
     }
 }
 
-/// Every device of every platform. A platform that fails is left out, as long as another has a device. Once there are some they stay the same for
-/// the process, and no driver is asked again: one that hangs meanwhile keeps nobody from the list.
+/// Every device of every platform. A platform that fails is left out, as long as another has a device. Once there are
+/// some they stay the same for the process, and no driver is asked again: one that hangs meanwhile keeps nobody from
+/// the list.
 ///
 /// # Errors
 /// If there is no platform or no device at all.

@@ -10,12 +10,12 @@
 //! <the driver's own bytes>
 //! ```
 //!
-//! A file holds for one device with one driver, one text and one set of compiler options; it is named after a hash of these and
-//! says them in full. What can't be read, is another's or is damaged is compiled again: a driver must not be given half a
-//! binary. A folder that can't be written costs the time of compiling and nothing else.
+//! A file holds for one device with one driver, one text and one set of compiler options; it is named after a hash of
+//! these and says them in full. What can't be read, is another's or is damaged is compiled again: a driver must not be
+//! given half a binary. A folder that can't be written costs the time of compiling and nothing else.
 //!
-//! New drivers and new versions of the kernels leave files behind that nobody will ask for again. So the folder keeps to
-//! `MOST_BYTES`: what was used least lately goes first.
+//! New drivers and new versions of the kernels leave files behind that nobody will ask for again. So the folder keeps
+//! to `MOST_BYTES`: what was used least lately goes first.
 
 use super::Device;
 use crate::graph::Fnv;

@@ -361,7 +361,8 @@ impl Session {
     /// If `to` is shorter, or the driver refuses.
     pub fn copy(&self, from: &Buffer, to: &Buffer) -> Result<(), Error> {
         self.fits("copy", to, from.len)?;
-        // SAFETY: both are alive and hold so many elements, and they are different memory: nothing gives a region to be copied.
+        // SAFETY: both are alive and hold so many elements, and they are different memory: nothing gives a region to be
+        // copied.
         let status = unsafe {
             let (from, to, bytes) = (from.mem.handle, to.mem.handle, from.len * 4);
             clEnqueueCopyBuffer(self.queue, from, to, 0, 0, bytes, 0, null(), null_mut())
@@ -412,8 +413,8 @@ impl Session {
     /// # Errors
     /// What `enqueue` says, or if the driver fails anywhere; what was read is then worthless.
     pub fn batch<'d>(&self, enqueue: impl FnOnce(&Commands<'_, 'd>) -> Result<(), Error>) -> Result<(), Error> {
-        // The driver may still be reading and writing the caller's slices: nothing returns before the queue is empty, and nothing
-        // unwinds.
+        // The driver may still be reading and writing the caller's slices: nothing returns before the queue is empty,
+        // and nothing unwinds.
         let unwound = Emptied(self);
         let done = enqueue(&Commands { session: self, lent: PhantomData });
         std::mem::forget(unwound);
@@ -465,9 +466,9 @@ impl Session {
         self.times.is_some() || self.may_lose_launches()
     }
 
-    /// Whether launches may get lost without a word in what comes back: a GPU can be reset, the host's own cores can't, and with NVIDIA's
-    /// driver every call fails after a launch that did. What it takes to notice is left out there: with an event for each launch a batch
-    /// of maia-1500 took 1.3 times as long on an H200.
+    /// Whether launches may get lost without a word in what comes back: a GPU can be reset, the host's own cores can't,
+    /// and with NVIDIA's driver every call fails after a launch that did. What it takes to notice is left out there:
+    /// with an event for each launch a batch of maia-1500 took 1.3 times as long on an H200.
     fn may_lose_launches(&self) -> bool {
         self.device.kind != Kind::Cpu && self.device.platform != "NVIDIA CUDA"
     }
@@ -702,8 +703,8 @@ impl Session {
         let (global, local) = (global.as_ptr(), local.as_ptr());
         let mut event = null_mut();
         let place = if self.is_watched() { &raw mut event } else { null_mut() };
-        // SAFETY: the caller says that arguments and range fit, the kernel keeps its buffers alive; both arrays have the
-        // two dimensions named; `place` is null or for an event.
+        // SAFETY: the caller says that arguments and range fit, the kernel keeps its buffers alive; both arrays have
+        // the two dimensions named; `place` is null or for an event.
         let status =
             unsafe { clEnqueueNDRangeKernel(self.queue, kernel.kernel, 2, null(), global, local, 0, null(), place) };
         self.watch(event, Of::Launch(Arc::clone(&kernel.name)));
@@ -736,7 +737,8 @@ impl Drop for Emptied<'_> {
     }
 }
 
-/// Puts transfers into a queue, from and to slices that are lent for `'d`, which is longer than they take: see [`Session::batch`].
+/// Puts transfers into a queue, from and to slices that are lent for `'d`, which is longer than they take: see
+/// [`Session::batch`].
 #[derive(Debug)]
 pub struct Commands<'s, 'd> {
     session: &'s Session,
@@ -773,7 +775,8 @@ impl<'d> Commands<'_, 'd> {
         let (bytes, from) = (size_of_val(input), input.as_ptr().cast());
         let mut event = null_mut();
         let place = if session.times.is_some() { &raw mut event } else { null_mut() };
-        // SAFETY: the buffer has room for `input`, which is lent until the queue is empty; `place` is null or for an event.
+        // SAFETY: the buffer has room for `input`, which is lent until the queue is empty; `place` is null or for an
+        // event.
         let status =
             unsafe { clEnqueueWriteBuffer(session.queue, to.mem.handle, CL_FALSE, 0, bytes, from, 0, null(), place) };
         session.watch(event, Of::Write);
@@ -789,7 +792,8 @@ impl<'d> Commands<'_, 'd> {
         session.fits("read", from, output.len())?;
         let (bytes, to) = (size_of_val(output), output.as_mut_ptr().cast());
         let mut event = null_mut();
-        // SAFETY: the buffer holds that many elements; `output` is lent until the queue is empty; `event` is a place for one.
+        // SAFETY: the buffer holds that many elements; `output` is lent until the queue is empty; `event` is a place
+        // for one.
         let status = unsafe {
             clEnqueueReadBuffer(session.queue, from.mem.handle, CL_FALSE, 0, bytes, to, 0, null(), &mut event)
         };
@@ -806,8 +810,8 @@ pub struct Read<'a> {
     pub from: &'a Buffer,
     /// Where it goes.
     pub to: &'a mut [f32],
-    /// An element that the batch writes. Where launches may get lost it is made no number before, on the device as well: where they
-    /// were, what comes back is not the finite answer of the batch before.
+    /// An element that the batch writes. Where launches may get lost it is made no number before, on the device as
+    /// well: where they were, what comes back is not the finite answer of the batch before.
     pub proof: usize,
 }
 

@@ -9,15 +9,15 @@ const MOST: f32 = 65_504.0;
 const NEGLIGIBLE: f32 = 1e-25;
 
 impl Graph {
-    /// Leaves out the filters that a ReLU keeps at zero whatever comes in, and sets weights to zero that are too small to count. It
-    /// computes the same from less, as long as no input of a layer is NaN or larger than 65,504 in absolute value. A filter whose own
-    /// numbers are NaN stays, so that its fault is seen.
+    /// Leaves out the filters that a ReLU keeps at zero whatever comes in, and sets weights to zero that are too small
+    /// to count. It computes the same from less, as long as no input of a layer is NaN or larger than 65,504 in
+    /// absolute value. A filter whose own numbers are NaN stays, so that its fault is seen.
     ///
-    /// Training leaves both: a filter whose ReLU never opens gets no gradient any more, and weight decay makes its weights so small that
-    /// they are subnormal numbers, with which some processors multiply a hundred times as slowly.
+    /// Training leaves both: a filter whose ReLU never opens gets no gradient any more, and weight decay makes its
+    /// weights so small that they are subnormal numbers, with which some processors multiply a hundred times as slowly.
     ///
-    /// A filter can go where its layer's value is read as the input of convolutions and dense layers and in no other way; one of each layer
-    /// always stays.
+    /// A filter can go where its layer's value is read as the input of convolutions and dense layers and in no other
+    /// way; one of each layer always stays.
     pub fn prune(&mut self) {
         for layer in &mut self.layers {
             if let Layer::Conv { weights, .. } | Layer::Dense { weights, .. } = layer {
@@ -71,7 +71,8 @@ impl Graph {
 }
 
 impl Layer {
-    /// By channel, whether a ReLU at the layer's end can be anything but zero, NaN included. Empty for layers without one, or that add something.
+    /// By channel, whether a ReLU at the layer's end can be anything but zero, NaN included. Empty for layers without
+    /// one, or that add something.
     fn opens(&self) -> Vec<bool> {
         let (weights, bias) = match self {
             Layer::Conv { weights, bias, se: None, residual: None, activation: Activation::Relu, .. }

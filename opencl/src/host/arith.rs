@@ -34,8 +34,8 @@ pub(super) trait Arith {
     /// Vectors of a block that a register tile holds at once.
     const WIDTH: usize;
 
-    /// Numbers that are worked on together. Written with arrays instead, what Winograd's transforms do becomes vectors of
-    /// the wrong numbers.
+    /// Numbers that are worked on together. Written with arrays instead, what Winograd's transforms do becomes vectors
+    /// of the wrong numbers.
     type Vector: Copy;
 
     /// `a · b + c`.
@@ -81,7 +81,8 @@ pub(super) trait Arith {
         Self::times_plus(Self::splat(a), x, y)
     }
 
-    /// The nearest whole numbers, of two as near the even one, to the first of `to`; of what is beyond them, or a NaN, any.
+    /// The nearest whole numbers, of two as near the even one, to the first of `to`; of what is beyond them, or a NaN,
+    /// any.
     fn whole(x: Self::Vector, to: &mut [i32]);
 
     /// The nearest of whole numbers.
@@ -229,8 +230,8 @@ impl<A: Ranks> Form for A {
     const BLOCKS: usize = 1;
 }
 
-/// Not every processor rounds in one instruction, but a sum whose last bit is worth one is rounded everywhere, and its low bits are the
-/// whole number.
+/// Not every processor rounds in one instruction, but a sum whose last bit is worth one is rounded everywhere, and its
+/// low bits are the whole number.
 pub(super) const LAST_IS_ONE: f64 = 6_755_399_441_055_744.0;
 
 /// Where `e^x` ends: beyond, `x` is taken to the nearer end.
@@ -372,7 +373,8 @@ mod tests {
         assert!(of(-1000.0) < 1e-37 && of(1000.0) > 1e37);
     }
 
-    /// The worst error of `activation` over numbers between -30 and 30, as a share of the result where that is above `floor`.
+    /// The worst error of `activation` over numbers between -30 and 30, as a share of the result where that is above
+    /// `floor`.
     fn worst(activation: Activation, expected: fn(f64) -> f64, floor: f64) -> f64 {
         let numbers: Vec<f32> = (-300_000..=300_000).map(|i| i as f32 * 1e-4).collect();
         let errors = Isa::found().flat_map(|isa| {

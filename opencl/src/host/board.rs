@@ -37,7 +37,8 @@ impl Board {
     /// A chessboard. Kernels that get this constant know every address when they are compiled.
     pub const CHESS: Self = Self::new(8, 8);
 
-    /// The board that has so many squares in `graph`: or else a single row, over which only a 1×1 convolution has a meaning.
+    /// The board that has so many squares in `graph`: or else a single row, over which only a 1×1 convolution has a
+    /// meaning.
     pub fn of(graph: &Graph, squares: usize) -> Self {
         let (rows, files) = graph.sides(squares).unwrap_or((1, squares));
         Self::new(rows, files)

@@ -1,5 +1,6 @@
-//! 5×5 convolutions: what each tap reads of a channel is gathered into a row of a matrix, and the convolution becomes a product as
-//! a 1×1 convolution is one. A network has one at most, of its few input planes, which is not worth a kernel of its own.
+//! 5×5 convolutions: what each tap reads of a channel is gathered into a row of a matrix, and the convolution becomes a
+//! product as a 1×1 convolution is one. A network has one at most, of its few input planes, which is not worth a kernel
+//! of its own.
 
 use super::product::{Block, COLUMNS};
 

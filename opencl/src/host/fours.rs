@@ -1,8 +1,9 @@
 //! Products of eight bits, four at a time, for layers in eight bits, see [`crate::int8`].
 //!
-//! AVX-512 VNNI and AVX-VNNI multiply four numbers of eight bits by four and add them to a sum of 32 bits in one instruction: four
-//! times the products of a fused multiply-add of floats. One side has no sign, so 128 is added to each input, and what that
-//! adds to the sums is taken off where they begin. Processors without such instructions widen the numbers first. The sums are the same to the bit.
+//! AVX-512 VNNI and AVX-VNNI multiply four numbers of eight bits by four and add them to a sum of 32 bits in one
+//! instruction: four times the products of a fused multiply-add of floats. One side has no sign, so 128 is added to
+//! each input, and what that adds to the sums is taken off where they begin. Processors without such instructions widen
+//! the numbers first. The sums are the same to the bit.
 
 mod conv;
 mod portable;
@@ -119,8 +120,8 @@ macro_rules! with_dots {
 use with_dots;
 
 versions! {
-    /// Rounds `input`, planes of so many numbers, into fours of planes, each with `room` for so many, and gives what one is
-    /// worth. What fills up planes and fours is zero.
+    /// Rounds `input`, planes of so many numbers, into fours of planes, each with `room` for so many, and gives what
+    /// one is worth. What fills up planes and fours is zero.
     round = round_body(input: &[f32], plane: usize, room: usize, fours: &mut [Four], step: &mut f32)
 }
 

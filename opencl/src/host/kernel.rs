@@ -1,8 +1,8 @@
 //! 3×3 convolutions, and what is done to each channel or square.
 //!
 //! A convolution's tile is [`TILE`] channels of the output times one or two vectors of squares. Its sums stay in
-//! registers while it walks over input channels and kernel elements: one load of squares serves six channels, one weight
-//! serves a whole vector. There is no im2col; the border of [`Board`] makes a shifted row a shifted load.
+//! registers while it walks over input channels and kernel elements: one load of squares serves six channels, one
+//! weight serves a whole vector. There is no im2col; the border of [`Board`] makes a shifted row a shifted load.
 //!
 //! What is a plain product of matrices stands in [`super::product`].
 //!
@@ -14,8 +14,8 @@ use super::product::{self, CHESS, COLUMNS};
 use super::tiles::Tiles;
 use crate::graph::Activation;
 
-/// Channels of a convolution's tile and rows of a product's: 6 · 2 sums, 2 operands and 1 weight fill the sixteen vector
-/// registers of AVX2.
+/// Channels of a convolution's tile and rows of a product's: 6 · 2 sums, 2 operands and 1 weight fill the sixteen
+/// vector registers of AVX2.
 pub(super) const TILE: usize = 6;
 
 /// Input channels that are walked over for one kernel element after the other. The innermost loop is then over channels
@@ -202,8 +202,8 @@ pub(super) use versions;
 #[derive(Clone, Copy)]
 pub(super) struct ConvPanel<'a> {
     pub board: Board,
-    /// `[input channels / BLOCK][9][BLOCK][TILE]`, zeros where there are fewer output channels; the last block has only the
-    /// channels that are left.
+    /// `[input channels / BLOCK][9][BLOCK][TILE]`, zeros where there are fewer output channels; the last block has only
+    /// the channels that are left.
     pub weights: &'a [f32],
     /// `[TILE]`.
     pub bias: &'a [f32; TILE],
@@ -212,7 +212,8 @@ pub(super) struct ConvPanel<'a> {
 }
 
 versions! {
-    /// Computes the planes of one panel into `output`, `[channels of the panel][plane]`: without residual and activation.
+    /// Computes the planes of one panel into `output`, `[channels of the panel][plane]`: without residual and
+    /// activation.
     conv = conv_body(panel: ConvPanel<'_>, output: &mut [f32])
 }
 
@@ -478,7 +479,8 @@ pub(super) struct Se<'a> {
 }
 
 versions! {
-    /// Squeezes, excites, adds the residual and activates `planes` in place; `scratch` has `3 · channels + hidden` numbers.
+    /// Squeezes, excites, adds the residual and activates `planes` in place; `scratch` has `3 · channels + hidden`
+    /// numbers.
     squeeze_excite = se_body(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32])
 }
 
@@ -611,7 +613,8 @@ fn layer_norm_body<F: Form>(norm: LayerNorm<'_>, output: &mut [f32], scratch: &m
 /// Vectors of a chessboard's squares that are worked on together.
 const TOGETHER: usize = CHESS / COLUMNS;
 
-/// The norm of a chessboard's squares that lie side by side: some vectors of them at a time, whose sums stay in registers.
+/// The norm of a chessboard's squares that lie side by side: some vectors of them at a time, whose sums stay in
+/// registers.
 #[inline(always)]
 fn chess_norm<M: Arith>(norm: LayerNorm<'_>, output: &mut [f32]) {
     let channels = M::splat(norm.gammas.len() as f32);

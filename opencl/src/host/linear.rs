@@ -1,9 +1,10 @@
 //! Dense layers' weights in 16 bits: a file in Lc0's LINEAR16 has no more of them.
 //!
-//! Of such an array there is its smallest number, its largest, and for each weight which of the 65,536 numbers from one to the other it is. It can
-//! be kept like that, and a dense layer of one position, which reads each weight for a single product, waits for half as many bytes.
-//! The weight is made in registers, right before it is multiplied. Sums of the numbers themselves, `scale · Σ x·k + offset · Σ x`, would
-//! be less work, but where a few large weights lie on one side, both terms are far larger than what is left of them.
+//! Of such an array there is its smallest number, its largest, and for each weight which of the 65,536 numbers from one
+//! to the other it is. It can be kept like that, and a dense layer of one position, which reads each weight for a
+//! single product, waits for half as many bytes. The weight is made in registers, right before it is multiplied. Sums
+//! of the numbers themselves, `scale · Σ x·k + offset · Σ x`, would be less work, but where a few large weights lie on
+//! one side, both terms are far larger than what is left of them.
 
 use super::arith::{Arith, LAST_IS_ONE};
 use super::product::{COLUMNS, Right};
@@ -28,8 +29,9 @@ pub(super) struct Linear {
 /// Steps from the smallest number to the largest.
 const STEPS: f64 = 65535.0;
 
-/// How far a weight may be from what its number stands for, as a share of the array's largest: four roundings of that. The file's reader
-/// rounds as much when it makes a float of a number (`min · (1 - t) + max · t`), so that neither is nearer to what was written.
+/// How far a weight may be from what its number stands for, as a share of the array's largest: four roundings of that.
+/// The file's reader rounds as much when it makes a float of a number (`min · (1 - t) + max · t`), so that neither is
+/// nearer to what was written.
 const BOUND: f32 = 2.0 * f32::EPSILON;
 
 impl Linear {

@@ -41,8 +41,8 @@ pub(super) fn pointwise(weights: &[f32], channels: usize) -> Vec<f32> {
     packed
 }
 
-/// `[channels][inputs][9]` → `[channels / TILE][inputs / BLOCK][9][BLOCK][TILE]`, the last panel filled up with zeros, the last
-/// block shorter.
+/// `[channels][inputs][9]` → `[channels / TILE][inputs / BLOCK][9][BLOCK][TILE]`, the last panel filled up with zeros,
+/// the last block shorter.
 pub(super) fn conv(weights: &[f32], channels: usize) -> Vec<f32> {
     const TAPS: usize = 9;
     let inputs = weights.len() / channels / TAPS;
@@ -74,8 +74,8 @@ pub(super) fn winograd(weights: &[f32], channels: usize) -> Vec<Block> {
     packed
 }
 
-/// `[channels][inputs][taps]` → left sides, `[panels of sixteen channels]` times the steps of [`tiles::Layout::steps`], and what the channels are worth; what fills up
-/// panels and steps is zero.
+/// `[channels][inputs][taps]` → left sides, `[panels of sixteen channels]` times the steps of [`tiles::Layout::steps`],
+/// and what the channels are worth; what fills up panels and steps is zero.
 pub(super) fn tiles(weights: &[f32], channels: usize, taps: usize) -> (Vec<tiles::Operand>, Vec<[f32; tiles::ROWS]>) {
     let inputs = weights.len() / channels / taps;
     let (units, inverse) = scales(weights, inputs * taps);
@@ -94,7 +94,8 @@ pub(super) fn tiles(weights: &[f32], channels: usize, taps: usize) -> (Vec<tiles
     (packed, by_panels(&units))
 }
 
-/// `[neurons][inputs]` → right sides, `[panels of sixteen neurons][steps]`, and what the neurons are worth; what fills up panels and steps is zero.
+/// `[neurons][inputs]` → right sides, `[panels of sixteen neurons][steps]`, and what the neurons are worth; what fills
+/// up panels and steps is zero.
 pub(super) fn tiles_dense(matrix: &[f32], neurons: usize) -> (Vec<tiles::Operand>, Vec<Block>) {
     let inputs = matrix.len() / neurons;
     let (units, inverse) = scales(matrix, inputs);

@@ -236,7 +236,8 @@ fn convolve(
     y
 }
 
-/// What `multiply` makes of input and weights, see [`crate::int8`]. In double precision a sum of whole numbers is exact.
+/// What `multiply` makes of input and weights, see [`crate::int8`]. In double precision a sum of whole numbers is
+/// exact.
 fn in_whole_numbers(
     x: &[f32],
     weights: &[f32],

@@ -14,8 +14,8 @@ use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, SqueezeExcite, 
 use crate::int8;
 use std::sync::Arc;
 
-/// Positions that go through the layers together, so that weights, which may outgrow the caches of a core, are read once for
-/// all of them; their values should not.
+/// Positions that go through the layers together, so that weights, which may outgrow the caches of a core, are read
+/// once for all of them; their values should not.
 pub(super) const GROUP: usize = 8;
 
 /// A value's buffer and how its elements lie there.
@@ -24,7 +24,8 @@ pub(super) struct Place {
     /// Which buffer.
     pub slot: usize,
     pub shape: Shape,
-    /// The layout where a [spatial](is_spatial) convolution reads or makes the value; else its elements lie side by side.
+    /// The layout where a [spatial](is_spatial) convolution reads or makes the value; else its elements lie side by
+    /// side.
     pub board: Option<Board>,
 }
 
@@ -94,7 +95,8 @@ impl Conv {
 pub(super) enum ConvWeights {
     /// 1×1, see [`super::product::Pointwise::weights`]; all values lie side by side.
     Pointwise(Vec<f32>),
-    /// 5×5, on a board of so many ranks and files: as 1×1 with each tap of an input as an input of its own; all values lie side by side.
+    /// 5×5, on a board of so many ranks and files: as 1×1 with each tap of an input as an input of its own; all values
+    /// lie side by side.
     Columns((usize, usize), Vec<f32>),
     /// `[panels]` of what [`super::kernel::ConvPanel::weights`] describes.
     Direct(Vec<f32>),
@@ -325,7 +327,8 @@ impl Plan {
         // Where a value lies with its elements side by side, once a layer has asked for it.
         let mut flat = places.clone();
         for (at, layer) in graph.layers().iter().enumerate() {
-            // The network's input has planes of ones beside a count of moves up to a hundred: what suits the count rounds the ones.
+            // The network's input has planes of ones beside a count of moves up to a hundred: what suits the count
+            // rounds the ones.
             let reads_input = matches!(layer, Layer::Conv { input, .. } if *input == INPUT);
             let ways = Ways { tiles: ways.tiles && !reads_input, ..ways };
             let form = Form { int8: graph.is_int8(at), ways };
@@ -446,7 +449,8 @@ impl Plan {
     }
 }
 
-/// Packed weights by the address of those in the graph and whether they are in eight bits, so that what layers share stays one.
+/// Packed weights by the address of those in the graph and whether they are in eight bits, so that what layers share
+/// stays one.
 #[derive(Default)]
 struct Packed(Vec<(*const Vec<f32>, bool, Arc<DenseWeights>)>);
 
@@ -462,20 +466,20 @@ impl Packed {
     }
 }
 
-/// Whether a layer is a convolution that looks at the nearest neighbours: it reads and writes boards. One that looks farther has them
-/// gathered, see [`super::columns`].
+/// Whether a layer is a convolution that looks at the nearest neighbours: it reads and writes boards. One that looks
+/// farther has them gathered, see [`super::columns`].
 fn is_spatial(layer: &Layer) -> bool {
     matches!(layer, Layer::Conv { kernel: 3, .. })
 }
 
-/// Whether a layer reads its input however that lies: a spatial convolution a board; others go through it element by element, and write
-/// it alike; a gather looks elements up wherever they are, and pooling leaves none of the board.
+/// Whether a layer reads its input however that lies: a spatial convolution a board; others go through it element by
+/// element, and write it alike; a gather looks elements up wherever they are, and pooling leaves none of the board.
 fn reads_any(layer: &Layer) -> bool {
     is_spatial(layer) || matches!(layer, Layer::Gather { .. } | Layer::Pool { .. }) || by_element(layer).is_some()
 }
 
-/// The values whose elements a layer wants side by side. What an affine layer adds is one of them, beside whatever it reads: on a board of a
-/// single square that vector may be a board, too.
+/// The values whose elements a layer wants side by side. What an affine layer adds is one of them, beside whatever it
+/// reads: on a board of a single square that vector may be a board, too.
 fn reads_flat(layer: &Layer) -> impl Iterator<Item = ValueId> {
     let added = |value: &ValueId| matches!(layer, Layer::Affine { added: Some(added), .. } if added == value);
     layer.reads().filter(move |value| !reads_any(layer) || added(value))
@@ -506,8 +510,8 @@ fn writes_board(layer: &Layer, is_board: impl Fn(ValueId) -> bool) -> bool {
     }
 }
 
-/// For each value, whether it lies as a board: where a spatial convolution makes or reads it, and where it is made from a
-/// board element by element.
+/// For each value, whether it lies as a board: where a spatial convolution makes or reads it, and where it is made from
+/// a board element by element.
 fn boards(graph: &Graph) -> Vec<bool> {
     let layers = graph.layers();
     let mut boards = vec![false; layers.len() + 1];
@@ -600,8 +604,8 @@ struct Form {
     ways: Ways,
 }
 
-/// Whether tiles are taken for so many inputs and taps. What is split and put together for them takes as long as they save where sums are short or a good
-/// part of a step is empty; and there is a sum that is too long.
+/// Whether tiles are taken for so many inputs and taps. What is split and put together for them takes as long as they
+/// save where sums are short or a good part of a step is empty; and there is a sum that is too long.
 fn worth_tiles(inputs: usize, taps: usize) -> bool {
     inputs >= tiles::DEPTH / 4 * 3 && (tiles::DEPTH / 2 * 3..=tiles::MOST_PRODUCTS).contains(&(inputs * taps))
 }
@@ -665,11 +669,12 @@ fn dense_weights((weights, bias): (&[f32], &[f32]), parts: usize, form: Form) ->
     DenseWeights::Fours(weights, ends)
 }
 
-/// Fewest weights of a dense layer that are worth 16 bits: more than a second-level cache holds. What is near is read as fast in 32, and
-/// needs nothing to become floats.
+/// Fewest weights of a dense layer that are worth 16 bits: more than a second-level cache holds. What is near is read
+/// as fast in 32, and needs nothing to become floats.
 const WORTH_SHORTS: usize = 1 << 19;
 
-/// In 16 bits where that loses nothing but time that is spent waiting: each part of an input multiplies a weight once more, without being read for it.
+/// In 16 bits where that loses nothing but time that is spent waiting: each part of an input multiplies a weight once
+/// more, without being read for it.
 fn single_weights(weights: &[f32], neurons: usize, parts: usize) -> DenseWeights {
     let worth = parts == 1 && weights.len() >= WORTH_SHORTS;
     match if worth { Linear::fit(weights) } else { None } {

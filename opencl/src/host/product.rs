@@ -1,11 +1,12 @@
 //! Products of matrices: dense layers, 1×1 convolutions, what attention is made of, and Winograd's points.
 //!
-//! All of them have one tile: up to [`TILE`] rows of the left side times one or some [`Block`]s of sixteen columns of the right side.
-//! The sums stay in registers while it walks over what they have in common. Each sum is one chain of additions, whatever the
-//! number of rows and blocks, so that a row's result does not depend on which rows it is made with.
+//! All of them have one tile: up to [`TILE`] rows of the left side times one or some [`Block`]s of sixteen columns of
+//! the right side. The sums stay in registers while it walks over what they have in common. Each sum is one chain of
+//! additions, whatever the number of rows and blocks, so that a row's result does not depend on which rows it is made
+//! with.
 //!
-//! The right side is packed, panel by panel of a block's width, so that a tile reads it in order and its panels stay in a near
-//! cache for all rows; chessboards need not be where a tile is as wide as one ([`takes_boards`]).
+//! The right side is packed, panel by panel of a block's width, so that a tile reads it in order and its panels stay in
+//! a near cache for all rows; chessboards need not be where a tile is as wide as one ([`takes_boards`]).
 
 mod attention;
 mod dense;
@@ -57,7 +58,8 @@ impl Block {
         }
     }
 
-    // What is left of a row is copied apart: side by side with it the compiler makes whole blocks calls of `memcpy`, too.
+    // What is left of a row is copied apart: side by side with it the compiler makes whole blocks calls of `memcpy`,
+    // too.
     #[cold]
     #[inline(never)]
     fn of_rest(rest: &[f32]) -> Self {
@@ -253,8 +255,8 @@ fn rows<const ROWS: usize>(data: &[f32], len: usize, first: usize) -> Lines<'_, 
 /// Rows as slices.
 struct Lines<'a, const ROWS: usize>([&'a [f32]; ROWS]);
 
-// Loops over references here, no closures and no arrays as iterators: what is not inlined is not compiled for the instructions of
-// the form either.
+// Loops over references here, no closures and no arrays as iterators: what is not inlined is not compiled for the
+// instructions of the form either.
 impl<const ROWS: usize> Left<ROWS> for Lines<'_, ROWS> {
     type Eight<'a>
         = [&'a Lanes; ROWS]

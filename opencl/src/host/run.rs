@@ -23,8 +23,8 @@ const WORTH_SHARING: usize = 1 << 16;
 /// The same of the elements of an affine layer.
 const WORTH_SHARING_ELEMENTS: usize = 1 << 13;
 
-/// Parts of the channels of a 1×1 convolution or a dense layer, for each thread of a team: more than one, so that none waits long for a
-/// slower one.
+/// Parts of the channels of a 1×1 convolution or a dense layer, for each thread of a team: more than one, so that none
+/// waits long for a slower one.
 const PARTS: usize = 2;
 
 /// A few positions that go through the layers together.
@@ -35,7 +35,8 @@ pub(super) struct Job<'a> {
     heads: Heads<'a>,
 }
 
-/// A slice of each head's buffer, `[positions][elements]`, in the order of [`Role::ALL`]; empty where the network lacks the head.
+/// A slice of each head's buffer, `[positions][elements]`, in the order of [`Role::ALL`]; empty where the network lacks
+/// the head.
 struct Heads<'a>([&'a mut [f32]; Role::ALL.len()]);
 
 impl<'a> Heads<'a> {
@@ -101,7 +102,8 @@ impl<'a> Iterator for Jobs<'a> {
 
 impl ExactSizeIterator for Jobs<'_> {}
 
-/// Numbers from the start of a line of the cache on: sixteen squares of a chessboard are one line then, and no parts of two.
+/// Numbers from the start of a line of the cache on: sixteen squares of a chessboard are one line then, and no parts of
+/// two.
 #[derive(Default)]
 struct Values {
     room: Vec<f32>,
@@ -135,14 +137,15 @@ impl DerefMut for Values {
 pub(super) struct Workspace {
     /// By slot, `[GROUP][elements]`. Borders are zero from the beginning and stay so.
     slots: Vec<Values>,
-    /// Points of a convolution of Winograd's, for as many positions as go at once, and their products: of the panels that are made at once, or of all where
-    /// several threads work on a position.
+    /// Points of a convolution of Winograd's, for as many positions as go at once, and their products: of the panels
+    /// that are made at once, or of all where several threads work on a position.
     points: Vec<f32>,
     products: Vec<Block>,
     /// Inputs in eight bits, and what a step of each is worth: for each position, or each of its parts.
     fours: Vec<Four>,
     steps: Vec<f32>,
-    /// Inputs in tiles: a convolution's and, for each position, what its squares are worth; a dense layer's and what its rows are worth.
+    /// Inputs in tiles: a convolution's and, for each position, what its squares are worth; a dense layer's and what
+    /// its rows are worth.
     right: Vec<Operand>,
     scales: Vec<Scale>,
     left: Vec<Operand>,
@@ -205,7 +208,8 @@ impl Workspace {
         }
     }
 
-    /// Runs the layers over `job`; a team shares each layer, for which the workspace has to be made. The numbers are the same.
+    /// Runs the layers over `job`; a team shares each layer, for which the workspace has to be made. The numbers are
+    /// the same.
     pub fn run(&mut self, plan: &Plan, isa: Isa, job: &mut Job<'_>, team: Option<&Team>) {
         // Once for all layers.
         let _ready = isa.tiles().filter(|_| plan.in_tiles()).map(|tiles| tiles.ready());
@@ -424,7 +428,8 @@ impl Workspace {
         }
     }
 
-    /// A convolution in tiles, some positions at a time: what a panel's weights multiply stays in a near cache for all panels.
+    /// A convolution in tiles, some positions at a time: what a panel's weights multiply stays in a near cache for all
+    /// panels.
     fn conv_in_tiles(
         &mut self,
         conv: &Conv,
@@ -482,7 +487,8 @@ impl Workspace {
         });
     }
 
-    /// A convolution as one product, position by position: `side` makes the right side of an input, with scratch and blocks to help it.
+    /// A convolution as one product, position by position: `side` makes the right side of an input, with scratch and
+    /// blocks to help it.
     fn pointwise(
         &mut self,
         (conv, weights): (&Conv, &[f32]),
@@ -841,7 +847,8 @@ fn rows_of_member(rows: usize, team: &Team) -> usize {
     rows.div_ceil(team.members()).min(GROUP)
 }
 
-/// Runs `make` for parts of so many panels and what they make of `output`, `of_panel` numbers each; a team shares the parts, without one it is one part.
+/// Runs `make` for parts of so many panels and what they make of `output`, `of_panel` numbers each; a team shares the
+/// parts, without one it is one part.
 fn each_part(
     team: Option<&Team>,
     panels: usize,
@@ -855,7 +862,8 @@ fn each_part(
     team.each(parts, |(number, output)| make(number * part..panels.min((number + 1) * part), output));
 }
 
-/// Runs `make` for each panel, `width` numbers of the `len` of a position (fewer of the last one), and each position of `output`.
+/// Runs `make` for each panel, `width` numbers of the `len` of a position (fewer of the last one), and each position of
+/// `output`.
 fn each_panel(
     team: Option<&Team>,
     len: usize,
@@ -935,7 +943,8 @@ fn collect(place: Place, from: &[f32], to: &mut [f32]) {
     }
 }
 
-/// `from` to the start of `to`; a rank of a chessboard as one vector, for a call of `memcpy` takes longer than the copy.
+/// `from` to the start of `to`; a rank of a chessboard as one vector, for a call of `memcpy` takes longer than the
+/// copy.
 fn copy_rank(from: &[f32], to: &mut [f32]) {
     match (<&Lanes>::try_from(from), to.first_chunk_mut::<LANES>()) {
         (Ok(from), Some(to)) => *to = *from,

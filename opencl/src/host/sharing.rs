@@ -1,7 +1,8 @@
 //! Whether the threads share a position or one of them takes it, where there are more threads than positions.
 //!
-//! The outputs are the same to the bit. Which is faster depends on how soon one core hears of another, and on what else the cores
-//! have to do: of two machines of the same size one made a small network 1.5 times as fast by sharing, the other half as fast.
+//! The outputs are the same to the bit. Which is faster depends on how soon one core hears of another, and on what else
+//! the cores have to do: of two machines of the same size one made a small network 1.5 times as fast by sharing, the
+//! other half as fast.
 
 use std::time::{Duration, Instant};
 
@@ -99,7 +100,8 @@ mod tests {
         let tries = (2 * PAIRS * ROW) as usize;
         for faster in [true, false] {
             let took = |at, shares| match at {
-                // What a helper needs to wake says nothing, nor do single times that another program took the processor.
+                // What a helper needs to wake says nothing, nor do single times that another program took the
+                // processor.
                 _ if at % ROW == 0 && shares => 900,
                 6 | 17 => 5000,
                 _ if shares == faster => 100,

@@ -1,8 +1,9 @@
 //! Threads that share the work of one, a few microseconds of it at a time.
 //!
-//! A position of a small network is a tenth of a millisecond of work in dozens of steps. To put a thread to sleep and wake it costs as
-//! much as several steps, so helpers watch for the next step as long as a position is under way, and for a while after it before they
-//! sleep. Nobody waits for a helper that has not come: whoever gives out the work does what is left of it.
+//! A position of a small network is a tenth of a millisecond of work in dozens of steps. To put a thread to sleep and
+//! wake it costs as much as several steps, so helpers watch for the next step as long as a position is under way, and
+//! for a while after it before they sleep. Nobody waits for a helper that has not come: whoever gives out the work does
+//! what is left of it.
 
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -10,7 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
 
-/// How often a helper looks for work before it sleeps: some 50 µs, more than what lies between two steps or two batches.
+/// How often a helper looks for work before it sleeps: some 50 µs, more than what lies between two steps or two
+/// batches.
 const LOOKS: u32 = 2000;
 
 /// How often one looks for what another is about to do before one lets other threads have the processor.
@@ -34,8 +36,8 @@ const HELPER: u64 = 1 << 1;
 const ROUND: u64 = 1 << 16;
 
 struct Shared {
-    /// Rounds so far, how many helpers are at work, and whether more may join: one number, so that a helper joins a round or is
-    /// too late for it.
+    /// Rounds so far, how many helpers are at work, and whether more may join: one number, so that a helper joins a
+    /// round or is too late for it.
     state: AtomicU64,
     /// Points to the [`Work`] of the round while it is open or helpers are at work.
     work: AtomicPtr<Work<'static>>,
@@ -60,8 +62,8 @@ impl Shared {
 
     /// Does a helper's part of the round that it has joined.
     fn help(&self) {
-        // SAFETY: `Team::together` wrote the pointer before it opened the round, and keeps what it points to until every
-        // helper that has joined has left (`Closing`), so that it outlives this call.
+        // SAFETY: `Team::together` wrote the pointer before it opened the round, and keeps what it points to until
+        // every helper that has joined has left (`Closing`), so that it outlives this call.
         let work = unsafe { *self.work.load(Ordering::Relaxed) };
         work(Member::Helper);
         self.state.fetch_sub(HELPER, Ordering::Release);
@@ -87,8 +89,8 @@ impl Shared {
         }
     }
 
-    /// A helper that is called between its count and its sleep does not sleep, and one that is called before it counts sees that there is
-    /// work.
+    /// A helper that is called between its count and its sleep does not sleep, and one that is called before it counts
+    /// sees that there is work.
     fn sleep(&self) {
         self.asleep.fetch_add(1, Ordering::SeqCst);
         if !self.leaving.load(Ordering::SeqCst) && !self.busy.load(Ordering::SeqCst) {
@@ -113,8 +115,8 @@ fn watch<T>(look: impl Fn() -> Option<T>) -> T {
     }
 }
 
-/// A lock that is held for a few instructions, without sleeping for it. None if another member panicked while it held it: the
-/// panic is passed on, and the others stop there.
+/// A lock that is held for a few instructions, without sleeping for it. None if another member panicked while it held
+/// it: the panic is passed on, and the others stop there.
 fn lock_awake<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     watch(|| match mutex.try_lock() {
         Ok(guard) => Some(Some(guard)),
@@ -178,8 +180,8 @@ impl Team {
         1 + self.helpers.len()
     }
 
-    /// Wakes the helpers that sleep, and keeps them awake until the result is dropped. Work is done without this call too, but by the caller
-    /// alone.
+    /// Wakes the helpers that sleep, and keeps them awake until the result is dropped. Work is done without this call
+    /// too, but by the caller alone.
     pub fn wake(&self) -> Awake<'_> {
         self.shared.busy.store(true, Ordering::SeqCst);
         if self.shared.asleep.load(Ordering::SeqCst) > 0 {
@@ -199,12 +201,13 @@ impl Team {
         if self.helpers.is_empty() || self.shared.taken.swap(true, Ordering::Acquire) {
             return items.for_each(work);
         }
-        // Each lock is a line of the cache that goes from core to core, which takes as long as some items: the giver has its first item
-        // without one, and whoever finds nothing left does not ask.
+        // Each lock is a line of the cache that goes from core to core, which takes as long as some items: the giver
+        // has its first item without one, and whoever finds nothing left does not ask.
         let first = Mutex::new(items.next());
         let left = AtomicUsize::new(items.len());
         let items = Mutex::new(items);
-        // From both ends: of layers that follow each other a thread makes the same part, and finds much of its input in its own cache.
+        // From both ends: of layers that follow each other a thread makes the same part, and finds much of its input in
+        // its own cache.
         let next = |member| {
             if left.load(Ordering::Relaxed) == 0 {
                 return None;

@@ -154,8 +154,8 @@ fn values(graph: &Graph) -> impl Iterator<Item = ValueId> + use<> {
 
 impl Arbitrary for Case {
     fn arbitrary(g: &mut Gen) -> Self {
-        // Chess half of the time; other squares, Go, a single square, boards that are longer than wide or wider than long, and 12,
-        // which is no board at all.
+        // Chess half of the time; other squares, Go, a single square, boards that are longer than wide or wider than
+        // long, and 12, which is no board at all.
         let squares = [64, 64, 64, 64, 64, 64, 64, 1, 4, 49, 81, 12, 8].map(|squares| (squares, None));
         let sides = [(3, 5), (9, 5), (7, 8), (5, 13)].map(|(ranks, files)| (ranks * files, Some((ranks, files))));
         let (squares, sides) = *g.choose(&[&squares[..], &sides].concat()).expect("some");
@@ -192,8 +192,8 @@ impl Arbitrary for Case {
             let any = any(g, &graph);
             graph.output(Role::Ownership, any).expect("any length");
         }
-        // The first layer alone may be in eight bits: further on, a number between two whole ones falls to one side here and to
-        // the other there.
+        // The first layer alone may be in eight bits: further on, a number between two whole ones falls to one side
+        // here and to the other there.
         if bool::arbitrary(g) && graph.can_be_int8(0) {
             graph.set_int8(0, true).expect("it can be");
         }
@@ -280,7 +280,8 @@ fn difference(expected: &Outputs, got: &Outputs) -> Option<String> {
     })
 }
 
-/// How numbers are moved, as rounding might move them: by a small part of themselves, up or down as the salt says for each.
+/// How numbers are moved, as rounding might move them: by a small part of themselves, up or down as the salt says for
+/// each.
 #[derive(Clone, Copy)]
 struct Shake {
     by: f32,
@@ -288,9 +289,9 @@ struct Shake {
 }
 
 impl Shake {
-    /// What a sum of so many terms is moved by. Each addition rounds what there is of the sum; the first part is for what is no addition,
-    /// exponentials among it. Of a thousand networks the host's worst number was off by 0.8 times as much as that makes of it at most, and
-    /// most were off by less than a third.
+    /// What a sum of so many terms is moved by. Each addition rounds what there is of the sum; the first part is for
+    /// what is no addition, exponentials among it. Of a thousand networks the host's worst number was off by 0.8 times
+    /// as much as that makes of it at most, and most were off by less than a third.
     fn of_sum(self, terms: usize) -> Self {
         Self { by: self.by * (6.0 + 0.75 * (terms as f32).sqrt()), ..self }
     }
@@ -374,8 +375,8 @@ fn shaken(case: &Case, shake: Shake) -> Outputs {
 /// Each moves the numbers in other directions: with one alone what they come to may cancel by chance.
 const SALTS: [u64; 4] = [0x2545_f491_4f6c_dd1d, 0x9e6c_63d0_876a_68ee, 0xd1b5_4a32_d192_ed03, 0xbf58_476d_1ce4_e5b9];
 
-/// Whether the network makes so much of the last bits of its numbers that two orders of addition need not agree: a softmax over large
-/// scores does, behind a square, and a sum whose terms cancel each other.
+/// Whether the network makes so much of the last bits of its numbers that two orders of addition need not agree: a
+/// softmax over large scores does, behind a square, and a sum whose terms cancel each other.
 fn magnifies_rounding(case: &Case) -> bool {
     // Without marks: in eight bits an input near the middle between two whole numbers would jump.
     let still = shaken(case, Shake { by: 0.0, salt: 0 });
@@ -425,7 +426,8 @@ fn a_position_does_not_depend_on_its_batch() {
     QuickCheck::new().tests(150).quickcheck(property as fn(Case) -> bool);
 }
 
-/// Hosts on nine positions, on three and on one of them: as plain, and to the bit as other numbers of threads in other batches.
+/// Hosts on nine positions, on three and on one of them: as plain, and to the bit as other numbers of threads in other
+/// batches.
 fn agrees(forms: impl Iterator<Item = [Host; 3]>, graph: &Graph, input: &[f32], what: &str) {
     let each = graph.input().len();
     assert_eq!(input.len(), 9 * each);
@@ -475,7 +477,8 @@ fn filter(
     graph.push(Layer::Conv { input, channels, kernel, weights, bias, se: None, residual, activation }).expect("it fits")
 }
 
-/// On a board of one square the vector that an affine layer adds has as many squares as the board that a convolution reads it as.
+/// On a board of one square the vector that an affine layer adds has as many squares as the board that a convolution
+/// reads it as.
 #[test]
 fn on_a_single_square_what_is_added_may_be_a_board_as_well() {
     let g = &mut Gen::new(100);
@@ -819,7 +822,8 @@ fn what_is_not_worth_tiles_is_winograds() {
     }
 }
 
-/// No activation hides that an input was no number: neither in the form that all are compared with, nor in those that run.
+/// No activation hides that an input was no number: neither in the form that all are compared with, nor in those that
+/// run.
 #[test]
 fn a_nan_stays_one() {
     let g = &mut Gen::new(100);
@@ -883,7 +887,8 @@ fn a_nan_stays_one_in_affine_layers_and_pools() {
     }
 }
 
-/// Hosts in tiles, whose results are compared with the plain form's and, to the bit, with those of the first and last position alone.
+/// Hosts in tiles, whose results are compared with the plain form's and, to the bit, with those of the first and last
+/// position alone.
 fn in_tiles_it_agrees(graph: &Graph, input: &[f32], what: &str) {
     let expected = plain::evaluate(graph, input).expect("an evaluation");
     let each = graph.input().len();

@@ -1,9 +1,10 @@
 //! Products of matrices in tiles of eight bits, by instructions that multiply whole tiles: Intel's AMX.
 //!
-//! A processor with AMX makes 32 times as many products of eight bits as of single precision, and its sums are exact. So a number
-//! goes in as three signed bytes, `A + B/2⁸ + C/2¹⁶` times what `A` is worth: whole numbers of 23 digits and a sign. All that are summed are worth the same:
-//! a row of a left side, a column of a right one, each by the largest of its numbers. Of the nine products of two numbers six are made, in three sums by
-//! what they are worth, which are added at the end in single precision:
+//! A processor with AMX makes 32 times as many products of eight bits as of single precision, and its sums are exact.
+//! So a number goes in as three signed bytes, `A + B/2⁸ + C/2¹⁶` times what `A` is worth: whole numbers of 23 digits
+//! and a sign. All that are summed are worth the same: a row of a left side, a column of a right one, each by the
+//! largest of its numbers. Of the nine products of two numbers six are made, in three sums by what they are worth,
+//! which are added at the end in single precision:
 //!
 //! ```text
 //! A·A'                        1
@@ -11,12 +12,14 @@
 //! A·C' + B·B' + C·A'          1/2¹⁶
 //! ```
 //!
-//! What is left out (`B·C'`, `C·B'`, `C·C'`) and what the numbers are rounded by are below 2⁻²¹ of the largest number of the row times that of the column, for each
-//! product; mostly they are a tenth of that and cancel out, and what a sum in single precision is rounded by comes to as much. Putting the three sums together rounds the result
-//! four or five times more. Splitting numbers into whole ones whose products are summed exactly is known as Ozaki's scheme (Ozaki, Ogita, Oishi, Rump, 2012).
+//! What is left out (`B·C'`, `C·B'`, `C·C'`) and what the numbers are rounded by are below 2⁻²¹ of the largest number
+//! of the row times that of the column, for each product; mostly they are a tenth of that and cancel out, and what a
+//! sum in single precision is rounded by comes to as much. Putting the three sums together rounds the result four or
+//! five times more. Splitting numbers into whole ones whose products are summed exactly is known as Ozaki's scheme
+//! (Ozaki, Ogita, Oishi, Rump, 2012).
 //!
-//! A step multiplies two [`Operand`]s: sixteen rows of 64 numbers of the left side with 64 rows of sixteen columns of the right one, of which four rows lie side by
-//! side in a [`Line`].
+//! A step multiplies two [`Operand`]s: sixteen rows of 64 numbers of the left side with 64 rows of sixteen columns of
+//! the right one, of which four rows lie side by side in a [`Line`].
 //!
 //! | side by side | left side | right side |
 //! |---|---|---|
@@ -52,10 +55,12 @@ pub(super) const DEPTH: usize = 64;
 /// Blocks of sixteen columns of a chessboard's squares.
 pub(super) const BLOCKS: usize = CHESS / COLUMNS;
 
-/// More products than this might be more in a sum than 31 bits hold: the lowest of the three has two of 127 and 128 and one of 128 twice.
+/// More products than this might be more in a sum than 31 bits hold: the lowest of the three has two of 127 and 128 and
+/// one of 128 twice.
 pub(super) const MOST_PRODUCTS: usize = i32::MAX as usize / (2 * 127 * 128 + 128 * 128);
 
-/// A row of 64 numbers of a left side, or sixteen columns of four rows of a right one, the first row in the lowest bytes: a line of the cache.
+/// A row of 64 numbers of a left side, or sixteen columns of four rows of a right one, the first row in the lowest
+/// bytes: a line of the cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub(super) struct Line(pub [u32; 16]);
@@ -106,7 +111,8 @@ pub(super) struct Steps {
     block: usize,
     /// Operands that there must be for the first block.
     operands: usize,
-    /// Steps of a block before it is the next one's turn: what they read of the right side stays in the nearest cache for all panels.
+    /// Steps of a block before it is the next one's turn: what they read of the right side stays in the nearest cache
+    /// for all panels.
     round: usize,
 }
 
@@ -139,8 +145,8 @@ impl Tiles {
         amx::Granted::ask().map(Self::Amx)
     }
 
-    /// Makes this thread's tiles ready until the result is dropped. That takes some 50 ns, but nothing where it is asked
-    /// for within.
+    /// Makes this thread's tiles ready until the result is dropped. That takes some 50 ns, but nothing where it is
+    /// asked for within.
     pub fn ready(self) -> Ready {
         match self {
             Self::Amx(granted) => Ready::Amx(amx::Configured::new(granted)),
@@ -171,7 +177,8 @@ impl Ready {
             "a right side for each step"
         );
         assert_eq!(left.len(), steps.len(), "a left side for each step");
-        // What follows the left side is the next panel's: a part of it for each step. What follows a right one of a single block are the next neurons'.
+        // What follows the left side is the next panel's: a part of it for each step. What follows a right one of a
+        // single block are the next neurons'.
         let (in_order, next_panel, next_neurons) =
             (steps.block == 0, left.as_ptr_range().end, right.as_ptr().wrapping_add(2));
         let mut ahead = if in_order { next_neurons } else { next_panel }.cast::<Line>();

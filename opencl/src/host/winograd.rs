@@ -1,11 +1,12 @@
 //! A 3×3 convolution of a board by Winograd's F(4×4, 3×3): `kernels/winograd.cl` has the definitions.
 //!
-//! A chessboard has four tiles; of other boards some may be partly outside. Each is taken to 36 points; at each point the
-//! convolution is a product of a matrix of tiles by input channels with one of input by output channels. That takes a quarter of
-//! the products of the definition.
+//! A chessboard has four tiles; of other boards some may be partly outside. Each is taken to 36 points; at each point
+//! the convolution is a product of a matrix of tiles by input channels with one of input by output channels. That takes
+//! a quarter of the products of the definition.
 //!
-//! Points are made of eight channels at a time, which lie side by side in a vector, squares of eight output channels likewise.
-//! Planes have their squares side by side, so that each block of eight channels is transposed on its way in and out.
+//! Points are made of eight channels at a time, which lie side by side in a vector, squares of eight output channels
+//! likewise. Planes have their squares side by side, so that each block of eight channels is transposed on its way in
+//! and out.
 
 use super::arith::{Arith, Form, Ranks, activate_vector};
 use super::board::{Board, LANES, Lanes};
@@ -22,8 +23,9 @@ pub(super) const POINTS: usize = SIDE * SIDE;
 /// The most files of a board: a row of tiles is held at once.
 const WIDEST: usize = 3 * LANES;
 
-/// Rows of the matrices that are made at once, if there are several positions: points and products of so many stay in a near cache
-/// from one step to the next, and weights are not read for fewer. Those of a chessboard's [`GROUP`] are fewer.
+/// Rows of the matrices that are made at once, if there are several positions: points and products of so many stay in a
+/// near cache from one step to the next, and weights are not read for fewer. Those of a chessboard's [`GROUP`] are
+/// fewer.
 const MOST_ROWS: usize = 64;
 
 /// Output channels of a panel.
@@ -90,8 +92,8 @@ pub(super) struct Rows {
 }
 
 versions! {
-    /// Makes the points of up to eight channels of a position, `[channels][plane]`, in `v`, `[POINTS][rows][LANES]`; channels that are
-    /// not there are zero.
+    /// Makes the points of up to eight channels of a position, `[channels][plane]`, in `v`, `[POINTS][rows][LANES]`;
+    /// channels that are not there are zero.
     points = points_body(board: Board, planes: &[f32], rows: Rows, v: &mut [f32])
 }
 
@@ -105,8 +107,8 @@ fn points_body<F: Form>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32])
     }
 }
 
-/// `FILES`: at least those of all tiles with a border on either side. `RANKS`: those that are held at once, with a border likewise: of
-/// the whole board or a row of tiles.
+/// `FILES`: at least those of all tiles with a border on either side. `RANKS`: those that are held at once, with a
+/// border likewise: of the whole board or a row of tiles.
 #[inline(always)]
 fn points_on<F: Form, const FILES: usize, const RANKS: usize>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32]) {
     let (of_point, across) = (rows.count * LANES, board.files.div_ceil(TILE));
@@ -261,7 +263,8 @@ impl<const ROWS: usize> Left<ROWS> for Tiles<'_> {
 }
 
 versions! {
-    /// Makes the planes of one panel of a position, `[channels of the panel][plane]`, of its products `[POINTS][rows][PANEL]`.
+    /// Makes the planes of one panel of a position, `[channels of the panel][plane]`, of its products
+    /// `[POINTS][rows][PANEL]`.
     squares = squares_body(
         board: Board,
         m: &[Block],

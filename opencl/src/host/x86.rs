@@ -40,8 +40,9 @@ fn move_ranks(ranks: &[u32; 2 * LANES], higher: bool) -> [u32; 2 * LANES] {
 /// Vectors of sixteen.
 pub(super) struct Sixteen;
 
-// SAFETY of all that follows: on x86-64 `Fused` is named only in functions that are compiled for AVX2 and FMA, `Sixteen` only in
-// those for AVX-512, and they are called where that was found; slices are as long as what is loaded from them or stored.
+// SAFETY of all that follows: on x86-64 `Fused` is named only in functions that are compiled for AVX2 and FMA,
+// `Sixteen` only in those for AVX-512, and they are called where that was found; slices are as long as what is loaded
+// from them or stored.
 
 /// The operations on one vector, of instructions that go by the same names for each.
 macro_rules! operations {
@@ -198,8 +199,8 @@ mod sixteen {
         scalef(x, n)
     }
 
-    /// To the last bit or nearly so: Newton's steps from 14 bits take a third of the time of a division of sixteen. `y` is neither
-    /// zero nor infinite.
+    /// To the last bit or nearly so: Newton's steps from 14 bits take a third of the time of a division of sixteen. `y`
+    /// is neither zero nor infinite.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn div(x: __m512, y: __m512) -> __m512 {

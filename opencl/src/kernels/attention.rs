@@ -14,8 +14,8 @@ const CACHED: usize = 1 << 17;
 /// Items that share a query in the GPU variant, `PARTS` in attention.cl.
 const GPU_PARTS: usize = 4;
 
-/// Heads that an item of a smolgen makes in the GPU variant: for a few positions, so that there are many items, and for more, so that a weight is
-/// read once for all.
+/// Heads that an item of a smolgen makes in the GPU variant: for a few positions, so that there are many items, and for
+/// more, so that a weight is read once for all.
 const GPU_HEADS: [usize; 2] = [2, 8];
 
 /// Items for each unit of a GPU from which on they are enough.

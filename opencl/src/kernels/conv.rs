@@ -30,7 +30,8 @@ pub struct Conv<'a> {
     pub int8: bool,
     /// Its neighbours that are launched together with it.
     pub joins: Joins,
-    /// Squeeze and excitation of its output, where that comes before what joins the next layer; it has residual and activation then.
+    /// Squeeze and excitation of its output, where that comes before what joins the next layer; it has residual and
+    /// activation then.
     pub se: Option<Se<'a>>,
 }
 
@@ -96,8 +97,8 @@ pub(super) fn no_board(kernels: &Kernels<'_>, squares: usize, kernel: usize) -> 
     kernels.unfit(format!("a {kernel}x{kernel} convolution needs a square board, got {squares} squares"))
 }
 
-/// How the output of a convolution of `input` is stored: in blocks for other convolutions, which broadcast a square's channels,
-/// or plain, if it has to be or because its kernel makes it so.
+/// How the output of a convolution of `input` is stored: in blocks for other convolutions, which broadcast a square's
+/// channels, or plain, if it has to be or because its kernel makes it so.
 pub fn output_layout(
     kernels: &Kernels<'_>,
     (input, kernel, int8): (Layout, usize, bool),
@@ -108,7 +109,8 @@ pub fn output_layout(
     if plain { Layout::plain(shape) } else { Layout::blocked(shape, kernels.block()) }
 }
 
-/// Whether a convolution is Winograd's, which it is then for every batch, so that an answer does not depend on its batch; else it is direct.
+/// Whether a convolution is Winograd's, which it is then for every batch, so that an answer does not depend on its
+/// batch; else it is direct.
 fn is_winograd(kernels: &Kernels<'_>, kernel: usize, int8: bool) -> bool {
     // Winograd's points have more bits than the squares that they are made of: not in eight bits.
     // And a position by itself has too few tiles for a group.
@@ -255,7 +257,8 @@ fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'
     }
 }
 
-/// Most graphs have no 5×5 convolution, and need no text for it. The same for all of a graph's convolutions: one text for all.
+/// Most graphs have no 5×5 convolution, and need no text for it. The same for all of a graph's convolutions: one text
+/// for all.
 fn with_five(kernels: &Kernels<'_>) -> &'static str {
     let has_five = kernels.graph.layers().iter().any(|layer| matches!(layer, Layer::Conv { kernel: 5, .. }));
     if has_five { " -DWITH_FIVE=1" } else { "" }

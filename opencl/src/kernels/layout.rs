@@ -4,8 +4,8 @@ use crate::graph::Shape;
 
 /// `[block of channels][square][channel in the block]`: `block == 1` is the order of the host, `[channel][square]`.
 ///
-/// The last block may hold channels that the value doesn't have. Weights for them are zero, and what they hold is finite:
-/// zero after every activation but a sigmoid.
+/// The last block may hold channels that the value doesn't have. Weights for them are zero, and what they hold is
+/// finite: zero after every activation but a sigmoid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Channels and squares of one position.

@@ -1,9 +1,10 @@
 //! Our kernels: one `.cl` file a family, beside it the launcher of the same name.
 //!
 //! Each `.cl` file states at its top what it computes, how its operands are laid out and how much local memory it
-//! takes. A launcher packs the weights for that layout, sets the arguments once, and knows how the range follows from the
-//! batch. There are two variants of what is worth it, see [`Variant`], and [`Tuning`] has the rest of what a
-//! device can differ in. Those for a GPU are tested on PoCL; of GPUs an NVIDIA H200 has run them, and its speed is in BENCHMARKS.md.
+//! takes. A launcher packs the weights for that layout, sets the arguments once, and knows how the range follows from
+//! the batch. There are two variants of what is worth it, see [`Variant`], and [`Tuning`] has the rest of what a device
+//! can differ in. Those for a GPU are tested on PoCL; of GPUs an NVIDIA H200 has run them, and its speed is in
+//! BENCHMARKS.md.
 
 pub mod affine;
 pub mod attention;
@@ -64,7 +65,8 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// How far an output may be from the host's, as a share of its largest number where that is above one: see [`crate::host::error`].
+    /// How far an output may be from the host's, as a share of its largest number where that is above one: see
+    /// [`crate::host::error`].
     pub fn bound(self) -> f32 {
         match self {
             Precision::Fp32 => 1e-4,
@@ -353,8 +355,8 @@ impl<'a> Kernels<'a> {
         Ok(Launch::new(self, kernel, range, args.len()).by_position())
     }
 
-    /// A launch of a kernel with `across` groups of one item for each position, as the CPU variant has them; the argument
-    /// `batch` comes last.
+    /// A launch of a kernel with `across` groups of one item for each position, as the CPU variant has them; the
+    /// argument `batch` comes last.
     fn by_item(
         &mut self,
         family: Family,
@@ -403,7 +405,8 @@ fn activations(graph: &Graph) -> impl Iterator<Item = Activation> {
     })
 }
 
-/// Items of a group that takes a position through the whole network: those of a product's group for a chessboard, four squares each.
+/// Items of a group that takes a position through the whole network: those of a product's group for a chessboard, four
+/// squares each.
 const ALONE_ITEMS: usize = 256;
 
 /// A power of two and all smaller ones: a device that takes no group of that size may take a smaller one.
@@ -512,7 +515,8 @@ impl Step {
         self.first.iter_mut().chain(&mut self.small).chain(&mut self.large)
     }
 
-    /// Panics if a kernel's text says that it writes to other arguments than its launcher; gives back how many it says it of.
+    /// Panics if a kernel's text says that it writes to other arguments than its launcher; gives back how many it says
+    /// it of.
     #[cfg(test)]
     pub fn check_outputs(&mut self, session: &Session) -> usize {
         let mut known = 0;
@@ -573,8 +577,8 @@ impl Launch {
         Self { compiled, range, by_position: false, together: false, max_batch: kernels.max_batch, batch_arg, batch: 0 }
     }
 
-    /// For the order of items in [`network`]: all of a position, or what a group takes of the batch, follow each other, for they read or
-    /// write neighbouring memory. Otherwise those of all positions do that read the same weights.
+    /// For the order of items in [`network`]: all of a position, or what a group takes of the batch, follow each other,
+    /// for they read or write neighbouring memory. Otherwise those of all positions do that read the same weights.
     fn by_position(self) -> Self {
         Self { by_position: true, ..self }
     }

@@ -69,9 +69,9 @@ impl Row<'_> {
 }
 
 impl Network {
-    /// The launches of `steps` as one, and where its memory is: all of theirs, brought together. The steps read and write where they did
-    /// until [`move_steps`]. `None` where the kernels don't fit together, or the device is not known to run them so or has no room to
-    /// bring their memory together.
+    /// The launches of `steps` as one, and where its memory is: all of theirs, brought together. The steps read and
+    /// write where they did until [`move_steps`]. `None` where the kernels don't fit together, or the device is not
+    /// known to run them so or has no room to bring their memory together.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -156,8 +156,8 @@ impl Network {
                 ([batch * ALONE_ITEMS, 1], [ALONE_ITEMS, 1])
             }
         };
-        // SAFETY: each item does what an item of a launch would, which its launcher answers for; the table says how many
-        // there are and where their memory lies. `state` has room for so many groups.
+        // SAFETY: each item does what an item of a launch would, which its launcher answers for; the table says how
+        // many there are and where their memory lies. `state` has room for so many groups.
         unsafe { session.run(kernel, global, local) }
     }
 
@@ -190,8 +190,8 @@ pub fn move_steps(session: &Session, arenas: &Arenas, steps: &mut [Vec<Step>]) -
     launches.try_for_each(|launch| arenas.move_args(session, &mut launch.compiled.kernel))
 }
 
-/// Whether groups that wait for each other's items come to an end on a device. Mesa's llvmpipe, for one, leaves a loop after 65,535
-/// turns, whatever its condition says. Oclgrind runs one group after the other, as it is used here.
+/// Whether groups that wait for each other's items come to an end on a device. Mesa's llvmpipe, for one, leaves a loop
+/// after 65,535 turns, whatever its condition says. Oclgrind runs one group after the other, as it is used here.
 fn runs_groups_together(device: &Device) -> bool {
     match device.platform.as_str() {
         "Portable Computing Language" => device.kind == Kind::Cpu,
@@ -199,7 +199,8 @@ fn runs_groups_together(device: &Device) -> bool {
     }
 }
 
-/// As many as the device has cores, but no more than this process may use: a group that waits takes a core's time from another that works.
+/// As many as the device has cores, but no more than this process may use: a group that waits takes a core's time from
+/// another that works.
 fn groups(device: &Device) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     (device.compute_units as usize).clamp(1, cores)

@@ -28,7 +28,8 @@ pub(super) fn channels(kernels: &Kernels<'_>) -> usize {
     ly(kernels) * kernels.tuning.item_channels
 }
 
-/// Groups for a few positions are small, so that there are many of them: what one of them does takes as long as the whole product.
+/// Groups for a few positions are small, so that there are many of them: what one of them does takes as long as the
+/// whole product.
 const FEW_COLUMNS: usize = 4;
 
 /// Rows, and channels, of an item of such a group.
@@ -82,7 +83,8 @@ impl Groups {
     }
 }
 
-/// The groups of a product, for many positions and, where others are better for that, for a few. The sums are the same to the bit.
+/// The groups of a product, for many positions and, where others are better for that, for a few. The sums are the same
+/// to the bit.
 pub(super) struct Shapes {
     pub many: Groups,
     /// And the smallest batch that is none of them.
@@ -90,8 +92,8 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    /// Of `times` a product of `each` rows of a position by so many channels, padded as [`channels`] says. Not every product can do without
-    /// local memory.
+    /// Of `times` a product of `each` rows of a position by so many channels, padded as [`channels`] says. Not every
+    /// product can do without local memory.
     pub fn new(kernels: &Kernels<'_>, [each, padded, times]: [usize; 3], needs_local: bool, int8: bool) -> Self {
         let Tuning { item_rows, item_channels, columns, depth, .. } = kernels.tuning;
         if kernels.alone() {

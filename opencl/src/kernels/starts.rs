@@ -1,8 +1,8 @@
 //! What each kind of device starts with, until `tune` has found something better: a shipped table.
 //!
-//! Most rows are **reasoned, not measured**: they follow from what is published of the hardware, and nobody has run these
-//! kernels there. [`Start::basis`] says which is which, and `oncilla tune` prints it. A row only says where the search
-//! begins and what runs without one; groups that a device refuses are halved in any case.
+//! Most rows are **reasoned, not measured**: they follow from what is published of the hardware, and nobody has run
+//! these kernels there. [`Start::basis`] says which is which, and `oncilla tune` prints it. A row only says where the
+//! search begins and what runs without one; groups that a device refuses are halved in any case.
 
 use super::{Tuning, Variant};
 use crate::device::Device;
@@ -41,8 +41,8 @@ struct Numbers {
     depth: usize,
 }
 
-/// Of a GPU that nothing is known of. Winograd's convolution has a quarter of the products, and its groups are enough for a whole GPU even for
-/// one position; Leela Zero and KataGo run every GPU so.
+/// Of a GPU that nothing is known of. Winograd's convolution has a quarter of the products, and its groups are enough
+/// for a whole GPU even for one position; Leela Zero and KataGo run every GPU so.
 const GPU: Numbers = Numbers { winograd: 4, lanes: 64, columns: 16, depth: 8 };
 
 /// The first row that fits counts. A GPU's convolution has groups of eight times `columns` items.

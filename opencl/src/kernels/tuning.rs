@@ -33,7 +33,8 @@ pub struct Tuning {
     pub item_rows: usize,
     /// GPU: channels that it makes of each.
     pub item_channels: usize,
-    /// GPU: steps of the sum that a group of a convolution brings into local memory at a time; 0: none where it can do without.
+    /// GPU: steps of the sum that a group of a convolution brings into local memory at a time; 0: none where it can do
+    /// without.
     pub depth: usize,
 }
 

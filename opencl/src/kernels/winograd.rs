@@ -1,5 +1,5 @@
-//! Launches `winograd.cl`: a 3×3 convolution in two launches (CPU variant), or in three (GPU variant), of which the last is the first of the
-//! convolution that reads it.
+//! Launches `winograd.cl`: a 3×3 convolution in two launches (CPU variant), or in three (GPU variant), of which the
+//! last is the first of the convolution that reads it.
 
 use super::conv::{Conv, board, no_board, upload_bias};
 use super::layout::Layout;

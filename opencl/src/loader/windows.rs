@@ -11,7 +11,8 @@ pub const WHAT: &str = "OpenCL.dll";
 /// The loader that every driver installs.
 pub const NAMES: [&str; 1] = ["OpenCL.dll"];
 
-/// A library that somebody named: a file, with those that lie beside it, or a name without a folder, which is one of the usual ones.
+/// A library that somebody named: a file, with those that lie beside it, or a name without a folder, which is one of
+/// the usual ones.
 ///
 /// # Errors
 /// What the system says.

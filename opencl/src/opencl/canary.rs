@@ -10,8 +10,9 @@ use std::sync::Arc;
 /// Positions that the host evaluates: more than one, so that the second one's places are checked too.
 const POSITIONS: usize = 3;
 
-/// Input for so many numbers. Of a chessboard's planes about one number in 24 is a one. With many more (one in four) a network of ten blocks, ours,
-/// makes so much of rounding that direct convolutions in single precision are 2e-4 from sums in double precision, on any device; with these 2e-5.
+/// Input for so many numbers. Of a chessboard's planes about one number in 24 is a one. With many more (one in four) a
+/// network of ten blocks, ours, makes so much of rounding that direct convolutions in single precision are 2e-4 from
+/// sums in double precision, on any device; with these 2e-5.
 pub fn planes(len: usize) -> Vec<f32> {
     canary(len, 16)
 }
@@ -77,8 +78,8 @@ fn in_turns(all: &[f32], batch: usize, turn: usize) -> Vec<f32> {
     (0..batch).flat_map(|at| part(at).iter().copied()).collect()
 }
 
-/// The sizes that [`Canary::check`] looks at first: one position, a few, and `preferred`. On a GPU the largest batch comes behind them, for how
-/// few have kernels of their own depends on its units.
+/// The sizes that [`Canary::check`] looks at first: one position, a few, and `preferred`. On a GPU the largest batch
+/// comes behind them, for how few have kernels of their own depends on its units.
 pub fn sizes(preferred: usize, max_batch: usize) -> Vec<usize> {
     let mut sizes = [1, POSITIONS, preferred].map(|size| size.min(max_batch)).to_vec();
     sizes.sort_unstable();

@@ -26,8 +26,8 @@ pub(super) fn by_layers(tuning: Tuning) -> Tuning {
     Tuning { network: 0, ..tuning }
 }
 
-/// What to try after `tried` came to this; `None` where nothing is left. What takes the place of Winograd's kernels may have the groups and
-/// the batches that were `asked` for.
+/// What to try after `tried` came to this; `None` where nothing is left. What takes the place of Winograd's kernels may
+/// have the groups and the batches that were `asked` for.
 pub(super) fn give_way(fault: &Fault, tried: Size, asked: Size) -> Option<Size> {
     let Size { tuning, max_batch } = tried;
     let with = |tuning| Some(Size { tuning, ..tried });
@@ -38,7 +38,8 @@ pub(super) fn give_way(fault: &Fault, tried: Size, asked: Size) -> Option<Size> 
         Fault::Call(error) if error.is_of_memory() && max_batch > LEAST_MAX_BATCH => {
             Some(Size { max_batch: (max_batch / 4).max(LEAST_MAX_BATCH), ..tried })
         }
-        // Its sums round more, and how much depends on the weights; its weights are larger, and its kernels are most of the text.
+        // Its sums round more, and how much depends on the weights; its weights are larger, and its kernels are most of
+        // the text.
         _ if tuning.winograd > 0 => {
             let winograd = if tuning.winograd > 2 { 2 } else { 0 };
             let Tuning { lanes, columns, .. } = asked.tuning;

@@ -162,7 +162,8 @@ fn attention() -> Result<Graph, ShapeError> {
     builder.end(y)
 }
 
-/// What KataGo's networks are made of, on a board that is no square: values that are plain and values in blocks are scaled and pooled.
+/// What KataGo's networks are made of, on a board that is no square: values that are plain and values in blocks are
+/// scaled and pooled.
 fn board_of_go() -> Result<Graph, ShapeError> {
     let (ranks, files) = (5, 9);
     let squares = ranks * files;
@@ -243,7 +244,8 @@ mod tests {
                 let tuning = Tuning { network: 1, ..Tuning::start(Variant::Gpu, 8) };
                 let Some(mut device) = made(&graph, tuning, precision) else { continue };
                 assert_eq!(device.refused(), None, "{what}");
-                // A group makes the squares of a chessboard, and a network without convolutions is one launch on any board.
+                // A group makes the squares of a chessboard, and a network without convolutions is one launch on any
+                // board.
                 let is_one = !["odd board", "board of Go"].contains(&what);
                 assert_eq!(device.launches(1) == 1, is_one, "{what}");
                 if !is_one {

@@ -16,8 +16,8 @@ pub struct Plan {
 /// A layer never writes to what it reads. An output has a buffer to itself: what was put there before a batch stays
 /// until the launch that makes the output, see [`Read::proof`](crate::device::Read::proof).
 ///
-/// Where positions are `apart`, one may be in a later layer than another: what shares a buffer is then of the same size, so that a position
-/// has the same part of it in every layer.
+/// Where positions are `apart`, one may be in a later layer than another: what shares a buffer is then of the same
+/// size, so that a position has the same part of it in every layer.
 pub fn plan(graph: &Graph, sizes: &[usize], apart: bool) -> Plan {
     let mut last_use: Vec<usize> = (0..sizes.len()).collect();
     for (at, layer) in graph.layers().iter().enumerate() {

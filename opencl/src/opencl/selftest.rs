@@ -1,8 +1,8 @@
 //! Layer by layer against the host: which kernel is wrong, and by how much.
 //!
 //! Each layer's kernels are given what the host's plain form made of the layers before, so that an error stays where it
-//! arose, or at the next layer where a launch makes what that one begins with. Then the whole network runs as it does in a
-//! game, and its outputs show how the errors add up.
+//! arose, or at the next layer where a launch makes what that one begins with. Then the whole network runs as it does
+//! in a game, and its outputs show how the errors add up.
 
 use super::OpenCl;
 pub use super::kit::kit;
@@ -43,8 +43,8 @@ pub struct Findings {
     pub layers: Vec<LayerError>,
     /// In the graph's order.
     pub heads: Vec<HeadError>,
-    /// What the outputs differ by as a whole, if there are layers in eight bits. A single number of policy and value has no
-    /// bound then: an input that lies half way between two steps falls to one side here and to the other there.
+    /// What the outputs differ by as a whole, if there are layers in eight bits. A single number of policy and value
+    /// has no bound then: an input that lies half way between two steps falls to one side here and to the other there.
     pub loss: Option<Loss>,
 }
 
@@ -58,8 +58,8 @@ impl Findings {
 
 impl OpenCl {
     /// Compares every layer and every output with the host's plain form, for a batch of positions as in
-    /// [`crate::backend::Backend::evaluate`]; `done` hears again and again how many layers there are. A single position,
-    /// these, and the largest batch, in which they are repeated: a driver may run a range of few groups only.
+    /// [`crate::backend::Backend::evaluate`]; `done` hears again and again how many layers there are. A single
+    /// position, these, and the largest batch, in which they are repeated: a driver may run a range of few groups only.
     ///
     /// # Errors
     /// If the device fails, or `input` is no batch.
@@ -93,7 +93,8 @@ impl OpenCl {
         let batches = batches(expected.len(), self.common.largest_piece);
         let (all, mut said) = (batches.len(), 0);
         for (turn, positions) in batches.into_iter().enumerate() {
-            // All layers for one batch: what a launch of the layer before has made for this one, see `conv::Joins`, is of the same batch.
+            // All layers for one batch: what a launch of the layer before has made for this one, see `conv::Joins`, is
+            // of the same batch.
             for (layer, what) in layers.iter().enumerate() {
                 let made = ValueId(layer + 1);
                 for value in what.reads() {

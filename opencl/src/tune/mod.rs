@@ -34,8 +34,8 @@ pub struct Candidate {
 impl Candidate {
     /// Compiles, compares the outputs with the host's, and times: milliseconds of a batch, for each of [`BATCHES`].
     ///
-    /// The fastest run counts and not the mean: other programs make a run longer, none makes one shorter. A batch that is too long for one
-    /// launch takes as long as the batches that it is made of.
+    /// The fastest run counts and not the mean: other programs make a run longer, none makes one shorter. A batch that
+    /// is too long for one launch takes as long as the batches that it is made of.
     ///
     /// # Errors
     /// What the driver refused, or how far an output is from the host's.

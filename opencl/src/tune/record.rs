@@ -9,8 +9,8 @@
 //! best: variant=gpu winograd=4 …
 //! ```
 //!
-//! Lines are added as things are known, so that a search that was stopped goes on where it was. A file whose head is not
-//! that of the key is another one's and is not looked at; a line that can't be read makes the whole file worthless.
+//! Lines are added as things are known, so that a search that was stopped goes on where it was. A file whose head is
+//! not that of the key is another one's and is not looked at; a line that can't be read makes the whole file worthless.
 //!
 //! Several programs may add to one file: each writes while it has the folder's lock, and looks at the file anew then.
 
@@ -59,8 +59,8 @@ impl Key {
 
     /// How many bytes of a file are whole lines; none where its head is not whole.
     ///
-    /// What was being written when the power went, or the disk was full, says nothing: of a number its first digits may be there, and of a
-    /// letter its first byte.
+    /// What was being written when the power went, or the disk was full, says nothing: of a number its first digits may
+    /// be there, and of a letter its first byte.
     fn whole(&self, bytes: &[u8]) -> io::Result<usize> {
         let head = self.head.as_bytes();
         if bytes.len() < head.len() && head.starts_with(bytes) {
@@ -77,8 +77,8 @@ impl Record {
     /// Reads the record for `key`, or begins a new one if there is none.
     ///
     /// # Errors
-    /// With the file's name. [`io::ErrorKind::InvalidData`]: its text makes no sense, and what to do is to remove it. Any other: it can't
-    /// be read.
+    /// With the file's name. [`io::ErrorKind::InvalidData`]: its text makes no sense, and what to do is to remove it.
+    /// Any other: it can't be read.
     pub fn open(cache: &Path, key: &Key) -> io::Result<Self> {
         let mut record = Self { path: key.path(cache), key: key.clone(), tried: Vec::new(), best: None };
         let read = bytes_of(&record.path).and_then(|bytes| record.read(&bytes));
@@ -184,10 +184,11 @@ impl Record {
     }
 }
 
-/// Makes a folder, and waits until no other program writes in it, for as long as the answer lives. Where files can't be locked, as in some
-/// networks, one that is written by two at once is rarer than a lock that nobody gets.
+/// Makes a folder, and waits until no other program writes in it, for as long as the answer lives. Where files can't be
+/// locked, as in some networks, one that is written by two at once is rarer than a lock that nobody gets.
 ///
-/// The lock has a file to itself, since on Windows what is locked can't be read, and a record may be removed at any time.
+/// The lock has a file to itself, since on Windows what is locked can't be read, and a record may be removed at any
+/// time.
 fn alone_in(folder: &Path) -> io::Result<Option<File>> {
     fs::create_dir_all(folder)?;
     let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join("lock"));

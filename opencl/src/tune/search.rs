@@ -13,10 +13,11 @@ const BETTER: f64 = 0.97;
 /// How often the best and the start are timed again, in turn.
 const AGAIN: usize = 3;
 
-/// Finds the fastest tuning, from `start`. `try_out` runs a candidate, `again` runs one whose time is not to be taken from a
-/// record.
+/// Finds the fastest tuning, from `start`. `try_out` runs a candidate, `again` runs one whose time is not to be taken
+/// from a record.
 ///
-/// The best of the walk is timed against the start again, end to end and in turn, so that a lucky measurement does not win.
+/// The best of the walk is timed against the start again, end to end and in turn, so that a lucky measurement does not
+/// win.
 ///
 /// # Errors
 /// If neither `start` nor its baseline works.

@@ -23,8 +23,8 @@ pub struct Way {
 
 /// The first difference between one way of running `graph` and the reference.
 ///
-/// In eight bits, half of the time only what reads the input is so, which both have to the bit; else all that can be: then a
-/// number half way between two whole ones may fall to another side here than there.
+/// In eight bits, half of the time only what reads the input is so, which both have to the bit; else all that can be:
+/// then a number half way between two whole ones may fall to another side here than there.
 pub fn agrees(mut graph: Graph, way: &Way, random: &mut Random) -> Result<(), String> {
     let Way { tuning, precision, batches } = *way;
     let only_first = random.pick(&[true, false]);
@@ -162,7 +162,8 @@ pub fn tower(seed: u64, side: usize, filters: usize, blocks: usize, activation: 
     graph
 }
 
-/// A network of the kind that KataGo's are: planes and globals as one vector, a block without and one with pooling, and all outputs.
+/// A network of the kind that KataGo's are: planes and globals as one vector, a block without and one with pooling, and
+/// all outputs.
 pub fn go(seed: u64, (ranks, files): (usize, usize), [planes, globals, filters]: [usize; 3]) -> Graph {
     let random = &mut Random(seed);
     let squares = ranks * files;

@@ -194,8 +194,8 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("utility".into(), number(side * averages.utility));
     }
 
-    /// What the network says of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior has the search's share of
-    /// mirror images and of what is not searched.
+    /// What the network says of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior has the
+    /// search's share of mirror images and of what is not searched.
     fn prior(&self, mv: Move) -> f64 {
         let power = 1.0 / self.params.root_policy_temperature;
         let policy = &self.search.raw().policy;
@@ -316,8 +316,8 @@ fn illegal_or(p: f32) -> Json {
     if p < 0.0 { json!(-1.0) } else { number(p.into()) }
 }
 
-/// Names of a position, which is its stones, who is to move and what a simple ko forbids: equal for equal ones, and of the second those that
-/// are mirrored or turned as well.
+/// Names of a position, which is its stones, who is to move and what a simple ko forbids: equal for equal ones, and of
+/// the second those that are mirrored or turned as well.
 fn hashes(game: &Game) -> [String; 2] {
     let (size, side) = (game.size(), game.side_to_move());
     let ko = game.board().ko().filter(|(banned, _)| *banned == side).map(|(_, point)| point);

@@ -2,9 +2,10 @@
 
 use crate::engine::Facts;
 
-/// A batch costs a search some of what its visits are worth: each is chosen before the others are known. So it is no larger than what keeps
-/// a device busy: what that prefers where one position is searched, and a part of it where `searches` share its batches. On the host,
-/// which computes one position with all of its threads, nothing is won by more than one.
+/// A batch costs a search some of what its visits are worth: each is chosen before the others are known. So it is no
+/// larger than what keeps a device busy: what that prefers where one position is searched, and a part of it where
+/// `searches` share its batches. On the host, which computes one position with all of its threads, nothing is won by
+/// more than one.
 pub fn suitable(facts: &Facts, searches: usize) -> usize {
     let share = facts.searches.div_ceil(searches.max(1));
     if facts.is_host { 1 } else { share.clamp(1, facts.preferred_batch.max(1)) }

@@ -1,5 +1,5 @@
-//! Which move of the root is the one to play, as KataGo chooses it: by visits, of which those are left out that the search would not
-//! make now that it knows more, and by lower bounds.
+//! Which move of the root is the one to play, as KataGo chooses it: by visits, of which those are left out that the
+//! search would not make now that it knows more, and by lower bounds.
 
 use super::params::Params;
 use crate::go::notes::Averages;
@@ -25,7 +25,8 @@ pub struct Arm {
     pub prior: f64,
     /// How far its mean utility may be off.
     pub radius: f64,
-    /// What it is chosen by (KataGo's `playSelectionValue`): its weight at first, or nothing where it is not to be played.
+    /// What it is chosen by (KataGo's `playSelectionValue`): its weight at first, or nothing where it is not to be
+    /// played.
     pub value: f64,
 }
 
@@ -35,7 +36,8 @@ impl Arm {
         self.utility - self.radius
     }
 
-    /// How well explored it is, as KataGo has it: its last visit may be one that finds out how bad it is, and of few visits the prior says more.
+    /// How well explored it is, as KataGo has it: its last visit may be one that finds out how bad it is, and of few
+    /// visits the prior says more.
     fn explored(&self) -> f64 {
         let visits = f64::from(self.visits.max(1));
         self.value * (visits - 1.0) / visits + VISITS_OF_PRIORS * self.prior
@@ -43,8 +45,9 @@ impl Arm {
 }
 
 impl Params {
-    /// `lcbStdevs` deviations of a mean, where no utility is further from 0 than `most`. As in KataGo an observation of the largest
-    /// variance is mixed in, whose weight falls with the third power of the visits: it keeps one lucky visit from looking certain.
+    /// `lcbStdevs` deviations of a mean, where no utility is further from 0 than `most`. As in KataGo an observation of
+    /// the largest variance is mixed in, whose weight falls with the third power of the visits: it keeps one lucky
+    /// visit from looking certain.
     pub fn radius(&self, averages: &Averages, most: f64) -> f64 {
         let (weight, visits) = (averages.weight, averages.effective());
         if weight <= 0.0 {
@@ -58,8 +61,8 @@ impl Params {
         self.lcb_stdevs * (variance / effective).sqrt()
     }
 
-    /// What a prior is multiplied by before it is divided by one and the move's weight, at a root with these means whose moves weigh so
-    /// much together.
+    /// What a prior is multiplied by before it is divided by one and the move's weight, at a root with these means
+    /// whose moves weigh so much together.
     fn exploration(&self, root: &Averages, weight: f64) -> f64 {
         let growth = ((weight + self.cpuct_exploration_base) / self.cpuct_exploration_base).ln();
         let cpuct = self.cpuct_exploration + self.cpuct_exploration_log * growth;
@@ -73,8 +76,8 @@ impl Params {
         self.deviation().map_or(1.0, factor)
     }
 
-    /// Gives each move its value: the weight that PUCT would give it now that the best explored one has what it has, where that is less than
-    /// it has. Returns the weight of that one.
+    /// Gives each move its value: the weight that PUCT would give it now that the best explored one has what it has,
+    /// where that is less than it has. Returns the weight of that one.
     pub fn prune(&self, root: &Averages, arms: &mut [Arm]) -> f64 {
         let explored = arms.iter().enumerate().map(|(at, arm)| (at, arm.explored()));
         // Of equals the first.
@@ -93,8 +96,8 @@ impl Params {
         best.value
     }
 
-    /// Of the moves with visits enough beside the weight of the best explored one, the one whose value is sure to be good is preferred to those
-    /// with more visits, where its bound is better (`useLcbForSelection`).
+    /// Of the moves with visits enough beside the weight of the best explored one, the one whose value is sure to be
+    /// good is preferred to those with more visits, where its bound is better (`useLcbForSelection`).
     pub fn prefer_by_bound(&self, explored: f64, arms: &mut [Arm]) {
         if !self.use_lcb_for_selection {
             return;
@@ -141,7 +144,8 @@ mod tests {
         assert!((4.0..5.0).contains(&wanted), "{wanted}");
     }
 
-    /// Of moves with a visit each the prior says which the others are held against, of which more is wanted than of one that is worse.
+    /// Of moves with a visit each the prior says which the others are held against, of which more is wanted than of one
+    /// that is worse.
     #[test]
     fn of_few_visits_the_prior_says_more() {
         let mut arms = [arm(1.0, 0.1, 0.1), arm(1.0, -0.3, 0.2), arm(1.0, 0.1, 0.6)];

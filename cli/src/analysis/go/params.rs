@@ -114,7 +114,8 @@ params! {
     noise_prune_utility_scale: f64 = 0.15, in 0.001..=10.0, "noisePruneUtilityScale";
     /// How much more the visits of good moves count in a position's mean.
     value_weight_exponent: f64 = 0.25, in 0.0..=1.0, "valueWeightExponent";
-    /// How far what the network says of a position is corrected by what was found out below others that the same move led to.
+    /// How far what the network says of a position is corrected by what was found out below others that the same move
+    /// led to.
     subtree_value_bias_factor: f64 = 0.45, in 0.0..=1.0, "subtreeValueBiasFactor";
     /// The power of the visits below a position with which it counts for that.
     subtree_value_bias_weight_exponent: f64 = 0.85, in 0.0..=1.0, "subtreeValueBiasWeightExponent";
@@ -146,7 +147,8 @@ params! {
     ignore_all_history: bool = false, in ANYTHING, "ignoreAllHistory";
     /// Whether the network is not told at the root that a pass would end the game.
     conservative_pass: bool = true, in ANYTHING, "conservativePass";
-    /// Whether passes get no more than 95 % of the priors, and the end of the game is hidden from the network where it would not be won.
+    /// Whether passes get no more than 95 % of the priors, and the end of the game is hidden from the network where it
+    /// would not be won.
     enable_passing_hacks: bool = true, in ANYTHING, "enablePassingHacks";
     /// The player to move is taken to search 2 to this power as much as the opponent.
     playout_doubling_advantage: f64 = 0.0, in -3.0..=3.0, "playoutDoublingAdvantage";
@@ -160,7 +162,8 @@ params! {
     root_num_symmetries_to_sample: usize = 1, in 1..=8, "rootNumSymmetriesToSample";
     /// Whether of root moves that are mirror images only one is searched.
     root_symmetry_pruning: bool = true, in ANYTHING, "rootSymmetryPruning";
-    /// Points that a move costs where everything is settled, and a part of which a pass costs where it is better to fill up first.
+    /// Points that a move costs where everything is settled, and a part of which a pass costs where it is better to
+    /// fill up first.
     root_ending_bonus_points: f64 = 0.5, in -1.0..=1.0, "rootEndingBonusPoints";
     /// Whether nothing is played where all is alive once the opponent has passed four times in a row.
     root_prune_useless_moves: bool = true, in ANYTHING, "rootPruneUselessMoves";
@@ -181,8 +184,8 @@ params! {
 /// Rows that hold for the program: a query can't change them.
 const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap", "warnUnusedFields"];
 
-/// What KataGo has beside the table for logs, devices, threads, caches, clocks and the choice of a move to play: an analysis is the same with
-/// it. So it is no mistake of a client that sets it.
+/// What KataGo has beside the table for logs, devices, threads, caches, clocks and the choice of a move to play: an
+/// analysis is the same with it. So it is no mistake of a client that sets it.
 const OF_NO_SEARCH: [&str; 62] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
@@ -248,8 +251,8 @@ const OF_NO_SEARCH: [&str; 62] = [
     "trtUseFP16",
 ];
 
-/// What KataGo's search has beside the table, with the value by which it does what is done here. With another one KataGo's analysis is another
-/// one, and ours is not.
+/// What KataGo's search has beside the table, with the value by which it does what is done here. With another one
+/// KataGo's analysis is another one, and ours is not.
 const LACKING: [(&str, &str); 23] = [
     ("antiMirror", "false"),
     ("avoidMYTDaggerHack", "false"),

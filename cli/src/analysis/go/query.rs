@@ -192,8 +192,8 @@ impl Defaults {
 /// A warning of what KataGo's search has, and ours has not.
 const LACKING: &str = "Config params of KataGo's that have no effect here";
 
-/// `overrideSettings`. Names that KataGo doesn't have get a warning, all together, and so does what its search alone has; it is said even where
-/// another field is bad.
+/// `overrideSettings`. Names that KataGo doesn't have get a warning, all together, and so does what its search alone
+/// has; it is said even where another field is bad.
 fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec<BadField>) -> Result<(), BadField> {
     let field = "overrideSettings";
     let Some(object) = fields.read(field, "Must be an object", Value::as_object)? else { return Ok(()) };

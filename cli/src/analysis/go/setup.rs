@@ -32,9 +32,9 @@ pub struct Setup {
 impl Setup {
     /// The position after `turn` moves, at most all of them.
     ///
-    /// Two moves of one player in a row begin a game anew at the second: nothing is known of what was before. A game of more than
-    /// [`DEFAULT_CAP`] − [`ROOM`] moves forgets its first ones ([`Game::forget`]): ko rules look at the last 512 at least. It can hold
-    /// [`ROOM`] moves more.
+    /// Two moves of one player in a row begin a game anew at the second: nothing is known of what was before. A game of
+    /// more than [`DEFAULT_CAP`] − [`ROOM`] moves forgets its first ones ([`Game::forget`]): ko rules look at the last
+    /// 512 at least. It can hold [`ROOM`] moves more.
     pub fn game(&self, turn: usize) -> Game {
         let mut game = self.start();
         for played in self.moves.iter().take(turn) {
@@ -180,8 +180,8 @@ fn side(fields: Fields<'_>, field: &str) -> Result<u8, BadField> {
     side.map(|side| side as u8).ok_or_else(|| BadField::new(field, SIDE))
 }
 
-/// The board with `initialStones`. They are put down one after the other, as KataGo does it: a later stone replaces an earlier one, and
-/// what has no liberties then is captured.
+/// The board with `initialStones`. They are put down one after the other, as KataGo does it: a later stone replaces an
+/// earlier one, and what has no liberties then is captured.
 fn stones(fields: Fields<'_>, size: Size) -> Result<Board, BadField> {
     let field = "initialStones";
     let mut board = Board::new(size);

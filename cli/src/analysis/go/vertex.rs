@@ -15,8 +15,8 @@ pub enum Vertex {
 }
 
 impl Vertex {
-    /// Reads a vertex of GTP, `pass`, or `(x,y)` with rows counted from the top; in either case of letters, with blanks around it.
-    /// Only the last form can name a place off the board.
+    /// Reads a vertex of GTP, `pass`, or `(x,y)` with rows counted from the top; in either case of letters, with blanks
+    /// around it. Only the last form can name a place off the board.
     pub fn read(text: &str, size: Size) -> Option<Vertex> {
         let text = text.trim();
         if let Some(inner) = text.strip_prefix('(') {
@@ -45,8 +45,9 @@ impl Vertex {
     }
 }
 
-/// KataGo numbers points by rows with one more column for the edge, and names what is there from the other side: to the right of
-/// a row is to the left of the next one. What it would take for a point of the board is named as it was written.
+/// KataGo numbers points by rows with one more column for the edge, and names what is there from the other side: to the
+/// right of a row is to the left of the next one. What it would take for a point of the board is named as it was
+/// written.
 fn beyond_the_edge(x: i64, y: i64, size: Size) -> (i64, i64) {
     let row = i64::from(size.x()) + 1;
     let number = (x + 1) + (y + 1) * row;

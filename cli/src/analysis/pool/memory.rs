@@ -40,8 +40,8 @@ pub struct Asked {
 }
 
 impl Shares {
-    /// `Hash` is for all trees together, and with the cache, and all that is beside them, they take no more than `RamLimitMb` leaves once
-    /// the network is there. Says where that is room for fewer trees than were asked for.
+    /// `Hash` is for all trees together, and with the cache, and all that is beside them, they take no more than
+    /// `RamLimitMb` leaves once the network is there. Says where that is room for fewer trees than were asked for.
     pub fn of(settings: &Settings, analysis: &Analysis, asked: Asked) -> Self {
         let Asked { parallel, sessions, parts } = asked;
         let left = match settings.ram_limit_mb {
@@ -85,9 +85,9 @@ pub struct Trees {
 }
 
 impl Trees {
-    /// As many as were asked for, or as there is room for: then fewer sessions are kept, and where that is not enough fewer
-    /// positions are searched at a time. Up to half of the room is for sessions. Trees have `hash` MiB, and with what is
-    /// beside them `left`.
+    /// As many as were asked for, or as there is room for: then fewer sessions are kept, and where that is not enough
+    /// fewer positions are searched at a time. Up to half of the room is for sessions. Trees have `hash` MiB, and with
+    /// what is beside them `left`.
     fn in_memory(hash: usize, left: usize, parallel: usize, sessions: usize) -> Self {
         let room = (hash / LEAST_TREE_MB).min(left / (LEAST_TREE_MB + BESIDE_TREE_MB)).max(1);
         let parallel = parallel.min(room - sessions.min(room / 2));

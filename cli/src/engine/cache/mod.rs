@@ -1,11 +1,11 @@
 //! What the network said of positions, kept across the searches of a process.
 //!
-//! A key stands for all that the network saw and for the legal moves, so that an entry can be taken for an evaluation. It
-//! holds the value and the logits of the legal moves as 32-bit floating-point numbers, nothing rounded: what comes out is
-//! to the bit what went in, and a search at batch size 1 grows the same tree with the cache as without.
+//! A key stands for all that the network saw and for the legal moves, so that an entry can be taken for an evaluation.
+//! It holds the value and the logits of the legal moves as 32-bit floating-point numbers, nothing rounded: what comes
+//! out is to the bit what went in, and a search at batch size 1 grows the same tree with the cache as without.
 //!
-//! The cache is parted by key into shards, each behind a lock of its own, so that threads seldom meet. The oldest entry of a
-//! shard makes room for the newest. An entry of n moves takes 4·(6 + n) bytes and some 11 in an index.
+//! The cache is parted by key into shards, each behind a lock of its own, so that threads seldom meet. The oldest entry
+//! of a shard makes room for the newest. An entry of n moves takes 4·(6 + n) bytes and some 11 in an index.
 
 mod index;
 mod shard;
@@ -50,8 +50,8 @@ pub struct CacheCounts {
 
 impl Cache {
     /// An empty cache that holds at most `entries` evaluations and takes at most `bytes` bytes, all its own structures
-    /// included. `None` if not a single entry has room, or the system does not grant the address space. Memory is touched
-    /// only as entries come.
+    /// included. `None` if not a single entry has room, or the system does not grant the address space. Memory is
+    /// touched only as entries come.
     pub fn new(bytes: usize, entries: usize) -> Option<Self> {
         let most = (bytes / LEAST_SHARD_BYTES).min(entries / LEAST_SHARD_ENTRIES).clamp(1, MOST_SHARDS);
         let count = 1 << most.ilog2();

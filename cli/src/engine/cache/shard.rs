@@ -7,8 +7,8 @@ use oncilla_core::evaluate::Value;
 /// Words of an entry before its logits: key (low half first), number of moves, W − L, D, moves left.
 const HEADER: usize = 6;
 
-/// The index has room for entries of this many words: 18 moves. A middlegame has some 33; where all positions have fewer
-/// moves than 18, a part of the ring stays empty.
+/// The index has room for entries of this many words: 18 moves. A middlegame has some 33; where all positions have
+/// fewer moves than 18, a part of the ring stays empty.
 const WORDS_IN_INDEX: usize = HEADER + 18;
 
 /// What the index takes for an entry: three entries have four slots.
@@ -24,8 +24,8 @@ pub struct Shard {
     oldest: usize,
     /// Where the next entry goes.
     end: usize,
-    /// Where the entries end that stand before the ring's beginning, if the newest ones stand behind it: then entries are
-    /// at `oldest..wrapped` and `0..end`, else at `oldest..end`.
+    /// Where the entries end that stand before the ring's beginning, if the newest ones stand behind it: then entries
+    /// are at `oldest..wrapped` and `0..end`, else at `oldest..end`.
     wrapped: Option<usize>,
     index: Index,
     hits: u64,
@@ -34,8 +34,8 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// An empty shard of at most `bytes` bytes on the heap and `entries` entries; `None` if no entry fits, or the system
-    /// does not grant the address space.
+    /// An empty shard of at most `bytes` bytes on the heap and `entries` entries; `None` if no entry fits, or the
+    /// system does not grant the address space.
     pub fn new(bytes: usize, entries: usize) -> Option<Self> {
         // Places are 32-bit numbers of words.
         let bytes = bytes.min((u32::MAX as usize).saturating_mul(4));

@@ -199,8 +199,8 @@ impl Backend for Failing {
     }
 }
 
-/// An evaluator with the embedded network on a device that fails as `plan` says. A `quick` one gives the same answer to all
-/// positions.
+/// An evaluator with the embedded network on a device that fails as `plan` says. A `quick` one gives the same answer to
+/// all positions.
 pub fn on_failing_device(backend: BackendKind, quick: bool, plan: Plan) -> Evaluator {
     on_device(backend, quick, plan, |device, _| Box::new(device))
 }

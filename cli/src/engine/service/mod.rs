@@ -1,16 +1,17 @@
-//! The evaluator service: positions of all threads and searches in one queue, from which devices and the host take batches.
+//! The evaluator service: positions of all threads and searches in one queue, from which devices and the host take
+//! batches.
 //!
-//! There is no thread in the middle. Whoever wants rows evaluated puts them into the queue; if something that runs them is
-//! idle, the same thread takes a batch out of the queue, which has its own rows and what others have put there, and
-//! carries it. Else it waits until its answers are there or it is its turn to carry. So a search that is alone evaluates in
-//! its own thread, with nothing between; and of many, those that wait while a batch is on its way make the next one. A batch
-//! departs as soon as there is a place for it (`unit`): nobody waits for more to come.
+//! There is no thread in the middle. Whoever wants rows evaluated puts them into the queue; if something that runs them
+//! is idle, the same thread takes a batch out of the queue, which has its own rows and what others have put there, and
+//! carries it. Else it waits until its answers are there or it is its turn to carry. So a search that is alone
+//! evaluates in its own thread, with nothing between; and of many, those that wait while a batch is on its way make the
+//! next one. A batch departs as soon as there is a place for it (`unit`): nobody waits for more to come.
 //!
-//! Where a thread has more rows than one batch takes, or there are several devices, helpers carry the others: threads that
-//! are started when they are needed first.
+//! Where a thread has more rows than one batch takes, or there are several devices, helpers carry the others: threads
+//! that are started when they are needed first.
 //!
-//! A row's answer does not depend on the batch that it is in, as far as the backends keep that promise; on which of several
-//! devices it runs it does.
+//! A row's answer does not depend on the batch that it is in, as far as the backends keep that promise; on which of
+//! several devices it runs it does.
 
 #[cfg(test)]
 mod faults;
@@ -145,8 +146,8 @@ impl Service {
         self.shared.lock().departed
     }
 
-    /// Evaluates the first `rows` rows of a request's input, and waits for all answers. A line for a person comes back where
-    /// a device failed.
+    /// Evaluates the first `rows` rows of a request's input, and waits for all answers. A line for a person comes back
+    /// where a device failed.
     ///
     /// # Errors
     /// The host's line, if that failed too. The answers are then worth nothing.
@@ -279,7 +280,8 @@ impl State {
         true
     }
 
-    /// A batch that departs now. Rows of `first` come first, if it has any that nobody has taken; who has none carries nothing.
+    /// A batch that departs now. Rows of `first` come first, if it has any that nobody has taken; who has none carries
+    /// nothing.
     fn load(&mut self, first: Option<&Arc<Request>>) -> Option<Load> {
         if let Some(first) = first {
             let at = self.queue.iter().position(|entry| Arc::ptr_eq(&entry.request, first))?;
@@ -303,8 +305,8 @@ impl State {
         Some(Load { unit, number, lane, parts, rows })
     }
 
-    /// The unit whose turn it is, and how many of the waiting rows it should have: as many as it has done by the time when
-    /// the others are through with theirs. One that would need longer for a single row gets none.
+    /// The unit whose turn it is, and how many of the waiting rows it should have: as many as it has done by the time
+    /// when the others are through with theirs. One that would need longer for a single row gets none.
     fn choose(&self, waiting: Waiting) -> Option<(usize, usize)> {
         let there: Vec<usize> = (0..self.units.len()).filter(|&at| self.units[at].is_there()).collect();
         if let [only] = there[..] {
@@ -382,7 +384,8 @@ impl Shared {
     /// Evaluates a batch and gives everybody the answers.
     ///
     /// # Errors
-    /// The panic of the backend. Rows of others than `owner` are then in the queue again; without an owner nobody's are.
+    /// The panic of the backend. Rows of others than `owner` are then in the queue again; without an owner nobody's
+    /// are.
     fn carry(&self, mut load: Load, owner: Option<&Arc<Request>>) -> Result<(), Panic> {
         let begun = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.evaluate(&mut load.lane, &load.parts)));
@@ -451,8 +454,8 @@ impl Shared {
         Ok(())
     }
 
-    /// A unit has failed to answer these. A device's are answered by the host; after too many failures in a row it is given up. `is_spent`: the lane that
-    /// failed was, already.
+    /// A unit has failed to answer these. A device's are answered by the host; after too many failures in a row it is
+    /// given up. `is_spent`: the lane that failed was, already.
     fn rescue(&self, unit: usize, parts: Vec<Part>, fault: String, is_spent: bool) {
         let mut spent = Vec::new();
         let mut state = self.lock();

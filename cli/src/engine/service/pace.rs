@@ -45,8 +45,8 @@ impl Pace {
         mean.seconds += NEWEST * (new.seconds - mean.seconds);
     }
 
-    /// The smallest batch with which the unit is about as fast as it gets. As long as no larger one was seen than those that
-    /// were worth it, that is the largest which it takes: what was not tried may be better.
+    /// The smallest batch with which the unit is about as fast as it gets. As long as no larger one was seen than those
+    /// that were worth it, that is the largest which it takes: what was not tried may be better.
     pub fn full(&self) -> usize {
         let mut known = self.classes.iter().flatten();
         let Some(mut best) = known.next() else { return self.max_batch };

@@ -58,11 +58,12 @@ pub struct Unit {
 /// When a batch departs, and with what.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    /// Several positions take a device hardly longer than one. The first batch goes at once, with all that is there. Another goes
-    /// behind it when it is full or as large: sooner it would only wait there, and be smaller than it need be.
+    /// Several positions take a device hardly longer than one. The first batch goes at once, with all that is there.
+    /// Another goes behind it when it is full or as large: sooner it would only wait there, and be smaller than it need
+    /// be.
     Device,
-    /// Each core takes a position. Where requests meet, each is evaluated by one core, in the thread that asks, so that no
-    /// core waits for another; one that is alone has all of them. `alone` counts those that met none.
+    /// Each core takes a position. Where requests meet, each is evaluated by one core, in the thread that asks, so that
+    /// no core waits for another; one that is alone has all of them. `alone` counts those that met none.
     Host { alone: u32 },
 }
 
@@ -150,7 +151,8 @@ impl Unit {
         }
     }
 
-    /// Threads of one search that it wants for itself: each waits for its batch while the others gather. 0: the search's one will do.
+    /// Threads of one search that it wants for itself: each waits for its batch while the others gather. 0: the
+    /// search's one will do.
     pub fn threads(&self) -> usize {
         if self.leaves_host_free { self.lanes() } else { 0 }
     }
@@ -226,8 +228,9 @@ impl Unit {
         Some(self.idle.swap_remove(at))
     }
 
-    /// The lane comes back; `begun`, if it has answered, is when it began. Gives back one that is of no use any more, be it that its device is
-    /// lost or that it fails again and again beside others: its driver may take its time to let it go.
+    /// The lane comes back; `begun`, if it has answered, is when it began. Gives back one that is of no use any more,
+    /// be it that its device is lost or that it fails again and again beside others: its driver may take its time to
+    /// let it go.
     #[must_use]
     pub fn arrive(&mut self, number: u64, mut lane: Lane, rows: usize, begun: Option<Instant>) -> Option<Lane> {
         self.flights.retain(|flight| flight.number != number);

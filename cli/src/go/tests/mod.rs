@@ -287,7 +287,8 @@ fn where_nothing_is_pruned_each_visit_counts_one() {
     }
 }
 
-/// Of moves that are mirror images the one that KataGo searches, also where the network sees how the position came about.
+/// Of moves that are mirror images the one that KataGo searches, also where the network sees how the position came
+/// about.
 #[test]
 fn one_image_stands_for_the_others() {
     let by_black = (json!([]), ["C3", "D3", "D4", "E3", "E4", "E5", "pass"].as_slice());
@@ -354,7 +355,8 @@ fn a_search_goes_on_where_its_memory_is_full() {
     }
 }
 
-/// Flatter priors that sum to more than 1 open more moves of the root; they do not make those without visits look worse.
+/// Flatter priors that sum to more than 1 open more moves of the root; they do not make those without visits look
+/// worse.
 #[test]
 fn wide_root_noise_widens_the_root() {
     let visited = |noise: f64| {
@@ -397,8 +399,8 @@ fn where_nothing_is_worth_anything_the_network_leads() {
     });
 }
 
-/// Searches a game to whose last move, a pass, another pass is the only answer that may be searched, and to that a third one. None where
-/// the game has a pass before.
+/// Searches a game to whose last move, a pass, another pass is the only answer that may be searched, and to that a
+/// third one. None where the game has a pass before.
 fn passing<T>(seed: u64, fields: &Value, visits: u64, look: impl FnOnce(&Search<'_>) -> T) -> Option<T> {
     let mut query = some_game(seed, "tromp-taylor");
     query.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -424,7 +426,8 @@ fn only<'s, 'm>(
     (edge, next, note)
 }
 
-/// A pass behind a pass ends the game under rules that count areas: what is then known of the move is what the rules say.
+/// A pass behind a pass ends the game under rules that count areas: what is then known of the move is what the rules
+/// say.
 #[test]
 fn games_that_end_have_the_score_of_the_rules() {
     for (rules, komi) in [
@@ -449,8 +452,8 @@ fn games_that_end_have_the_score_of_the_rules() {
     }
 }
 
-/// Where dead stones may be left on the board, and by `conservativePass` at the root, a second pass ends nothing: the network says what
-/// comes of it, and a third one ends the game.
+/// Where dead stones may be left on the board, and by `conservativePass` at the root, a second pass ends nothing: the
+/// network says what comes of it, and a third one ends the game.
 #[test]
 fn a_second_pass_may_leave_a_game_open() {
     for (rules, conservative) in [("chinese", false), ("aga", false), ("tromp-taylor", true)] {

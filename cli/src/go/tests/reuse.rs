@@ -54,8 +54,8 @@ fn priors(search: &Search<'_>) -> Vec<f32> {
     priors
 }
 
-/// After some moves the tree below them is that of a search of the new position: its root has that one's policy and value, and every
-/// value in it is reckoned as there.
+/// After some moves the tree below them is that of a search of the new position: its root has that one's policy and
+/// value, and every value in it is reckoned as there.
 #[test]
 fn a_tree_goes_on_as_if_it_had_begun_here() {
     let mut kept = 0;

@@ -1,4 +1,5 @@
-//! Writes the tables of the test `synthetic` into a folder: `cargo run -p oncilla-syzygy --example synthetic -- FOLDER`.
+//! Writes the tables of the test `synthetic` into a folder:
+//! `cargo run -p oncilla-syzygy --example synthetic -- FOLDER`.
 //!
 //! `fixtures/syzygy/synthetic.py` reads them with another program.
 

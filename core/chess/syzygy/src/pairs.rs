@@ -1,8 +1,8 @@
 //! The compressed values of one part of a table.
 //!
 //! Values are joined into symbols by recursive pairing: a symbol is a value, or two symbols. A block holds a run of
-//! symbols in a canonical Huffman code, most significant bit first. `lengths` says how many values each block holds, and
-//! a sparse `index` says in which block, and how far from its beginning, the middle value of each span lies.
+//! symbols in a canonical Huffman code, most significant bit first. `lengths` says how many values each block holds,
+//! and a sparse `index` says in which block, and how far from its beginning, the middle value of each span lies.
 //!
 //! Whatever the file says, a look-up ends: a symbol is longer than each of its halves, a block has so many bits, and
 //! the walk along the blocks is bounded.

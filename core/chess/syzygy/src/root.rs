@@ -20,8 +20,8 @@ pub struct RankedMove {
     pub wdl: Wdl,
     /// Plies to the next zeroing move, this one included; 0 for a draw. `None` if moves were ranked by results only.
     pub dtz: Option<i32>,
-    /// Plies to mate, this one included, negative for the side that is mated. `None` where only a table of a file is asked, and
-    /// where the rule-50 counter may come in between.
+    /// Plies to mate, this one included, negative for the side that is mated. `None` where only a table of a file is
+    /// asked, and where the rule-50 counter may come in between.
     pub mate: Option<i32>,
 }
 
@@ -32,8 +32,8 @@ pub struct RootRanks {
     pub moves: Vec<RankedMove>,
     /// Why moves could be ranked by results only; `None` if distances are known.
     ///
-    /// With distances every move that remains makes progress, or keeps a win with plies to spare. Without, a search must
-    /// find the progress itself.
+    /// With distances every move that remains makes progress, or keeps a win with plies to spare. Without, a search
+    /// must find the progress itself.
     pub without_dtz: Option<ProbeError>,
 }
 
@@ -63,7 +63,8 @@ impl Tablebases {
     /// by distance even where there is time for all of them.
     ///
     /// # Errors
-    /// Castling rights, too many pieces, no legal move ([`ProbeError::NoMove`]); a WDL table that is missing or of no use.
+    /// Castling rights, too many pieces, no legal move ([`ProbeError::NoMove`]); a WDL table that is missing or of no
+    /// use.
     pub fn root_moves<const CAP: usize>(
         &self,
         history: &History<CAP>,

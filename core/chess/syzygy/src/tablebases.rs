@@ -196,8 +196,8 @@ impl Tablebases {
         self.slots(metric).len()
     }
 
-    /// Files and folders that turned out to be of no use, as a whole or in places, so far, ordered by name. Probing finds
-    /// more of them. A file is told once, with what was found first.
+    /// Files and folders that turned out to be of no use, as a whole or in places, so far, ordered by name. Probing
+    /// finds more of them. A file is told once, with what was found first.
     pub fn bad_files(&self) -> Vec<BadFile> {
         let refused = |slot: &Slot| {
             let fault = *slot.table.get()?.as_ref().err().or(slot.damage.get())?;

@@ -1,13 +1,13 @@
 //! Endings of three men without a file: a queen, a rook or a pawn against a bare king.
 //!
-//! The tables are made when a position first asks for them, by retrograde analysis (Ken Thompson, *Retrograde Analysis of
-//! Certain Endgames*, ICCA Journal 9(3), 1986): ply by ply, a position is won from which a move leads to a lost one, and
-//! lost if all its moves lead to won ones. All squares of the bare king are taken at once, as the bits of a set. Positions
-//! that are mirror images share their place, so that it is 56 squares of the man times 64 of the king beside it. The
-//! tables take 640 KiB, and some twenty milliseconds once in a process.
+//! The tables are made when a position first asks for them, by retrograde analysis (Ken Thompson, *Retrograde Analysis
+//! of Certain Endgames*, ICCA Journal 9(3), 1986): ply by ply, a position is won from which a move leads to a lost one,
+//! and lost if all its moves lead to won ones. All squares of the bare king are taken at once, as the bits of a set.
+//! Positions that are mirror images share their place, so that it is 56 squares of the man times 64 of the king beside
+//! it. The tables take 640 KiB, and some twenty milliseconds once in a process.
 //!
-//! Every win has two distances: to mate, and to the next pawn move that keeps the win, which is what the fifty-move rule
-//! asks for. With a bishop or a knight nobody can win.
+//! Every win has two distances: to mate, and to the next pawn move that keeps the win, which is what the fifty-move
+//! rule asks for. With a bishop or a knight nobody can win.
 
 use std::sync::OnceLock;
 
@@ -79,7 +79,8 @@ pub fn probe(board: &Board) -> Option<Known> {
     Some(tables().known(man, king, bare, board.side_to_move() == strong))
 }
 
-/// Ranks the legal moves of a game's last position: of wins in time the shortest way to mate is best, of losses the longest.
+/// Ranks the legal moves of a game's last position: of wins in time the shortest way to mate is best, of losses the
+/// longest.
 ///
 /// A winner's move after which the game can be drawn at once, by the third occurrence of a position, counts as a draw.
 /// `None` where [`probe`] knows nothing, and without a legal move.
@@ -92,8 +93,8 @@ pub fn root_moves<const CAP: usize>(history: &History<CAP>) -> Option<RootRanks>
     moves.filter(|moves| !moves.is_empty()).map(|moves| RootRanks { moves, without_dtz: None })
 }
 
-/// A shortest way to mate that begins with `first`, a legal move of the board, with the longest defence. That move alone, if it draws
-/// or nothing is known of it.
+/// A shortest way to mate that begins with `first`, a legal move of the board, with the longest defence. That move
+/// alone, if it draws or nothing is known of it.
 pub fn line(board: &Board, first: Move) -> Vec<Move> {
     let mut line = vec![first];
     let mut last = after(board, first);
@@ -146,7 +147,8 @@ fn is_let_go<const CAP: usize>(game: &mut History<CAP>, known: Known) -> bool {
     replies.iter().any(draws) || is_drawn(game)
 }
 
-/// The man beside the kings, a white one. In the tables it stands on the files a to d, and without pawns on the ranks 1 to 4.
+/// The man beside the kings, a white one. In the tables it stands on the files a to d, and without pawns on the ranks 1
+/// to 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Man {
     piece: Piece,
@@ -272,7 +274,8 @@ struct Tables {
     to_zeroing: Plies,
 }
 
-/// Makes what the other functions ask, if that has not been done: some 20 ms of a PC, which the first of them takes otherwise.
+/// Makes what the other functions ask, if that has not been done: some 20 ms of a PC, which the first of them takes
+/// otherwise.
 pub fn prepare() {
     tables();
 }
@@ -309,8 +312,8 @@ impl Tables {
     }
 }
 
-/// Plies to mate; or, where it is given which positions are lost `behind` a pawn's move, to such a move. Also gives back the
-/// positions that are lost.
+/// Plies to mate; or, where it is given which positions are lost `behind` a pawn's move, to such a move. Also gives
+/// back the positions that are lost.
 fn solve(men: &[Man], behind: Option<&Sets>) -> (Plies, Sets) {
     let mut plies = Plies([NEVER; 2].map(|never| vec![never; PLACES * Square::NUM * Square::NUM]));
     let (mut won, mut lost) = (Sets::new(), Sets::new());
@@ -358,8 +361,8 @@ fn wins(man: Man, king: Square, lost: &Sets, behind: &Sets) -> BitBoard {
     (by_king | by_man) & !(man.attacks(king) | get_king_moves(king) | king.bitboard() | man.square.bitboard())
 }
 
-/// Where the bare king is lost: all its moves lead to squares where it is won against. Only neighbours of `fresh` squares can
-/// be new.
+/// Where the bare king is lost: all its moves lead to squares where it is won against. Only neighbours of `fresh`
+/// squares can be new.
 fn losses(man: Man, king: Square, won: BitBoard, fresh: BitBoard) -> BitBoard {
     let checked = man.attacks(king);
     let beside = get_king_moves(king);

@@ -88,7 +88,8 @@ fn from_moves(board: &Board) -> Known {
     if wdl == Wdl::Draw { drawn } else { Known { wdl, to_mate: mates, to_zeroing: zeroings } }
 }
 
-/// That leaves no other values: wins and losses go back to mates ply by ply, and who draws has a move that draws, for ever.
+/// That leaves no other values: wins and losses go back to mates ply by ply, and who draws has a move that draws, for
+/// ever.
 #[test]
 fn every_value_follows_from_those_of_the_moves() {
     for man in MEN {
@@ -101,8 +102,9 @@ fn every_value_follows_from_those_of_the_moves() {
     }
 }
 
-/// Longest wins: ten moves with a queen, sixteen with a rook, twenty-eight with a pawn. Positions that are won for White to move, and
-/// lost for Black; of those with a pawn half have it on the files a to d, 111,282, as is known of bitbases of this ending.
+/// Longest wins: ten moves with a queen, sixteen with a rook, twenty-eight with a pawn. Positions that are won for
+/// White to move, and lost for Black; of those with a pawn half have it on the files a to d, 111,282, as is known of
+/// bitbases of this ending.
 #[test]
 fn there_are_as_many_wins_and_as_long_as_is_known() {
     for (man, longest, won, lost) in
@@ -207,7 +209,8 @@ fn a_third_occurrence_is_no_win() {
     }
 }
 
-/// From the longest wins the first of the best moves mates, in time, and no ply too late, with the counter wherever it may be.
+/// From the longest wins the first of the best moves mates, in time, and no ply too late, with the counter wherever it
+/// may be.
 #[test]
 fn won_positions_are_won() {
     let mut played = HashSet::new();

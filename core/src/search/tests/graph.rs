@@ -271,7 +271,8 @@ fn a_key_that_comes_again_on_its_own_path_closes_no_cycle() {
     });
 }
 
-/// By visits an edge catches up exactly where its child has more of them, and a playout goes on exactly where it has not.
+/// By visits an edge catches up exactly where its child has more of them, and a playout goes on exactly where it has
+/// not.
 #[test]
 fn edges_catch_up_by_visits() {
     fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) -> usize {
@@ -303,8 +304,8 @@ fn edges_catch_up_by_visits() {
     assert!(caught_up > 100, "{caught_up}");
 }
 
-/// A first visit joins another node while somebody holds its edge. Its leaf's place goes to the next leaf, of which the edge must not
-/// speak.
+/// A first visit joins another node while somebody holds its edge. Its leaf's place goes to the next leaf, of which the
+/// edge must not speak.
 #[test]
 fn an_edge_does_not_speak_of_a_leaf_that_took_its_own_ones_place() {
     const ROOT: u64 = 1;

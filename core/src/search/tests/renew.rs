@@ -191,7 +191,8 @@ fn a_tree_can_be_valued_anew() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64) -> bool);
 }
 
-/// An edge may be told what it is worth, whatever is below it; with it the node, by as much as its visits count. The next visit reads its child again.
+/// An edge may be told what it is worth, whatever is below it; with it the node, by as much as its visits count. The
+/// next visit reads its child again.
 #[test]
 fn an_edge_may_be_told_what_it_is_worth() {
     let mut game = RandomGame { seed: 5, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };

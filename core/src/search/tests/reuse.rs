@@ -126,8 +126,8 @@ fn a_two_fold_draw_opens_when_its_cycle_reaches_behind_the_root() {
     });
 }
 
-/// After two plies whoever is to move draws by a repetition, or plays on and is a little worse. Two plies later the repetition
-/// reaches behind the root: the same move loses.
+/// After two plies whoever is to move draws by a repetition, or plays on and is a little worse. Two plies later the
+/// repetition reaches behind the root: the same move loses.
 struct Perpetual {
     /// Moves of the game before the root.
     before: &'static [u16],

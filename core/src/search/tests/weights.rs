@@ -39,7 +39,8 @@ fn what_holds_of_every_node_holds_with_weights() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8, bool) -> bool);
 }
 
-/// Without pruning the sum of the weights is that of the visits, and favours the better moves: what is passed on is no worse than the mean.
+/// Without pruning the sum of the weights is that of the visits, and favours the better moves: what is passed on is no
+/// worse than the mean.
 #[test]
 fn what_is_passed_on_is_no_worse_than_the_mean() {
     fn holds(seed: u64) -> bool {

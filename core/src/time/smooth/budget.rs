@@ -98,8 +98,8 @@ pub struct SmoothBudget {
     pub ceiling_ms: f64,
     /// The least that it is given: `min-move-budget` × average move, within the ceiling.
     pub floor_ms: f64,
-    /// The budget: the regular share, at that pace, between floor and ceiling. 0 only where the clock is (or with the floor off); such
-    /// a move is still played after a playout.
+    /// The budget: the regular share, at that pace, between floor and ceiling. 0 only where the clock is (or with the
+    /// floor off); such a move is still played after a playout.
     pub budget_ms: f64,
     /// What an unsettled search may take beyond the budget, within the ceiling.
     pub extension_ms: f64,

@@ -2,8 +2,8 @@
 //!
 //! The clock is turned into nodes with the speed of the search, the nodes are shared out over the moves left, what the
 //! reused tree already holds is taken off, and the rest is turned back into time. The speed, the part of a tree that is
-//! reused and the part of a budget that is used are guessed at first, then learnt by [`exponential_decay`]. The last two
-//! learn at a pace counted in average moves, so that a row of instant moves teaches little.
+//! reused and the part of a budget that is used are guessed at first, then learnt by [`exponential_decay`]. The last
+//! two learn at a pace counted in average moves, so that a row of instant moves teaches little.
 //!
 //! Source: Lc0's description of its pull request 1195. What that text leaves open is decided here:
 //! * the overhead is taken off the clock before anything is computed from it;
@@ -11,17 +11,18 @@
 //! * at least one move is left, this one;
 //! * "current nps" is the speed since the report before, so that the result does not depend on how often reports come.
 //!
-//! [`SmoothBudget::budget_seed_ms`] is what the text alone gives, after what it has learnt from the searches that were. Five things are
-//! added to it, and where they are switched off ([`SmoothParams::is_plain`]) a game is played by the text alone:
+//! [`SmoothBudget::budget_seed_ms`] is what the text alone gives, after what it has learnt from the searches that were.
+//! Five things are added to it, and where they are switched off ([`SmoothParams::is_plain`]) a game is played by the
+//! text alone:
 //! * a floor, so that a well reused tree does not cause an instant move;
 //! * a reserve, part of the clock that only a search that is [unsettled](super::unrest) may use;
 //! * moves left from the network or the pieces on the board, where they are known;
 //! * a pace, which makes up for searches that took less or more than their share, and what moves are measured to cost;
 //! * the latest moment to stop, so that an evaluator that stalls does not cost the game.
 //!
-//! A search that is held up, by a driver that hangs or a machine that sleeps, says nothing of the next ones: it teaches no speed, and
-//! what it took beyond its limit is no use of a budget. Only the seed document's time use, of which nothing but `budget_seed_ms` is
-//! made, is learnt from it as that text says.
+//! A search that is held up, by a driver that hangs or a machine that sleeps, says nothing of the next ones: it teaches
+//! no speed, and what it took beyond its limit is no use of a budget. Only the seed document's time use, of which
+//! nothing but `budget_seed_ms` is made, is learnt from it as that text says.
 
 mod budget;
 mod params;
@@ -91,8 +92,8 @@ const MOST_PACE: f64 = 2.0;
 /// A move that took longer counts as this many average ones: a reserve was used, or a search stalled.
 const MOST_AHEAD: f64 = 3.0;
 
-/// A search that ends after its limit by more than so many of the stalls that there is room for was held up. An evaluator whose
-/// batches take that long is no such case, for the room grows with them.
+/// A search that ends after its limit by more than so many of the stalls that there is room for was held up. An
+/// evaluator whose batches take that long is no such case, for the room grows with them.
 const HELD_UP: f64 = 5.0;
 /// It also made less than this part of the nodes that it should have made in its time; else it was late, but at work.
 const HELD_SPEED: f64 = 0.5;

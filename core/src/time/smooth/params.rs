@@ -7,7 +7,8 @@ use crate::time::unrest::UnrestParams;
 /// The parameters, under their names in `--time-manager=smooth(…)`. The last six are not in the seed document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SmoothParams {
-    /// `init-tree-reuse`: first guess of the part of a tree that the next move starts with, not above the most. In [0, 1).
+    /// `init-tree-reuse`: first guess of the part of a tree that the next move starts with, not above the most. In [0,
+    /// 1).
     pub init_tree_reuse: f64,
     /// `max-tree-reuse`: the guess never goes above this. In [0, 1).
     pub max_tree_reuse: f64,
@@ -35,8 +36,8 @@ pub struct SmoothParams {
     pub reserve: f64,
     /// `max-extension`: the most that such a search gets in addition, in budgets. At least 0.
     pub max_extension: f64,
-    /// `pace-rate`: how fast budgets are corrected for what moves took less, or more, than an average move's time: after
-    /// a move that took none of it by this factor to the power of two. 0 turns it off. In [0, 1].
+    /// `pace-rate`: how fast budgets are corrected for what moves took less, or more, than an average move's time:
+    /// after a move that took none of it by this factor to the power of two. 0 turns it off. In [0, 1].
     pub pace_rate: f64,
     /// `value-drop` and `settle-time`: which searches are unsettled. At least 0.
     pub unrest: UnrestParams,
@@ -65,8 +66,8 @@ impl Default for SmoothParams {
 }
 
 impl SmoothParams {
-    /// Whether nothing is added to the seed document: no floor, no reserve, no pace, and moves left by their number alone. Then the whole
-    /// game's budgets are those of its formulas, up to the latest moment to stop.
+    /// Whether nothing is added to the seed document: no floor, no reserve, no pace, and moves left by their number
+    /// alone. Then the whole game's budgets are those of its formulas, up to the latest moment to stop.
     pub fn is_plain(&self) -> bool {
         let MovesLeft { pieces, network, .. } = self.moves_left;
         let estimates = pieces.is_some() || network.is_some();

@@ -289,8 +289,8 @@ fn what_the_reserve_gave_is_no_use_of_the_budget() {
     assert_near("late", run(false), exponential_decay(0.7, 1.5, 10.0, moves));
 }
 
-/// A game of 300 s + 3 s whose moves take 70% of their budgets, the eleventh `stall_ms` more; the manager then, the clock, and the
-/// nodes in the tree. `reports` are made while it stalls.
+/// A game of 300 s + 3 s whose moves take 70% of their budgets, the eleventh `stall_ms` more; the manager then, the
+/// clock, and the nodes in the tree. `reports` are made while it stalls.
 fn after_a_stall(stall_ms: f64, reports: u32) -> (Smooth, Clock, u64) {
     let (mut smooth, mut nodes) = (Smooth::default(), 0);
     let mut clock = Clock { overhead_ms: 50.0, stall_ms: STALL_MS, ..clock(300_000.0, 3000.0, 20) };
@@ -327,7 +327,8 @@ fn a_stall_is_no_reason_to_hurry() {
 
 #[test]
 fn what_takes_long_every_time_is_no_stall() {
-    // A batch of four seconds is taken for a stall the first time only, and a quarter of the first guess for the speed then.
+    // A batch of four seconds is taken for a stall the first time only, and a quarter of the first guess for the speed
+    // then.
     let mut smooth = Smooth::default();
     for stall_ms in [0.0, 4_000.0] {
         let budget_ms = smooth.on_move_start(&Clock { stall_ms, ..clock(60_000.0, 0.0, 0) }, 0).budget_ms;

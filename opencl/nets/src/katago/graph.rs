@@ -1,7 +1,7 @@
 //! A model for boards of one size, as a graph.
 //!
-//! The input is one vector: all planes, `[plane][y][x]`, and the globals behind them. On a board of a known size pooling's
-//! three numbers are two: how large it is goes into the weights.
+//! The input is one vector: all planes, `[plane][y][x]`, and the globals behind them. On a board of a known size
+//! pooling's three numbers are two: how large it is goes into the weights.
 
 use super::heads::Pass;
 use super::layers::{Conv, Dense, Norm};
@@ -19,9 +19,10 @@ enum Pooled {
 }
 
 impl Model {
-    /// The graph of this model for boards of `height` rows of `width` points. Its outputs are [`Role::Policy`], `[policies][height][width]`, and
-    /// [`Role::Pass`], `[policies]`, where policies are 1 before version 12, then 2, the plain and the optimistic one, and in
-    /// version 16 two more that are none; [`Role::Results`], [`Role::Scores`] and [`Role::Ownership`], `[height][width]`.
+    /// The graph of this model for boards of `height` rows of `width` points. Its outputs are [`Role::Policy`],
+    /// `[policies][height][width]`, and [`Role::Pass`], `[policies]`, where policies are 1 before version 12, then 2,
+    /// the plain and the optimistic one, and in version 16 two more that are none; [`Role::Results`], [`Role::Scores`]
+    /// and [`Role::Ownership`], `[height][width]`.
     ///
     /// # Errors
     /// If it has a kernel that graphs lack.

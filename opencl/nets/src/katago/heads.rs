@@ -7,8 +7,8 @@ use oncilla_opencl::graph::Activation;
 
 /// Logits of moves.
 ///
-/// With `x` the trunk's output: `g = pooled(pooled_norm(pooled · x))` as in [`super::Block::Pooling`], the points' logits are
-/// `points · norm(conv · x + bias · g)`, that of a pass comes of `pass` and `g`.
+/// With `x` the trunk's output: `g = pooled(pooled_norm(pooled · x))` as in [`super::Block::Pooling`], the points'
+/// logits are `points · norm(conv · x + bias · g)`, that of a pass comes of `pass` and `g`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyHead {
     /// What stays on the board.

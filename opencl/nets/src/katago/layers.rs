@@ -19,8 +19,8 @@ pub struct Conv {
 
 /// A batch norm folded into `activation(scale·x + shift)`, and what is off the board stays 0.
 ///
-/// The file has `(x − mean)·γ/√(variance + ε) + β`: `scale = γ/√(variance + ε)`, `shift = β − mean·scale`, with γ = 1 or
-/// β = 0 where the file has none.
+/// The file has `(x − mean)·γ/√(variance + ε) + β`: `scale = γ/√(variance + ε)`, `shift = β − mean·scale`, with γ = 1
+/// or β = 0 where the file has none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Norm {
     /// `[channels]`.

@@ -1,12 +1,12 @@
 //! KataGo's models: networks for Go, read into the layers of their files.
 //!
-//! [`Model::read`] takes `.bin.gz`, `.bin`, `.txt.gz` and `.txt` of the versions 8 to 16, told apart by what is in them: a
-//! trunk of ordinary, global-pooling and nested bottleneck blocks with batch norms, a policy and a value head. What else there
-//! is — other versions, RMS norm, the encoder of what is known of a game's players, blocks with attention, dilated kernels — is
-//! refused with an error that names the record and its place in the unpacked file.
+//! [`Model::read`] takes `.bin.gz`, `.bin`, `.txt.gz` and `.txt` of the versions 8 to 16, told apart by what is in
+//! them: a trunk of ordinary, global-pooling and nested bottleneck blocks with batch norms, a policy and a value head.
+//! What else there is — other versions, RMS norm, the encoder of what is known of a game's players, blocks with
+//! attention, dilated kernels — is refused with an error that names the record and its place in the unpacked file.
 //!
-//! Weights are turned into the order of [`oncilla_opencl::graph`], the output channel slowest, and batch norms folded into a
-//! scale and a shift. [`Model::graph`] makes a graph of them for boards of one size.
+//! Weights are turned into the order of [`oncilla_opencl::graph`], the output channel slowest, and batch norms folded
+//! into a scale and a shift. [`Model::graph`] makes a graph of them for boards of one size.
 
 mod graph;
 mod heads;
@@ -41,8 +41,8 @@ pub struct Model {
     pub version: u32,
     /// What the outputs are multiplied with.
     pub multipliers: Multipliers,
-    /// From version 15: whether planes of what lives whoever moves are to be made as if suicide of several stones were legal,
-    /// whatever the rules.
+    /// From version 15: whether planes of what lives whoever moves are to be made as if suicide of several stones were
+    /// legal, whatever the rules.
     pub suicide_in_pass_alive: bool,
     /// From the [`PLANES`] and [`GLOBALS`].
     pub trunk: Trunk,
@@ -50,7 +50,8 @@ pub struct Model {
     pub policy: PolicyHead,
     /// Value, scores and ownership.
     pub value: ValueHead,
-    /// Learnt numbers in the file: weights and biases, and of batch norms scales and biases, but not means and variances.
+    /// Learnt numbers in the file: weights and biases, and of batch norms scales and biases, but not means and
+    /// variances.
     pub parameters: u64,
 }
 

@@ -137,7 +137,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// As many finite numbers as the product of `dims`, in binary or in decimal; the `n`th of the file gets to `place(n)`.
+    /// As many finite numbers as the product of `dims`, in binary or in decimal; the `n`th of the file gets to
+    /// `place(n)`.
     ///
     /// Memory is taken once the bytes for so many numbers are known to be there.
     pub fn numbers(&mut self, dims: &[usize], place: impl Fn(usize) -> usize) -> Result<Vec<f32>, NetError> {

@@ -6,8 +6,8 @@ use super::{GLOBALS, PLANES};
 use crate::error::NetError;
 use crate::proto::MAX_BLOCKS;
 
-/// The shortest block has one byte more: an ordinary one of one channel, its numbers a digit each. A file can't announce more
-/// blocks than its bytes hold.
+/// The shortest block has one byte more: an ordinary one of one channel, its numbers a digit each. A file can't
+/// announce more blocks than its bytes hold.
 const BLOCK_BYTES: usize = 80;
 
 /// What all heads read.
@@ -55,8 +55,9 @@ pub enum Block {
         pooled: Conv,
         /// Of that, before it is pooled.
         pooled_norm: Norm,
-        /// From three numbers a pooled channel to what is added to each point of `regular`'s output. The numbers are all
-        /// channels' mean, all channels' mean·(s − 14)/10, all channels' maximum, with s the root of the board's points.
+        /// From three numbers a pooled channel to what is added to each point of `regular`'s output. The numbers are
+        /// all channels' mean, all channels' mean·(s − 14)/10, all channels' maximum, with s the root of the board's
+        /// points.
         bias: Dense,
         /// Of the sum.
         norm2: Norm,
@@ -114,8 +115,8 @@ fn norm_kind(reader: &mut Reader<'_>) -> Result<(), NetError> {
     }
 }
 
-/// The number of blocks that follow: no more than there can be in what is left of the file, and, with all that were announced
-/// before, than a network has.
+/// The number of blocks that follow: no more than there can be in what is left of the file, and, with all that were
+/// announced before, than a network has.
 fn announced(reader: &mut Reader<'_>) -> Result<usize, NetError> {
     let count = reader.channels("the number of blocks")?;
     let left = reader.bytes_left();

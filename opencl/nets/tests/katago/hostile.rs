@@ -1,4 +1,5 @@
-//! Damaged and hostile models: an error in one line, no panic, no allocation beyond a small multiple of the file's size.
+//! Damaged and hostile models: an error in one line, no panic, no allocation beyond a small multiple of the file's
+//! size.
 
 use crate::counting;
 use crate::writer::{Random, Written, random_model, write};

@@ -222,7 +222,8 @@ fn g170_b6c96_answers_as_katago_does_on_opencl() {
             let tuning = Some(Tuning::start(variant, 8));
             let options = Options { max_batch: BATCH, tuning, ..Options::default() };
             let mut device = OpenCl::new(graph, &options).expect("the device runs the network");
-            // The kernels for a GPU are slow on the cores of a host: three of a size are enough to see that they are right.
+            // The kernels for a GPU are slow on the cores of a host: three of a size are enough to see that they are
+            // right.
             let some = if variant == Variant::Gpu { 3 } else { positions.len() };
             let some = &positions[..some.min(positions.len())];
             some.chunks(BATCH).for_each(|positions| compare_batch(&mut device, positions, &mut worst));

@@ -1,5 +1,5 @@
-//! The small networks of Go that tests of the whole program use: `fixtures/go`. They are made by chance here, with weights that keep
-//! what they say within bounds.
+//! The small networks of Go that tests of the whole program use: `fixtures/go`. They are made by chance here, with
+//! weights that keep what they say within bounds.
 
 use super::gzip;
 use super::writer::{Random, write};

@@ -1,5 +1,5 @@
-//! 3×3 convolutions in fours over boards. A lane is a channel of the output: a square's four inputs go to all lanes, and a tile is a rank of squares times
-//! one or two panels of sixteen channels.
+//! 3×3 convolutions in fours over boards. A lane is a channel of the output: a square's four inputs go to all lanes,
+//! and a tile is a rank of squares times one or two panels of sixteen channels.
 
 use super::{Dots, Ends, Four, PANEL, Weights, with_dots};
 use crate::host::arith::{Form, Ranks};

@@ -192,8 +192,8 @@ trait End {
     fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector;
 }
 
-/// Ends some rows of a 1×1 convolution and writes it to where it belongs in `output`, `[channels][squares]`: its channels from the
-/// `first` and its squares from the `block` on. The residual lies as the output.
+/// Ends some rows of a 1×1 convolution and writes it to where it belongs in `output`, `[channels][squares]`: its
+/// channels from the `first` and its squares from the `block` on. The residual lies as the output.
 #[inline(always)]
 fn put_in_channels<M: Arith, E: End, const ROWS: usize, const BLOCKS: usize>(
     sums: &mut [[Block; BLOCKS]; ROWS],

@@ -9,8 +9,8 @@ use std::arch::x86_64::{
     _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_set1_epi32, _mm512_storeu_si512,
 };
 
-// SAFETY of all that follows: these are named only in functions that are compiled for the features, which are called where
-// they were found; what is loaded and stored is as long as a vector or two.
+// SAFETY of all that follows: these are named only in functions that are compiled for the features, which are called
+// where they were found; what is loaded and stored is as long as a vector or two.
 
 /// AVX-512 VNNI.
 pub struct Avx512;
@@ -105,7 +105,8 @@ impl Dots for Avx {
     }
 }
 
-/// Products of sixteen bits where there are none of eight: those of the even and those of the odd of a lane's four, in pairs.
+/// Products of sixteen bits where there are none of eight: those of the even and those of the odd of a lane's four, in
+/// pairs.
 macro_rules! pairs {
     ($(#[$doc:meta])* $name:ident, $form:ty, $instructions:ident, $vector:ident, $count:literal, $squares:expr) => {
         $(#[$doc])*

@@ -152,7 +152,8 @@ impl Sink for InScores<'_> {
     }
 }
 
-/// Makes `e^(x - largest of its column)` of each score, and what the sums of the columns have to be multiplied by to be one.
+/// Makes `e^(x - largest of its column)` of each score, and what the sums of the columns have to be multiplied by to be
+/// one.
 struct Exponents<'a> {
     squares: usize,
     apart: Apart,
@@ -234,7 +235,8 @@ impl Sink for Shares<'_> {
     }
 }
 
-/// The products of each square of a query with each of a key, both `[channels][squares]`, over the root of the channels.
+/// The products of each square of a query with each of a key, both `[channels][squares]`, over the root of the
+/// channels.
 #[derive(Clone, Copy)]
 pub(in crate::host) struct Scores<'a> {
     pub channels: usize,

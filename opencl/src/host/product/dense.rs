@@ -48,8 +48,8 @@ fn make_neurons<F: Form, const MOST: usize>(panels: DensePanels<'_, impl Right>,
     make_columns::<F>(&mut Rows::<_, MOST> { product, count: positions }, panels.bias.len());
 }
 
-/// Rows from which on weights are asked for ahead. A tile's share of them is small then; of few rows' tiles each would wait for a
-/// burst that the memory can't serve.
+/// Rows from which on weights are asked for ahead. A tile's share of them is small then; of few rows' tiles each would
+/// wait for a burst that the memory can't serve.
 const WORTH_FETCHING: usize = 4 * TILE;
 
 struct Neurons<'a, R: Right> {
@@ -72,7 +72,8 @@ impl<R: Right> Product for Neurons<'_, R> {
 }
 
 impl<R: Right> Neurons<'_, R> {
-    /// Asks for the weights that come after those of a tile, which other rows will need meanwhile: for a tile's share of them.
+    /// Asks for the weights that come after those of a tile, which other rows will need meanwhile: for a tile's share
+    /// of them.
     #[inline(always)]
     fn fetch_next<M: Arith, const ROWS: usize, const BLOCKS: usize>(&self, row: usize, block: usize) {
         let count = self.panels.input.len() / self.inputs;

@@ -24,7 +24,8 @@ impl Right for Floats {
     }
 }
 
-/// Rows of sixty-four numbers that lie side by side, a chessboard's or those of four blocks: wide vectors need them in no other order.
+/// Rows of sixty-four numbers that lie side by side, a chessboard's or those of four blocks: wide vectors need them in
+/// no other order.
 #[derive(Clone, Copy)]
 pub(super) struct Boards;
 

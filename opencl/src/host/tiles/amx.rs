@@ -1,9 +1,8 @@
 //! The instructions, and the system's leave to use them.
 //!
-//! Linux keeps the tiles of a thread, 8 kB, only for programs that have asked for it (`ARCH_REQ_XCOMP_PERM`, see
-//! the kernel's `Documentation/arch/x86/xstate.rst`). From then on it refuses stacks for signals (`sigaltstack`) that have no room for them, some
-//! 12 kB. Rust has no stable functions for the instructions, so they stand
-//! here as assembly.
+//! Linux keeps the tiles of a thread, 8 kB, only for programs that have asked for it (`ARCH_REQ_XCOMP_PERM`, see the
+//! kernel's `Documentation/arch/x86/xstate.rst`). From then on it refuses stacks for signals (`sigaltstack`) that have
+//! no room for them, some 12 kB. Rust has no stable functions for the instructions, so they stand here as assembly.
 
 use super::{Line, Operand, ROWS, Sums};
 use std::arch::asm;
@@ -99,13 +98,14 @@ impl Configured {
     }
 }
 
-/// The products of some steps, of which each asks for so many bytes of what is read later: some lines after each of the six products, for all at once they would be
-/// in the way of what is read now.
+/// The products of some steps, of which each asks for so many bytes of what is read later: some lines after each of the
+/// six products, for all at once they would be in the way of what is read now.
 macro_rules! adds {
     ($(#[$note:meta])* $name:ident, $bytes:literal: [$($a:literal),*] [$($b:literal),*] [$($c:literal),*] [$($d:literal),*] [$($e:literal),*] [$($f:literal),*]) => {
         $(#[$note])*
         ///
-        /// Tiles 0 to 2 hold the sums, 3 to 5 the left side's thirds; the right side's go through 6 and 7. `ahead` may point anywhere, nothing is read there.
+        /// Tiles 0 to 2 hold the sums, 3 to 5 the left side's thirds; the right side's go through 6 and 7. `ahead` may
+        /// point anywhere, nothing is read there.
         ///
         /// # Safety
         /// As for [`Configured::add`].
@@ -192,8 +192,9 @@ impl Configured {
         add_in_order, 3072: [0, 64, 128, 192, 256, 320, 384, 448] [512, 576, 640, 704, 768, 832, 896, 960] [1024, 1088, 1152, 1216, 1280, 1344, 1408, 1472] [1536, 1600, 1664, 1728, 1792, 1856, 1920, 1984] [2048, 2112, 2176, 2240, 2304, 2368, 2432, 2496] [2560, 2624, 2688, 2752, 2816, 2880, 2944, 3008]
     }
 
-    /// Adds the products of some steps, each by its left operand and the place of the right one in bytes, to `sums`; with `begin` they are written. Meanwhile it asks for
-    /// what lies `ahead`: three kilobytes a step where the places are `in_order`, so that a right side is read once from wherever it is, else a quarter of that.
+    /// Adds the products of some steps, each by its left operand and the place of the right one in bytes, to `sums`;
+    /// with `begin` they are written. Meanwhile it asks for what lies `ahead`: three kilobytes a step where the places
+    /// are `in_order`, so that a right side is read once from wherever it is, else a quarter of that.
     ///
     /// # Safety
     /// There is an operand of `right` at each place. Without `begin` the sums are there.

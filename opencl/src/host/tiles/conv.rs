@@ -12,8 +12,8 @@ use crate::host::product::{Block, CHESS, COLUMNS};
 pub(in crate::host) enum Layout {
     /// A 1×1 convolution's: squares side by side.
     Flat,
-    /// A 3×3 convolution's. A block is an operand for each tap, read as it lies: two ranks, four apart. Moved by a rank they are those of the next three
-    /// operands:
+    /// A 3×3 convolution's. A block is an operand for each tap, read as it lies: two ranks, four apart. Moved by a rank
+    /// they are those of the next three operands:
     ///
     /// ```text
     /// operands  0-2    3-5   6-8   9-11  12-14 15-17

@@ -5,7 +5,8 @@ use crate::host::arith::{Arith, Form};
 use crate::host::kernel::versions;
 use crate::host::product::{Block, COLUMNS};
 
-/// The steps over so many inputs. The operands of a panel's weights, sixteen neurons, lie in the order in which they are read.
+/// The steps over so many inputs. The operands of a panel's weights, sixteen neurons, lie in the order in which they
+/// are read.
 pub(in crate::host) fn steps_of_inputs(inputs: usize) -> Steps {
     let steps = inputs.div_ceil(DEPTH);
     Steps::new(0..steps, 0, steps)

@@ -28,7 +28,8 @@ fn largest(numbers: impl IntoIterator<Item = f32>) -> f64 {
     numbers.into_iter().fold(0.0, |most, x| most.max(f64::from(x.abs())))
 }
 
-/// Sixteen rows of the left side and sixteen columns of the right one, both `[16][depth]`, multiplied with whatever there is: `[row][column]`.
+/// Sixteen rows of the left side and sixteen columns of the right one, both `[16][depth]`, multiplied with whatever
+/// there is: `[row][column]`.
 fn products(rows: &[f32], columns: &[f32]) -> Vec<(String, Vec<f32>)> {
     let depth = columns.len() / 16;
     let steps = steps_of_inputs(depth);

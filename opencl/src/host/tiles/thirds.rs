@@ -18,8 +18,8 @@ fn size(x: f32) -> u32 {
     x.to_bits() & 0x7fff_ffff
 }
 
-/// What the upper third of numbers is worth, and what takes them to whole numbers: of the bits of their largest. Where that is not finite
-/// the first is a NaN, and so is whatever it is multiplied with.
+/// What the upper third of numbers is worth, and what takes them to whole numbers: of the bits of their largest. Where
+/// that is not finite the first is a NaN, and so is whatever it is multiplied with.
 #[inline(always)]
 fn scale(largest: u32) -> (f32, f32) {
     let largest = f32::from_bits(largest);
@@ -55,8 +55,8 @@ impl Scale {
     }
 }
 
-/// Three signed bytes, the upper one in the third place: `a·2¹⁶ + b·2⁸ + c`. What is added makes the two lower ones carry over as if they
-/// had no sign, and is taken off again bit by bit.
+/// Three signed bytes, the upper one in the third place: `a·2¹⁶ + b·2⁸ + c`. What is added makes the two lower ones
+/// carry over as if they had no sign, and is taken off again bit by bit.
 #[inline(always)]
 fn three_bytes(whole: i32) -> u32 {
     whole.cast_unsigned().wrapping_add(0x8080) ^ 0x8080
@@ -132,8 +132,8 @@ pub(in crate::host) fn left(number: impl Fn(usize, usize) -> f32, by: &[f32; ROW
 }
 
 versions! {
-    /// Splits `rows`, `[rows][inputs]`, into left sides, for each sixteen rows one for each 64 inputs, and says what the rows are worth. What is beyond the last input
-    /// becomes zero; rows beyond the last one keep what they had.
+    /// Splits `rows`, `[rows][inputs]`, into left sides, for each sixteen rows one for each 64 inputs, and says what
+    /// the rows are worth. What is beyond the last input becomes zero; rows beyond the last one keep what they had.
     split_left = split_left_body(rows: &[f32], inputs: usize, left: &mut [Operand], units: &mut [[f32; ROWS]])
 }
 
@@ -177,7 +177,8 @@ fn scale_rows_body<F: Form>(rows: &[f32], scale: &mut Scale) {
 }
 
 versions! {
-    /// The same of chessboards, `[channels][plane]`: all squares by the largest of all numbers, for a convolution adds neighbours.
+    /// The same of chessboards, `[channels][plane]`: all squares by the largest of all numbers, for a convolution adds
+    /// neighbours.
     scale_board = scale_board_body(planes: &[f32], scale: &mut Scale)
 }
 
@@ -195,7 +196,8 @@ fn scale_board_body<F: Form>(planes: &[f32], scale: &mut Scale) {
 }
 
 versions! {
-    /// Splits a block of `rows`, up to 64 channels of `[CHESS]`, see [`Layout::Flat`]. What is beyond the last channel keeps what it had.
+    /// Splits a block of `rows`, up to 64 channels of `[CHESS]`, see [`Layout::Flat`]. What is beyond the last channel
+    /// keeps what it had.
     split_rows = split_rows_body(rows: &[f32], block: usize, scale: &Scale, operand: &mut Operand)
 }
 
@@ -211,8 +213,8 @@ fn split_rows_body<F: Form>(rows: &[f32], block: usize, scale: &Scale, operand: 
 }
 
 versions! {
-    /// Splits the rank before the `first` and the one four on of chessboards, up to 64 channels of `[plane]`, see [`Layout::Board`]. What is beyond the last channel
-    /// keeps what it had.
+    /// Splits the rank before the `first` and the one four on of chessboards, up to 64 channels of `[plane]`, see
+    /// [`Layout::Board`]. What is beyond the last channel keeps what it had.
     split_board = split_board_body(planes: &[f32], first: usize, scale: &Scale, operands: &mut [Operand])
 }
 

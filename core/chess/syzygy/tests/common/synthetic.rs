@@ -1,8 +1,9 @@
 //! Writes files in the Syzygy format that hold no truth, only what a seed says.
 //!
 //! They number as many positions as real tables, up to seven pieces, and take little room: the sparse index may point
-//! anywhere, so few blocks serve many positions. That is enough to check how positions are numbered and values are unpacked, where
-//! real tables are too large to have at hand. This follows the format's description and shares no code with the reader.
+//! anywhere, so few blocks serve many positions. That is enough to check how positions are numbered and values are
+//! unpacked, where real tables are too large to have at hand. This follows the format's description and shares no code
+//! with the reader.
 
 /// SplitMix64.
 pub struct Random(pub u64);
