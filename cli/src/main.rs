@@ -105,15 +105,42 @@ struct Bench {
     /// search this position only (a FEN, or startpos) instead of the fixed set
     #[argh(option)]
     fen: Option<String>,
+    /// so many positions of the fixed set, from its beginning, instead of all
+    #[argh(option, from_str_fn(positions))]
+    num_positions: Option<usize>,
     /// nodes a position (400)
-    #[argh(option, default = "bench::NODES")]
-    nodes: u64,
+    #[argh(option)]
+    nodes: Option<u64>,
+    /// milliseconds a position, instead of nodes
+    #[argh(option)]
+    movetime: Option<u32>,
     /// how often each position is searched; the median of the times counts
     #[argh(option, default = "1")]
     rounds: u32,
     /// print a JSON object
     #[argh(switch)]
     json: bool,
+}
+
+impl Bench {
+    fn limit(&self) -> Result<bench::Limit, String> {
+        match (self.nodes, self.movetime) {
+            (Some(_), Some(_)) => Err("--movetime: expected it without --nodes".to_string()),
+            (None, Some(_)) if self.rounds > 1 => {
+                Err("--rounds: expected --nodes as the limit, got --movetime".to_string())
+            }
+            (None, Some(ms)) => Ok(bench::Limit::Time(ms)),
+            (nodes, None) => Ok(bench::Limit::Nodes(nodes.unwrap_or(bench::NODES))),
+        }
+    }
+
+    fn positions(&self) -> Result<Vec<&str>, String> {
+        match (&self.fen, self.num_positions) {
+            (Some(_), Some(_)) => Err("--num-positions: expected it without --fen".to_string()),
+            (Some(fen), None) => Ok(vec![fen]),
+            (None, number) => Ok(bench::POSITIONS[..number.unwrap_or(bench::POSITIONS.len())].to_vec()),
+        }
+    }
 }
 
 /// Measure the backend: evaluations per second and latency by batch size.
@@ -254,6 +281,13 @@ fn board(text: &str) -> Result<Size, String> {
     size.ok_or_else(|| format!("expected columns and rows from 2 to 19, as in 19 or 13x9, got {text:?}"))
 }
 
+/// Reads a number of positions of the bench.
+fn positions(text: &str) -> Result<usize, String> {
+    let most = bench::POSITIONS.len();
+    let number = text.trim().parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("expected 1 to {most} positions, got {text:?}"))
+}
+
 /// Reads a number of batches.
 fn at_a_time(text: &str) -> Result<usize, String> {
     let most = bench::backend::MOST_AT_A_TIME;
@@ -326,8 +360,9 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         Command::Gtp(Gtp { override_config }) => gtp::run(stdin(), console, typed, &override_config)?,
         Command::Report(Report { file, out }) => report::run(&report::Question { file, out }, typed, &console)?,
         Command::Eval(Eval {}) => eval::run(&settings.evaluator, stdin(), &console)?,
-        Command::Bench(Bench { fen, nodes, rounds, json }) => {
-            bench::print(&console, settings, fen.as_deref(), bench::Size { nodes, rounds }, json)?;
+        Command::Bench(bench) => {
+            let size = bench::Size { limit: bench.limit()?, rounds: bench.rounds };
+            bench::print(&console, settings, &bench.positions()?, size, bench.json)?;
         }
         Command::BackendBench(BackendBench { batch, at_a_time, profile, board, json }) => {
             let batches = batch.as_deref().map(bench::backend::batches).transpose()?;

@@ -4,6 +4,7 @@ pub mod backend;
 mod positions;
 pub mod profile;
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -25,11 +26,45 @@ pub const NODES: u64 = 400;
 /// Batch of a bench whose user asks for none. A backend's own choice would make the signature depend on the machine.
 const MINIBATCH: usize = 16;
 
+/// What ends a search of the bench.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// So many nodes.
+    Nodes(u64),
+    /// So many milliseconds, with as many nodes as come to be.
+    Time(u32),
+}
+
+impl Limit {
+    fn go(self) -> Go {
+        match self {
+            Self::Nodes(nodes) => Go { nodes: Some(nodes), ..Go::default() },
+            Self::Time(ms) => Go { move_time_ms: Some(ms.into()), ..Go::default() },
+        }
+    }
+
+    fn is_reached(self, nodes: u64) -> bool {
+        match self {
+            Self::Nodes(wanted) => nodes >= wanted,
+            Self::Time(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nodes(nodes) => write!(f, "{nodes} nodes"),
+            Self::Time(ms) => write!(f, "{ms} ms"),
+        }
+    }
+}
+
 /// How much a bench does.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// Nodes of each search.
-    pub nodes: u64,
+    /// The end of each search.
+    pub limit: Limit,
     /// Searches of each position, one at least.
     pub rounds: u32,
 }
@@ -44,7 +79,8 @@ pub struct Summary {
     /// The one by the other.
     pub nps: u64,
     /// A hash of the visits of every root move of every position, searched by one thread. With several threads the
-    /// fixed set is searched once more for it; `None` for another position, whose visits depend on who was faster.
+    /// fixed set is searched once more for it; `None` for another position, whose visits depend on who was faster, and
+    /// where the time is the limit.
     pub signature: Option<String>,
     /// Bytes of the trees by nodes of the trees; `None` if no node was made.
     pub bytes_per_node: Option<f64>,
@@ -61,11 +97,12 @@ pub struct Summary {
 /// # Errors
 /// One line: a FEN that is wrong, no network, a backend that fails.
 pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(String)) -> Result<Summary, String> {
-    let Size { nodes, rounds } = size;
+    let Size { limit, rounds } = size;
     let minibatch = if settings.minibatch == 0 { MINIBATCH } else { settings.minibatch };
     // On a GPU, too, one thread unless more are asked for: then the signature costs no second search.
     let workers = Workers { all: settings.workers.all.max(1), ..settings.workers };
-    let settings = Settings { minibatch, smart_pruning_factor: 0.0, workers, ..settings };
+    // And of a limit of time no GUI takes a part on the way.
+    let settings = Settings { minibatch, smart_pruning_factor: 0.0, workers, move_overhead_ms: 0, ..settings };
     let mut engine = Engine::new(settings.clone());
     let progress = Progress::on_stderr();
     progress.show("loading the network");
@@ -74,9 +111,9 @@ pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(St
     let mut totals = Totals::default();
     for (index, fen) in fens.iter().enumerate() {
         let position = position(fen)?;
-        let how_far = |done| progress.show(&format!("{}/{}: {done} of {nodes} nodes", index + 1, fens.len()));
+        let how_far = |done| progress.show(&format!("{}/{}: {done} nodes of {limit}", index + 1, fens.len()));
         let mut search = || {
-            let found = search(&mut engine, position.clone(), nodes, how_far);
+            let found = search(&mut engine, position.clone(), limit, how_far);
             progress.clear();
             found
         };
@@ -96,22 +133,24 @@ pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(St
         }
     }
     let mut summary = totals.summary();
-    if !settings.workers.is_one() {
+    if matches!(limit, Limit::Time(_)) {
         summary.signature = None;
-        if fens == POSITIONS {
+    } else if !settings.workers.is_one() {
+        summary.signature = None;
+        if POSITIONS.starts_with(fens) {
             engine.configure(Settings { workers: Workers { all: 1, ..Workers::default() }, ..settings });
-            summary.signature = Some(signature(&mut engine, fens, nodes, &progress)?);
+            summary.signature = Some(signature(&mut engine, fens, limit, &progress)?);
         }
     }
     Ok(summary)
 }
 
 /// What the engine's searches hash to.
-fn signature(engine: &mut Engine, fens: &[&str], nodes: u64, progress: &Progress) -> Result<String, String> {
+fn signature(engine: &mut Engine, fens: &[&str], limit: Limit, progress: &Progress) -> Result<String, String> {
     let mut totals = Totals::default();
     for (index, fen) in fens.iter().enumerate() {
         progress.show(&format!("signature: {}/{}", index + 1, fens.len()));
-        let (info, done, seconds) = search(engine, position(fen)?, nodes, |_| {})?;
+        let (info, done, seconds) = search(engine, position(fen)?, limit, |_| {})?;
         totals.add(&info, &done, seconds);
     }
     progress.clear();
@@ -133,7 +172,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 fn search(
     engine: &mut Engine,
     position: History,
-    nodes: u64,
+    limit: Limit,
     how_far: impl Fn(u64),
 ) -> Result<(Info, Done, f64), String> {
     let (sender, receiver) = channel();
@@ -142,7 +181,7 @@ fn search(
     engine.new_game();
     engine.position(position);
     let start = Instant::now();
-    engine.go(Go { nodes: Some(nodes), ..Go::default() }, Box::new(observer))?;
+    engine.go(limit.go(), Box::new(observer))?;
     let found = loop {
         match receiver.recv_timeout(GLANCE) {
             Ok(found) => break found,
@@ -153,14 +192,14 @@ fn search(
     let seconds = start.elapsed().as_secs_f64();
     engine.wait();
     match found {
-        Found { info: Some(info), done, notes } if info.nodes >= nodes || done.best.is_none() => {
+        Found { info: Some(info), done, notes } if limit.is_reached(info.nodes) || done.best.is_none() => {
             // What runs, for whoever looks on.
             notes.iter().for_each(|note| aside(note));
             Ok((info, done, seconds))
         }
         Found { info, notes, .. } => {
             let reached = info.map_or(0, |info| info.nodes);
-            Err(format!("the search ended after {reached} of {nodes} nodes: {}", notes.join("; ")))
+            Err(format!("the search ended after {reached} nodes of {limit}: {}", notes.join("; ")))
         }
     }
 }
@@ -269,9 +308,8 @@ impl Fnv {
 ///
 /// # Errors
 /// As [`run`].
-pub fn print(console: &Console, settings: Settings, fen: Option<&str>, size: Size, json: bool) -> Result<(), String> {
-    let all: Vec<&str> = fen.map_or_else(|| POSITIONS.to_vec(), |fen| vec![fen]);
-    let summary = run(settings, &all, size, |line| {
+pub fn print(console: &Console, settings: Settings, fens: &[&str], size: Size, json: bool) -> Result<(), String> {
+    let summary = run(settings, fens, size, |line| {
         if !json {
             console.say(&line);
         }
@@ -309,7 +347,7 @@ mod tests {
     }
 
     fn once(nodes: u64) -> Size {
-        Size { nodes, rounds: 1 }
+        Size { limit: Limit::Nodes(nodes), rounds: 1 }
     }
 
     fn signature(settings: Settings, nodes: u64) -> String {
@@ -352,8 +390,15 @@ mod tests {
     }
 
     #[test]
+    fn time_may_be_the_limit_and_has_no_signature() {
+        let summary = run(settings(), &POSITIONS[..2], Size { limit: Limit::Time(30), rounds: 1 }, |_| {}).unwrap();
+        assert!(summary.nodes > 2 && summary.signature.is_none(), "{summary:?}");
+    }
+
+    #[test]
     fn more_rounds_find_the_same_and_count_once() {
-        let bench = |rounds| run(settings(), &POSITIONS[..2], Size { nodes: 100, rounds }, |_| {}).unwrap();
+        let bench =
+            |rounds| run(settings(), &POSITIONS[..2], Size { limit: Limit::Nodes(100), rounds }, |_| {}).unwrap();
         let (one, three) = (bench(1), bench(3));
         assert_eq!((one.nodes, &one.signature), (three.nodes, &three.signature));
         assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
