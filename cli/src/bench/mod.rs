@@ -79,7 +79,7 @@ pub struct Summary {
     /// The one by the other.
     pub nps: u64,
     /// A hash of the visits of every root move of every position, searched by one thread. With several threads the
-    /// fixed set is searched once more for it; `None` for another position, whose visits depend on who was faster, and
+    /// fixed set is searched once more for it; `None` for a single position, whose visits depend on who was faster, and
     /// where the time is the limit.
     pub signature: Option<String>,
     /// Bytes of the trees by nodes of the trees; `None` if no node was made.
@@ -137,7 +137,8 @@ pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(St
         summary.signature = None;
     } else if !settings.workers.is_one() {
         summary.signature = None;
-        if POSITIONS.starts_with(fens) {
+        // A single position may be searched for long, to see how fast that goes.
+        if fens.len() > 1 && POSITIONS.starts_with(fens) {
             engine.configure(Settings { workers: Workers { all: 1, ..Workers::default() }, ..settings });
             summary.signature = Some(signature(&mut engine, fens, limit, &progress)?);
         }
