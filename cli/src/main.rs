@@ -9,7 +9,7 @@ use std::sync::Arc;
 use argh::{ArgsInfo, FromArgs};
 use oncilla::engine;
 use oncilla::options::args::Args;
-use oncilla::options::{Meaning, Typed, backend, print};
+use oncilla::options::{Meaning, Typed, Value, backend, print, table};
 use oncilla::uci::console::{Console, aside};
 use oncilla::{analysis, bench, describe, eval, generate, gtp, report, selftest, system, time, tune, uci};
 use oncilla_go::Size;
@@ -67,7 +67,7 @@ struct Analysis {
 #[argh(
     subcommand,
     name = "gtp",
-    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+    note = "Other options are those of every command, and those of chess's search do nothing: see oncilla --help, or OPTIONS.md"
 )]
 struct Gtp {
     /// options that count for more than all others: NAME=VALUE,…; may be given again
@@ -92,8 +92,9 @@ struct Report {
     out: Option<String>,
 }
 
-/// Say what the network says of positions. JSON lines in: fen, moves, chess960. JSON lines out: q, d, m, policy, and e
-/// where the network knows how far it may err; or error. With a network of KataGo's positions are of Go (docs/go.md).
+/// Say what the network says of positions. JSON lines in: fen, moves, chess960, id. JSON lines out: id, q, d, m, policy,
+/// and e where the network knows how far it may err; or error. With a network of KataGo's positions are of Go
+/// (docs/go.md).
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "eval")]
 struct Eval {}
@@ -102,7 +103,7 @@ struct Eval {}
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "bench")]
 struct Bench {
-    /// search this position only (a FEN, or startpos) instead of the fixed set
+    /// search this position only (a FEN or startpos, perhaps with moves behind it) instead of the fixed set
     #[argh(option)]
     fen: Option<String>,
     /// so many positions of the fixed set, from its beginning, instead of all
@@ -131,6 +132,13 @@ impl Bench {
             }
             (None, Some(ms)) => Ok(bench::Limit::Time(ms)),
             (nodes, None) => Ok(bench::Limit::Nodes(nodes.unwrap_or(bench::NODES))),
+        }
+    }
+
+    fn rounds(&self) -> Result<u32, String> {
+        match self.rounds {
+            0 => Err("--rounds: expected 1 or more, got 0".to_string()),
+            rounds => Ok(rounds),
         }
     }
 
@@ -318,7 +326,7 @@ fn start() -> Result<ExitCode, String> {
     let args = std::env::args_os().skip(1).map(|arg| {
         arg.into_string().map_err(|arg| format!("expected arguments in UTF-8, got {}", arg.to_string_lossy()))
     });
-    let args = Args::read(&analysis::with_two_dashes(args.collect::<Result<Vec<_>, _>>()?))?;
+    let args = Args::read(&analysis::with_two_dashes(args.collect::<Result<Vec<_>, _>>()?)?)?;
     let console = Arc::new(Console::stdout());
     let meaning = args.typed.meaning()?;
     if let Some(text) = about_the_program(&args.rest, &meaning)? {
@@ -329,6 +337,7 @@ fn start() -> Result<ExitCode, String> {
     if let Some(name @ &mut "benchmark") = rest.first_mut() {
         *name = "bench"; // its name in Lc0
     }
+    rest.iter_mut().filter(|word| **word == "-h").for_each(|word| *word = "--help");
     let command_line = match CommandLine::from_args(&["oncilla"], &rest) {
         Ok(command_line) => command_line,
         Err(exit) if exit.status.is_ok() => {
@@ -340,7 +349,10 @@ fn start() -> Result<ExitCode, String> {
     let is_gtp = matches!(command_line.command, Some(Command::Gtp(_)));
     say_what_is_not_used(&args, &meaning, |name| is_gtp && gtp::Settings::has(name));
     say_what_is_less(&args.typed);
-    say_what_does_nothing(&args.typed);
+    say_what_does_nothing(&args.typed, &meaning);
+    if command_line.command.as_ref().is_some_and(|command| !matches!(command, Command::Uci(_))) {
+        expect_weights(&args.typed)?;
+    }
     if command_line.command.is_none() && stdin().is_terminal() {
         aside(HELLO);
     }
@@ -361,7 +373,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         Command::Report(Report { file, out }) => report::run(&report::Question { file, out }, typed, &console)?,
         Command::Eval(Eval {}) => eval::run(&settings.evaluator, stdin(), &console)?,
         Command::Bench(bench) => {
-            let size = bench::Size { limit: bench.limit()?, rounds: bench.rounds };
+            let size = bench::Size { limit: bench.limit()?, rounds: bench.rounds()? };
             bench::print(&console, settings, &bench.positions()?, size, bench.json)?;
         }
         Command::BackendBench(BackendBench { batch, at_a_time, profile, board, json }) => {
@@ -439,9 +451,27 @@ fn say_what_is_less(typed: &Typed) {
     reduced.for_each(|line| aside(&format!("oncilla: {line}")));
 }
 
-fn say_what_does_nothing(typed: &Typed) {
+/// A GUI may leave a field empty; where a script does, its variable is.
+fn expect_weights(typed: &Typed) -> Result<(), String> {
+    let given = table::by_flag("weights").filter(|opt| typed.has(opt)).and_then(|opt| typed.value(opt));
+    match given {
+        Some(Value::Text(text)) if text.trim().is_empty() => {
+            Err("--weights: expected a file, small or tiny, got nothing".to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn say_what_does_nothing(typed: &Typed, meaning: &Meaning) {
     let flags: Vec<String> = typed.without_effect().iter().map(|opt| opt.spelling()).collect();
     if !flags.is_empty() {
         aside(&format!("oncilla: accepted, without effect: {}", flags.join(", ")));
+    }
+    if engine::is_go(&meaning.settings.evaluator) {
+        let flags: Vec<String> = typed.without_effect_in_go().iter().map(|opt| opt.spelling()).collect();
+        if !flags.is_empty() {
+            let instead = "a search of Go has KataGo's parameters (docs/go.md)";
+            aside(&format!("oncilla: of chess, without effect in Go: {}; {instead}", flags.join(", ")));
+        }
     }
 }

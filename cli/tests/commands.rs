@@ -24,6 +24,14 @@ fn exit_codes_and_where_the_words_go() {
         &["backendbench", "--backend=host", "--profile", "--at-a-time=2"],
         &["describenet", "no such file"],
         &["eval", "--backend=host", "--weights=no such file"],
+        &["eval", "--backend=host", "--weights="],
+        &["bench", "--movetime=5", "--nodes=3"],
+        &["bench", "--movetime=5", "--rounds=2"],
+        &["bench", "--rounds=0"],
+        &["bench", "--num-positions=99"],
+        &["bench", "--num-positions=2", "--fen=startpos"],
+        &["analysis", "--backend=random", "--syzygy-paths=no such folder"],
+        &["analysis", "-quit-without-waiting=maybe"],
         &["--generate", "nonsense"],
     ] {
         let output = run(args, "");
@@ -31,7 +39,17 @@ fn exit_codes_and_where_the_words_go() {
         assert_eq!(stdout(&output), "", "{args:?}");
         assert!(stderr(&output).starts_with("oncilla: "), "{args:?}: {}", stderr(&output));
     }
-    for args in [&["--help"][..], &["-h"], &["help"], &["--version"], &["-V"], &["bench", "--help"], &["uci"], &[]] {
+    for args in [
+        &["--help"][..],
+        &["-h"],
+        &["help"],
+        &["--version"],
+        &["-V"],
+        &["bench", "--help"],
+        &["bench", "-h"],
+        &["uci"],
+        &[],
+    ] {
         let output = run(args, "");
         assert_eq!(output.status.code(), Some(0), "{args:?}");
         assert_eq!(stderr(&output), "", "{args:?}");

@@ -531,6 +531,27 @@ fn several_lines_come_in_order() {
     assert!(first_moves[1] != best && first_moves[2] != best && first_moves[1] != first_moves[2]);
 }
 
+/// Once a mate is found the root's worth is no word about the moves that nobody has visited.
+#[test]
+fn behind_a_mate_only_moves_that_were_searched_are_lines() {
+    // Each move is visited once before any is visited twice.
+    let each_once = ["--fpu-strategy=absolute", "--fpu-value=1"];
+    let mut engine =
+        Engine::with(&[&["--backend=constant", "--multipv=50", "--smart-pruning-factor=0"], &each_once[..]].concat());
+    engine.say("position fen 6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1");
+    let mut lines_after = |nodes: usize| {
+        let lines = engine.ask(&format!("go nodes {nodes}"), "bestmove");
+        let last = &lines[lines.len() - 2];
+        let number = last.split(" multipv ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        (number.parse::<usize>().unwrap(), lines.iter().any(|line| line.contains(" mate 1 ")))
+    };
+    let all = lines_after(2).0;
+    let found = |nodes| Some(lines_after(nodes)).filter(|(_, mates)| *mates).map(|(shown, _)| (nodes, shown));
+    let (nodes, shown) = (3..all).find_map(found).unwrap();
+    assert_eq!((shown, all), (nodes - 1, 20));
+    assert!(shown < all);
+}
+
 #[test]
 fn live_statistics_come_with_every_info() {
     for live in [false, true] {

@@ -1,6 +1,5 @@
 //! What a client can ask for beside analysis. An answer is the request itself and what the action adds.
 
-use oncilla_opencl::kernels::Precision;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -35,7 +34,7 @@ impl About for Evaluator {
             "maxBatchSize": self.max_batch(),
             "name": settings.weights.to_string(),
             "usesHumanSLProfile": false,
-            "usingFP16": (settings.precision == Precision::Fp16).to_string(),
+            "usingFP16": self.is_half_precision().to_string(),
             "hasWdl": self.has_wdl(),
             "hasMovesLeft": self.has_moves_left(),
             "hasValueError": self.has_value_error(),

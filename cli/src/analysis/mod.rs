@@ -48,6 +48,7 @@ use turns::Read;
 
 use crate::line;
 use crate::options::{Typed, katago};
+use crate::text::quoted;
 use crate::uci::console::{Console, aside};
 
 /// What a client may wait for on standard error.
@@ -67,9 +68,12 @@ pub struct Switches {
 
 /// KataGo's way to write the arguments of its commands: single dashes, and `-model` for the network. What is a flag
 /// there may have a value.
-pub fn with_two_dashes(args: Vec<String>) -> Vec<String> {
+///
+/// # Errors
+/// Another value of such a flag than true and false.
+pub fn with_two_dashes(args: Vec<String>) -> Result<Vec<String>, String> {
     if !args.iter().any(|arg| katago::COMMANDS.contains(&arg.as_str())) {
-        return args;
+        return Ok(args);
     }
     let respell = |arg: String| {
         let (name, value) = match arg.split_once('=') {
@@ -82,15 +86,15 @@ pub fn with_two_dashes(args: Vec<String>) -> Vec<String> {
             "-override-config" => "--override-config",
             "-analysis-threads" => "--parallel",
             "-quit-without-waiting" | "--quit-without-waiting" => match value.as_str() {
-                "=false" => return None,
-                "=true" => return Some("--quit-without-waiting".to_string()),
-                _ => "--quit-without-waiting",
+                "=false" => return Ok(None),
+                "" | "=true" => return Ok(Some("--quit-without-waiting".to_string())),
+                other => return Err(format!("{name}: expected true or false, got {}", quoted(&other[1..]))),
             },
-            _ => return Some(arg),
+            _ => return Ok(Some(arg)),
         };
-        Some(format!("{ours}{value}"))
+        Ok(Some(format!("{ours}{value}")))
     };
-    args.into_iter().filter_map(respell).collect()
+    args.into_iter().filter_map(|arg| respell(arg).transpose()).collect()
 }
 
 /// What a line of input comes to before anything is searched: lines of answers, and how many positions it asks for. For

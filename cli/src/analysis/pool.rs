@@ -12,10 +12,11 @@ use super::query::{self, Defaults, Query};
 use super::request::Object;
 use super::sessions::Sessions;
 use super::worker::Worker;
-use crate::engine::{CacheSize, Evaluator, Settings};
+use crate::engine::{CacheSize, Evaluator, Settings, open_tablebases};
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
 use memory::{Asked, Shares, Trees};
+use oncilla_syzygy::Tablebases;
 
 /// More trees at a time than this would be small ones.
 pub const MOST_AT_A_TIME: usize = 256;
@@ -26,18 +27,21 @@ pub struct Pool {
     crew: Crew<Query>,
     evaluator: Arc<Evaluator>,
     sessions: Arc<Sessions>,
+    /// Held, so that all searches have the same ones.
+    _tablebases: Option<Arc<Tablebases>>,
 }
 
 impl Pool {
     /// Loads the network and starts the workers.
     ///
     /// # Errors
-    /// One line: no network, no device, no thread.
+    /// One line: no network, no tables where some are named, no device, no thread.
     pub fn start(typed: Typed, meaning: &Meaning, output: Output) -> Result<Self, String> {
         let settings = query::for_analysis(&meaning.settings);
+        let tables = tablebases(&settings)?;
         let (evaluator, notes) = evaluator(&settings, meaning)?;
         notes.iter().for_each(|note| aside(note));
-        Self::with(evaluator, settings, typed, meaning, output)
+        Ok(Self { _tablebases: tables, ..Self::with(evaluator, settings, typed, meaning, output)? })
     }
 
     /// Starts the workers for an evaluator that is there.
@@ -61,7 +65,7 @@ impl Pool {
             move || worker.run()
         })?;
         let defaults = Defaults::new(typed, meaning, settings);
-        Ok(Self { defaults, crew, evaluator, sessions })
+        Ok(Self { defaults, crew, evaluator, sessions, _tablebases: None })
     }
 
     /// What evaluates, in one line.
@@ -104,6 +108,16 @@ impl Pool {
     pub fn finish(self) {
         self.crew.finish();
     }
+}
+
+/// The tables that `SyzygyPath` names.
+fn tablebases(settings: &Settings) -> Result<Option<Arc<Tablebases>>, String> {
+    if settings.syzygy.paths.is_empty() {
+        return Ok(None);
+    }
+    let (tables, said) = open_tablebases(&settings.syzygy.paths)?;
+    said.iter().for_each(|line| aside(line));
+    Ok(Some(tables))
 }
 
 /// Loads the network; besides, lines for a person.

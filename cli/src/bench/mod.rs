@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::engine::{Done, Engine, Go, Info, Observer, Settings, Workers, peak_resident_bytes};
 use crate::progress::Progress;
+use crate::uci::command::Setup;
 use crate::uci::console::{Console, aside};
 use crate::uci::statistics;
 
@@ -158,12 +159,12 @@ fn signature(engine: &mut Engine, fens: &[&str], limit: Limit, progress: &Progre
     Ok(totals.signature.text())
 }
 
-/// A FEN, or `startpos`.
-fn position(fen: &str) -> Result<History, String> {
-    match fen {
-        "startpos" => Ok(History::startpos()),
-        fen => History::from_fen(fen).map_err(|error| error.to_string()),
-    }
+/// A FEN or `startpos`, and perhaps `moves` and moves behind it.
+fn position(text: &str) -> Result<History, String> {
+    let mut words = text.split_ascii_whitespace();
+    let fen: Vec<&str> = words.by_ref().take_while(|word| *word != "moves").collect();
+    let setup = Setup { fen: Some(fen).filter(|fen| fen[..] != ["startpos"]), moves: words.collect() };
+    setup.play().map(|history| *history).map_err(|error| error.to_string())
 }
 
 /// How often `how_far` hears of a search.
@@ -407,7 +408,16 @@ mod tests {
 
     #[test]
     fn a_bad_fen_is_an_error() {
-        assert!(run(settings(), &["8/8 w"], once(1), |_| {}).unwrap_err().starts_with("bad FEN"));
+        let error = |fen| run(settings(), &[fen], once(1), |_| {}).unwrap_err();
+        assert!(error("8/8 w").starts_with("bad FEN") && error("moves e2e4").starts_with("bad FEN"));
+        assert!(error("startpos moves e2e4 e2e4").starts_with("move 2 of 2"));
+    }
+
+    #[test]
+    fn moves_may_stand_behind_a_position() {
+        let before = position("startpos moves e2e4 e7e5").unwrap();
+        let fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1 moves e7e5";
+        assert_eq!((before.len(), before.board()), (3, position(fen).unwrap().board()));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
 use crate::system::cores;
 use oncilla_chess::hints::Hints;
 use oncilla_opencl::graph::Role;
+use oncilla_opencl::kernels::Precision;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -185,6 +186,12 @@ impl Evaluator {
             Source::Random => "random answers".to_string(),
             Source::Constant => "constant answers".to_string(),
         }
+    }
+
+    /// Whether weights are in half precision: those of the host are not, whatever the settings say.
+    pub fn is_half_precision(&self) -> bool {
+        let has_device = self.network().is_some_and(|running| !running.service.facts().is_host);
+        has_device && self.settings.precision == Precision::Fp16
     }
 
     /// Whether the network estimates the moves left, and is to be believed.

@@ -57,7 +57,7 @@ pub use settings::{
 };
 pub use snapshot::{EdgeView, mate};
 pub use subject::{Subject, is_go, model};
-pub use tables::RootResults;
+pub use tables::{RootResults, open as open_tablebases};
 
 use crate::system;
 use control::Control;

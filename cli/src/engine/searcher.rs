@@ -16,7 +16,7 @@ use super::scope::Scope;
 use super::settings::{CacheSize, EvaluatorSettings, Settings};
 use super::shared::Shared;
 use super::snapshot::Snapshot;
-use super::tables::{RootResults, Tables};
+use super::tables::{self, RootResults, Tables};
 use super::timing::{MoveTime, TimeManager, has_answer};
 use oncilla_chess::{Color, History, MoveList, Position, pack, unpack};
 use oncilla_core::Move;
@@ -24,7 +24,7 @@ use oncilla_core::formula::contempt::Rescale;
 use oncilla_core::formula::random::Random;
 use oncilla_core::search::Params;
 use oncilla_core::stats::{Counts, Stats};
-use oncilla_syzygy::{BadFile, Metric, RootRanks, Tablebases, three_men};
+use oncilla_syzygy::{BadFile, RootRanks, Tablebases, three_men};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -450,15 +450,13 @@ impl Searcher {
         if paths.is_empty() {
             return;
         }
-        match Tablebases::open(paths) {
-            Ok(tables) => {
-                let counts = [Metric::Wdl, Metric::Dtz].map(|metric| tables.tables(metric));
-                let most = tables.max_pieces();
-                self.notes.push(format!("Syzygy: {} WDL and {} DTZ tables, up to {most} pieces", counts[0], counts[1]));
-                self.tablebases = Some(Arc::new(tables));
+        match tables::open(paths) {
+            Ok((tables, said)) => {
+                self.notes.extend(said);
+                self.tablebases = Some(tables);
                 self.find_bad_files();
             }
-            Err(error) => self.notes.push(format!("Syzygy: {error}")),
+            Err(error) => self.notes.push(error),
         }
     }
 

@@ -240,11 +240,12 @@ impl Snapshot {
 }
 
 /// What a move that nobody visited is taken to be worth, seen a ply before it. As Lc0 has it that is what the root is
-/// worth; but of a root whose result is proven only what the network said of it: the proof is another move's.
+/// worth. But a root whose result is proven has that from another move, be it the network's word that it is won: there
+/// is nothing to say of this one.
 fn unvisited(search: &Search<'_>) -> Option<Value> {
     let root = search.root()?;
-    let own = if search.proven() == Bounds::OPEN { None } else { root.own_value() };
-    Some(own.unwrap_or_else(|| root.value()))
+    let is_anothers = search.proven() != Bounds::OPEN && root.n() > 1;
+    (!is_anothers).then(|| root.value())
 }
 
 fn mean_depth(counts: &Counts) -> u32 {

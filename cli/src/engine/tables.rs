@@ -3,8 +3,30 @@
 
 use oncilla_chess::{Board, History, Move, Position};
 use oncilla_core::evaluate::{Ending, Value};
-use oncilla_syzygy::{RankedMove, RootRanks, Tablebases, Wdl, three_men};
-use std::sync::Arc;
+use oncilla_syzygy::{Metric, RankedMove, RootRanks, Tablebases, Wdl, three_men};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Tables that somebody uses, by the folders that they were found in.
+static OPEN: Mutex<Vec<(String, Weak<Tablebases>)>> = Mutex::new(Vec::new());
+
+/// The tables in these folders, and a line about them for a person unless another search has them already: all share
+/// what is read of them.
+///
+/// # Errors
+/// One line: there are none.
+pub fn open(paths: &str) -> Result<(Arc<Tablebases>, Option<String>), String> {
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    open.retain(|(_, tables)| tables.strong_count() > 0);
+    let known = open.iter().find(|(other, _)| other == paths).and_then(|(_, tables)| tables.upgrade());
+    if let Some(tables) = known {
+        return Ok((tables, None));
+    }
+    let tables = Arc::new(Tablebases::open(paths).map_err(|error| format!("Syzygy: {error}"))?);
+    open.push((paths.to_string(), Arc::downgrade(&tables)));
+    let [wdl, dtz] = [Metric::Wdl, Metric::Dtz].map(|metric| tables.tables(metric));
+    let said = format!("Syzygy: {wdl} WDL and {dtz} DTZ tables, up to {} pieces", tables.max_pieces());
+    Ok((tables, Some(said)))
+}
 
 /// What is known of endings. Those that are built in are asked first: they know the distance to mate.
 #[derive(Clone, Default)]

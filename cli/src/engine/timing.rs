@@ -226,7 +226,8 @@ fn limits(settings: &Settings, go: &Go) -> Limits {
         mate: go.mate.map(MateLimit),
         // As in Lc0, `SmartPruningFactor` 0 turns these off too.
         only_move: pruning.map(|_| OnlyMove),
-        known_best: pruning.map(|_| KnownBest),
+        // Who wants to see several moves wants to see them searched, unless a game waits.
+        known_best: pruning.filter(|_| settings.multi_pv <= 1 || go.clock.is_some()).map(|_| KnownBest),
         kld_gain: KldGain::new(settings.kld_gain.least_per_node, settings.kld_gain.interval).filter(|_| !whole),
         pruning: pruning.map(|pruning| pruning.after_batches(settings.smart_pruning_batches)),
     }
@@ -257,6 +258,17 @@ mod tests {
     use super::*;
     use crate::engine::Clock;
     use crate::options::Typed;
+
+    #[test]
+    fn a_move_that_wins_ends_no_search_of_several() {
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        let known_best = |settings: &Settings, go: Go| limits(settings, &go).known_best.is_some();
+        let of_game =
+            || Go { clock: Some(Clock { left_ms: 1000, increment_ms: 0, moves_to_go: None }), ..Go::default() };
+        assert!(known_best(&settings, Go::default()));
+        settings.multi_pv = 2;
+        assert!(!known_best(&settings, Go::default()) && known_best(&settings, of_game()));
+    }
 
     #[test]
     fn what_was_pondered_says_nothing_of_the_clocks_speed() {

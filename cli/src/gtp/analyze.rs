@@ -70,20 +70,20 @@ impl Ask {
             ask.interval = Some(interval(&word)?);
         }
         while let Some((key, others)) = rest.split_first() {
-            let value = others.first().ok_or_else(|| args::expected(&format!("a value of {key}"), rest))?;
+            let value = || others.first().ok_or_else(|| args::expected(&format!("a value of {key}"), rest));
             let mut used = 1;
             match key.to_ascii_lowercase().as_str() {
-                "interval" => ask.interval = Some(interval(value)?),
-                "minmoves" => ask.min_moves = args::number(value, "a number of moves")?,
-                "maxmoves" => ask.max_moves = Some(args::number(value, "a number of moves")?),
-                "ownership" => ask.wanted.ownership = switch(value)?,
-                "ownershipstdev" => ask.wanted.ownership_stdev = switch(value)?,
-                "movesownership" => ask.wanted.moves_ownership = switch(value)?,
-                "movesownershipstdev" => ask.wanted.moves_ownership_stdev = switch(value)?,
-                "pvvisits" => ask.pv_visits = switch(value)?,
-                "pvedgevisits" => ask.pv_edge_visits = switch(value)?,
-                "noresultvalue" => ask.wanted.no_result_value = switch(value)?,
-                "rootinfo" => ask.root_info = switch(value)?,
+                "interval" => ask.interval = Some(interval(value()?)?),
+                "minmoves" => ask.min_moves = args::number(value()?, "a number of moves")?,
+                "maxmoves" => ask.max_moves = Some(args::number(value()?, "a number of moves")?),
+                "ownership" => ask.wanted.ownership = switch(value()?)?,
+                "ownershipstdev" => ask.wanted.ownership_stdev = switch(value()?)?,
+                "movesownership" => ask.wanted.moves_ownership = switch(value()?)?,
+                "movesownershipstdev" => ask.wanted.moves_ownership_stdev = switch(value()?)?,
+                "pvvisits" => ask.pv_visits = switch(value()?)?,
+                "pvedgevisits" => ask.pv_edge_visits = switch(value()?)?,
+                "noresultvalue" => ask.wanted.no_result_value = switch(value()?)?,
+                "rootinfo" => ask.root_info = switch(value()?)?,
                 "avoid" | "allow" => {
                     let rule = rule(others).ok_or_else(|| args::expected("PLAYER VERTEX,VERTEX,… DEPTH", others))?;
                     (if key.eq_ignore_ascii_case("avoid") { &mut avoid } else { &mut allow }).push(rule);

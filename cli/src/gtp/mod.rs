@@ -84,12 +84,13 @@ pub fn run(
     let typed = overridden(overrides, typed, |typed, name| Settings::has(name) || Params::heeds(typed, name))?;
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
+    let rules = settings::rules(&typed)?;
     let model = network(&meaning.settings.evaluator)?;
     let mut player = Player::new(model, &typed, &meaning)?;
     let side = player.settings.default_board_size as u8;
     let size = Size::new(side, side).unwrap_or(Size::STANDARD);
     player.prepare(size)?;
-    let record = Record::new(size, settings::rules(&typed)?, player.params.black_run_is_handicap);
+    let record = Record::new(size, rules, player.params.black_run_is_handicap);
     let on = player.evaluator().facts(size).map(|facts| facts.describe).unwrap_or_default();
     aside(&format!("oncilla: {}, for Go, on {on}", player.evaluator().model().name));
     let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;

@@ -132,9 +132,13 @@ pub fn seed(typed: &Typed) -> Option<&str> {
 /// The rules to begin with: Tromp and Taylor's, or those that were named, with the axes that were.
 ///
 /// # Errors
-/// One line: no rules of that name, no such value of an axis.
+/// One line: no rules of that name, no such value of an axis, or both: KataGo refuses that, for one of them is not
+/// meant.
 pub fn rules(typed: &Typed) -> Result<Rules, String> {
     let given = |name: &str| given(typed, name);
+    if let Some((axis, _)) = AXES.iter().find(|(axis, _)| given(RULES).is_some() && given(axis).is_some()) {
+        return Err(format!("{RULES}: expected it without axes of rules, got {axis}, too"));
+    }
     let mut rules = given(RULES).map_or(Ok(Rules::TROMP_TAYLOR), |text| named_rules(text))?;
     for (theirs, axis) in AXES {
         if let Some(value) = given(theirs) {
@@ -222,8 +226,9 @@ mod tests {
     fn rules_come_from_a_name_and_from_axes() {
         let of = |given: &[(&str, &str)]| rules(&typed(given));
         assert_eq!(of(&[]), Ok(Rules::TROMP_TAYLOR));
-        let chinese = of(&[("rules", "chinese"), ("koRule", "SITUATIONAL")]).unwrap();
-        assert_eq!(chinese.to_string(), "koSITUATIONALscoreAREAtaxNONEsui0whbNfpok1komi7.5");
+        let chinese = of(&[("rules", "chinese")]).unwrap();
+        assert_eq!(chinese.to_string(), "koSIMPLEscoreAREAtaxNONEsui0whbNfpok1komi7.5");
+        assert!(of(&[("rules", "chinese"), ("koRule", "SITUATIONAL")]).unwrap_err().contains("got koRule, too"));
         let all = of(&[
             ("koRule", "SIMPLE"),
             ("scoringRule", "TERRITORY"),
@@ -242,7 +247,7 @@ mod tests {
             let error = of(&given).unwrap_err();
             assert!(error.contains(part), "{error}");
         }
-        assert!(of(&[("rules", "japanese"), ("hasButton", "true")]).unwrap_err().contains("no network"));
+        assert!(of(&[("scoringRule", "TERRITORY"), ("hasButton", "true")]).unwrap_err().contains("no network"));
     }
 
     #[test]

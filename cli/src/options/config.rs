@@ -125,6 +125,9 @@ impl Found {
         }
         match (find(line), theirs(line)) {
             (found, Some(name)) if found.is_empty() && whose == Whose::KataGos => self.unused.push(name.to_string()),
+            (found, None) if found.is_empty() && whose == Whose::KataGos => {
+                return Err(format!("expected NAME = VALUE, {INCLUDE} FILE or # and a comment, got {}", quoted(line)));
+            }
             (found, name) => set(&mut self.typed, line, name, found)?,
         }
         Ok(())
@@ -318,7 +321,7 @@ mod tests {
             error("a.cfg", Whose::KataGos).ends_with("c.cfg, line 4: expected maxVisits once, got it in line 1, too")
         );
         write("sub/c.cfg", "\nfoo\n");
-        assert!(error("a.cfg", Whose::KataGos).contains("c.cfg, line 2: expected a long flag"));
+        assert!(error("a.cfg", Whose::KataGos).contains("c.cfg, line 2: expected NAME = VALUE"));
         write("sub/c.cfg", "@include ../sub/b.cfg\n");
         assert!(error("a.cfg", Whose::KataGos).ends_with("expected a file that does not include itself"));
         write("sub/c.cfg", "@include missing.cfg\n");

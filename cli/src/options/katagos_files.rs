@@ -40,13 +40,18 @@ const OF_ANALYSIS: &str = "
 /// What the file for `gtp` has beside.
 const OF_GTP: &str = "
     logAllGTPCommunication=true startupPrintMessageToStderr=false ogsChatToStderr=true analysisPVLen=13
-    rules=tromp-taylor koRule=SIMPLE scoringRule=AREA taxRule=NONE multiStoneSuicideLegal=true hasButton=false whiteHandicapBonus=N-1
     defaultBoardSize=19 allowResignation=true resignThreshold=-0.90 resignConsecTurns=3 resignMinScoreDifference=10
     resignMinMovesPerBoardArea=0.0 dynamicPlayoutDoublingAdvantageCapPerOppLead=0.045 playoutDoublingAdvantage=0.0
     playoutDoublingAdvantagePla=WHITE maxPlayouts=300 ponderingEnabled=false maxVisitsPondering=1000 maxPlayoutsPondering=1000
     maxTimePondering=60 lagBuffer=1.0 numSearchThreads=6 searchFactorAfterOnePass=0.50 searchFactorAfterTwoPass=0.25
     searchFactorWhenWinning=0.40 searchFactorWhenWinningThreshold=0.95 searchRandSeed=hijklmn
     analysisWideRootNoise=0.04 analysisIgnorePreRootHistory=true";
+
+/// Its rules, in either way that it shows.
+const RULES: [&str; 2] = [
+    "rules=tromp-taylor",
+    "koRule=SIMPLE scoringRule=AREA taxRule=NONE multiStoneSuicideLegal=true hasButton=false whiteHandicapBonus=N-1",
+];
 
 /// Devices are chosen by options of ours, and moves of other games are not avoided: a line says that these are not
 /// used.
@@ -130,8 +135,8 @@ fn meaning(typed: &Typed) -> (Params, Settings) {
 
 #[test]
 fn the_examples_are_taken_as_they_stand() {
-    for own in [OF_ANALYSIS, OF_GTP] {
-        let (typed, unused) = read(&[COMMON, own]);
+    for (own, of_rules) in [(OF_ANALYSIS, ""), (OF_GTP, RULES[0]), (OF_GTP, RULES[1])] {
+        let (typed, unused) = read(&[COMMON, own, of_rules]);
         assert!(unused.is_empty(), "{unused:?}");
         let (params, settings) = meaning(&typed);
         assert_eq!((params.max_visits, params.max_time, params.cpuct_exploration), (500, 60.0, 1.0));

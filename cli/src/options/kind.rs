@@ -244,16 +244,17 @@ impl Kind {
         Ok(())
     }
 
-    /// What follows `option name …` in UCI. An empty text leaves a trailing space, as Lc0 prints it.
-    pub fn uci(&self) -> String {
+    /// What follows `option name …` in UCI of an option that has this value. An empty text leaves a trailing space, as
+    /// Lc0 prints it.
+    pub fn uci(&self, value: Option<&Value>) -> String {
+        let value = value.map(Value::to_string).unwrap_or_default();
         match *self {
-            Kind::Text { default, .. } => format!("type string default {default}"),
-            Kind::Int { default, min, max, .. } => format!("type spin default {default} min {min} max {max}"),
-            Kind::Float { default, .. } => format!("type string default {default:.6}"),
-            Kind::Bool { default, .. } => format!("type check default {default}"),
-            Kind::Choice { default, of, .. } => {
+            Kind::Text { .. } | Kind::Float { .. } => format!("type string default {value}"),
+            Kind::Int { min, max, .. } => format!("type spin default {value} min {min} max {max}"),
+            Kind::Bool { .. } => format!("type check default {value}"),
+            Kind::Choice { of, .. } => {
                 let words: String = of.iter().map(|word| format!(" var {word}")).collect();
-                format!("type combo default {default}{words}")
+                format!("type combo default {value}{words}")
             }
             Kind::Button => "type button".to_string(),
         }

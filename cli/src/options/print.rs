@@ -4,12 +4,14 @@ use std::fmt::Write;
 
 use super::kind::{Kind, Value};
 use super::table::{self, OPTIONS, Opt};
+use super::typed::Typed;
 
-/// The `option name …` lines of UCI. `all`: the hidden ones too.
-pub fn uci_lines(all: bool) -> Vec<String> {
+/// The `option name …` lines of UCI, with the values that were typed as defaults: a GUI that sends back what is listed
+/// changes nothing. `all`: the hidden ones too.
+pub fn uci_lines(typed: &Typed, all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for opt in table::all().filter(|opt| !opt.name.is_empty() && (all || !opt.hidden)) {
-        let kind = opt.kind.uci();
+        let kind = opt.kind.uci(typed.value(opt).as_ref());
         lines.push(format!("option name {} {kind}", opt.name));
         lines.extend(opt.alias.map(|alias| format!("option name {alias} {kind}")));
     }
@@ -142,7 +144,7 @@ mod tests {
     fn our_lines_are_lc0s_lines() {
         for (file, all) in [("lc0_uci_options_visible.txt", false), ("lc0_uci_options_hidden.txt", true)] {
             let Some(recorded) = recorded(file) else { return };
-            let ours = uci_lines(all);
+            let ours = uci_lines(&Typed::default(), all);
             let is_lc0s = |line: &&String| recorded.iter().any(|other| name_of(other) == name_of(line));
             let same_names: Vec<&String> = ours.iter().filter(is_lc0s).collect();
             let lc0s: Vec<&String> = recorded.iter().filter(|line| name_of(line).is_some()).collect();
@@ -172,11 +174,29 @@ mod tests {
 
     #[test]
     fn floats_look_as_in_lc0() {
-        let lines = uci_lines(false);
+        let lines = uci_lines(&Typed::default(), false);
         assert!(lines.contains(&"option name CPuct type string default 1.745000".to_string()));
         assert!(lines.contains(&"option name BackendOptions type string default ".to_string()));
         assert!(lines.contains(&"option name Move Overhead type spin default 200 min 0 max 100000000".to_string()));
         assert!(!lines.iter().any(|line| line.contains("StrictTiming")));
+    }
+
+    #[test]
+    fn what_was_typed_is_what_is_listed() {
+        let mut typed = Typed::default();
+        for (flag, value) in [("hash", "4"), ("weights", "tiny"), ("cpuct", "2"), ("search-graph", "TREE")] {
+            typed.set(table::by_flag(flag).unwrap(), flag, value).unwrap();
+        }
+        let lines = uci_lines(&typed, false);
+        for line in [
+            "option name Hash type spin default 4 min 1 max 1048576",
+            "option name WeightsFile type string default tiny",
+            "option name CPuct type string default 2.000000",
+            "option name SearchGraph type combo default tree var auto var graph var tree",
+        ] {
+            assert!(lines.iter().any(|other| other == line), "{line}");
+        }
+        assert_eq!(lines.len(), uci_lines(&Typed::default(), false).len());
     }
 
     #[test]

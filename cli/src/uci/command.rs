@@ -207,6 +207,10 @@ impl<'l> Setup<'l> {
         for word in words.by_ref() {
             match &mut fen {
                 _ if word == "moves" => break,
+                Some(fields) if fields.is_empty() && word == "startpos" => {
+                    let (expected, got) = ("a FEN, or startpos without fen before it", Some(word.to_string()));
+                    return Err(Refusal::Arguments { command: "position", expected, got });
+                }
                 Some(fields) => fields.push(word),
                 // Skipped, the moves behind it would be lost, and the start position searched instead.
                 None => {

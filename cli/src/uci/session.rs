@@ -207,7 +207,7 @@ impl Session {
             concat!("id name Oncilla ", env!("CARGO_PKG_VERSION")).to_string(),
             "id author the Oncilla developers".to_string(),
         ];
-        lines.extend(print::uci_lines(self.meaning.show_hidden));
+        lines.extend(print::uci_lines(&self.typed, self.meaning.show_hidden));
         lines.push("uciok".to_string());
         self.console.say_all(&lines);
     }
@@ -474,7 +474,7 @@ mod tests {
 
     #[test]
     fn a_gui_may_send_every_option_that_is_listed() {
-        let set_all = print::uci_lines(true).into_iter().filter_map(|line| {
+        let set_all = print::uci_lines(&Typed::default(), true).into_iter().filter_map(|line| {
             let (name, kind) = line.strip_prefix("option name ")?.split_once(" type ")?;
             let default = kind.split_once(" default ")?.1;
             let default = default.split(' ').next().unwrap_or_default();

@@ -108,12 +108,14 @@ impl Analyst for Pool {
 
 impl About for Evaluator {
     fn model(&self) -> Value {
+        let facts = self.facts(BOARD);
+        let has_device = facts.as_ref().is_some_and(|facts| !facts.is_host);
         json!({
             "internalName": Evaluator::model(self).name,
-            "maxBatchSize": self.facts(BOARD).map_or(1, |facts| facts.max_batch),
+            "maxBatchSize": facts.map_or(1, |facts| facts.max_batch),
             "name": self.settings().weights.to_string(),
             "usesHumanSLProfile": false,
-            "usingFP16": (self.settings().precision == Precision::Fp16).to_string(),
+            "usingFP16": (has_device && self.settings().precision == Precision::Fp16).to_string(),
             "version": Evaluator::model(self).version,
         })
     }
