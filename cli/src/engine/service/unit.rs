@@ -204,7 +204,7 @@ impl Unit {
                 let full = self.pace.full();
                 let on_the_way: usize = self.flights.iter().map(|flight| flight.rows).sum();
                 let may = !self.idle.is_empty() && waiting.rows >= on_the_way.min(full);
-                may.then_some(Departure { rows: full, single: false, is_wide: false })
+                may.then_some(Departure { rows: self.pace.most(), single: false, is_wide: false })
             }
             Rule::Host { alone } => {
                 let is_alone = self.flights.is_empty() && waiting.requests == 1 && alone >= ALONE;
@@ -279,7 +279,9 @@ impl Unit {
             Rule::Host { .. } if self.idle.is_empty() => dues.min(),
             Rule::Host { .. } => None,
         };
-        let busy = free.map_or(0.0, |due| due.saturating_duration_since(now).as_secs_f64());
+        // A batch that is overdue may take as long again: who waits for it should not, where another unit is idle.
+        let until = |due: Instant| due.max(now).duration_since(due.min(now)).as_secs_f64();
+        let busy = free.map_or(0.0, until);
         busy + self.pace.expected(rows)
     }
 }
