@@ -25,6 +25,7 @@ pub use request::Request;
 pub use unit::Unit;
 
 use super::fault::guarded;
+use oncilla_opencl::backend::Outputs;
 use oncilla_opencl::graph::Graph;
 use request::Sizes;
 use std::collections::VecDeque;
@@ -152,7 +153,8 @@ impl Service {
     }
 
     /// Evaluates the first `rows` rows of a request's input, and waits for all answers. A line for a person comes back
-    /// where a device failed.
+    /// where a device failed. What the host answers is the network's own word, and may be no numbers: see
+    /// [`Self::check`].
     ///
     /// # Errors
     /// The host's line, if that failed too. The answers are then worth nothing.
@@ -190,6 +192,14 @@ impl Service {
         let mut content = request.content();
         let (note, fault) = (content.note.take(), content.fault.take());
         fault.map_or(Ok(note), Err)
+    }
+
+    /// Whether all outputs of so many rows are finite numbers.
+    ///
+    /// # Errors
+    /// One line: they are not.
+    pub fn check(&self, outputs: &mut Outputs, rows: usize) -> Result<(), String> {
+        self.shared.sizes.check(outputs, rows, |_| true)
     }
 
     /// If there are rows and a place for them, calls somebody to carry them.
@@ -449,7 +459,7 @@ impl Shared {
             lane.backend
                 .evaluate(&content.input[..rows * each], &mut lane.outputs)
                 .map_err(|error| error.to_string())?;
-            self.sizes.check(&mut lane.outputs, rows)?;
+            self.check(lane, rows)?;
             std::mem::swap(&mut lane.outputs, &mut content.outputs);
             return Ok(());
         }
@@ -460,13 +470,20 @@ impl Shared {
         }
         let rows = lane.input.len() / each;
         lane.backend.evaluate(&lane.input, &mut lane.outputs).map_err(|error| error.to_string())?;
-        self.sizes.check(&mut lane.outputs, rows)?;
+        self.check(lane, rows)?;
         let mut at = 0;
         for part in parts {
             self.sizes.copy(&mut lane.outputs, at, &mut part.request.content().outputs, &part.rows);
             at += part.rows.len();
         }
         Ok(())
+    }
+
+    fn check(&self, lane: &mut Lane, rows: usize) -> Result<(), String> {
+        let mut outputs = std::mem::take(&mut lane.outputs);
+        let checked = self.sizes.check(&mut outputs, rows, |role| lane.must_be_numbers(role));
+        lane.outputs = outputs;
+        checked
     }
 
     /// A unit has failed to answer these. A device's are answered by the host; after too many failures in a row it is

@@ -263,6 +263,38 @@ fn of_several_devices_each_gets_what_it_can_do_in_the_time_of_the_others() {
     assert_eq!(shares([(8.0, 1.0), (50.0, 1.0)], 20), ([20, 0], 0));
 }
 
+/// Before a search the first batch of a device may be slow by chance: it would get nothing for good.
+#[test]
+fn a_device_whose_first_batch_is_slow_gets_its_share() {
+    struct SlowAtFirst(Device);
+    impl Backend for SlowAtFirst {
+        fn graph(&self) -> &Graph {
+            self.0.graph()
+        }
+
+        fn describe(&self) -> String {
+            self.0.describe()
+        }
+
+        fn max_batch(&self) -> usize {
+            self.0.max_batch()
+        }
+
+        fn preferred_batch(&self) -> usize {
+            self.0.preferred_batch()
+        }
+
+        fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
+            self.0.times = [if self.0.calls == 0 { 2000.0 } else { 20.0 }, 0.0];
+            self.0.evaluate(input, outputs)
+        }
+    }
+    let mut unit = Unit::device(vec![Box::new(SlowAtFirst(device(&Arc::default(), 4, [0.0; 2])))]);
+    unit.measure();
+    let expected = unit.done_in(1, Instant::now());
+    assert!((0.02..1.0).contains(&expected), "{expected}");
+}
+
 #[test]
 fn several_devices_work_at_once() {
     let [first, second]: [Arc<Seen>; 2] = Default::default();
