@@ -39,7 +39,8 @@ pub fn within<T: Send + 'static>(
 /// How long a batch is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Until the first answer has come: some drivers compile then. Later no longer than that, however slow an answer was.
+    /// Until the first answer has come: some drivers compile then. Later no longer than that, however long an answer
+    /// took.
     pub first: Duration,
     /// Later, at least.
     pub least: Duration,
@@ -48,8 +49,8 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// Two minutes, then ten seconds or twenty times the longest answer, but no more than the two minutes: no batch of a
-    /// device that works comes near it.
+    /// Two minutes, then ten seconds or twenty times the longest answer, but no more than the two minutes: no batch of
+    /// a device that works comes near it.
     fn default() -> Self {
         Self { first: Duration::from_secs(120), least: Duration::from_secs(10), times: 20 }
     }
