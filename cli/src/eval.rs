@@ -18,7 +18,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, model};
+use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, UNKNOWN, model};
 use crate::softmax::softmax;
 use crate::uci::command::Setup;
 use crate::uci::console::{Console, aside};
@@ -176,7 +176,10 @@ fn answer(
         lines.push(match line {
             Ok((history, chess960)) => {
                 answered += 1;
-                say(id, one_answer(evaluator, batch, answered - 1, (&history, chess960)))?
+                match batch.is_unknown(answered - 1) {
+                    true => say(id, Refusal { error: UNKNOWN.to_string() })?,
+                    false => say(id, one_answer(evaluator, batch, answered - 1, (&history, chess960)))?,
+                }
             }
             Err(error) => say(id, Refusal { error })?,
         });

@@ -39,7 +39,8 @@ pub fn within<T: Send + 'static>(
 /// How long a batch is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Until the first answer has come: some drivers compile then.
+    /// Until the first answer has come: some drivers compile then. Later no longer than that, however long an answer
+    /// took.
     pub first: Duration,
     /// Later, at least.
     pub least: Duration,
@@ -48,7 +49,8 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// Two minutes, then ten seconds or twenty times the longest answer: no batch of a device that works comes near it.
+    /// Two minutes, then ten seconds or twenty times the longest answer, but no more than the two minutes: no batch of
+    /// a device that works comes near it.
     fn default() -> Self {
         Self { first: Duration::from_secs(120), least: Duration::from_secs(10), times: 20 }
     }
@@ -56,7 +58,7 @@ impl Default for Patience {
 
 impl Patience {
     fn limit(&self, longest: Option<Duration>) -> Duration {
-        longest.map_or(self.first, |longest| self.least.max(longest.saturating_mul(self.times)))
+        longest.map_or(self.first, |longest| self.least.max(longest.saturating_mul(self.times).min(self.first)))
     }
 }
 
@@ -180,7 +182,10 @@ impl Backend for Watched {
             Ok((mut batch, answer)) => {
                 std::mem::swap(outputs, &mut batch.outputs);
                 self.idle = Some(batch);
-                self.longest = self.longest.max(Some(begun.elapsed()));
+                // What a failure took, a driver's own wait for one, says nothing of how long an answer takes.
+                if answer.is_ok() {
+                    self.longest = self.longest.max(Some(begun.elapsed()));
+                }
                 answer
             }
             Err(RecvTimeoutError::Timeout) => Err(self.fault(&format!("no answer within {limit:?}"))),
@@ -349,5 +354,25 @@ mod tests {
         assert_eq!(patience.limit(None), seconds(120));
         assert_eq!(patience.limit(Some(Duration::from_millis(3))), seconds(10));
         assert_eq!(patience.limit(Some(seconds(4))), seconds(80));
+        assert_eq!(patience.limit(Some(seconds(30))), seconds(120), "no longer than the first answer is waited for");
+    }
+
+    #[test]
+    fn what_a_failure_took_is_not_waited_for_again() {
+        let (mut watched, go) = doubles(Patience::default());
+        (0..2).for_each(|_| go.send(()).expect("a backend"));
+        assert!(run(&mut watched, &[-1.0]).is_err() && run(&mut watched, &[f32::NAN]).is_err());
+        assert_eq!(watched.longest, None, "no answer has come");
+        assert_eq!(run(&mut watched, &[1.0]), Ok(vec![2.0]));
+        let longest = watched.longest;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // The device takes its time to fail.
+                thread::sleep(longest.unwrap_or_default() + Duration::from_millis(20));
+                go.send(()).expect("a backend");
+            });
+            assert!(run(&mut watched, &[-1.0]).is_err());
+        });
+        assert!(longest.is_some() && watched.longest == longest);
     }
 }

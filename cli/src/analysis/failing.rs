@@ -1,11 +1,11 @@
 //! The whole command on a device that fails, at every call there is.
 
 use super::{Heard, Output, Pool, query, serve};
-use crate::engine::failing::{Fault, Plan, on_failing_device, on_nothing};
+use crate::engine::failing::{Fault, Plan, on_failing_device, on_nothing, without_host};
 use crate::engine::{BackendKind, CacheSize, Evaluator};
 use crate::options::{Typed, table};
 use serde_json::{Value, json};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 
 const VISITS: u64 = 12;
 
@@ -17,7 +17,7 @@ fn answers(lines: &str, plan: Plan) -> (Vec<Value>, Vec<String>) {
     answers_of(lines, on_failing_device(BackendKind::OpenCl, true, plan))
 }
 
-fn answers_of(lines: &str, evaluator: Evaluator) -> (Vec<Value>, Vec<String>) {
+fn pool_on(evaluator: Evaluator) -> (Pool, Receiver<Heard>) {
     let mut typed = Typed::default();
     for (name, value) in [("parallel", "3"), ("Hash", "16"), ("MinibatchSize", "1")] {
         let opt = table::by_flag(name).or_else(|| table::by_name(name)).expect("an option");
@@ -29,6 +29,11 @@ fn answers_of(lines: &str, evaluator: Evaluator) -> (Vec<Value>, Vec<String>) {
     let (heard, said) = channel();
     let pool = Pool::with(evaluator, settings, typed, &meaning, Output::to(heard)).expect("a pool");
     assert_eq!(pool.parallel(), 3);
+    (pool, said)
+}
+
+fn answers_of(lines: &str, evaluator: Evaluator) -> (Vec<Value>, Vec<String>) {
+    let (pool, said) = pool_on(evaluator);
     serve(&mut lines.as_bytes(), &pool, 1 << 20, |_| {});
     pool.finish();
     let (mut found, mut notes) = (Vec::new(), Vec::new());
@@ -88,4 +93,31 @@ fn a_turn_that_nothing_can_evaluate_is_answered_with_the_error() {
     let failed = |turn| json!({ "error": "no host", "id": "a", "isDuringSearch": false, "turnNumber": turn });
     assert_eq!(found, [failed(0), failed(1)]);
     assert!(notes.iter().all(|note| note == "no host"), "{notes:?}");
+}
+
+/// Its tree is no answer, and none to go on with.
+#[test]
+fn a_search_that_breaks_off_is_answered_with_the_error_and_its_session_forgotten() {
+    for call in [1, 2, 5] {
+        let query = json!({ "id": "a", "moves": ["e2e4"], "maxVisits": VISITS, "session": "s" });
+        let plan = move |now: usize| (now >= call).then_some(Fault::Loud);
+        let (pool, said) = pool_on(without_host(Box::new(plan)));
+        serve(&mut format!("{query}\n").as_bytes(), &pool, 1 << 20, |_| {});
+        let (mut notes, mut found) = (Vec::new(), Vec::new());
+        while found.is_empty() {
+            match said.recv().expect("an answer") {
+                Heard::Line(line) => found.push(serde_json::from_str::<Value>(&line).expect("JSON")),
+                Heard::Note(note) => notes.push(note),
+            }
+        }
+        let failed = json!({ "error": "no host", "id": "a", "isDuringSearch": false, "turnNumber": 1 });
+        assert_eq!((found, notes), (vec![failed], vec!["no host".to_string()]), "call {call}");
+        serve(&mut br#"{"id": "b", "action": "session"}"#.as_slice(), &pool, 1 << 20, |_| {});
+        pool.finish();
+        let kept = said.iter().find_map(|heard| match heard {
+            Heard::Line(line) => serde_json::from_str::<Value>(&line).ok(),
+            Heard::Note(_) => None,
+        });
+        assert_eq!(kept.expect("an answer")["sessions"], json!([]), "call {call}");
+    }
 }

@@ -110,7 +110,7 @@ impl Sessions {
         drop(forgotten);
     }
 
-    /// The session's tree will not be kept: who had it panicked.
+    /// The session's tree will not be kept: its search has failed.
     pub fn lost(&self, name: &str) {
         self.lock().searched.remove(name);
     }

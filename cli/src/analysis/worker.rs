@@ -14,7 +14,7 @@ use super::sessions::{Held, Seat, Sessions};
 use super::single::Hold;
 use super::{failed, nothing};
 use crate::engine::{
-    Batch, Done, Evaluator, Go, Info, Observer, Pushed, Restrictions, RootResults, Search, Settings, guarded,
+    Batch, Done, Evaluator, Go, Info, Observer, Pushed, Restrictions, RootResults, Search, Settings, UNKNOWN, guarded,
 };
 use crate::softmax::softmax;
 
@@ -27,6 +27,19 @@ struct Line {
 impl From<String> for Line {
     fn from(text: String) -> Self {
         Self { text, hold: None }
+    }
+}
+
+/// Why there is no answer.
+struct Fault {
+    text: String,
+    /// On standard error.
+    was_said: bool,
+}
+
+impl From<String> for Fault {
+    fn from(text: String) -> Self {
+        Self { text, was_said: false }
     }
 }
 
@@ -70,21 +83,24 @@ impl Worker {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
         let searched = match taken.running.is_ended() {
             true => Ok(None),
-            false => guarded(|| self.try_search(taken)).and_then(|searched| searched),
+            false => guarded(|| self.try_search(taken)).map_err(Fault::from).and_then(|searched| searched),
         };
         let line = searched.map(|line| line.unwrap_or_else(|| nothing(&query.id, turn).into()));
-        let Line { text, hold } = line.unwrap_or_else(|fault| {
-            self.output.aside(&fault);
+        let Line { text, hold } = line.unwrap_or_else(|Fault { text, was_said }| {
+            if !was_said {
+                self.output.aside(&text);
+            }
             if let Some(session) = &query.session {
                 self.sessions.lost(session);
             }
-            failed(&query.id, turn, &fault).into()
+            failed(&query.id, turn, &text).into()
         });
         self.output.say(text);
         drop(hold);
     }
 
-    fn try_search(&mut self, taken: &Taken<Query>) -> Result<Option<Line>, String> {
+    /// Where it fails its tree goes.
+    fn try_search(&mut self, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let session = taken.turn.query.session.as_deref();
         // Whether it is needed or not: there is one tree here at a time.
         let own = self.own.take();
@@ -96,15 +112,15 @@ impl Worker {
             None => own,
         };
         let mut seat = kept.unwrap_or_else(|| Seat::new(&self.settings, &self.evaluator));
-        let found = self.search_at(&mut seat, taken);
+        let found = self.search_at(&mut seat, taken)?;
         match session {
             Some(session) => self.sessions.keep(session, seat),
             None => self.own = Some(seat),
         }
-        found
+        Ok(found)
     }
 
-    fn search_at(&mut self, seat: &mut Seat, taken: &Taken<Query>) -> Result<Option<Line>, String> {
+    fn search_at(&mut self, seat: &mut Seat, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let (query, turn) = (Arc::clone(&taken.turn.query), taken.turn.number);
         let position = self.position(&query, turn);
         let raw = self.evaluate(&position)?;
@@ -122,7 +138,7 @@ impl Worker {
         }
         seat.was_restricted = restricts;
         seat.engine.position((*position).clone());
-        let (last, found) = channel();
+        let ((last, found), (broken, fault)) = (channel(), channel());
         let observer = Listener {
             due: Due::new(query.reports),
             query,
@@ -133,6 +149,7 @@ impl Worker {
             evaluator: Arc::clone(&self.evaluator),
             output: Arc::clone(&self.output),
             last,
+            broken,
         };
         let stopper = seat.engine.stopper();
         taken.running.stop_with(move || stopper.stop());
@@ -142,6 +159,9 @@ impl Worker {
             seat.engine.stop();
         }
         seat.engine.wait();
+        if let Some(text) = fault.try_iter().next() {
+            return Err(Fault { text, was_said: true });
+        }
         let Some((line, held)) = found.try_iter().last() else { return Ok(None) };
         seat.held = held;
         Ok(line)
@@ -182,6 +202,9 @@ impl Worker {
 fn ask(evaluator: &Evaluator, batch: &mut Batch, output: &Output) -> Result<Raw, String> {
     if let Some(note) = evaluator.run(batch)? {
         output.aside(&note);
+    }
+    if batch.is_unknown(0) {
+        return Err(UNKNOWN.to_string());
     }
     Ok(Raw { value: Some(batch.value(0)), error: batch.value_error(0), policy: softmax(batch.logits(0)) })
 }
@@ -235,6 +258,8 @@ struct Listener {
     due: Due,
     /// The last line goes to the worker, which says it when the search is over.
     last: Sender<(Option<Line>, Held)>,
+    /// So does why the search broke off.
+    broken: Sender<String>,
 }
 
 impl Listener {
@@ -264,7 +289,12 @@ impl Listener {
 impl Observer for Listener {
     fn info(&mut self, _: &Info) {}
 
-    fn done(&mut self, _: &Done) {}
+    fn done(&mut self, done: &Done) {
+        if let Some(fault) = &done.fault {
+            // The worker waits for it.
+            let _ = self.broken.send(fault.clone());
+        }
+    }
 
     fn note(&mut self, text: &str) {
         self.output.aside(text);

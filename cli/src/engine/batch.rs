@@ -4,6 +4,7 @@ use super::backends;
 use super::cache::Cache;
 use super::hints::Looks;
 use super::inputs::Inputs;
+use super::odd::Odd;
 use super::random;
 use super::service::Request;
 use oncilla_chess::planes::Planes;
@@ -76,6 +77,10 @@ pub struct Batch {
     looks: Looks,
     /// What goes to the service and back.
     request: Arc<Request>,
+    /// What of the answers was no finite number.
+    odd: Odd,
+    /// Positions whose value or policy is not the network's.
+    unknown: Vec<usize>,
 }
 
 impl Batch {
@@ -96,6 +101,8 @@ impl Batch {
             planes: Box::default(),
             looks,
             request: Arc::default(),
+            odd: Odd::default(),
+            unknown: Vec::new(),
         }
     }
 
@@ -111,6 +118,8 @@ impl Batch {
         self.rows.clear();
         self.keys.clear();
         self.looks.clear();
+        self.odd = Odd::default();
+        self.unknown.clear();
     }
 
     /// Positions in the batch.
@@ -205,7 +214,18 @@ impl Batch {
 
     /// The squared error that the network expects of its value of position `at`, if it has a head for that.
     pub fn value_error(&self, at: usize) -> Option<f32> {
-        self.value_errors.get(at).copied()
+        self.value_errors.get(at).copied().filter(|error| error.is_finite())
+    }
+
+    /// Whether the network's value or policy of position `at` is no finite number: another one stands in its place.
+    pub fn is_unknown(&self, at: usize) -> bool {
+        let first = self.twins.iter().find(|(twin, _)| *twin == at).map_or(at, |&(_, earlier)| earlier);
+        self.unknown.contains(&first)
+    }
+
+    /// What of the answers was no finite number.
+    pub(super) fn odd(&self) -> Odd {
+        self.odd
     }
 
     /// The logits of position `at`, in the order of the moves that it was pushed with.
@@ -235,7 +255,8 @@ impl Batch {
     /// Gives the answers to the cache, and to the positions that stand in the batch twice.
     pub(super) fn share_answers(&mut self) {
         let Some(cache) = &self.cache else { return };
-        for &at in &self.rows {
+        // An answer from the cache does not say that it is none.
+        for &at in self.rows.iter().filter(|at| !self.unknown.contains(at)) {
             cache.put(self.cache_keys[at], self.values[at], &self.logits[self.moves(at)]);
         }
         for &(at, earlier) in &self.twins {
@@ -278,6 +299,13 @@ impl Batch {
             for (logit, &index) in self.logits[moves.clone()].iter_mut().zip(&self.lookups[moves]) {
                 *logit = policy[usize::from(index)];
             }
+            let odd = Odd::mend(
+                &mut self.values[at],
+                &mut self.logits[self.starts[at]..self.starts[at + 1]],
+                outputs.value_error.get(n).copied(),
+            );
+            self.odd.add(odd);
+            self.unknown.extend(odd.is_unknown().then_some(at));
             self.looks.correct(n, &mut self.values[at], &mut self.logits[self.starts[at]..self.starts[at + 1]]);
         }
     }

@@ -10,13 +10,14 @@ pub use super::batch::{Batch, Pushed};
 use super::cache::{Cache, CacheCounts};
 use super::hints::{self, Looks};
 use super::inputs::Inputs;
+use super::odd::Odd;
 use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
 use crate::system::cores;
 use oncilla_chess::hints::Hints;
 use oncilla_opencl::graph::Role;
 use oncilla_opencl::kernels::Precision;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// An evaluator without a network answers at once; a few playouts together keep the memory busy instead.
@@ -35,6 +36,8 @@ pub struct Evaluator {
     cache: Option<Arc<Cache>>,
     cache_size: CacheSize,
     work: Work,
+    /// What of its answers was no finite number, as far as it was said.
+    told: Mutex<Odd>,
 }
 
 /// Counts what is evaluated.
@@ -122,7 +125,10 @@ impl Evaluator {
             }
         };
         let (settings, cache_size) = (settings.clone(), CacheSize::default());
-        Ok((Self { source, hints, settings, cache: None, cache_size, work: Work::default() }, notes))
+        Ok((
+            Self { source, hints, settings, cache: None, cache_size, work: Work::default(), told: Mutex::default() },
+            notes,
+        ))
     }
 
     /// What it was made from.
@@ -196,7 +202,16 @@ impl Evaluator {
 
     /// Whether the network estimates the moves left, and is to be believed.
     pub fn has_moves_left(&self) -> bool {
-        self.settings.moves_left && self.network().is_some_and(|network| network.has_head(Role::MovesLeft))
+        self.believes_moves_left() && self.network().is_some_and(|network| network.has_head(Role::MovesLeft))
+    }
+
+    /// Not any more once one was no finite number.
+    fn believes_moves_left(&self) -> bool {
+        self.settings.moves_left && !self.told().has_no_moves_left()
+    }
+
+    fn told(&self) -> MutexGuard<'_, Odd> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the network tells draws from losses.
@@ -255,7 +270,7 @@ impl Evaluator {
     }
 
     /// Evaluates the batch. Where a device fails to, the host does, and in the end takes over; a line that says so
-    /// comes back once each.
+    /// comes back once each. So does one where the network's own answer is no finite number, and another one counts.
     ///
     /// # Errors
     /// The host's line, if that fails too. The answers are then worth nothing.
@@ -268,7 +283,8 @@ impl Evaluator {
             }
             Source::Constant => None,
         };
-        if !self.settings.moves_left {
+        let note = self.with_news(note, batch.odd());
+        if !self.believes_moves_left() {
             batch.forget_moves_left();
         }
         if batch.evaluations() > 0 {
@@ -277,6 +293,17 @@ impl Evaluator {
         }
         batch.share_answers();
         Ok(note)
+    }
+
+    /// With what is to be said of answers that are no numbers.
+    fn with_news(&self, note: Option<String>, odd: Odd) -> Option<String> {
+        if odd == Odd::default() {
+            return note;
+        }
+        let mut told = self.told();
+        let lines: Vec<String> = note.into_iter().chain(odd.news(*told)).collect();
+        told.add(odd);
+        (!lines.is_empty()).then(|| lines.join(". "))
     }
 }
 

@@ -125,4 +125,6 @@ pub struct Done {
     pub stats: Vec<MoveStats>,
     /// What the search did.
     pub statistics: Statistics,
+    /// Why it ended before its limit, where something has failed; it was said as a note, too.
+    pub fault: Option<String>,
 }

@@ -391,7 +391,7 @@ impl Searcher {
             let searched = guarded(|| self.search_with_notes(go, observer.as_mut(), since, search));
             searched.unwrap_or_else(|fault| {
                 observer.note(&format!("{fault}; the best move so far is played"));
-                self.salvage(go, search)
+                Done { fault: Some(fault), ..self.salvage(go, search) }
             })
         } else {
             observer.note("without a network the first legal move is played");
@@ -564,7 +564,7 @@ impl Searcher {
         shared.take_notes().iter().for_each(|note| observer.note(note));
         let counts = shared.counts();
         let in_flight = shared.queues().map(Queues::in_flight_limit);
-        let broken = shared.is_broken();
+        let (broken, fault) = (shared.is_broken(), shared.fault());
         self.stats.record(milliseconds(self.started), &shared.take_fresh());
         let search = shared.into_search();
         time.end(&mut self.time, search, &counts);
@@ -576,7 +576,7 @@ impl Searcher {
         if !self.control.is_silent() {
             observer.info(&info);
         }
-        let mut done = snapshot.done(search);
+        let mut done = Done { fault, ..snapshot.done(search) };
         if broken {
             self.root = None;
         }
@@ -585,6 +585,7 @@ impl Searcher {
             return Done {
                 stats: done.stats,
                 statistics: done.statistics,
+                fault: done.fault,
                 ..self.resign_to_any_move(&Go { infinite: false, ponder: false, ..go.clone() })
             };
         }

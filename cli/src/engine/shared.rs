@@ -40,6 +40,8 @@ struct Told {
     fresh: Counts,
     notes: Vec<String>,
     halted: bool,
+    /// Why, if something has failed: what was said first.
+    fault: Option<String>,
 }
 
 impl<'s, 'm> Shared<'s, 'm> {
@@ -163,6 +165,9 @@ impl<'s, 'm> Shared<'s, 'm> {
     pub fn halt(&self, why: Option<String>) {
         let mut told = self.told();
         told.halted = true;
+        if told.fault.is_none() {
+            told.fault.clone_from(&why);
+        }
         told.notes.extend(why);
         drop(told);
         self.news.notify_all();
@@ -171,6 +176,11 @@ impl<'s, 'm> Shared<'s, 'm> {
     /// True once somebody has said that the search can't go on.
     pub fn is_halted(&self) -> bool {
         self.told().halted
+    }
+
+    /// Why this search can't go on, where something has failed.
+    pub fn fault(&self) -> Option<String> {
+        self.told().fault.clone()
     }
 
     /// What there is to say.

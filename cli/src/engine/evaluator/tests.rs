@@ -133,6 +133,8 @@ pub enum Fault {
     Loud,
     /// It does not, but its answers are no numbers.
     Nonsense,
+    /// Nor are its estimates of moves left.
+    NoMovesLeft,
     /// The right answers come late.
     Slow,
     /// And very late.
@@ -182,6 +184,10 @@ impl Backend for Failing {
                 outputs.policy.fill(f32::NAN);
                 Ok(())
             }
+            Some(Fault::NoMovesLeft) => {
+                outputs.moves_left.fill(f32::INFINITY);
+                Ok(())
+            }
             Some(Fault::Slow) => {
                 thread::sleep(Duration::from_millis(20));
                 Ok(())
@@ -207,16 +213,26 @@ pub fn on_failing_device(backend: BackendKind, quick: bool, plan: Plan) -> Evalu
 
 /// One on a device of which no batch comes back, with no host to stand in for it.
 pub fn on_nothing() -> Evaluator {
+    without_host(Box::new(|_| Some(Fault::Loud)))
+}
+
+/// One on a device that fails as `plan` says, with no host to stand in for it.
+pub fn without_host(plan: Plan) -> Evaluator {
+    on_unit(plan, |device| Unit::device(vec![device]))
+}
+
+/// One on a host whose answers are what `plan` says: there is nobody else to ask.
+pub fn on_failing_host(plan: Plan) -> Evaluator {
+    on_unit(plan, |host| Unit::host(host, Vec::new()))
+}
+
+fn on_unit(plan: Plan, unit: impl FnOnce(Box<dyn Backend>) -> Unit) -> Evaluator {
     let mut evaluator = on_failing_device(BackendKind::OpenCl, true, Box::new(|_| Some(Fault::Loud)));
     let Source::Network(running) = &mut evaluator.source else { unreachable!("it has a network") };
-    let device = Failing {
-        host: Box::new(Host::new(Arc::clone(&running.graph), 1).unwrap()),
-        canned: None,
-        calls: 0,
-        plan: Box::new(|_| Some(Fault::Loud)),
-    };
+    let backend =
+        Failing { host: Box::new(Host::new(Arc::clone(&running.graph), 1).unwrap()), canned: None, calls: 0, plan };
     let none = Box::new(|| Err("no host".to_string()));
-    running.service = Service::new(&running.graph, vec![Unit::device(vec![Box::new(device)])], none);
+    running.service = Service::new(&running.graph, vec![unit(Box::new(backend))], none);
     evaluator
 }
 
@@ -242,6 +258,7 @@ fn on_device(
         cache: None,
         cache_size: CacheSize::default(),
         work: Work::default(),
+        told: Mutex::default(),
     }
 }
 
@@ -319,6 +336,67 @@ fn the_host_stands_in_for_a_device_that_fails_now_and_then() {
         batch.clear();
         assert_eq!(evaluator.run(&mut batch), Ok(None), "an empty batch needs no device");
     }
+}
+
+/// What an evaluator says of a position for which its network has no numbers, and what it tells a person.
+fn odd_answers(evaluator: &Evaluator, position: &(History, MoveList)) -> (Value, Vec<f32>, bool, Option<String>) {
+    let mut batch = evaluator.batch();
+    push(&mut batch, position);
+    let note = evaluator.run(&mut batch).unwrap();
+    (batch.value(0), batch.logits(0).to_vec(), batch.is_unknown(0), note)
+}
+
+#[test]
+fn what_the_network_has_no_number_for_counts_as_unknown_and_is_said_once() {
+    let position = &game(1)[0];
+    let mut host = evaluator(BackendKind::Host);
+    host.hints = None;
+    let (good, logits) = evaluate(&host, &mut host.batch(), std::slice::from_ref(position)).remove(0);
+    assert!(host.has_moves_left() && good.m > 0.0);
+    let cases = [
+        (Fault::NoMovesLeft, "moves left", Value { m: 0.0, ..good }, logits.clone(), false),
+        (Fault::Nonsense, "policy", good, vec![0.0; logits.len()], true),
+    ];
+    for (fault, what, value, logits, is_unknown) in cases {
+        let mut evaluator = on_failing_host(Box::new(move |call| (call < 2).then_some(fault)));
+        // They would come on top of what is unknown.
+        evaluator.hints = None;
+        let (found, policy, unknown, note) = odd_answers(&evaluator, position);
+        assert_eq!((found, policy, unknown), (value, logits, is_unknown));
+        let note = note.unwrap();
+        assert!(note.starts_with(&format!("WARNING: the network's {what} of a position")), "{note}");
+        assert_eq!(odd_answers(&evaluator, position).3, None, "once is enough");
+        // A mean of estimates and of none would be no estimate.
+        let has_moves_left = fault != Fault::NoMovesLeft;
+        assert_eq!(evaluator.has_moves_left(), has_moves_left);
+        let m = if has_moves_left { good.m } else { 0.0 };
+        assert_eq!(odd_answers(&evaluator, position).0, Value { m, ..good });
+    }
+}
+
+/// Who asks the cache does not hear that the answer is none.
+#[test]
+fn what_the_network_has_no_number_for_does_not_come_into_the_cache() {
+    let position = &game(1)[0];
+    for (fault, entries) in [(Fault::Nonsense, 0), (Fault::NoMovesLeft, 1)] {
+        let mut evaluator = on_failing_host(Box::new(move |_| Some(fault)));
+        evaluator.set_cache(SMALL_CACHE).unwrap();
+        let mut batch = evaluator.batch();
+        // A twin is as unknown.
+        (0..2).for_each(|_| push(&mut batch, position));
+        evaluator.run(&mut batch).unwrap();
+        assert_eq!(evaluator.cache_counts().entries, entries);
+        assert_eq!([0, 1].map(|at| batch.is_unknown(at)), [entries == 0; 2]);
+    }
+}
+
+#[test]
+fn no_device_is_given_up_for_what_a_search_can_go_without() {
+    let position = &game(1)[0];
+    let evaluator = on_failing_device(BackendKind::OpenCl, false, Box::new(|_| Some(Fault::NoMovesLeft)));
+    let notes: Vec<String> = (0..9).filter_map(|_| odd_answers(&evaluator, position).3).collect();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert_eq!(evaluator.describe(), "a failing device");
 }
 
 const SMALL_CACHE: CacheSize = CacheSize { entries: 20, mb: 1 };

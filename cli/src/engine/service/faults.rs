@@ -1,7 +1,7 @@
 //! Several searches at once, as the analysis engine has them, on a device that fails at every call there is.
 
 use crate::engine::evaluator::Evaluator;
-use crate::engine::evaluator::tests::{Fault, Plan, on_failing_device};
+use crate::engine::evaluator::tests::{Fault, Plan, on_failing_device, on_failing_host};
 use crate::engine::{BackendKind, Done, Engine, Go, Info, Observer, Settings};
 use crate::options::Typed;
 use oncilla_chess::{History, MoveList};
@@ -83,5 +83,15 @@ fn searches_that_share_a_failing_device_all_come_to_their_end() {
         let notes = search_all(on_failing_device(BackendKind::OpenCl, true, plan), 3);
         assert!(notes.len() <= most, "call {call}: {notes:?}");
         assert!(notes.len() >= most.min(1) || call >= 30, "call {call}: {notes:?}");
+    }
+}
+
+/// From the first position on, or in the middle of a game.
+#[test]
+fn searches_go_on_where_the_network_has_no_numbers() {
+    for (from, fault) in [(0, Fault::Nonsense), (7, Fault::Nonsense), (0, Fault::NoMovesLeft), (7, Fault::NoMovesLeft)]
+    {
+        let notes = search_all(on_failing_host(Box::new(move |call| (call >= from).then_some(fault))), 2);
+        assert_eq!(notes.len(), 1, "{fault:?} from call {from}: {notes:?}");
     }
 }

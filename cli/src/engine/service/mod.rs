@@ -24,6 +24,8 @@ mod unit;
 pub use request::Request;
 pub use unit::Unit;
 
+use super::fault::guarded;
+use oncilla_opencl::backend::Outputs;
 use oncilla_opencl::graph::Graph;
 use request::Sizes;
 use std::collections::VecDeque;
@@ -31,11 +33,15 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use unit::{Lane, Waiting};
 
 /// Most helpers: more batches than that are on their way in no program that evaluates chess positions.
 const MOST_HELPERS: usize = 16;
+
+/// How long rows that nobody has taken wait for news, where there are several units, before their owner looks itself
+/// whether one is idle: nobody says that a batch of another is overdue.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Makes the host's unit, for what a device fails to answer.
 pub type MakeHost = Box<dyn Fn() -> Result<Unit, String> + Send + Sync>;
@@ -147,7 +153,8 @@ impl Service {
     }
 
     /// Evaluates the first `rows` rows of a request's input, and waits for all answers. A line for a person comes back
-    /// where a device failed.
+    /// where a device failed. What the host answers is the network's own word, and may be no numbers: see
+    /// [`Self::check`].
     ///
     /// # Errors
     /// The host's line, if that failed too. The answers are then worth nothing.
@@ -178,15 +185,21 @@ impl Service {
                 // Somebody carries its rows: if it was called, it was for those of others.
                 self.call_another(&mut state);
             }
-            state.set_waits(request, true);
-            state = request.news.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.set_waits(request, false);
+            state = wait_for_news(state, request);
         }
         self.call_another(&mut state);
         drop(state);
         let mut content = request.content();
         let (note, fault) = (content.note.take(), content.fault.take());
         fault.map_or(Ok(note), Err)
+    }
+
+    /// Whether all outputs of so many rows are finite numbers.
+    ///
+    /// # Errors
+    /// One line: they are not.
+    pub fn check(&self, outputs: &mut Outputs, rows: usize) -> Result<(), String> {
+        self.shared.sizes.check(outputs, rows, |_| true)
     }
 
     /// If there are rows and a place for them, calls somebody to carry them.
@@ -222,6 +235,18 @@ impl Drop for Service {
         // One that panicked has said so.
         helpers.into_iter().for_each(|helper| drop(helper.join()));
     }
+}
+
+/// Waits until the owner of a request is called, for its answers or to carry.
+fn wait_for_news<'a>(mut state: MutexGuard<'a, State>, request: &Arc<Request>) -> MutexGuard<'a, State> {
+    state.set_waits(request, true);
+    let mut state = if state.units.len() > 1 && state.has(request) {
+        request.news.wait_timeout(state, LOOK_AGAIN).unwrap_or_else(PoisonError::into_inner).0
+    } else {
+        request.news.wait(state).unwrap_or_else(PoisonError::into_inner)
+    };
+    state.set_waits(request, false);
+    state
 }
 
 /// Takes a request's rows out of the queue when its owner leaves.
@@ -434,7 +459,7 @@ impl Shared {
             lane.backend
                 .evaluate(&content.input[..rows * each], &mut lane.outputs)
                 .map_err(|error| error.to_string())?;
-            self.sizes.check(&mut lane.outputs, rows)?;
+            self.check(lane, rows)?;
             std::mem::swap(&mut lane.outputs, &mut content.outputs);
             return Ok(());
         }
@@ -445,13 +470,20 @@ impl Shared {
         }
         let rows = lane.input.len() / each;
         lane.backend.evaluate(&lane.input, &mut lane.outputs).map_err(|error| error.to_string())?;
-        self.sizes.check(&mut lane.outputs, rows)?;
+        self.check(lane, rows)?;
         let mut at = 0;
         for part in parts {
             self.sizes.copy(&mut lane.outputs, at, &mut part.request.content().outputs, &part.rows);
             at += part.rows.len();
         }
         Ok(())
+    }
+
+    fn check(&self, lane: &mut Lane, rows: usize) -> Result<(), String> {
+        let mut outputs = std::mem::take(&mut lane.outputs);
+        let checked = self.sizes.check(&mut outputs, rows, |role| lane.must_be_numbers(role));
+        lane.outputs = outputs;
+        checked
     }
 
     /// A unit has failed to answer these. A device's are answered by the host; after too many failures in a row it is
@@ -501,7 +533,7 @@ impl Shared {
             return Ok(("the other devices go on", state.units[unit].lose()));
         }
         let made = self.host().take();
-        let host = made.map_or_else(|| (self.make_host)(), Ok)?;
+        let host = made.map_or_else(|| self.new_host(), Ok)?;
         let lanes = state.units[unit].lose();
         state.units.push(host);
         Ok(("the host takes over", lanes))
@@ -511,32 +543,43 @@ impl Shared {
         self.stand_in.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers on the host.
-    fn stand_in(&self, parts: &[Part], note: Option<String>) {
-        match self.evaluate_on_host(parts) {
-            Ok(()) => {
-                note.into_iter().for_each(|note| tell(parts, note));
-                self.done(parts);
-            }
-            Err(fault) => self.fail(parts, &fault),
-        }
+    fn new_host(&self) -> Result<Unit, String> {
+        guarded(|| (self.make_host)())?
     }
 
-    fn evaluate_on_host(&self, parts: &[Part]) -> Result<(), String> {
+    /// Answers on the host, each by itself: what is wrong with one costs no other its answer.
+    fn stand_in(&self, parts: &[Part], note: Option<String>) {
+        let mut answered = Vec::new();
+        for part in parts {
+            match self.evaluate_on_host(part) {
+                Ok(()) => answered.push(part.clone()),
+                Err(fault) => part.request.content().fault = Some(fault),
+            }
+        }
+        note.into_iter().for_each(|note| tell(&answered, note));
+        self.done(parts);
+    }
+
+    /// A panic is an error here: those who wait are no threads of this one's, and must hear of it.
+    fn evaluate_on_host(&self, part: &Part) -> Result<(), String> {
         let mut stand_in = self.host();
         let host = match &mut *stand_in {
             Some(host) => host,
-            none => none.insert((self.make_host)()?),
+            none => none.insert(self.new_host()?),
         };
-        let most = host.max_batch;
-        let lane = host.widest();
-        for part in parts {
-            for start in part.rows.clone().step_by(most) {
+        let evaluated = guarded(|| {
+            let most = host.max_batch;
+            let lane = host.widest();
+            part.rows.clone().step_by(most).try_for_each(|start| {
                 let rows = start..part.rows.end.min(start + most);
-                self.evaluate(lane, &[Part { request: Arc::clone(&part.request), rows }])?;
-            }
-        }
-        Ok(())
+                self.evaluate(lane, &[Part { request: Arc::clone(&part.request), rows }])
+            })
+        });
+        evaluated.unwrap_or_else(|panic| {
+            // What it has left behind is not relied on.
+            *stand_in = None;
+            Err(panic)
+        })
     }
 
     /// There is no answer for these.

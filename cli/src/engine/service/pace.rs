@@ -1,78 +1,138 @@
 //! How long a unit is busy with a batch, by its size: measured, never assumed.
+//!
+//! A batch may be slow for reasons of its own: another program, a compiler, a clock that was low. So what counts of a
+//! class of sizes is the middle of its last few batches, and classes that are too large to be worth it are tried again
+//! now and then. Whatever was measured once in vain is forgotten in the end.
+
+use std::collections::VecDeque;
 
 /// Sizes are told apart by their power of two, up to 2¹⁶.
 const CLASSES: usize = 17;
 
-/// The weight of the newest batch in the mean of its class: a machine gets warm, and other programs come and go.
-const NEWEST: f64 = 1.0 / 8.0;
+/// Batches of a class that count: a machine gets warm, and other programs come and go.
+const RECENT: usize = 7;
 
 /// A batch is full where a larger one has not this much more evaluations per second.
 const WORTH: f64 = 1.05;
 
+/// After so many full batches a larger one is tried, if there are rows for it: that it was not worth it may have been
+/// chance, or of its time.
+const TRIAL: u32 = 64;
+
 /// The latencies of one unit.
 #[derive(Clone, Debug)]
 pub struct Pace {
-    /// By class: the mean of the sizes and of the times.
-    classes: [Option<Mean>; CLASSES],
+    classes: [Option<Class>; CLASSES],
     max_batch: usize,
+    /// Full batches since a larger one ran.
+    full_ones: u32,
+}
+
+/// What is known of the sizes from one power of two to the next.
+#[derive(Clone, Debug)]
+struct Class {
+    /// Oldest first.
+    recent: VecDeque<Sample>,
+    typical: Sample,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Mean {
+struct Sample {
     rows: f64,
     seconds: f64,
 }
 
-impl Mean {
+impl Sample {
     fn per_second(self) -> f64 {
         self.rows / self.seconds
     }
 }
 
+impl Class {
+    fn new(first: Sample) -> Self {
+        Self { recent: VecDeque::from([first]), typical: first }
+    }
+
+    /// The typical one is in the middle, by speed. Of two it is the faster: nothing makes a batch faster than it is.
+    fn add(&mut self, sample: Sample) {
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(sample);
+        let mut by_speed: Vec<Sample> = self.recent.iter().copied().collect();
+        by_speed.sort_by(|a, b| b.per_second().total_cmp(&a.per_second()));
+        self.typical = by_speed[(by_speed.len() - 1) / 2];
+    }
+}
+
+/// The largest size of a class.
+fn largest_of(class: usize) -> usize {
+    (2 << class) - 1
+}
+
 impl Pace {
     /// Of a unit of which nothing is known yet, which takes at most `max_batch` positions.
     pub fn new(max_batch: usize) -> Self {
-        Self { classes: [None; CLASSES], max_batch }
+        Self { classes: Default::default(), max_batch, full_ones: 0 }
     }
 
     /// A batch of `rows` took so long.
     pub fn add(&mut self, rows: usize, seconds: f64) {
-        let class = (rows.max(1).ilog2() as usize).min(CLASSES - 1);
+        match rows.cmp(&self.full()) {
+            std::cmp::Ordering::Less => {}
+            std::cmp::Ordering::Equal => self.full_ones = self.full_ones.saturating_add(1),
+            std::cmp::Ordering::Greater => self.full_ones = 0,
+        }
         // A clock that stood still has at least ticked.
-        let new = Mean { rows: rows as f64, seconds: seconds.max(1e-9) };
-        let mean = self.classes[class].get_or_insert(new);
-        mean.rows += NEWEST * (new.rows - mean.rows);
-        mean.seconds += NEWEST * (new.seconds - mean.seconds);
+        let new = Sample { rows: rows as f64, seconds: seconds.max(1e-9) };
+        match &mut self.classes[(rows.max(1).ilog2() as usize).min(CLASSES - 1)] {
+            Some(class) => class.add(new),
+            none => *none = Some(Class::new(new)),
+        }
     }
 
-    /// The smallest batch with which the unit is about as fast as it gets. As long as no larger one was seen than those
-    /// that were worth it, that is the largest which it takes: what was not tried may be better.
+    /// The smallest batch with which the unit is about as fast as it gets, as far as sizes are told apart. As long as
+    /// no larger one was seen than those that were worth it, that is the largest which it takes: what was not tried may
+    /// be better.
     pub fn full(&self) -> usize {
-        let mut known = self.classes.iter().flatten();
-        let Some(mut best) = known.next() else { return self.max_batch };
+        self.full_class().map_or(self.max_batch, largest_of).min(self.max_batch)
+    }
+
+    /// The largest batch that should depart now: a full one, or now and then a larger one to try.
+    pub fn most(&self) -> usize {
+        match self.full_class() {
+            Some(class) if self.full_ones >= TRIAL => largest_of(class + 1).min(self.max_batch),
+            _ => self.full(),
+        }
+    }
+
+    /// The class of full batches. `None`: no class was seen that is too large.
+    fn full_class(&self) -> Option<usize> {
+        let mut known = self.classes.iter().enumerate().filter_map(|(at, class)| Some((at, class.as_ref()?.typical)));
+        let (mut full, mut best) = known.next()?;
         let mut is_peak = false;
-        for mean in known {
-            is_peak = mean.per_second() < WORTH * best.per_second();
+        for (class, typical) in known {
+            is_peak = typical.per_second() < WORTH * best.per_second();
             if !is_peak {
-                best = mean;
+                (full, best) = (class, typical);
             }
         }
-        if is_peak { (best.rows.round() as usize).clamp(1, self.max_batch) } else { self.max_batch }
+        is_peak.then_some(full)
     }
 
     /// Seconds that a batch of `rows` may take; 0 where nothing is known, so that it is tried.
     pub fn expected(&self, rows: usize) -> f64 {
         let rows = rows as f64;
-        let mut below: Option<&Mean> = None;
-        for mean in self.classes.iter().flatten() {
-            if mean.rows >= rows {
-                let Some(below) = below else { return mean.seconds };
-                let part = (rows - below.rows) / (mean.rows - below.rows);
-                return below.seconds + part * (mean.seconds - below.seconds);
+        let mut below: Option<Sample> = None;
+        for Class { typical, .. } in self.classes.iter().flatten() {
+            if typical.rows >= rows {
+                let Some(below) = below else { return typical.seconds };
+                let part = (rows - below.rows) / (typical.rows - below.rows);
+                return below.seconds + part * (typical.seconds - below.seconds);
             }
-            below = Some(mean);
+            below = Some(*typical);
         }
-        below.map_or(0.0, |mean| mean.seconds * rows / mean.rows)
+        below.map_or(0.0, |typical| typical.seconds * rows / typical.rows)
     }
 }
 
@@ -91,7 +151,7 @@ mod tests {
         assert_eq!(pace(&[]).full(), 64);
         assert_eq!(pace(&[(1, 1.0)]).full(), 64, "nothing larger was tried");
         assert_eq!(pace(&[(1, 1.0), (2, 1.1), (4, 1.3), (8, 2.4)]).full(), 64, "each was better than the last");
-        assert_eq!(pace(&[(1, 1.0), (2, 1.1), (5, 1.3), (8, 2.6)]).full(), 5);
+        assert_eq!(pace(&[(1, 1.0), (2, 1.1), (5, 1.3), (8, 2.6)]).full(), 7, "the class's largest");
         // A processor: no batch is faster than another.
         assert_eq!(pace(&[(1, 1.0), (2, 2.0), (4, 4.0), (8, 8.0)]).full(), 1);
     }
@@ -104,9 +164,65 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_batches_count_most() {
+    fn the_newest_batches_count() {
         let mut pace = pace(&[(4, 1.0)]);
-        (0..40).for_each(|_| pace.add(4, 3.0));
-        assert!((2.9..3.0).contains(&pace.expected(4)));
+        (0..RECENT).for_each(|_| pace.add(4, 3.0));
+        assert_eq!(pace.expected(4), 3.0);
+    }
+
+    /// A launch takes as long as twenty rows: the larger a batch, the better.
+    fn takes(rows: usize) -> f64 {
+        0.001 + 0.000_05 * rows as f64
+    }
+
+    /// Batches as large as they may be.
+    fn run_full(pace: &mut Pace, batches: usize) {
+        for _ in 0..batches {
+            let rows = pace.most();
+            pace.add(rows, takes(rows));
+        }
+    }
+
+    #[test]
+    fn one_slow_batch_costs_no_larger_ones_for_good() {
+        for slow in [16, 33, 64, 100] {
+            let mut pace = Pace::new(256);
+            [1, 2, 4, 8, 16, 33, 64, 100].iter().for_each(|&rows| pace.add(rows, takes(rows)));
+            pace.add(slow, 0.5);
+            assert_eq!(pace.full(), 256, "after a batch of {slow}");
+            // The first of its class, of which nothing else is known.
+            let mut pace = Pace::new(256);
+            [1, 2, 4, 8].iter().for_each(|&rows| pace.add(rows, takes(rows)));
+            pace.add(slow, 0.5);
+            run_full(&mut pace, 4 * (TRIAL as usize + 1));
+            assert_eq!(pace.full(), 256, "after a first batch of {slow}");
+        }
+    }
+
+    #[test]
+    fn what_was_slow_for_a_while_is_tried_until_it_is_not() {
+        let mut pace = Pace::new(256);
+        [1, 4, 16, 64].iter().for_each(|&rows| pace.add(rows, takes(rows)));
+        (0..RECENT).for_each(|_| pace.add(200, 0.5));
+        assert_eq!((pace.full(), pace.most()), (127, 127));
+        run_full(&mut pace, TRIAL as usize);
+        assert_eq!((pace.full(), pace.most()), (127, 255), "a trial makes nobody wait for more rows");
+        run_full(&mut pace, 1);
+        assert_eq!(pace.most(), 127, "one at a time");
+        run_full(&mut pace, RECENT * (TRIAL as usize + 1));
+        assert!(pace.full() >= 255, "{}", pace.full());
+    }
+
+    /// Else what a full batch is would sink with each that was not quite full.
+    #[test]
+    fn smaller_batches_of_a_class_do_not_make_its_full_one_smaller() {
+        let mut pace = Pace::new(256);
+        [1, 4, 16, 64].iter().for_each(|&rows| pace.add(rows, takes(rows)));
+        (0..RECENT).for_each(|_| pace.add(200, 0.5));
+        for batch in 0..1000 {
+            let rows = pace.full() - batch % 50;
+            pace.add(rows, takes(rows));
+            assert!(pace.full() >= 127, "{}", pace.full());
+        }
     }
 }

@@ -61,6 +61,11 @@ impl Request {
     }
 }
 
+/// Whether a search can't go without an output of this role.
+pub fn is_needed(role: Role) -> bool {
+    !matches!(role, Role::MovesLeft | Role::ValueError)
+}
+
 /// Numbers of one row: of its input, and of each of its outputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
@@ -73,14 +78,15 @@ impl Sizes {
         Self { input: graph.input().len(), heads: Role::ALL.map(|role| (role, graph.output_len(role).unwrap_or(0))) }
     }
 
-    /// Whether there are outputs for so many rows, all of them numbers: a backend that fails may not know it.
-    pub fn check(&self, outputs: &mut Outputs, rows: usize) -> Result<(), String> {
+    /// Whether there are outputs for so many rows, and of the roles that `count` all of them numbers: a backend that
+    /// fails may not know it.
+    pub fn check(&self, outputs: &mut Outputs, rows: usize, count: impl Fn(Role) -> bool) -> Result<(), String> {
         for (role, len) in self.heads {
             let Some(numbers) = outputs.head_mut(role).get(..rows * len) else {
                 return Err(format!("an output of the network ({role:?}) is missing"));
             };
             // Not `all`: without an early end this is a loop over vectors.
-            if !numbers.iter().fold(true, |finite, number| finite & number.is_finite()) {
+            if count(role) && !numbers.iter().fold(true, |finite, number| finite & number.is_finite()) {
                 return Err("an output of the network is no finite number".to_string());
             }
         }

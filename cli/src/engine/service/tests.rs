@@ -263,6 +263,38 @@ fn of_several_devices_each_gets_what_it_can_do_in_the_time_of_the_others() {
     assert_eq!(shares([(8.0, 1.0), (50.0, 1.0)], 20), ([20, 0], 0));
 }
 
+/// Before a search the first batch of a device may be slow by chance: it would get nothing for good.
+#[test]
+fn a_device_whose_first_batch_is_slow_gets_its_share() {
+    struct SlowAtFirst(Device);
+    impl Backend for SlowAtFirst {
+        fn graph(&self) -> &Graph {
+            self.0.graph()
+        }
+
+        fn describe(&self) -> String {
+            self.0.describe()
+        }
+
+        fn max_batch(&self) -> usize {
+            self.0.max_batch()
+        }
+
+        fn preferred_batch(&self) -> usize {
+            self.0.preferred_batch()
+        }
+
+        fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
+            self.0.times = [if self.0.calls == 0 { 2000.0 } else { 20.0 }, 0.0];
+            self.0.evaluate(input, outputs)
+        }
+    }
+    let mut unit = Unit::device(vec![Box::new(SlowAtFirst(device(&Arc::default(), 4, [0.0; 2])))]);
+    unit.measure();
+    let expected = unit.done_in(1, Instant::now());
+    assert!((0.02..1.0).contains(&expected), "{expected}");
+}
+
 #[test]
 fn several_devices_work_at_once() {
     let [first, second]: [Arc<Seen>; 2] = Default::default();
@@ -420,4 +452,114 @@ fn a_panic_ends_who_carried_and_nobody_else() {
         assert!((1..=4).contains(&ended.load(Ordering::SeqCst)));
         assert!(service.shared.lock().queue.is_empty());
     }
+}
+
+/// Has each of `rows` evaluated by a thread of its own, one after the other while the first batch is on its way, which
+/// `seen` holds back until all of them wait. By row: what came of it.
+fn ask_behind_the_first(service: &Service, seen: &Seen, rows: &[f32]) -> Vec<Result<f32, String>> {
+    seen.held.store(true, Ordering::SeqCst);
+    thread::scope(|scope| {
+        let ask = |row: f32| {
+            move || {
+                let request: Arc<Request> = Arc::default();
+                request.content().input = vec![row];
+                service.run(&request, 1).map(|_| request.content().outputs.value[0])
+            }
+        };
+        let mut asking = Vec::new();
+        for (at, &row) in rows.iter().enumerate() {
+            asking.push(scope.spawn(ask(row)));
+            while seen.batches().is_empty() || service.shared.lock().queue.len() < at {
+                thread::yield_now();
+            }
+        }
+        seen.held.store(false, Ordering::SeqCst);
+        asking.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn what_the_stand_in_can_not_answer_costs_nobody_else_an_answer() {
+    // The first batch has one row; of the second, which has four, the host's second call is its third.
+    let faults: [fn(usize) -> Option<&'static str>; 2] =
+        [|call| (call == 3).then_some("short"), |call| (call == 3).then_some("panic")];
+    let expected = ["an output of the network (Value) is missing", "internal error: as a test"];
+    for (fault, expected) in faults.into_iter().zip(expected) {
+        let [seen, spare]: [Arc<Seen>; 2] = Default::default();
+        let broken = Device { fault: |call| (call < 3).then_some("broken"), ..device(&seen, 8, [0.0; 2]) };
+        let host: MakeHost =
+            Box::new(move || Ok(Unit::host(Box::new(Device { fault, ..device(&spare, 8, [0.0; 2]) }), Vec::new())));
+        let service = service(vec![unit(vec![broken])], host);
+        let found = ask_behind_the_first(&service, &seen, &[0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(seen.batches(), [1, 4]);
+        let failed: Vec<&String> = found.iter().filter_map(|found| found.as_ref().err()).collect();
+        assert_eq!(failed.len(), 1, "{found:?}");
+        assert_eq!(failed[0], expected);
+        for (row, found) in found.iter().enumerate() {
+            assert!(found.as_ref().is_err() || *found == Ok(row as f32), "{found:?}");
+        }
+        assert_eq!(ask(&service, &Arc::default(), &[1.0, 2.0]), None, "it goes on");
+    }
+}
+
+#[test]
+fn a_host_that_panics_when_it_is_made_keeps_nobody_waiting() {
+    // The first batches are to be made good, the third gives the device up.
+    let seen: Arc<Seen> = Arc::default();
+    let broken = Device { fault: |_| Some("broken"), ..device(&seen, 8, [0.0; 2]) };
+    let service = service(vec![unit(vec![broken])], Box::new(|| panic!("as a test")));
+    for _ in 0..2 {
+        let found = ask_behind_the_first(&service, &seen, &[0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(found, vec![Err("internal error: as a test".to_string()); 5]);
+        seen.batches.lock().unwrap().clear();
+    }
+}
+
+/// One with a batch that came due long ago may never answer.
+#[test]
+fn an_overdue_device_keeps_no_row_from_an_idle_one() {
+    let seen = Arc::default();
+    let learned = |seconds: f64| {
+        let mut unit = unit(vec![device(&seen, 8, [0.0; 2])]);
+        unit.learn(1, seconds);
+        unit
+    };
+    let mut state = State::new(vec![learned(0.001), learned(0.005)]);
+    let mut load_one = || {
+        let request: Arc<Request> = Arc::default();
+        request.begin(1);
+        state.queue.push_back(Entry { request, rows: 0..1, waits: false });
+        state.load(None).map(|load| load.unit)
+    };
+    assert_eq!(load_one(), Some(0), "the faster one");
+    thread::sleep(Duration::from_millis(30));
+    assert_eq!(load_one(), Some(1), "what the first has is overdue");
+}
+
+/// It waits since the first should have been quicker, and nobody calls it when that is overdue.
+#[test]
+fn a_row_that_waits_for_an_overdue_device_goes_to_an_idle_one() {
+    let [fast, slow]: [Arc<Seen>; 2] = Default::default();
+    let mut units = vec![unit(vec![device(&fast, 8, [0.0; 2])]), unit(vec![device(&slow, 8, [0.0; 2])])];
+    let service = service(Vec::new(), no_host());
+    units[0].learn(1, 0.1);
+    units[1].learn(1, 0.4);
+    service.shared.lock().units = units;
+    fast.held.store(true, Ordering::SeqCst);
+    thread::scope(|scope| {
+        let service = &service;
+        scope.spawn(|| ask(service, &Arc::default(), &[1.0]));
+        while fast.batches().is_empty() {
+            thread::yield_now();
+        }
+        let second = scope.spawn(|| ask(service, &Arc::default(), &[2.0]));
+        let begun = Instant::now();
+        while !second.is_finished() && begun.elapsed() < Duration::from_secs(60) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let was_answered = second.is_finished();
+        fast.held.store(false, Ordering::SeqCst);
+        assert!(was_answered, "it waits for the first");
+    });
+    assert_eq!((fast.rows(), slow.rows()), (1, 1));
 }

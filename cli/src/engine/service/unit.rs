@@ -1,9 +1,9 @@
 //! A device, or the host: what runs batches, how many at once, and when one departs.
 
 use super::pace::Pace;
-use super::request::Sizes;
+use super::request::{Sizes, is_needed};
 use oncilla_opencl::backend::{Backend, Outputs};
-use oncilla_opencl::graph::Graph;
+use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::host::canary;
 use std::time::{Duration, Instant};
 
@@ -16,11 +16,16 @@ const ONE_IN: u32 = 16;
 /// Requests that meet no other one on the host before one gets all of its cores again.
 const ALONE: u32 = 8;
 
+/// Batches of a size that are measured before the first search: a device that looks slow by chance gets no rows beside
+/// others, and so would not be measured again.
+const MEASURED: usize = 3;
+
 /// Something that runs one batch at a time, and room for that batch.
 pub struct Lane {
     pub backend: Box<dyn Backend>,
     /// It has all of the host's cores; others have one.
     is_wide: bool,
+    is_hosts: bool,
     /// Rows of several requests, side by side.
     pub input: Vec<f32>,
     pub outputs: Outputs,
@@ -29,8 +34,14 @@ pub struct Lane {
 }
 
 impl Lane {
-    fn new(backend: Box<dyn Backend>, is_wide: bool) -> Self {
-        Self { backend, is_wide, input: Vec::new(), outputs: Outputs::default(), failures: 0 }
+    fn new(backend: Box<dyn Backend>, is_wide: bool, is_hosts: bool) -> Self {
+        Self { backend, is_wide, is_hosts, input: Vec::new(), outputs: Outputs::default(), failures: 0 }
+    }
+
+    /// Whether an output that is no number tells that the backend has failed. What the host says is the network's own
+    /// word, whatever it is: there is nobody else to ask. Nor is a device given up for what a search can go without.
+    pub fn must_be_numbers(&self, role: Role) -> bool {
+        !self.is_hosts && is_needed(role)
     }
 }
 
@@ -94,13 +105,13 @@ pub struct Waiting {
 impl Unit {
     /// A device, with one lane for each batch that may be on it.
     pub fn device(lanes: Vec<Box<dyn Backend>>) -> Self {
-        Self::new(lanes.into_iter().map(|backend| Lane::new(backend, false)).collect(), Rule::Device)
+        Self::new(lanes.into_iter().map(|backend| Lane::new(backend, false, false)).collect(), Rule::Device)
     }
 
     /// The host: with all of its cores, and in lanes of one core each, if there are several.
     pub fn host(wide: Box<dyn Backend>, narrow: Vec<Box<dyn Backend>>) -> Self {
-        let mut lanes: Vec<Lane> = narrow.into_iter().map(|backend| Lane::new(backend, false)).collect();
-        lanes.insert(0, Lane::new(wide, true));
+        let mut lanes: Vec<Lane> = narrow.into_iter().map(|backend| Lane::new(backend, false, true)).collect();
+        lanes.insert(0, Lane::new(wide, true, true));
         Self::new(lanes, Rule::Host { alone: ALONE })
     }
 
@@ -172,7 +183,7 @@ impl Unit {
         lane.backend
             .evaluate(&canary(graph.input().len(), ONE_IN), &mut lane.outputs)
             .map_err(|error| error.to_string())?;
-        Sizes::new(graph).check(&mut lane.outputs, 1)
+        Sizes::new(graph).check(&mut lane.outputs, 1, |_| true)
     }
 
     /// Measures a few batch sizes, so that work can be shared out from the beginning.
@@ -180,10 +191,12 @@ impl Unit {
         let Some(lane) = self.idle.first_mut() else { return };
         for rows in [1, self.preferred_batch.min(self.max_batch)] {
             let input = vec![0.0; rows * lane.backend.graph().input().len()];
-            let begun = Instant::now();
-            // What fails here fails in the search too, which says so.
-            if lane.backend.evaluate(&input, &mut lane.outputs).is_ok() {
-                self.pace.add(rows, begun.elapsed().as_secs_f64());
+            for _ in 0..MEASURED {
+                let begun = Instant::now();
+                // What fails here fails in the search too, which says so.
+                if lane.backend.evaluate(&input, &mut lane.outputs).is_ok() {
+                    self.pace.add(rows, begun.elapsed().as_secs_f64());
+                }
             }
         }
     }
@@ -204,7 +217,7 @@ impl Unit {
                 let full = self.pace.full();
                 let on_the_way: usize = self.flights.iter().map(|flight| flight.rows).sum();
                 let may = !self.idle.is_empty() && waiting.rows >= on_the_way.min(full);
-                may.then_some(Departure { rows: full, single: false, is_wide: false })
+                may.then_some(Departure { rows: self.pace.most(), single: false, is_wide: false })
             }
             Rule::Host { alone } => {
                 let is_alone = self.flights.is_empty() && waiting.requests == 1 && alone >= ALONE;
@@ -279,7 +292,9 @@ impl Unit {
             Rule::Host { .. } if self.idle.is_empty() => dues.min(),
             Rule::Host { .. } => None,
         };
-        let busy = free.map_or(0.0, |due| due.saturating_duration_since(now).as_secs_f64());
+        // A batch that is overdue may take as long again: who waits for it should not, where another unit is idle.
+        let until = |due: Instant| due.max(now).duration_since(due.min(now)).as_secs_f64();
+        let busy = free.map_or(0.0, until);
         busy + self.pace.expected(rows)
     }
 }
