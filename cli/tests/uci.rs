@@ -454,7 +454,8 @@ fn visits_of_the_moves_that_were_named_stand_against_no_other() {
     assert_eq!(engine.best_move("go nodes 700 searchmoves a1a7 h2h3"), "a1a7");
 }
 
-/// The mate is the only move with a visit: what it proves of the position says nothing of the others.
+/// What the mate proves of the position says nothing of the moves without a visit, and neither does what the network
+/// says of a position with a mate in it.
 #[test]
 fn a_move_without_a_visit_is_not_worth_what_another_proves() {
     let mut engine = Engine::with(&[
@@ -469,7 +470,7 @@ fn a_move_without_a_visit_is_not_worth_what_another_proves() {
     let lines = engine.ask("go nodes 3", "bestmove");
     let (mates, others): (Vec<&String>, Vec<&String>) =
         lines.iter().filter(|line| line.contains(" nodes 3 ")).partition(|line| line.contains(" score mate 1 "));
-    assert!(!mates.is_empty() && others.len() > 15, "{lines:#?}");
+    assert!(!mates.is_empty() && others.len() < 3, "{lines:#?}");
     assert!(others.iter().all(|line| !line.contains(" wdl 1000 0 0 ")), "{others:#?}");
 }
 
