@@ -231,7 +231,7 @@ impl Tablebases {
         Ok(match metric {
             Metric::Wdl => i32::from(self.raw_wdl(board)? as i8),
             Metric::Dtz => match self.raw_dtz(board, wdl)? {
-                RawDtz::Plies(plies) => plies,
+                RawDtz::Plies { plies, .. } => plies,
                 RawDtz::OtherSide => 0,
             },
         })
