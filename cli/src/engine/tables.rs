@@ -107,16 +107,20 @@ impl MoveResult {
 }
 
 impl RootResults {
-    /// Those of ranked moves. Without distances it is open whether a win comes before the rule-50 counter runs out.
+    /// Those of ranked moves. Without distances it is open whether a win comes before the rule-50 counter runs out, and
+    /// with a distance that may be a ply longer, where that one ply is too many.
     pub fn of(ranks: &RootRanks) -> Self {
-        let is_certain = |ranked: &&RankedMove| ranks.by_dtz() || !matches!(ranked.wdl, Wdl::Win | Wdl::Loss);
+        let is_in_time = |ranked: &RankedMove| ranks.by_dtz() && !ranked.may_be_late;
+        let is_certain = |ranked: &&RankedMove| is_in_time(ranked) || !matches!(ranked.wdl, Wdl::Win | Wdl::Loss);
         let result = |ranked: &RankedMove| {
             let value = value_of(ranked.wdl);
             MoveResult { mv: ranked.mv, value, mate: ranked.mate }
         };
         let moves = ranks.moves.iter().filter(is_certain).map(result);
-        let root = ranks.best().next().filter(is_certain).map(result);
-        Self { moves: moves.collect(), root, knows_endings: false }
+        // One certain win is enough; that nothing is better is certain only if it is of all.
+        let a_win = ranks.best().find(|ranked| is_certain(ranked) && ranked.wdl == Wdl::Win);
+        let any = || ranks.best().next().filter(|_| ranks.best().all(|ranked| is_certain(&ranked)));
+        Self { moves: moves.collect(), root: a_win.or_else(any).map(result), knows_endings: false }
     }
 
     /// The way to mate is known in endings of three men that lines come to (`BuiltinEndgames`), and with it the results
@@ -205,6 +209,7 @@ mod tests {
             wdl,
             dtz: None,
             mate: None,
+            may_be_late: false,
         };
         let moves =
             [(text[0], 1000, Wdl::Win), (text[1], 899, Wdl::CursedWin), (text[2], -1000, Wdl::Loss)].map(ranked);
@@ -225,6 +230,27 @@ mod tests {
         assert_eq!(wl(&ranks), ([None, draw, None], Some(0.0)));
     }
 
+    /// One ply too late a win is a draw.
+    #[test]
+    fn what_may_be_a_ply_too_late_is_not_told() {
+        let ranked = |text: &str, wdl, may_be_late| {
+            let rank = if wdl == Wdl::Win { 900 } else { -900 };
+            RankedMove { mv: text.parse().unwrap(), rank, wdl, dtz: Some(rank / 9), mate: None, may_be_late }
+        };
+        let told = |late: [bool; 2], wdl| {
+            let moves = vec![ranked("a2a3", wdl, late[0]), ranked("b2b3", wdl, late[1])];
+            let results = RootResults::of(&RootRanks { moves, without_dtz: None });
+            let of = |text: &str| results.of_move(text.parse().unwrap(), None, Value::EVEN).map(|value| value.wl);
+            (of("a2a3"), of("b2b3"), results.of_root([].into_iter(), Value::EVEN).map(|value| value.wl))
+        };
+        let [win, loss] = [1.0, -1.0].map(Some);
+        assert_eq!(told([false, false], Wdl::Win), (win, win, win));
+        assert_eq!(told([true, false], Wdl::Win), (None, win, win));
+        assert_eq!(told([true, true], Wdl::Win), (None, None, None));
+        assert_eq!(told([false, false], Wdl::Loss), (loss, loss, loss));
+        assert_eq!(told([false, true], Wdl::Loss), (loss, None, None), "the second may be a draw");
+    }
+
     #[test]
     fn a_move_that_leaves_three_men_is_worth_what_they_are() {
         let told = |fen: &str, text: &str, results: RootResults| {
@@ -235,7 +261,14 @@ mod tests {
         };
         let lost = "7k/8/8/8/8/8/1r6/K6r w - - 0 1";
         assert_eq!(told(lost, "a1b2", RootResults::default()), (Some(-1.0), Some(-13), Some(26)));
-        let ranked = RankedMove { mv: "a1b2".parse().unwrap(), rank: -900, wdl: Wdl::Loss, dtz: None, mate: None };
+        let ranked = RankedMove {
+            mv: "a1b2".parse().unwrap(),
+            rank: -900,
+            wdl: Wdl::Loss,
+            dtz: None,
+            mate: None,
+            may_be_late: false,
+        };
         let by_file = RootResults::of(&RootRanks { moves: vec![ranked], without_dtz: None });
         assert_eq!(told(lost, "a1b2", by_file), (Some(-1.0), Some(-13), Some(26)), "a table knows no distance");
         assert_eq!(told("8/8/8/8/8/k7/8/K2n3R w - - 0 1", "h1d1", RootResults::default()).0, Some(1.0));
@@ -251,7 +284,7 @@ mod tests {
     #[test]
     fn what_ends_the_game_is_no_matter_for_tables() {
         let mv: Move = "c2c3".parse().unwrap();
-        let ranked = RankedMove { mv, rank: -1000, wdl: Wdl::Loss, dtz: None, mate: None };
+        let ranked = RankedMove { mv, rank: -1000, wdl: Wdl::Loss, dtz: None, mate: None, may_be_late: false };
         let lost = RootResults::of(&RootRanks { moves: vec![ranked], without_dtz: None });
         let of_move = |ends| lost.of_move(mv, ends, Value::EVEN).map(|value| value.wl);
         let of_root = |ends| lost.of_root([(ends, Value::EVEN)].into_iter(), Value::EVEN).map(|value| value.wl);

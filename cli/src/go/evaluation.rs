@@ -79,18 +79,34 @@ impl Evaluation {
         let stdev = softplus(row.scores[1]) * score_stdev;
         let square = (mean * mean + stdev * stdev) * counts;
         let mean = mean * counts;
+        let variance = square - mean * mean;
         Self {
             policy: policy(row, game, rules),
             win,
             loss,
             no_result,
             score_mean: mean,
-            score_stdev: (square - mean * mean).max(0.0).sqrt(),
+            // Not `max`: it would take what is no number, from a mean beyond all bounds, for 0.
+            score_stdev: if variance < 0.0 { 0.0 } else { variance.sqrt() },
             lead: row.scores[2] * lead * counts,
             variance_time: softplus(row.scores[3]) * variance_time,
             errors: errors(row.scores, facts),
             ownership: row.ownership.to_vec(),
         }
+    }
+
+    /// What is no finite number here, if anything is: a network's outputs may be finite, and what is made of them not.
+    pub(super) fn not_finite(&self) -> Option<&'static str> {
+        let [value_error, score_error] = self.errors.unwrap_or_default();
+        let all = [
+            ("the policy", self.policy.as_slice()),
+            ("the value", &[self.win, self.loss, self.no_result]),
+            ("the score", &[self.score_mean, self.score_stdev, self.lead]),
+            ("the variance in time", &[self.variance_time]),
+            ("a short-term error", &[value_error, score_error]),
+            ("the ownership", &self.ownership),
+        ];
+        all.into_iter().find(|(_, numbers)| !numbers.iter().all(|number| number.is_finite())).map(|(what, _)| what)
     }
 
     /// ½·(1 + win − loss).

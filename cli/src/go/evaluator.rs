@@ -148,7 +148,7 @@ impl Evaluator {
     /// Evaluates the positions of a batch, in their order, and empties it. Besides there are lines for a person.
     ///
     /// # Errors
-    /// One line: a backend that can't be made, or fails.
+    /// One line: a backend that can't be made, or fails; a network that says what is no finite number.
     pub fn run(&self, batch: &mut Batch) -> Result<(Vec<Arc<Evaluation>>, Vec<String>), String> {
         let Some(size) = batch.size.take() else { return Ok((Vec::new(), Vec::new())) };
         let ran = self.run_on(size, batch);
@@ -172,10 +172,14 @@ impl Evaluator {
         self.evaluations.fetch_add(batch.rows.len() as u64, Ordering::Relaxed);
         let read = |(at, row): (usize, &Waiting)| {
             let evaluation = Arc::new(self.read(&ready, &content.outputs, at, row));
+            if let Some(what) = evaluation.not_finite() {
+                return Err(format!("expected finite numbers from the network, got another in {what}"));
+            }
             self.cache.put(row.key, &evaluation);
-            evaluation
+            Ok(evaluation)
         };
-        Ok((batch.rows.iter().enumerate().map(read).collect(), notes))
+        let read: Result<_, String> = batch.rows.iter().enumerate().map(read).collect();
+        Ok((read?, notes))
     }
 
     fn read(&self, ready: &OnBoard, outputs: &Outputs, at: usize, row: &Waiting) -> Evaluation {

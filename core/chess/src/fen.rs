@@ -5,6 +5,7 @@ use core::str::{FromStr, SplitAsciiWhitespace};
 
 use cozy_chess::{
     Board, BoardBuilder, BoardBuilderError, CastleRights, Color, File, Piece, Rank, Square, get_king_moves,
+    get_pawn_attacks,
 };
 use heapless::String;
 
@@ -13,7 +14,7 @@ use crate::history::History;
 /// What a FEN says.
 pub(crate) struct Setup {
     pub board: Board,
-    /// As given, even if no pawn can capture.
+    /// As given, even if no pawn can capture; but see [`build`].
     pub en_passant: Option<File>,
     pub rule50: u16,
     pub ply: u32,
@@ -111,22 +112,52 @@ pub(crate) fn parse(fen: &str) -> Result<Setup, FenError> {
     builder.halfmove_clock = rule50.min(100) as u8;
     // Some programs count moves from 0.
     builder.fullmove_number = number.max(1);
-    let board = builder.build().map_err(|error| refused(error, &builder))?;
+    let board = build(&mut builder)?;
     let ply = 2 * (u32::from(builder.fullmove_number) - 1) + u32::from(builder.side_to_move == Color::Black);
     Ok(Setup { board, en_passant: builder.en_passant.map(Square::file), rule50, ply })
 }
 
-/// What the library refuses after the checks of this module.
-///
-/// In practice only an en-passant flag while the king is in a check that the double step can't have given.
+/// The board, without an en-passant flag that no double step can have left and that nobody could use anyway: without it
+/// the moves are the same. Where somebody could, the FEN contradicts itself in what may be played.
+fn build(builder: &mut BoardBuilder) -> Result<Board, FenError> {
+    let built = builder.build();
+    if matches!(built, Err(BoardBuilderError::InvalidEnPassant)) && !somebody_captures_en_passant(builder) {
+        builder.en_passant = None;
+        return builder.build().map_err(|error| refused(error, builder));
+    }
+    built.map_err(|error| refused(error, builder))
+}
+
+/// What the library refuses after the checks of this module: an en-passant flag where there is something on the square
+/// that the pawn came from, or the king is in a check that the double step can't have given.
 fn refused(error: BoardBuilderError, builder: &BoardBuilder) -> FenError {
     match (error, builder.en_passant) {
         (BoardBuilderError::InvalidEnPassant, Some(square)) => {
+            let from = Square::new(square.file(), Rank::Seventh.relative_to(builder.side_to_move));
+            if builder.square(from).is_some() {
+                return FenError::new(FenField::EnPassant, "empty squares on the way of the double step", square);
+            }
             let expected = "a double step as the last move, so no check but from it";
             FenError::new(FenField::EnPassant, expected, format_args!("{square} and another check"))
         }
         (error, _) => FenError::new(FenField::Board, "a position that a game can reach", error),
     }
+}
+
+/// Whether a pawn could capture where the flag is, its king being safe behind it.
+fn somebody_captures_en_passant(builder: &BoardBuilder) -> bool {
+    let (Some(to), mover) = (builder.en_passant, builder.side_to_move) else { return false };
+    let pawn = Some((Piece::Pawn, mover));
+    let is_legal = |&from: &Square| {
+        let mut after = builder.clone();
+        (after.en_passant, after.side_to_move) = (None, !mover);
+        *after.square_mut(from) = None;
+        *after.square_mut(Square::new(to.file(), from.rank())) = None;
+        *after.square_mut(to) = pawn;
+        // A king in check while it is the other side's move is refused.
+        after.build().is_ok()
+    };
+    get_pawn_attacks(to, !mover).into_iter().filter(|&from| builder.square(from) == pawn).any(|from| is_legal(&from))
 }
 
 fn read_pieces(builder: &mut BoardBuilder, text: &str) -> Result<(), FenError> {
@@ -268,7 +299,7 @@ fn read_en_passant(builder: &BoardBuilder, text: &str) -> Result<Option<Square>,
     if on(Rank::Fifth) != Some((Piece::Pawn, !mover)) {
         return refuse("a square with an enemy pawn in front of it");
     }
-    if on(Rank::Sixth).is_some() || on(Rank::Seventh).is_some() {
+    if on(Rank::Sixth).is_some() {
         return refuse("empty squares on the way of the double step");
     }
     Ok(Some(square))
@@ -406,6 +437,22 @@ mod tests {
         }
     }
 
+    /// No double step can have led here, and nobody could capture: no pawn stands beside, or the king would be in check.
+    #[test]
+    fn an_impossible_en_passant_flag_that_nobody_can_use_is_dropped() {
+        for (fen, without) in [
+            ("3k4/8/8/1P1p1P2/3P2N1/pbp5/4N1R1/3K4 w - d6 0 1", "3k4/8/8/1P1p1P2/3P2N1/pbp5/4N1R1/3K4 w - - 0 1"),
+            ("4k3/8/8/2pP4/8/8/3n4/5K2 w - c6 3 7", "4k3/8/8/2pP4/8/8/3n4/5K2 w - - 3 7"),
+            ("4k3/2p5/8/2p5/8/8/8/4K3 w - c6 0 7", "4k3/2p5/8/2p5/8/8/8/4K3 w - - 0 7"),
+            ("1b1k4/8/8/1rPpK3/8/8/8/8 w - d6 0 1", "1b1k4/8/8/1rPpK3/8/8/8/8 w - - 0 1"),
+        ] {
+            let game = Game::from_fen(fen).unwrap();
+            assert_eq!((game.last().en_passant(), game.to_fen(false).as_str()), (None, without));
+        }
+        // A flag that a double step can have left stays, as ever, if nobody can use it.
+        assert_eq!(Game::from_fen("4k3/8/8/2p5/8/8/8/4K3 w - c6").unwrap().last().en_passant(), Some(File::C));
+    }
+
     #[test]
     fn what_no_game_can_reach_is_refused_with_the_field() {
         use FenField::*;
@@ -441,12 +488,13 @@ mod tests {
             ("4k3/8/8/2pP4/8/8/8/4K3 w - c9", EnPassant, "a square or -", "c9"),
             ("4k3/8/8/2pP4/8/8/8/4K3 w - c3", EnPassant, "rank 6 with White to move, rank 3 with Black to move", "c3"),
             ("4k3/8/8/3P4/8/8/8/4K3 w - c6", EnPassant, "a square with an enemy pawn in front of it", "c6"),
+            ("4k3/8/2p5/2pP4/8/8/8/4K3 w - c6", EnPassant, "empty squares on the way of the double step", "c6"),
             ("4k3/2p5/8/2pP4/8/8/8/4K3 w - c6", EnPassant, "empty squares on the way of the double step", "c6"),
             (
-                "4k3/8/8/2pP4/8/8/3n4/5K2 w - c6",
+                "8/8/8/1k6/3Pp3/8/8/4KQ2 b - d3",
                 EnPassant,
                 "a double step as the last move, so no check but from it",
-                "c6 and another check",
+                "d3 and another check",
             ),
             ("4k3/8/8/8/8/8/8/4K3 w - - -1", HalfmoveClock, "a whole number from 0 to 65535", "-1"),
             ("4k3/8/8/8/8/8/8/4K3 w - - 0 1.5", MoveNumber, "a whole number from 0 to 65535", "1.5"),

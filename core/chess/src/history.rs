@@ -29,7 +29,7 @@ pub struct Position {
     repetitions: u8,
     /// Packed; 0, which no move packs to, in a start position.
     last_move: u16,
-    /// Equal for positions that repeat each other: pieces, side to move, castling rights, en-passant flag.
+    /// Equal for positions that repeat each other: pieces, side to move, castling rights, a legal capture en passant.
     identity: u64,
     /// Digest of the earlier positions that a later one could repeat; see [`History::graph_key`].
     past: u64,
@@ -45,7 +45,7 @@ impl Position {
     }
 
     /// The file of a pawn that has just made a double step, if an enemy pawn stands beside it (pinned or not).
-    /// The start position keeps the flag of its FEN even if no pawn can capture.
+    /// The start position keeps the flag of its FEN even if no pawn can capture, if a double step can have left it.
     pub fn en_passant(&self) -> Option<File> {
         self.en_passant
     }
@@ -72,8 +72,10 @@ impl Position {
 
     fn new(setup: fen::Setup) -> Self {
         let fen::Setup { board, en_passant, rule50, .. } = setup;
-        let identity = identity(&board, en_passant);
-        Position { board, en_passant, rule50, cycle_length: 0, repetitions: 0, last_move: 0, identity, past: 0 }
+        let (cycle_length, repetitions, last_move, identity, past) = (0, 0, 0, 0, 0);
+        let mut new = Position { board, en_passant, rule50, cycle_length, repetitions, last_move, identity, past };
+        new.identity = new.hash_of_what_repeats();
+        new
     }
 
     /// Becomes the position after a legal move. Repetitions are left at 0: they are a matter of the whole game.
@@ -86,7 +88,7 @@ impl Position {
         self.rule50 = if zeroing { 0 } else { self.rule50.saturating_add(1) };
         let irreversible = zeroing || castle_rights(&self.board) != rights;
         self.past = if irreversible { 0 } else { self.past ^ left };
-        self.identity = identity(&self.board, self.en_passant);
+        self.identity = self.hash_of_what_repeats();
         (self.repetitions, self.cycle_length) = (0, 0);
         self.last_move = pack(mv);
     }
@@ -102,11 +104,17 @@ impl Position {
             .then_some(file)
     }
 
-    /// Same pieces, side to move, castling rights and en-passant flag.
+    /// The hash of what must be equal in positions that repeat each other.
+    fn hash_of_what_repeats(&self) -> u64 {
+        self.board.hash_without_ep() ^ self.playable_en_passant().map_or(0, |file| scatter(1 << 32 | file as u64))
+    }
+
+    /// Same pieces, side to move, castling rights and captures en passant that are legal: by the rules of the game
+    /// positions are the same if the possible moves are, and a flag that nobody can use allows none.
     fn occurs_again_in(&self, other: &Position) -> bool {
         let (a, b) = (&self.board, &other.board);
         self.identity == other.identity
-            && self.en_passant == other.en_passant
+            && self.playable_en_passant() == other.playable_en_passant()
             && a.side_to_move() == b.side_to_move()
             && Color::ALL.iter().all(|&c| a.colors(c) == b.colors(c) && a.castle_rights(c) == b.castle_rights(c))
             && Piece::ALL.iter().all(|&p| a.pieces(p) == b.pieces(p))
@@ -118,11 +126,6 @@ fn castle_rights(board: &Board) -> u32 {
     let file = |file: Option<File>| file.map_or(8, |file| file as u8);
     let [white, black] = Color::ALL.map(|color| board.castle_rights(color));
     u32::from_le_bytes([file(white.short), file(white.long), file(black.short), file(black.long)])
-}
-
-/// The hash of what must be equal in positions that repeat each other.
-fn identity(board: &Board, en_passant: Option<File>) -> u64 {
-    board.hash_without_ep() ^ en_passant.map_or(0, |file| scatter(1 << 32 | file as u64))
 }
 
 /// The mover's pawns beside a pawn that has just made a double step on `file`.
@@ -173,7 +176,9 @@ impl<const CAP: usize> History<CAP> {
     /// # Errors
     /// Every field that is not understood, and every position that no game can reach for a reason that is cheap to
     /// see: kings, numbers of pieces and pawns, pawns on the first or last rank, the side not to move in check, more
-    /// than two checkers, castling without its rook, an en-passant square without its pawn.
+    /// than two checkers, castling without its rook, an en-passant square without its pawn. An en-passant square that no
+    /// double step can have left (its pawn's first square is taken, the king is in another check) is refused if somebody
+    /// could capture there, and else passed over.
     pub fn from_fen(fen: &str) -> Result<Self, FenError> {
         fen::parse(fen).map(Self::starting_from)
     }
@@ -400,10 +405,12 @@ impl<const CAP: usize> History<CAP> {
     /// irreversible. Games that began with the same position and the same counters are meant; along one game no key
     /// comes twice.
     ///
-    /// The en-passant flag is that of [`Position::en_passant`], as for repetitions.
+    /// The en-passant flag of the last position is that of [`Position::en_passant`], because networks may see it. For
+    /// repetitions, and so in the positions before, it counts only where the capture is legal.
     pub fn graph_key(&self) -> u64 {
         let last = &self.last;
-        let counters = u64::from(last.rule50) | u64::from(last.repetitions) << 16;
+        let en_passant = last.en_passant.map_or(0, |file| file as u64 + 1);
+        let counters = u64::from(last.rule50) | u64::from(last.repetitions) << 16 | en_passant << 24;
         last.identity ^ scatter(counters) ^ last.past
     }
 }
@@ -454,6 +461,30 @@ mod tests {
         play(&mut pinned, "d2d4");
         assert_eq!(pinned.last().en_passant(), Some(File::D));
         assert_eq!(pinned.last().playable_en_passant(), None);
+    }
+
+    /// Whoever compares the flags finds other positions here; the possible moves are the same.
+    #[test]
+    fn an_en_passant_flag_that_nobody_can_use_hides_no_repetition() {
+        for (fen, first, cycle) in [
+            // Nobody stands beside the pawn; the capture would open the fourth rank to the queen.
+            ("3q2k1/8/8/8/4P3/8/8/7K b - e3 0 1", "", "d8d7 h1g1 d7d8 g1h1"),
+            ("8/8/8/8/k3p2Q/8/3P4/3K4 w - - 0 1", "d2d4", "a4a5 h4h5 a5a4 h5h4"),
+        ] {
+            let mut history = History::<MIN_CAP>::from_fen(fen).unwrap();
+            play(&mut history, first);
+            assert!(history.last().en_passant().is_some(), "{fen}");
+            for repetitions in 1..=3 {
+                play(&mut history, cycle);
+                assert_eq!((history.repetitions(), history.cycle_length()), (repetitions, 4), "{fen}");
+            }
+        }
+        // Here Black may capture at first, and not later.
+        let mut history = History::<MIN_CAP>::from_fen("4k3/8/8/8/3Pp3/8/8/3K4 b - d3 0 1").unwrap();
+        play(&mut history, "e8e7 d1d2 e7e8 d2d1");
+        assert_eq!(history.repetitions(), 0);
+        play(&mut history, "e8e7 d1d2 e7e8 d2d1");
+        assert_eq!(history.repetitions(), 1);
     }
 
     #[test]

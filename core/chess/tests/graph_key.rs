@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use oncilla_chess::{History, MIN_CAP, Move, MoveList, Terminal};
+use oncilla_chess::{File, History, MIN_CAP, Move, MoveList, Piece, Rank, Square, Terminal};
 
 type Game = History<MIN_CAP>;
 
@@ -64,19 +64,42 @@ fn en_passant_counts_where_a_pawn_stands_beside() {
     assert_eq!(key(useless, ""), key(none, "e2e4"));
 }
 
+/// Networks may see it.
+#[test]
+fn a_flag_that_nobody_can_use_counts_in_the_last_position_alone() {
+    let (pinned, none) = ("8/8/8/8/k2Pp2Q/8/8/3K4 b - d3 0 1", "8/8/8/8/k2Pp2Q/8/8/3K4 b - - 0 1");
+    assert_ne!(key(pinned, ""), key(none, ""));
+    assert_eq!(key(pinned, "a4a5"), key(none, "a4a5"));
+    assert_eq!(after(pinned, "").key(), after(none, "").key());
+}
+
 /// What a key stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Facts {
-    position: String,
+    position: Place,
     counters: (u16, u16),
     /// The positions since the last irreversible move, the last one left out, each with the times it was met.
     past: BTreeMap<String, u32>,
 }
 
-/// Pieces, side to move, castling rights, and the en-passant flag.
-fn position(game: &Game) -> String {
-    let placement = game.to_fen(true).split(' ').take(3).collect::<Vec<_>>().join(" ");
-    format!("{placement} {:?}", game.last().en_passant())
+/// Pieces, side to move, castling rights, the en-passant flag, and whether anybody can use it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    repeats: String,
+    flag: Option<File>,
+}
+
+impl Place {
+    fn of(game: &Game) -> Self {
+        let placement = game.to_fen(true).split(' ').take(3).collect::<Vec<_>>().join(" ");
+        let board = game.board();
+        let to = board.en_passant().map(|file| Square::new(file, Rank::Sixth.relative_to(board.side_to_move())));
+        let mut moves = MoveList::new();
+        game.legal_moves(&mut moves);
+        let captures = |mv: &&Move| Some(mv.to) == to && board.pieces(Piece::Pawn).has(mv.from);
+        let captured = moves.iter().find(captures).map(|mv| mv.to.file());
+        Place { repeats: format!("{placement} {captured:?}"), flag: game.last().en_passant() }
+    }
 }
 
 fn facts_after(before: &Facts, game: &Game, irreversible: bool) -> Facts {
@@ -84,10 +107,10 @@ fn facts_after(before: &Facts, game: &Game, irreversible: bool) -> Facts {
         BTreeMap::new()
     } else {
         let mut past = before.past.clone();
-        *past.entry(before.position.clone()).or_default() += 1;
+        *past.entry(before.position.repeats.clone()).or_default() += 1;
         past
     };
-    Facts { position: position(game), counters: (game.rule50(), game.repetitions().into()), past }
+    Facts { position: Place::of(game), counters: (game.rule50(), game.repetitions().into()), past }
 }
 
 /// What is known of a key.
@@ -163,9 +186,10 @@ fn games_that_share_a_node_have_the_same_facts_and_the_same_future() {
         ("4k3/8/8/8/1p6/8/P7/4K3 w - - 3 1", 5, 100),
         ("4k2r/7p/7P/8/8/8/8/4K3 w k - 3 1", 5, 100),
         ("2k5/8/8/1pP5/8/8/8/4K3 w - b6 0 1", 5, 100),
+        ("8/8/8/8/k3p2Q/8/3P4/3K4 w - - 0 1", 4, 100),
     ] {
         let mut game = Game::from_fen(fen).unwrap();
-        let start = Facts { position: position(&game), counters: (game.rule50(), 0), past: BTreeMap::new() };
+        let start = Facts { position: Place::of(&game), counters: (game.rule50(), 0), past: BTreeMap::new() };
         let mut walk = Walk::default();
         walk.visit(&mut game, start, 0, depth);
         assert!(walk.met_again >= at_least, "{fen}: nodes were met again {} times only", walk.met_again);

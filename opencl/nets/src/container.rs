@@ -26,17 +26,20 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Enough of a file to tell its kind.
 const SNIFF: usize = 512;
 
-/// Bytes of a file, at most [`MAX_BYTES`].
-pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, NetError> {
+/// Bytes of a file, at most [`MAX_BYTES`]. If it isn't compressed, `check` lets the first ones through before more are
+/// read: the rest of a file of another kind would be for nothing.
+pub(crate) fn read_file(path: &Path, check: fn(&[u8]) -> Result<(), NetError>) -> Result<Vec<u8>, NetError> {
     let io = |e: std::io::Error| NetError::new(Fault::Io, "", format!("can't read it: {e}"));
-    let file = File::open(path).map_err(io)?;
+    let mut file = File::open(path).map_err(io)?;
     let length = file.metadata().map_err(io)?.len();
     if length > MAX_BYTES {
         return Err(too_large(length));
     }
     let mut bytes = Vec::new();
+    (&mut file).take(SNIFF as u64).read_to_end(&mut bytes).map_err(io)?;
+    check_plain(&bytes, check)?;
     // The length is a hint only: a device or a pipe says 0 and may never end.
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+    file.take(MAX_BYTES + 1 - bytes.len() as u64).read_to_end(&mut bytes).map_err(io)?;
     match bytes.len() as u64 {
         length if length > MAX_BYTES => Err(too_large(length)),
         _ => Ok(bytes),
@@ -72,15 +75,8 @@ pub(crate) fn message(file: &[u8]) -> Result<Cow<'_, [u8]>, NetError> {
 ///
 /// Memory grows with what has in fact been inflated, and only after `check` has let the first bytes through.
 pub(crate) fn unpack(file: &[u8], check: fn(&[u8]) -> Result<(), NetError>) -> Result<Cow<'_, [u8]>, NetError> {
-    if file.len() < 2 {
-        return Err(NetError::new(
-            Fault::Foreign,
-            "",
-            format!("a file of {} bytes is too small for a network", file.len()),
-        ));
-    }
+    check_plain(&file[..file.len().min(SNIFF)], check)?;
     if !file.starts_with(&GZIP) {
-        check(&file[..file.len().min(SNIFF)])?;
         return Ok(Cow::Borrowed(file));
     }
     let limit = (file.len() as u64).saturating_mul(ALLOWED_RATIO).clamp(ALWAYS_ALLOWED, MAX_BYTES);
@@ -101,6 +97,15 @@ pub(crate) fn unpack(file: &[u8], check: fn(&[u8]) -> Result<(), NetError>) -> R
     Ok(Cow::Owned(bytes))
 }
 
+/// Refuses by its first bytes a file that is too small, or not compressed and of another kind.
+fn check_plain(start: &[u8], check: fn(&[u8]) -> Result<(), NetError>) -> Result<(), NetError> {
+    if start.len() < 2 {
+        let what = format!("a file of {} bytes is too small for a network", start.len());
+        return Err(NetError::new(Fault::Foreign, "", what));
+    }
+    if start.starts_with(&GZIP) { Ok(()) } else { check(start) }
+}
+
 fn inflate(stream: &mut impl Read, limit: u64, bytes: &mut Vec<u8>) -> Result<(), NetError> {
     stream.take(limit).read_to_end(bytes).map_err(|e| {
         let what = match e.kind() {
@@ -113,7 +118,7 @@ fn inflate(stream: &mut impl Read, limit: u64, bytes: &mut Vec<u8>) -> Result<()
 }
 
 /// Refuses what does not begin like a network, by name where the kind is known.
-fn check_kind(start: &[u8]) -> Result<(), NetError> {
+pub(crate) fn check_kind(start: &[u8]) -> Result<(), NetError> {
     if start.starts_with(&MAGIC) {
         return Ok(());
     }
@@ -178,6 +183,30 @@ mod tests {
                 assert!(error.what.contains(expected), "{error}");
             }
         }
+    }
+
+    /// A file without an end: its kind is seen before the length would be.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn no_more_is_read_of_another_kind_than_tells_it() {
+        let read = |check| read_file(Path::new("/dev/zero"), check).unwrap_err();
+        let error = read(check_kind);
+        assert_eq!(error.fault, Fault::Foreign);
+        assert!(error.what.contains("at the start, got [00, 00, 00, 00, 00]"), "{error}");
+        assert_eq!(read(|start| Err(NetError::malformed("", format!("{} bytes", start.len())))).what, "512 bytes");
+    }
+
+    #[test]
+    fn a_file_is_read_to_its_end_once_its_kind_is_right() {
+        let folder = std::env::temp_dir().join(format!("oncilla-container-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let raw = [&MAGIC[..], &[7; 5000]].concat();
+        for (name, bytes) in [("raw", raw.clone()), ("gz", gzip(&raw))] {
+            let path = folder.join(name);
+            std::fs::write(&path, &bytes).unwrap();
+            assert_eq!(read_file(&path, check_kind).unwrap(), bytes, "{name}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

@@ -98,7 +98,7 @@ impl Network {
     /// # Errors
     /// As [`Network::read`], and if the network has no head of that name.
     pub fn read_heads(path: impl AsRef<Path>, choice: &HeadChoice) -> Result<Self, NetError> {
-        Self::from_bytes_heads(&container::read_file(path.as_ref())?, choice)
+        Self::from_bytes_heads(&container::read_file(path.as_ref(), container::check_kind)?, choice)
     }
 
     /// Reads a network from the bytes of its file, compressed or not, with its default heads.

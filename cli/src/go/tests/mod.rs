@@ -27,6 +27,11 @@ fn evaluator() -> Evaluator {
 
 /// With a network of `fixtures/go`, on the host.
 pub(crate) fn evaluator_with(file: &str) -> Evaluator {
+    evaluator_changed(file, |_| ())
+}
+
+/// With one that is `changed` once it has been read.
+fn evaluator_changed(file: &str, changed: impl FnOnce(&mut Model)) -> Evaluator {
     let weights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/go").join(file);
     let settings = EvaluatorSettings {
         weights: Weights::File(weights.clone()),
@@ -41,7 +46,29 @@ pub(crate) fn evaluator_with(file: &str) -> Evaluator {
         tiles: true,
         history_fill: HistoryFill::FenOnly,
     };
-    Evaluator::new(Model::read(weights).expect("a model"), settings, 16 << 20)
+    let mut model = Model::read(weights).expect("a model");
+    changed(&mut model);
+    Evaluator::new(model, settings, 16 << 20)
+}
+
+/// The network's outputs are finite in all of these, what is made of them is not.
+#[test]
+fn what_is_made_of_outputs_is_refused_where_it_is_no_finite_number() {
+    let said = |changed: fn(&mut Model)| {
+        let evaluator = evaluator_changed("tiny-v15.bin.gz", changed);
+        let (game, plan) = asked(&json!({"moves": [["B", "C3"]]}), 1);
+        evaluator.ask(&game, &plan.question).map(|_| ())
+    };
+    assert_eq!(said(|_| ()), Ok(()));
+    let changes: [(fn(&mut Model), &str); 4] = [
+        (|model| model.multipliers.score_mean = 1e30, "the score"),
+        (|model| model.multipliers.lead = f32::INFINITY, "the score"),
+        (|model| model.multipliers.variance_time = f32::INFINITY, "the variance in time"),
+        (|model| model.multipliers.short_term_errors = Some([-1.0, 30.0]), "a short-term error"),
+    ];
+    for (changed, what) in changes {
+        assert_eq!(said(changed), Err(format!("expected finite numbers from the network, got another in {what}")));
+    }
 }
 
 /// The memory that a tree gets here.

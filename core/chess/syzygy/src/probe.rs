@@ -18,6 +18,31 @@ struct Outcome {
     by_capture: bool,
 }
 
+/// Plies to the next zeroing move, seen from the side to move, as [`Tablebases::dtz`] has them.
+///
+/// Of two with as many plies the one that is not exact is the smaller: the least of several is sure only if all of them
+/// are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Distance {
+    pub plies: i32,
+    /// If not, it may take one ply more.
+    pub exact: bool,
+}
+
+impl Distance {
+    const DRAW: Self = Self { plies: 0, exact: true };
+
+    /// Where the next move is the zeroing one.
+    fn before_zeroing(wdl: Wdl) -> Self {
+        Self { plies: before_zeroing(wdl), exact: true }
+    }
+
+    /// Seen by the side that came here by a move that is no zeroing one.
+    fn before_move(self) -> Self {
+        Self { plies: -self.plies - self.plies.signum(), ..self }
+    }
+}
+
 impl Tablebases {
     /// The result of a position with the rule-50 counter at 0, seen from the side to move.
     ///
@@ -38,7 +63,7 @@ impl Tablebases {
     /// Castling rights, too many pieces, a table that is missing or of no use.
     pub fn dtz(&self, board: &Board) -> Result<i32, ProbeError> {
         self.check(board)?;
-        self.distance(board, Lookahead::OnePly)
+        Ok(self.distance(board, Lookahead::OnePly)?.plies)
     }
 
     fn outcome(&self, board: &Board) -> Result<Outcome, ProbeError> {
@@ -82,16 +107,18 @@ impl Tablebases {
         Ok(alpha.max(self.raw_wdl(board)?))
     }
 
-    fn distance(&self, board: &Board, lookahead: Lookahead) -> Result<i32, ProbeError> {
+    fn distance(&self, board: &Board, lookahead: Lookahead) -> Result<Distance, ProbeError> {
         let Outcome { wdl, by_capture } = self.outcome(board)?;
         if wdl == Wdl::Draw {
-            return Ok(0);
+            return Ok(Distance::DRAW);
         }
         if by_capture || wdl > Wdl::Draw && self.a_pawn_move_reaches(board, wdl)? {
-            return Ok(before_zeroing(wdl));
+            return Ok(Distance::before_zeroing(wdl));
         }
         match (self.raw_dtz(board, wdl)?, lookahead) {
-            (RawDtz::Plies(plies), _) => Ok(before_zeroing(wdl) + (plies - 1) * i32::from(wdl as i8).signum()),
+            (RawDtz::Plies { plies, exact }, _) => {
+                Ok(Distance { plies: before_zeroing(wdl) + (plies - 1) * i32::from(wdl as i8).signum(), exact })
+            }
             (RawDtz::OtherSide, Lookahead::OnePly) => self.distance_by_replies(board, wdl),
             (RawDtz::OtherSide, Lookahead::None) => Err(contradiction(board)),
         }
@@ -108,13 +135,14 @@ impl Tablebases {
 
     /// The distance where the table has only the other side to move. No zeroing move is the best for a winner, and a
     /// loser makes one only if it must.
-    fn distance_by_replies(&self, board: &Board, wdl: Wdl) -> Result<i32, ProbeError> {
-        let mut best = (wdl < Wdl::Draw).then(|| before_zeroing(wdl));
+    fn distance_by_replies(&self, board: &Board, wdl: Wdl) -> Result<Distance, ProbeError> {
+        let mut best = (wdl < Wdl::Draw).then(|| Distance::before_zeroing(wdl));
         for mv in moves_of(board, |board, mv| !is_zeroing(board, mv)) {
             let next = after(board, mv);
-            let distance = -self.distance(&next, Lookahead::None)?;
-            let distance = if distance == 1 && is_mate(&next) { 1 } else { distance + distance.signum() };
-            let counts = distance.signum() == i32::from(wdl as i8).signum();
+            let distance = self.distance(&next, Lookahead::None)?;
+            let mates = distance.plies == -1 && is_mate(&next);
+            let distance = if mates { Distance::before_zeroing(Wdl::Win) } else { distance.before_move() };
+            let counts = distance.plies.signum() == i32::from(wdl as i8).signum();
             if counts {
                 best = Some(best.map_or(distance, |best| best.min(distance)));
             }
@@ -123,19 +151,18 @@ impl Tablebases {
     }
 
     /// The distance that the side to move gets by a move of the board; 0 for a draw.
-    pub(crate) fn distance_by(&self, board: &Board, mv: Move) -> Result<i32, ProbeError> {
+    pub(crate) fn distance_by(&self, board: &Board, mv: Move) -> Result<Distance, ProbeError> {
         let next = after(board, mv);
         if is_mate(&next) {
-            return Ok(1);
+            return Ok(Distance::before_zeroing(Wdl::Win));
         }
         if is_zeroing(board, mv) {
             return Ok(match -self.outcome(&next)?.wdl {
-                Wdl::Draw => 0,
-                wdl => before_zeroing(wdl),
+                Wdl::Draw => Distance::DRAW,
+                wdl => Distance::before_zeroing(wdl),
             });
         }
-        let distance = -self.distance(&next, Lookahead::OnePly)?;
-        Ok(distance + distance.signum())
+        Ok(self.distance(&next, Lookahead::OnePly)?.before_move())
     }
 
     /// The result that the side to move gets by a move of the board.

@@ -2,11 +2,15 @@
 
 use oncilla_chess::{History, Move, MoveList};
 
+use crate::probe::Distance;
 use crate::tablebases::{ProbeError, Tablebases};
 use crate::wdl::Wdl;
 
 /// The rank of a move that wins, or loses, whatever the rule-50 counter says.
 pub const MAX_RANK: i32 = 1000;
+
+/// The last ply, counted from where the rule-50 counter is 0, on which a zeroing move comes in time.
+const LAST_PLY: i32 = 100;
 
 /// A move of the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +27,10 @@ pub struct RankedMove {
     /// Plies to mate, this one included, negative for the side that is mated. `None` where only a table of a file is
     /// asked, and where the rule-50 counter may come in between.
     pub mate: Option<i32>,
+    /// [`RankedMove::wdl`] is a win or a loss that would come on the very ply on which the rule-50 counter runs out, by
+    /// a table that counts moves and not plies: it may come one ply later, and then it is a draw. (The rank is that of
+    /// Lc0 all the same.)
+    pub may_be_late: bool,
 }
 
 /// The moves of a root, ranked.
@@ -80,9 +88,10 @@ impl Tablebases {
         let hurry = fast_play || has_repeated(history);
         let rule50 = history.rule50().into();
         let by_distance = |&mv: &Move| {
-            let dtz = self.distance_by(board, mv)?;
-            let rank = dtz_rank(dtz, rule50, hurry);
-            Ok(RankedMove { mv, rank, wdl: wdl_of_rank(rank), dtz: Some(dtz), mate: None })
+            let Distance { plies, exact } = self.distance_by(board, mv)?;
+            let rank = dtz_rank(plies, rule50, hurry);
+            let may_be_late = !exact && plies.abs() + rule50 == LAST_PLY;
+            Ok(RankedMove { mv, rank, wdl: wdl_of_rank(rank), dtz: Some(plies), mate: None, may_be_late })
         };
         let without_dtz = match moves.iter().map(by_distance).collect() {
             Ok(moves) => return Ok(RootRanks { moves, without_dtz: None }),
@@ -90,7 +99,7 @@ impl Tablebases {
         };
         let by_result = |&mv: &Move| {
             let wdl = self.wdl_by(board, mv)?;
-            Ok(RankedMove { mv, rank: wdl_rank(wdl), wdl, dtz: None, mate: None })
+            Ok(RankedMove { mv, rank: wdl_rank(wdl), wdl, dtz: None, mate: None, may_be_late: false })
         };
         let moves = moves.iter().map(by_result).collect::<Result<_, ProbeError>>()?;
         Ok(RootRanks { moves, without_dtz: Some(without_dtz) })
@@ -135,7 +144,7 @@ pub fn wdl_rank(wdl: Wdl) -> i32 {
 
 /// The result that a rank stands for: 100 plies away from [`MAX_RANK`] the counter has run out.
 pub(crate) fn wdl_of_rank(rank: i32) -> Wdl {
-    const IN_TIME: i32 = MAX_RANK - 100;
+    const IN_TIME: i32 = MAX_RANK - LAST_PLY;
     match rank {
         IN_TIME.. => Wdl::Win,
         1.. => Wdl::CursedWin,

@@ -98,8 +98,12 @@ struct Part {
 /// What a DTZ table says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RawDtz {
-    /// Plies to the next zeroing move, at least 1; cursed wins and blessed losses are 100 further away.
-    Plies(i32),
+    Plies {
+        /// To the next zeroing move, at least 1; cursed wins and blessed losses are 100 further away.
+        plies: i32,
+        /// The table counts plies. Where it counts moves, there may be one ply more.
+        exact: bool,
+    },
     /// The table has the other side to move only.
     OtherSide,
 }
@@ -150,7 +154,7 @@ impl Table {
             return Ok(RawDtz::OtherSide);
         }
         let value = part.pairs.value(file, number)?;
-        part.plies(value, wdl).map(RawDtz::Plies)
+        part.plies(value, wdl)
     }
 
     /// The part that a position is in, its number there, and whether Black is to move as the table has the colours.
@@ -204,8 +208,8 @@ impl Pieces<'_> {
 
 impl Part {
     /// What a stored value means for that result.
-    fn plies(&self, value: u16, wdl: Wdl) -> Result<i32, Fault> {
-        let (map, counts_plies) = match wdl {
+    fn plies(&self, value: u16, wdl: Wdl) -> Result<RawDtz, Fault> {
+        let (map, exact) = match wdl {
             Wdl::Win => (0, self.flags & flag::WIN_PLIES != 0),
             Wdl::Loss => (1, self.flags & flag::LOSS_PLIES != 0),
             Wdl::CursedWin => (2, false),
@@ -216,7 +220,7 @@ impl Part {
             Some(maps) => *maps[map].get(usize::from(value)).ok_or(Fault::Corrupt("a value outside its map"))?,
             None => value,
         };
-        Ok(i32::from(value) * if counts_plies { 1 } else { 2 } + 1)
+        Ok(RawDtz::Plies { plies: i32::from(value) * if exact { 1 } else { 2 } + 1, exact })
     }
 }
 

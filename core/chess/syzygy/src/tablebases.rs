@@ -20,12 +20,15 @@ use crate::wdl::Wdl;
 /// no more than 64 MiB together; of others only the heads, some kilobytes each, and no more than 100 are open at once.
 #[derive(Debug)]
 pub struct Tablebases {
-    wdl: HashMap<Material, Slot>,
-    dtz: HashMap<Material, Slot>,
+    wdl: Slots,
+    dtz: Slots,
     /// Of the largest WDL table.
     max_pieces: usize,
     unreadable: Vec<BadFile>,
 }
+
+/// The files that have a table's name, one a folder, in the order of the folders.
+type Slots = HashMap<Material, Vec<Slot>>;
 
 /// A file that was found, and the table once somebody has asked for it.
 #[derive(Debug)]
@@ -132,8 +135,9 @@ impl std::error::Error for ProbeError {}
 impl Tablebases {
     /// Looks for tables in folders, whose names stand in one text with `:` between them, on Windows `;`.
     ///
-    /// Of two files with one name the first folder's counts. Only names and lengths are looked at. What turns out to
-    /// be no table is left out, now or when it is first asked, and told by [`Tablebases::bad_files`].
+    /// Of two files with one name the first folder's counts, as far as it is good; where it is not, the next one is
+    /// asked. Only names and lengths are looked at. What turns out to be no table is left out, now or when it is first
+    /// asked, and told by [`Tablebases::bad_files`].
     ///
     /// # Errors
     /// There is no table at all.
@@ -181,7 +185,11 @@ impl Tablebases {
                 Metric::Wdl => &mut self.wdl,
                 Metric::Dtz => &mut self.dtz,
             };
-            tables.entry(material).or_insert(Slot { file, table: OnceLock::new(), damage: OnceLock::new() });
+            let slots = tables.entry(material).or_default();
+            // A folder may be named twice.
+            if slots.iter().all(|slot| slot.file.path() != file.path()) {
+                slots.push(Slot { file, table: OnceLock::new(), damage: OnceLock::new() });
+            }
         }
         Ok(())
     }
@@ -191,7 +199,7 @@ impl Tablebases {
         self.max_pieces
     }
 
-    /// How many tables of a kind were found.
+    /// How many tables of a kind were found, those with one name counted once.
     pub fn tables(&self, metric: Metric) -> usize {
         self.slots(metric).len()
     }
@@ -203,7 +211,7 @@ impl Tablebases {
             let fault = *slot.table.get()?.as_ref().err().or(slot.damage.get())?;
             Some(BadFile { path: slot.file.path().to_owned(), fault })
         };
-        let slots = self.wdl.values().chain(self.dtz.values());
+        let slots = self.wdl.values().chain(self.dtz.values()).flatten();
         let mut bad: Vec<BadFile> = self.unreadable.iter().cloned().chain(slots.filter_map(refused)).collect();
         bad.sort_by(|a, b| a.path.cmp(&b.path));
         bad
@@ -231,13 +239,13 @@ impl Tablebases {
         Ok(match metric {
             Metric::Wdl => i32::from(self.raw_wdl(board)? as i8),
             Metric::Dtz => match self.raw_dtz(board, wdl)? {
-                RawDtz::Plies(plies) => plies,
+                RawDtz::Plies { plies, .. } => plies,
                 RawDtz::OtherSide => 0,
             },
         })
     }
 
-    fn slots(&self, metric: Metric) -> &HashMap<Material, Slot> {
+    fn slots(&self, metric: Metric) -> &Slots {
         match metric {
             Metric::Wdl => &self.wdl,
             Metric::Dtz => &self.dtz,
@@ -277,11 +285,12 @@ impl Tablebases {
             answer.map_err(|fault| ProbeError::BadTable { material, metric, fault })
         };
         let mut answer = Err(ProbeError::NoTable { material: on_board, metric });
-        // A file may have the name of the colours swapped, and be no table.
+        // A file may be no table, or damaged; and it may have the name of the colours swapped.
         for material in [on_board, on_board.swapped()] {
-            if answer.is_err()
-                && let Some(slot) = slots.get(&material)
-            {
+            for slot in slots.get(&material).into_iter().flatten() {
+                if answer.is_ok() {
+                    return answer;
+                }
                 answer = ask_slot(material, slot);
             }
         }

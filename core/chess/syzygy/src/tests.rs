@@ -7,7 +7,7 @@ use common::{Folder, synthetic};
 use oncilla_chess::{Board, History};
 
 use crate::file::OpenFiles;
-use crate::{Fault, Metric, ProbeError, Tablebases, Wdl};
+use crate::{Fault, Metric, ProbeError, RankedMove, Tablebases, Wdl};
 
 /// With small files in memory, and without.
 const ROOMS: [u64; 2] = [64 << 20, 0];
@@ -98,6 +98,30 @@ fn cursed_wins_are_a_hundred_plies_away() {
         assert!(!keeping.is_empty());
         let rank = (1000 - i32::abs(after)) * after.signum();
         assert!(keeping.iter().all(|r| (r.wdl, r.dtz, r.rank) == (wdl, Some(after), rank)), "{keeping:?}");
+    }
+}
+
+/// None of the shared tables counts plies. In this one all distances are the shortest, seen two plies later.
+#[test]
+fn only_a_table_that_counts_moves_may_be_a_ply_late() {
+    const ONE_VALUE: [u8; 2] = [0x80, 0];
+    let folder = Folder::new("plies");
+    folder.write("KQvK.rtbw", &synthetic::constant("KQvK", false, [4, 0]));
+    let in_moves = synthetic::constant("KQvK", true, [0; 2]);
+    let mut in_plies = in_moves.clone();
+    let flags = in_plies.windows(2).position(|bytes| bytes == ONE_VALUE).unwrap();
+    // Wins and losses.
+    in_plies[flags] |= 4 | 8;
+    for (table, counts_moves) in [(in_moves, true), (in_plies, false)] {
+        folder.write("KQvK.rtbz", &table);
+        let tables = Tablebases::open(folder.path()).unwrap();
+        for (rule50, rank) in [(96, 1000), (97, 900), (98, 899)] {
+            let white = game(&format!("8/8/8/3k4/8/3K4/8/3Q4 w - - {rule50} 90"));
+            let ranks = tables.root_moves(&white, false).unwrap();
+            let is = |ranked: &&RankedMove| (ranked.dtz, ranked.rank) == (Some(3), rank);
+            assert!(ranks.best().all(|ranked| is(&ranked)), "{ranks:?}");
+            assert!(ranks.best().all(|ranked| ranked.may_be_late == (counts_moves && rule50 == 97)), "{ranks:?}");
+        }
     }
 }
 

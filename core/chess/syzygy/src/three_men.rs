@@ -128,7 +128,7 @@ fn ranked<const CAP: usize>(game: &mut History<CAP>, mv: Move) -> Option<RankedM
         Wdl::BlessedLoss => (-to_zeroing, dtz_rank(-to_zeroing, rule50.into(), true)),
     };
     let mate = known.mate(rule50_after).map(|_| plies * dtz.signum());
-    Some(RankedMove { mv, rank, wdl: wdl_of_rank(rank), dtz: Some(dtz), mate })
+    Some(RankedMove { mv, rank, wdl: wdl_of_rank(rank), dtz: Some(dtz), mate, may_be_late: false })
 }
 
 /// Whether the game is drawn after its last move, or by some reply where the side that replies is lost.

@@ -67,6 +67,28 @@ fn a_list_of_folders_is_searched_in_order() {
     assert_eq!(bad[0].to_string(), "/no/such/folder: entity not found");
 }
 
+/// As a whole, or in the block that the position is in. A folder that is named twice has its files once.
+#[test]
+fn a_bad_file_hides_no_good_one_of_a_later_folder() {
+    let (bad, good) = (Folder::new("bad-before"), Folder::new("good-behind"));
+    bad.write("KNvK.rtbw", b"none");
+    bad.write("KBvK.rtbw", &synthetic::constant("KBvK", false, [9, 9]));
+    bad.write("KRvK.rtbw", b"none");
+    good.write("KNvK.rtbw", &synthetic::constant("KNvK", false, [4, 0]));
+    good.write("KBvK.rtbw", &synthetic::constant("KBvK", false, [4, 0]));
+    let separator = if cfg!(windows) { ";" } else { ":" };
+    let tables = Tablebases::open(&[bad.path(), bad.path(), good.path()].join(separator)).unwrap();
+    assert_eq!(tables.tables(Metric::Wdl), 3);
+    for piece in ["N", "B"] {
+        assert_eq!(tables.wdl(&board(&KNVK.replace('N', piece))).map(|wdl| wdl as i8), Ok(2), "{piece}");
+    }
+    assert!(matches!(tables.wdl(&board(&KNVK.replace('N', "R"))), Err(ProbeError::BadTable { .. })));
+    let told = tables.bad_files();
+    let names: Vec<_> = told.iter().map(|bad| bad.path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["KBvK.rtbw", "KNvK.rtbw", "KRvK.rtbw"]);
+    assert!(told.iter().all(|told| told.path.starts_with(bad.path())), "{told:?}");
+}
+
 #[test]
 fn positions_that_no_table_has_are_errors() {
     let folder = Folder::new("beyond");

@@ -29,6 +29,25 @@ fn every_position_has_the_recorded_result_and_distance() {
     assert_eq!(tables.max_pieces(), 4);
 }
 
+/// The table of two bishops counts moves. By its distance the mate comes on the hundredth ply; it comes one later, and
+/// the game is drawn.
+#[test]
+fn a_result_on_the_last_ply_is_open_where_a_table_counts_moves() {
+    let Some(tables) = open() else { return };
+    let ranks = |rule50: u32| {
+        let fen = format!("7K/3b4/1b6/8/8/8/8/2k5 b - - {rule50} 1");
+        tables.root_moves(&<History>::from_fen(&fen).unwrap(), false).unwrap()
+    };
+    let on_the_last = ranks(76);
+    assert!(on_the_last.best().all(|ranked| (ranked.rank, ranked.dtz, ranked.wdl) == (900, Some(24), Wdl::Win)));
+    for ranked in &on_the_last.moves {
+        assert_eq!(ranked.may_be_late, ranked.dtz == Some(24), "{ranked:?}");
+    }
+    for rule50 in [75, 77] {
+        assert!(ranks(rule50).best().all(|ranked| !ranked.may_be_late), "{rule50}");
+    }
+}
+
 #[test]
 fn threads_get_the_same_answers() {
     let Some(tables) = open() else { return };

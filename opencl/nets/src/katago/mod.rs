@@ -32,6 +32,9 @@ pub const GLOBALS: usize = 19;
 /// What is read. The next one has blocks with attention.
 const VERSIONS: std::ops::RangeInclusive<u32> = 8..=16;
 
+/// The largest multiplier that is taken: far beyond what scores of any board need, far from an overflow.
+const MOST_MULTIPLIED: f32 = 1e6;
+
 /// A model that has been read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
@@ -55,7 +58,7 @@ pub struct Model {
     pub parameters: u64,
 }
 
-/// What the value head's numbers are multiplied with, in points of the board.
+/// What the value head's numbers are multiplied with, in points of the board. None is below 0 in a file that is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Multipliers {
     /// Used in training alone.
@@ -93,7 +96,7 @@ impl Model {
     /// # Errors
     /// If the file can't be read, is of another kind, damaged, or has what isn't supported.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, NetError> {
-        Self::from_bytes(&container::read_file(path.as_ref())?)
+        Self::from_bytes(&container::read_file(path.as_ref(), check)?)
     }
 
     /// Reads a model from the bytes of its file, compressed or not.
@@ -138,14 +141,23 @@ impl Multipliers {
             return Ok(Self::default());
         }
         Ok(Self {
-            td_score: reader.float("a multiplier")?,
-            score_mean: reader.float("a multiplier")?,
-            score_stdev: reader.float("a multiplier")?,
-            lead: reader.float("a multiplier")?,
-            variance_time: reader.float("a multiplier")?,
-            short_term_errors: Some([reader.float("a multiplier")?, reader.float("a multiplier")?]),
+            td_score: multiplier(reader)?,
+            score_mean: multiplier(reader)?,
+            score_stdev: multiplier(reader)?,
+            lead: multiplier(reader)?,
+            variance_time: multiplier(reader)?,
+            short_term_errors: Some([multiplier(reader)?, multiplier(reader)?]),
         })
     }
+}
+
+/// Of errors a root is taken, and deviations are never below 0. Networks have 0.25 to some hundred here.
+fn multiplier(reader: &mut Reader<'_>) -> Result<f32, NetError> {
+    let factor = reader.float("a multiplier")?;
+    if !(0.0..=MOST_MULTIPLIED).contains(&factor) {
+        return Err(reader.malformed(format_args!("expected a multiplier from 0 to {MOST_MULTIPLIED}, got {factor:?}")));
+    }
+    Ok(factor)
 }
 
 /// What the header says from version 15 on.

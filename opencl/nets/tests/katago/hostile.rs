@@ -78,6 +78,27 @@ fn bits_flipped() {
     assert!(taken > 1000 && lost > 1000, "{taken} taken, {lost} refused");
 }
 
+/// They stand in the fifth line and the six after it.
+#[test]
+fn multipliers_that_make_no_sense() {
+    let edited = |line: usize, word: &str| {
+        let mut lines = lines(13);
+        lines[line] = word.to_string();
+        format!("{}\n", lines.join("\n")).into_bytes()
+    };
+    for line in 4..11 {
+        for word in ["0", "0.25", "150", "1000000"] {
+            assert!(read(&edited(line, word), "a multiplier").is_ok(), "line {line}: {word}");
+        }
+        for word in ["-1", "-0.001", "1000001", "3e38"] {
+            let error = refused(&edited(line, word)).to_string();
+            let shown: f32 = word.parse().expect("a number");
+            let expected = format!("expected a multiplier from 0 to 1000000, got {shown:?}, at byte ");
+            assert!(error.contains(&expected), "line {line}: {error}");
+        }
+    }
+}
+
 #[test]
 fn weights_that_are_no_numbers() {
     for (what, Written { bytes, arrays, .. }) in sound() {

@@ -156,13 +156,14 @@ impl Maker<'_> {
         if self.version < 13 {
             return Multipliers::default();
         }
+        let mut factor = || self.random.weight().abs();
         Multipliers {
-            td_score: self.random.weight(),
-            score_mean: self.random.weight(),
-            score_stdev: self.random.weight(),
-            lead: self.random.weight(),
-            variance_time: self.random.weight(),
-            short_term_errors: Some([self.random.weight(), self.random.weight()]),
+            td_score: factor(),
+            score_mean: factor(),
+            score_stdev: factor(),
+            lead: factor(),
+            variance_time: factor(),
+            short_term_errors: Some([factor(), factor()]),
         }
     }
 }
