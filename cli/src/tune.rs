@@ -382,16 +382,39 @@ mod tests {
     use oncilla_opencl::kernels::Variant;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A script in the place of the program.
     fn outcome_of(name: &str, script: &str) -> Outcome {
+        with_trials(name, script, |trials| trials.run(Tuning::start(Variant::Gpu, 1)))
+    }
+
+    /// A script in the place of the program.
+    fn with_trials<T>(name: &str, script: &str, use_them: impl FnOnce(&Trials) -> T) -> T {
         let path = std::env::temp_dir().join(format!("oncilla-tune-{name}-{}", std::process::id()));
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         let args = vec!["tune".into()];
         let trials = Trials { program: path.clone(), args, int8: " 3 5".to_string(), limit: Duration::from_secs(1) };
-        let outcome = trials.run(Tuning::start(Variant::Gpu, 1));
+        let answer = use_them(&trials);
         std::fs::remove_file(&path).unwrap();
-        outcome
+        answer
+    }
+
+    #[test]
+    fn where_no_candidate_is_named_a_process_says_what_a_game_runs() {
+        let of_a_game = |name: &str, script: &str| with_trials(name, script, |trials| trials.of_a_game());
+        let tuning = Tuning { lanes: 16, columns: 1, ..Tuning::start(Variant::Gpu, 1) };
+        let script = format!("[ \"$3\" = '; 3 5' ] && echo '{{\"runs\":\"{tuning}\"}}'");
+        assert_eq!(of_a_game("runs", &script), Ok(tuning));
+        let refused = of_a_game("runs-none", "echo '{\"refused\":\"no device\"}'");
+        assert_eq!(refused, Err("no device".to_string()));
+        let other = of_a_game("runs-other", "echo '{\"milliseconds\":[1.0,2.0,3.0]}'").unwrap_err();
+        assert!(other.starts_with("its process: expected a tuning, got "), "{other}");
+    }
+
+    /// A candidate has a pipe that ends when nobody waits for it any more.
+    #[test]
+    fn the_input_of_a_process_lasts_as_long_as_somebody_waits() {
+        let script = "[ \"$ONCILLA_ENDS_WITH_INPUT\" = 1 ] && [ -p /dev/stdin ] || exit 1; cat; echo ended";
+        assert_eq!(run_by("input", script), Err(too_late(1)));
     }
 
     fn run_by(name: &str, script: &str) -> Trial {
