@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import product as product_of
 from pathlib import Path
 
 KERNELS = Path(__file__).resolve().parent.parent / "opencl/src/kernels"
@@ -86,6 +87,9 @@ NETWORKS = [
     (["conv", "dense", "gather", "affine", "pool"], "-DACTS=3 -DWITH_FIVE=1"),
 ]
 
+# What a device without a word of ours compiles as: its own version of OpenCL C, or 1.2 at most.
+STANDARDS = ["CL1.2", "CL1.1"]
+
 # Kernels whose items know nothing of each other, in files with others whose items do.
 ITEM_KERNELS = ["scores", "smolgen"]
 
@@ -144,13 +148,13 @@ def programs(clang):
         yield "position", network(clang, families, options), f"{options} -DIN_NETWORK"
 
 
-def compiled(clang, target, source, options, folder):
+def compiled(clang, standard, target, source, options, folder):
     """The assembly of a program."""
     text = folder / "program.cl"
     text.write_text(source)
     out = folder / "program.s"
-    command = [clang, "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", "-cl-mad-enable", "-DVARIANT_GPU"]
-    command += options.split() + target + ["-S", "-o", str(out), str(text)]
+    command = [clang, "-x", "cl", f"-cl-std={standard}", "-Xclang", "-finclude-default-header", "-cl-mad-enable"]
+    command += ["-DVARIANT_GPU"] + options.split() + target + ["-S", "-o", str(out), str(text)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
@@ -190,16 +194,17 @@ def main():
     bad, seen = [], 0
     with tempfile.TemporaryDirectory() as folder:
         for family, source, options in programs(clang):
-            for gpu, (target, read) in targets.items():
-                kernels = list(read(compiled(clang, target, source, options, Path(folder))))
+            for (gpu, (target, read)), standard in product_of(targets.items(), STANDARDS):
+                kernels = list(read(compiled(clang, standard, target, source, options, Path(folder))))
                 seen += len(kernels)
+                of = f"{family}.cl as {standard} with {options}"
                 if not kernels:
-                    bad.append(f"{gpu}, {family}.cl with {options}: expected a kernel at least, found none")
+                    bad.append(f"{gpu}, {of}: expected a kernel at least, found none")
                 for name, instructions, registers, wrong in kernels:
                     count = f"{instructions} instructions" + (f", {registers} registers" if registers else "")
                     if "--list" in sys.argv[1:]:
-                        print(f"{gpu:6} {name:18} {count:38} {options}")
-                    bad += [f"{gpu}, {name} of {family}.cl with {options}: {what}" for what in wrong]
+                        print(f"{gpu:6} {standard} {name:18} {count:38} {options}")
+                    bad += [f"{gpu}, {name} of {of}: {what}" for what in wrong]
     print("\n".join(bad) or f"{seen} kernels: all sums in registers, everything inlined")
     sys.exit(bool(bad))
 

@@ -89,8 +89,12 @@ pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) 
         };
         match device::choose(&choice) {
             Ok(chosen) => {
-                used.push(format!("{} {}", chosen.index, chosen.name));
-                kinds.push(chosen.kind);
+                let name = format!("{} {}", chosen.index, chosen.name);
+                // Named twice it is used once.
+                if !used.contains(&name) {
+                    used.push(name);
+                    kinds.push(chosen.kind);
+                }
             }
             Err(fault) => faults.push(fault.to_string()),
         }

@@ -1,5 +1,6 @@
 //! `oncilla selftest`: every kernel and the whole network against the host, layer by layer.
 
+use oncilla_opencl::device;
 use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::int8::Loss;
 use oncilla_opencl::kernels::Precision;
@@ -79,6 +80,8 @@ fn run(settings: &EvaluatorSettings, board: Size, bound: f32) -> Result<(Vec<Row
     notes.iter().for_each(|note| aside(note));
     let input = subject.inputs(CANARIES);
     let graph = Arc::new(subject.graph);
+    // Without one there is nothing that could run instead.
+    device::choose(&device_choice(settings)).map_err(|error| error.to_string())?;
     let progress = Progress::on_stderr();
     let mut rows = Vec::new();
     let (findings, describe) = test(settings, &graph, &input, "network", &progress)?;
@@ -102,11 +105,33 @@ fn test(
     name: &str,
     progress: &Progress,
 ) -> Result<(Findings, String), String> {
+    let test = |size| test_with(size, settings, graph, input, name, progress);
+    // First whatever the device makes of the kernels that it starts with: a comparison would leave out what is wrong.
+    let tested = test((false, BATCH)).or_else(|why| {
+        aside(&format!("{name}: {why}; what a game runs instead is tested"));
+        test((true, BATCH))
+    });
+    // A network may be small enough for a game where a part of the kit is not.
+    tested.or_else(|why| {
+        aside(&format!("{name}: {why}; {CANARIES} positions at a time are tested"));
+        test((true, CANARIES))
+    })
+}
+
+/// `self_check` and `max_batch` as in [`Options`].
+fn test_with(
+    (self_check, max_batch): (bool, usize),
+    settings: &EvaluatorSettings,
+    graph: &Arc<Graph>,
+    input: &[f32],
+    name: &str,
+    progress: &Progress,
+) -> Result<(Findings, String), String> {
     use oncilla_opencl::backend::Backend;
     progress.show(&format!("{name}: compiling"));
-    let options =
-        Options { device: device_choice(settings), max_batch: BATCH, self_check: false, ..Options::default() };
-    let (mut device, note) = tuning::open(settings, graph, options)?;
+    let options = Options { device: device_choice(settings), max_batch, self_check, ..Options::default() };
+    let opened = tuning::open(settings, graph, options).inspect_err(|_| progress.clear());
+    let (mut device, note) = opened?;
     note.iter().for_each(|note| aside(note));
     let layers = graph.layers().len();
     progress.show(&format!("{name}: the host computes what is expected"));

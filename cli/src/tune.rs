@@ -49,6 +49,24 @@ enum Said {
     Milliseconds([f64; 3]),
     /// Why it can't be used.
     Refused(String),
+    /// What a game runs, where no candidate was named.
+    Runs(String),
+}
+
+impl Said {
+    fn milliseconds(self) -> Trial {
+        match self {
+            Said::Milliseconds(times) => Ok(times),
+            other => Err(format!("its process: expected milliseconds, got {other:?}")),
+        }
+    }
+
+    fn tuning(self) -> Result<Tuning, String> {
+        match self {
+            Said::Runs(tuning) => tuning.parse(),
+            other => Err(format!("its process: expected a tuning, got {other:?}")),
+        }
+    }
 }
 
 /// Tunes, or runs one candidate.
@@ -64,24 +82,26 @@ pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result
 }
 
 fn run_candidate(console: &Console, settings: &EvaluatorSettings, board: Size, text: &str) -> Result<(), String> {
+    drivers::end_with_input_if_asked();
     system::end_without_a_window();
     let (tuning, layers) = text.split_once(';').unwrap_or((text, ""));
-    let tuning = tuning.parse().map_err(|why| format!("--candidate: {why}"))?;
+    let tuning = match tuning {
+        "" => None,
+        named => Some(named.parse().map_err(|why| format!("--candidate: {why}"))?),
+    };
     let mut graph = Subject::graph(settings, board)?;
     for layer in layers.split(' ').filter(|layer| !layer.is_empty()) {
         let layer = layer.parse().map_err(|why| format!("--candidate: layer {layer:?}: {why}"))?;
         graph.set_int8(layer, true).map_err(|why| why.to_string())?;
     }
-    let options = Options {
-        device: device_choice(settings),
-        tuning: Some(tuning),
-        precision: settings.precision,
-        ..Options::default()
+    let options =
+        Options { device: device_choice(settings), tuning, precision: settings.precision, ..Options::default() };
+    let candidate = Candidate { graph: Arc::new(graph), options };
+    let said = match tuning {
+        Some(_) => candidate.run().map(Said::Milliseconds),
+        None => candidate.of_a_game().map(|tuning| Said::Runs(tuning.to_string())),
     };
-    let said = match (Candidate { graph: Arc::new(graph), options }).run() {
-        Ok(times) => Said::Milliseconds(times),
-        Err(why) => Said::Refused(why.to_string()),
-    };
+    let said = said.unwrap_or_else(|why| Said::Refused(why.to_string()));
     console.say(&serde_json::to_string(&said).map_err(|error| error.to_string())?);
     Ok(())
 }
@@ -100,7 +120,7 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
     let hint = keeper.hint(start);
     let mut tried = 0;
     let mut best = f64::INFINITY;
-    let try_out = |tuning: Tuning| {
+    let mut try_out = |tuning: Tuning| {
         tried += 1;
         progress.show(&format!("{tried} of at most {most}, best {best:.3} ms: {tuning}"));
         let trial = keeper.tried(tuning).unwrap_or_else(|| {
@@ -111,11 +131,20 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
         best = trial.as_ref().map_or(best, |times| score(*times).min(best));
         trial
     };
-    let again = |tuning: Tuning| {
+    let mut again = |tuning: Tuning| {
         progress.show(&format!("once more: {tuning}"));
         trials.run(tuning).trial
     };
-    let found = search(start, try_out, again).map_err(|why| why + &hint)?;
+    let mut walk = |start| search(start, &mut try_out, &mut again);
+    let (start, found) = match walk(start) {
+        Ok(found) => (start, found),
+        Err(why) => {
+            let given_way = trials.of_a_game().map_err(|_| why.clone() + &hint)?;
+            progress.clear();
+            console.say(&format!("{why}; from what a game runs there: {given_way}"));
+            (given_way, walk(given_way).map_err(|why| why + &hint)?)
+        }
+    };
     progress.clear();
     let kept = keeper.finish(found);
     report(console, &keeper, start, found);
@@ -255,6 +284,9 @@ struct Trials {
     limit: Duration,
 }
 
+/// How many candidates' time the device has to find what a game runs on it: one after the other gives way.
+const GIVING_WAY: u32 = 8;
+
 impl Trials {
     fn new(ask: &Ask, graph: &Graph) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|error| format!("this program's own path: {error}"))?;
@@ -265,32 +297,45 @@ impl Trials {
     }
 
     fn run(&self, tuning: Tuning) -> Outcome {
-        match self.try_to_run(tuning) {
+        let said = self.ask(&tuning.to_string(), self.limit);
+        match said.map(|said| said.and_then(Said::milliseconds)) {
             Ok(trial) => Outcome { trial, lasts: true },
             Err(why) => Outcome { trial: Err(why), lasts: false },
         }
     }
 
+    /// What a game runs on the device, where it can run none of the kernels that are tried first.
+    ///
+    /// # Errors
+    /// In one line: why a game runs none either.
+    fn of_a_game(&self) -> Result<Tuning, String> {
+        self.ask("", self.limit.saturating_mul(GIVING_WAY))??.tuning()
+    }
+
+    /// Has a process say something of a candidate, or of the kernels of a game where none is named; or why it can't be
+    /// used.
+    ///
     /// # Errors
     /// What says nothing of the candidate: the system has no process for it, has lost it or ended it, or it did not
     /// come as far as that.
-    fn try_to_run(&self, tuning: Tuning) -> Result<Trial, String> {
+    fn ask(&self, candidate: &str, limit: Duration) -> Result<Result<Said, String>, String> {
         let mut command = Command::new(&self.program);
-        command.args(&self.args).arg("--candidate").arg(format!("{tuning};{}", self.int8));
+        command.args(&self.args).arg("--candidate").arg(format!("{candidate};{}", self.int8));
         // What drivers and compilers say of themselves is nobody's concern.
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        drivers::ends_with_this_process(&mut command);
         let mut child = command.spawn().map_err(|error| format!("no process: {error}"))?;
         let said = hear(child.stdout.take());
-        let status = match child::wait(&mut child, self.limit) {
+        let status = match child::wait(&mut child, limit) {
             Ok(Some(status)) => status,
-            Ok(None) => return Ok(Err(too_late(self.limit.as_secs()))),
+            Ok(None) => return Ok(Err(too_late(limit.as_secs()))),
             Err(error) => return Err(format!("its process was lost: {error}")),
         };
         // A driver may have left a process behind that holds the pipe open.
         let last = std::iter::from_fn(|| said.recv_timeout(child::GRACE).ok()).last();
         match last {
-            Some(Said::Milliseconds(times)) if status.success() => Ok(Ok(times)),
             Some(Said::Refused(why)) => Ok(Err(why)),
+            Some(said) if status.success() => Ok(Ok(said)),
             _ => {
                 let why = format!("its process ended without a result ({status})");
                 if is_no_fault_of_drivers(status) { Err(why) } else { Ok(Err(why)) }
@@ -337,16 +382,39 @@ mod tests {
     use oncilla_opencl::kernels::Variant;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A script in the place of the program.
     fn outcome_of(name: &str, script: &str) -> Outcome {
+        with_trials(name, script, |trials| trials.run(Tuning::start(Variant::Gpu, 1)))
+    }
+
+    /// A script in the place of the program.
+    fn with_trials<T>(name: &str, script: &str, use_them: impl FnOnce(&Trials) -> T) -> T {
         let path = std::env::temp_dir().join(format!("oncilla-tune-{name}-{}", std::process::id()));
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         let args = vec!["tune".into()];
         let trials = Trials { program: path.clone(), args, int8: " 3 5".to_string(), limit: Duration::from_secs(1) };
-        let outcome = trials.run(Tuning::start(Variant::Gpu, 1));
+        let answer = use_them(&trials);
         std::fs::remove_file(&path).unwrap();
-        outcome
+        answer
+    }
+
+    #[test]
+    fn where_no_candidate_is_named_a_process_says_what_a_game_runs() {
+        let of_a_game = |name: &str, script: &str| with_trials(name, script, |trials| trials.of_a_game());
+        let tuning = Tuning { lanes: 16, columns: 1, ..Tuning::start(Variant::Gpu, 1) };
+        let script = format!("[ \"$3\" = '; 3 5' ] && echo '{{\"runs\":\"{tuning}\"}}'");
+        assert_eq!(of_a_game("runs", &script), Ok(tuning));
+        let refused = of_a_game("runs-none", "echo '{\"refused\":\"no device\"}'");
+        assert_eq!(refused, Err("no device".to_string()));
+        let other = of_a_game("runs-other", "echo '{\"milliseconds\":[1.0,2.0,3.0]}'").unwrap_err();
+        assert!(other.starts_with("its process: expected a tuning, got "), "{other}");
+    }
+
+    /// A candidate has a pipe that ends when nobody waits for it any more.
+    #[test]
+    fn the_input_of_a_process_lasts_as_long_as_somebody_waits() {
+        let script = "[ \"$ONCILLA_ENDS_WITH_INPUT\" = 1 ] && [ -p /dev/stdin ] || exit 1; cat; echo ended";
+        assert_eq!(run_by("input", script), Err(too_late(1)));
     }
 
     fn run_by(name: &str, script: &str) -> Trial {

@@ -10,6 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::Instant;
 
 const GPU: (&str, &str) = ("FAULTY_KIND", "4");
 const CPU: (&str, &str) = ("FAULTY_KIND", "2");
@@ -182,6 +183,74 @@ fn where_memory_is_short_batches_are_smaller() {
     assert!(said.contains("a batch of 8 positions: ") && said.contains(" needed, 10000 bytes available"), "{said}");
 }
 
+/// Where a driver refuses what every device of its kind starts with, or has no memory for the batch.
+#[test]
+fn what_a_game_runs_on_is_tuned_and_tested() {
+    let Some(lab) = lab() else { return };
+    for fault in [("FAULTY_ITEMS", "32"), ("FAULTY_ALLOCATION", "200000"), ("FAULTY_BUILD", "-DTILE=")] {
+        let output = lab.run(&["selftest", "--backend=opencl"], &[GPU, fault]);
+        let said = format!("{fault:?}: {}{}", stdout(&output), stderr(&output));
+        assert!(output.status.code() == Some(0) && said.contains("; what a game runs instead is tested"), "{said}");
+    }
+}
+
+/// The kernels that a walk begins with, where a device takes groups of so many items only.
+#[test]
+fn a_candidate_says_what_a_game_runs() {
+    let Some(lab) = lab() else { return };
+    let ask = |candidate: &str, fault| {
+        let output = lab.run(&["tune", "--backend=opencl", "--candidate", candidate], &[GPU, fault]);
+        stdout(&output).lines().last().unwrap_or_default().to_string()
+    };
+    let small = ("FAULTY_ITEMS", "32");
+    let said = ask(";", small);
+    let tuning = said.strip_prefix("{\"runs\":\"").and_then(|rest| rest.strip_suffix("\"}"));
+    let tuning = tuning.unwrap_or_else(|| panic!("{said}"));
+    let said = ask(&format!("{tuning};"), small);
+    assert!(said.starts_with("{\"milliseconds\":["), "{tuning}: {said}");
+    // A batch that there is no memory for counts as the smaller ones that it is made of.
+    let short = ("FAULTY_ALLOCATION", "200000");
+    let said = ask(";", short);
+    let tuning = said.strip_prefix("{\"runs\":\"").and_then(|rest| rest.strip_suffix("\"}"));
+    let said = ask(&format!("{};", tuning.unwrap_or_else(|| panic!("{said}"))), short);
+    assert!(said.starts_with("{\"milliseconds\":["), "{said}");
+}
+
+/// Whoever kills it leaves no process behind that a driver keeps.
+#[test]
+fn a_candidate_that_hangs_ends_with_the_program() {
+    let Some(lab) = lab() else { return };
+    let folder = Folder::new("hanging-candidate");
+    let file = folder.file("alive");
+    let length = || std::fs::metadata(&file).map_or(0, |file| file.len());
+    let mut command = lab.command(&["tune", "--backend=opencl", "--limit=1000"], &[GPU, ("FAULTY_HANGS", &file)]);
+    let mut tune = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary starts");
+    let begun = Instant::now();
+    while length() == 0 {
+        assert!(begun.elapsed() < driver::patience(), "no candidate comes to its compiler");
+        std::thread::sleep(driver::A_WHILE);
+    }
+    tune.kill().and_then(|()| tune.wait()).expect("it is killed");
+    let begun = Instant::now();
+    let mut before = 0;
+    while length() > before {
+        assert!(begun.elapsed() < driver::patience(), "it still compiles");
+        before = length();
+        std::thread::sleep(driver::A_WHILE);
+    }
+}
+
+/// It takes as much however small a batch or a group is.
+#[test]
+fn short_local_memory_is_said_and_nothing_smaller_is_tried() {
+    let Some(lab) = lab() else { return };
+    let said = lab.refusal(&[GPU, ("FAULTY_LOCAL", "64")]);
+    assert!(
+        said.contains("squeeze and excitation of ") && said.contains(" of local memory needed, 64 bytes"),
+        "{said}"
+    );
+}
+
 /// What is said of a device whose compiler aborts.
 const ENDED: &str = ": its OpenCL driver ended the process that opened it for the first time (signal: 6";
 
@@ -244,6 +313,33 @@ fn a_compiler_that_aborts_ends_no_game_of_go() {
         3,
         "one for each board, and for the one of 19 that a start names the device of"
     );
+}
+
+/// Every kernel, of both variants: OpenCL C 1.1 has no `static`.
+#[test]
+fn a_compiler_of_opencl_1_1_takes_every_kernel() {
+    let Some(lab) = lab() else { return };
+    for kind in [GPU, CPU] {
+        for precision in ["--precision=fp16", "--precision=int8"] {
+            let faults = [kind, ("FAULTY_OPTION", "-cl-std=CL1.1")];
+            let output = lab.run(&["selftest", "--backend=opencl", precision], &faults);
+            let said = format!("{kind:?}, {precision}: {}{}", stdout(&output), stderr(&output));
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            assert!(!said.contains("was not compiled"), "{said}");
+        }
+    }
+}
+
+/// Whose units are not known has one, and whose alignment is not known gets the largest.
+#[test]
+fn what_a_driver_does_not_say_of_its_device_is_no_fault() {
+    let Some(lab) = lab() else { return };
+    for unsaid in ["FAULTY_UNITS", "FAULTY_ALIGNMENT"] {
+        for kind in [GPU, CPU] {
+            let said = lab.start(&[kind, (unsaid, "0")]);
+            assert!(!said.contains("each layer is launched by itself"), "{kind:?}, {unsaid}: {said}");
+        }
+    }
 }
 
 /// OpenCL promises one item along dimension 1 and no more.

@@ -271,10 +271,14 @@ fn several_devices_share_the_work() {
         said.contains("device \"no such device\": expected an index") && said.contains("; the other devices run"),
         "{said}"
     );
-    for (named, fault) in [("device=auto,gpu=0", ""), ("gpu=99,gpu=0", "device \"99\": expected an index")] {
+    let twice = "OpenCL device 0 is named more than once, and runs the network once";
+    for (named, fault) in
+        [("device=auto,gpu=0", twice), ("gpu=0,gpu=0", twice), ("gpu=99,gpu=0", "device \"99\": expected an index")]
+    {
         let said = start(&[&cache, &format!("--backend-opts={named}")]);
         let line = said.lines().find(|line| line.contains("network on ")).unwrap_or_default();
-        assert!(line.contains("OpenCL device 0 ") && said.contains(fault), "{named}: {said}");
+        assert!(line.matches("OpenCL device ").count() == 1 && said.contains(fault), "{named}: {said}");
+        assert!(line.contains("OpenCL device 0 "), "{named}: {said}");
     }
     let listed = run(&["devices", "--backend-opts=gpu=0,device=host"], "");
     let last = stdout(&listed).lines().last().unwrap_or_default().to_string();

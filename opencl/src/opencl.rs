@@ -23,6 +23,7 @@ use crate::kernels::{
     norm, pool, se, softmax,
 };
 use canary::Canary;
+pub(crate) use fallback::LEAST_MAX_BATCH;
 use fallback::{Size, by_layers, give_way, is_one_launch};
 use std::fmt;
 use std::sync::Arc;
@@ -282,7 +283,7 @@ impl OpenCl {
         canary.check(self, sizes, turn, bound)
     }
 
-    fn unchecked(graph: Arc<Graph>, options: &Options) -> Result<Self, Fault> {
+    pub(crate) fn unchecked(graph: Arc<Graph>, options: &Options) -> Result<Self, Fault> {
         Self::unchecked_on(&device::choose(&options.device)?, graph, options)
     }
 

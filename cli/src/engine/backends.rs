@@ -277,8 +277,10 @@ fn open_devices(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Unit>, String> {
     drivers::scout()?;
+    let (wanted, repeated) = once_each(wanted(settings), index_of);
+    notes.extend(repeated);
     let (mut units, mut faults) = (Vec::new(), Vec::new());
-    for wanted in wanted(settings) {
+    for wanted in wanted {
         let opened = match wanted {
             Wanted::Device(choice) => open_device(settings, &choice, graph, notes),
             Wanted::Host => open_host(graph, settings),
@@ -293,6 +295,34 @@ fn open_devices(
     }
     notes.extend(faults.into_iter().map(|fault| format!("{fault}; the other devices run the network")));
     Ok(units)
+}
+
+/// Each device once, however many names it has, with a line for each that is left out: a second queue for it is opened
+/// in any case. The host, and what has no index, stay as they are.
+fn once_each(wanted: Vec<Wanted>, index_of: impl Fn(&DeviceChoice) -> Option<usize>) -> (Vec<Wanted>, Vec<String>) {
+    if wanted.len() < 2 {
+        return (wanted, Vec::new());
+    }
+    let (mut known, mut notes) = (Vec::new(), Vec::new());
+    let mut is_new = |wanted: &Wanted| {
+        let Wanted::Device(choice) = wanted else { return true };
+        let Some(index) = index_of(choice) else { return true };
+        if known.contains(&index) {
+            notes.push(format!("OpenCL device {index} is named more than once, and runs the network once"));
+            return false;
+        }
+        known.push(index);
+        true
+    };
+    let kept = wanted.into_iter().filter(|wanted| is_new(wanted)).collect();
+    (kept, notes)
+}
+
+/// Which device a name means; `None` where no device answers to it, or a driver hangs, which whoever opens it says.
+fn index_of(choice: &DeviceChoice) -> Option<usize> {
+    let which = choice.clone();
+    let chosen = within(GETTING_READY, move || device::choose(&which)).ok()?;
+    chosen.ok().map(|device| device.index)
 }
 
 /// How long a device may take to compile its kernels and to answer for the first time. What it has compiled until then
@@ -526,6 +556,35 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_device_with_two_names_is_opened_once() {
+        let wanted = |names: &[&str]| {
+            let named = |name: &&str| match *name {
+                "host" => Wanted::Host,
+                name => Wanted::Device(DeviceChoice::from(name)),
+            };
+            names.iter().map(named).collect::<Vec<_>>()
+        };
+        // Device 1 is a Mali, what is chosen without a name is device 0, and there are no others.
+        let index_of = |choice: &DeviceChoice| match choice {
+            DeviceChoice::Auto => Some(0),
+            DeviceChoice::Index(index) => Some(*index).filter(|index| *index < 2),
+            DeviceChoice::Name(_) => Some(1),
+        };
+        for (named, kept, left_out) in [
+            (&["0", "0"][..], &["0"][..], 1),
+            (&["Mali", "0", "1", "auto"], &["Mali", "0"], 2),
+            (&["host", "host", "0"], &["host", "host", "0"], 0),
+            (&["9", "9"], &["9", "9"], 0),
+            (&["0"], &["0"], 0),
+        ] {
+            let (got, notes) = once_each(wanted(named), index_of);
+            assert_eq!((got, notes.len()), (wanted(kept), left_out), "{named:?}: {notes:?}");
+        }
+        let (_, notes) = once_each(wanted(&["1", "Mali"]), index_of);
+        assert_eq!(notes, ["OpenCL device 1 is named more than once, and runs the network once"]);
     }
 
     #[test]

@@ -181,16 +181,21 @@ fn run<A: AsRef<OsStr>>(
     is_done: impl Fn() -> bool,
 ) -> Option<Ending> {
     let mut command = Command::new(program);
-    // Its input ends with this process: whoever quits need not wait for it, see [`end_with_input_if_asked`].
-    command.args(args).env(ENDS_WITH_INPUT, "1");
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
+    ends_with_this_process(&mut command);
     let mut child = command.spawn().ok()?;
     let status = child::wait_unless(&mut child, limit, is_done).ok()?;
     Some(status.map_or(Ending::Late, Ending::Status))
 }
 
-/// For the process that goes first: ends it, whatever a driver is at, once its standard input ends, as it does when
-/// nobody waits any more.
+/// Tells a process of this program to end with this one, however that ends: the child holds its standard input, and
+/// whoever quits need not wait for it. It has to call [`end_with_input_if_asked`].
+pub fn ends_with_this_process(command: &mut Command) {
+    command.env(ENDS_WITH_INPUT, "1").stdin(Stdio::piped());
+}
+
+/// For a process that another one waits for: ends it, whatever a driver is at, once its standard input ends, as it does
+/// when nobody waits any more.
 pub fn end_with_input_if_asked() {
     if std::env::var_os(ENDS_WITH_INPUT).is_none() {
         return;

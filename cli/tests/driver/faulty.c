@@ -8,10 +8,16 @@
 //   FAULTY_LANES=N          the first N command queues are right, launches on others are lost
 //   FAULTY_BUILD=TEXT       programs whose options have this text are not compiled
 //   FAULTY_ABORTS=TEXT      a program whose options have this text ends the process
+//   FAULTY_HANGS=FILE       no program is ever compiled, and as long as one is this file grows
 //   FAULTY_ITEMS=N          larger groups are refused when they are launched
 //   FAULTY_ALONG=N          groups with more items along dimension 1 are refused, and the device says so
 //   FAULTY_KERNEL_ITEMS=N   what the driver says of a kernel's largest group
 //   FAULTY_MEMORY=N         bytes of memory that the devices say they have
+//   FAULTY_ALLOCATION=N     bytes of the largest buffer
+//   FAULTY_LOCAL=N          bytes of local memory
+//   FAULTY_UNITS=N          compute units, none among them
+//   FAULTY_ALIGNMENT=N      bits of which a region of a buffer begins at a multiple, none among them
+//   FAULTY_OPTION=TEXT      the compiler is told this as well
 //   FAULTY_MICROSECONDS=N   what a launch takes for each group
 //   FAULTY_OPENS=N          the first N devices that are opened are out of memory
 //   FAULTY_SAYS=1           a line for each program that is built
@@ -48,6 +54,10 @@ int clGetDeviceInfo(Handle device, unsigned what, size_t room, void *to, size_t 
     if (what == 0x1000 && number("FAULTY_KIND")) *(uint64_t *)to = number("FAULTY_KIND");
     if (what == 0x101F && number("FAULTY_MEMORY")) *(uint64_t *)to = number("FAULTY_MEMORY");
     if (what == 0x1005 && number("FAULTY_ALONG")) ((size_t *)to)[1] = number("FAULTY_ALONG");
+    if (what == 0x1010 && number("FAULTY_ALLOCATION")) *(uint64_t *)to = number("FAULTY_ALLOCATION");
+    if (what == 0x1023 && number("FAULTY_LOCAL")) *(uint64_t *)to = number("FAULTY_LOCAL");
+    if (what == 0x1002 && getenv("FAULTY_UNITS")) *(uint32_t *)to = number("FAULTY_UNITS");
+    if (what == 0x1019 && getenv("FAULTY_ALIGNMENT")) *(uint32_t *)to = number("FAULTY_ALIGNMENT");
     return status;
 }
 
@@ -59,13 +69,24 @@ int clGetKernelWorkGroupInfo(Handle kernel, Handle device, unsigned what, size_t
     return status;
 }
 
+// Without end.
+static void hang(const char *path) {
+    for (;; usleep(20000)) {
+        FILE *file = fopen(path, "a");
+        if (file && fputc('.', file) != EOF) fclose(file);
+    }
+}
+
 int clBuildProgram(Handle program, unsigned count, const Handle *devices, const char *options, void *done, void *data) {
     int (*real)(Handle, unsigned, const Handle *, const char *, void *, void *) = next("clBuildProgram");
-    const char *refused = getenv("FAULTY_BUILD");
+    const char *refused = getenv("FAULTY_BUILD"), *more = getenv("FAULTY_OPTION");
+    char told[4096];
+    if (getenv("FAULTY_HANGS")) hang(getenv("FAULTY_HANGS"));
     if (number("FAULTY_SAYS")) fprintf(stderr, "built with [%s]\n", options);
     if (getenv("FAULTY_ABORTS") && options && strstr(options, getenv("FAULTY_ABORTS"))) abort();
     if (refused && options && strstr(options, refused)) return -11;
-    return real(program, count, devices, options, done, data);
+    snprintf(told, sizeof told, "%s %s", options ? options : "", more ? more : "");
+    return real(program, count, devices, more ? told : options, done, data);
 }
 
 Handle clCreateContext(const intptr_t *properties, unsigned count, const Handle *devices, void *heard, void *data,

@@ -50,6 +50,17 @@ pub enum Error {
         /// Bytes there.
         available: u64,
     },
+    /// A kernel needs more of the memory that a group shares than there is, however small a batch or a group.
+    LocalMemory {
+        /// Name of the device.
+        device: String,
+        /// What needs it.
+        what: String,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes there.
+        available: u64,
+    },
     /// Not an OpenCL failure: what the device or the graph can't do.
     Unfit {
         /// Name of the device.
@@ -91,6 +102,10 @@ impl fmt::Display for Error {
             }
             Error::Memory { device, what, needed, available } => {
                 write!(f, "device \"{device}\": {what}: {} needed, {} available", Bytes(*needed), Bytes(*available))
+            }
+            Error::LocalMemory { device, what, needed, available } => {
+                let (needed, available) = (Bytes(*needed), Bytes(*available));
+                write!(f, "device \"{device}\": {what}: {needed} of local memory needed, {available} available")
             }
             Error::Unfit { device, what } => write!(f, "device \"{device}\": {what}"),
         }
@@ -189,6 +204,7 @@ mod tests {
             Error::Call { device: String::new(), call: "clGetPlatformIDs".into(), status: -9999 },
             Error::Build { device: device(), program: "conv".into(), log: "a\n  b\r\n".repeat(1000) },
             Error::Memory { device: device(), what: "weights".into(), needed: 1 << 40, available: 9 },
+            Error::LocalMemory { device: device(), what: "se".into(), needed: 1 << 16, available: 1 << 10 },
             Error::Unfit { device: device(), what: "w".into() },
         ];
         for error in all {

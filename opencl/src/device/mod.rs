@@ -76,7 +76,7 @@ pub struct Device {
     pub platform: String,
     /// What it is.
     pub kind: Kind,
-    /// Number of compute units.
+    /// Number of compute units, 1 where the driver doesn't know.
     pub compute_units: u32,
     /// Clock in MHz, 0 where the driver doesn't know.
     pub clock_mhz: u32,
@@ -84,7 +84,8 @@ pub struct Device {
     pub global_memory: u64,
     /// Bytes of the biggest single buffer.
     pub max_allocation: u64,
-    /// Bytes of which a region of a buffer begins at a multiple.
+    /// Bytes of which a region of a buffer begins at a multiple; as many as any device may want where the driver doesn't
+    /// know.
     pub alignment: u32,
     /// Most work items in a group, for a kernel that needs little.
     pub max_work_group: usize,
@@ -430,6 +431,17 @@ fn first_two(bytes: &[u8]) -> [usize; 2] {
     [(); 2].map(|()| sizes.next().filter(|&size| size > 0).unwrap_or(usize::MAX))
 }
 
+/// Bytes of OpenCL's largest type, a vector of 16 longs.
+const LARGEST_TYPE: u32 = 128;
+
+/// In bytes, of what a driver says in bits; where that is nothing, as much as any type needs.
+fn alignment_of(bits: u64) -> u32 {
+    match u32::try_from(bits / 8).unwrap_or(0) {
+        0 => LARGEST_TYPE,
+        bytes => bytes,
+    }
+}
+
 fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
     let ask = Query(id);
     let bits = ask.number(CL_DEVICE_TYPE);
@@ -446,11 +458,12 @@ fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
             bits if bits & CL_DEVICE_TYPE_CPU != 0 => Kind::Cpu,
             _ => Kind::Accelerator,
         },
-        compute_units: small(CL_DEVICE_MAX_COMPUTE_UNITS),
+        // Whose number is not known has one at least.
+        compute_units: small(CL_DEVICE_MAX_COMPUTE_UNITS).max(1),
         clock_mhz: small(CL_DEVICE_MAX_CLOCK_FREQUENCY),
         global_memory: ask.number(CL_DEVICE_GLOBAL_MEM_SIZE),
         max_allocation: ask.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
-        alignment: ask.number(CL_DEVICE_MEM_BASE_ADDR_ALIGN) as u32 / 8,
+        alignment: alignment_of(ask.number(CL_DEVICE_MEM_BASE_ADDR_ALIGN)),
         max_work_group: ask.number(CL_DEVICE_MAX_WORK_GROUP_SIZE) as usize,
         max_items: first_two(&ask.bytes(CL_DEVICE_MAX_WORK_ITEM_SIZES)),
         shares_memory: ask.number(CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
@@ -500,6 +513,11 @@ mod tests {
         assert_eq!(first_two(&bytes(&[64])), [64, usize::MAX]);
         assert_eq!(first_two(&bytes(&[0, 8])), [usize::MAX, 8]);
         assert_eq!(first_two(&[1, 2]), [usize::MAX; 2]);
+    }
+
+    #[test]
+    fn an_alignment_that_a_driver_does_not_say_suits_every_type() {
+        assert_eq!([1024, 32, 8, 4, 0].map(alignment_of), [128, 4, 1, 128, 128]);
     }
 
     #[test]

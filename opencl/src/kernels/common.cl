@@ -24,12 +24,23 @@
 #endif
 #define IS(act, kind) ((ACTS >> (kind)&1) && act == kind)
 
+// Loops over constant arguments are unrolled; a copy of the function that stays out of line can't be, which PoCL's
+// compiler says on standard error.
+//
+// OpenCL C 1.1 refuses the storage class `static`. Its compilers may not know __OPENCL_C_VERSION__ either, which counts
+// as 0 then.
+#if __OPENCL_C_VERSION__ >= 120
+#define INLINED static inline __attribute__((always_inline))
+#else
+#define INLINED inline __attribute__((always_inline))
+#endif
+
 // A relu that keeps a NaN, which fmax() would hide from the check of the outputs.
 //
 // mish(x) = x tanh(ln(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2); the quotient is 1 in float from x = 20 on, and
 // the bound keeps e^x from overflowing.
 #define ACTIVATE(NAME, T, EXP)                                                                                         \
-    static inline T NAME(T x, int act) {                                                                               \
+    INLINED T NAME(T x, int act) {                                                                                     \
         if (IS(act, ACT_RELU)) return x < (T)0.0f ? (T)0.0f : x;                                                       \
         if (IS(act, ACT_TANH)) return tanh(x);                                                                         \
         if (IS(act, ACT_MISH)) {                                                                                       \
@@ -81,10 +92,6 @@ typedef float weight_t;
     global const float *Q residual, int has_residual, int residual_block, int residual_stride, global float *Q output, \
         int out_block, int out_stride, int act, int batch
 #define END residual, has_residual, residual_block, residual_stride, output, out_block, out_stride, act, batch
-
-// Loops over constant arguments are unrolled; a copy of the function that stays out of line can't be, which PoCL's
-// compiler says on standard error.
-#define INLINED static inline __attribute__((always_inline))
 
 // What is a kernel elsewhere is a function in network.cl and position.cl, which say of which item. `item(d)` is that item's place in
 // dimension d; functions that ask for it take ITEM_ARGS and are given ITEM.

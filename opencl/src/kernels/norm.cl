@@ -100,7 +100,7 @@ KERNEL vector_norm(ITEM_ARGS global const float *restrict input, int in_stride, 
 #define SLICES (LANES / LINE)
 #define KEPT ((CHANNELS + SLICES - 1) / SLICES)
 
-static inline float all_slices(float mine, int lane, local float *sums) {
+INLINED float all_slices(float mine, int lane, local float *sums) {
     // What was read of the sums before is read by all.
     barrier(CLK_LOCAL_MEM_FENCE);
     sums[lane] = mine;

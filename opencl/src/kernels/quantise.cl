@@ -13,7 +13,7 @@
 // Option: LANES, items of a group.
 
 // A NaN wins, and is kept.
-static inline float larger(float most, float x) { return most >= x || isnan(most) ? most : x; }
+INLINED float larger(float most, float x) { return most >= x || isnan(most) ? most : x; }
 
 kernel void quantise(global const float *restrict input, int channels, int squares, int in_block, int in_stride,
                      global char *restrict numbers, int block, int stride, global float *restrict steps, int batch) {

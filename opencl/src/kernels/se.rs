@@ -126,8 +126,8 @@ impl Sent {
         let (channels, session) = (se.value.layout.shape.channels, kernels.session);
         let (needed, available) = ((10 * channels + se.weights.hidden) as u64 * 4, session.device().local_memory);
         if needed > available {
-            let what = format!("local memory for squeeze and excitation of {channels} channels");
-            return Err(Error::Memory { device: session.device().name.clone(), what, needed, available });
+            let what = format!("squeeze and excitation of {channels} channels");
+            return Err(Error::LocalMemory { device: session.device().name.clone(), what, needed, available });
         }
         let Packed { w1, b1, w2, b2 } = pack(se.weights, channels, 1);
         let [w1, b1, w2, b2] = [w1, b1, w2, b2].map(|numbers| session.upload(&numbers));

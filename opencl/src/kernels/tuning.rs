@@ -8,7 +8,8 @@ use std::str::FromStr;
 
 /// One choice for everything that can be chosen. Its text, `variant=cpu vector=8 …`, is what a tuning file keeps.
 ///
-/// Every field has a short list of values, see [`KNOBS`]; nothing else can be said.
+/// Every field has a short list of values, see [`KNOBS`], and groups what those are halved to; nothing else can be
+/// said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
     /// Which text of the kernels.
@@ -46,10 +47,18 @@ pub struct Knob {
     pub variant: Option<Variant>,
     /// It counts where convolutions are Winograd's.
     pub of_winograd: bool,
-    /// What it can be.
+    /// What is tried.
     pub values: &'static [usize],
+    /// What it may be halved to, where a device refuses larger groups.
+    pub least: usize,
     field: fn(&mut Tuning) -> &mut usize,
 }
+
+/// Every kernel has something to do for so many lanes.
+pub(crate) const LEAST_LANES: usize = 8;
+
+/// A convolution's group along its squares.
+pub(crate) const LEAST_COLUMNS: usize = 1;
 
 /// Every field but the variant, those first that matter most.
 pub const KNOBS: [Knob; 11] = [
@@ -59,11 +68,11 @@ pub const KNOBS: [Knob; 11] = [
     knob("vectors", Some(Variant::Cpu), &[1, 2, 3], |t| &mut t.vectors).of_winograd(),
     knob("squares", Some(Variant::Cpu), &[4, 8], |t| &mut t.squares),
     knob("network", None, &[0, 1], |t| &mut t.network),
-    knob("columns", Some(Variant::Gpu), &[4, 8, 16, 32], |t| &mut t.columns),
+    knob("columns", Some(Variant::Gpu), &[4, 8, 16, 32], |t| &mut t.columns).down_to(LEAST_COLUMNS),
     knob("item_rows", Some(Variant::Gpu), &[4, 8], |t| &mut t.item_rows),
     knob("item_channels", Some(Variant::Gpu), &[4, 8], |t| &mut t.item_channels),
     knob("depth", Some(Variant::Gpu), &[0, 8, 16], |t| &mut t.depth),
-    knob("lanes", Some(Variant::Gpu), &[32, 64, 128, 256], |t| &mut t.lanes),
+    knob("lanes", Some(Variant::Gpu), &[32, 64, 128, 256], |t| &mut t.lanes).down_to(LEAST_LANES),
 ];
 
 const fn knob(
@@ -72,12 +81,22 @@ const fn knob(
     values: &'static [usize],
     field: fn(&mut Tuning) -> &mut usize,
 ) -> Knob {
-    Knob { name, variant, of_winograd: false, values, field }
+    Knob { name, variant, of_winograd: false, values, least: values[0], field }
 }
 
 impl Knob {
     const fn of_winograd(self) -> Self {
         Self { of_winograd: true, ..self }
+    }
+
+    const fn down_to(self, least: usize) -> Self {
+        Self { least, ..self }
+    }
+
+    /// Whether a text may have this value: one that is tried, or what those are halved to.
+    fn allows(&self, value: usize) -> bool {
+        let is_halved = value.is_power_of_two() && (self.least..self.values[0]).contains(&value);
+        is_halved || self.values.contains(&value)
     }
 
     /// Its value in `tuning`.
@@ -145,7 +164,7 @@ impl FromStr for Tuning {
         let mut tuning = Self::start(take("variant")?.parse()?, 1);
         for knob in &KNOBS {
             let got = take(knob.name)?;
-            let value = got.parse().ok().filter(|value| knob.values.contains(value));
+            let value = got.parse().ok().filter(|&value| knob.allows(value));
             let value =
                 value.ok_or_else(|| format!("{}: expected one of {:?}, got {got:?}", knob.name, knob.values))?;
             tuning = knob.set(tuning, value);
@@ -175,6 +194,19 @@ mod tests {
                     assert_eq!(knob.set(other, knob.get(start)), start, "{} sets one field", knob.name);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_text_says_groups_that_a_device_has_made_smaller() {
+        let start = Tuning::start(Variant::Gpu, 8);
+        for (lanes, columns) in [(16, 2), (LEAST_LANES, LEAST_COLUMNS)] {
+            let smaller = Tuning { lanes, columns, ..start };
+            assert_eq!(smaller.to_string().parse(), Ok(smaller));
+        }
+        for (lanes, columns) in [(4, 4), (32, 0), (24, 4), (32, 3)] {
+            let error = Tuning { lanes, columns, ..start }.to_string().parse::<Tuning>().unwrap_err();
+            assert!(error.contains(": expected one of ["), "{error}");
         }
     }
 

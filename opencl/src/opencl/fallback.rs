@@ -1,6 +1,8 @@
 //! What takes the place of what a device refuses or gets wrong.
 
 use super::Fault;
+use crate::device::Error;
+use crate::kernels::tuning::{LEAST_COLUMNS, LEAST_LANES};
 use crate::kernels::{Tuning, Variant};
 
 /// Which kernels are tried, and for how many positions at a time.
@@ -10,11 +12,8 @@ pub(super) struct Size {
     pub max_batch: usize,
 }
 
-/// Every kernel has something to do for so many lanes.
-const LEAST_LANES: usize = 8;
-
 /// A device without memory for so many positions at a time is asked for smaller weights instead.
-const LEAST_MAX_BATCH: usize = 8;
+pub(crate) const LEAST_MAX_BATCH: usize = 8;
 
 /// Whether a GPU is to run the network in one launch.
 pub(super) fn is_one_launch(tuning: Tuning) -> bool {
@@ -34,6 +33,8 @@ pub(super) fn give_way(fault: &Fault, tried: Size, asked: Size) -> Option<Size> 
     match fault {
         Fault::Device(_) => None,
         _ if is_one_launch(tuning) => with(by_layers(tuning)),
+        // Nothing that could be smaller needs less.
+        Fault::Call(Error::LocalMemory { .. }) => None,
         Fault::Call(error) if error.is_of_groups() && smaller_groups(tuning).is_some() => with(smaller_groups(tuning)?),
         Fault::Call(error) if error.is_of_memory() && max_batch > LEAST_MAX_BATCH => {
             Some(Size { max_batch: (max_batch / 4).max(LEAST_MAX_BATCH), ..tried })
@@ -52,7 +53,8 @@ pub(super) fn give_way(fault: &Fault, tried: Size, asked: Size) -> Option<Size> 
 /// Groups of half as many items; `None` where they have no lanes to spare.
 fn smaller_groups(tuning: Tuning) -> Option<Tuning> {
     let Tuning { variant, lanes, columns, .. } = tuning;
-    let halved = Tuning { lanes: (lanes / 2).max(LEAST_LANES), columns: (columns / 2).max(1), ..tuning };
+    let (lanes, columns) = ((lanes / 2).max(LEAST_LANES), (columns / 2).max(LEAST_COLUMNS));
+    let halved = Tuning { lanes, columns, ..tuning };
     (variant == Variant::Gpu && halved != tuning).then_some(halved)
 }
 
@@ -60,7 +62,6 @@ fn smaller_groups(tuning: Tuning) -> Option<Tuning> {
 mod tests {
     use super::*;
     use crate::backend::BackendError;
-    use crate::device::Error;
 
     fn asked() -> Size {
         Size { tuning: Tuning { network: 0, ..Tuning::start(Variant::Gpu, 8) }, max_batch: 128 }
@@ -123,6 +124,17 @@ mod tests {
         let tried = all(asked(), |_| memory());
         let tried: Vec<_> = tried.iter().map(|size| (size.tuning.winograd, size.max_batch)).collect();
         assert_eq!(tried, [(4, 128), (4, 32), (4, 8), (2, 128), (2, 32), (2, 8), (0, 128), (0, 32), (0, 8)]);
+    }
+
+    #[test]
+    fn where_local_memory_is_short_nothing_smaller_is_tried() {
+        let short = |_| {
+            let (device, what) = ("x".to_string(), "squeeze and excitation".to_string());
+            Fault::Call(Error::LocalMemory { device, what, needed: 2, available: 1 })
+        };
+        assert_eq!(all(asked(), short), [asked()]);
+        let one = Size { tuning: Tuning { network: 1, ..asked().tuning }, ..asked() };
+        assert_eq!(all(one, short), [one, asked()], "one launch shares it among all kernels");
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub use search::{Trial, search};
 use crate::backend::{Backend, BackendError, Outputs, shortest};
 use crate::graph::Graph;
 use crate::kernels::{Tuning, Variant};
-use crate::opencl::{OpenCl, Options, canary};
+use crate::opencl::{Fault, LEAST_MAX_BATCH, OpenCl, Options, canary};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,19 +40,9 @@ impl Candidate {
     /// # Errors
     /// What the driver refused, or how far an output is from the host's.
     pub fn run(&self) -> Result<[f64; 3], BackendError> {
-        let most = BATCHES[2];
-        let options = Options { max_batch: most, self_check: false, ..self.options.clone() };
-        let mut device = OpenCl::new(Arc::clone(&self.graph), &options)?;
-        let asked = self.options.tuning.filter(|asked| asked.variant == Variant::Gpu);
-        if asked.is_some_and(|asked| asked.network > 0) && device.tuning().network == 0 {
-            // As it is, another candidate has it.
-            let why = device.refused().unwrap_or("its kernels don't fit together");
-            return Err(BackendError(format!("this network is not one launch: {why}")));
-        }
+        let mut device = self.open()?;
         let each = self.graph.input().len();
-        let input = canary::planes(most * each);
-        // From single positions on, so that no launch takes as long as one that hangs.
-        device.check()?;
+        let input = canary::planes(BATCHES[2] * each);
         let longest = device.max_batch();
         if !device.leaves_host_free() {
             // Others were compared in the largest batch just now.
@@ -64,6 +54,39 @@ impl Candidate {
             *time = fastest(&mut device, &input[..at_once * each])? * batch as f64 / at_once as f64;
         }
         Ok(times)
+    }
+
+    /// Compiled and compared. Where there is no memory for the largest of [`BATCHES`] batches are smaller, as they are
+    /// in a game; the kernels are those that are to be tried.
+    fn open(&self) -> Result<OpenCl, Fault> {
+        match self.open_for(BATCHES[2]) {
+            Err(Fault::Call(error)) if error.is_of_memory() => self.open_for(LEAST_MAX_BATCH),
+            opened => opened,
+        }
+    }
+
+    fn open_for(&self, max_batch: usize) -> Result<OpenCl, Fault> {
+        let options = Options { max_batch, self_check: false, ..self.options.clone() };
+        let mut device = OpenCl::unchecked(Arc::clone(&self.graph), &options)?;
+        let asked = self.options.tuning.filter(|asked| asked.variant == Variant::Gpu);
+        if asked.is_some_and(|asked| asked.network > 0) && device.tuning().network == 0 {
+            // As it is, another candidate has it.
+            let why = device.refused().unwrap_or("its kernels don't fit together");
+            return Err(BackendError(format!("this network is not one launch: {why}")).into());
+        }
+        // From single positions on, so that no launch takes as long as one that hangs.
+        device.check()?;
+        Ok(device)
+    }
+
+    /// What a game runs on the device, without a tuning: where the kernels that it starts with are refused or wrong,
+    /// what has taken their place.
+    ///
+    /// # Errors
+    /// As [`OpenCl::new`].
+    pub fn of_a_game(&self) -> Result<Tuning, BackendError> {
+        let options = Options { max_batch: BATCHES[2], tuning: None, self_check: true, ..self.options.clone() };
+        Ok(OpenCl::new(Arc::clone(&self.graph), &options)?.tuning())
     }
 }
 
