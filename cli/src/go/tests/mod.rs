@@ -54,13 +54,14 @@ fn evaluator_changed(file: &str, changed: impl FnOnce(&mut Model)) -> Evaluator 
 /// The network's outputs are finite in all of these, what is made of them is not.
 #[test]
 fn what_is_made_of_outputs_is_refused_where_it_is_no_finite_number() {
-    let said = |changed: fn(&mut Model)| {
+    type Change = fn(&mut Model);
+    let said = |changed: Change| {
         let evaluator = evaluator_changed("tiny-v15.bin.gz", changed);
         let (game, plan) = asked(&json!({"moves": [["B", "C3"]]}), 1);
         evaluator.ask(&game, &plan.question).map(|_| ())
     };
     assert_eq!(said(|_| ()), Ok(()));
-    let changes: [(fn(&mut Model), &str); 4] = [
+    let changes: [(Change, &str); 4] = [
         (|model| model.multipliers.score_mean = 1e30, "the score"),
         (|model| model.multipliers.lead = f32::INFINITY, "the score"),
         (|model| model.multipliers.variance_time = f32::INFINITY, "the variance in time"),
