@@ -437,7 +437,7 @@ mod tests {
         }
     }
 
-    /// No double step can have led here, and nobody could capture: no pawn stands beside, or the king would be in check.
+    /// No double step can have led here, and nobody could capture: no pawn stands beside, or the king is in check.
     #[test]
     fn an_impossible_en_passant_flag_that_nobody_can_use_is_dropped() {
         for (fen, without) in [

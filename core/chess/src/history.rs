@@ -176,9 +176,9 @@ impl<const CAP: usize> History<CAP> {
     /// # Errors
     /// Every field that is not understood, and every position that no game can reach for a reason that is cheap to
     /// see: kings, numbers of pieces and pawns, pawns on the first or last rank, the side not to move in check, more
-    /// than two checkers, castling without its rook, an en-passant square without its pawn. An en-passant square that no
-    /// double step can have left (its pawn's first square is taken, the king is in another check) is refused if somebody
-    /// could capture there, and else passed over.
+    /// than two checkers, castling without its rook, an en-passant square without its pawn. An en-passant square that
+    /// no double step can have left (its pawn's first square is taken, the king is in another check) is refused if
+    /// somebody could capture there, and else passed over.
     pub fn from_fen(fen: &str) -> Result<Self, FenError> {
         fen::parse(fen).map(Self::starting_from)
     }
