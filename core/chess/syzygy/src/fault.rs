@@ -21,6 +21,9 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // The library's words for these are "entity not found" and "not a directory".
+            Self::Io(io::ErrorKind::NotFound) => f.write_str("no such file or folder"),
+            Self::Io(io::ErrorKind::NotADirectory) => f.write_str("it is no folder"),
             Self::Io(kind) => write!(f, "{kind}"),
             Self::Length(len) => write!(f, "expected a length of 16 bytes more than a multiple of 64, got {len}"),
             Self::Magic(bytes) => write!(f, "it does not begin like a table of this kind: got {bytes:02x?}"),

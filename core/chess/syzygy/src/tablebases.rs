@@ -60,7 +60,7 @@ impl fmt::Display for OpenError {
                 for (place, (folder, error)) in folders.iter().enumerate() {
                     write!(f, "{} {}", if place == 0 { "" } else { "," }, folder.display())?;
                     if let Some(kind) = error {
-                        write!(f, " ({kind})")?;
+                        write!(f, " ({})", Fault::Io(*kind))?;
                     }
                 }
                 Ok(())

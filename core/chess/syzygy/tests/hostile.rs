@@ -37,7 +37,7 @@ fn no_tables_is_an_error_that_says_where() {
     let missing = format!("{}/missing", empty.path());
     assert_eq!(
         error(&missing).to_string(),
-        format!("expected Syzygy tables (KQvK.rtbw and such), found none in {missing} (entity not found)")
+        format!("expected Syzygy tables (KQvK.rtbw and such), found none in {missing} (no such file or folder)")
     );
     empty.write("README", b"no table");
     empty.write("KQvK.txt", b"no table");
@@ -64,7 +64,7 @@ fn a_list_of_folders_is_searched_in_order() {
     assert_eq!(tables.wdl(&board(KNVK)).map(|wdl| wdl as i8), Ok(2));
     let bad = tables.bad_files();
     assert_eq!(bad.len(), 1);
-    assert_eq!(bad[0].to_string(), "/no/such/folder: entity not found");
+    assert_eq!(bad[0].to_string(), "/no/such/folder: no such file or folder");
 }
 
 /// As a whole, or in the block that the position is in. A folder that is named twice has its files once.
