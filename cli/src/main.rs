@@ -291,16 +291,17 @@ fn board(text: &str) -> Result<Size, String> {
 
 /// Reads a number of positions of the bench.
 fn positions(text: &str) -> Result<usize, String> {
-    let most = bench::POSITIONS.len();
-    let number = text.trim().parse().ok().filter(|number| (1..=most).contains(number));
-    number.ok_or_else(|| format!("expected 1 to {most} positions, got {text:?}"))
+    up_to(bench::POSITIONS.len(), "positions", text)
 }
 
 /// Reads a number of batches.
 fn at_a_time(text: &str) -> Result<usize, String> {
-    let most = bench::backend::MOST_AT_A_TIME;
+    up_to(bench::backend::MOST_AT_A_TIME, "batches", text)
+}
+
+fn up_to(most: usize, things: &str, text: &str) -> Result<usize, String> {
     let number = text.trim().parse().ok().filter(|number| (1..=most).contains(number));
-    number.ok_or_else(|| format!("expected 1 to {most} batches, got {text:?}"))
+    number.ok_or_else(|| format!("expected 1 to {most} {things}, got {text:?}"))
 }
 
 /// Wrong usage, or a failure. 0 is done.

@@ -138,7 +138,7 @@ impl Worker {
         }
         seat.was_restricted = restricts;
         seat.engine.position((*position).clone());
-        let ((last, found), (broken, fault)) = (channel(), channel());
+        let (last, found) = channel();
         let observer = Listener {
             due: Due::new(query.reports),
             query,
@@ -149,7 +149,6 @@ impl Worker {
             evaluator: Arc::clone(&self.evaluator),
             output: Arc::clone(&self.output),
             last,
-            broken,
         };
         let stopper = seat.engine.stopper();
         taken.running.stop_with(move || stopper.stop());
@@ -159,10 +158,8 @@ impl Worker {
             seat.engine.stop();
         }
         seat.engine.wait();
-        if let Some(text) = fault.try_iter().next() {
-            return Err(Fault { text, was_said: true });
-        }
-        let Some((line, held)) = found.try_iter().last() else { return Ok(None) };
+        let Some(found) = found.try_iter().last() else { return Ok(None) };
+        let (line, held) = found.map_err(|text| Fault { text, was_said: true })?;
         seat.held = held;
         Ok(line)
     }
@@ -256,10 +253,8 @@ struct Listener {
     evaluator: Arc<Evaluator>,
     output: Arc<Output>,
     due: Due,
-    /// The last line goes to the worker, which says it when the search is over.
-    last: Sender<(Option<Line>, Held)>,
-    /// So does why the search broke off.
-    broken: Sender<String>,
+    /// The last line goes to the worker, which says it when the search is over. If the search broke off, why follows.
+    last: Sender<Result<(Option<Line>, Held), String>>,
 }
 
 impl Listener {
@@ -292,7 +287,7 @@ impl Observer for Listener {
     fn done(&mut self, done: &Done) {
         if let Some(fault) = &done.fault {
             // The worker waits for it.
-            let _ = self.broken.send(fault.clone());
+            let _ = self.last.send(Err(fault.clone()));
         }
     }
 
@@ -309,7 +304,7 @@ impl Observer for Listener {
             let (visits, tree_bytes) = (search.nodes(), search.repository().live_bytes());
             let held = Held { id: self.query.id.clone(), turn: self.turn, visits, tree_bytes };
             // The worker waits for it.
-            let _ = self.last.send((self.last_line(search), held));
+            let _ = self.last.send(Ok((self.last_line(search), held)));
         } else if self.due.is_now() && self.output.has_room() {
             self.report(search);
         }

@@ -134,12 +134,11 @@ pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(St
         }
     }
     let mut summary = totals.summary();
-    if matches!(limit, Limit::Time(_)) {
-        summary.signature = None;
-    } else if !settings.workers.is_one() {
+    let by_nodes = matches!(limit, Limit::Nodes(_));
+    if !by_nodes || !settings.workers.is_one() {
         summary.signature = None;
         // A single position may be searched for long, to see how fast that goes.
-        if fens.len() > 1 && POSITIONS.starts_with(fens) {
+        if by_nodes && fens.len() > 1 && POSITIONS.starts_with(fens) {
             engine.configure(Settings { workers: Workers { all: 1, ..Workers::default() }, ..settings });
             summary.signature = Some(signature(&mut engine, fens, limit, &progress)?);
         }

@@ -75,12 +75,13 @@ fn open_service(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Ve
         .map_err(|fault| Lack::of(Part::Network)(of_network(&settings.weights, &fault)))?;
     let units = opened.map_err(Lack::of(Part::Backend))?;
     let service = Service::new(graph, units, host_maker(graph, settings));
-    if settings.precision == Precision::Fp16 && service.facts().is_host {
+    let facts = service.facts();
+    if settings.precision == Precision::Fp16 && !settings.is_half_precision(&facts) {
         notes.push(
             "fp16: weights are in half precision on an OpenCL device alone, the host computes in fp32".to_string(),
         );
     }
-    notes.push(format!("network on {}", service.facts().describe));
+    notes.push(format!("network on {}", facts.describe));
     Ok(service)
 }
 

@@ -15,7 +15,6 @@ use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
 use crate::system::cores;
 use oncilla_chess::hints::Hints;
 use oncilla_opencl::graph::Role;
-use oncilla_opencl::kernels::Precision;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -194,10 +193,9 @@ impl Evaluator {
         }
     }
 
-    /// Whether weights are in half precision: those of the host are not, whatever the settings say.
+    /// As [`EvaluatorSettings::is_half_precision`]; not without a network.
     pub fn is_half_precision(&self) -> bool {
-        let has_device = self.network().is_some_and(|running| !running.service.facts().is_host);
-        has_device && self.settings.precision == Precision::Fp16
+        self.network().is_some_and(|running| self.settings.is_half_precision(&running.service.facts()))
     }
 
     /// Whether the network estimates the moves left, and is to be believed.

@@ -1,6 +1,7 @@
 //! What the engine is told: the meaning of options, not their spelling.
 
 use super::builtin::BuiltIn;
+use super::service::Facts;
 use oncilla_chess::planes::HistoryFill;
 use oncilla_core::formula::collisions::Collisions;
 use oncilla_core::formula::contempt::Contempt;
@@ -131,6 +132,13 @@ pub struct EvaluatorSettings {
     pub tiles: bool,
     /// Positions before the first known one.
     pub history_fill: HistoryFill,
+}
+
+impl EvaluatorSettings {
+    /// Whether what runs the network has its weights in half precision: the host has not, whatever is asked for.
+    pub fn is_half_precision(&self, on: &Facts) -> bool {
+        self.precision == Precision::Fp16 && !on.is_host
+    }
 }
 
 /// How many threads do what.

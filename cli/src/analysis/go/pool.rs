@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use oncilla_go::Size;
 use oncilla_nets::katago::Model;
-use oncilla_opencl::kernels::Precision;
 use serde_json::{Value, json};
 
 use super::params::Params;
@@ -109,13 +108,13 @@ impl Analyst for Pool {
 impl About for Evaluator {
     fn model(&self) -> Value {
         let facts = self.facts(BOARD);
-        let has_device = facts.as_ref().is_some_and(|facts| !facts.is_host);
+        let is_half_precision = facts.as_ref().is_some_and(|facts| self.settings().is_half_precision(facts));
         json!({
             "internalName": Evaluator::model(self).name,
             "maxBatchSize": facts.map_or(1, |facts| facts.max_batch),
             "name": self.settings().weights.to_string(),
             "usesHumanSLProfile": false,
-            "usingFP16": (has_device && self.settings().precision == Precision::Fp16).to_string(),
+            "usingFP16": is_half_precision.to_string(),
             "version": Evaluator::model(self).version,
         })
     }
