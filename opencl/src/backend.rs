@@ -70,6 +70,21 @@ pub trait Backend: Send {
     /// # Errors
     /// If the device fails, or `input` is not a whole number of positions between 1 and [`Backend::max_batch`].
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError>;
+
+    /// The same for a caller who has something better to do than to wait for a device that may have failed: once
+    /// `is_late`, a backend that can leave a batch gives up one that takes unusually long.
+    ///
+    /// # Errors
+    /// As [`Backend::evaluate`], and where it has given up.
+    fn evaluate_unless(
+        &mut self,
+        input: &[f32],
+        outputs: &mut Outputs,
+        is_late: &dyn Fn() -> bool,
+    ) -> Result<(), BackendError> {
+        let _ = is_late;
+        self.evaluate(input, outputs)
+    }
 }
 
 /// Seconds that the shortest of so many runs takes: other programs make a run longer, none makes one shorter.

@@ -46,13 +46,24 @@ pub struct Patience {
     pub least: Duration,
     /// Later, times the longest that an answer took so far.
     pub times: u32,
+    /// Of a caller who is late, at least.
+    pub late_least: Duration,
+    /// Of a caller who is late, times what answers took of late.
+    pub late_times: u32,
 }
 
 impl Default for Patience {
     /// Two minutes, then ten seconds or twenty times the longest answer, but no more than the two minutes: no batch of
-    /// a device that works comes near it.
+    /// a device that works comes near it. Who is late waits for a tenth of a second or four times what is usual: a move
+    /// has to be played, and a slow device has earned its time.
     fn default() -> Self {
-        Self { first: Duration::from_secs(120), least: Duration::from_secs(10), times: 20 }
+        Self {
+            first: Duration::from_secs(120),
+            least: Duration::from_secs(10),
+            times: 20,
+            late_least: Duration::from_millis(100),
+            late_times: 4,
+        }
     }
 }
 
@@ -60,7 +71,22 @@ impl Patience {
     fn limit(&self, longest: Option<Duration>) -> Duration {
         longest.map_or(self.first, |longest| self.least.max(longest.saturating_mul(self.times).min(self.first)))
     }
+
+    /// That of a caller who is late.
+    fn limit_if_late(&self, usual: Option<Duration>) -> Duration {
+        usual.map_or(self.first, |usual| self.late_least.max(usual.saturating_mul(self.late_times).min(self.first)))
+    }
 }
+
+/// A batch that a caller waits for looks whether the caller is late this often.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What is usual is the longest of the last answers: each answer makes an earlier one count for one part in so many
+/// less.
+const FORGETS: u32 = 16;
+
+/// What the thread answers, with the buffers.
+type Reply = (Batch, Result<(), BackendError>);
 
 /// What goes to the thread and comes back.
 #[derive(Default)]
@@ -70,7 +96,7 @@ struct Batch {
 }
 
 /// A backend in a thread of its own. Once it fails to answer in time, every batch fails at once, until that answer has
-/// come.
+/// come. A batch that its caller has left before is waited for by the next one, while it may yet come.
 pub struct Watched {
     graph: Arc<Graph>,
     describe: String,
@@ -79,11 +105,15 @@ pub struct Watched {
     leaves_host_free: bool,
     patience: Patience,
     longest: Option<Duration>,
+    /// The longest of late, see [`FORGETS`].
+    usual: Option<Duration>,
+    /// When the last batch went to the thread.
+    begun: Instant,
     /// Here while the thread has none.
     idle: Option<Batch>,
     /// Taken when this is dropped, which ends the thread.
     batches: Option<SyncSender<Batch>>,
-    answers: Receiver<(Batch, Result<(), BackendError>)>,
+    answers: Receiver<Reply>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -123,6 +153,8 @@ impl Watched {
             leaves_host_free,
             patience,
             longest: None,
+            usual: None,
+            begun: Instant::now(),
             idle: Some(Batch::default()),
             batches: Some(batches),
             answers,
@@ -137,8 +169,47 @@ impl Watched {
     /// The buffers, if the thread has given them back: the answer to a batch that was given up says that the device
     /// works again.
     fn take_back(&mut self) -> Result<Batch, BackendError> {
-        let late = || self.answers.try_recv().ok().map(|(batch, _)| batch);
-        self.idle.take().or_else(late).ok_or_else(|| self.fault("still no answer"))
+        let given_up = || self.answers.try_recv().ok().map(|(batch, _)| batch);
+        self.idle.take().or_else(given_up).ok_or_else(|| self.fault("still no answer"))
+    }
+
+    /// The same, but a batch that may yet come is waited for.
+    fn take_back_or_wait(&mut self, is_late: &dyn Fn() -> bool) -> Result<Batch, BackendError> {
+        match self.take_back() {
+            Err(_) if !self.is_overdue() => self.wait(is_late).map(|(batch, _)| batch),
+            taken => taken,
+        }
+    }
+
+    /// Whether a caller who is late need not wait for the batch any more.
+    fn is_overdue(&self) -> bool {
+        self.begun.elapsed() > self.patience.limit_if_late(self.usual)
+    }
+
+    /// Waits for the thread's answer: to the limit, or until it is overdue and the caller is late.
+    fn wait(&self, is_late: &dyn Fn() -> bool) -> Result<Reply, BackendError> {
+        let limit = self.patience.limit(self.longest);
+        loop {
+            let left = limit.saturating_sub(self.begun.elapsed());
+            match self.answers.recv_timeout(left.min(LOOK)) {
+                Ok(reply) => return Ok(reply),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.fault("its thread has ended")),
+                Err(RecvTimeoutError::Timeout) if left <= LOOK => {
+                    return Err(self.fault(&format!("no answer within {limit:?}")));
+                }
+                Err(RecvTimeoutError::Timeout) if self.is_overdue() && is_late() => {
+                    let waited = self.begun.elapsed().as_millis();
+                    return Err(self.fault(&format!("no answer within {waited} ms, and no time left")));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// An answer has come, and it was waited for all the time.
+    fn learn(&mut self, took: Duration) {
+        self.longest = self.longest.max(Some(took));
+        self.usual = self.usual.map(|usual| usual - usual / FORGETS).max(Some(took));
     }
 }
 
@@ -170,27 +241,30 @@ impl Backend for Watched {
     }
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
-        let mut batch = self.take_back()?;
+        self.evaluate_unless(input, outputs, &|| false)
+    }
+
+    fn evaluate_unless(
+        &mut self,
+        input: &[f32],
+        outputs: &mut Outputs,
+        is_late: &dyn Fn() -> bool,
+    ) -> Result<(), BackendError> {
+        let mut batch = self.take_back_or_wait(is_late)?;
         batch.input.clear();
         batch.input.extend_from_slice(input);
-        let begun = Instant::now();
+        self.begun = Instant::now();
         if self.batches.as_ref().is_none_or(|batches| batches.send(batch).is_err()) {
             return Err(self.fault("its thread has ended"));
         }
-        let limit = self.patience.limit(self.longest);
-        match self.answers.recv_timeout(limit) {
-            Ok((mut batch, answer)) => {
-                std::mem::swap(outputs, &mut batch.outputs);
-                self.idle = Some(batch);
-                // What a failure took, a driver's own wait for one, says nothing of how long an answer takes.
-                if answer.is_ok() {
-                    self.longest = self.longest.max(Some(begun.elapsed()));
-                }
-                answer
-            }
-            Err(RecvTimeoutError::Timeout) => Err(self.fault(&format!("no answer within {limit:?}"))),
-            Err(RecvTimeoutError::Disconnected) => Err(self.fault("its thread has ended")),
+        let (mut batch, answer) = self.wait(is_late)?;
+        std::mem::swap(outputs, &mut batch.outputs);
+        self.idle = Some(batch);
+        // What a failure took, a driver's own wait for one, says nothing of how long an answer takes.
+        if answer.is_ok() {
+            self.learn(self.begun.elapsed());
         }
+        answer
     }
 }
 
@@ -212,8 +286,13 @@ mod tests {
     use super::*;
     use crate::graph::{Activation, INPUT, Layer, Role, Shape};
 
-    const PATIENCE: Patience =
-        Patience { first: Duration::from_millis(50), least: Duration::from_millis(50), times: 1 };
+    const PATIENCE: Patience = Patience {
+        first: Duration::from_millis(50),
+        least: Duration::from_millis(50),
+        times: 1,
+        late_least: Duration::ZERO,
+        late_times: 0,
+    };
 
     /// Doubles each number once it is told to; a negative one is an error, and NaN a panic.
     struct Doubles {
@@ -298,6 +377,78 @@ mod tests {
             run(&mut watched, &[3.0]).ok()
         });
         assert_eq!(answer, Some(vec![6.0]));
+    }
+
+    fn run_unless(watched: &mut Watched, input: &[f32], is_late: &dyn Fn() -> bool) -> Result<Vec<f32>, String> {
+        let mut outputs = Outputs::default();
+        let ran = watched.evaluate_unless(input, &mut outputs, is_late);
+        ran.map(|()| outputs.value).map_err(|error| error.to_string())
+    }
+
+    /// A device that has answered once, and whose next batch waits until it is told to go on.
+    fn usually_quick(late_least: Duration) -> (Watched, SyncSender<()>) {
+        let (mut watched, go) = doubles(Patience { late_least, late_times: 0, ..Patience::default() });
+        go.send(()).expect("a backend");
+        assert_eq!(run(&mut watched, &[1.0]), Ok(vec![2.0]));
+        (watched, go)
+    }
+
+    #[test]
+    fn who_is_late_leaves_a_batch_that_takes_unusually_long() {
+        let (mut watched, go) = usually_quick(Duration::from_millis(50));
+        let begun = Instant::now();
+        let fault = run_unless(&mut watched, &[2.0], &|| true).expect_err("it waits for ever");
+        assert!(fault.starts_with("doubles: no answer within ") && fault.ends_with(" ms, and no time left"), "{fault}");
+        assert!((Duration::from_millis(50)..watched.patience.least).contains(&begun.elapsed()));
+        assert_eq!(run(&mut watched, &[3.0]), Err("doubles: still no answer".to_string()));
+        (0..8).for_each(|_| go.send(()).expect("a backend"));
+        let answer = (0..1000).find_map(|_| {
+            thread::sleep(Duration::from_millis(5));
+            run(&mut watched, &[3.0]).ok()
+        });
+        assert_eq!(answer, Some(vec![6.0]));
+    }
+
+    #[test]
+    fn who_is_late_waits_as_long_as_is_usual() {
+        let (mut watched, go) = usually_quick(Duration::from_secs(60));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(100));
+                go.send(()).expect("a backend");
+            });
+            assert_eq!(run_unless(&mut watched, &[2.0], &|| true), Ok(vec![4.0]));
+        });
+    }
+
+    /// The next caller waits for both, rather than to take a slow device for one that has failed.
+    #[test]
+    fn a_batch_that_was_left_may_come_yet() {
+        let (mut watched, go) = usually_quick(Duration::ZERO);
+        assert!(run_unless(&mut watched, &[2.0], &|| true).is_err());
+        watched.patience.late_least = Duration::from_secs(60);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(50));
+                (0..2).for_each(|_| go.send(()).expect("a backend"));
+            });
+            assert_eq!(run(&mut watched, &[3.0]), Ok(vec![6.0]));
+        });
+    }
+
+    #[test]
+    fn what_is_usual_is_forgotten_again() {
+        let (mut watched, _go) = doubles(Patience::default());
+        let second = Duration::from_secs(1);
+        watched.learn(second);
+        (0..100).for_each(|_| watched.learn(second / 100));
+        assert_eq!((watched.longest, watched.usual), (Some(second), Some(second / 100)));
+        assert_eq!(watched.patience.limit_if_late(watched.usual), second / 10);
+        watched.learn(second);
+        assert_eq!(watched.patience.limit_if_late(watched.usual), 4 * second);
+        watched.learn(second / 100);
+        assert!(watched.usual > Some(second * 9 / 10));
+        assert_eq!(watched.patience.limit_if_late(None), watched.patience.first);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::hints::Looks;
 use super::inputs::Inputs;
 use super::odd::Odd;
 use super::random;
-use super::service::Request;
+use super::service::{IsLate, Request};
 use oncilla_chess::planes::Planes;
 use oncilla_chess::{History, Move, pack, policy};
 use oncilla_core::evaluate::Value;
@@ -104,6 +104,12 @@ impl Batch {
             odd: Odd::default(),
             unknown: Vec::new(),
         }
+    }
+
+    /// Its owner does not wait for a device that takes unusually long once this is so.
+    pub fn unless(mut self, is_late: IsLate) -> Self {
+        self.request = Arc::new(Request::unless(is_late));
+        self
     }
 
     /// Empties the batch.

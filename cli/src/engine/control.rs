@@ -20,6 +20,16 @@ struct State {
     silent: bool,
     /// When the pondered move was played.
     ponder_hit: Option<Instant>,
+    /// There is a best move.
+    has_answer: bool,
+    /// When it has to be said.
+    due: Option<Instant>,
+}
+
+impl State {
+    fn be_due(&mut self, at: Instant) {
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
 }
 
 impl Control {
@@ -60,6 +70,7 @@ impl Control {
         let mut state = self.lock();
         state.stop = true;
         state.silent |= silent;
+        state.be_due(Instant::now());
         drop(state);
         self.changed.notify_all();
     }
@@ -87,6 +98,19 @@ impl Control {
     /// For the search: should it end?
     pub fn should_stop(&self) -> bool {
         self.lock().stop
+    }
+
+    /// For the search: it has a best move, which has to be said by then.
+    pub fn answer_by(&self, due: Option<Instant>) {
+        let mut state = self.lock();
+        state.has_answer = true;
+        due.into_iter().for_each(|due| state.be_due(due));
+    }
+
+    /// For the search: should the best move be said, and is there one? Then nothing is worth a wait.
+    pub fn is_late(&self) -> bool {
+        let state = self.lock();
+        state.has_answer && state.due.is_some_and(|due| due <= Instant::now())
     }
 
     /// For the search: does nobody wait for its best move?

@@ -51,7 +51,7 @@ impl Crew {
             }
             return Self::Roles;
         }
-        let playouts = || Playouts::new(settings, shared.evaluator, rules.clone(), position);
+        let playouts = || Playouts::new(settings, shared, rules.clone(), position);
         let threads = settings.workers.taking_all_roles(shared.evaluator.threads());
         if threads == 1 {
             return Self::One(Box::new(playouts()));
@@ -146,6 +146,7 @@ mod tests {
     use super::*;
     use crate::options::Typed;
     use oncilla_core::search::Params;
+    use std::sync::Arc;
 
     /// What a search came to.
     struct End {
@@ -162,7 +163,7 @@ mod tests {
         let settings = Settings { workers, ..Typed::default().meaning().unwrap().settings };
         let evaluator = on_failing_device(BackendKind::OpenCl, true, plan);
         let mut search = Search::new(memory.lend(), Params::default());
-        let shared = Shared::new(&mut search, &evaluator, Crew::queues(&settings, &evaluator));
+        let shared = Shared::new(&mut search, &evaluator, Crew::queues(&settings, &evaluator), Arc::default());
         let position = History::startpos();
         std::thread::scope(|scope| {
             let _stop = shared.stop_on_drop();

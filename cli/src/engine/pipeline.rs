@@ -5,7 +5,6 @@
 //! see [`Fleet::adjust`].
 
 use super::batch::{Batch, Pushed};
-use super::evaluator::Evaluator;
 use super::leaf::{Leaf, LeafReader, Rules};
 use super::playouts::batch_size;
 use super::settings::Settings;
@@ -143,7 +142,7 @@ pub fn start<'scope, 'env, 's: 'env, 'm: 'env>(
     };
     let gatherers = (0..workers.gather.max(1)).all(|i| spawn("gather", i, Box::new(move || gather(shared))));
     let evaluators = (0..workers.eval.max(1)).all(|i| {
-        let mut own = Evaluating::new(shared.evaluator, settings, rules, position);
+        let mut own = Evaluating::new(shared, settings, rules, position);
         spawn("eval", i, Box::new(move || own.run(shared)))
     });
     let returners = (0..workers.backprop.max(1)).all(|i| spawn("backprop", i, Box::new(move || bring_back(shared))));
@@ -216,11 +215,11 @@ struct Evaluating {
 }
 
 impl Evaluating {
-    fn new(evaluator: &Evaluator, settings: &Settings, rules: &Rules, position: &History) -> Self {
+    fn new(shared: &Shared<'_, '_>, settings: &Settings, rules: &Rules, position: &History) -> Self {
         Self {
             reader: LeafReader::new(rules.clone(), position),
-            batch: evaluator.batch(),
-            size: batch_size(settings, evaluator),
+            batch: shared.batch(),
+            size: batch_size(settings, shared.evaluator),
             events: Vec::new(),
             keys: Vec::new(),
             counts: Counts::ZERO,

@@ -56,17 +56,17 @@ pub fn batch_size(settings: &Settings, evaluator: &Evaluator) -> usize {
 
 impl Playouts {
     /// For a search below `position`.
-    pub fn new(settings: &Settings, evaluator: &Evaluator, rules: Rules, position: &History) -> Self {
+    pub fn new(settings: &Settings, shared: &Shared<'_, '_>, rules: Rules, position: &History) -> Self {
         Self {
             reader: LeafReader::new(rules, position),
             allowed: settings.collisions,
-            batch: batch_size(settings, evaluator),
+            batch: batch_size(settings, shared.evaluator),
             events: Vec::new(),
             keys: Vec::new(),
             collisions: Vec::new(),
             spare: Vec::new(),
             wave: Vec::new(),
-            positions: evaluator.batch(),
+            positions: shared.batch(),
             counts: Counts::ZERO,
         }
     }

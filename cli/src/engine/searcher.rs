@@ -545,7 +545,8 @@ impl Searcher {
         observer.results(&results);
         let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since).knowing(results);
         let mut time = MoveTime::new(&self.settings, go, &self.position, has_moves_left, since);
-        let shared = Shared::new(search, evaluator, Crew::queues(&self.settings, evaluator));
+        let queues = Crew::queues(&self.settings, evaluator);
+        let shared = Shared::new(search, evaluator, queues, Arc::clone(&self.control));
         shared.add(&Counts { tablebase_hits: u64::from(ranks.is_some()), ..Counts::ZERO });
         std::thread::scope(|scope| {
             let _stop = shared.stop_on_drop();
@@ -654,9 +655,14 @@ impl Watch<'_, '_, '_> {
             let over = time.is_over(self.manager, &search, &counts);
             time.looked(counts.playouts);
             // Of a move that is pondered the number of visits counts already; the clock does not run yet.
-            let reached = (over && has_answer(&search)) || time.nodes_wanted(&search, &counts) == 0;
+            let has_answer = has_answer(&search);
+            let reached = (over && has_answer) || time.nodes_wanted(&search, &counts) == 0;
             let halted = self.shared.is_halted();
-            if (told && (halted || has_answer(&search))) || ((reached || halted) && time.may_end()) {
+            let ends = (told && (halted || has_answer)) || ((reached || halted) && time.may_end());
+            if has_answer {
+                self.control.answer_by(if ends { Some(Instant::now()) } else { time.due() });
+            }
+            if ends {
                 return;
             }
             drop(search);
@@ -746,11 +752,14 @@ fn moves_between(old: &History, new: &History) -> Option<Vec<oncilla_chess::Move
 
 #[cfg(test)]
 mod tests {
+    use super::super::evaluator::tests::{Fault, on_watched_device};
     use super::super::report::Info;
-    use super::super::settings::BackendKind;
+    use super::super::settings::{BackendKind, Workers};
     use super::*;
     use crate::options::Typed;
     use oncilla_chess::notation;
+    use oncilla_opencl::watched::Patience;
+    use std::sync::Mutex;
 
     struct Deaf;
 
@@ -867,6 +876,65 @@ mod tests {
         assert_eq!([notes_with(&settings), notes_with(&settings)], [1, 0]);
         settings.workers.all = 3;
         assert_eq!([notes_with(&settings), notes_with(&settings)], [1, 0]);
+    }
+
+    /// Keeps what is said.
+    #[derive(Clone, Default)]
+    struct Hears(Arc<Mutex<(Vec<String>, Option<Done>)>>);
+
+    impl Observer for Hears {
+        fn info(&mut self, _: &Info) {}
+        fn done(&mut self, done: &Done) {
+            self.0.lock().unwrap().1 = Some(done.clone());
+        }
+        fn note(&mut self, note: &str) {
+            self.0.lock().unwrap().0.push(note.to_string());
+        }
+    }
+
+    /// A minute is what a batch would be waited for; no move may take that.
+    #[test]
+    fn a_device_that_hangs_costs_a_move_no_more_than_its_time() {
+        let patience = Patience { least: Duration::from_secs(60), ..Patience::default() };
+        let one = Workers { all: 1, gather: 0, eval: 0, backprop: 0 };
+        for (workers, is_stopped) in [
+            (one, false),
+            (Workers { all: 2, ..one }, false),
+            (Workers { gather: 1, eval: 1, backprop: 1, ..one }, false),
+            (Workers { all: 2, ..one }, true),
+        ] {
+            let plan = |now| (now >= 5).then_some(Fault::Silent);
+            let evaluator = Arc::new(on_watched_device(true, Box::new(plan), patience));
+            let settings = Settings { workers, ..Typed::default().meaning().unwrap().settings };
+            let control = Arc::<Control>::default();
+            let mut searcher = Searcher::new(settings, Arc::clone(&control), Some(evaluator), Lacking::IsAnError);
+            let (memory, _) = Memory::of_at_most(1 << 20, false).unwrap();
+            let mut search = Search::new(memory.lend(), searcher.settings.params);
+            let mut go = |go: &Go| {
+                control.begin();
+                let heard = Hears::default();
+                searcher.go(go, Box::new(heard.clone()), Instant::now(), &mut search);
+                let (notes, done) = std::mem::take(&mut *heard.0.lock().unwrap());
+                (notes, done.unwrap())
+            };
+            let (notes, done) = std::thread::scope(|scope| {
+                if !is_stopped {
+                    return go(&Go { move_time_ms: Some(500), ..Go::default() });
+                }
+                scope.spawn(|| {
+                    std::thread::sleep(Duration::from_millis(500));
+                    control.stop(false);
+                });
+                go(&Go { infinite: true, ..Go::default() })
+            });
+            let said = |notes: &[String], what: &str| notes.iter().any(|note| note.contains(what));
+            assert!(said(&notes, "no time left") && !said(&notes, "the host"), "{workers:?}: {notes:?}");
+            assert!(done.best.is_some() && done.fault.is_none(), "{workers:?}: {done:?}");
+            // The device is known to hang: nothing is waited for.
+            let (notes, done) = go(&Go { nodes: Some(100), ..Go::default() });
+            assert!(said(&notes, "the host takes over"), "{workers:?}: {notes:?}");
+            assert!(done.best.is_some() && done.fault.is_none() && search.nodes() >= 100, "{workers:?}: {done:?}");
+        }
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use super::Search;
 use super::batch::Batch;
+use super::control::Control;
 use super::evaluator::Evaluator;
 use super::fault::guarded;
 use super::pipeline::Queues;
 use oncilla_core::stats::Counts;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 /// The search and everything around it that its threads use at the same time.
@@ -15,6 +16,7 @@ pub struct Shared<'s, 'm> {
     /// Playouts read; folding a full tree writes.
     search: RwLock<&'s mut Search<'m>>,
     pub evaluator: &'s Evaluator,
+    control: Arc<Control>,
     /// Playouts that may be gathered in all, and those that somebody has taken on.
     allowed: AtomicU64,
     claimed: AtomicU64,
@@ -46,10 +48,16 @@ struct Told {
 
 impl<'s, 'm> Shared<'s, 'm> {
     /// `queues` if each thread has one role.
-    pub fn new(search: &'s mut Search<'m>, evaluator: &'s Evaluator, queues: Option<Queues>) -> Self {
+    pub fn new(
+        search: &'s mut Search<'m>,
+        evaluator: &'s Evaluator,
+        queues: Option<Queues>,
+        control: Arc<Control>,
+    ) -> Self {
         Self {
             search: RwLock::new(search),
             evaluator,
+            control,
             allowed: AtomicU64::new(0),
             claimed: AtomicU64::new(0),
             stop: AtomicBool::new(false),
@@ -96,6 +104,12 @@ impl<'s, 'm> Shared<'s, 'm> {
         let freed = search.recycle() > 0;
         self.recycled.fetch_add(u64::from(freed), Ordering::Release);
         freed
+    }
+
+    /// A batch for one of the threads, which does not wait for its answers in vain once the best move is due.
+    pub fn batch(&self) -> Batch {
+        let control = Arc::clone(&self.control);
+        self.evaluator.batch().unless(Box::new(move || control.is_late()))
     }
 
     /// Has the evaluator answer.
@@ -161,11 +175,12 @@ impl<'s, 'm> Shared<'s, 'm> {
         self.news.notify_all();
     }
 
-    /// Says that this search can't go on.
+    /// Says that this search can't go on. What fails when it has to end is no fault of it.
     pub fn halt(&self, why: Option<String>) {
+        let is_late = self.control.is_late();
         let mut told = self.told();
         told.halted = true;
-        if told.fault.is_none() {
+        if told.fault.is_none() && !is_late {
             told.fault.clone_from(&why);
         }
         told.notes.extend(why);

@@ -11,7 +11,7 @@ use oncilla_core::stop::{
     VisitLimit,
 };
 use oncilla_core::time::{Clock, Manager};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The time manager of a game.
 pub struct TimeManager {
@@ -115,6 +115,13 @@ impl MoveTime {
         if self.is_look_due(playouts) {
             self.next_look = playouts + (playouts / LOOK_SHARE).clamp(1, LOOK_PLAYOUTS);
         }
+    }
+
+    /// When the clock wants the move at the latest; `None` while it does not run.
+    pub fn due(&self) -> Option<Instant> {
+        let limit = self.limits.time.filter(|_| self.started)?;
+        // A time limit is finite, but a GUI may allow centuries.
+        self.since.checked_add(Duration::try_from_secs_f64(limit.extended_ms() / 1000.0).ok()?)
     }
 
     fn elapsed_ms(&self) -> f64 {

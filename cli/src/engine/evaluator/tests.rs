@@ -226,6 +226,13 @@ pub fn on_failing_host(plan: Plan) -> Evaluator {
     on_unit(plan, |host| Unit::host(host, Vec::new()))
 }
 
+/// One on a device of which no batch is waited for longer than `patience` says.
+pub fn on_watched_device(quick: bool, plan: Plan, patience: Patience) -> Evaluator {
+    on_device(BackendKind::OpenCl, quick, plan, |device, graph| {
+        Box::new(Watched::new(device, Arc::clone(graph), patience).unwrap())
+    })
+}
+
 fn on_unit(plan: Plan, unit: impl FnOnce(Box<dyn Backend>) -> Unit) -> Evaluator {
     let mut evaluator = on_failing_device(BackendKind::OpenCl, true, Box::new(|_| Some(Fault::Loud)));
     let Source::Network(running) = &mut evaluator.source else { unreachable!("it has a network") };
@@ -273,10 +280,7 @@ fn the_host_takes_over_from_a_device_that_never_answers() {
     let host = evaluator(BackendKind::Host);
     let expected = evaluate(&host, &mut host.batch(), &positions);
     let patience = Patience { least: Duration::from_millis(20), times: 20, ..Patience::default() };
-    let plan = |now| (now >= 2).then_some(Fault::Silent);
-    let device = on_device(BackendKind::OpenCl, false, Box::new(plan), |device, graph| {
-        Box::new(Watched::new(device, Arc::clone(graph), patience).unwrap())
-    });
+    let device = on_watched_device(false, Box::new(|now| (now >= 2).then_some(Fault::Silent)), patience);
     let (mut batch, mut notes) = (device.batch(), Vec::new());
     for _ in 0..4 {
         batch.clear();

@@ -21,7 +21,7 @@ mod request;
 mod tests;
 mod unit;
 
-pub use request::Request;
+pub use request::{IsLate, Request};
 pub use unit::Unit;
 
 use super::fault::guarded;
@@ -457,7 +457,7 @@ impl Shared {
             let content = &mut *content;
             let rows = part.rows.len();
             lane.backend
-                .evaluate(&content.input[..rows * each], &mut lane.outputs)
+                .evaluate_unless(&content.input[..rows * each], &mut lane.outputs, &|| part.request.is_late())
                 .map_err(|error| error.to_string())?;
             self.check(lane, rows)?;
             std::mem::swap(&mut lane.outputs, &mut content.outputs);
@@ -469,7 +469,9 @@ impl Shared {
             lane.input.extend_from_slice(&content.input[part.rows.start * each..part.rows.end * each]);
         }
         let rows = lane.input.len() / each;
-        lane.backend.evaluate(&lane.input, &mut lane.outputs).map_err(|error| error.to_string())?;
+        // Those of a search that plays are late together, and the others wait.
+        let is_late = || parts.iter().all(|part| part.request.is_late());
+        lane.backend.evaluate_unless(&lane.input, &mut lane.outputs, &is_late).map_err(|error| error.to_string())?;
         self.check(lane, rows)?;
         let mut at = 0;
         for part in parts {
@@ -496,8 +498,15 @@ impl Shared {
             self.fail(&parts, &fault);
             return;
         }
+        // Who is late has no time for the host either.
+        let (late, parts): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| part.request.is_late());
+        if !late.is_empty() {
+            drop(state);
+            self.fail(&late, &fault);
+            state = self.lock();
+        }
         if state.units[unit].is_there() {
-            let first = !std::mem::replace(&mut state.failed_before, true);
+            let first = !parts.is_empty() && !std::mem::replace(&mut state.failed_before, true);
             // A lane that was given up says nothing of the others.
             if is_spent || !state.units[unit].fail() {
                 drop(state);

@@ -9,6 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Rows of input, and then their outputs. One thread owns it and waits; whoever has a backend may answer a part of it.
 #[derive(Default)]
 pub struct Request {
+    is_late: Option<IsLate>,
     content: Mutex<Content>,
     /// All of its rows, and those without an answer.
     rows: AtomicUsize,
@@ -16,6 +17,10 @@ pub struct Request {
     /// Heard by its owner, under the lock of the service.
     pub news: Condvar,
 }
+
+/// Whether a search has to end, and has an answer without this one: it then does not wait for a device that takes
+/// unusually long.
+pub type IsLate = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// What goes to and fro.
 #[derive(Default)]
@@ -31,6 +36,16 @@ pub struct Content {
 }
 
 impl Request {
+    /// One whose owner may be late.
+    pub fn unless(is_late: IsLate) -> Self {
+        Self { is_late: Some(is_late), ..Self::default() }
+    }
+
+    /// Whether its owner needs no answer any more.
+    pub fn is_late(&self) -> bool {
+        self.is_late.as_ref().is_some_and(|is_late| is_late())
+    }
+
     /// Its content. Nobody holds it for long but the one that answers it.
     pub fn content(&self) -> MutexGuard<'_, Content> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
