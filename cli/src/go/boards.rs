@@ -3,10 +3,10 @@
 //! Whoever searches holds what runs its board, and nothing that is held is let go. Of the others those stay that were
 //! used last.
 
-use crate::engine::{EvaluatorSettings, Facts, Service, serve};
+use crate::engine::{Facts, Service};
 use oncilla_go::Size;
 use oncilla_nets::katago::Model;
-use oncilla_opencl::graph::Role;
+use oncilla_opencl::graph::{Graph, Role};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -31,13 +31,17 @@ pub struct Heads {
 }
 
 impl OnBoard {
-    /// For a network that has been read, with lines for a person.
+    /// For a network that has been read, on what `serve` makes to run its graph; with lines for a person.
     ///
     /// # Errors
-    /// One line: a network that graphs can't express, no device.
-    pub fn new(model: &Model, settings: &EvaluatorSettings, size: Size) -> Result<(Self, Vec<String>), String> {
+    /// One line: a network that graphs can't express, or that of `serve`.
+    pub fn new(
+        model: &Model,
+        size: Size,
+        serve: impl FnOnce(&Arc<Graph>) -> Result<(Service, Vec<String>), String>,
+    ) -> Result<(Self, Vec<String>), String> {
         let graph = model.graph(size.y().into(), size.x().into()).map_err(|error| error.to_string()).map(Arc::new)?;
-        let (service, notes) = serve(settings, &graph)?;
+        let (service, notes) = serve(&graph)?;
         let len = |role| graph.output_len(role).unwrap_or(0);
         let heads = Heads {
             policy: len(Role::Policy),

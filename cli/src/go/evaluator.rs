@@ -9,7 +9,7 @@ use super::boards::{Boards, Heads, OnBoard};
 use super::cache::Cache;
 use super::evaluation::{Evaluation, ModelFacts, PolicyRules, Row};
 use super::input;
-use crate::engine::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Facts, Request};
+use crate::engine::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Facts, Request, serve};
 use oncilla_go::planes::{self, Planes};
 use oncilla_go::{Move, Size, Symmetry};
 use oncilla_nets::katago::Model;
@@ -18,6 +18,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+#[cfg(test)]
+use {crate::engine::Service, oncilla_opencl::graph::Graph};
 
 /// Evaluates positions with one network, for any number of threads at once.
 pub struct Evaluator {
@@ -95,7 +97,14 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::prepare`].
     pub fn on(&self, size: Size) -> Result<(Arc<OnBoard>, Vec<String>), String> {
-        self.boards.on(size, || OnBoard::new(&self.model, &self.settings, size))
+        self.boards.on(size, || OnBoard::new(&self.model, size, |graph| serve(&self.settings, graph)))
+    }
+
+    /// The same on what a test makes to run the graph.
+    #[cfg(test)]
+    pub fn on_service(&self, size: Size, service: impl FnOnce(&Arc<Graph>) -> Service) -> Arc<OnBoard> {
+        let make = || OnBoard::new(&self.model, size, |graph| Ok((service(graph), Vec::new())));
+        self.boards.on(size, make).expect("a graph").0
     }
 
     /// About what runs it on boards of this size, once that has been made.
@@ -228,6 +237,17 @@ impl Evaluator {
 }
 
 impl Batch {
+    /// From now on a device that takes unusually long is not waited for beyond this time.
+    pub fn leave_at(&mut self, time: Option<Instant>) {
+        let unless = |time| Request::unless(Box::new(move || time <= Instant::now()));
+        self.request = Arc::new(time.map_or_else(Request::default, unless));
+    }
+
+    /// Whether that time has come.
+    pub fn is_late(&self) -> bool {
+        self.request.is_late()
+    }
+
     fn add(&mut self, planes: &Planes, row: Waiting) {
         let (size, symmetry) = (planes.size(), row.question.symmetry);
         assert_eq!(*self.size.get_or_insert(size), size, "a batch is of one size");

@@ -19,6 +19,7 @@ use oncilla_go::planes::{self, HISTORY};
 use oncilla_go::{Color, Ending as GameEnding, Move as GoMove, Outcome, PointSet, Symmetry};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Which moves may be searched: whose, how many plies below the root, and which.
 pub type Allowed = Arc<dyn Fn(Color, usize, GoMove) -> bool + Send + Sync>;
@@ -133,6 +134,8 @@ pub struct Search<'m> {
     pub(super) about: About,
     pub(super) notes: Notes,
     batch: Batch,
+    /// Not yet known to the batch.
+    leave_at: Option<Instant>,
     waiting: Vec<Leaf>,
     spare: Vec<Box<Event>>,
     playouts: u64,
@@ -224,6 +227,7 @@ impl<'m> Search<'m> {
             about: About::new(root, plan, raw, expected),
             notes: Notes::default(),
             batch,
+            leave_at: None,
             waiting: Vec::new(),
             spare: Vec::new(),
             playouts: 0,
@@ -274,6 +278,13 @@ impl<'m> Search<'m> {
         let all: f32 = raw.policy.iter().copied().map(tempered).sum();
         let prior = |mv: &GoMove| tempered(raw.policy[mv.index()]) / all;
         self.root_moves().iter().map(|mv| prior(mv).powf(1.0 / plan.root_flattening)).sum()
+    }
+
+    /// When the search has to end, whatever a device is at, as soon as the root has a visit: one that hangs costs a
+    /// move no more than its time.
+    pub fn leave_at(&mut self, time: Option<Instant>) {
+        self.leave_at = time;
+        self.batch.leave_at(None);
     }
 
     /// Lines for a person since they were last asked for.
@@ -330,10 +341,13 @@ impl<'m> Search<'m> {
     /// One batch of at most `most` playouts.
     ///
     /// # Errors
-    /// One line: the backend fails, or the memory is too small for the root's moves. What was gathered is undone.
+    /// One line: the backend fails, but not [when the search has to end](Self::leave_at); or the memory is too small for the root's moves. What was gathered is undone.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
         if self.notes.bytes() >= self.about.plan.notes_bytes && self.core.nodes() > 0 {
             return Ok(Step::NoRoom);
+        }
+        if self.visits() > 0 && self.leave_at.is_some() {
+            self.batch.leave_at(self.leave_at.take());
         }
         let before = self.playouts;
         let ended = self.gather(most);
@@ -344,6 +358,10 @@ impl<'m> Search<'m> {
                 for mut leaf in self.waiting.drain(..) {
                     self.core.cancel(&mut leaf.event);
                     self.playouts -= 1;
+                }
+                if self.batch.is_late() {
+                    self.said.push(fault);
+                    return Ok(Step::NothingToDo);
                 }
                 return Err(fault);
             }

@@ -213,14 +213,17 @@ impl Player {
         plan.keeps_ownership |= seat.keeps_ownership();
         seat.search(&self.evaluator, Arc::clone(&task.game), plan, |search| {
             let mut stepped = Instant::now();
-            search.run(&limits, |search| {
+            search.leave_at(task.until);
+            let ran = search.run(&limits, |search| {
                 search.said().iter().for_each(|line| aside(line));
                 let now = Instant::now();
                 // The next step takes about as long as the last one.
                 let ahead = now + (now - stepped);
                 stepped = now;
                 look(search) && task.until.is_none_or(|until| ahead < until)
-            })?;
+            });
+            search.leave_at(None);
+            ran?;
             search.said().iter().for_each(|line| aside(line));
             Ok(then(search))
         })

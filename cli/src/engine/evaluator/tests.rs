@@ -228,9 +228,18 @@ pub fn on_failing_host(plan: Plan) -> Evaluator {
 
 /// One on a device of which no batch is waited for longer than `patience` says.
 pub fn on_watched_device(quick: bool, plan: Plan, patience: Patience) -> Evaluator {
-    on_device(BackendKind::OpenCl, quick, plan, |device, graph| {
-        Box::new(Watched::new(device, Arc::clone(graph), patience).unwrap())
-    })
+    on_device(BackendKind::OpenCl, quick, plan, |device, graph| watched(device, graph, patience))
+}
+
+fn watched(device: Failing, graph: &Arc<Graph>, patience: Patience) -> Box<dyn Backend> {
+    Box::new(Watched::new(device, Arc::clone(graph), patience).unwrap())
+}
+
+/// Runs any graph on such a device, which has the right answers until it fails.
+pub fn serve_on_watched_device(graph: &Arc<Graph>, plan: Plan, patience: Patience) -> Service {
+    let host = Box::new(Host::new(Arc::clone(graph), 1).unwrap());
+    let device = watched(Failing { host, canned: None, calls: 0, plan }, graph, patience);
+    Service::new(graph, vec![Unit::device(vec![device])], backends::host_maker(graph, &settings(BackendKind::OpenCl)))
 }
 
 fn on_unit(plan: Plan, unit: impl FnOnce(Box<dyn Backend>) -> Unit) -> Evaluator {

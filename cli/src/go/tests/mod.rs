@@ -3,8 +3,9 @@
 mod reuse;
 
 use super::notes::{At, Note};
-use super::{Evaluator, Game, Plan, Search, Step};
+use super::{Evaluator, Game, Limits, Plan, Search, Step};
 use crate::analysis::go::Defaults;
+use crate::engine::failing::{Fault, serve_on_watched_device};
 use crate::engine::{BackendKind, EvaluatorSettings, HintsFrom, Memory, Weights};
 use hashbrown::HashMap;
 use oncilla_chess::planes::HistoryFill;
@@ -14,10 +15,12 @@ use oncilla_go::{Color, Move, Outcome, Size};
 use oncilla_nets::HeadChoice;
 use oncilla_nets::katago::Model;
 use oncilla_opencl::kernels::Precision;
+use oncilla_opencl::watched::Patience;
 use quickcheck::QuickCheck;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 static EVALUATOR: LazyLock<Arc<Evaluator>> = LazyLock::new(|| Arc::new(evaluator()));
 
@@ -70,6 +73,32 @@ fn what_is_made_of_outputs_is_refused_where_it_is_no_finite_number() {
     for (changed, what) in changes {
         assert_eq!(said(changed), Err(format!("expected finite numbers from the network, got another in {what}")));
     }
+}
+
+/// A minute is what a batch would be waited for; no move may take that.
+#[test]
+fn a_device_that_hangs_costs_a_move_no_more_than_its_time() {
+    let evaluator = Arc::new(evaluator());
+    let patience = Patience { least: Duration::from_secs(60), ..Patience::default() };
+    let size = Size::new(5, 5).expect("a size");
+    let plan = Box::new(|call| (call >= 5).then_some(Fault::Silent));
+    let _held = evaluator.on_service(size, |graph| serve_on_watched_device(graph, plan, patience));
+    let (memory, _) = Memory::of_at_most(BYTES, true).expect("memory");
+    let query = |moves: Value| asked(&json!({"moves": moves, "boardXSize": 5, "boardYSize": 5}), 3);
+    let (game, plan) = query(json!([]));
+    let mut search = Search::new(Arc::clone(&evaluator), &memory, game, plan).expect("a search");
+    search.leave_at(Instant::now().checked_add(Duration::from_millis(300)));
+    let limits = |visits| Limits { visits, playouts: u64::MAX, step: 3 };
+    assert_eq!(search.run(&limits(1000), |_| true), Ok(true));
+    let said = search.said().join(". ");
+    assert!(said.contains("no time left") && !said.contains("the host"), "{said}");
+    assert!((2..1000).contains(&search.visits()), "{}", search.visits());
+    // The device is known to hang: nothing is waited for.
+    search.leave_at(None);
+    let (game, plan) = query(json!([["B", "C3"]]));
+    search.turn_to(game, plan).expect("the host's word");
+    assert_eq!(search.run(&limits(100), |_| true), Ok(true));
+    assert!(search.said().join(". ").contains("the host takes over") && search.visits() >= 100);
 }
 
 /// The memory that a tree gets here.
