@@ -455,13 +455,13 @@ fn a_panic_ends_who_carried_and_nobody_else() {
 }
 
 /// Has each of `rows` evaluated by a thread of its own, one after the other while the first batch is on its way, which
-/// `seen` holds back until all of them wait. By row: what came of it.
+/// `seen` holds back until all of them wait. Who asks for a negative one is late. By row: what came of it.
 fn ask_behind_the_first(service: &Service, seen: &Seen, rows: &[f32]) -> Vec<Result<f32, String>> {
     seen.held.store(true, Ordering::SeqCst);
     thread::scope(|scope| {
         let ask = |row: f32| {
             move || {
-                let request: Arc<Request> = Arc::default();
+                let request = Arc::new(Request::unless(Box::new(move || row < 0.0)));
                 request.content().input = vec![row];
                 service.run(&request, 1).map(|_| request.content().outputs.value[0])
             }
@@ -500,6 +500,19 @@ fn what_the_stand_in_can_not_answer_costs_nobody_else_an_answer() {
         }
         assert_eq!(ask(&service, &Arc::default(), &[1.0, 2.0]), None, "it goes on");
     }
+}
+
+/// It has no time for the host.
+#[test]
+fn who_is_late_is_told_of_a_failure_and_the_host_answers_the_others() {
+    let [seen, spare]: [Arc<Seen>; 2] = Default::default();
+    let broken = Device { fault: |call| (call == 2).then_some("broken"), ..device(&seen, 8, [0.0; 2]) };
+    let service = service(vec![unit(vec![broken])], host(&spare));
+    let found = ask_behind_the_first(&service, &seen, &[-1.0, 2.0, -3.0, 4.0]);
+    assert_eq!(seen.batches(), [1, 3]);
+    assert_eq!(found, [Ok(-1.0), Ok(2.0), Err("broken".to_string()), Ok(4.0)]);
+    assert_eq!(spare.rows(), 2);
+    assert_eq!(ask(&service, &Arc::default(), &[1.0, 2.0]), None, "it goes on");
 }
 
 #[test]
