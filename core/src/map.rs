@@ -1,7 +1,8 @@
 //! A second repository: nodes in a sharded hash map, found by a key that is a hash of the way to them.
 //!
 //! Nobody would search with it: it takes several times the memory and time of a [`Tree`](crate::tree::Tree). It shows
-//! that a search needs no more of its nodes than [`Repository`] says: the same game gives the same visits on both. The
+//! that a search needs no more of its nodes than [`Repository`] says: as long as nothing is folded the same game gives
+//! the same visits on both. The
 //! key of a node is hash(parent's key, edge), in a graph too: there a second map leads from a position to its node.
 //!
 //! Who locks a node takes it out of the map, and whoever wants it meanwhile waits until it is put back. So the locks of

@@ -1,7 +1,7 @@
 //! How late moves are, measured: what the GUI's clock charges beyond our own time, and by how much a search ends after
 //! its limit.
 
-use super::{Clock, sane_ms};
+use super::{Clock, LEAST_OVERHEAD_MS, sane_ms};
 
 /// The worst that was seen, which fades as moves go by without it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -108,8 +108,10 @@ impl Latency {
         let lag = expected - sane_ms(base_ms);
         if (0.0..LONGEST_LAG_MS).contains(&lag) {
             let lag = lag.min(MOST_BELIEVED * sane_ms(base_ms));
+            // Far more than what is usual is a stall. Usual is what was set, or seen before if somebody has set less.
+            let usual = self.overhead_ms(overhead_ms).max(LEAST_OVERHEAD_MS);
             self.lag.see(lag);
-            self.mean_lag.see(lag.min(2.0 * sane_ms(overhead_ms)));
+            self.mean_lag.see(lag.min(2.0 * usual));
         }
     }
 
@@ -141,6 +143,20 @@ mod tests {
         latency.on_move_start(60_000.0, 50.0);
         latency.on_move_end(&clock(60_000.0, 1000.0), used_ms, late_ms);
         latency.on_move_start(shown_ms, 50.0);
+    }
+
+    /// An overhead of 0 is one that nobody has thought of.
+    #[test]
+    fn what_moves_cost_is_learnt_whatever_overhead_is_set() {
+        for lag in [15.0, 100.0] {
+            let (mut latency, mut base) = (Latency::default(), 60_000.0);
+            for _ in 0..100 {
+                latency.on_move_start(base, 0.0);
+                latency.on_move_end(&clock(base, 0.0), 300.0, 0.0);
+                base -= 300.0 + lag;
+            }
+            assert!((latency.move_cost_ms() - lag).abs() < 0.05 * lag, "{lag}: {}", latency.move_cost_ms());
+        }
     }
 
     #[test]

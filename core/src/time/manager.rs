@@ -271,6 +271,20 @@ mod tests {
         }
     }
 
+    /// Whoever forgets the overhead has a lag all the same: it is learnt in the first moves.
+    #[test]
+    fn a_long_game_without_an_overhead_is_not_lost_by_lag() {
+        for (base_ms, lag_ms) in [(10_000.0, 5.0), (60_000.0, 15.0), (180_000.0, 100.0)] {
+            let (mut manager, mut left_ms) = (Manager::default(), base_ms);
+            for ply in (0..240).step_by(2) {
+                let budget = manager.on_move_start(&Clock { base_ms: left_ms, ply, ..Clock::default() }, 0);
+                manager.on_move_end(budget.limit_ms, 1000);
+                left_ms -= budget.limit_ms + lag_ms;
+                assert!(left_ms > 0.0, "lost with {lag_ms} ms of lag at ply {ply}");
+            }
+        }
+    }
+
     #[test]
     fn smooth_explains_as_smooth_does() {
         let ours = Manager::default().on_move_start(&clock(60_000.0), 100);

@@ -6,6 +6,9 @@ use crate::sync::{AtomicU32, Lock, get, set};
 
 /// Words that a thread takes from the heap at once, at most.
 const PIECE: u32 = 1024;
+/// Longest array that is carved from a piece: what is left at its end is too short for the next one, and should be
+/// little of it.
+const FROM_PIECE: u32 = PIECE / 8;
 /// Memory of fewer words is not shared out: what other threads hold would be a large part of it.
 const SHARED_FROM: usize = 1 << 16;
 
@@ -59,7 +62,7 @@ impl Arrays {
 
     /// An array of at least `len` words, whose content is arbitrary. `None` if there is no room.
     pub fn take(&self, words: &[AtomicU32], len: u32) -> Option<Array> {
-        let alone = len >= PIECE || words.len() < SHARED_FROM || self.is_short(words);
+        let alone = len > FROM_PIECE || words.len() < SHARED_FROM || self.is_short(words);
         let own = if alone { None } else { share::own(&self.shares) };
         let taken = match own {
             Some(share) => share.take(&self.heap, words, len),
@@ -178,6 +181,17 @@ mod tests {
             TestResult::from_bool(kept && free)
         }
         QuickCheck::new().tests(60).quickcheck(holds as fn(Vec<(u16, bool)>, bool) -> TestResult);
+    }
+
+    #[test]
+    fn arrays_of_any_length_fill_the_memory() {
+        let words: Vec<AtomicU32> = (0..4 * SHARED_FROM).map(|_| AtomicU32::new(0)).collect();
+        for len in (60..1100).step_by(45) {
+            let mut arrays = Arrays::new();
+            arrays.clear(&words);
+            while arrays.take(&words, len).is_some() {}
+            assert!(arrays.live() as usize > words.len() / 20 * 19, "{} words in arrays of {len}", arrays.live());
+        }
     }
 
     #[test]

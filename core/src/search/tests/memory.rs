@@ -348,6 +348,21 @@ fn the_line_to_be_played_can_not_be_folded() {
     });
 }
 
+/// The line's nodes stand where they were made, and what is between them is in pieces.
+#[test]
+fn a_tree_goes_on_with_seventy_words_for_each_move() {
+    const MOVES: usize = 16;
+    let ends_early = |words: usize, seed: u64| {
+        let mut game = RandomGame { seed, width: MOVES as u16, length: 30, endings: 0, ..RandomGame::of(0) };
+        let (nodes, words) = memory(500, words);
+        let search = &mut Search::new(Tree::new(&nodes, &words), Params::default());
+        search.run::<_, EDGES, 64>(&mut game, 3000) == Err(RunError::Full)
+    };
+    let early = |words: usize| (0..60).filter(|&seed| ends_early(words * MOVES, seed)).count();
+    assert_eq!(early(70), 0);
+    assert!(early(35) > 10, "{} of 60: the documents ask for more than is needed", early(35));
+}
+
 #[test]
 fn nodes_in_flight_are_not_folded() {
     fn holds(seed: u64, batch: u8) -> bool {
