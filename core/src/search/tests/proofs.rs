@@ -22,6 +22,21 @@ pub fn solve(game: &RandomGame, path: &mut List<Move>) -> i32 {
     }
 }
 
+/// A proven loss is one ply longer than its longest defence, and a proven win than one of the replies that win.
+fn check_length<R: Repository>(node: &NodeView<'_, R>) {
+    let (m, bound) = (node.value().m, node.bounds().lower);
+    let leads_there = node.visited().filter(|reply| reply.bounds() == node.bounds());
+    let lengths: List<f32> = leads_there.filter_map(|reply| Some(reply.child()?.value().m + 1.0)).collect();
+    let longest = lengths.iter().copied().fold(0.0, f32::max);
+    let is_true = match bound {
+        Bound::Loss => (longest - m).abs() < 0.01,
+        // What proved it last may be a reply of which it is only known that it is no better.
+        Bound::Draw => true,
+        Bound::Win => lengths.iter().any(|length| (length - m).abs() < 0.01),
+    };
+    assert!(is_true, "{bound:?} in {m} plies, by replies in {lengths:?}");
+}
+
 /// Checks every bound against the exhausted game; gives back how many results are proven by children.
 pub fn check_bounds<R: Repository>(search: &Search<R>, game: &RandomGame) -> usize {
     let mut todo = std::vec![(search.root_node(), List::new())];
@@ -31,7 +46,10 @@ pub fn check_bounds<R: Repository>(search: &Search<R>, game: &RandomGame) -> usi
             let result = solve(game, &mut path.clone());
             let bounds = node.bounds();
             assert!((points(bounds.lower)..=points(bounds.upper)).contains(&result), "{path:?}");
-            proven += usize::from(bounds.closed() && node.is_expanded());
+            if bounds.closed() && node.is_expanded() {
+                check_length(&node);
+                proven += 1;
+            }
         }
         for edge in node.visited() {
             let mut path = path.clone();
