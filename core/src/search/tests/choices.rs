@@ -176,7 +176,7 @@ fn the_root_has_its_own_exploration_and_no_other_node_has_it() {
     }
 }
 
-/// The largest score of an edge that was visited, and of one that was not, by the formulas; which edge has it.
+/// What the formulas say of each root edge that was visited, and the most that they say of one that was not.
 fn scores<R: Repository>(search: &Search<R>) -> (List<f32>, Option<f32>) {
     let (params, root) = (search.params(), search.root_node());
     let exploration = puct::exploration(params.root_cpuct(), root.n());

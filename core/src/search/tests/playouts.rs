@@ -267,7 +267,7 @@ fn a_root_move_that_can_just_draw_level_is_not_left_out() {
         assert_eq!(visits(search), [31, 20, 1], "9 are too few");
         search.set_remaining_playouts(Some(11));
         search.run::<_, EDGES, 64>(game, 1).unwrap();
-        assert_eq!(visits(search), [31, 21, 1]);
+        assert_eq!(visits(search), [31, 21, 1], "11 are just enough");
     });
 }
 
