@@ -518,6 +518,18 @@ mod tests {
         parts.iter().any(|p| *p < 0.002)
     }
 
+    #[test]
+    fn half_the_objectivity_takes_half_the_shift_back() {
+        let rescale = Rescale { diff: 0.6, ..Rescale::default() };
+        let made = rescale.apply(value(0.3, 0.5, 0.2));
+        let mu = |objectivity| {
+            let shown = rescale.undo(made, objectivity);
+            Logistic::of(shown.wl.into(), shown.d.into()).unwrap().mu
+        };
+        assert!(mu(0.0) > mu(1.0) + 0.05);
+        assert!((mu(0.5) - (mu(0.0) + mu(1.0)) / 2.0).abs() < 1e-5);
+    }
+
     quickcheck! {
         fn values_stay_values(w: u8, d: u8, l: u8, ratio: u8, diff: i8) -> bool {
             let (value, rescale) = some(w, d, l, ratio, diff);

@@ -191,7 +191,8 @@ mod tests {
             let utility = MovesLeftUtility::of(Some(MovesLeft::default()), parent).unwrap().of_child(q, m);
             assert!((utility - expected).abs() < 1e-5, "{m} {parent_m} {q}: {utility}");
         }
-        assert!(MovesLeftUtility::of(Some(MovesLeft::default()), Value { wl: 0.79, d: 0.0, m: 9.0 }).is_none());
+        let counts = |wl| MovesLeftUtility::of(Some(MovesLeft::default()), Value { wl, d: 0.0, m: 9.0 }).is_some();
+        assert_eq!([0.95, 0.79, -0.79, -0.95].map(counts), [true, false, false, true]);
     }
 
     /// Values are sure where nobody draws but by 1 − v²; the usual deviation changes nothing.

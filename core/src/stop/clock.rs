@@ -137,6 +137,11 @@ mod tests {
         assert_eq!(both(TimeLimit::new(800.0), budget(300.0, 600.0)), (300.0, 800.0, 0.0));
         assert_eq!(both(budget(300.0, 600.0), TimeLimit::new(200.0)), (200.0, 200.0, 0.0));
         assert_eq!(both(budget(300.0, 600.0), budget(400.0, 100.0)), (300.0, 500.0, 20.0));
+        // Who is in a hurry stays so.
+        let in_hurry = TimeLimit::of(&Budget { limit_ms: 800.0, in_hurry: true, ..Budget::default() });
+        let calm = TimeLimit::new(800.0);
+        assert!(stops(in_hurry.earlier(calm), 0.0, 0) && stops(calm.earlier(in_hurry), 0.0, 0));
+        assert!(!stops(calm.earlier(calm), 0.0, 0));
     }
 
     #[test]

@@ -36,6 +36,7 @@ macro_rules! on_both_graphs {
 }
 
 mod audit;
+mod choices;
 mod events;
 mod graph;
 mod joined;
@@ -48,11 +49,12 @@ mod together;
 mod weights;
 
 use super::*;
-use crate::evaluate::{Answer, Value};
+use crate::evaluate::{Answer, Moves, Value, Verdict};
 use crate::map::MapRepository;
 use crate::tree::{NodeWords, Tree};
 use audit::{Audit, audit};
 use games::RandomGame;
+use heapless::VecView;
 use std::boxed::Box;
 
 type TestEvent = Event<64>;
@@ -75,6 +77,58 @@ impl<R: Repository> Search<R> {
     fn root_node(&self) -> NodeView<'_, R> {
         self.root().expect("there is room for a root")
     }
+
+    /// So many visits of one root move, whatever it is worth. The root has one before.
+    fn visit(&mut self, game: &mut impl Evaluator, mv: u16, visits: u64) {
+        if self.nodes() == 0 {
+            self.run::<_, EDGES, 64>(game, 1).ok().unwrap();
+        }
+        self.set_root_moves([(mv.into(), Move(mv))]);
+        assert_eq!(self.run::<_, EDGES, 64>(game, visits).ok(), Some(visits));
+        self.set_root_moves([]);
+    }
+
+    /// The edge of a root move that was visited.
+    fn edge_of(&self, mv: u16) -> EdgeView<'_, R> {
+        self.root_node().visited().find(|edge| edge.mv == Some(Move(mv))).expect("it was visited")
+    }
+}
+
+/// What a position is, and the priors of its moves.
+type Written = (Verdict, &'static [f32]);
+
+/// A game that a test writes down, by the moves so far. Each is the place of the move in its list.
+struct WrittenGame<F: Fn(&[u16]) -> Written>(F);
+
+impl<F: Fn(&[u16]) -> Written> WrittenGame<F> {
+    fn at(&self, line: Moves<'_>) -> Written {
+        self.0(&line.map(|mv| mv.0).collect::<List<_>>())
+    }
+}
+
+impl<F: Fn(&[u16]) -> Written> Evaluator for WrittenGame<F> {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend((0..self.at(line).1.len() as u16).map(Move));
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let (verdict, priors) = self.at(line);
+        policy.extend(priors.iter().map(|p| p.ln()));
+        Ok(Answer { key: 0, verdict })
+    }
+}
+
+/// Parameters with which priors are those that were written.
+fn as_written() -> Params {
+    Params { policy_temperature: 1.0, ..Params::default() }
+}
+
+/// A position after `line` in which the side to move at the root has `wl`, without draws.
+fn ours(line: &[u16], wl: f32) -> Verdict {
+    let wl = if line.len().is_multiple_of(2) { wl } else { -wl };
+    Verdict::Position(Value { wl, d: 0.0, m: 0.0 })
 }
 
 /// What a game says of an event's leaf.

@@ -1,10 +1,8 @@
 //! Visits, values, choices.
 
 use super::*;
-use crate::evaluate::{Moves, Verdict};
 use crate::repository::Sums;
 use crate::stop::{Limits, Progress, Reason};
-use heapless::VecView;
 use quickcheck::QuickCheck;
 
 #[test]
@@ -133,6 +131,28 @@ fn what_is_known_of_nothing_is_the_default() {
     use crate::repository::Bounds;
     assert_eq!((Bounds::default(), Value::default()), (Bounds::OPEN, Value::EVEN));
     assert_eq!(Fpu::default(), Params::default().fpu);
+    on_both!(100, 5000, Params::default(), |search| assert_eq!(search.proven(), Bounds::OPEN));
+}
+
+/// Contempt is one side's, and so the other way round at every second ply.
+#[test]
+fn answers_are_rescaled_for_the_side_that_has_the_contempt() {
+    use crate::formula::contempt::Rescale;
+    let said = Value { wl: 0.1, d: 0.5, m: 0.0 };
+    let mut game = WrittenGame(|_| (Verdict::Position(said), &[1.0]));
+    let wdl_rescale = Rescale { diff: 0.6, ..Rescale::default() };
+    on_both!(100, 5000, Params { wdl_rescale, ..as_written() }, |search| {
+        search.run::<_, EDGES, 64>(&mut game, 4).unwrap();
+        let mut node = search.root_node();
+        for ours in [true, false, true, false] {
+            let own = node.own_value().unwrap();
+            assert!(if ours { own.wl > said.wl + 0.05 } else { own.wl < said.wl - 0.05 }, "{own:?}");
+            let seen_from_here = if ours { wdl_rescale } else { wdl_rescale.from_the_other_side() };
+            let original = seen_from_here.original(own);
+            assert!((original.wl - said.wl).abs() < 1e-3 && (original.d - said.d).abs() < 1e-3, "{original:?}");
+            node = node.visited().next().and_then(|edge| edge.child()).unwrap_or(node);
+        }
+    });
 }
 
 #[test]
@@ -225,6 +245,42 @@ fn root_moves_that_can_not_become_the_best_are_left_out() {
         for (edge, n) in search.root_node().visited().zip(before) {
             assert!(edge.n() == n || n + 10 >= most, "{n} visits of {most} grew to {}", edge.n());
         }
+    });
+}
+
+/// Three moves, the second of which is good.
+fn three_moves(line: &[u16]) -> Written {
+    let good = line.first() == Some(&1);
+    (ours(line, if good { 0.5 } else { -0.5 }), if line.is_empty() { &[0.4, 0.3, 0.3] } else { &[1.0] })
+}
+
+#[test]
+fn a_root_move_that_can_just_draw_level_is_not_left_out() {
+    on_both!(1000, 50_000, as_written(), |search| {
+        let game = &mut WrittenGame(three_moves);
+        search.visit(game, 0, 30);
+        search.visit(game, 1, 20);
+        search.visit(game, 2, 1);
+        let visits = |search: &Search<_>| [0, 1, 2].map(|mv| search.edge_of(mv).n());
+        search.set_remaining_playouts(Some(9));
+        search.run::<_, EDGES, 64>(game, 1).unwrap();
+        assert_eq!(visits(search), [31, 20, 1], "9 are too few");
+        search.set_remaining_playouts(Some(11));
+        search.run::<_, EDGES, 64>(game, 1).unwrap();
+        assert_eq!(visits(search), [31, 21, 1], "11 are just enough");
+    });
+}
+
+#[test]
+fn a_move_that_may_not_be_searched_leaves_no_other_without_hope() {
+    on_both!(1000, 50_000, as_written(), |search| {
+        let game = &mut WrittenGame(three_moves);
+        search.visit(game, 0, 500);
+        search.set_root_moves([1, 2].map(|mv| (mv.into(), Move(mv))));
+        search.set_remaining_playouts(Some(50));
+        assert_eq!(search.run::<_, EDGES, 64>(game, 50), Ok(50));
+        let visits = [0, 1, 2].map(|mv| search.edge_of(mv).n());
+        assert_eq!((visits[0], visits[1] + visits[2]), (500, 50));
     });
 }
 

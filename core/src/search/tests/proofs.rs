@@ -1,10 +1,9 @@
 //! What is proven is true.
 
 use super::*;
-use crate::evaluate::{Ending, Moves, Verdict};
+use crate::evaluate::Ending;
 use crate::repository::{Bound, Bounds};
 use audit::points;
-use heapless::VecView;
 
 /// The result of a game by exhaustion, from the side to move: −1, 0, 1.
 pub fn solve(game: &RandomGame, path: &mut List<Move>) -> i32 {
@@ -23,6 +22,21 @@ pub fn solve(game: &RandomGame, path: &mut List<Move>) -> i32 {
     }
 }
 
+/// A proven loss is one ply longer than its longest defence, and a proven win than one of the replies that win.
+fn check_length<R: Repository>(node: &NodeView<'_, R>) {
+    let (m, bound) = (node.value().m, node.bounds().lower);
+    let leads_there = node.visited().filter(|reply| reply.bounds() == node.bounds());
+    let lengths: List<f32> = leads_there.filter_map(|reply| Some(reply.child()?.value().m + 1.0)).collect();
+    let longest = lengths.iter().copied().fold(0.0, f32::max);
+    let is_true = match bound {
+        Bound::Loss => (longest - m).abs() < 0.01,
+        // What proved it last may be a reply of which it is only known that it is no better.
+        Bound::Draw => true,
+        Bound::Win => lengths.iter().any(|length| (length - m).abs() < 0.01),
+    };
+    assert!(is_true, "{bound:?} in {m} plies, by replies in {lengths:?}");
+}
+
 /// Checks every bound against the exhausted game; gives back how many results are proven by children.
 pub fn check_bounds<R: Repository>(search: &Search<R>, game: &RandomGame) -> usize {
     let mut todo = std::vec![(search.root_node(), List::new())];
@@ -32,7 +46,10 @@ pub fn check_bounds<R: Repository>(search: &Search<R>, game: &RandomGame) -> usi
             let result = solve(game, &mut path.clone());
             let bounds = node.bounds();
             assert!((points(bounds.lower)..=points(bounds.upper)).contains(&result), "{path:?}");
-            proven += usize::from(bounds.closed() && node.is_expanded());
+            if bounds.closed() && node.is_expanded() {
+                check_length(&node);
+                proven += 1;
+            }
         }
         for edge in node.visited() {
             let mut path = path.clone();
@@ -274,6 +291,62 @@ fn a_move_that_nobody_tried_is_played_before_one_that_loses() {
         let warm = Temperature { start: 0.01, ..Temperature::default() };
         search.set_params(Params { temperature: warm, ..Params::default() });
         assert_eq!(search.move_to_play(0, |_| unreachable!("it was visited")), Some(Move(1)), "chance knows no proofs");
+    });
+}
+
+/// The shortest win is not known, but the longest defence is, whenever it was proven.
+#[test]
+fn a_proven_result_is_one_ply_longer_than_the_reply_that_leads_to_it() {
+    let ended = |wl: f32, m| (Verdict::Terminal(Value { wl, d: 1.0 - wl.abs(), m }, Ending::Game), &[] as &[f32]);
+    let mut game = WrittenGame(|line| match line {
+        [0, _] => ended(0.0, 5.0),
+        [1, 0] => ended(1.0, 7.0),
+        [1, 1] => ended(1.0, 2.0),
+        [2, _] => ended(-1.0, 3.0),
+        [1] => (ours(line, 0.0), &[0.6, 0.4]),
+        [_] => (ours(line, 0.0), &[1.0]),
+        _ => (ours(line, 0.0), &[0.4, 0.3, 0.3]),
+    });
+    on_both!(100, 5000, as_written(), |search| {
+        for (mv, replies, bound, m) in [(0, 1, Bound::Draw, 6.0), (1, 2, Bound::Loss, 8.0), (2, 1, Bound::Win, 4.0)] {
+            search.visit(&mut game, mv, 1 + replies);
+            let node = search.edge_of(mv).child().unwrap();
+            assert_eq!(node.bounds(), Bounds { lower: bound, upper: bound });
+            assert_eq!(node.value(), Value { m, ..bound.value() });
+        }
+        let node = search.edge_of(1).child().unwrap();
+        assert_eq!(node.visited().map(|reply| reply.m()).collect::<List<_>>(), [Some(7.0), Some(2.0)], "short last");
+    });
+}
+
+#[test]
+fn what_follows_from_tablebases_is_a_tablebase_result_unless_somebody_mates() {
+    let won = |by| (Verdict::Terminal(Value::WIN, by), &[] as &[f32]);
+    let lost = |by| (Verdict::Terminal(Value::LOSS, by), &[] as &[f32]);
+    let mut game = WrittenGame(|line| match line {
+        [0, _] => won(Ending::Tablebase),
+        [1, _] => lost(Ending::Tablebase),
+        [2, 0] => won(Ending::Tablebase),
+        [2, 1] => lost(Ending::Game),
+        [3, 0] => won(Ending::Game),
+        [3, 1] => won(Ending::Tablebase),
+        [4, _] => won(Ending::Game),
+        [_] => (ours(line, 0.0), &[0.6, 0.4]),
+        _ => (ours(line, 0.0), &[0.2; 5]),
+    });
+    on_both!(100, 5000, as_written(), |search| {
+        for (mv, replies, bound, ending) in [
+            (0, 2, Bound::Loss, Ending::Tablebase),
+            (1, 1, Bound::Win, Ending::Tablebase),
+            (2, 2, Bound::Win, Ending::Game),
+            (3, 2, Bound::Loss, Ending::Tablebase),
+            (4, 2, Bound::Loss, Ending::Game),
+        ] {
+            search.visit(&mut game, mv, 1 + replies);
+            let node = search.edge_of(mv).child().unwrap();
+            assert_eq!((node.bounds().lower, node.bounds().upper), (bound, bound), "after {mv}");
+            assert_eq!(node.ending(), Some(ending), "after {mv}");
+        }
     });
 }
 
