@@ -461,6 +461,50 @@ fn perspectives_are_the_same_numbers() {
     }
 }
 
+#[test]
+fn a_mate_has_the_sign_of_whoever_the_numbers_are_for() {
+    let mate = |fen: &str, whose: &str| {
+        let settings = json!({ "reportAnalysisWinratesAs": whose });
+        let answer = one(json!({ "id": "a", "fen": fen, "moves": [], "maxVisits": 300, "overrideSettings": settings }));
+        answer["moveInfos"][0]["mate"].as_i64().unwrap()
+    };
+    let (black, white) = ("6k1/8/8/8/8/1r6/r7/6K1 b - - 0 1", "6k1/R7/1R6/8/8/8/8/6K1 w - - 0 1");
+    assert_eq!(["SIDETOMOVE", "BLACK", "WHITE"].map(|whose| mate(black, whose)), [1, 1, -1]);
+    assert_eq!(["SIDETOMOVE", "BLACK", "WHITE"].map(|whose| mate(white, whose)), [1, -1, 1]);
+}
+
+/// What an edge is worth is the mean of what was said of the position behind it and of that of the edges there.
+fn check_means(edges: &Value) -> usize {
+    let number = |edge: &Value, key: &str| edge[key].as_f64().unwrap();
+    let sum = |edge: &Value| number(edge, "edgeVisits") * number(edge, "utility");
+    let mut checked = 0;
+    for edge in edges.as_array().into_iter().flatten() {
+        if let Some(children) = edge["children"].as_array() {
+            let below: f64 = children.iter().map(sum).sum();
+            assert!((sum(edge) - below).abs() <= 1.001, "{} is not {below} and at most 1: {edge}", sum(edge));
+            checked += usize::from(below.abs() > 2.0) + check_means(&edge["children"]);
+        }
+    }
+    checked
+}
+
+#[test]
+fn a_tree_is_seen_by_the_same_side_at_every_ply() {
+    let mut checked = 0;
+    for (whose, draw_score) in [("SIDETOMOVE", 0.0), ("WHITE", 0.0), ("BLACK", 0.5)] {
+        for moves in [json!([]), json!(["e2e4"])] {
+            let settings = json!({ "reportAnalysisWinratesAs": whose, "DrawScore": draw_score });
+            let tree = json!({ "depth": 5, "minVisits": 1 });
+            checked += check_means(
+                &one(
+                    json!({ "id": "a", "moves": moves, "maxVisits": 600, "includeTree": tree, "overrideSettings": settings }),
+                )["tree"],
+            );
+        }
+    }
+    assert!(checked > 50, "{checked} edges of which a wrong sign would be seen");
+}
+
 fn moves_of(answer: &Value) -> Vec<&str> {
     answer["moveInfos"].as_array().unwrap().iter().map(|info| info["move"].as_str().unwrap()).collect()
 }

@@ -278,6 +278,41 @@ mod tests {
     }
 
     #[test]
+    fn an_infinite_search_has_no_time() {
+        let settings = Typed::default().meaning().unwrap().settings;
+        let clock = Some(Clock { left_ms: 1000, increment_ms: 0, moves_to_go: None });
+        for go in [Go { move_time_ms: Some(10), ..Go::default() }, Go { clock, ..Go::default() }] {
+            let time = |infinite| {
+                let go = Go { infinite, ..go.clone() };
+                let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, Instant::now());
+                time.start_if_due(&mut TimeManager::new(&settings), None, 0, &Counts::ZERO);
+                time.limits.time
+            };
+            assert_eq!((time(true), time(false).is_some()), (None, true), "{go:?}");
+        }
+    }
+
+    #[test]
+    fn a_pondered_moves_clock_begins_when_it_is_played() {
+        let settings = Typed::default().meaning().unwrap().settings;
+        let mut manager = TimeManager::new(&settings);
+        let minute = Duration::from_secs(60);
+        let Some(begun) = Instant::now().checked_sub(minute) else { return }; // the machine has just been started
+        let go = Go { ponder: true, move_time_ms: Some(1000), ..Go::default() };
+        let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, begun);
+        time.start_if_due(&mut manager, None, 0, &Counts::ZERO);
+        assert!(time.due().is_none() && time.elapsed_ms() >= 60_000.0, "it does not run");
+        let hit = begun + minute;
+        time.start_if_due(&mut manager, Some(hit), 0, &Counts::ZERO);
+        assert!(time.due() > Some(hit) && time.due() < Some(hit + minute));
+        // One that is not pondered began with `go`, whatever a GUI says later.
+        let go = Go { ponder: false, ..go };
+        let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, begun);
+        time.start_if_due(&mut manager, Some(hit), 0, &Counts::ZERO);
+        assert!(time.due() < Some(hit));
+    }
+
+    #[test]
     fn what_was_pondered_says_nothing_of_the_clocks_speed() {
         let settings = Typed::default().meaning().unwrap().settings;
         let mut manager = TimeManager::new(&settings);

@@ -254,6 +254,14 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_draw_is_worth_the_opposite_to_black() {
+        let output = Output { score_type: ScoreType::Q, ..Output::default() };
+        let said = |fen, mv| written(fen, output, |report| report.info(&info(vec![line(mv)]))).concat();
+        assert!(said("4k3/8/8/8/8/8/8/4K2R w - - 0 1", "e1d1").contains(" score cp 4000 "));
+        assert!(said("4k3/8/8/8/8/8/8/4K2R b - - 0 1", "e8d8").contains(" score cp 6000 "));
+    }
+
     /// A GUI that asked for several lines reads the number, even if there is one move only.
     #[test]
     fn a_single_line_of_several_is_numbered() {

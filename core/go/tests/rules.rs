@@ -140,6 +140,29 @@ fn two_passes_end_the_game_and_a_move_takes_it_up_again() {
 }
 
 #[test]
+fn passes_of_one_player_end_no_game() {
+    let mut game: Game = Game::new(Size::new(5, 5).unwrap(), Rules::TROMP_TAYLOR);
+    let pass = game.size().pass();
+    for _ in 0..3 {
+        game.play_as(Color::Black, pass).unwrap();
+        assert_eq!(game.ending(), None);
+    }
+    game.play_as(Color::White, pass).unwrap();
+    assert_eq!(game.ending(), Some(Ending::Passes));
+}
+
+#[test]
+fn the_second_pass_is_friendly_and_no_other_one() {
+    let friendly = Rules { friendly_pass: true, ..rules(KoRule::Positional) };
+    let mut game: Game = Game::new(Size::new(5, 5).unwrap(), friendly);
+    play(&mut game, "C3");
+    for is_friendly in [false, true, false] {
+        assert_eq!(game.pass_is_friendly(), is_friendly, "after {} moves", game.moves().len());
+        game.play_tolerantly(game.side_to_move(), game.size().pass()).unwrap();
+    }
+}
+
+#[test]
 fn the_first_pass_takes_the_button_and_counts_for_nothing_else() {
     let button = Rules { button: true, komi: Komi::from_points(7.0).unwrap(), ..Rules::TROMP_TAYLOR };
     let mut game: Game = Game::new(Size::new(5, 5).unwrap(), button);
@@ -206,9 +229,9 @@ fn handicap_stones_are_blacks_before_whites_first() {
     play(&mut game, "E5 C7");
     assert_eq!(game.handicap_stones(), 2);
 
-    let with_white = [two[0], (Color::White, at("E5"))];
+    let with_white = [two[0], two[1], (Color::White, at("E5"))];
     let game: Game = Game::with_stones(size, chinese, with_white, Color::Black).unwrap();
-    assert_eq!(game.handicap_stones(), 0);
+    assert_eq!((game.handicap_stones(), game.compensation()), (0, 0.5));
 
     let mut run: Game = Game::new(size, Rules { handicap_bonus: HandicapBonus::NMinusOne, ..chinese });
     play(&mut run, "C3");
