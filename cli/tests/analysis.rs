@@ -493,13 +493,11 @@ fn a_tree_is_seen_by_the_same_side_at_every_ply() {
     let mut checked = 0;
     for (whose, draw_score) in [("SIDETOMOVE", 0.0), ("WHITE", 0.0), ("BLACK", 0.5)] {
         for moves in [json!([]), json!(["e2e4"])] {
-            let settings = json!({ "reportAnalysisWinratesAs": whose, "DrawScore": draw_score });
-            let tree = json!({ "depth": 5, "minVisits": 1 });
-            checked += check_means(
-                &one(
-                    json!({ "id": "a", "moves": moves, "maxVisits": 600, "includeTree": tree, "overrideSettings": settings }),
-                )["tree"],
-            );
+            let answer = one(json!({
+                "id": "a", "moves": moves, "maxVisits": 600, "includeTree": { "depth": 5, "minVisits": 1 },
+                "overrideSettings": { "reportAnalysisWinratesAs": whose, "DrawScore": draw_score },
+            }));
+            checked += check_means(&answer["tree"]);
         }
     }
     assert!(checked > 50, "{checked} edges of which a wrong sign would be seen");

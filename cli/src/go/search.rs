@@ -341,7 +341,8 @@ impl<'m> Search<'m> {
     /// One batch of at most `most` playouts.
     ///
     /// # Errors
-    /// One line: the backend fails, but not [when the search has to end](Self::leave_at); or the memory is too small for the root's moves. What was gathered is undone.
+    /// One line: the backend fails, but not [when the search has to end](Self::leave_at); or the memory is too small for
+    /// the root's moves. What was gathered is undone.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
         if self.notes.bytes() >= self.about.plan.notes_bytes && self.core.nodes() > 0 {
             return Ok(Step::NoRoom);
