@@ -229,3 +229,14 @@ fn is_zeroing(board: &Board, mv: Move) -> bool {
 fn is_mate(board: &Board) -> bool {
     !board.checkers().is_empty() && !board.generate_moves(|_| true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A result that the rule-50 counter may take away is a hundred plies further.
+    #[test]
+    fn what_zeroes_the_counter_is_one_ply_away() {
+        assert_eq!(Wdl::ALL.map(before_zeroing), [-1, -101, 0, 101, 1]);
+    }
+}

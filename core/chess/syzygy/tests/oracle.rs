@@ -49,6 +49,19 @@ fn a_result_on_the_last_ply_is_open_where_a_table_counts_moves() {
 }
 
 #[test]
+fn who_has_repeated_a_position_has_to_hurry() {
+    let Some(tables) = open() else { return };
+    let mut history: History = History::from_fen("8/8/8/8/8/3k4/8/K6R w - - 0 1").unwrap();
+    let ranks = |history: &History, fast_play| tables.root_moves(history, fast_play).unwrap();
+    assert_ne!(ranks(&history, false), ranks(&history, true));
+    for text in ["h1h2", "d3d4", "h2h1", "d4d3"] {
+        history.try_push(text.parse().unwrap()).unwrap();
+    }
+    assert_eq!(ranks(&history, false), ranks(&history, true));
+    assert!(ranks(&history, false).best().count() < ranks(&history, false).moves.len() / 2);
+}
+
+#[test]
 fn threads_get_the_same_answers() {
     let Some(tables) = open() else { return };
     let recorded = common::recorded("positions.epd");
