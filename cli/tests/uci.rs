@@ -114,6 +114,9 @@ fn the_end_of_the_input_gives_the_answer_and_ends() {
         ("go ponder wtime 1000 btime 1000\n", true),
         ("go mate 3\n", true),
         ("go nodes 100\nwait\n", true),
+        ("go infinite nodes 99\n", true),
+        ("go infinite movetime 50\n", true),
+        ("go infinite mate 3\n", true),
     ] {
         let output = run(&["--backend=random"], go);
         assert!(output.status.success(), "{go:?}");

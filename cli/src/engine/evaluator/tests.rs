@@ -492,6 +492,48 @@ fn a_position_that_stands_in_a_batch_twice_is_evaluated_once() {
 }
 
 #[test]
+fn a_position_that_stands_in_a_batch_twice_has_its_error_twice() {
+    const NETWORK: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../fixtures/nets/synthetic/synthetic-f-bt4-pedense-multihead-mish-in5.pb.gz"
+    );
+    let settings = EvaluatorSettings { weights: Weights::File(NETWORK.into()), ..settings(BackendKind::Host) };
+    let mut evaluator = Evaluator::new(&settings).unwrap().0;
+    evaluator.set_cache(SMALL_CACHE).unwrap();
+    let [a, b]: [_; 2] = game(2).try_into().unwrap();
+    let mut batch = evaluator.batch();
+    [&a, &b, &a].into_iter().for_each(|position| push(&mut batch, position));
+    evaluator.run(&mut batch).unwrap();
+    let errors = [0, 1, 2].map(|at| batch.value_error(at).unwrap());
+    assert!(errors[0] == errors[2] && errors[0] != errors[1] && errors[0] > 0.0, "{errors:?}");
+}
+
+/// Searches of some moves ask for those alone.
+#[test]
+fn parts_of_a_positions_moves_are_different_positions_to_the_cache() {
+    // Hints look at all moves that there are.
+    let settings = EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings(BackendKind::Host) };
+    let mut evaluator = Evaluator::new(&settings).unwrap().0;
+    evaluator.set_cache(SMALL_CACHE).unwrap();
+    let (history, moves) = game(1).pop().unwrap();
+    let all = evaluate_with_cache(&mut evaluator.batch(), &evaluator, &[(history.clone(), moves.clone())]).0;
+    let parts = [(1, 0..8), (2, 8..16)];
+    let mut batch = evaluator.batch();
+    for (salt, places) in parts.clone() {
+        assert_eq!(batch.push_part(&history, &moves[places], salt), Pushed::Waits);
+    }
+    evaluator.run(&mut batch).unwrap();
+    for (at, (_, places)) in parts.clone().into_iter().enumerate() {
+        assert_eq!(batch.logits(at), &all[0].1[places]);
+    }
+    batch.clear();
+    for (salt, places) in parts {
+        let mut known = all[0].1[places.clone()].to_vec();
+        assert_eq!(batch.push_part(&history, &moves[places], salt), Pushed::Known(all[0].0, &mut known));
+    }
+}
+
+#[test]
 fn a_cache_keeps_what_it_knows_until_the_game_or_its_size_changes() {
     let positions = game(4);
     let mut evaluator = with_cache(BackendKind::Random, SMALL_CACHE);
