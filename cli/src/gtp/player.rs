@@ -2,7 +2,7 @@
 
 use oncilla_core::formula::random::Random;
 use oncilla_core::time::ManagerParams;
-use oncilla_go::{Board, Color, Move, Scoring, Size};
+use oncilla_go::{Board, Color, Ending, Move, Scoring, Size};
 use oncilla_nets::katago::Model;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -273,6 +273,9 @@ impl Player {
         let begun = Instant::now();
         let turn = record.moves().len();
         let game: Arc<Game> = record.turn_of(color).into();
+        if ended_by_a_single_pass(&game) {
+            return Ok(Decision::Play(game.size().pass()));
+        }
         let lag = self.settings.lag_buffer;
         let moves_left = moves_left(game.size().area(), turn);
         // A move that is not kept takes no time of the clock, and neither does one that fails.
@@ -489,6 +492,14 @@ fn likeliest(game: &Game, raw: &Evaluation) -> Move {
 
 /// Whether it passes because that ends the game, and wins.
 ///
+/// Whether the game is over because somebody has passed twice in the same position. A controller knows of that only once
+/// both have passed, and the players could go round for ever.
+fn ended_by_a_single_pass(game: &Game) -> bool {
+    let pass = game.size().pass();
+    let last_passes = game.moves().rev().take_while(|(_, mv)| *mv == pass).count();
+    game.ending() == Some(Ending::Passes) && last_passes == 1
+}
+
 /// Where the board is counted as it lies, it has to win so, and to be expected to: a controller may take dead stones
 /// away all the same. Where players agree on dead stones it is what is expected that has to win, by nearly as much as
 /// playing on.
@@ -499,4 +510,27 @@ fn wins_by_pass(game: &Game, found: &Found, expected: f64) -> bool {
         return expected > 0.0 && sign * f64::from(game.white_lead().unwrap_or(0.0)) > 0.0;
     }
     expected > 0.0 && expected + GIVEN_AWAY >= found.lead
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oncilla_go::{KoRule, Rules};
+
+    /// Two stones are sent and one is returned, again and again: nobody passes twice in a row.
+    #[test]
+    fn a_single_pass_may_end_a_game() {
+        let rules = Rules { ko: KoRule::Simple, suicide: false, ..Rules::TROMP_TAYLOR };
+        let size = Size::new(5, 5).unwrap();
+        let ended = |moves: &str| {
+            let mut game = Game::new(size, rules);
+            moves.split_whitespace().for_each(|mv| game.play(size.parse(mv).unwrap()).unwrap());
+            ended_by_a_single_pass(&game)
+        };
+        let first = "C3 C2 A3 B2 D3 B3 B4 D2 E2 A4 A5 A2 C4 A4 B5 D5 D1 C1 E3 E4 A3 D4 B1 E1 pass";
+        let cycle = format!("{first} A4 D1 A1 A3 E1 pass A4 D1 pass A3 E1");
+        assert!(!ended(first) && !ended(&cycle));
+        assert!(ended(&format!("{cycle} pass")));
+        assert!(!ended(&format!("{first} pass")), "both have passed");
+    }
 }

@@ -24,7 +24,7 @@ pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io:
     if game.tag("Result").is_none() {
         writeln!(output, "[Result \"{}\"]", game.result)?;
     }
-    writeln!(output, "[Annotator \"Oncilla {}\"]\n", env!("CARGO_PKG_VERSION"))?;
+    writeln!(output, "[Annotator \"{}\"]\n", escaped(&annotators(game)))?;
     let mut text = Wrapped { output, column: 0 };
     for comment in &game.comments {
         text.comment(comment)?;
@@ -60,6 +60,16 @@ pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io:
     }
     text.word(&game.result)?;
     write!(text.output, "\n\n")
+}
+
+/// Those that the game has already, and us.
+fn annotators(game: &Game) -> String {
+    const OURS: &str = concat!("Oncilla ", env!("CARGO_PKG_VERSION"));
+    match game.tag("Annotator").map(str::trim) {
+        None | Some("" | "?") => OURS.to_string(),
+        Some(others) if others.split(", ").any(|name| name == OURS) => others.to_string(),
+        Some(others) => format!("{others}, {OURS}"),
+    }
 }
 
 /// `12.` before White's moves, `12...` before Black's.
@@ -183,6 +193,23 @@ mod tests {
              Nc6) *\n\n"
         );
         assert_eq!(written(&game, &judgement), expected);
+    }
+
+    #[test]
+    fn who_has_annotated_before_is_named_beside_us() {
+        let version = env!("CARGO_PKG_VERSION");
+        for (before, after) in [
+            ("Me \\\"2\\\"", format!("Me \\\"2\\\", Oncilla {version}")),
+            (&format!("Me, Oncilla {version}"), format!("Me, Oncilla {version}")),
+            ("?", format!("Oncilla {version}")),
+        ] {
+            let (game, judgement) = judged(&format!("[Annotator \"{before}\"]\n\n*"), &[(0.5, "")]);
+            let text = written(&game, &judgement);
+            assert!(
+                text.contains(&format!("[Annotator \"{after}\"]\n")) && text.matches("Annotator").count() == 1,
+                "{text}"
+            );
+        }
     }
 
     #[test]

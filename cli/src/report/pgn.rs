@@ -216,6 +216,8 @@ enum Taken {
 struct Raw {
     tags: Vec<(String, String)>,
     items: Vec<Item>,
+    /// Of them, comments before the first tag.
+    leading: usize,
     /// How many of them are moves, with the first that is too many.
     plies: usize,
     result: Option<String>,
@@ -246,14 +248,20 @@ fn result(text: &str) -> Option<&'static str> {
 }
 
 impl Raw {
+    /// There was nothing yet but comments, with which a file may begin: they belong to the game that follows.
     fn is_empty(&self) -> bool {
-        self.tags.is_empty() && !self.has_begun()
+        let are_comments = self.items.iter().all(|item| matches!(item, Item::Comment(_)));
+        self.tags.is_empty() && are_comments && !self.is_under_way()
     }
 
     /// There was something behind the tags.
     fn has_begun(&self) -> bool {
-        let is_open = self.comment.is_some() || self.variation.is_some();
-        !self.items.is_empty() || is_open || self.fault.is_some() || self.result.is_some()
+        self.items.len() > self.leading || self.is_under_way()
+    }
+
+    /// Something is open, or has come to an end.
+    fn is_under_way(&self) -> bool {
+        self.comment.is_some() || self.variation.is_some() || self.fault.is_some() || self.result.is_some()
     }
 
     fn fail(&mut self, reason: impl Into<String>) {
@@ -291,6 +299,9 @@ impl Raw {
             // something else.
             let text = text.trim_start();
             let is_next = self.result.is_some() || line.tag(text).is_some() || is_needed(text);
+            if self.is_empty() {
+                self.leading = self.items.len();
+            }
             if self.has_begun() && is_next {
                 return Taken::Upto(0);
             }
@@ -711,6 +722,17 @@ mod tests {
             [(1, "e2e4", "*"), (2, "d2d4 d7d5", "1/2-1/2"), (3, "c2c4", "*"), (4, "", "*"), (5, "f2f4", "0-1")];
         assert_eq!(found, expected.map(|(number, moves, result)| (number, moves.to_string(), result)));
         assert!(read(b"").is_empty() && read(b"\n \n\r\n").is_empty());
+    }
+
+    #[test]
+    fn comments_before_the_first_tag_belong_to_the_game() {
+        for comment in ["; from my club", "{ from my club }", "{ from\nmy club }"] {
+            let game = one(&format!("{comment}\n[Event \"a\"]\n[Site \"b\"]\n\n{{ an opening }} 1. e4 *\n"));
+            assert_eq!((game.number, game.tag("Site"), moves(&game)), (1, Some("b"), vec!["e2e4".to_string()]));
+            assert_eq!(game.comments.len(), 2, "{:?}", game.comments);
+            assert!(read(format!("{comment}\n").as_bytes()).is_empty(), "alone they are no game");
+        }
+        assert!(read(b"{ no end\n1. e4 *\n")[0].is_err());
     }
 
     #[test]
