@@ -85,6 +85,11 @@ pub trait Backend: Send {
         let _ = is_late;
         self.evaluate(input, outputs)
     }
+
+    /// Whether a batch that was left may be answered yet: until then failures say nothing of the device.
+    fn may_answer_yet(&self) -> bool {
+        false
+    }
 }
 
 /// Seconds that the shortest of so many runs takes: other programs make a run longer, none makes one shorter.

@@ -266,6 +266,10 @@ impl Backend for Watched {
         }
         answer
     }
+
+    fn may_answer_yet(&self) -> bool {
+        self.idle.is_none() && self.begun.elapsed() < self.patience.limit(self.longest)
+    }
 }
 
 impl Drop for Watched {
@@ -367,6 +371,7 @@ mod tests {
     fn a_backend_that_does_not_answer_is_left_alone_until_it_does() {
         let (mut watched, go) = doubles(PATIENCE);
         assert_eq!(run(&mut watched, &[1.0]), Err("doubles: no answer within 50ms".to_string()));
+        assert!(!watched.may_answer_yet(), "nobody waits for it any more");
         let begun = Instant::now();
         assert_eq!(run(&mut watched, &[2.0]), Err("doubles: still no answer".to_string()));
         assert!(begun.elapsed() < PATIENCE.first, "it waited again");
@@ -401,12 +406,14 @@ mod tests {
         assert!(fault.starts_with("doubles: no answer within ") && fault.ends_with(" ms, and no time left"), "{fault}");
         assert!((Duration::from_millis(50)..watched.patience.least).contains(&begun.elapsed()));
         assert_eq!(run(&mut watched, &[3.0]), Err("doubles: still no answer".to_string()));
+        assert!(watched.may_answer_yet());
         (0..8).for_each(|_| go.send(()).expect("a backend"));
         let answer = (0..1000).find_map(|_| {
             thread::sleep(Duration::from_millis(5));
             run(&mut watched, &[3.0]).ok()
         });
         assert_eq!(answer, Some(vec![6.0]));
+        assert!(!watched.may_answer_yet());
     }
 
     #[test]

@@ -760,6 +760,7 @@ mod tests {
     use oncilla_chess::notation;
     use oncilla_opencl::watched::Patience;
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     struct Deaf;
 
@@ -903,7 +904,9 @@ mod tests {
             (Workers { gather: 1, eval: 1, backprop: 1, ..one }, false),
             (Workers { all: 2, ..one }, true),
         ] {
-            let plan = |now| (now >= 5).then_some(Fault::Silent);
+            let hangs = Arc::<AtomicBool>::default();
+            let heard_of = Arc::clone(&hangs);
+            let plan = move |now| (now >= 5).then(|| heard_of.store(true, Ordering::SeqCst)).map(|()| Fault::Silent);
             let evaluator = Arc::new(on_watched_device(true, Box::new(plan), patience));
             let settings = Settings { workers, ..Typed::default().meaning().unwrap().settings };
             let control = Arc::<Control>::default();
@@ -917,22 +920,30 @@ mod tests {
                 let (notes, done) = std::mem::take(&mut *heard.0.lock().unwrap());
                 (notes, done.unwrap())
             };
-            let (notes, done) = std::thread::scope(|scope| {
+            let mut play = || {
                 if !is_stopped {
-                    return go(&Go { move_time_ms: Some(500), ..Go::default() });
+                    return go(&Go { move_time_ms: Some(200), ..Go::default() });
                 }
-                scope.spawn(|| {
-                    std::thread::sleep(Duration::from_millis(500));
-                    control.stop(false);
-                });
-                go(&Go { infinite: true, ..Go::default() })
-            });
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        std::thread::sleep(Duration::from_millis(200));
+                        control.stop(false);
+                    });
+                    go(&Go { infinite: true, ..Go::default() })
+                })
+            };
             let said = |notes: &[String], what: &str| notes.iter().any(|note| note.contains(what));
-            assert!(said(&notes, "no time left") && !said(&notes, "the host"), "{workers:?}: {notes:?}");
-            assert!(done.best.is_some() && done.fault.is_none(), "{workers:?}: {done:?}");
-            // The device is known to hang: nothing is waited for.
+            // On a slow machine it takes several moves until it hangs.
+            let mut notes = Vec::new();
+            while !hangs.load(Ordering::SeqCst) {
+                let (said, done) = play();
+                assert!(done.best.is_some() && done.fault.is_none(), "{workers:?}: {done:?}");
+                notes.extend(said);
+            }
+            assert!(said(&notes, "no time left"), "{workers:?}: {notes:?}");
+            // Nothing is waited for, but the device is not given up yet.
             let (notes, done) = go(&Go { nodes: Some(100), ..Go::default() });
-            assert!(said(&notes, "the host takes over"), "{workers:?}: {notes:?}");
+            assert!(!said(&notes, "takes over"), "{workers:?}: {notes:?}");
             assert!(done.best.is_some() && done.fault.is_none() && search.nodes() >= 100, "{workers:?}: {done:?}");
         }
     }

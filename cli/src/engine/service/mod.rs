@@ -377,6 +377,17 @@ impl State {
     }
 }
 
+/// How a lane has failed.
+struct Failed {
+    /// It is held up by a batch that was left.
+    may_answer_yet: bool,
+    /// It was given up.
+    is_spent: bool,
+}
+
+/// Rows that the host evaluates, in the place of a device, before it looks whether there is still time.
+const ROWS_AT_ONCE: usize = 8;
+
 /// What a panic carries.
 type Panic = Box<dyn std::any::Any + Send>;
 
@@ -417,6 +428,7 @@ impl Shared {
         let Load { unit, number, lane, parts, rows } = load;
         let mut state = self.lock();
         let answered = matches!(outcome, Ok(Ok(()))).then_some(begun);
+        let may_answer_yet = lane.backend.may_answer_yet();
         let spent = state.units[unit].arrive(number, lane, rows, answered);
         let is_spent = spent.is_some();
         let_go(spent.into_iter().collect());
@@ -427,7 +439,7 @@ impl Shared {
             }
             Ok(Err(fault)) => {
                 drop(state);
-                self.rescue(unit, parts, fault, is_spent);
+                self.rescue(unit, parts, fault, Failed { may_answer_yet, is_spent });
             }
             Err(panic) => {
                 if let Some(owner) = owner {
@@ -489,8 +501,8 @@ impl Shared {
     }
 
     /// A unit has failed to answer these. A device's are answered by the host; after too many failures in a row it is
-    /// given up. `is_spent`: the lane that failed was, already.
-    fn rescue(&self, unit: usize, parts: Vec<Part>, fault: String, is_spent: bool) {
+    /// given up.
+    fn rescue(&self, unit: usize, parts: Vec<Part>, fault: String, failed: Failed) {
         let mut spent = Vec::new();
         let mut state = self.lock();
         if !state.units[unit].is_device() {
@@ -508,9 +520,9 @@ impl Shared {
         if state.units[unit].is_there() {
             let first = !parts.is_empty() && !std::mem::replace(&mut state.failed_before, true);
             // A lane that was given up says nothing of the others.
-            if is_spent || !state.units[unit].fail() {
+            if failed.may_answer_yet || failed.is_spent || !state.units[unit].fail() {
                 drop(state);
-                let what = match is_spent {
+                let what = match failed.is_spent {
                     true => Some("the device goes on with fewer batches at a time"),
                     false => first.then_some("the host evaluates the batch"),
                 };
@@ -577,9 +589,12 @@ impl Shared {
             none => none.insert(self.new_host()?),
         };
         let evaluated = guarded(|| {
-            let most = host.max_batch;
+            let most = host.max_batch.min(ROWS_AT_ONCE);
             let lane = host.widest();
             part.rows.clone().step_by(most).try_for_each(|start| {
+                if part.request.is_late() {
+                    return Err("no time left for the host's answer".to_string());
+                }
                 let rows = start..part.rows.end.min(start + most);
                 self.evaluate(lane, &[Part { request: Arc::clone(&part.request), rows }])
             })
@@ -591,9 +606,9 @@ impl Shared {
         })
     }
 
-    /// There is no answer for these.
+    /// There is no answer for these. Of several faults the first is told: the others may follow from it.
     fn fail(&self, parts: &[Part], fault: &str) {
-        parts.iter().for_each(|part| part.request.content().fault = Some(fault.to_string()));
+        parts.iter().for_each(|part| _ = part.request.content().fault.get_or_insert_with(|| fault.to_string()));
         self.done(parts);
     }
 

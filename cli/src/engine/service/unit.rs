@@ -250,7 +250,7 @@ impl Unit {
         let now = Instant::now();
         // While another batch was before it on the device, it took nothing.
         let last = self.last.replace(now);
-        lane.failures += 1;
+        lane.failures += u32::from(!lane.backend.may_answer_yet());
         if let Some(begun) = begun {
             (self.failures, lane.failures) = (0, 0);
             // What a single core takes says nothing of all of them.

@@ -91,14 +91,16 @@ fn a_device_that_hangs_costs_a_move_no_more_than_its_time() {
     let limits = |visits| Limits { visits, playouts: u64::MAX, step: 3 };
     assert_eq!(search.run(&limits(1000), |_| true), Ok(true));
     let said = search.said().join(". ");
-    assert!(said.contains("no time left") && !said.contains("the host"), "{said}");
-    assert!((2..1000).contains(&search.visits()), "{}", search.visits());
-    // The device is known to hang: nothing is waited for.
+    assert!(said.contains("no time left"), "{said}");
+    assert!((1..1000).contains(&search.visits()), "{}", search.visits());
+    // Nothing is waited for, but the device is not given up yet.
     search.leave_at(None);
     let (game, plan) = query(json!([["B", "C3"]]));
     search.turn_to(game, plan).expect("the host's word");
     assert_eq!(search.run(&limits(100), |_| true), Ok(true));
-    assert!(search.said().join(". ").contains("the host takes over") && search.visits() >= 100);
+    let said = search.said().join(". ");
+    assert!(!said.contains("takes over"), "{said}");
+    assert!(search.visits() >= 100);
 }
 
 /// The memory that a tree gets here.
