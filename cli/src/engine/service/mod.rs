@@ -461,6 +461,8 @@ impl Shared {
 
     fn evaluate(&self, lane: &mut Lane, parts: &[Part]) -> Result<(), String> {
         let each = self.sizes.input;
+        // Those of a search that plays are late together, and the others wait.
+        let is_late = || parts.iter().all(|part| part.request.is_late());
         if let [part] = parts
             && part.request.is_whole(&part.rows)
         {
@@ -469,7 +471,7 @@ impl Shared {
             let content = &mut *content;
             let rows = part.rows.len();
             lane.backend
-                .evaluate_unless(&content.input[..rows * each], &mut lane.outputs, &|| part.request.is_late())
+                .evaluate_unless(&content.input[..rows * each], &mut lane.outputs, &is_late)
                 .map_err(|error| error.to_string())?;
             self.check(lane, rows)?;
             std::mem::swap(&mut lane.outputs, &mut content.outputs);
@@ -481,8 +483,6 @@ impl Shared {
             lane.input.extend_from_slice(&content.input[part.rows.start * each..part.rows.end * each]);
         }
         let rows = lane.input.len() / each;
-        // Those of a search that plays are late together, and the others wait.
-        let is_late = || parts.iter().all(|part| part.request.is_late());
         lane.backend.evaluate_unless(&lane.input, &mut lane.outputs, &is_late).map_err(|error| error.to_string())?;
         self.check(lane, rows)?;
         let mut at = 0;
