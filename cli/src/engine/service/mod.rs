@@ -331,7 +331,7 @@ impl State {
     }
 
     /// The unit whose turn it is, and how many of the waiting rows it should have: as many as it has done by the time
-    /// when the others are through with theirs. One that would need longer for a single row gets none.
+    /// when the others are through with theirs. One that would need longer for a single row gets none, for a while.
     fn choose(&self, waiting: Waiting) -> Option<(usize, usize)> {
         let there: Vec<usize> = (0..self.units.len()).filter(|&at| self.units[at].is_there()).collect();
         if let [only] = there[..] {
@@ -430,6 +430,10 @@ impl Shared {
         let answered = matches!(outcome, Ok(Ok(()))).then_some(begun);
         let may_answer_yet = lane.backend.may_answer_yet();
         let spent = state.units[unit].arrive(number, lane, rows, answered);
+        if answered.is_some() {
+            let others = state.units.iter_mut().enumerate().filter(|(at, _)| *at != unit);
+            others.for_each(|(_, other)| other.passed_over(begun.elapsed()));
+        }
         let is_spent = spent.is_some();
         let_go(spent.into_iter().collect());
         match outcome {

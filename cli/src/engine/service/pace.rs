@@ -2,7 +2,8 @@
 //!
 //! A batch may be slow for reasons of its own: another program, a compiler, a clock that was low. So what counts of a
 //! class of sizes is the middle of its last few batches, and classes that are too large to be worth it are tried again
-//! now and then. Whatever was measured once in vain is forgotten in the end.
+//! now and then. Whatever was measured once in vain is forgotten in the end. So is that a unit was slow, where others
+//! have done the work since: who gets nothing isn't measured.
 
 use std::collections::VecDeque;
 
@@ -19,6 +20,10 @@ const WORTH: f64 = 1.05;
 /// chance, or of its time.
 const TRIAL: u32 = 64;
 
+/// A class of sizes is tried again, as if it were as fast as it ever was, when other units have worked for so many of its
+/// typical batches since its last one. If it is as slow as it was then, that has cost the search a part in so many.
+const PASSED_OVER: f64 = 50.0;
+
 /// The latencies of one unit.
 #[derive(Clone, Debug)]
 pub struct Pace {
@@ -34,6 +39,9 @@ struct Class {
     /// Oldest first.
     recent: VecDeque<Sample>,
     typical: Sample,
+    fastest: Sample,
+    /// Seconds that other units have worked since the newest.
+    passed_over: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +58,7 @@ impl Sample {
 
 impl Class {
     fn new(first: Sample) -> Self {
-        Self { recent: VecDeque::from([first]), typical: first }
+        Self { recent: VecDeque::from([first]), typical: first, fastest: first, passed_over: 0.0 }
     }
 
     /// The typical one is in the middle, by speed. Of two it is the faster: nothing makes a batch faster than it is.
@@ -62,6 +70,15 @@ impl Class {
         let mut by_speed: Vec<Sample> = self.recent.iter().copied().collect();
         by_speed.sort_by(|a, b| b.per_second().total_cmp(&a.per_second()));
         self.typical = by_speed[(by_speed.len() - 1) / 2];
+        if sample.per_second() > self.fastest.per_second() {
+            self.fastest = sample;
+        }
+        self.passed_over = 0.0;
+    }
+
+    /// What a batch is expected to be like.
+    fn expected(&self) -> Sample {
+        if self.passed_over < PASSED_OVER * self.typical.seconds { self.typical } else { self.fastest }
     }
 }
 
@@ -89,6 +106,11 @@ impl Pace {
             Some(class) => class.add(new),
             none => *none = Some(Class::new(new)),
         }
+    }
+
+    /// Another unit had a batch for so long.
+    pub fn passed_over(&mut self, seconds: f64) {
+        self.classes.iter_mut().flatten().for_each(|class| class.passed_over += seconds);
     }
 
     /// The smallest batch with which the unit is about as fast as it gets, as far as sizes are told apart. As long as
@@ -124,15 +146,15 @@ impl Pace {
     pub fn expected(&self, rows: usize) -> f64 {
         let rows = rows as f64;
         let mut below: Option<Sample> = None;
-        for Class { typical, .. } in self.classes.iter().flatten() {
-            if typical.rows >= rows {
-                let Some(below) = below else { return typical.seconds };
-                let part = (rows - below.rows) / (typical.rows - below.rows);
-                return below.seconds + part * (typical.seconds - below.seconds);
+        for above in self.classes.iter().flatten().map(Class::expected) {
+            if above.rows >= rows {
+                let Some(below) = below else { return above.seconds };
+                let part = (rows - below.rows) / (above.rows - below.rows);
+                return below.seconds + part * (above.seconds - below.seconds);
             }
-            below = Some(*typical);
+            below = Some(above);
         }
-        below.map_or(0.0, |typical| typical.seconds * rows / typical.rows)
+        below.map_or(0.0, |below| below.seconds * rows / below.rows)
     }
 }
 
@@ -168,6 +190,18 @@ mod tests {
         let mut pace = pace(&[(4, 1.0)]);
         (0..RECENT).for_each(|_| pace.add(4, 3.0));
         assert_eq!(pace.expected(4), 3.0);
+    }
+
+    #[test]
+    fn who_was_passed_over_for_long_is_expected_to_be_as_fast_as_ever() {
+        let mut pace = pace(&[(4, 1.0), (4, 1.5)]);
+        (0..RECENT).for_each(|_| pace.add(4, 3.0));
+        pace.passed_over(PASSED_OVER * 3.0 - 1.0);
+        assert_eq!(pace.expected(4), 3.0);
+        pace.passed_over(2.0);
+        assert_eq!(pace.expected(4), 1.0);
+        pace.add(4, 3.0);
+        assert_eq!(pace.expected(4), 3.0, "it was tried");
     }
 
     /// A launch takes as long as twenty rows: the larger a batch, the better.

@@ -549,6 +549,24 @@ fn an_overdue_device_keeps_no_row_from_an_idle_one() {
     assert_eq!(load_one(), Some(1), "what the first has is overdue");
 }
 
+/// A device that was slow for a while, a game beside it or a clock that was low, isn't left out for good.
+#[test]
+fn a_device_that_was_slow_gets_rows_again_in_the_end() {
+    let [steady, slow]: [Arc<Seen>; 2] = Default::default();
+    let mut units = vec![unit(vec![device(&steady, 8, [1.0, 0.0])]), unit(vec![device(&slow, 8, [0.0; 2])])];
+    units[0].learn(1, 0.001);
+    [0.0001].into_iter().chain([0.01; 10]).for_each(|seconds| units[1].learn(1, seconds));
+    let service = service(Vec::new(), no_host());
+    service.shared.lock().units = units;
+    let request = Arc::default();
+    let mut asked = 0;
+    while slow.rows() < 10 && asked < 10_000 {
+        ask(&service, &request, &[asked as f32]);
+        asked += 1;
+    }
+    assert!(slow.rows() >= 10, "of {asked}");
+}
+
 /// It waits since the first should have been quicker, and nobody calls it when that is overdue.
 #[test]
 fn a_row_that_waits_for_an_overdue_device_goes_to_an_idle_one() {

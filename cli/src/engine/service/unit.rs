@@ -241,6 +241,11 @@ impl Unit {
         Some(self.idle.swap_remove(at))
     }
 
+    /// Another unit had a batch for so long.
+    pub fn passed_over(&mut self, time: Duration) {
+        self.pace.passed_over(time.as_secs_f64());
+    }
+
     /// The lane comes back; `begun`, if it has answered, is when it began. Gives back one that is of no use any more,
     /// be it that its device is lost or that it fails again and again beside others: its driver may take its time to
     /// let it go.
