@@ -1,5 +1,6 @@
 //! Moves in algebraic notation.
 
+use oncilla_chess::cozy_chess::Piece;
 use oncilla_chess::cozy_chess::util::{display_san_move, parse_san_move};
 use oncilla_chess::{Board, Move, notation};
 
@@ -59,6 +60,30 @@ pub fn read(board: &Board, text: &str) -> Option<Move> {
     found.or_else(|| notation::parse_move(board, &bare.to_ascii_lowercase()).ok())
 }
 
+/// What was expected in the place of a text that is no legal move: those that it could mean, if it is ambiguous.
+pub fn expected(board: &Board, text: &str) -> String {
+    let mut meant = Vec::new();
+    board.generate_moves(|moves| {
+        meant.extend(moves.into_iter().filter(|&mv| may_mean(board, text, mv)).map(|mv| write(board, mv)));
+        false
+    });
+    match &meant[..] {
+        [] | [_] => "a legal move".to_string(),
+        [others @ .., last] => format!("one of {} and {last}", others.join(", ")),
+    }
+}
+
+/// Whether a text is a move's with less said of where it comes from.
+fn may_mean(board: &Board, text: &str, mv: Move) -> bool {
+    let Some(piece) = board.piece_on(mv.from) else { return false };
+    let letter = if piece == Piece::Pawn { String::new() } else { piece.to_string().to_ascii_uppercase() };
+    let in_full = format!("{letter}{mv}");
+    let bare: String = without_marks(text).chars().filter(|c| !"-:()x=".contains(*c)).collect();
+    let Some(left) = bare.strip_prefix(&letter) else { return false };
+    let mut of_move = in_full[letter.len()..].chars();
+    left.ends_with(&mv.to.to_string()) && left.chars().all(|c| of_move.any(|other| other == c))
+}
+
 /// Writes a legal move.
 pub fn write(board: &Board, mv: Move) -> String {
     display_san_move(board, mv).to_string()
@@ -114,6 +139,25 @@ mod tests {
         }
         for text in ["Nf4", "Ke1", "b8", "Rc8", "O-O", "B1c3", "e7-e8(Q)+", "Qa1xb2#"] {
             assert!(has_form(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_an_ambiguous_move_may_mean_is_said() {
+        let knights = "4k3/8/8/8/8/5N2/8/1N2KN2 w - - 0 1";
+        let queens = "1Q1Q4/8/8/3q4/8/8/1Q6/2K4k w - - 0 1";
+        for (fen, text, said) in [
+            (knights, "Nd2", "one of Nbd2, Nf1d2 and N3d2"),
+            (knights, "N1d2!?", "one of Nbd2 and Nf1d2"),
+            (knights, "Nfd2", "one of Nf1d2 and N3d2"),
+            (knights, "Nc3", "a legal move"),
+            (knights, "Nd7", "a legal move"),
+            (knights, "d2", "a legal move"),
+            (queens, "Qxd5", "a legal move"),
+            (queens, "Qb4", "one of Q2b4 and Q8b4"),
+            (queens, "", "a legal move"),
+        ] {
+            assert_eq!(expected(history(fen).board(), text), said, "{text}");
         }
     }
 

@@ -231,7 +231,10 @@ impl Rule<'_> {
             }
             Some(place) => match in_san(place) {
                 Some(mv) => return Ok(mv),
-                None => format!("expected a legal move at turn {}, {ONE_ONLY}", place.turn),
+                None => {
+                    let expected = san::expected(place.history.board(), text.trim());
+                    format!("expected {expected} at turn {}, {ONE_ONLY}", place.turn)
+                }
             },
         };
         Err(unread(text, &expected))

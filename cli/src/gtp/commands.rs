@@ -531,7 +531,11 @@ fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Rules {
         aside(&format!("oncilla: RU: {error}; the rules stay as they were"));
     }
     let rules = named.and_then(Result::ok).unwrap_or(*now);
-    Rules { komi: sgf.komi.unwrap_or(now.komi), ..rules }
+    if let Some(Err(error)) = &sgf.komi {
+        aside(&format!("oncilla: KM: {error}; the komi stays as it was"));
+    }
+    let komi = sgf.komi.as_ref().and_then(|komi| komi.as_ref().ok());
+    Rules { komi: *komi.unwrap_or(&now.komi), ..rules }
 }
 
 fn printsgf(session: &mut Session, args: Args<'_>) -> Said {

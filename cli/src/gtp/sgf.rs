@@ -11,8 +11,8 @@ use crate::text::quoted;
 pub struct Sgf {
     /// `SZ`.
     pub size: Size,
-    /// `KM`, if it is a komi.
-    pub komi: Option<Komi>,
+    /// `KM`, or what is wrong with it.
+    pub komi: Option<Result<Komi, String>>,
     /// `RU`.
     pub rules: Option<String>,
     /// `AB` and `AW`, before the first move: one a point at most.
@@ -23,8 +23,7 @@ pub struct Sgf {
     pub moves: Vec<(Color, Move)>,
 }
 
-/// More points than this are none: some servers write hundredths, of points or of pairs of them, and nothing says of
-/// which.
+/// More points than this are hundredths, as some servers write them.
 const MOST_KOMI: f32 = 150.0;
 
 /// A property and its values.
@@ -45,10 +44,8 @@ pub fn read(text: &str) -> Result<Sgf, String> {
         return Err(format!("GM: expected 1, which is Go, got {}", quoted(game)));
     }
     let size = value("SZ").map_or(Ok(Size::STANDARD), size)?;
-    let komi = value("KM").and_then(|text| Komi::from_points(text.parse().ok()?));
-    let komi = komi.filter(|komi| komi.points().abs() <= MOST_KOMI);
-    let mut sgf =
-        Sgf { size, komi, rules: value("RU").map(str::to_string), stones: vec![], first: None, moves: vec![] };
+    let (komi, rules) = (value("KM").map(komi), value("RU").map(str::to_string));
+    let mut sgf = Sgf { size, komi, rules, stones: vec![], first: None, moves: vec![] };
     let mut setup = Setup::default();
     for (name, values) in &properties {
         match name.as_str() {
@@ -78,6 +75,14 @@ pub fn read(text: &str) -> Result<Sgf, String> {
     }
     sgf.stones = setup.stones()?;
     Ok(sgf)
+}
+
+/// In points, or in hundredths of them. A quarter of a point is none, and counts stones on the board, as in China: 3.75
+/// of them are 7.5 points.
+fn komi(text: &str) -> Result<Komi, String> {
+    let number = text.parse::<f32>().ok().map(|number| if number.abs() > MOST_KOMI { number / 100.0 } else { number });
+    let read = number.and_then(|number| Komi::from_points(number).or_else(|| Komi::from_points(2.0 * number)));
+    read.ok_or_else(|| format!("expected whole or half points, got {}", quoted(text)))
 }
 
 /// Stones that are set up: as much as a board has room for, however often a file names its points.
@@ -227,7 +232,8 @@ mod tests {
             AB[cc]\n[gg:hg]AW[aa]AE[aa]PL[W]
             ;W[ee]LB[aa:1][bb:2](;B[ei];W[])(;B[aa];W[bb])) (;SZ[19];B[aa])";
         let sgf = read(text).unwrap();
-        assert_eq!((sgf.size.x(), sgf.komi.map(Komi::points), sgf.rules.as_deref()), (9, Some(6.5), Some("Chinese")));
+        assert_eq!((sgf.size.x(), sgf.rules.as_deref()), (9, Some("Chinese")));
+        assert_eq!(sgf.komi, Some(Ok(Komi::from_points(6.5).unwrap())));
         assert_eq!(sgf.stones, ["C7", "G3", "H3"].map(|text| (Color::Black, at(text))));
         assert_eq!(sgf.first, Some(Color::White));
         use Color::{Black as B, White as W};
@@ -252,7 +258,28 @@ mod tests {
             assert!(error.contains(part), "{text}: {error}");
         }
         assert_eq!(read("(;)").unwrap().size, Size::STANDARD);
-        assert_eq!(["(;KM[0.3])", "(;KM[375])"].map(|text| read(text).unwrap().komi), [None; 2]);
+    }
+
+    #[test]
+    fn komi_in_points_in_hundredths_and_in_stones() {
+        assert_eq!(read("(;)").unwrap().komi, None);
+        for (text, points) in [
+            ("7.5", 7.5),
+            ("-5", -5.0),
+            ("0", 0.0),
+            ("150", 150.0),
+            ("650", 6.5),
+            ("3.75", 7.5),
+            ("375", 7.5),
+            ("325", 6.5),
+        ] {
+            let komi = read(&format!("(;KM[{text}])")).unwrap().komi;
+            assert_eq!(komi, Some(Ok(Komi::from_points(points).unwrap())), "{text}");
+        }
+        for text in ["", "0.3", "6,5", "nan", "inf", "1e30"] {
+            let error = read(&format!("(;KM[{text}])")).unwrap().komi.unwrap().unwrap_err();
+            assert_eq!(error, format!("expected whole or half points, got \"{text}\""));
+        }
     }
 
     /// A file of some bytes names the whole board again and again.

@@ -522,8 +522,10 @@ impl Raw {
             match item {
                 Item::Move(text) => {
                     let mv = san::read(position.board(), &text);
-                    let expected = || format!("expected a legal move, got {}", crate::text::quoted(&text));
-                    let mv = mv.ok_or_else(|| format!("ply {}: {}", game.moves.len() + 1, expected()))?;
+                    let mv = mv.ok_or_else(|| {
+                        let (ply, expected) = (game.moves.len() + 1, san::expected(position.board(), &text));
+                        format!("ply {ply}: expected {expected}, got {}", crate::text::quoted(&text))
+                    })?;
                     position.push(mv);
                     game.moves.push(Played { mv, nags: Vec::new(), comments: Vec::new(), variations: Vec::new() });
                 }
@@ -813,6 +815,7 @@ mod tests {
         let long = format!("1. e4 {} e5 *", "x".repeat(3 << 20));
         let cases = [
             ("1. e4 e6 2. Ke3 *", "ply 3: expected a legal move, got \"Ke3\""),
+            ("1. d4 d5 2. Nf3 Nf6 3. Nd2 *", "ply 5: expected one of Nbd2 and Nfd2, got \"Nd2\""),
             ("1. e4 -- 2. d4 *", "ply 2: expected a legal move, got \"--\""),
             ("[Variant \"Atomic\"]\n1. e4 *", "the tag Variant: expected chess or Chess960, got \"Atomic\""),
             ("[FEN \"8/8 w\"]\n*", "the tag FEN"),
