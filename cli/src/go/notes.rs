@@ -119,23 +119,15 @@ impl Note {
         self
     }
 
-    /// Of a game that has ended with this score, `None` without a result, and these points, and whose turn it would be.
-    /// It counts one.
+    /// Of a game that has ended like this with these points, and whose turn it would be. It counts one.
     pub fn of_end(
         side: Color,
-        score: Option<f32>,
+        outlook: Outlook,
         owner: impl Fn(GoMove) -> Option<Color>,
         size: Size,
         utility: impl Fn(&Outlook) -> f64,
         keeps_ownership: bool,
     ) -> Self {
-        let outlook = match score {
-            // `signum` of 0 is 1.
-            Some(score) => {
-                Outlook { win_loss: if score == 0.0 { 0.0 } else { score.signum() }, score, ..Outlook::default() }
-            }
-            None => Outlook { no_result: 1.0, ..Outlook::default() },
-        };
         let step = |point| match owner(point) {
             Some(Color::White) => i16::MAX,
             Some(Color::Black) => -i16::MAX,

@@ -585,11 +585,12 @@ impl<'m> Search<'m> {
 
     /// Of a game that is over, or can't go on. Nothing is proven by it: what counts is not only who has won.
     fn answer_end(&mut self, event: &mut Event, game: &Game, key: u64) -> Result<(), Refused> {
-        let score = match game.outcome() {
+        let lead = match game.outcome() {
             Some(Outcome::WhiteLead(lead)) => Some(lead),
             Some(Outcome::NoResult | Outcome::ToBeAgreed) | None => None,
         };
         let rules = game.rules();
+        let outlook = Outlook::of_end(lead, rules.may_draw(), self.about.plan.question.planes.draw_wins);
         let utility = self.about.utility;
         let weight = self.about.uncertainty().map_or(1.0, |uncertainty| uncertainty.most);
         let keeps = self.keeps_ownership(event.plies());
@@ -597,7 +598,7 @@ impl<'m> Search<'m> {
             let area = taxed_area(game.board(), rules.suicide, rules.tax);
             Note::of_end(
                 game.side_to_move(),
-                score,
+                outlook,
                 |point| area.owner(point),
                 game.size(),
                 |outlook| utility.of(outlook),

@@ -77,6 +77,16 @@ impl Outlook {
             stdev: evaluation.score_stdev,
         }
     }
+
+    /// Of a game that has ended with so many points more for White; `None` without a result. Where there may be a draw
+    /// it counts as `draw_wins` games won by White: scores are taken to be half a point higher in such a part of cases,
+    /// and half a point lower in the others.
+    pub fn of_end(white_lead: Option<f32>, may_draw: bool, draw_wins: f32) -> Self {
+        let Some(lead) = white_lead else { return Self { no_result: 1.0, ..Self::default() } };
+        let win_loss = if lead == 0.0 { 2.0 * draw_wins - 1.0 } else { lead.signum() };
+        let (more, variance) = if may_draw { (draw_wins - 0.5, draw_wins * (1.0 - draw_wins)) } else { (0.0, 0.0) };
+        Self { win_loss, no_result: 0.0, score: lead + more, stdev: variance.sqrt() }
+    }
 }
 
 /// The utility of a search, seen by White.
@@ -162,6 +172,26 @@ fn expected(mean: f64, stdev: f64, scale: f64) -> f64 {
 mod tests {
     use super::*;
     use quickcheck::quickcheck;
+
+    /// KataGo's `whiteWinsOfWinner`, `whiteScoreDrawAdjust` and `whiteScoreMeanSqOfScoreGridded`: the mean square of
+    /// whole scores is that of half a point less and of half a point more, in these parts.
+    #[test]
+    fn a_game_that_has_ended_may_be_drawn() {
+        let end = |lead, draw_wins| Outlook::of_end(Some(lead), true, draw_wins);
+        for draw_wins in [0.0, 0.25, 0.5, 1.0] {
+            for lead in [-3.0_f32, 0.0, 4.0] {
+                let Outlook { win_loss, no_result, score, stdev } = end(lead, draw_wins);
+                assert_eq!(no_result, 0.0);
+                assert_eq!(win_loss, if lead == 0.0 { 2.0 * draw_wins - 1.0 } else { lead.signum() });
+                let square = (1.0 - draw_wins) * (lead - 0.5).powi(2) + draw_wins * (lead + 0.5).powi(2);
+                assert_eq!(score, lead + draw_wins - 0.5);
+                assert!((score * score + stdev * stdev - square).abs() < 1e-5, "{lead} {draw_wins}");
+            }
+        }
+        let plain = Outlook { win_loss: -1.0, no_result: 0.0, score: -2.5, stdev: 0.0 };
+        assert_eq!(Outlook::of_end(Some(-2.5), false, 0.9), plain);
+        assert_eq!(Outlook::of_end(None, true, 0.9), Outlook { no_result: 1.0, ..Outlook::default() });
+    }
 
     #[test]
     fn a_score_without_deviation_is_worth_its_arc_tangent() {

@@ -74,6 +74,7 @@ const RANGES: &[(&str, &str, &str)] = &[
     ("cpuctUtilityStdevPrior", "0", "10"),
     ("cpuctUtilityStdevPriorWeight", "0", "100"),
     ("cpuctUtilityStdevScale", "0", "1"),
+    ("drawEquivalentWinsForWhite", "0", "1"),
     ("dynamicPlayoutDoublingAdvantageCapPerOppLead", "0", "0.5"),
     ("dynamicScoreCenterScale", "0.2", "5"),
     ("dynamicScoreCenterZeroWeight", "0", "1"),

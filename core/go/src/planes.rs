@@ -96,10 +96,13 @@ pub struct Options {
     pub areas_with_suicide: bool,
     /// The player to move is searched 2 to this power times as much as the opponent. Usually 0.
     pub playout_doubling_advantage: f32,
+    /// How many games won by White a draw counts as, from 0 to 1: komi is higher or lower by up to half a point where
+    /// there may be one. (KataGo's `drawEquivalentWinsForWhite`.)
+    pub draw_wins: f32,
 }
 
 impl Default for Options {
-    /// All history and nothing else.
+    /// All history, draws that are worth the same to either side, and nothing else.
     fn default() -> Self {
         Options {
             history: HISTORY,
@@ -107,6 +110,7 @@ impl Default for Options {
             passing_hacks: false,
             areas_with_suicide: false,
             playout_doubling_advantage: 0.0,
+            draw_wins: 0.5,
         }
     }
 }
@@ -170,7 +174,7 @@ pub fn encode<const CAP: usize>(game: &Game<CAP>, options: &Options) -> Planes {
     show_stones(game, &mut planes);
     show_ladders(game, shown, &mut planes);
     show_area(game, options, &mut planes);
-    show_rules(game, &mut planes);
+    show_rules(game, options, &mut planes);
     planes.global[PASS_ENDS] = number(game.pass_would_end() && !hides_end);
     planes.global[HAS_PLAYOUT_DOUBLING] = number(options.playout_doubling_advantage != 0.0);
     planes.global[PLAYOUT_DOUBLING] = 0.5 * options.playout_doubling_advantage;
@@ -254,9 +258,9 @@ fn show_area<const CAP: usize>(game: &Game<CAP>, options: &Options, planes: &mut
     }
 }
 
-fn show_rules<const CAP: usize>(game: &Game<CAP>, planes: &mut Planes) {
+fn show_rules<const CAP: usize>(game: &Game<CAP>, options: &Options, planes: &mut Planes) {
     let rules = game.rules();
-    let komi = own_komi(game);
+    let komi = own_komi(game, options);
     planes.global[KOMI] = komi / KOMI_SCALE;
     planes.global[SUPERKO] = number(rules.ko.is_superko());
     planes.global[SUPERKO_KIND] = match rules.ko {
@@ -275,11 +279,13 @@ fn show_rules<const CAP: usize>(game: &Game<CAP>, planes: &mut Planes) {
 }
 
 /// What the player to move gets besides points on the board, clipped to what can matter.
-fn own_komi<const CAP: usize>(game: &Game<CAP>) -> f32 {
+fn own_komi<const CAP: usize>(game: &Game<CAP>, options: &Options) -> f32 {
     let most = game.size().area() as f32 + KOMI_MARGIN;
+    let by_draws = if game.rules().may_draw() { options.draw_wins - 0.5 } else { 0.0 };
+    let whites = game.compensation() + by_draws;
     let komi = match game.side_to_move() {
-        Color::White => game.compensation(),
-        Color::Black => -game.compensation(),
+        Color::White => whites,
+        Color::Black => -whites,
     };
     komi.clamp(-most, most)
 }

@@ -284,6 +284,11 @@ impl Rules {
         find(&Self::NAMED, name)
     }
 
+    /// Whether scores are whole numbers, so that one may be 0: the button is half a point.
+    pub fn may_draw(&self) -> bool {
+        (self.komi.halves() % 2 == 0) != self.button
+    }
+
     /// The komi where nobody says: 7.5, with the button 7, where territory is counted 6.5.
     pub fn usual_komi(scoring: Scoring, button: bool) -> Komi {
         match (scoring, button) {

@@ -123,6 +123,27 @@ fn rules_are_told_in_numbers() {
     assert_eq!(planes.global()[15..17], [1.0, -0.75]);
 }
 
+/// Where there may be a draw, what it is worth to White is some of the komi of whoever is to move.
+#[test]
+fn draws_are_told_as_komi() {
+    let size = Size::new(5, 5).unwrap();
+    let komi = |points, button, draw_wins, passes| {
+        let rules = Rules { komi: Komi::from_points(points).unwrap(), button, ..Rules::TROMP_TAYLOR };
+        let mut game = Game::<1>::new(size, rules);
+        (0..passes).for_each(|_| game.play(size.pass()).unwrap());
+        let planes = encode(&game, &Options { draw_wins, ..Options::default() });
+        20.0 * planes.global()[5]
+    };
+    for (points, button) in [(7.0, false), (6.5, true), (-3.0, false)] {
+        let told = [0.0, 0.5, 0.75, 1.0].map(|draw_wins| komi(points, button, draw_wins, 0));
+        assert_eq!(told, [-0.5, 0.0, 0.25, 0.5].map(|more| -(points + more)), "{points} {button}");
+    }
+    assert_eq!(komi(7.0, false, 0.75, 1), 7.25, "White to move");
+    for (points, button) in [(7.5, false), (7.0, true)] {
+        assert_eq!(komi(points, button, 1.0, 0), -points, "there is no draw");
+    }
+}
+
 /// A game and its mirror image have planes that are mirror images, however the board is turned.
 #[test]
 fn planes_turn_with_the_board() {

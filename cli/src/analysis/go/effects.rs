@@ -54,6 +54,7 @@ const CHANGES: &[Change] = &[
     ("dynamicScoreCenterZeroWeight", "1", Opening, &[]),
     ("dynamicScoreCenterScale", "0.2", Opening, &[("dynamicScoreCenterZeroWeight", "0")]),
     ("noResultUtilityForWhite", "0.9", Opening, &[]),
+    ("drawEquivalentWinsForWhite", "1", Opening, &[]),
     ("cpuctExploration", "2", Opening, &[]),
     ("cpuctExplorationLog", "4", Opening, &[]),
     ("cpuctExplorationBase", "10", Opening, &[]),

@@ -94,6 +94,8 @@ params! {
     dynamic_score_center_scale: f64 = 0.75, in 0.2..=5.0, "dynamicScoreCenterScale";
     /// White's utility of a game without a result.
     no_result_utility_for_white: f64 = 0.0, in -1.0..=1.0, "noResultUtilityForWhite";
+    /// How many games won by White a draw counts as.
+    draw_equivalent_wins_for_white: f64 = 0.5, in 0.0..=1.0, "drawEquivalentWinsForWhite";
     /// Weight of exploration.
     cpuct_exploration: f64 = 1.0, in 0.0..=10.0, "cpuctExploration";
     /// What the weight of exploration grows by with the logarithm of the visits.
@@ -253,13 +255,12 @@ const OF_NO_SEARCH: [&str; 62] = [
 
 /// What KataGo's search has beside the table, with the value by which it does what is done here. With another one
 /// KataGo's analysis is another one, and ours is not.
-const LACKING: [(&str, &str); 23] = [
+const LACKING: [(&str, &str); 22] = [
     ("antiMirror", "false"),
     ("avoidMYTDaggerHack", "false"),
     ("avoidRepeatedPatternUtility", "0"),
     ("chosenMovePrune", "1"),
     ("chosenMoveSubtract", "0"),
-    ("drawEquivalentWinsForWhite", "0.5"),
     ("enableMorePassingHacks", "false"),
     ("fpuLossProp", "0"),
     ("fpuParentWeight", "0"),
@@ -520,7 +521,7 @@ mod tests {
             assert!(Params::has(name) && !Params::lacks(name, here) && Params::lacks(name, "17"), "{name}");
         }
         assert!(!Params::lacks("rootNoiseEnabled", " False") && Params::lacks("rootNoiseEnabled", "true"));
-        assert!(!Params::lacks("drawEquivalentWinsForWhite", "5e-1") && Params::lacks("useGraphSearch", "false"));
+        assert!(!Params::lacks("noisePruningCap", "100e48") && Params::lacks("useGraphSearch", "false"));
         for name in OF_NO_SEARCH.into_iter().chain(["noSuchParam", "maxVisits"]) {
             assert!(!Params::lacks(name, "17"), "{name}");
         }

@@ -64,6 +64,7 @@ impl Params {
         let planes = planes::Options {
             playout_doubling_advantage: advantage,
             passing_hacks: params.enable_passing_hacks,
+            draw_wins: params.draw_equivalent_wins_for_white as f32,
             ..planes::Options::default()
         };
         Plan {

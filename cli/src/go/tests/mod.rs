@@ -489,20 +489,24 @@ fn only<'s, 'm>(
 /// say.
 #[test]
 fn games_that_end_have_the_score_of_the_rules() {
-    for (rules, komi) in [
-        (json!("tromp-taylor"), 7.5),
-        (json!("tromp-taylor"), -30.0),
-        (json!({ "tax": "ALL" }), 0.5),
-        (json!({ "ko": "SITUATIONAL", "whiteHandicapBonus": "N" }), 7.0),
+    for (rules, komi, draw_wins, [more, stdev]) in [
+        (json!("tromp-taylor"), 7.5, 0.5, [0.0; 2]),
+        (json!("tromp-taylor"), 7.5, 1.0, [0.0; 2]),
+        (json!("tromp-taylor"), -30.0, 0.5, [0.0, 0.5]),
+        (json!({ "tax": "ALL" }), 0.5, 0.5, [0.0; 2]),
+        (json!({ "ko": "SITUATIONAL", "whiteHandicapBonus": "N" }), 7.0, 0.5, [0.0, 0.5]),
+        (json!({ "ko": "SITUATIONAL", "whiteHandicapBonus": "N" }), 7.0, 1.0, [0.5, 0.0]),
     ] {
-        let fields = json!({ "rules": rules, "komi": komi, "overrideSettings": { "conservativePass": false } });
+        let settings = json!({ "conservativePass": false, "drawEquivalentWinsForWhite": draw_wins });
+        let fields = json!({ "rules": rules, "komi": komi, "overrideSettings": settings });
         let check = |search: &Search<'_>| {
             let mut ended = search.root().clone();
             ended.play(ended.size().pass()).expect("a pass");
             let Some(Outcome::WhiteLead(lead)) = ended.outcome() else { panic!("{rules}") };
             let (edge, _, note) = only(search, search.tree().expect("a root"), 0);
-            assert_eq!((note.lead, note.outlook.score, note.outlook.stdev), (lead, lead, 0.0));
-            let sign = if lead == 0.0 { 0.0 } else { lead.signum() };
+            let score = lead + more;
+            assert_eq!((note.lead, note.outlook.score, note.outlook.stdev), (score, score, stdev));
+            let sign = if lead == 0.0 { 2.0 * draw_wins - 1.0 } else { lead.signum() };
             assert_eq!(note.outlook.win_loss, sign, "{rules}");
             assert_eq!(edge.completed(), 2);
         };
@@ -521,7 +525,9 @@ fn a_second_pass_may_leave_a_game_open() {
             let (second, at, note) = only(search, search.tree().expect("a root"), 0);
             assert!(note.outlook.stdev > 0.0 && second.completed() == 5, "{rules}");
             let (third, _, note) = only(search, second.child().expect("a node"), at);
-            assert_eq!((note.outlook.stdev, third.completed(), note.lead), (0.0, 4, note.outlook.score), "{rules}");
+            // Half a point, where there may be a draw.
+            let stdev = if search.root().rules().may_draw() { 0.5 } else { 0.0 };
+            assert_eq!((note.outlook.stdev, third.completed(), note.lead), (stdev, 4, note.outlook.score), "{rules}");
         };
         let checked = (0..20).filter_map(|seed| passing(seed, &fields, 6, check)).count();
         assert!(checked > 8, "{checked}");
