@@ -4,7 +4,7 @@ mod common;
 mod driver;
 mod requests;
 
-use driver::{Engine, run, spawn, stderr, stdout};
+use driver::{Analysis, ENDLESS, Engine, run, spawn, stderr, stdout};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Write;
@@ -317,34 +317,13 @@ fn actions_answer_with_themselves() {
     assert_eq!((&all[9]["field"], &all[9]["id"]), (&json!("moves"), &json!("n")), "no action: a query");
 }
 
-/// A running analysis engine.
-struct Client(Engine);
-
-impl Client {
-    fn start(args: &[&str]) -> Self {
-        Self(Engine::with(&[&["analysis", "--backend=random"], args].concat()))
-    }
-
-    fn say(&mut self, request: &Value) {
-        self.0.say(&request.to_string());
-    }
-
-    fn next(&mut self) -> Value {
-        serde_json::from_str(&self.0.until("{")[0]).unwrap()
-    }
-
-    fn finish(self) -> Vec<Value> {
-        let (status, lines) = self.0.finish();
-        assert!(status.success());
-        lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
+fn start(args: &[&str]) -> Analysis {
+    Analysis::with(&[&["analysis", "--backend=random"], args].concat())
 }
-
-const ENDLESS: u64 = 1 << 50;
 
 #[test]
 fn terminate_ends_what_waits_and_what_is_searched() {
-    let mut client = Client::start(&["--parallel=1"]);
+    let mut client = start(&["--parallel=1"]);
     let report = json!({ "id": "A", "moves": [], "maxVisits": ENDLESS, "firstReportDuringSearchAfter": 0.001 });
     client.say(&report);
     assert_eq!(client.next()["isDuringSearch"], true, "it is being searched");
@@ -396,7 +375,7 @@ fn without_waiting_it_ends_although_nobody_reads() {
 
 #[test]
 fn a_search_ended_at_once_answers_once() {
-    let mut client = Client::start(&["--parallel=2"]);
+    let mut client = start(&["--parallel=2"]);
     for number in 0..200 {
         let id = number.to_string();
         client.say(&json!({ "id": id, "moves": [], "maxVisits": ENDLESS }));
@@ -411,7 +390,7 @@ fn a_search_ended_at_once_answers_once() {
 
 #[test]
 fn higher_priorities_come_first() {
-    let mut client = Client::start(&["--parallel=1"]);
+    let mut client = start(&["--parallel=1"]);
     client.say(&json!({ "id": "busy", "moves": [], "maxVisits": ENDLESS, "firstReportDuringSearchAfter": 0.001 }));
     client.next();
     let moves = ["e2e4", "e7e5", "g1f3"];
@@ -883,7 +862,7 @@ fn visits_of(answer: &Value) -> HashMap<String, u64> {
 
 #[test]
 fn a_session_goes_on_where_it_was() {
-    let mut client = Client::start(&["--parallel=3"]);
+    let mut client = start(&["--parallel=3"]);
     let mut ask = |fields: Value| {
         let mut query = json!({ "id": "q", "session": "s", "moves": [] });
         query.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -945,7 +924,7 @@ fn a_session_goes_on_where_it_was() {
 
 /// Trees that there are: each is owned by a thread of this name.
 #[cfg(target_os = "linux")]
-fn trees(client: &Client) -> usize {
+fn trees(client: &Analysis) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", client.0.id())).unwrap();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
     names.filter(|name| name.trim() == "search").count()
@@ -955,7 +934,7 @@ fn trees(client: &Client) -> usize {
 #[test]
 #[cfg(target_os = "linux")]
 fn there_are_no_more_trees_than_share_the_memory() {
-    let mut client = Client::start(&["--parallel=1", "--sessions=2"]);
+    let mut client = start(&["--parallel=1", "--sessions=2"]);
     for number in 0..12 {
         let mut query = json!({ "id": "q", "moves": [], "maxVisits": ENDLESS, "firstReportDuringSearchAfter": 0.001 });
         if number % 3 != 0 {

@@ -5,7 +5,7 @@ mod common;
 mod driver;
 
 use common::{fixtures, json_lines, shared};
-use driver::{Engine, run, spawn, stderr, stdout};
+use driver::{Analysis, ENDLESS, run, spawn, stderr, stdout};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -585,34 +585,14 @@ fn actions_answer_with_themselves() {
     assert!(all[5]["error"].as_str().unwrap().contains("'terminate_all'"));
 }
 
-/// A running engine.
-struct Client(Engine);
-
-impl Client {
-    fn start(args: &[&str]) -> Self {
-        Self(Engine::with(&words(8, args).iter().map(String::as_str).collect::<Vec<_>>()))
-    }
-
-    fn say(&mut self, request: &Value) {
-        self.0.say(&request.to_string());
-    }
-
-    fn next(&mut self) -> Value {
-        serde_json::from_str(&self.0.until("{")[0]).unwrap()
-    }
-
-    fn finish(self) -> Vec<Value> {
-        let (status, lines) = self.0.finish();
-        assert!(status.success());
-        lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
+/// With a small network.
+fn start(args: &[&str]) -> Analysis {
+    Analysis::with(&words(8, args).iter().map(String::as_str).collect::<Vec<_>>())
 }
-
-const ENDLESS: u64 = 1 << 50;
 
 #[test]
 fn terminate_ends_what_waits_and_what_is_searched() {
-    let mut client = Client::start(&["--parallel=1"]);
+    let mut client = start(&["--parallel=1"]);
     client.say(&query(json!({ "id": "A", "maxVisits": ENDLESS, "firstReportDuringSearchAfter": 0.001 })));
     let report = client.next();
     assert_eq!(report["isDuringSearch"], true, "it is being searched");
@@ -636,7 +616,7 @@ fn terminate_ends_what_waits_and_what_is_searched() {
 
 #[test]
 fn a_search_ended_at_once_answers_once() {
-    let mut client = Client::start(&["--parallel=2"]);
+    let mut client = start(&["--parallel=2"]);
     for number in 0..60 {
         let id = number.to_string();
         client.say(&query(json!({ "id": id, "maxVisits": ENDLESS })));
@@ -651,7 +631,7 @@ fn a_search_ended_at_once_answers_once() {
 
 #[test]
 fn reports_come_until_the_end() {
-    let mut client = Client::start(&["--parallel=1"]);
+    let mut client = start(&["--parallel=1"]);
     client.say(&query(json!({ "maxVisits": ENDLESS, "reportDuringSearchEvery": 0.01 })));
     let mut before = 0;
     for _ in 0..5 {
@@ -672,7 +652,7 @@ fn reports_come_until_the_end() {
 
 #[test]
 fn higher_priorities_come_first() {
-    let mut client = Client::start(&["--parallel=1"]);
+    let mut client = start(&["--parallel=1"]);
     client.say(&query(json!({ "id": "busy", "maxVisits": ENDLESS, "firstReportDuringSearchAfter": 0.001 })));
     client.next();
     let moves = json!([["B", "C3"], ["W", "C4"], ["B", "D3"]]);

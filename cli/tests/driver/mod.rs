@@ -5,6 +5,7 @@
 #[path = "../program/mod.rs"]
 pub mod program;
 
+use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
@@ -211,4 +212,34 @@ pub fn stdout(output: &Output) -> String {
 /// Standard error as text.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+/// More visits than any test has time for.
+pub const ENDLESS: u64 = 1 << 50;
+
+/// A running analysis engine.
+pub struct Analysis(pub Engine);
+
+impl Analysis {
+    /// Starts one with these arguments.
+    pub fn with(args: &[&str]) -> Self {
+        Self(Engine::with(args))
+    }
+
+    /// Sends a request.
+    pub fn say(&mut self, request: &Value) {
+        self.0.say(&request.to_string());
+    }
+
+    /// The next answer.
+    pub fn next(&mut self) -> Value {
+        serde_json::from_str(&self.0.until("{")[0]).expect("JSON")
+    }
+
+    /// Closes the input and waits for the answers that were still to come.
+    pub fn finish(self) -> Vec<Value> {
+        let (status, lines) = self.0.finish();
+        assert!(status.success());
+        lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
 }
