@@ -96,7 +96,7 @@ pub fn replay(fen: Option<&str>, start: History, moves: &[Played<'_>]) -> Result
                 continue;
             }
             (None, _) if read_move(played.text).is_some() => String::new(),
-            (None, _) => format!(" (expected a legal move, {ONE_ONLY})"),
+            (None, _) => format!(" (expected {})", san::expected(history.board(), played.text)),
         };
         return Err(BadField::new("moves", format!("Illegal move {index}: {}{reason}", played.text)));
     }
@@ -155,9 +155,6 @@ fn no_move(text: &str) -> String {
         "Could not parse move: {text}: expected UCI as in \"g1f3\", or algebraic notation as in \"Nf3\" and \"O-O\","
     )
 }
-
-/// What is asked of algebraic notation.
-const ONE_ONLY: &str = "with the piece's file or rank where several can go there";
 
 /// `avoidMoves` or `allowMoves`, before it is known which moves are meant.
 #[derive(Default)]
@@ -233,7 +230,7 @@ impl Rule<'_> {
                 Some(mv) => return Ok(mv),
                 None => {
                     let expected = san::expected(place.history.board(), text.trim());
-                    format!("expected {expected} at turn {}, {ONE_ONLY}", place.turn)
+                    format!("expected {expected} at turn {}", place.turn)
                 }
             },
         };
