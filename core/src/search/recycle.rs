@@ -18,6 +18,9 @@ use crate::sync::{get, set};
 const WINDOW: usize = 1 << 14;
 /// Share of them that is freed at least, if it can be: one in so many. Of smaller shares the heap's pieces stay small.
 const RECYCLED_SHARE: usize = 4;
+/// Nodes of the line that would be played that stay whatever else is there, the root among them: what is to be played
+/// is one of its edges, and what is below that comes again.
+const SHORTEST_LINE: usize = 2;
 /// Doublings of N that a node is worth more for each time that recycling has not yet found it without a new visit.
 const RECENCY: u32 = 2;
 /// Playouts that may restore for each visit of the root.
@@ -33,29 +36,38 @@ fn rank(n: u32, idle: u32) -> usize {
 
 impl<R: Repository> Search<R> {
     /// Makes room by folding subtrees of few visits that were not visited lately into their parents' edges, which keep
-    /// N and value. Nodes of the line that would be played stay, and so do those on the path of an event in flight, and
-    /// the root's children whose result is certain: without it another move might seem to be the best. Gives back how
-    /// many nodes were freed: 0 if nothing could be, so that the search can't go on before events in flight are back,
-    /// if there are any. (1 if there was nothing to fold, and it can, as it was a leaf that found no room for its
-    /// edges: its parent's edge keeps its value.)
+    /// N and value. Nodes of the line that would be played stay, or the first half of them, half of that and so on,
+    /// where there is nothing else and nothing in flight. So do those on the path of an event in flight, and the root's
+    /// children whose result is certain: without it another move might seem to be the best. Gives back how many nodes
+    /// were freed: 0 if nothing could be, so that the search can't go on before events in flight are back, if there are
+    /// any. (1 if there was nothing to fold, and it can, as it was a leaf that found no room for its edges: its
+    /// parent's edge keeps its value.)
     ///
     /// Looks at a part of the tree only, so that it ends soon, and goes on with another part the next time.
     pub fn recycle(&mut self) -> usize {
         let Some(root) = self.root else { return 0 };
         let can_go_on = get(&self.short_of_room) as usize;
         set(&self.short_of_room, 0);
-        self.pin_line(root, true);
-        let windows = self.repository.live_nodes() / WINDOW + 2;
-        let mut freed = 0;
-        for _ in 0..windows {
-            freed += self.recycle_window(root);
-            if freed > 0 {
-                break;
-            }
+        let mut pinned = self.pin_line(root, true, usize::MAX);
+        let mut freed = self.recycle_somewhere(root);
+        while freed == 0 && can_go_on == 0 && pinned > SHORTEST_LINE && !self.has_flights(root) {
+            self.pin_line(root, false, usize::MAX);
+            pinned = self.pin_line(root, true, (pinned / 2).max(SHORTEST_LINE));
+            freed = self.recycle_somewhere(root);
         }
-        self.pin_line(root, false);
+        self.pin_line(root, false, usize::MAX);
         self.set_restorable();
         freed.max(can_go_on)
+    }
+
+    /// In the first window in which something can be folded.
+    fn recycle_somewhere(&mut self, root: Key) -> usize {
+        let windows = self.repository.live_nodes() / WINDOW + 2;
+        (0..windows).map(|_| self.recycle_window(root)).find(|freed| *freed > 0).unwrap_or(0)
+    }
+
+    fn has_flights(&self, root: Key) -> bool {
+        self.repository.lock(root).visits().any(|visit| visit.in_flight > 0)
     }
 
     /// Begins to count what is restored.
@@ -164,18 +176,22 @@ impl<R: Repository> Search<R> {
             && (certain_too || child.ending().is_none())
     }
 
-    /// Marks the nodes of the line that begins with the move to play and goes on with the most visits.
-    fn pin_line(&self, root: Key, on: bool) {
+    /// Marks the root and the nodes of the line that begins with the move to play and goes on with the most visits, at
+    /// most so many; how many there were.
+    fn pin_line(&self, root: Key, on: bool, most: usize) -> usize {
         self.repository.lock(root).set_pinned(on);
         let mut next = self.best_edge().and_then(|edge| edge.child_key());
-        while let Some(key) = next {
+        let mut pinned = 1;
+        while let Some(key) = next.filter(|_| pinned < most) {
             let mut node = self.repository.lock(key);
             if node.is_pinned() == on {
-                return;
+                break;
             }
             node.set_pinned(on);
+            pinned += 1;
             let most = node.visits().enumerate().max_by_key(|(_, visit)| visit.n);
             next = most.and_then(|(at, _)| node.child(at));
         }
+        pinned
     }
 }

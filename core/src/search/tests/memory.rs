@@ -335,32 +335,52 @@ impl Evaluator for Forced {
     }
 }
 
+/// Where there is nothing else to fold: its first moves stay. Not while something is in flight, behind which there may
+/// be something again.
 #[test]
-fn the_line_to_be_played_can_not_be_folded() {
+fn the_line_to_be_played_is_folded_last_and_from_its_end() {
     on_both!(100, 5000, Params::default(), |search| {
         search.run::<_, 2, 64>(&mut Forced, 90).unwrap();
         let [line, beside] = [0, 1].map(|at| search.root_node().edges().nth(at).unwrap().n());
         assert!(line > beside && beside > 16, "{line} {beside}");
-        assert_eq!(search.recycle(), 0);
-        let mut pv = Vec::<Move, 64>::new();
-        search.pv(&search.best_edge().unwrap(), pv.as_mut_view());
-        assert_eq!(pv.len(), line as usize);
+        let pv_len = |search: &Search<_>| {
+            let mut pv = Vec::<Move, 64>::new();
+            search.pv(&search.best_edge().unwrap(), pv.as_mut_view());
+            assert!(pv.iter().all(|mv| *mv == Move(1)));
+            pv.len()
+        };
+        let mut event = TestEvent::new();
+        assert!(matches!(search.gather(&mut event), Gathered::Leaf | Gathered::Known));
+        assert_eq!((search.recycle(), pv_len(search)), (0, line as usize));
+        search.cancel(&mut event);
+        // Beside the line's nodes, the root among them, there is the move that ends the game.
+        let mut before = search.repository().live_nodes() - 1;
+        while search.recycle() > 0 {
+            let left = search.repository().live_nodes() - 1;
+            assert!(left < before && left >= 2.max(before / 2), "{left} of {before}");
+            before = left;
+        }
+        assert_eq!((before, pv_len(search)), (2, 2));
     });
 }
 
-/// The line's nodes stand where they were made, and what is between them is in pieces.
+/// In games with few moves the line is all that there is room for, and in all of them what is between its nodes is in
+/// pieces.
 #[test]
-fn a_tree_goes_on_with_seventy_words_for_each_move() {
-    const MOVES: usize = 16;
-    let ends_early = |words: usize, seed: u64| {
-        let mut game = RandomGame { seed, width: MOVES as u16, length: 30, endings: 0, ..RandomGame::of(0) };
-        let (nodes, words) = memory(500, words);
+fn a_tree_goes_on_with_sixty_words_for_each_move() {
+    let ends_early = |words: usize, width: u16, seed: u64| {
+        let mut game = RandomGame { seed, width, length: 30, endings: 0, ..RandomGame::of(0) };
+        let (nodes, words) = memory(500, words * usize::from(width));
         let search = &mut Search::new(Tree::new(&nodes, &words), Params::default());
-        search.run::<_, EDGES, 64>(&mut game, 3000) == Err(RunError::Full)
+        search.run::<_, 40, 64>(&mut game, 3000) == Err(RunError::Full)
     };
-    let early = |words: usize| (0..60).filter(|&seed| ends_early(words * MOVES, seed)).count();
-    assert_eq!(early(70), 0);
-    assert!(early(35) > 10, "{} of 60: the documents ask for more than is needed", early(35));
+    let early = |words: usize, width: u16| (0..60).filter(|&seed| ends_early(words, width, seed)).count();
+    for width in [2, 3, 5, 8, 16, 40] {
+        assert_eq!(early(60, width), 0, "{width} moves");
+    }
+    for width in [2, 3, 5, 8, 16] {
+        assert!(early(20, width) > 5, "{width} moves: the documents ask for more than is needed");
+    }
 }
 
 #[test]
