@@ -491,4 +491,22 @@ mod tests {
         assert_eq!(run_by("loud", &format!("{much}; echo '{{\"milliseconds\":[1,2,3]}}'")), Ok([1.0, 2.0, 3.0]));
         assert_eq!(run_by("leaves", "sleep 4 & echo '{\"milliseconds\":[1,2,3]}'"), Ok([1.0, 2.0, 3.0]));
     }
+
+    #[test]
+    fn what_does_not_last_is_in_no_record() {
+        let Ok(device) = device::choose(&device::DeviceChoice::Auto) else {
+            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "no device");
+            return eprintln!("skipped: no OpenCL device");
+        };
+        let folder = std::env::temp_dir().join(format!("oncilla-tune-lasts-{}", std::process::id()));
+        let graph = Graph::new(oncilla_opencl::graph::Shape { channels: 1, squares: 64 });
+        let key = Key::new(&device, &graph, Default::default());
+        let open = || Keeper { record: Some(Record::open(&folder, &key).unwrap()), loose: Vec::new(), limit: 20 };
+        let tuning = Tuning::start(Variant::Gpu, 1);
+        for lasts in [false, true] {
+            open().keep(tuning, &Outcome { trial: Err("it is wrong".to_string()), lasts });
+            assert_eq!(open().tried(tuning).is_some(), lasts);
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -924,3 +924,16 @@ fn it_passes_where_that_wins_and_resigns_what_is_lost() {
     let alive = says(&format!("{dead}final_status_list alive\n"));
     assert_eq!(alive.lines().count(), 3);
 }
+
+#[test]
+fn a_new_game_begins_with_full_clocks() {
+    let asked = "kata-genmove_analyze b 100000 rootInfo true\n";
+    let visits = |more: &str| {
+        let input = format!("boardsize 9\ntime_settings 600 0 0\ntime_left b 0 0\n{more}{asked}");
+        let text = last(&["-override-config", "maxVisits=60"], &input);
+        let mut words = text.split_whitespace().skip_while(|word| *word != "rootInfo").skip(2);
+        words.next().and_then(|visits| visits.parse::<u32>().ok()).unwrap_or_else(|| panic!("{text}"))
+    };
+    assert!(visits("") < 60);
+    assert_eq!(visits("clear_board\n"), 60);
+}

@@ -316,3 +316,19 @@ fn the_page_asks_nobody_for_anything() {
         "{addresses:?}"
     );
 }
+
+#[test]
+fn a_game_of_chess960_is_answered_by_its_rules() {
+    let folder = Folder::new("report-chess960");
+    let file = folder.file("games.pgn");
+    std::fs::write(&file, "[Variant \"Chess960\"]\n[FEN \"4k3/8/8/8/8/8/8/4K2R w H - 0 1\"]\n\n1. O-O Kd7 *\n")
+        .unwrap();
+    let output = run(&["report", &file, "--backend=random", "--threads=1", "--max-visits=100"], "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let lines = folder.text("games.report.jsonl");
+    let first: Value =
+        serde_json::from_str(lines.lines().find(|line| line.contains("\"turnNumber\":0")).unwrap()).unwrap();
+    let moves: Vec<&str> =
+        first["moveInfos"].as_array().unwrap().iter().filter_map(|info| info["move"].as_str()).collect();
+    assert!(moves.contains(&"e1h1"), "{moves:?}");
+}

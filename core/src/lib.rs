@@ -158,7 +158,6 @@
 //!     ..Limits::default()
 //! };
 //! let reason = loop {
-//!     search.run::<_, 2, 32>(&mut Matches(7), 20).unwrap();
 //!     let mut progress = Progress::of(&search, &search.counts(), elapsed_ms());
 //!     manager.on_progress(progress.elapsed_ms, progress.playouts);
 //!     if let Some(leader) = progress.root.leader() {
@@ -167,10 +166,13 @@
 //!     if let Some(reason) = limits.check(&progress, manager.nps()).stop {
 //!         break reason;
 //!     }
+//!     search.run::<_, 2, 32>(&mut Matches(7), 20).unwrap();
 //! };
 //! manager.on_move_end(elapsed_ms(), search.counts().playouts);
 //! assert_eq!(reason, Reason::KnownBest);
 //! ```
+//!
+//! The clock is looked at before the first playout: where there is no time for one, what was searched before decides.
 //!
 //! A [`time::MovesLeft`] estimates the length of the game alone.
 //!

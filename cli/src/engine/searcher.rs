@@ -813,6 +813,65 @@ mod tests {
         assert!(!go(&["d2d4"], false), "another game");
     }
 
+    #[test]
+    fn draws_and_contempt_are_those_of_the_side_to_move() {
+        let settings = |mode: &str| {
+            let mut typed = Typed::default();
+            for (flag, value) in [("draw-score", "0.25"), ("contempt", "300"), ("contempt-mode", mode)] {
+                let opt = crate::options::table::by_flag(flag).unwrap();
+                typed.set(opt, flag, value).unwrap();
+            }
+            typed.set(crate::options::table::by_flag("wdl-draw-rate-target").unwrap(), "x", "0.6").unwrap();
+            typed.meaning().unwrap().settings
+        };
+        let [white, black] = [after(&[]), after(&["e2e4"])];
+        let own = settings("white_side_analysis");
+        let params = |position: &History, infinite: bool, mode: &str| {
+            params_for(&settings(mode), true, position, &Go { infinite, ..Go::default() })
+        };
+        let [at_white, at_black] = [&white, &black].map(|position| params(position, false, "white_side_analysis"));
+        assert_eq!([at_white.draw_score, at_black.draw_score], [0.25, -0.25]);
+        assert_eq!(
+            [at_white.wdl_rescale, at_black.wdl_rescale],
+            [true, false].map(|white| own.contempt.at_root(white, false))
+        );
+        assert_ne!(at_white.wdl_rescale, at_black.wdl_rescale);
+        assert_ne!(params(&white, true, "play").wdl_rescale, params(&white, false, "play").wdl_rescale, "nobody's");
+        assert!(at_white.moves_left.is_some());
+        assert!(params_for(&own, false, &white, &Go::default()).moves_left.is_none(), "there is no such head");
+    }
+
+    #[test]
+    fn what_a_tree_was_made_with_ends_it() {
+        let (mut searcher, memory) = prepared();
+        let mut search = Search::new(memory.lend(), searcher.settings.params);
+        let begun = |searcher: &mut Searcher, search: &mut Search<'_>| {
+            searcher.control.begin();
+            let go = Go { nodes: Some(10), ..Go::default() };
+            searcher.search_with_notes(&go, &mut Deaf, Instant::now(), search);
+            assert!(searcher.root.is_some());
+        };
+        let (mut colder, mut own) = (searcher.settings.clone(), searcher.settings.clone());
+        colder.params.policy_temperature = 0.5;
+        own.params.policy_temperature = 0.5;
+        own.builtin_endgames = !own.builtin_endgames;
+        for settings in [colder, own] {
+            begun(&mut searcher, &mut search);
+            searcher.configure(settings.clone());
+            assert!(searcher.root.is_none());
+            begun(&mut searcher, &mut search);
+            searcher.configure(settings);
+            assert!(searcher.root.is_some(), "nothing has changed");
+        }
+        searcher.time.plies_left = Some(77.0);
+        let mut time = searcher.settings.clone();
+        searcher.configure(time.clone());
+        assert!(searcher.time.plies_left.is_some());
+        time.time = oncilla_core::time::ManagerParams::Simple(Default::default());
+        searcher.configure(time);
+        assert!(searcher.time.plies_left.is_none(), "another manager");
+    }
+
     /// What a tree must be given up for leaves its nodes where they are until the next search: to clear a graph takes
     /// time.
     #[test]

@@ -438,6 +438,82 @@ mod tests {
         assert_eq!((clock.main, clock.overtime), (20.0, None));
     }
 
+    #[test]
+    fn a_limit_of_zero_is_zero() {
+        let System::Main { cap, most, .. } = read("fischer-capped 60 5 0 0").unwrap() else { panic!("no main time") };
+        assert_eq!((cap, most), (0.0, 0.0));
+    }
+
+    /// Some controllers count stones, or periods, where there is no overtime.
+    #[test]
+    fn without_overtime_what_is_left_is_main_time() {
+        let mut clock = clock("absolute 600");
+        clock.set_left(300.0, 1);
+        assert_eq!((clock.main, clock.overtime), (300.0, None));
+    }
+
+    #[test]
+    fn a_period_is_shared_out_among_its_moves() {
+        let share = |left: f64, count: u32| {
+            let mut clock = clock("canadian 0 300 25");
+            clock.set_left(left, count);
+            clock.start(100.0, 0.2).unwrap()
+        };
+        for (left, count) in [(300.0, 25), (300.0, 10), (300.0, 5)] {
+            let fair = left / f64::from(count);
+            let given = share(left, count);
+            assert!((fair..3.0 * fair).contains(&given), "{given} of {left} for {count}");
+        }
+    }
+
+    #[test]
+    fn the_last_move_of_main_time_has_its_part_of_a_period_and_no_more() {
+        let limit = clock("canadian 5 300 25").start(100.0, 0.2).unwrap();
+        assert!((9.0..17.0).contains(&limit), "{limit}");
+    }
+
+    #[test]
+    fn a_game_that_is_half_as_long_has_twice_the_time_for_a_move() {
+        let limits = [100.0, 50.0, 25.0].map(|moves| clock("absolute 600").start(moves, 0.2).unwrap());
+
+        for (limit, moves) in limits.into_iter().zip([100.0, 50.0, 25.0]) {
+            let fair = 600.0 / moves;
+            assert!((1.5 * fair..3.5 * fair).contains(&limit), "{limit} {moves}");
+        }
+    }
+
+    /// What a move of main time took is the manager's to learn from, whatever a period would have been.
+    #[test]
+    fn a_move_of_main_time_is_no_period() {
+        let mut clock = clock("byoyomi 600 1 3");
+        clock.start(100.0, 0.2).unwrap();
+        assert_eq!(clock.whole, None);
+    }
+
+    #[test]
+    fn who_is_late_learns_it_for_the_next_period() {
+        let mut clock = clock("byoyomi 0 10 3");
+        let first = clock.start(60.0, 0.2).unwrap();
+        clock.used(first + 1.0, 100);
+        let next = clock.start(60.0, 0.2).unwrap();
+        assert!(next + 1.0 < 10.0 && next > 7.0, "{next}");
+    }
+
+    #[test]
+    fn overtime_that_a_controller_tells_begins_anew() {
+        let mut clock = clock("canadian 600 30 5");
+        for _ in 0..20 {
+            clock.start(100.0, 0.2).unwrap();
+            clock.used(0.5, 100);
+        }
+        clock.set_left(30.0, 5);
+        let mut fresh = self::clock("canadian 600 30 5");
+        fresh.set_left(30.0, 5);
+        let limits = (clock.start(60.0, 0.2).unwrap(), fresh.start(60.0, 0.2).unwrap());
+
+        assert_eq!(limits.0, limits.1);
+    }
+
     quickcheck! {
         /// Whole games under any clock, with a controller that charges a lag and tells the time or not: no move is
         /// late.

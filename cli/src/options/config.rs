@@ -281,6 +281,7 @@ mod tests {
             ("logFile = x#y.log", "x"),
             ("logFile = \"x#y \\\"z\\\".log\"# c", "x#y \"z\".log"),
             (r#"logFile = "C:\new\x.log""#, r"C:\new\x.log"),
+            (r#"logFile = "\\server\\x\"y.log""#, r#"\server\x"y.log"#),
             ("someName = 'x'", "'x'"),
         ] {
             assert_eq!(of(text).as_deref(), Ok(value), "{text}");
@@ -371,5 +372,10 @@ mod tests {
         typed.fill_from(line);
         let settings = typed.meaning().unwrap().settings;
         assert_eq!((settings.params.cpuct.init, settings.hash_mb), (1.0, 8));
+    }
+
+    #[test]
+    fn in_a_file_of_ours_the_later_of_two_lines_counts() {
+        assert_eq!(parse("hash = 8\nhash = 16").unwrap().meaning().unwrap().settings.hash_mb, 16);
     }
 }

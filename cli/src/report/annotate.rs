@@ -264,4 +264,26 @@ mod tests {
         assert_eq!((moves(&again), again.result.as_str()), (moves(&game), "1/2-1/2"));
         assert_eq!(again.moves[1].variations.len(), 2, "the engine's and the game's own");
     }
+
+    #[test]
+    fn a_move_has_one_verdict() {
+        for (nag, signs) in [("$6", " $6 {"), ("$7", " $4 $7 {")] {
+            let (game, judgement) = judged(&format!("1. f3 {nag} *"), &[(0.5, "e2e4"), (0.2, "")]);
+            let text = written(&game, &judgement);
+            assert!(text.contains(&format!("1. f3{signs}")), "{text}");
+        }
+    }
+
+    #[test]
+    fn letters_of_several_bytes_take_one_column() {
+        let words = ["é".repeat(30), "é".repeat(20)].join(" ");
+        let (game, judgement) = judged(&format!("{{{words}}} *"), &[(0.5, "")]);
+        assert!(written(&game, &judgement).contains(&format!("{{ {words} }} *")));
+    }
+
+    #[test]
+    fn eight_moves_of_a_better_line_are_shown() {
+        let line = ["a"; 9].map(str::to_string);
+        assert_eq!(variation(1, &line), "1... a 2. a a 3. a a 4. a a 5. a");
+    }
 }

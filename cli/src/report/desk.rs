@@ -165,3 +165,24 @@ fn query(game: &Game) -> (String, Object) {
     }
     (id, query)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::table;
+    use crate::report::pgn::Reader;
+
+    #[test]
+    fn an_error_ends_a_game() {
+        let mut typed = Typed::default();
+        let backend = table::by_flag("backend").unwrap();
+        typed.set(backend, backend.flag, "random").unwrap();
+        let meaning = typed.meaning().unwrap();
+        let mut desk = Desk::open(typed, &meaning).unwrap();
+        let game = Reader::new("1. e4 *".as_bytes()).next_game().unwrap().unwrap().unwrap();
+        desk.ask(game, 0);
+        desk.put(json!({ "id": "1", "error": "no answer" }).to_string()).unwrap();
+        assert_eq!(desk.next_done().and_then(|done| done.found.err()), Some("no answer".to_string()));
+        desk.close();
+    }
+}

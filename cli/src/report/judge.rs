@@ -276,4 +276,28 @@ pub(super) mod tests {
         let (_, judgement) = judged("1. e4 *", &[(0.9, "e2e4"), (0.2, "")]);
         assert_eq!((judgement.moves[0].loss, judgement.moves[0].mark), (0.0, None));
     }
+
+    #[test]
+    fn a_position_is_worth_what_its_best_move_is() {
+        let game = Reader::new("1. e4 *".as_bytes()).next_game().unwrap().unwrap().unwrap();
+        let root = json!({ "winrate": 0.4, "wdl": [0.3, 0.2, 0.5], "scoreCp": -40 });
+        let best = json!({ "move": "d2d4", "pv": ["d2d4"], "winrate": 0.7, "wdl": [0.6, 0.2, 0.2], "scoreCp": 70 });
+        let first = json!({ "id": "1", "turnNumber": 0, "rootInfo": root, "moveInfos": [best] });
+        let last = json!({ "id": "1", "turnNumber": 1, "rootInfo": root });
+        let answers = [first, last].map(|answer| serde_json::from_value(answer).unwrap());
+        let told = |at: &Position| (at.winrate, at.wdl, at.cp);
+        let judgement = Judgement::new(&game, &answers).unwrap();
+        assert_eq!(told(&judgement.positions[0]), (0.7, [0.6, 0.2, 0.2], 70));
+        assert_eq!(told(&judgement.positions[1]), (0.4, [0.3, 0.2, 0.5], -40), "where there is no move");
+    }
+
+    #[test]
+    fn a_mark_begins_at_its_bound() {
+        for (before, mark) in
+            [(0.04, None), (0.05, Some(Mark::Inaccuracy)), (0.1, Some(Mark::Mistake)), (0.15, Some(Mark::Blunder))]
+        {
+            let (_, judgement) = judged("1. e4 *", &[(before, "d2d4"), (0.0, "")]);
+            assert_eq!(judgement.moves[0].mark, mark, "{before}");
+        }
+    }
 }

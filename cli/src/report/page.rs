@@ -150,4 +150,20 @@ mod tests {
         assert_eq!(SCRIPT.matches("http").count(), SCRIPT.matches("http://www.w3.org/2000/svg").count());
         assert!(!STYLE.contains("http"));
     }
+
+    #[test]
+    fn the_data_of_a_game_are_its_own() {
+        let text = "[FEN \"4k3/8/8/8/8/8/8/R3K3 b Q - 0 40\"]\n\n40... Ke7 41. Ra7+ *";
+        let (read, judgement) = judged(text, &[(0.8, "e8d7"), (0.99, "a1a7"), (0.99, "")]);
+        let mut bytes = Vec::new();
+        game(&mut bytes, &read, &judgement).unwrap();
+        let page = String::from_utf8(bytes).unwrap();
+        let data: Value = serde_json::from_str(page.split(['>', '<']).nth(2).unwrap()).unwrap();
+        assert_eq!(
+            (&data["ply"], &data["positions"][0]["mover"], &data["positions"][1]["mover"]),
+            (&json!(79), &json!("b"), &json!("w"))
+        );
+        assert_eq!((&data["black"]["marks"], &data["white"]["marks"]), (&json!([0, 0, 1]), &json!([0, 0, 0])));
+        assert_eq!(data["positions"][2]["mated"], false, "nobody has lost");
+    }
 }

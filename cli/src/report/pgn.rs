@@ -845,4 +845,14 @@ mod tests {
         let names: Vec<_> = joined.iter().map(|game| game.as_ref().unwrap().tag("White").unwrap()).collect();
         assert_eq!(names, ["A", "B"]);
     }
+
+    #[test]
+    fn a_line_of_a_comment_may_begin_like_a_tag() {
+        let text = "1. e4 {good\n[%clk 0:01:00] and\n[a remark] more} e5 *";
+        let game = Reader::new(text.as_bytes()).next_game().unwrap().unwrap().unwrap();
+        assert_eq!(
+            (game.moves.len(), &game.moves[0].comments[..]),
+            (2, &["good [%clk 0:01:00] and [a remark] more".to_string()][..])
+        );
+    }
 }

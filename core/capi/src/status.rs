@@ -83,6 +83,8 @@ impl From<Refused> for OncillaStatus {
             Refused::Unnamed => OncillaUnnamed,
             Refused::NoEdges => OncillaNoEdges,
             Refused::TooManyEdges => OncillaTooManyEdges,
+            // Nothing that takes two lists is called from C.
+            Refused::ListsDiffer => OncillaBadCount,
             Refused::NoRoom => OncillaNoRoom,
         }
     }

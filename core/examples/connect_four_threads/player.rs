@@ -143,24 +143,23 @@ impl Watch<'_> {
     }
 }
 
-/// What a thread does until the search is over: a batch, room where there is none, a look at the clock.
+/// What a thread does until the search is over: a look at the clock, a batch, room where there is none.
 fn work(search: &RwLock<Search<Tree<'_>>>, board: Board, watch: &Mutex<Watch<'_>>) {
     let shared = || search.read().unwrap_or_else(PoisonError::into_inner);
     let mut events: [Event<PLIES>; BATCH] = std::array::from_fn(|_| Event::new());
+    let (mut share, mut end) = (Counts::ZERO, None);
     loop {
-        let mut share = Counts::ZERO;
-        let met = playouts(&shared(), &mut events, board, &mut share);
-        let end = match met {
+        // The watch comes first, then the search: the same order in every thread.
+        if watch.lock().unwrap_or_else(PoisonError::into_inner).is_over(&shared(), &share, end) {
+            return;
+        }
+        share = Counts::ZERO;
+        end = match playouts(&shared(), &mut events, board, &mut share) {
             Some(Gathered::Full) if make_room(search, &mut events[0]) => None,
             Some(Gathered::Full) => Some(End::NoRoom),
             Some(_) => Some(End::NoMoves),
             None => None,
         };
-        // The watch comes first, then the search: the same order in every thread.
-        let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
-        if watch.is_over(&shared(), &share, end) {
-            return;
-        }
     }
 }
 

@@ -99,6 +99,7 @@ fn passing_hacks_hide_the_end_from_who_would_not_win() {
     assert_eq!(shown(komi(24.5), "C3 pass"), (1.0, 1.0));
     assert_eq!(shown(komi(25.5), "C3 pass"), (0.0, 0.0));
     assert_eq!(shown(komi(0.0), "pass"), (0.0, 0.0), "a draw is no win");
+    assert_eq!(shown(komi(25.0), "C3 pass"), (0.0, 0.0), "nor is it one for Black");
     assert_eq!(shown(komi(7.5), "pass"), (1.0, 1.0));
     assert_eq!(shown(komi(-7.5), "pass"), (0.0, 0.0));
     assert_eq!(shown(Rules { scoring: Scoring::Territory, ..komi(-7.5) }, "pass"), (1.0, 1.0));
@@ -173,4 +174,16 @@ fn planes_turn_with_the_board() {
         true
     }
     QuickCheck::new().tests(1000).quickcheck(property as fn((u8, u8), Vec<u16>, u8, u8) -> bool);
+}
+
+/// With suicide the eye around White's stone is not small enough: White takes the place of the stones in it.
+#[test]
+fn areas_are_shown_by_the_games_own_rule_of_suicide() {
+    let rows = ["XX.XX.XO", "X.O.XXXO", "XX.XXXXO", "XXXXXXXO", "OOOOOOO."];
+    let shown = |suicide, areas_with_suicide| {
+        let game: Game = game(&rows, Rules { suicide, ..Rules::TROMP_TAYLOR }, Color::Black);
+        let planes = encode(&game, &Options { areas_with_suicide, ..Options::default() });
+        planes.spatial()[18].len()
+    };
+    assert_eq!([shown(false, false), shown(true, false), shown(false, true)], [40, 23, 23]);
 }

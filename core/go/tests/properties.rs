@@ -57,6 +57,12 @@ fn games_go_as_they_would_with_flood_fill() {
                     (0..=moves.size.area() as u16).map(Move).filter(|&mv| naive.is_legal(mv)).collect();
                 assert_eq!(legal, expected, "{:?}\n{}", moves.rules, game.board());
                 compare_boards(game.board(), &naive.now);
+                let is_banned = |&point: &Move| {
+                    game.board().is_legal(game.side_to_move(), point, moves.rules.suicide) && !legal.contains(&point)
+                };
+                let ko = game.board().ko().filter(|(banned, _)| *banned == game.side_to_move()).map(|(_, point)| point);
+                let expected = moves.size.points().filter(is_banned).chain(ko).collect();
+                assert_eq!(game.ko_banned(), expected, "{:?}\n{}", moves.rules, game.board());
             }
             let mv = choose(&legal, choice);
             let would_end = game.pass_would_end();

@@ -24,6 +24,8 @@ pub enum Refused {
     NoEdges,
     /// More legal moves came than a node can have: [`MAX_EDGES`].
     TooManyEdges,
+    /// There are not as many logits as moves: see [`Search::renew_root`].
+    ListsDiffer,
     /// The memory is too small for the root's edges.
     NoRoom,
 }
@@ -37,6 +39,7 @@ impl fmt::Display for Refused {
             Self::Unnamed => f.write_str("nobody said which move the event's last one is"),
             Self::NoEdges => f.write_str("a position that goes on came without a legal move"),
             Self::TooManyEdges => write!(f, "more than {MAX_EDGES} legal moves came"),
+            Self::ListsDiffer => f.write_str("there are not as many logits as moves"),
             Self::NoRoom => f.write_str("the memory has no room for the root's moves"),
         }
     }

@@ -49,7 +49,8 @@ pub(super) struct Below {
     pub value: EdgeValue,
 }
 
-/// A playout under way: the path from the root to a leaf. Reused from playout to playout.
+/// A playout under way: the path from the root to a leaf, of at most `PLIES` moves, one at least. Reused from playout to
+/// playout.
 ///
 /// It can't be cloned: each event stands for visits in flight, and those of a copy would be brought back twice.
 ///
@@ -83,6 +84,7 @@ pub struct Event<const PLIES: usize = MAX_PLIES> {
 impl<const PLIES: usize> Event<PLIES> {
     /// An event that no playout uses yet.
     pub const fn new() -> Self {
+        const { assert!(PLIES > 0, "an event needs room for a move") };
         Self {
             path: Vec::new(),
             leaf: None,

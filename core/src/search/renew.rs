@@ -19,12 +19,14 @@ impl<R: Repository> Search<R> {
     /// Nothing may be in flight: what is will be refused as stale.
     ///
     /// # Errors
-    /// [`Refused::Stale`] if something is in flight at the root, [`Refused::NoEdges`] and [`Refused::TooManyEdges`] of
-    /// the list, [`Refused::NoRoom`]. The root stays as it was then.
+    /// [`Refused::ListsDiffer`] if there are not as many logits as moves, [`Refused::Stale`] if something is in flight
+    /// at the root, [`Refused::NoEdges`] and [`Refused::TooManyEdges`] of the list, [`Refused::NoRoom`]. The root stays
+    /// as it was then.
     pub fn renew_root(&mut self, value: Value, moves: &[Move], policy: &mut [f32]) -> Result<u32, Refused> {
-        let len = moves.len().min(policy.len());
-        let (moves, policy) = (moves.get(..len).unwrap_or_default(), policy.get_mut(..len).unwrap_or_default());
-        Refused::check_edges(len)?;
+        if moves.len() != policy.len() {
+            return Err(Refused::ListsDiffer);
+        }
+        Refused::check_edges(moves.len())?;
         let old = self.root.filter(|root| !self.is_under_way(*root)).ok_or(Refused::Stale)?;
         self.make_priors(policy, true);
         let new = self.repository.create(None).ok_or(Refused::NoRoom)?;

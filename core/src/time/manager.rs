@@ -148,9 +148,9 @@ impl Manager {
         let overhead_ms = self.latency.overhead_ms(clock.overhead_ms);
         let clock = &Clock {
             overhead_ms,
-            stall_ms: self.latency.stall_ms().max(clock.stall_ms),
-            move_cost_ms: self.latency.move_cost_ms().max(clock.move_cost_ms),
-            spare_ms: self.latency.spare_ms(clock.increment_ms, overhead_ms).max(clock.spare_ms),
+            stall_ms: self.latency.stall_ms().max(sane_ms(clock.stall_ms)),
+            move_cost_ms: self.latency.move_cost_ms().max(sane_ms(clock.move_cost_ms)),
+            spare_ms: self.latency.spare_ms(clock.increment_ms, overhead_ms).max(sane_ms(clock.spare_ms)),
             ..*clock
         };
         let mut budget = self.ask(clock, reused_nodes);
@@ -327,6 +327,17 @@ mod tests {
         let budget = manager.on_move_start(&clock(58_920.0), 0);
         assert_eq!((budget.numbers.get("lag_ms"), budget.numbers.get("overhead_ms")), (Some(80.0), Some(80.0)));
         assert_eq!(budget.numbers.get("base_ms"), Some(58_840.0));
+    }
+
+    #[test]
+    fn times_without_an_end_are_no_numbers_of_a_budget() {
+        for ms in [f64::INFINITY, f64::NAN, -1.0] {
+            let clock = Clock { stall_ms: ms, move_cost_ms: ms, spare_ms: ms, ..clock(60_000.0) };
+            let budget = Manager::default().on_move_start(&clock, 0);
+            for name in ["stall_ms", "move_cost_ms", "base_ms"] {
+                assert!(budget.numbers.get(name).unwrap().is_finite(), "{name} of {ms}");
+            }
+        }
     }
 
     #[test]

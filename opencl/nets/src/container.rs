@@ -233,4 +233,24 @@ mod tests {
         damaged[middle] ^= 0x10;
         assert!(message(&damaged).unwrap_err().what.contains("gzip"));
     }
+
+    /// Weights shrink by less than half: a file of 48 MiB may have 72 MiB in it.
+    #[test]
+    fn a_large_file_may_inflate_to_more_than_a_small_one() {
+        let zeros = vec![0; 24 << 20];
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
+        encoder.write_all(&MAGIC).unwrap();
+        (0..2).for_each(|_| encoder.write_all(&zeros).unwrap());
+        let mut file = encoder.finish().unwrap();
+        let mut encoder = GzEncoder::new(&mut file, Compression::fast());
+        encoder.write_all(&zeros).unwrap();
+        encoder.finish().unwrap();
+        assert_eq!(message(&file).map(|message| message.len()).ok(), Some((72 << 20) + MAGIC.len()));
+    }
+
+    #[test]
+    fn not_all_that_begins_with_an_eight_is_onnx() {
+        let error = check_kind(&[0x08, 0xff, 0x01]).unwrap_err();
+        assert!(error.what.starts_with("not a network"), "{error}");
+    }
 }

@@ -236,4 +236,23 @@ mod tests {
         let half = ConvBlock { bn_gammas: None, ..block };
         assert_eq!(half.decode(2, 2, 1).err().unwrap().to_string(), "bn_gammas: expected 2 numbers, got 0");
     }
+
+    #[test]
+    fn what_folding_makes_infinite_is_refused() {
+        let bytes = |value: f32| value.to_le_bytes();
+        for (weight, mean) in [(10.0, 0.0), (0.0, 10.0)] {
+            let arrays = [weight, 0.0, mean, 1.0, 1e38, 0.0].map(bytes);
+            let [weights, biases, bn_means, bn_stddivs, bn_gammas, bn_betas] =
+                arrays.each_ref().map(|a| Some(layer(Some(4), a)));
+            let block = ConvBlock { weights, biases, bn_means, bn_stddivs, bn_gammas, bn_betas };
+            let error = block.decode(1, 1, 1).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.starts_with("bn_gammas: expected finite weights after folding"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_convolution_may_have_a_single_channel_and_no_norm() {
+        let block = ConvBlock { biases: Some(layer(None, &[0; 2])), ..ConvBlock::default() };
+        assert_eq!(block.channels().ok(), Some(1));
+    }
 }

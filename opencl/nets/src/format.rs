@@ -433,4 +433,16 @@ mod tests {
         let empty = Net { weights: None, ..net(Some(SOUND), 0, [0, 29, 0]) };
         assert_eq!(refused(&empty), "weights: expected weights, got none");
     }
+
+    #[test]
+    fn weights_beside_an_onnx_model_are_read() {
+        assert!(Architecture::of(&Net { has_onnx_model: true, ..net(Some(SOUND), 1, [0, 29, 0]) }).is_ok());
+    }
+
+    #[test]
+    fn several_heads_of_one_kind_make_no_dense_embedding() {
+        let mut net = with_encoder(NetworkFormat { network: 6, policy: 3, ..SOUND });
+        net.weights.as_mut().unwrap().policy_heads = Some(Default::default());
+        assert_eq!(Architecture::of(&net).unwrap().body, BodyKind::Attention(Embedding::Map));
+    }
 }

@@ -198,6 +198,7 @@ mod tests {
             (&[0x08][..], "at byte 1 of 1 in the message: truncated in a varint"),
             (&[0x0b], "field 1: expected wire type 0, 1, 2 or 5, got 3"),
             (&[0x00, 0x00], "expected a field number from 1"),
+            (&[0x80, 0x80, 0x80, 0x80, 0x10, 0x00], "expected a field number from 1"),
             (&[0x0a, 5, 1], "truncated: expected 5 more bytes, got 1"),
             (&[0x0d, 1, 2, 3], "truncated: expected 4 more bytes, got 3"),
             (

@@ -255,6 +255,7 @@ mod tests {
             (whole.replace("device: x", "device: z"), "another device"),
             (whole.replace("winograd=4", "winograd=7"), "winograd: expected one of"),
             (whole.replace("1.0000 1.0000", "1.0000 NaN"), "expected three times"),
+            (whole.replace("1.0000 1.0000", "1.0000 -1.0000"), "expected three times"),
             (format!("{whole}best: fast\n"), "line 4: expected name=value"),
             (format!("{whole}\n"), "expected tried: or best:"),
         ] {
@@ -341,5 +342,30 @@ mod tests {
             assert!(record.tried(tuning).is_some());
         }
         fs::remove_file(&folder.0).unwrap();
+    }
+
+    #[test]
+    fn a_record_is_of_one_shape_one_precision_and_one_text_of_the_kernels() {
+        let Ok(device) = crate::device::choose(&crate::device::DeviceChoice::Auto) else {
+            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "no device");
+            return eprintln!("skipped: no OpenCL device");
+        };
+        let graph = |channels: usize| {
+            let mut graph = Graph::new(crate::graph::Shape { channels, squares: 1 });
+            let (input, activation) = (crate::graph::INPUT, crate::graph::Activation::None);
+            let dense = crate::graph::Layer::Dense {
+                input,
+                channels: 1,
+                weights: vec![1.0; channels],
+                bias: vec![0.0],
+                activation,
+            };
+            graph.push(dense).unwrap();
+            graph
+        };
+        let key = |channels| Key::new(&device, &graph(channels), Precision::default());
+        assert_eq!(key(1), key(1));
+        assert_ne!(key(1), key(2));
+        assert!(key(1).head.contains(&format!("kernels: {:016x}\n", kernels::version())));
     }
 }

@@ -122,4 +122,55 @@ mod tests {
         let worse = |tuning: Tuning| Ok([if tuning.rows == 16 { 1.1 } else { 1.0 }; 3]);
         assert_eq!(search(start(), lucky, worse), Ok(start()));
     }
+
+    #[test]
+    fn what_is_no_faster_than_noise_changes_nothing() {
+        let hardly = |tuning: Tuning| Ok([if tuning == start() { 1.0 } else { 0.98 }; 3]);
+        assert_eq!(search(start(), hardly, hardly), Ok(start()));
+    }
+
+    #[test]
+    fn knobs_that_turn_nothing_are_left_alone() {
+        let mut tried = Vec::new();
+        let direct = |tuning: Tuning| Ok([if tuning.winograd == 0 { 1.0 } else { 2.0 }; 3]);
+        let try_out = |tuning| {
+            tried.push(tuning);
+            direct(tuning)
+        };
+        search(start(), try_out, direct).unwrap();
+        let turned = |name: &str| {
+            KNOBS
+                .iter()
+                .find(|knob| knob.name == name)
+                .map(|knob| tried.iter().any(|tuning| knob.get(*tuning) != knob.get(start())))
+        };
+        assert_eq!(
+            ["vector", "squares", "rows", "lanes"].map(turned),
+            [Some(true), Some(true), Some(false), Some(false)]
+        );
+    }
+
+    #[test]
+    fn where_nothing_works_what_was_wrong_first_is_told() {
+        let nothing = |tuning: Tuning| Err(if tuning == start() { "first" } else { "then" }.to_string());
+        assert_eq!(search(start(), nothing, nothing), Err("first".to_string()));
+    }
+
+    #[test]
+    fn an_unlucky_measurement_does_not_lose() {
+        let better = |tuning: Tuning| Ok([if tuning.rows == 16 { 0.5 } else { 1.0 }; 3]);
+        let mut runs = 0;
+        let again = |tuning| {
+            runs += 1;
+            if runs == 2 { Ok([9.0; 3]) } else { better(tuning) }
+        };
+        assert_eq!(search(start(), better, again).unwrap().rows, 16);
+    }
+
+    #[test]
+    fn a_baseline_is_layers_of_direct_convolutions_and_a_score_a_geometric_mean() {
+        let tuning = Tuning { network: 1, winograd: 4, ..start() };
+        assert_eq!(baseline(tuning), Tuning { network: 0, winograd: 0, ..start() });
+        assert!((score([1.0, 2.0, 4.0]) - 2.0).abs() < 1e-9);
+    }
 }

@@ -594,3 +594,108 @@ fn a_row_that_waits_for_an_overdue_device_goes_to_an_idle_one() {
     });
     assert_eq!((fast.rows(), slow.rows()), (1, 1));
 }
+
+#[test]
+fn who_carries_takes_its_own_first_and_on_the_host_nothing_else() {
+    let seen: Arc<Seen> = Arc::default();
+    let [a, b]: [Arc<Request>; 2] = Default::default();
+    let load = |unit: Unit| {
+        let mut state = State::new(vec![unit]);
+        for request in [&a, &b] {
+            state.queue.push_back(Entry { request: Arc::clone(request), rows: 0..1, waits: true });
+        }
+        let load = state.load(Some(&b)).unwrap();
+        assert!(Arc::ptr_eq(&load.parts[0].request, &b));
+        load.parts.len()
+    };
+    assert_eq!(load(unit(vec![device(&seen, 8, [0.0; 2])])), 2);
+    assert_eq!(load(Unit::host(Box::new(device(&seen, 8, [0.0; 2])), Vec::new())), 1);
+}
+
+#[test]
+fn a_device_is_lost_after_so_many_failures_in_a_row() {
+    let [seen, spare]: [Arc<Seen>; 2] = Default::default();
+    let broken = Device { fault: |_| Some("broken"), ..device(&seen, 8, [0.0; 2]) };
+    let service = service(vec![unit(vec![broken])], host(&spare));
+    (0..5).for_each(|row| drop(ask(&service, &Arc::default(), &[row as f32])));
+    assert_eq!(seen.rows(), unit::FAILURES as usize);
+}
+
+/// The host takes the rows of one request at a time: who carries its own has to call the other.
+#[test]
+fn the_rows_of_several_that_a_lost_device_leaves_are_answered() {
+    let [seen, spare]: [Arc<Seen>; 2] = Default::default();
+    let lost = Device { fault: |_| Some("lost"), ..device(&seen, 8, [20.0, 0.0]) };
+    let service = service(vec![unit(vec![lost])], host(&spare));
+    ask(&service, &Arc::default(), &[1.0]);
+    seen.batches.lock().unwrap().clear();
+    assert_eq!(ask_behind_the_first(&service, &seen, &[1.0, 2.0, 3.0]), [Ok(1.0), Ok(2.0), Ok(3.0)]);
+    assert_eq!(seen.batches(), [1, 2]);
+}
+
+#[test]
+fn a_failure_that_only_the_late_met_is_not_the_first_that_is_told() {
+    let [seen, spare]: [Arc<Seen>; 2] = Default::default();
+    let broken = Device { fault: |call| (call < 3).then_some("broken"), ..device(&seen, 8, [0.0; 2]) };
+    let service = service(vec![unit(vec![broken])], host(&spare));
+    assert_eq!(ask_behind_the_first(&service, &seen, &[-1.0]), [Err("broken".to_string())]);
+    assert_eq!(ask(&service, &Arc::default(), &[1.0]), Some("broken; the host evaluates the batch".to_string()));
+}
+
+/// A device that is left where nobody waits for it.
+struct Left(Device);
+
+impl Backend for Left {
+    fn graph(&self) -> &Graph {
+        self.0.graph()
+    }
+
+    fn describe(&self) -> String {
+        self.0.describe()
+    }
+
+    fn max_batch(&self) -> usize {
+        self.0.max_batch()
+    }
+
+    fn preferred_batch(&self) -> usize {
+        self.0.preferred_batch()
+    }
+
+    fn leaves_host_free(&self) -> bool {
+        self.0.leaves_host_free()
+    }
+
+    fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
+        self.0.evaluate(input, outputs)
+    }
+
+    fn evaluate_unless(
+        &mut self,
+        input: &[f32],
+        outputs: &mut Outputs,
+        is_late: &dyn Fn() -> bool,
+    ) -> Result<(), BackendError> {
+        self.evaluate(input, outputs)?;
+        if is_late() { Err(BackendError("left".to_string())) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_batch_is_left_where_all_of_it_are_late() {
+    let seen: Arc<Seen> = Arc::default();
+    let service = service(vec![Unit::device(vec![Box::new(Left(device(&seen, 8, [0.0; 2])))])], no_host());
+    assert_eq!(ask_behind_the_first(&service, &seen, &[1.0, -2.0, 3.0]), [Ok(1.0), Ok(-2.0), Ok(3.0)]);
+    seen.batches.lock().unwrap().clear();
+    let left = || Err("left".to_string());
+    assert_eq!(ask_behind_the_first(&service, &seen, &[1.0, -2.0, -3.0]), [Ok(1.0), left(), left()]);
+}
+
+#[test]
+fn a_device_answers_in_numbers_where_a_search_needs_them() {
+    let seen: Arc<Seen> = Arc::default();
+    let boxed = || Box::new(device(&seen, 8, [0.0; 2]));
+    let [mut device, mut host] = [Unit::device(vec![boxed()]), Unit::host(boxed(), Vec::new())];
+    let needed = |unit: &mut Unit| [Role::Value, Role::MovesLeft].map(|role| unit.widest().must_be_numbers(role));
+    assert_eq!([needed(&mut device), needed(&mut host)], [[true, false], [false, false]]);
+}

@@ -78,6 +78,8 @@ fn a_root_may_get_other_moves_and_priors() {
             assert_eq!(edges(search), before);
             return;
         }
+        let one_more = &mut std::vec![0.0; moves.len() + 1];
+        assert_eq!(search.renew_root(own, &moves, one_more), Err(Refused::ListsDiffer));
         let kept: List<_> = before.into_iter().filter(|(mv, ..)| moves.contains(mv)).collect();
         let n = 1 + kept.iter().map(|edge| edge.1).sum::<u32>();
         assert_eq!(search.renew_root(own, &moves, &mut std::vec![0.0; moves.len()]), Ok(n));
