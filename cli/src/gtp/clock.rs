@@ -475,7 +475,6 @@ mod tests {
     #[test]
     fn a_game_that_is_half_as_long_has_twice_the_time_for_a_move() {
         let limits = [100.0, 50.0, 25.0].map(|moves| clock("absolute 600").start(moves, 0.2).unwrap());
-
         for (limit, moves) in limits.into_iter().zip([100.0, 50.0, 25.0]) {
             let fair = 600.0 / moves;
             assert!((1.5 * fair..3.5 * fair).contains(&limit), "{limit} {moves}");
@@ -510,7 +509,6 @@ mod tests {
         let mut fresh = self::clock("canadian 600 30 5");
         fresh.set_left(30.0, 5);
         let limits = (clock.start(60.0, 0.2).unwrap(), fresh.start(60.0, 0.2).unwrap());
-
         assert_eq!(limits.0, limits.1);
     }
 
