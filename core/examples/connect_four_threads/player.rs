@@ -154,7 +154,9 @@ fn work(search: &RwLock<Search<Tree<'_>>>, board: Board, watch: &Mutex<Watch<'_>
             return;
         }
         share = Counts::ZERO;
-        end = match playouts(&shared(), &mut events, board, &mut share) {
+        // Not in the `match`: making room waits until nobody reads.
+        let met = playouts(&shared(), &mut events, board, &mut share);
+        end = match met {
             Some(Gathered::Full) if make_room(search, &mut events[0]) => None,
             Some(Gathered::Full) => Some(End::NoRoom),
             Some(_) => Some(End::NoMoves),
