@@ -53,6 +53,8 @@ struct Device {
     /// What happens in a call; its number is told.
     fault: fn(usize) -> Option<&'static str>,
     calls: usize,
+    /// Whether its answer is left where nobody waits for it.
+    may_be_left: bool,
 }
 
 impl Backend for Device {
@@ -104,6 +106,16 @@ impl Backend for Device {
             Some(fault) => Err(BackendError(fault.to_string())),
         }
     }
+
+    fn evaluate_unless(
+        &mut self,
+        input: &[f32],
+        outputs: &mut Outputs,
+        is_late: &dyn Fn() -> bool,
+    ) -> Result<(), BackendError> {
+        self.evaluate(input, outputs)?;
+        if self.may_be_left && is_late() { Err(BackendError("left".to_string())) } else { Ok(()) }
+    }
 }
 
 /// A device that never fails, without and with lanes.
@@ -116,6 +128,7 @@ fn device(seen: &Arc<Seen>, max_batch: usize, times: [f64; 2]) -> Device {
         times,
         fault: |_| None,
         calls: 0,
+        may_be_left: false,
     }
 }
 
@@ -642,49 +655,10 @@ fn a_failure_that_only_the_late_met_is_not_the_first_that_is_told() {
     assert_eq!(ask(&service, &Arc::default(), &[1.0]), Some("broken; the host evaluates the batch".to_string()));
 }
 
-/// A device that is left where nobody waits for it.
-struct Left(Device);
-
-impl Backend for Left {
-    fn graph(&self) -> &Graph {
-        self.0.graph()
-    }
-
-    fn describe(&self) -> String {
-        self.0.describe()
-    }
-
-    fn max_batch(&self) -> usize {
-        self.0.max_batch()
-    }
-
-    fn preferred_batch(&self) -> usize {
-        self.0.preferred_batch()
-    }
-
-    fn leaves_host_free(&self) -> bool {
-        self.0.leaves_host_free()
-    }
-
-    fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
-        self.0.evaluate(input, outputs)
-    }
-
-    fn evaluate_unless(
-        &mut self,
-        input: &[f32],
-        outputs: &mut Outputs,
-        is_late: &dyn Fn() -> bool,
-    ) -> Result<(), BackendError> {
-        self.evaluate(input, outputs)?;
-        if is_late() { Err(BackendError("left".to_string())) } else { Ok(()) }
-    }
-}
-
 #[test]
 fn a_batch_is_left_where_all_of_it_are_late() {
     let seen: Arc<Seen> = Arc::default();
-    let service = service(vec![Unit::device(vec![Box::new(Left(device(&seen, 8, [0.0; 2])))])], no_host());
+    let service = service(vec![unit(vec![Device { may_be_left: true, ..device(&seen, 8, [0.0; 2]) }])], no_host());
     assert_eq!(ask_behind_the_first(&service, &seen, &[1.0, -2.0, 3.0]), [Ok(1.0), Ok(-2.0), Ok(3.0)]);
     seen.batches.lock().unwrap().clear();
     let left = || Err("left".to_string());
