@@ -453,17 +453,37 @@ mod tests {
         assert_eq!(keeper.tried(tuning), Some(outcome.trial), "not in this run");
     }
 
+    /// Where records are kept, for a test; it goes with that.
+    struct Shelf {
+        folder: PathBuf,
+        key: Key,
+    }
+
+    impl Shelf {
+        /// `None` without a device, which is said.
+        fn new(name: &str) -> Option<Self> {
+            let device = drivers::device_is_there(&device::DeviceChoice::Auto)?;
+            let graph = Graph::new(oncilla_opencl::graph::Shape { channels: 1, squares: 64 });
+            let folder = std::env::temp_dir().join(format!("oncilla-tune-{name}-{}", std::process::id()));
+            Some(Self { folder, key: Key::new(&device, &graph, Default::default()) })
+        }
+
+        fn open(&self, limit: u64) -> Keeper {
+            Keeper { record: Some(Record::open(&self.folder, &self.key).unwrap()), loose: Vec::new(), limit }
+        }
+    }
+
+    impl Drop for Shelf {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
     #[test]
     fn who_took_too_long_is_asked_again_where_there_is_more_time() {
-        let Ok(device) = device::choose(&device::DeviceChoice::Auto) else {
-            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "no device");
-            return eprintln!("skipped: no OpenCL device");
-        };
-        let folder = std::env::temp_dir().join(format!("oncilla-tune-patience-{}", std::process::id()));
-        let graph = Graph::new(oncilla_opencl::graph::Shape { channels: 1, squares: 64 });
-        let key = Key::new(&device, &graph, Default::default());
+        let Some(shelf) = Shelf::new("patience") else { return };
         let (late, bad) = (Tuning::start(Variant::Gpu, 1), Tuning::start(Variant::Cpu, 8));
-        let open = |limit| Keeper { record: Some(Record::open(&folder, &key).unwrap()), loose: Vec::new(), limit };
+        let open = |limit| shelf.open(limit);
         let mut first = open(20);
         for (tuning, why) in [(late, too_late(20)), (bad, "it is wrong".to_string())] {
             first.keep(tuning, &Outcome { trial: Err(why), lasts: true });
@@ -473,7 +493,6 @@ mod tests {
         assert_eq!((second.tried(late), second.tried(bad)), (None, Some(Err("it is wrong".to_string()))));
         second.keep(late, &Outcome { trial: Ok([1.0, 2.0, 3.0]), lasts: true });
         assert_eq!(open(20).tried(late), Some(Ok([1.0, 2.0, 3.0])));
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
@@ -494,19 +513,11 @@ mod tests {
 
     #[test]
     fn what_does_not_last_is_in_no_record() {
-        let Ok(device) = device::choose(&device::DeviceChoice::Auto) else {
-            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "no device");
-            return eprintln!("skipped: no OpenCL device");
-        };
-        let folder = std::env::temp_dir().join(format!("oncilla-tune-lasts-{}", std::process::id()));
-        let graph = Graph::new(oncilla_opencl::graph::Shape { channels: 1, squares: 64 });
-        let key = Key::new(&device, &graph, Default::default());
-        let open = || Keeper { record: Some(Record::open(&folder, &key).unwrap()), loose: Vec::new(), limit: 20 };
+        let Some(shelf) = Shelf::new("lasts") else { return };
         let tuning = Tuning::start(Variant::Gpu, 1);
         for lasts in [false, true] {
-            open().keep(tuning, &Outcome { trial: Err("it is wrong".to_string()), lasts });
-            assert_eq!(open().tried(tuning).is_some(), lasts);
+            shelf.open(20).keep(tuning, &Outcome { trial: Err("it is wrong".to_string()), lasts });
+            assert_eq!(shelf.open(20).tried(tuning).is_some(), lasts);
         }
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -209,11 +209,22 @@ pub fn end_with_input_if_asked() {
     let _ = std::thread::Builder::new().name("stdin".to_string()).spawn(watch);
 }
 
+/// The device that tests use; `None`, and a line that says so, where there is none and none is required.
+#[cfg(test)]
+pub fn device_is_there(choice: &oncilla_opencl::device::DeviceChoice) -> Option<Device> {
+    oncilla_opencl::device::choose(choice)
+        .inspect_err(|error| {
+            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{error}");
+            eprintln!("skipped: {error}");
+        })
+        .ok()
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use crate::options::Typed;
-    use oncilla_opencl::device::{self, DeviceChoice};
+    use oncilla_opencl::device::DeviceChoice;
     use oncilla_opencl::graph::Shape;
     use std::os::unix::fs::PermissionsExt;
 
@@ -271,13 +282,7 @@ mod tests {
     /// In this process, for this device: a game that changes an option must not wait for it again.
     #[test]
     fn a_device_that_did_not_come_through_is_not_opened_again() {
-        let any = match device::choose(&DeviceChoice::Index(0)) {
-            Ok(device) => device,
-            Err(error) => {
-                assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{error}");
-                return eprintln!("skipped: {error}");
-            }
-        };
+        let Some(any) = device_is_there(&DeviceChoice::Index(0)) else { return };
         let device = |name: &str, index| {
             let mut device = any.clone();
             (device.name, device.index) = (name.to_string(), index);

@@ -817,11 +817,11 @@ mod tests {
     fn draws_and_contempt_are_those_of_the_side_to_move() {
         let settings = |mode: &str| {
             let mut typed = Typed::default();
-            for (flag, value) in [("draw-score", "0.25"), ("contempt", "300"), ("contempt-mode", mode)] {
+            let contempt = [("contempt", "300"), ("contempt-mode", mode), ("wdl-draw-rate-target", "0.6")];
+            for (flag, value) in contempt.into_iter().chain([("draw-score", "0.25")]) {
                 let opt = crate::options::table::by_flag(flag).unwrap();
                 typed.set(opt, flag, value).unwrap();
             }
-            typed.set(crate::options::table::by_flag("wdl-draw-rate-target").unwrap(), "x", "0.6").unwrap();
             typed.meaning().unwrap().settings
         };
         let [white, black] = [after(&[]), after(&["e2e4"])];

@@ -189,8 +189,8 @@ impl<R: Repository> Search<R> {
             }
             node.set_pinned(on);
             pinned += 1;
-            let most = node.visits().enumerate().max_by_key(|(_, visit)| visit.n);
-            next = most.and_then(|(at, _)| node.child(at));
+            let follows = node.visits().enumerate().max_by_key(|(_, visit)| visit.n);
+            next = follows.and_then(|(at, _)| node.child(at));
         }
         pinned
     }

@@ -216,6 +216,8 @@ fn times(text: &str) -> Option<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::device_is_there;
+    use crate::graph::{Activation, INPUT, Layer, Shape};
     use crate::kernels::Variant;
     use crate::test_folder::Folder;
 
@@ -346,24 +348,15 @@ mod tests {
 
     #[test]
     fn a_record_is_of_one_shape_one_precision_and_one_text_of_the_kernels() {
-        let Ok(device) = crate::device::choose(&crate::device::DeviceChoice::Auto) else {
-            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "no device");
-            return eprintln!("skipped: no OpenCL device");
-        };
-        let graph = |channels: usize| {
-            let mut graph = Graph::new(crate::graph::Shape { channels, squares: 1 });
-            let (input, activation) = (crate::graph::INPUT, crate::graph::Activation::None);
-            let dense = crate::graph::Layer::Dense {
-                input,
-                channels: 1,
-                weights: vec![1.0; channels],
-                bias: vec![0.0],
-                activation,
-            };
-            graph.push(dense).unwrap();
+        let Some(device) = device_is_there() else { return };
+        let key = |channels: usize| {
+            let mut graph = Graph::new(Shape { channels, squares: 1 });
+            let (weights, bias) = (vec![1.0; channels], vec![0.0]);
             graph
+                .push(Layer::Dense { input: INPUT, channels: 1, weights, bias, activation: Activation::None })
+                .unwrap();
+            Key::new(&device, &graph, Precision::default())
         };
-        let key = |channels| Key::new(&device, &graph(channels), Precision::default());
         assert_eq!(key(1), key(1));
         assert_ne!(key(1), key(2));
         assert!(key(1).head.contains(&format!("kernels: {:016x}\n", kernels::version())));
