@@ -587,7 +587,8 @@ fn settings_of_a_query_are_its_own() {
     let priors = |answer: &Value| answer["moveInfos"][0]["prior"].as_f64().unwrap();
     assert!(priors(&ask(json!({ "rootPolicyTemperature": 10.0 }))) < priors(&plain));
     let short = ask(json!({ "analysisPVLen": 1 }));
-    assert!(short["moveInfos"].as_array().unwrap().iter().all(|info| info["pv"].as_array().unwrap().len() <= 2));
+    let lengths = short["moveInfos"].as_array().unwrap().iter().map(|info| info["pv"].as_array().unwrap().len());
+    assert_eq!(lengths.max(), Some(2), "a move, and so many behind it");
 }
 
 #[test]

@@ -253,6 +253,10 @@ const OF_NO_SEARCH: [&str; 62] = [
     "trtUseFP16",
 ];
 
+/// Rows of [`OF_NO_SEARCH`] that KataGo reads in files for its GTP engine alone: in a query they are what a client has
+/// mistaken for `wideRootNoise` and `ignorePreRootHistory`.
+const OF_GTP: [&str; 2] = ["analysisIgnorePreRootHistory", "analysisWideRootNoise"];
+
 /// What KataGo's search has beside the table, with the value by which it does what is done here. With another one
 /// KataGo's analysis is another one, and ours is not.
 const LACKING: [(&str, &str); 22] = [
@@ -344,9 +348,14 @@ impl Params {
         Self::has(name) && !given.is_some_and(|(name, value)| Self::lacks(name, value))
     }
 
-    /// As [`Params::set`], for one query: nothing comes of what holds for all of them.
+    /// As [`Params::set`], for one query: nothing comes of what holds for all of them, and KataGo's analysis has no
+    /// parameters of its GTP.
     pub fn set_for_query(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
-        if OF_THE_PROGRAM.contains(&name) { Some(Ok(())) } else { self.set(name, value) }
+        match name {
+            _ if OF_THE_PROGRAM.contains(&name) => Some(Ok(())),
+            _ if OF_GTP.contains(&name) => None,
+            _ => self.set(name, value),
+        }
     }
 }
 
@@ -563,5 +572,13 @@ mod tests {
         assert_eq!(params, Params::default());
         assert_eq!(params.set_for_query("ignorePreRootHistory", "False"), Some(Ok(())));
         assert!(!params.ignore_pre_root_history);
+    }
+
+    #[test]
+    fn what_katago_reads_for_gtp_alone_is_unknown_in_a_query() {
+        for name in OF_GTP {
+            assert!(Params::has(name), "{name} may stand in a file");
+            assert_eq!(Params::default().set_for_query(name, "0"), None, "{name}");
+        }
     }
 }
