@@ -422,7 +422,7 @@ fn a_network_for_go_is_described_but_not_played_with() {
     let expected = "a network of KataGo, for Go: expected one of Lc0, for chess";
     assert!(stderr(&refused).contains(expected), "{}", stderr(&refused));
     for (damaged, expected) in [
-        (sound.replacen(" 8 ", " 17 ", 1), "header: expected a version of the format from 8 to 16, got 17, at byte 8 "),
+        (sound.replacen(" 8 ", " 18 ", 1), "header: expected a version of the format from 8 to 17, got 18, at byte 8 "),
         (sound[..sound.len() / 2].to_string(), ": expected "),
     ] {
         let output = described(&damaged);

@@ -195,6 +195,33 @@ pub enum Layer {
         /// `[channels]`.
         betas: Vec<f32>,
     },
+    /// `x / √(mean of x² + epsilon)`, the mean over the channels of each square or over all of the position's value.
+    /// What its weights would be goes into those of whatever reads it. Zhang, Sennrich 2019, arXiv:1910.07467.
+    RmsNorm {
+        /// What is normed.
+        input: ValueId,
+        /// Above 0, as nothing else keeps zeros from being divided by 0.
+        epsilon: f32,
+        /// Whether one mean is taken over all channels and squares.
+        whole: bool,
+    },
+    /// Turns pairs of neighbouring channels: `(a, b)` becomes `(a·cos φ − b·sin φ, b·cos φ + a·sin φ)`, so that products of
+    /// two squares depend on how far they are from each other. Rotary position embedding: Su et al. 2021,
+    /// arXiv:2104.09864.
+    Rotate {
+        /// Of an even number of channels.
+        input: ValueId,
+        /// φ in radians, `[channels / 2][squares]`.
+        angles: Vec<f32>,
+    },
+    /// `left · right`, element by element: half of a gated linear unit, whose other half is the activation that `left`
+    /// has behind it. Shazeer 2020, arXiv:2002.05202.
+    Multiply {
+        /// One factor.
+        left: ValueId,
+        /// The other, of the same shape.
+        right: ValueId,
+    },
     /// Scaled dot-product attention between the squares of a position. Vaswani et al. 2017, arXiv:1706.03762.
     ///
     /// Head `h` has channels `h·d` to `(h + 1)·d` of query, key and value. For each square `q`, a softmax over squares
@@ -241,8 +268,11 @@ impl Layer {
             Layer::Dense { input, .. }
             | Layer::Gate { input, .. }
             | Layer::LayerNorm { input, .. }
+            | Layer::RmsNorm { input, .. }
+            | Layer::Rotate { input, .. }
             | Layer::Pool { input }
             | Layer::Smolgen { input, .. } => [Some(*input), None, None, None],
+            Layer::Multiply { left, right } => [Some(*left), Some(*right), None, None],
             Layer::Affine { input, added, .. } => [Some(*input), *added, None, None],
             Layer::Constant { .. } => [None; 4],
             Layer::Attention { query, key, value, bias, .. } => [Some(*query), Some(*key), Some(*value), *bias],
@@ -262,6 +292,9 @@ impl Layer {
             Layer::Affine { .. } => "affine",
             Layer::Pool { .. } => "pool",
             Layer::LayerNorm { .. } => "layer norm",
+            Layer::RmsNorm { .. } => "RMS norm",
+            Layer::Rotate { .. } => "rotation",
+            Layer::Multiply { .. } => "product",
             Layer::Attention { .. } => "attention",
             Layer::Smolgen { .. } => "smolgen",
             Layer::Scores { .. } => "attention scores",
@@ -487,7 +520,10 @@ impl Graph {
             | Layer::Gate { .. }
             | Layer::Affine { .. }
             | Layer::Pool { .. }
-            | Layer::LayerNorm { .. } => 0,
+            | Layer::LayerNorm { .. }
+            | Layer::RmsNorm { .. }
+            | Layer::Rotate { .. }
+            | Layer::Multiply { .. } => 0,
         }
     }
 
@@ -508,11 +544,14 @@ impl Graph {
                 }
                 Layer::Dense { activation, .. } | Layer::Affine { activation, .. } => add(*activation as usize),
                 Layer::Attention { heads, .. } | Layer::Smolgen { heads, .. } => add(*heads),
+                Layer::RmsNorm { whole, .. } => add((*whole).into()),
                 Layer::Gather { .. }
                 | Layer::Constant { .. }
                 | Layer::Gate { .. }
                 | Layer::Pool { .. }
                 | Layer::LayerNorm { .. }
+                | Layer::Rotate { .. }
+                | Layer::Multiply { .. }
                 | Layer::Scores { .. } => {}
             }
         }
@@ -603,6 +642,25 @@ impl Graph {
                 check("layer norm gammas", gammas, &[shape.channels])?;
                 check("layer norm betas", betas, &[shape.channels])?;
                 Ok(shape)
+            }
+            Layer::RmsNorm { input, epsilon, .. } => match *epsilon > 0.0 && epsilon.is_finite() {
+                true => self.get(*input),
+                false => Err(format!("RMS norm epsilon: expected a number above 0, got {epsilon}")),
+            },
+            Layer::Rotate { input, angles } => {
+                let shape = self.get(*input)?;
+                if !shape.channels.is_multiple_of(2) {
+                    return Err(format!("rotation: expected an even number of channels, got {}", shape.channels));
+                }
+                check("rotation angles", angles, &[shape.channels / 2, shape.squares])?;
+                Ok(shape)
+            }
+            Layer::Multiply { left, right } => {
+                let (left, right) = (self.get(*left)?, self.get(*right)?);
+                match left == right {
+                    true => Ok(left),
+                    false => Err(format!("product: left {left:?}, right {right:?}")),
+                }
             }
             Layer::Attention { query, key, value, heads, bias } => {
                 let (query, key, value) = (self.get(*query)?, self.get(*key)?, self.get(*value)?);

@@ -636,7 +636,13 @@ fn weight_words(kernels: &Kernels<'_>, (layer, int8): (&Layer, bool), layouts: &
             let part = layouts[input.0].shape.len() / heads;
             attention::smolgen_words(kernels, weights.len(), weights.len() / part)
         }
-        Layer::Attention { .. } | Layer::Scores { .. } | Layer::Pool { .. } => 0,
+        // Cosines and sines.
+        Layer::Rotate { angles, .. } => 2 * angles.len(),
+        Layer::Attention { .. }
+        | Layer::Scores { .. }
+        | Layer::Pool { .. }
+        | Layer::RmsNorm { .. }
+        | Layer::Multiply { .. } => 0,
     }
 }
 
@@ -705,6 +711,17 @@ fn push(
         Layer::LayerNorm { input, epsilon, gammas, betas } => {
             let norm = norm::LayerNorm { input: &values[input.0], epsilon: *epsilon, gammas, betas, output };
             steps.push(norm::launch(kernels, &norm)?.into());
+        }
+        Layer::RmsNorm { input, epsilon, whole } => {
+            let norm = norm::launch_rms_norm(kernels, &values[input.0], *epsilon, *whole, output)?;
+            steps.push(norm.into());
+        }
+        Layer::Rotate { input, angles } => {
+            steps.push(elementwise::launch_turn_pairs(kernels, &values[input.0], angles, output)?.into());
+        }
+        Layer::Multiply { left, right } => {
+            let product = elementwise::launch_multiply_values(kernels, &values[left.0], &values[right.0], output)?;
+            steps.push(product.into());
         }
         Layer::Attention { query, key, value, heads, bias } => {
             let attention = attention::Attention {

@@ -96,6 +96,9 @@ kernels! {
     gathers_agree: 6, gather;
     gates_and_constants_agree: 6, gate_and_constant;
     layer_norms_agree: 6, layer_norm;
+    rms_norms_agree: 6, rms_norm;
+    rotations_agree: 4, rotation;
+    products_agree: 4, product;
     attention_agrees: 4, attention;
     smolgens_agree: 4, smolgen;
     scores_agree: 4, scores;
@@ -243,6 +246,34 @@ fn layer_norm(random: &mut Random) -> Graph {
     // Not as small as Lc0's: where channels are nearly equal, a norm makes much of their rounding.
     let y = graph.push(Layer::LayerNorm { input: x, epsilon: 0.1, gammas, betas }).expect("it fits");
     output(graph, y)
+}
+
+fn rms_norm(random: &mut Random) -> Graph {
+    let mut graph = board(random);
+    let x = plain_or_blocked(&mut graph, random);
+    let whole = random.pick(&[false, true]);
+    let y = graph.push(Layer::RmsNorm { input: x, epsilon: 0.1, whole }).expect("it fits");
+    output(graph, y)
+}
+
+fn rotation(random: &mut Random) -> Graph {
+    let mut graph = board(random);
+    let channels = 2 * up_to(random, 20);
+    let x = conv(&mut graph, random, (INPUT, channels, 1), None, None, Activation::Tanh);
+    let angles = random.floats(channels / 2 * graph.input().squares, 1);
+    let y = graph.push(Layer::Rotate { input: x, angles }).expect("it fits");
+    output(graph, y)
+}
+
+/// Of two values, and of one with itself.
+fn product(random: &mut Random) -> Graph {
+    let mut graph = board(random);
+    let x = plain_or_blocked(&mut graph, random);
+    let channels = graph.shape(x).channels;
+    let right = conv(&mut graph, random, (INPUT, channels, 1), None, None, Activation::Swish);
+    let y = graph.push(Layer::Multiply { left: x, right }).expect("it fits");
+    let z = graph.push(Layer::Multiply { left: y, right: y }).expect("it fits");
+    output(graph, z)
 }
 
 /// A bias for each head from a vector.

@@ -55,6 +55,10 @@ fn graph() -> Graph {
     let parts = graph.push(Layer::Gather { input: normed, indices: (0..20).collect(), squares: 1, residual: None });
     let parts = parts.expect("it fits");
     let bias = graph.push(Layer::Smolgen { input: parts, heads: 4, weights }).expect("it fits");
+    let rms = Layer::RmsNorm { input: normed, epsilon: 1e-3, whole: false };
+    let normed = graph.push(rms).expect("it fits");
+    let turned = graph.push(Layer::Rotate { input: normed, angles: vec![0.1; 640] }).expect("it fits");
+    let normed = graph.push(Layer::Multiply { left: normed, right: turned }).expect("it fits");
     let attention = Layer::Attention { query: normed, key: constant, value: normed, heads: 4, bias: Some(bias) };
     let attended = graph.push(attention).expect("it fits");
     let scores = graph.push(Layer::Scores { query: attended, key: normed }).expect("it fits");

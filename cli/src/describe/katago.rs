@@ -51,14 +51,24 @@ fn blocks(trunk: &Trunk) -> String {
             inner.extend(blocks);
         }
     }
-    let pooling = |block: &&Block| matches!(block, Block::Pooling { .. });
-    let pooled = trunk.blocks.iter().filter(pooling).count();
-    let ordinary = trunk.blocks.len() - nested - pooled;
-    let mut text =
-        format!("{}: {ordinary} ordinary, {pooled} with global pooling, {nested} nested", trunk.blocks.len());
+    let outer: Vec<&Block> = trunk.blocks.iter().collect();
+    let mut text = format!("{}: {}, {nested} nested", outer.len(), kinds(&outer));
     if nested > 0 {
-        let pooled = inner.iter().copied().filter(pooling).count();
-        text += &format!("; within those {} ordinary, {pooled} with global pooling", inner.len() - pooled);
+        text += &format!("; within those {}", kinds(&inner));
+    }
+    text
+}
+
+/// How many there are of those that hold no others; what only networks with attention have is left out of the rest.
+fn kinds(blocks: &[&Block]) -> String {
+    let count = |is: fn(&Block) -> bool| blocks.iter().filter(|block| is(block)).count();
+    let ordinary = count(|block| matches!(block, Block::Ordinary { .. }));
+    let pooled = count(|block| matches!(block, Block::Pooling { .. }));
+    let attention = count(|block| matches!(block, Block::Attention(_)));
+    let feed_forward = count(|block| matches!(block, Block::FeedForward(_)));
+    let mut text = format!("{ordinary} ordinary, {pooled} with global pooling");
+    if attention + feed_forward > 0 {
+        text += &format!(", {attention} of attention, {feed_forward} feed-forward");
     }
     text
 }

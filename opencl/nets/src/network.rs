@@ -215,7 +215,13 @@ fn parameters(graph: &Graph) -> u64 {
                 shared.push(std::sync::Arc::as_ptr(weights));
                 weights.len()
             }
-            Layer::Gather { .. } | Layer::Pool { .. } | Layer::Attention { .. } | Layer::Scores { .. } => 0,
+            Layer::Rotate { angles, .. } => angles.len(),
+            Layer::Gather { .. }
+            | Layer::Pool { .. }
+            | Layer::RmsNorm { .. }
+            | Layer::Multiply { .. }
+            | Layer::Attention { .. }
+            | Layer::Scores { .. } => 0,
         };
     }
     count as u64

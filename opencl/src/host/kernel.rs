@@ -684,3 +684,79 @@ fn vector_norm(norm: LayerNorm<'_>, output: &mut [f32]) {
     let elements = output.iter_mut().zip(norm.input).zip(pairs);
     elements.for_each(|((y, x), (gamma, beta))| *y = gamma * ((x - first - mean) * scale) + beta);
 }
+
+versions! {
+    /// What each square's channels are to be multiplied with so that the mean of their squares is 1, or that of all
+    /// channels and squares if it is taken over the `whole`: `1 / √(mean + epsilon)`. As many as there are `scales`.
+    rms_scales = rms_scales_body(input: &[f32], epsilon: f32, whole: bool, scales: &mut [f32])
+}
+
+#[inline(always)]
+fn rms_scales_body<F: Form>(input: &[f32], epsilon: f32, whole: bool, scales: &mut [f32]) {
+    let mut count = input.len() / scales.len();
+    scales.fill(0.0);
+    for plane in input.chunks_exact(scales.len()) {
+        scales.iter_mut().zip(plane).for_each(|(sum, &x)| *sum = F::Wide::mul_add(x, x, *sum));
+    }
+    if whole {
+        let all = sum(scales);
+        scales.fill(all);
+        count = input.len();
+    }
+    scales.iter_mut().for_each(|sum| *sum = 1.0 / (*sum / count as f32 + epsilon).sqrt());
+}
+
+versions! {
+    /// Multiplies each square of every channel with its scale.
+    scale_squares = scale_squares_body(input: &[f32], scales: &[f32], output: &mut [f32])
+}
+
+#[inline(always)]
+fn scale_squares_body<F: Form>(input: &[f32], scales: &[f32], output: &mut [f32]) {
+    for (x, y) in input.chunks_exact(scales.len()).zip(output.chunks_exact_mut(scales.len())) {
+        multiply_body::<F>(x, scales, y);
+    }
+}
+
+versions! {
+    /// `y = left · right`, element by element.
+    multiply = multiply_body(left: &[f32], right: &[f32], y: &mut [f32])
+}
+
+#[inline(always)]
+fn multiply_body<F: Form>(left: &[f32], right: &[f32], y: &mut [f32]) {
+    y.iter_mut().zip(left).zip(right).for_each(|((y, left), right)| *y = left * right);
+}
+
+/// Pairs of channels that are turned.
+#[derive(Clone, Copy)]
+pub(super) struct Rotate<'a> {
+    pub squares: usize,
+    /// `[channels][squares]`.
+    pub input: &'a [f32],
+    /// `[channels / 2][squares]`.
+    pub cosines: &'a [f32],
+    /// `[channels / 2][squares]`.
+    pub sines: &'a [f32],
+}
+
+versions! {
+    /// Turns each pair of channels by its angle at each square.
+    rotate = rotate_body(rotate: Rotate<'_>, output: &mut [f32])
+}
+
+#[inline(always)]
+fn rotate_body<F: Form>(rotate: Rotate<'_>, output: &mut [f32]) {
+    let Rotate { squares, input, cosines, sines } = rotate;
+    let angles = cosines.chunks_exact(squares).zip(sines.chunks_exact(squares));
+    for ((x, y), (cosines, sines)) in
+        input.chunks_exact(2 * squares).zip(output.chunks_exact_mut(2 * squares)).zip(angles)
+    {
+        let (a, b) = x.split_at(squares);
+        let (first, second) = y.split_at_mut(squares);
+        for (at, (first, second)) in first.iter_mut().zip(second).enumerate() {
+            *first = F::Wide::mul_add(a[at], cosines[at], -b[at] * sines[at]);
+            *second = F::Wide::mul_add(b[at], cosines[at], a[at] * sines[at]);
+        }
+    }
+}

@@ -107,6 +107,21 @@ fn run(graph: &Graph, layer: &Layer, int8: bool, values: &[Vec<f32>]) -> Result<
         Layer::LayerNorm { input, epsilon, gammas, betas } => {
             layer_norm(&values[input.0], graph.shape(*input), f64::from(*epsilon), gammas, betas)
         }
+        Layer::RmsNorm { input, epsilon, whole } => {
+            rms_norm(&values[input.0], graph.shape(*input), f64::from(*epsilon), *whole)
+        }
+        Layer::Rotate { input, angles } => {
+            let (x, squares) = (&values[input.0], graph.shape(*input).squares);
+            let turned = |at: usize| {
+                let (channel, square) = (at / squares, at % squares);
+                let angle = f64::from(angles[channel / 2 * squares + square]);
+                let (other, sine) =
+                    if channel % 2 == 0 { (at + squares, -angle.sin()) } else { (at - squares, angle.sin()) };
+                (f64::from(x[at]) * angle.cos() + f64::from(x[other]) * sine) as f32
+            };
+            (0..x.len()).map(turned).collect()
+        }
+        Layer::Multiply { left, right } => values[left.0].iter().zip(&values[right.0]).map(|(a, b)| a * b).collect(),
         Layer::Attention { query, key, value, heads, bias } => {
             let bias = bias.map(|bias| &values[bias.0][..]);
             let [query, key, value] = [query, key, value].map(|v| (graph.shape(*v), &values[v.0][..]));
@@ -155,6 +170,19 @@ fn layer_norm(x: &[f32], shape: Shape, epsilon: f64, gammas: &[f32], betas: &[f3
         }
     }
     y
+}
+
+fn rms_norm(x: &[f32], shape: Shape, epsilon: f64, whole: bool) -> Vec<f32> {
+    let of = |square: usize| x.iter().skip(square).step_by(shape.squares).map(|&x| f64::from(x).powi(2)).sum::<f64>();
+    let mut sums: Vec<f64> = (0..shape.squares).map(of).collect();
+    let mut count = shape.channels;
+    if whole {
+        let all = sums.iter().sum();
+        sums.fill(all);
+        count *= shape.squares;
+    }
+    let scale = |square: usize| 1.0 / (sums[square] / count as f64 + epsilon).sqrt();
+    x.iter().enumerate().map(|(at, &x)| (f64::from(x) * scale(at % shape.squares)) as f32).collect()
 }
 
 /// `query`, `value`: shape and elements.

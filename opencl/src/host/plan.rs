@@ -215,6 +215,32 @@ pub(super) struct LayerNorm {
     pub betas: Vec<f32>,
 }
 
+/// A norm without weights, of elements side by side.
+pub(super) struct RmsNorm {
+    pub input: Place,
+    pub output: Place,
+    pub epsilon: f32,
+    /// Whether one mean is taken over all channels and squares.
+    pub whole: bool,
+}
+
+/// Pairs of channels that are turned, elements side by side.
+pub(super) struct Rotate {
+    pub input: Place,
+    pub output: Place,
+    /// Of the angles, `[channels / 2][squares]`.
+    pub cosines: Vec<f32>,
+    /// Of the angles, `[channels / 2][squares]`.
+    pub sines: Vec<f32>,
+}
+
+/// A product element by element, elements side by side.
+pub(super) struct Multiply {
+    pub left: Place,
+    pub right: Place,
+    pub output: Place,
+}
+
 /// Attention between squares.
 pub(super) struct Attention {
     pub query: Place,
@@ -253,6 +279,9 @@ pub(super) enum Step {
     Affine(Affine),
     Pool(Pool),
     LayerNorm(LayerNorm),
+    RmsNorm(RmsNorm),
+    Rotate(Rotate),
+    Multiply(Multiply),
     Attention(Attention),
     Scores(Scores),
     /// From elements side by side to the layout of a board.
@@ -277,6 +306,9 @@ impl Step {
             Self::Affine(affine) => affine.output,
             Self::Pool(pool) => pool.output,
             Self::LayerNorm(norm) => norm.output,
+            Self::RmsNorm(norm) => norm.output,
+            Self::Rotate(rotate) => rotate.output,
+            Self::Multiply(multiply) => multiply.output,
             Self::Attention(attention) => attention.output,
             Self::Scores(scores) => scores.output,
             Self::Constant { output, .. } | Self::Spread { output, .. } | Self::Collect { output, .. } => *output,
@@ -394,6 +426,7 @@ impl Plan {
                 squeezed.max(surrounded)
             }
             Step::LayerNorm(norm) => 2 * norm.input.len() / norm.input.shape.channels,
+            Step::RmsNorm(norm) => norm.input.shape.squares,
             _ => 0,
         };
         let shared_scratch = |s: &Step| match s {
@@ -505,6 +538,9 @@ fn writes_board(layer: &Layer, is_board: impl Fn(ValueId) -> bool) -> bool {
         | Layer::Gather { .. }
         | Layer::Smolgen { .. }
         | Layer::Attention { .. }
+        | Layer::RmsNorm { .. }
+        | Layer::Rotate { .. }
+        | Layer::Multiply { .. }
         | Layer::Pool { .. }
         | Layer::Scores { .. } => by_element(layer).is_some_and(is_board),
     }
@@ -763,6 +799,18 @@ fn step(
             gammas: gammas.clone(),
             betas: betas.clone(),
         }),
+        Layer::RmsNorm { input, epsilon, whole } => {
+            Step::RmsNorm(RmsNorm { input: places[input.0], output, epsilon: *epsilon, whole: *whole })
+        }
+        Layer::Rotate { input, angles } => Step::Rotate(Rotate {
+            input: places[input.0],
+            output,
+            cosines: angles.iter().map(|angle| angle.cos()).collect(),
+            sines: angles.iter().map(|angle| angle.sin()).collect(),
+        }),
+        Layer::Multiply { left, right } => {
+            Step::Multiply(Multiply { left: places[left.0], right: places[right.0], output })
+        }
         Layer::Attention { query, key, value, heads, bias } => Step::Attention(Attention {
             query: places[query.0],
             key: places[key.0],

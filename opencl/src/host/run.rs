@@ -5,15 +5,15 @@ use super::columns;
 use super::fours::{self, Four, RowEnds};
 use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::plan::{
-    Affine, Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm, Place, Plan,
-    Pool, Scores, Step, TileWeights, at_once,
+    Affine, Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm, Multiply,
+    Place, Plan, Pool, RmsNorm, Rotate, Scores, Step, TileWeights, at_once,
 };
 use super::product::{self, Block, COLUMNS, DensePanels, Floats, Inputs, Pointwise, Right};
 use super::team::{Team, each};
 use super::tiles::{self, Layout, Operand, Scale};
 use super::winograd::{self, End, PANEL, POINTS, Rows};
 use crate::backend::Outputs;
-use crate::graph::{Activation, Graph, Role};
+use crate::graph::{Activation, Graph, Role, Shape};
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut, Range};
 
@@ -233,6 +233,9 @@ impl Workspace {
                 Step::Affine(affine) => self.affine(affine, isa, job.positions, team, &mut output),
                 Step::Pool(pool) => self.pool(pool, isa, job.positions, &mut output),
                 Step::LayerNorm(norm) => self.layer_norm(norm, isa, job.positions, &mut output),
+                Step::RmsNorm(norm) => self.rms_norm(norm, isa, job.positions, team, &mut output),
+                Step::Rotate(rotate) => self.rotate(rotate, isa, job.positions, team, &mut output),
+                Step::Multiply(multiply) => self.multiply(multiply, isa, job.positions, team, &mut output),
                 Step::Attention(attention) => self.attention(attention, isa, job.positions, team, &mut output),
                 Step::Scores(scores) => self.scores(scores, isa, job.positions, &mut output),
                 Step::Spread { input, output: place } => {
@@ -800,6 +803,52 @@ impl Workspace {
             kernel::layer_norm(isa, norm, output, &mut scratch);
         }
         self.scratch = scratch;
+    }
+
+    fn rms_norm(&mut self, norm: &RmsNorm, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let Shape { channels, squares } = norm.input.shape;
+        let team = team.filter(|_| norm.output.len() >= WORTH_SHARING_ELEMENTS);
+        let scales = &mut scratch[..squares];
+        for (position, output) in output.chunks_exact_mut(norm.output.len()).enumerate().take(positions) {
+            let input = self.value(norm.input, position);
+            kernel::rms_scales(isa, input, norm.epsilon, norm.whole, scales);
+            each_part(team, channels, squares, output, |channels, output| {
+                let input = &input[channels.start * squares..channels.end * squares];
+                kernel::scale_squares(isa, input, scales, output);
+            });
+        }
+        self.scratch = scratch;
+    }
+
+    fn rotate(&self, rotate: &Rotate, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
+        let Shape { channels, squares } = rotate.input.shape;
+        let team = team.filter(|_| rotate.output.len() >= WORTH_SHARING_ELEMENTS);
+        for (position, output) in output.chunks_exact_mut(rotate.output.len()).enumerate().take(positions) {
+            let input = self.value(rotate.input, position);
+            each_part(team, channels / 2, 2 * squares, output, |pairs, output| {
+                let of_pairs = pairs.start * squares..pairs.end * squares;
+                let rotate = kernel::Rotate {
+                    squares,
+                    input: &input[2 * of_pairs.start..2 * of_pairs.end],
+                    cosines: &rotate.cosines[of_pairs.clone()],
+                    sines: &rotate.sines[of_pairs],
+                };
+                kernel::rotate(isa, rotate, output);
+            });
+        }
+    }
+
+    fn multiply(&self, multiply: &Multiply, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {
+        let Shape { channels, squares } = multiply.left.shape;
+        let team = team.filter(|_| multiply.output.len() >= WORTH_SHARING_ELEMENTS);
+        for (position, output) in output.chunks_exact_mut(multiply.output.len()).enumerate().take(positions) {
+            let (left, right) = (self.value(multiply.left, position), self.value(multiply.right, position));
+            each_part(team, channels, squares, output, |channels, output| {
+                let part = channels.start * squares..channels.end * squares;
+                kernel::multiply(isa, &left[part.clone()], &right[part], output);
+            });
+        }
     }
 
     fn attention(&mut self, step: &Attention, isa: Isa, positions: usize, team: Option<&Team>, output: &mut [f32]) {

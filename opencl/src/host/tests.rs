@@ -86,11 +86,12 @@ fn gather(g: &mut Gen, graph: &mut Graph) -> ValueId {
     graph.push(Layer::Gather { input, indices, squares, residual }).expect("it fits")
 }
 
-/// A constant, a gate, a layer norm or an affine layer.
+/// A constant, a gate, a norm, a rotation, a product or an affine layer.
 fn elementwise(g: &mut Gen, graph: &mut Graph) -> ValueId {
     let input = any(g, graph);
     let shape = graph.shape(input);
-    let layer = match below(g, 5) {
+    let alike: Vec<ValueId> = values(graph).filter(|&v| graph.shape(v) == shape).collect();
+    let layer = match below(g, 8) {
         3 | 4 => {
             let activation = *g.choose(&Activation::ELEMENTWISE).expect("some");
             let added = bool::arbitrary(g).then(|| dense(g, graph, shape.channels, Activation::None));
@@ -98,6 +99,9 @@ fn elementwise(g: &mut Gen, graph: &mut Graph) -> ValueId {
         }
         0 => Layer::Constant { shape, values: numbers(g, shape.len(), 4) },
         1 => Layer::Gate { input, scale: numbers(g, shape.len(), 4), shift: numbers(g, shape.len(), 4) },
+        5 => Layer::RmsNorm { input, epsilon: 0.1, whole: bool::arbitrary(g) },
+        6 if shape.channels.is_multiple_of(2) => Layer::Rotate { input, angles: numbers(g, shape.len() / 2, 4) },
+        6 | 7 => Layer::Multiply { left: input, right: *g.choose(&alike).expect("the value itself") },
         _ => Layer::LayerNorm {
             input,
             // Not as small as Lc0's: where channels are nearly equal, a norm makes much of their rounding.
@@ -318,8 +322,10 @@ fn terms(graph: &Graph, layer: &Layer) -> usize {
             let shape = graph.shape(*query);
             shape.squares.max(shape.channels / heads)
         }
-        Layer::LayerNorm { input, .. } => graph.shape(*input).channels,
+        Layer::RmsNorm { input, whole: true, .. } => graph.shape(*input).len(),
+        Layer::LayerNorm { input, .. } | Layer::RmsNorm { input, .. } => graph.shape(*input).channels,
         Layer::Pool { input } => graph.shape(*input).squares,
+        Layer::Rotate { .. } | Layer::Multiply { .. } => 2,
         Layer::Gather { .. } | Layer::Constant { .. } | Layer::Gate { .. } | Layer::Affine { .. } => 1,
     }
 }
@@ -619,6 +625,26 @@ fn layer_norms_agree_with_plain() {
     }
 }
 
+/// With an epsilon as small as KataGo's, on a board of Go and on what is none, alone and by a team.
+#[test]
+fn blocks_of_a_transformer_agree_with_plain() {
+    let g = &mut Gen::new(100);
+    for (channels, squares) in [(48, 361), (6, 45), (64, 64), (2, 1)] {
+        for whole in [false, true] {
+            let mut graph = Graph::new(Shape { channels, squares });
+            let normed = graph.push(Layer::RmsNorm { input: INPUT, epsilon: 1e-6, whole }).expect("it fits");
+            let angles = (0..channels / 2 * squares).map(|_| 20.0 * number(g)).collect();
+            let turned = graph.push(Layer::Rotate { input: normed, angles }).expect("it fits");
+            let attention = Layer::Attention { query: turned, key: turned, value: normed, heads: 2, bias: None };
+            let attended = graph.push(attention).expect("it fits");
+            let product = graph.push(Layer::Multiply { left: attended, right: normed }).expect("it fits");
+            graph.output(Role::Policy, product).expect("any length");
+            let input = positions(g, &graph);
+            agrees(forms(&graph), &graph, &input, &format!("{channels} channels on {squares} squares"));
+        }
+    }
+}
+
 /// Whole numbers and their sums are exact, whatever multiplies them.
 #[test]
 fn eight_bits_are_the_same_in_every_form() {
@@ -677,6 +703,23 @@ fn a_batch_leaves_nothing_behind() {
         same_bits(&run(&mut used, &a.input[..each]), &run(&mut fresh, &a.input[..each]))
     }
     QuickCheck::new().tests(100).quickcheck(property as fn(Case, usize) -> bool);
+}
+
+#[test]
+fn layers_of_a_transformer_that_do_not_fit_are_refused() {
+    let refused = |layer| Graph::new(Shape { channels: 3, squares: 4 }).push(layer).expect_err("no layer").to_string();
+    for epsilon in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        let error = refused(Layer::RmsNorm { input: INPUT, epsilon, whole: false });
+        assert_eq!(error, format!("layer 0: RMS norm epsilon: expected a number above 0, got {epsilon}"));
+    }
+    let odd = refused(Layer::Rotate { input: INPUT, angles: vec![0.0; 4] });
+    assert_eq!(odd, "layer 0: rotation: expected an even number of channels, got 3");
+    let mut graph = Graph::new(Shape { channels: 4, squares: 4 });
+    let error = graph.push(Layer::Rotate { input: INPUT, angles: vec![0.0; 16] }).expect_err("too many");
+    assert_eq!(error.what, "rotation angles: expected [2, 4] elements, got 16");
+    let pooled = graph.push(Layer::Pool { input: INPUT }).expect("it fits");
+    let error = graph.push(Layer::Multiply { left: INPUT, right: pooled }).expect_err("another shape");
+    assert!(error.what.starts_with("product: left Shape { channels: 4, squares: 4 }, right Shape"), "{error}");
 }
 
 #[test]

@@ -31,6 +31,56 @@ pub fn launch_gate(
     kernels.by_element(FAMILY, "", "gate", &args, from.shape.len())
 }
 
+/// `output = left · right`, element by element, all plain.
+///
+/// # Errors
+/// If the driver fails.
+pub fn launch_multiply_values(
+    kernels: &mut Kernels<'_>,
+    left: &Value,
+    right: &Value,
+    output: &Value,
+) -> Result<Launch, Error> {
+    kernels.check_plain(&[left, right, output])?;
+    let count = output.layout.shape.len();
+    let args = [
+        Arg::Buffer(&left.buffer),
+        Arg::Int(left.layout.stride()),
+        Arg::Buffer(&right.buffer),
+        Arg::Int(right.layout.stride()),
+        Arg::Int(count),
+        Arg::Output(&output.buffer),
+        Arg::Int(output.layout.stride()),
+    ];
+    kernels.by_element(FAMILY, "", "multiply_values", &args, count)
+}
+
+/// Pairs of channels turned by `angles`, `[channels / 2][squares]` in radians: the input, and where they go, plain.
+///
+/// # Errors
+/// If the driver fails.
+pub fn launch_turn_pairs(
+    kernels: &mut Kernels<'_>,
+    input: &Value,
+    angles: &[f32],
+    output: &Value,
+) -> Result<Launch, Error> {
+    kernels.check_plain(&[input, output])?;
+    let of = |function: fn(f32) -> f32| angles.iter().map(|&angle| function(angle)).collect::<Vec<f32>>();
+    let (cosines, sines) = (kernels.session.upload(&of(f32::cos))?, kernels.session.upload(&of(f32::sin))?);
+    let args = [
+        Arg::Buffer(&input.buffer),
+        Arg::Int(input.layout.stride()),
+        Arg::Buffer(&cosines),
+        Arg::Buffer(&sines),
+        Arg::Int(input.layout.shape.squares),
+        Arg::Int(angles.len()),
+        Arg::Output(&output.buffer),
+        Arg::Int(output.layout.stride()),
+    ];
+    kernels.by_element(FAMILY, "", "turn_pairs", &args, angles.len())
+}
+
 /// The same numbers for every position, plain.
 ///
 /// # Errors

@@ -1,4 +1,9 @@
-// Layer norm: for each square, over its channels, out = gamma (x - mean) / sqrt(variance + epsilon) + beta.
+// Norms over the channels of each square.
+//
+// layer_norm  out = gamma (x - mean) / sqrt(variance + epsilon) + beta
+// rms_norm    out = x / sqrt(mean of x^2 + epsilon)
+//
+// One over all channels and squares of a position is that of a vector without a board.
 //
 //   input, output  plain: [n][channel][square]. Strides count floats of one position.
 //
@@ -47,6 +52,32 @@ KERNEL layer_norm(ITEM_ARGS global const float *restrict input, int in_stride, i
     }
 }
 
+// Likewise.
+KERNEL rms_norm(ITEM_ARGS global const float *restrict input, int in_stride, int channels, int squares, int epsilon,
+                global float *restrict output, int out_stride, int batch) {
+    const int n = item(0);
+    const int s = item(1) * WIDTH;
+    const int left = squares - s;
+    if (n >= batch || left <= 0) return;
+    input += (size_t)n * in_stride + s;
+    output += (size_t)n * out_stride + s;
+    vecf x[SPAN], scales[SPAN];
+    clear_tile(scales, 1, SPAN);
+    for (int c = 0; c < channels; c++) {
+        load_span(x, SPAN, input + c * squares, left);
+#pragma unroll
+        for (int k = 0; k < SPAN; k++) scales[k] += x[k] * x[k];
+    }
+#pragma unroll
+    for (int k = 0; k < SPAN; k++) scales[k] = 1.0f / sqrt(scales[k] / channels + as_float(epsilon));
+    for (int c = 0; c < channels; c++) {
+        load_span(x, SPAN, input + c * squares, left);
+#pragma unroll
+        for (int k = 0; k < SPAN; k++) x[k] *= scales[k];
+        store_span(x, SPAN, output + c * squares, left);
+    }
+}
+
 // The norm of a vector without a board, by one work item.
 //
 //   range     [batch][1], groups of one item
@@ -84,6 +115,19 @@ KERNEL vector_norm(ITEM_ARGS global const float *restrict input, int in_stride, 
         const int left = channels - c;
         const vecf x = (load_left(input + c, left) - mean) * scale;
         store_left(load_left(gammas + c, left) * x + load_left(betas + c, left), output + c, left);
+    }
+}
+
+KERNEL vector_rms_norm(ITEM_ARGS global const float *restrict input, int in_stride, int channels, int epsilon,
+                       global float *restrict output, int out_stride, int batch) {
+    const int n = item(0);
+    if (n >= batch) return;
+    input += (size_t)n * in_stride;
+    output += (size_t)n * out_stride;
+    const float scale = 1.0f / sqrt(sum_of_powers(input, channels, 0.0f, 2) / channels + as_float(epsilon));
+    for (int c = 0; c < channels; c += VEC) {
+        const int left = channels - c;
+        store_left(load_left(input + c, left) * scale, output + c, left);
     }
 }
 #endif
@@ -159,6 +203,27 @@ layer_norm(GROUP_ARGS global const float *restrict input, int in_stride, int cha
     for (int c = slice; c < channels; c += SLICES)
         output[c * squares] = gammas[c] * ((input[c * squares] - mean) * scale) + betas[c];
 #endif
+}
+
+GROUP_KERNEL(1, LANES)
+rms_norm(GROUP_ARGS global const float *restrict input, int in_stride, int channels, int squares, int epsilon,
+         global float *restrict output, int out_stride, int batch) {
+    LOCAL_ARRAY(float, sums, 0, (LANES + 3) / 4);
+    // As above.
+    const int n = group(0);
+    const int lane = local_y(1);
+    const int slice = lane / LINE;
+    const int s = group(1) * LINE + lane % LINE;
+    input += (size_t)n * in_stride + min(s, squares - 1);
+    output += (size_t)n * out_stride + s;
+    float sum = 0.0f;
+    for (int c = slice; c < channels; c += SLICES) {
+        const float x = input[c * squares];
+        sum += x * x;
+    }
+    const float scale = 1.0f / sqrt(all_slices(sum, lane, sums) / channels + as_float(epsilon));
+    if (s >= squares) return;
+    for (int c = slice; c < channels; c += SLICES) output[c * squares] = input[c * squares] * scale;
 }
 #ifdef IN_NETWORK
 enum { norm_fours = (LANES + 3) / 4 };

@@ -49,7 +49,40 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
             let across = shape.squares.div_ceil(kernels.full_span());
             Ok(kernels.by_item(FAMILY, "", "layer_norm", &args, across)?.by_position())
         }
-        Variant::Gpu => launch_lines(kernels, &args, shape),
+        Variant::Gpu => launch_lines(kernels, "layer_norm", &args, shape),
+    }
+}
+
+/// A norm without weights over the channels of each square, or over all of them: what is normed and where the result
+/// goes, plain; `epsilon` is at least 0. See [`crate::graph::Layer::RmsNorm`].
+///
+/// # Errors
+/// If the driver fails.
+pub fn launch_rms_norm(
+    kernels: &mut Kernels<'_>,
+    input: &Value,
+    epsilon: f32,
+    whole: bool,
+    output: &Value,
+) -> Result<Launch, Error> {
+    kernels.check_plain(&[input, output])?;
+    let shape = match whole {
+        true => Shape { channels: input.layout.shape.len(), squares: 1 },
+        false => input.layout.shape,
+    };
+    let from = [Arg::Buffer(&input.buffer), Arg::Int(input.layout.stride()), Arg::Int(shape.channels)];
+    let epsilon = Arg::Int(epsilon.abs().to_bits() as usize);
+    let rest = [epsilon, Arg::Output(&output.buffer), Arg::Int(output.layout.stride())];
+    let args = [&from[..], &[Arg::Int(shape.squares)], &rest].concat();
+    match kernels.variant() {
+        Variant::Cpu if shape.squares == 1 => {
+            kernels.by_item(FAMILY, "", "vector_rms_norm", &[&from[..], &rest].concat(), 1)
+        }
+        Variant::Cpu => {
+            let across = shape.squares.div_ceil(kernels.full_span());
+            Ok(kernels.by_item(FAMILY, "", "rms_norm", &args, across)?.by_position())
+        }
+        Variant::Gpu => launch_lines(kernels, "rms_norm", &args, shape),
     }
 }
 
@@ -60,7 +93,7 @@ const LINE: usize = 16;
 const MOST_KEPT: usize = 32;
 
 /// One group for some squares of a position.
-fn launch_lines(kernels: &mut Kernels<'_>, args: &[Arg<'_>], shape: Shape) -> Result<Launch, Error> {
+fn launch_lines(kernels: &mut Kernels<'_>, name: &str, args: &[Arg<'_>], shape: Shape) -> Result<Launch, Error> {
     // One text for all layers, where they have one.
     let most = if kernels.alone() { LINE } else { shape.squares.next_power_of_two() };
     let is_alone = kernels.alone();
@@ -72,7 +105,7 @@ fn launch_lines(kernels: &mut Kernels<'_>, args: &[Arg<'_>], shape: Shape) -> Re
         format!("-DLANES={lanes} -DLINE={}{channels}", line(lanes))
     };
     let sizes = kernels.along_second(kernels.lanes_for(LINE * shape.channels));
-    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "layer_norm", args)?;
+    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, name, args)?;
     let across = shape.squares.div_ceil(line(lanes));
     Ok(Launch::new(kernels, kernel, Range { each: 1, whole: 1, across, local: [1, lanes] }, args.len()).together())
 }

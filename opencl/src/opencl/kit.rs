@@ -4,12 +4,13 @@ use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ShapeError, Squ
 
 /// Graphs with made-up weights, by what they are of. Sizes are no multiples of anything.
 pub fn kit() -> Vec<(&'static str, Graph)> {
-    let parts: [(&str, Part); 5] = [
+    let parts: [(&str, Part); 6] = [
         ("convolution", convolutions),
         ("odd board", odd_board),
         ("vectors", vectors),
         ("attention", attention),
         ("board of Go", board_of_go),
+        ("transformer of Go", transformer_of_go),
     ];
     // A part that did not fit would be a mistake of this file, which a test finds.
     parts.into_iter().filter_map(|(name, part)| Some((name, part().ok()?))).collect()
@@ -186,6 +187,29 @@ fn board_of_go() -> Result<Graph, ShapeError> {
     builder.end(y)
 }
 
+/// What KataGo's networks with attention are made of beside that: each square is a token. On eight by eight points, on
+/// which a network can be one launch on a GPU.
+fn transformer_of_go() -> Result<Graph, ShapeError> {
+    let (channels, squares) = (10, 64);
+    let mut builder = Builder::new(channels, squares);
+    let linear = Fused { activation: Activation::None, ..PLAIN };
+    let normed = builder.graph.push(Layer::RmsNorm { input: INPUT, epsilon: 0.1, whole: false })?;
+    let query = builder.conv(normed, 12, 1, linear)?;
+    let angles = builder.numbers.take(6 * squares, 4);
+    let query = builder.graph.push(Layer::Rotate { input: query, angles })?;
+    let value = builder.conv(normed, 9, 1, linear)?;
+    let attended = builder.graph.push(Layer::Attention { query, key: query, value, heads: 3, bias: None })?;
+    let x = builder.conv(attended, channels, 1, Fused { residual: Some(INPUT), ..linear })?;
+    let normed = builder.graph.push(Layer::RmsNorm { input: x, epsilon: 0.1, whole: false })?;
+    let left = builder.conv(normed, 17, 1, Fused { activation: Activation::Swish, ..PLAIN })?;
+    let right = builder.conv(normed, 17, 1, linear)?;
+    let product = builder.graph.push(Layer::Multiply { left, right })?;
+    let x = builder.conv(product, channels, 1, Fused { residual: Some(x), ..linear })?;
+    let whole = builder.graph.push(Layer::RmsNorm { input: x, epsilon: 0.1, whole: true })?;
+    let y = builder.affine(whole, None, Activation::Swish)?;
+    builder.end(y)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,7 +360,7 @@ mod tests {
     #[test]
     fn every_part_is_there_and_every_kind_of_layer_in_it() {
         let kit = kit();
-        assert_eq!(kit.len(), 5);
+        assert_eq!(kit.len(), 6);
         let kinds: Vec<&str> = kit.iter().flat_map(|(_, graph)| graph.layers().iter().map(Layer::name)).collect();
         for kind in [
             "convolution",
@@ -347,6 +371,9 @@ mod tests {
             "affine",
             "pool",
             "layer norm",
+            "RMS norm",
+            "rotation",
+            "product",
             "attention",
             "smolgen",
             "attention scores",

@@ -5,7 +5,7 @@
 
 use super::heads::Pass;
 use super::layers::{Conv, Dense, Norm};
-use super::{Block, GLOBALS, Model, PLANES, PolicyHead, ValueHead};
+use super::{Attention, Block, FeedForward, GLOBALS, Model, PLANES, PolicyHead, TokenNorm, TrunkNorm, ValueHead};
 use crate::error::NetError;
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ShapeError, ValueId};
 
@@ -21,15 +21,15 @@ enum Pooled {
 impl Model {
     /// The graph of this model for boards of `height` rows of `width` points. Its outputs are [`Role::Policy`],
     /// `[policies][height][width]`, and [`Role::Pass`], `[policies]`, where policies are 1 before version 12, then 2,
-    /// the plain and the optimistic one, and in version 16 two more that are none; [`Role::Results`], [`Role::Scores`]
-    /// and [`Role::Ownership`], `[height][width]`.
+    /// the plain and the optimistic one, and from version 16 on perhaps two more that are none; [`Role::Results`],
+    /// [`Role::Scores`] and [`Role::Ownership`], `[height][width]`.
     ///
     /// # Errors
     /// If it has a kernel that graphs lack.
     pub fn graph(&self, height: usize, width: usize) -> Result<Graph, NetError> {
         let points = height * width;
         let input = Shape { channels: PLANES * points + GLOBALS, squares: 1 };
-        let mut builder = Builder { graph: Graph::new(input).on_board(height, width), points };
+        let mut builder = Builder { graph: Graph::new(input).on_board(height, width), points, width };
         let planes = builder.part(0..PLANES * points, points)?;
         let globals = builder.part(PLANES * points..input.channels, 1)?;
         let trunk = &self.trunk;
@@ -38,7 +38,7 @@ impl Model {
         for block in &trunk.blocks {
             x = builder.block(x, block)?;
         }
-        let x = builder.norm(x, None, &trunk.norm)?;
+        let x = builder.trunk_norm(x, &trunk.norm)?;
         builder.policy(x, &self.policy)?;
         builder.value(x, &self.value)?;
         Ok(builder.graph)
@@ -49,6 +49,8 @@ struct Builder {
     graph: Graph,
     /// Of the board.
     points: usize,
+    /// Of a row.
+    width: usize,
 }
 
 impl Builder {
@@ -158,7 +160,59 @@ impl Builder {
                 let y = self.norm(y, None, norm2)?;
                 self.conv_and(y, up, None, Some(x))
             }
+            Block::Attention(attention) => self.attention(x, attention),
+            Block::FeedForward(feed_forward) => self.feed_forward(x, feed_forward),
         }
+    }
+
+    fn trunk_norm(&mut self, x: ValueId, norm: &TrunkNorm) -> Result<ValueId, NetError> {
+        match norm {
+            TrunkNorm::Batch(norm) => self.norm(x, None, norm),
+            TrunkNorm::Rms(rms) => {
+                let normed = self.push(Layer::RmsNorm { input: x, epsilon: rms.epsilon, whole: rms.whole })?;
+                let (scale, shift, activation) = (rms.scale.clone(), rms.shift.clone(), rms.activation);
+                self.push(Layer::Affine { input: normed, added: None, scale, shift, activation })
+            }
+        }
+    }
+
+    /// A norm without its weights, which are [`weighed`] in what reads it.
+    fn token_norm(&mut self, x: ValueId, norm: &TokenNorm) -> Result<ValueId, NetError> {
+        self.push(Layer::RmsNorm { input: x, epsilon: norm.epsilon, whole: false })
+    }
+
+    /// A product for each point.
+    fn linear(
+        &mut self,
+        input: ValueId,
+        dense: Dense,
+        activation: Activation,
+        residual: Option<ValueId>,
+    ) -> Result<ValueId, NetError> {
+        let Dense { outputs: channels, weights, bias, .. } = dense;
+        self.push(Layer::Conv { input, channels, kernel: 1, weights, bias, se: None, residual, activation })
+    }
+
+    fn attention(&mut self, x: ValueId, block: &Attention) -> Result<ValueId, NetError> {
+        let normed = self.token_norm(x, &block.norm)?;
+        let of = |dense: &Dense, heads: usize| for_heads(weighed(dense, &block.norm), heads, block.heads);
+        let mut query = self.linear(normed, of(&block.query, block.heads), Activation::None, None)?;
+        let mut key = self.linear(normed, of(&block.key, block.key_heads), Activation::None, None)?;
+        let value = self.linear(normed, of(&block.value, block.key_heads), Activation::None, None)?;
+        if let Some(angles) = block.angles(self.points / self.width, self.width) {
+            query = self.push(Layer::Rotate { input: query, angles: angles.clone() })?;
+            key = self.push(Layer::Rotate { input: key, angles })?;
+        }
+        let attended = self.push(Layer::Attention { query, key, value, heads: block.heads, bias: None })?;
+        self.linear(attended, block.output.clone(), Activation::None, Some(x))
+    }
+
+    fn feed_forward(&mut self, x: ValueId, block: &FeedForward) -> Result<ValueId, NetError> {
+        let normed = self.token_norm(x, &block.norm)?;
+        let left = self.linear(normed, weighed(&block.first, &block.norm), Activation::Swish, None)?;
+        let right = self.linear(normed, weighed(&block.gate, &block.norm), Activation::None, None)?;
+        let product = self.push(Layer::Multiply { left, right })?;
+        self.linear(product, block.last.clone(), Activation::None, Some(x))
     }
 
     fn policy(&mut self, x: ValueId, head: &PolicyHead) -> Result<(), NetError> {
@@ -192,4 +246,29 @@ impl Builder {
         self.name(Role::Scores, scores)?;
         self.name(Role::Ownership, ownership)
     }
+}
+
+/// What reads a norm's output, reading it before the norm's weights.
+fn weighed(dense: &Dense, norm: &TokenNorm) -> Dense {
+    let mut weighed = dense.clone();
+    for row in weighed.weights.chunks_exact_mut(dense.inputs) {
+        row.iter_mut().zip(&norm.weights).for_each(|(weight, by)| *weight *= by);
+    }
+    weighed
+}
+
+/// What makes `from` heads, making each several times, so that they are `to`.
+fn for_heads(dense: Dense, from: usize, to: usize) -> Dense {
+    if from == to {
+        return dense;
+    }
+    let times = to / from;
+    let repeated = |all: &[f32]| -> Vec<f32> {
+        all.chunks_exact(all.len() / from)
+            .flat_map(|head| std::iter::repeat_n(head, times).flatten())
+            .copied()
+            .collect()
+    };
+    let (weights, bias) = (repeated(&dense.weights), repeated(&dense.bias));
+    Dense { inputs: dense.inputs, outputs: dense.outputs * times, weights, bias }
 }

@@ -21,7 +21,8 @@ pub struct PolicyHead {
     pub bias: Dense,
     /// Of the sum.
     pub norm: Norm,
-    /// To logits: one channel before version 12, then two, the plain and the optimistic policy, and in version 16 four.
+    /// To logits: one channel before version 12, then two, the plain and the optimistic policy, and in version 16 four;
+    /// from version 17 two or four, as the file says.
     pub points: Conv,
     /// To as many logits of a pass.
     pub pass: Pass,
@@ -72,7 +73,8 @@ impl PolicyHead {
         let logits = match reader.version {
             ..12 => 1,
             12..16 => 2,
-            _ => 4,
+            16 => 4,
+            _ => Self::policies(reader)?,
         };
         let regular = conv(reader, trunk, None)?;
         let pooled = conv(reader, trunk, None)?;
@@ -82,6 +84,17 @@ impl PolicyHead {
         let points = conv(reader, regular.outputs, Some(logits))?;
         let pass = Pass::read(reader, 3 * pooled.outputs, logits)?;
         Ok(Self { conv: regular, pooled, pooled_norm, bias, norm, points, pass })
+    }
+
+    /// How many there are, and places that are kept free.
+    fn policies(reader: &mut Reader<'_>) -> Result<usize, NetError> {
+        let policies = match reader.word("the number of policies")? {
+            "2" => 2,
+            "4" => 4,
+            other => return Err(reader.unsupported(format_args!("expected 2 or 4 policies, got \"{other}\""))),
+        };
+        reader.zeros(3)?;
+        Ok(policies)
     }
 }
 
@@ -101,6 +114,9 @@ impl ValueHead {
     pub(super) fn read(reader: &mut Reader<'_>, trunk: usize) -> Result<Self, NetError> {
         reader.begin("the value head")?;
         let scores = if reader.version < 9 { 4 } else { 6 };
+        if reader.version >= 17 {
+            reader.zeros(3)?;
+        }
         let first = conv(reader, trunk, None)?;
         let norm = norm(reader, first.outputs)?;
         let hidden = dense(reader, 3 * first.outputs, None)?;

@@ -1,9 +1,9 @@
 //! KataGo's models: networks for Go, read into the layers of their files.
 //!
-//! [`Model::read`] takes `.bin.gz`, `.bin`, `.txt.gz` and `.txt` of the versions 8 to 16, told apart by what is in
-//! them: a trunk of ordinary, global-pooling and nested bottleneck blocks with batch norms, a policy and a value head.
-//! What else there is — other versions, RMS norm, the encoder of what is known of a game's players, blocks with
-//! attention, dilated kernels — is refused with an error that names the record and its place in the unpacked file.
+//! [`Model::read`] takes `.bin.gz`, `.bin`, `.txt.gz` and `.txt` of the versions 8 to 17, told apart by what is in
+//! them: a trunk of ordinary, global-pooling and nested bottleneck blocks and of those of transformers, with batch norms
+//! or RMS norms, a policy and a value head. What else there is — other versions, the encoder of what is known of a
+//! game's players, dilated kernels — is refused with an error that names the record and its place in the unpacked file.
 //!
 //! Weights are turned into the order of [`oncilla_opencl::graph`], the output channel slowest, and batch norms folded
 //! into a scale and a shift. [`Model::graph`] makes a graph of them for boards of one size.
@@ -12,11 +12,13 @@ mod graph;
 mod heads;
 mod layers;
 mod tokens;
+mod transformer;
 mod trunk;
 
 pub use heads::{Pass, PolicyHead, ValueHead};
 pub use layers::{Conv, Dense, Norm};
-pub use trunk::{Block, Trunk};
+pub use transformer::{Attention, FeedForward, RmsNorm, Rotation, TokenNorm};
+pub use trunk::{Block, Trunk, TrunkNorm};
 
 use crate::container;
 use crate::error::{Fault, NetError};
@@ -29,8 +31,8 @@ pub const PLANES: usize = 22;
 /// Numbers for the board as a whole, of all versions that are read.
 pub const GLOBALS: usize = 19;
 
-/// What is read. The next one has blocks with attention.
-const VERSIONS: std::ops::RangeInclusive<u32> = 8..=16;
+/// What is read.
+const VERSIONS: std::ops::RangeInclusive<u32> = 8..=17;
 
 /// The largest multiplier that is taken: far beyond what scores of any board need, far from an overflow.
 const MOST_MULTIPLIED: f32 = 1e6;
@@ -40,7 +42,7 @@ const MOST_MULTIPLIED: f32 = 1e6;
 pub struct Model {
     /// As the file has it, such as `g170-b6c96-s175395328-d26788732`.
     pub name: String,
-    /// Of the format, 8 to 16.
+    /// Of the format, 8 to 17.
     pub version: u32,
     /// What the outputs are multiplied with.
     pub multipliers: Multipliers,

@@ -2,12 +2,14 @@
 
 use super::layers::{Conv, Dense, Norm, conv, matmul, norm};
 use super::tokens::Reader;
+use super::transformer::{Attention, FeedForward, RmsNorm};
 use super::{GLOBALS, PLANES};
 use crate::error::NetError;
 use crate::proto::MAX_BLOCKS;
 
-/// The shortest block has one byte more: an ordinary one of one channel, its numbers a digit each. A file can't
-/// announce more blocks than its bytes hold.
+/// The shortest convolutional block has one byte more: an ordinary one of one channel, its numbers a digit each. A file
+/// can't announce more blocks than its bytes hold. (A [`FeedForward`] of one channel in digits could be shorter; one of
+/// two is not.)
 const BLOCK_BYTES: usize = 80;
 
 /// What all heads read.
@@ -28,7 +30,16 @@ pub struct Trunk {
     /// In their order.
     pub blocks: Vec<Block>,
     /// Behind the last block.
-    pub norm: Norm,
+    pub norm: TrunkNorm,
+}
+
+/// What the trunk ends with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrunkNorm {
+    /// Kind 0.
+    Batch(Norm),
+    /// Kind 1.
+    Rms(RmsNorm),
 }
 
 /// A block, which adds to its input what it makes of it.
@@ -77,6 +88,10 @@ pub enum Block {
         /// Back to the input's width.
         up: Conv,
     },
+    /// `transformer_attention_block`.
+    Attention(Attention),
+    /// `transformer_ffn_block`.
+    FeedForward(FeedForward),
 }
 
 /// Where a block stands.
@@ -95,23 +110,29 @@ impl Trunk {
         let regular = reader.channels("channels beside global pooling")?;
         reader.whole("a number without a meaning", usize::MAX)?;
         let pooled = reader.channels("channels that are pooled")?;
+        let mut has_rms_norm = false;
         if reader.version >= 15 {
-            norm_kind(reader)?;
+            has_rms_norm = norm_kind(reader)?;
             reader.zeros(5)?;
         }
         let conv = conv(reader, PLANES, Some(channels))?;
         let globals = matmul(reader, GLOBALS, Some(channels))?;
         let blocks = blocks(reader, count, channels, Depth::Trunk)?;
-        let norm = norm(reader, channels)?;
+        let norm = match has_rms_norm {
+            false => TrunkNorm::Batch(norm(reader, channels)?),
+            true => TrunkNorm::Rms(RmsNorm::read(reader, channels)?),
+        };
         Ok(Self { channels, mid, regular, pooled, conv, globals, blocks, norm })
     }
 }
 
-fn norm_kind(reader: &mut Reader<'_>) -> Result<(), NetError> {
+/// Whether it is an RMS norm.
+fn norm_kind(reader: &mut Reader<'_>) -> Result<bool, NetError> {
     match reader.word("the kind of norm")? {
-        "0" => Ok(()),
-        "1" => Err(reader.unsupported("expected batch norm, 0, as the kind of norm, got RMS norm, 1")),
-        other => Err(reader.unsupported(format_args!("expected batch norm, 0, as the kind of norm, got \"{other}\""))),
+        "0" => Ok(false),
+        "1" => Ok(true),
+        other => Err(reader
+            .unsupported(format_args!("expected batch norm, 0, or RMS norm, 1, as the kind of norm, got \"{other}\""))),
     }
 }
 
@@ -145,13 +166,16 @@ impl Block {
         match reader.word("the kind of a block")? {
             "ordinary_block" => Self::ordinary(reader, channels),
             "gpool_block" => Self::pooling(reader, channels),
+            "transformer_attention_block" => Attention::read(reader, channels).map(Self::Attention),
+            "transformer_ffn_block" => FeedForward::read(reader, channels).map(Self::FeedForward),
             "nested_bottleneck_block" if depth == Depth::Trunk => Self::nested(reader, channels),
             "nested_bottleneck_block" => {
                 Err(reader
-                    .unsupported("expected ordinary_block or gpool_block in a nested block, got another nested one"))
+                    .unsupported("expected another kind of block in a nested one, got one that is nested in turn"))
             }
             other => Err(reader.unsupported(format_args!(
-                "expected ordinary_block, gpool_block or nested_bottleneck_block, got \"{other}\""
+                "expected ordinary_block, gpool_block, nested_bottleneck_block, transformer_attention_block or \
+                 transformer_ffn_block, got \"{other}\""
             ))),
         }
     }

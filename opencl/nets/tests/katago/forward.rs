@@ -1,6 +1,9 @@
 //! A model run as its layers are described: one position, one layer after the other.
 
-use oncilla_nets::katago::{Block, Conv, Dense, Model, Norm, Pass, PolicyHead, ValueHead};
+use oncilla_nets::katago::{
+    Attention, Block, Conv, Dense, FeedForward, Model, Norm, Pass, PolicyHead, RmsNorm, Rotation, TokenNorm, TrunkNorm,
+    ValueHead,
+};
 use oncilla_opencl::graph::Activation;
 
 /// `[channel][y·width + x]`.
@@ -52,6 +55,9 @@ impl Board {
                 // Points whose neighbour at (ky − half, kx − half) is on the board.
                 let ys = half.saturating_sub(ky)..self.height.min((self.height + half).saturating_sub(ky));
                 let xs = half.saturating_sub(kx)..self.width.min((self.width + half).saturating_sub(kx));
+                if xs.is_empty() {
+                    continue;
+                }
                 for y in ys {
                     let from = (y + ky - half) * self.width + xs.start + kx - half;
                     let row = &mut sum[y * self.width + xs.start..y * self.width + xs.end];
@@ -80,6 +86,8 @@ impl Board {
 
     fn block(self, block: &Block, x: &Planes) -> Planes {
         let (second, norm, mut inner) = match block {
+            Block::Attention(block) => return sum(x, &self.attention(block, x)),
+            Block::FeedForward(block) => return sum(x, &self.feed_forward(block, x)),
             Block::Ordinary { norm1, conv1, norm2, conv2 } => {
                 (conv2, norm2, self.conv(conv1, &normed(norm1, x.clone())))
             }
@@ -94,16 +102,76 @@ impl Board {
             }
         };
         inner = self.conv(second, &normed(norm, inner));
-        inner.iter_mut().zip(x).for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(to, from)| *to += from));
-        inner
+        sum(&inner, x)
+    }
+
+    /// `[point][channel]`: what a head of each point's query gets of all points.
+    fn attention(self, block: &Attention, x: &Planes) -> Planes {
+        let points = self.width * self.height;
+        let tokens = token_normed(&block.norm, x);
+        let of = |layer: &Dense| tokens.iter().map(|token| dense(layer, token)).collect::<Vec<_>>();
+        let (queries, keys, values) = (of(&block.query), of(&block.key), of(&block.value));
+        let (depth, width) = (block.query.outputs / block.heads, block.value.outputs / block.key_heads);
+        let mut attended = vec![Vec::new(); points];
+        for head in 0..block.heads {
+            let shared = head * block.key_heads / block.heads;
+            let turned = |all: &[Vec<f32>], of_head: usize| -> Vec<Vec<f32>> {
+                let parts = all.iter().enumerate();
+                let part = |(at, all): (usize, &Vec<f32>)| {
+                    let place = ((at % self.width) as f32, (at / self.width) as f32);
+                    turned(&block.rotation, shared, place, &all[of_head * depth..][..depth])
+                };
+                parts.map(part).collect()
+            };
+            let (queries, keys) = (turned(&queries, head), turned(&keys, shared));
+            for (query, attended) in queries.iter().zip(&mut attended) {
+                let products = keys.iter().map(|key| key.iter().zip(query).map(|(a, b)| a * b).sum::<f32>());
+                let weights: Vec<f32> = products.map(|product| (product / (depth as f32).sqrt()).exp()).collect();
+                let total: f32 = weights.iter().sum();
+                let of_channel = |at: usize| weights.iter().zip(&values).map(|(w, v)| w * v[at]).sum::<f32>() / total;
+                attended.extend((shared * width..(shared + 1) * width).map(of_channel));
+            }
+        }
+        planes(attended.iter().map(|token| dense(&block.output, token)).collect())
+    }
+
+    fn feed_forward(self, block: &FeedForward, x: &Planes) -> Planes {
+        let of_token = |token: &Vec<f32>| {
+            let swish = dense(&block.first, token).into_iter().map(|x| activated(Activation::Swish, x));
+            let gated: Vec<f32> = swish.zip(dense(&block.gate, token)).map(|(a, b)| a * b).collect();
+            dense(&block.last, &gated)
+        };
+        planes(token_normed(&block.norm, x).iter().map(of_token).collect())
+    }
+
+    fn trunk_norm(self, norm: &TrunkNorm, x: Planes) -> Planes {
+        let RmsNorm { epsilon, whole, scale, shift, activation } = match norm {
+            TrunkNorm::Batch(norm) => return normed(norm, x),
+            TrunkNorm::Rms(norm) => norm,
+        };
+        let square = |token: &Vec<f32>| token.iter().map(|x| x * x).sum::<f32>() / token.len() as f32;
+        let squares: Vec<f32> = planes(x.clone()).iter().map(square).collect();
+        let all = squares.iter().sum::<f32>() / squares.len() as f32;
+        let rms = |at: usize| (if *whole { all } else { squares[at] } + epsilon).sqrt();
+        let channels = x.into_iter().zip(scale.iter().zip(shift));
+        let of_channel = |(plane, (scale, shift)): (Vec<f32>, (&f32, &f32))| {
+            let points = plane.iter().enumerate();
+            points.map(|(at, x)| activated(*activation, x / rms(at) * scale + shift)).collect()
+        };
+        channels.map(of_channel).collect()
     }
 
     fn policy(self, head: &PolicyHead, x: &Planes) -> Vec<f32> {
         let pooled = self.pooled(&normed(&head.pooled_norm, self.conv(&head.pooled, x)));
         let sum = plus(self.conv(&head.conv, x), &dense(&head.bias, &pooled));
         let mut logits = self.conv(&head.points, &normed(&head.norm, sum)).swap_remove(0);
-        let Pass::Linear(pass) = &head.pass else { panic!("nothing of that version is recorded") };
-        logits.push(dense(pass, &pooled)[0]);
+        logits.push(match &head.pass {
+            Pass::Linear(pass) => dense(pass, &pooled)[0],
+            Pass::Hidden { first, activation, second } => {
+                let hidden = dense(first, &pooled).into_iter().map(|x| activated(*activation, x)).collect::<Vec<_>>();
+                dense(second, &hidden)[0]
+            }
+        });
         logits
     }
 
@@ -120,7 +188,7 @@ impl Board {
         let trunk = &model.trunk;
         let x = plus(self.conv(&trunk.conv, planes), &dense(&trunk.globals, globals));
         let x = trunk.blocks.iter().fold(x, |x, block| self.block(block, &x));
-        let x = normed(&trunk.norm, x);
+        let x = self.trunk_norm(&trunk.norm, x);
         let (value, scores, ownership) = self.value(&model.value, &x);
         Raw { policy: self.policy(&model.policy, &x), value, scores, ownership }
     }
@@ -132,9 +200,48 @@ fn means(input: &Planes) -> Vec<f32> {
 
 fn activated(activation: Activation, x: f32) -> f32 {
     match activation {
+        Activation::None => x,
         Activation::Relu => x.max(0.0),
-        other => panic!("{other:?} is not in what is recorded"),
+        Activation::Mish => x * x.exp().ln_1p().tanh(),
+        Activation::Swish => x / (1.0 + (-x).exp()),
+        other => panic!("KataGo has no {other:?}"),
     }
+}
+
+/// From `[channel][point]` to `[point][channel]`, or back.
+fn planes(tokens: Vec<Vec<f32>>) -> Planes {
+    (0..tokens[0].len()).map(|at| tokens.iter().map(|token| token[at]).collect()).collect()
+}
+
+fn sum(a: &Planes, b: &Planes) -> Planes {
+    a.iter().zip(b).map(|(a, b)| a.iter().zip(b).map(|(a, b)| a + b).collect()).collect()
+}
+
+/// `[point][channel]`.
+fn token_normed(norm: &TokenNorm, x: &Planes) -> Vec<Vec<f32>> {
+    let of_token = |token: Vec<f32>| {
+        let square = token.iter().map(|x| x * x).sum::<f32>() / token.len() as f32;
+        token.iter().zip(&norm.weights).map(|(x, weight)| x / (square + norm.epsilon).sqrt() * weight).collect()
+    };
+    planes(x.clone()).into_iter().map(of_token).collect()
+}
+
+/// A head's query or key at a point, its pairs of channels as complex numbers.
+fn turned(rotation: &Rotation, head: usize, (x, y): (f32, f32), channels: &[f32]) -> Vec<f32> {
+    let pairs = channels.len() / 2;
+    let angle = |pair: usize| match rotation {
+        Rotation::None => 0.0,
+        Rotation::Learnt(frequencies) => {
+            x * frequencies[head * pairs + pair][0] + y * frequencies[head * pairs + pair][1]
+        }
+        Rotation::Fixed { theta } if pair < pairs / 2 => y / theta.powf(2.0 * pair as f32 / pairs as f32),
+        Rotation::Fixed { theta } => x / theta.powf(2.0 * (pair - pairs / 2) as f32 / pairs as f32),
+    };
+    let of_pair = |(pair, number): (usize, &[f32])| {
+        let (sine, cosine) = angle(pair).sin_cos();
+        [number[0] * cosine - number[1] * sine, number[0] * sine + number[1] * cosine]
+    };
+    channels.chunks_exact(2).enumerate().flat_map(of_pair).collect()
 }
 
 fn normed(norm: &Norm, mut planes: Planes) -> Planes {

@@ -23,7 +23,7 @@ fn read(file: &[u8], what: &str) -> Result<Model, NetError> {
 /// Files of the versions with something new, in both forms.
 fn sound() -> Vec<(String, Written)> {
     let random = &mut Random::new(0x9e37_79b9);
-    let versions = [8, 11, 12, 13, 15, 16];
+    let versions = [8, 11, 12, 13, 15, 16, 17, 17];
     let mut sound = Vec::new();
     for (version, text) in versions.into_iter().flat_map(|version| [(version, false), (version, true)]) {
         let what = format!("version {version}, {}", if text { "text" } else { "binary" });
@@ -125,7 +125,7 @@ fn weights_that_are_no_numbers() {
 #[test]
 fn other_tokens() {
     let (mut taken, mut lost) = (0, 0);
-    for version in [8, 11, 16] {
+    for version in [8, 11, 16, 17] {
         let sound = lines(version);
         for at in 0..sound.len() {
             let was = sound[at].as_str();
@@ -169,13 +169,13 @@ fn what_is_not_read_is_named() {
             8,
             &[(1, "7")][..],
             Fault::Unsupported,
-            "header: expected a version of the format from 8 to 16, got 7, at byte 10 of the unpacked file",
+            "header: expected a version of the format from 8 to 17, got 7, at byte 10 of the unpacked file",
         ),
         (
             16,
-            &[(1, "17")],
+            &[(1, "18")],
             Fault::Unsupported,
-            "header: expected a version of the format from 8 to 16, got 17, at byte 11 of",
+            "header: expected a version of the format from 8 to 17, got 18, at byte 11 of",
         ),
         (8, &[(2, "21")], Fault::Malformed, "header: expected 22 as input planes, got 21, at byte 12 of"),
         (8, &[(3, "0")], Fault::Malformed, "header: expected global inputs, at least 1, got 0, at byte 15 of"),
@@ -194,9 +194,9 @@ fn what_is_not_read_is_named() {
         (15, &[(14, "3")], Fault::Unsupported, "header: expected 0, kept for later versions, got \"3\", at byte "),
         (
             15,
-            &[(26, "1")],
+            &[(26, "2")],
             Fault::Unsupported,
-            "trunk: expected batch norm, 0, as the kind of norm, got RMS norm, 1, at byte ",
+            "trunk: expected batch norm, 0, or RMS norm, 1, as the kind of norm, got \"2\", at byte ",
         ),
         (15, &[(27, "1")], Fault::Unsupported, "trunk: expected 0, kept for later versions, got \"1\", at byte "),
         (8, &[(5, "1000000")], Fault::Malformed, "trunk: expected bytes for 1000000 blocks, got "),
@@ -211,7 +211,8 @@ fn what_is_not_read_is_named() {
             8,
             &[(23, "transformer_block")],
             Fault::Unsupported,
-            "ginputw: expected ordinary_block, gpool_block or nested_bottleneck_block, got \"transformer_block\", at byte ",
+            "ginputw: expected ordinary_block, gpool_block, nested_bottleneck_block, transformer_attention_block or \
+             transformer_ffn_block, got \"transformer_block\", at byte ",
         ),
     ] {
         let (got, error) = edited(version, edits);
@@ -249,7 +250,7 @@ fn a_nested_block_holds_no_other() {
         .map(|(at, length)| [&text[..at], kind, &text[at + length..]].concat())
         .expect("an inner block");
     let error = refused(edited.as_bytes());
-    let expected = "expected ordinary_block or gpool_block in a nested block, got another nested one, at byte ";
+    let expected = "expected another kind of block in a nested one, got one that is nested in turn, at byte ";
     assert!(error.fault == Fault::Unsupported && error.what.starts_with(expected), "{error}");
 }
 

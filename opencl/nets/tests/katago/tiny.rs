@@ -4,7 +4,8 @@
 use super::gzip;
 use super::writer::{Random, write};
 use oncilla_nets::katago::{
-    Block, Conv, Dense, GLOBALS, Model, Multipliers, Norm, PLANES, Pass, PolicyHead, Trunk, ValueHead,
+    Attention, Block, Conv, Dense, FeedForward, GLOBALS, Model, Multipliers, Norm, PLANES, Pass, PolicyHead, RmsNorm,
+    Rotation, TokenNorm, Trunk, TrunkNorm, ValueHead,
 };
 use oncilla_opencl::graph::Activation;
 use std::io::Read;
@@ -64,13 +65,63 @@ impl Maker {
         }
     }
 
-    fn nested(&mut self, channels: usize) -> Block {
+    fn nested(&mut self, channels: usize, version: u32) -> Block {
         Block::Nested {
             norm1: self.norm(channels),
             down: self.conv(1, channels, WIDTH, 1.0),
-            blocks: vec![self.ordinary(WIDTH), self.pooling(WIDTH)],
+            blocks: match version {
+                ..17 => vec![self.ordinary(WIDTH), self.pooling(WIDTH)],
+                _ => {
+                    let angles = self.weights(2 * 3, 1, 0.4);
+                    let learnt = Rotation::Learnt(angles.as_chunks().0.to_vec());
+                    vec![self.attention(WIDTH, learnt), self.feed_forward(WIDTH), self.ordinary(WIDTH)]
+                }
+            },
             norm2: self.norm(WIDTH),
             up: self.conv(1, WIDTH, channels, 1.0),
+        }
+    }
+
+    fn token_norm(&mut self, channels: usize) -> TokenNorm {
+        TokenNorm { epsilon: 1e-6, weights: self.weights(channels, 1, 0.8) }
+    }
+
+    /// Two heads of queries for each of keys.
+    fn attention(&mut self, channels: usize, rotation: Rotation) -> Block {
+        let (key_heads, depth, width) = (1, 6, 3);
+        let heads = 2 * key_heads;
+        Block::Attention(Attention {
+            norm: self.token_norm(channels),
+            heads,
+            key_heads,
+            query: self.matmul(channels, heads * depth, 1.5),
+            key: self.matmul(channels, key_heads * depth, 1.5),
+            value: self.matmul(channels, key_heads * width, 1.0),
+            output: self.matmul(heads * width, channels, 1.0),
+            rotation,
+        })
+    }
+
+    fn feed_forward(&mut self, channels: usize) -> Block {
+        let width = 2 * channels + 1;
+        Block::FeedForward(FeedForward {
+            norm: self.token_norm(channels),
+            first: self.matmul(channels, width, 1.0),
+            gate: self.matmul(channels, width, 1.0),
+            last: self.matmul(width, channels, 1.0),
+        })
+    }
+
+    fn trunk_norm(&mut self, version: u32) -> TrunkNorm {
+        match version {
+            ..17 => TrunkNorm::Batch(self.norm(CHANNELS)),
+            _ => TrunkNorm::Rms(RmsNorm {
+                epsilon: 1e-6,
+                whole: true,
+                scale: self.weights(CHANNELS, 1, 0.8),
+                shift: self.weights(CHANNELS, 1, 0.2),
+                activation: self.activation,
+            }),
         }
     }
 
@@ -107,9 +158,14 @@ impl Maker {
     }
 }
 
-/// Of version 8 as of the first networks, or of version 15 with all that later ones have.
-fn tiny(version: u32) -> Model {
-    let activation = if version < 11 { Activation::Relu } else { Activation::Mish };
+/// Of version 8 as of the first networks, of version 15 with all that later ones have, or of version 17 with what
+/// transformers have.
+pub fn tiny(version: u32) -> Model {
+    let activation = match version {
+        ..11 => Activation::Relu,
+        11..17 => Activation::Mish,
+        _ => Activation::Swish,
+    };
     let mut maker = Maker { random: Random::new(2 * u64::from(version) + 1), activation };
     let later = version >= 13;
     Model {
@@ -134,8 +190,15 @@ fn tiny(version: u32) -> Model {
             pooled: WIDTH,
             conv: maker.conv(3, PLANES, CHANNELS, 3.0),
             globals: maker.matmul(GLOBALS, CHANNELS, 1.0),
-            blocks: vec![maker.ordinary(CHANNELS), maker.pooling(CHANNELS), maker.nested(CHANNELS)],
-            norm: maker.norm(CHANNELS),
+            blocks: vec![
+                match version {
+                    ..17 => maker.ordinary(CHANNELS),
+                    _ => maker.attention(CHANNELS, Rotation::Fixed { theta: 30.0 }),
+                },
+                maker.pooling(CHANNELS),
+                maker.nested(CHANNELS, version),
+            ],
+            norm: maker.trunk_norm(version),
         },
         policy: maker.policy(version),
         value: maker.value(version),
@@ -146,7 +209,7 @@ fn tiny(version: u32) -> Model {
 /// The files are those that this makes: `ONCILLA_WRITE_FIXTURES=1` writes them anew.
 #[test]
 fn the_fixtures_are_made_here() {
-    for version in [8, 15] {
+    for version in [8, 15, 17] {
         let written = write(&tiny(version), false).bytes;
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/go/tiny-v{version}.bin.gz"));
         if std::env::var("ONCILLA_WRITE_FIXTURES").as_deref() == Ok("1") {

@@ -1,7 +1,8 @@
 //! Small models of any version, and the files that they are in.
 
 use oncilla_nets::katago::{
-    Block, Conv, Dense, GLOBALS, Model, Multipliers, Norm, PLANES, Pass, PolicyHead, Trunk, ValueHead,
+    Attention, Block, Conv, Dense, FeedForward, GLOBALS, Model, Multipliers, Norm, PLANES, Pass, PolicyHead, RmsNorm,
+    Rotation, TokenNorm, Trunk, TrunkNorm, ValueHead,
 };
 use oncilla_opencl::graph::Activation;
 use std::fmt::Display;
@@ -70,7 +71,66 @@ impl Maker<'_> {
         Dense { bias: self.random.weights(outputs), ..self.matmul(inputs, outputs) }
     }
 
+    fn token_norm(&mut self, channels: usize) -> TokenNorm {
+        TokenNorm { epsilon: 1e-6, weights: self.random.weights(channels) }
+    }
+
+    fn attention(&mut self, channels: usize) -> Attention {
+        let key_heads = self.random.width();
+        let heads = key_heads * self.random.width();
+        let (pairs, width) = (self.random.width(), self.random.width());
+        let depth = 2 * pairs;
+        let rotation = match self.random.below(3) {
+            0 => Rotation::None,
+            1 => Rotation::Fixed { theta: 100.0 },
+            _ => {
+                Rotation::Learnt((0..key_heads * pairs).map(|_| [self.random.weight(), self.random.weight()]).collect())
+            }
+        };
+        Attention {
+            norm: self.token_norm(channels),
+            heads,
+            key_heads,
+            query: self.matmul(channels, heads * depth),
+            key: self.matmul(channels, key_heads * depth),
+            value: self.matmul(channels, key_heads * width),
+            output: self.matmul(heads * width, channels),
+            rotation,
+        }
+    }
+
+    fn feed_forward(&mut self, channels: usize) -> FeedForward {
+        let width = self.random.width();
+        FeedForward {
+            norm: self.token_norm(channels),
+            first: self.matmul(channels, width),
+            gate: self.matmul(channels, width),
+            last: self.matmul(width, channels),
+        }
+    }
+
+    fn trunk_norm(&mut self, channels: usize) -> TrunkNorm {
+        if self.version < 15 || self.random.below(2) == 0 {
+            return TrunkNorm::Batch(self.norm(channels));
+        }
+        TrunkNorm::Rms(RmsNorm {
+            epsilon: 1e-6,
+            whole: self.random.below(2) == 1,
+            scale: self.random.weights(channels),
+            shift: self.random.weights(channels),
+            activation: self.activation(),
+        })
+    }
+
+    /// A convolutional block or, from version 17 on, half of the time one of a transformer.
     fn block(&mut self, channels: usize, kinds: usize) -> Block {
+        if self.version >= 17 {
+            match self.random.below(4) {
+                0 => return Block::Attention(self.attention(channels)),
+                1 => return Block::FeedForward(self.feed_forward(channels)),
+                _ => {}
+            }
+        }
         let (width, pooled) = (self.random.width(), self.random.width());
         match self.random.below(kinds) {
             0 => Block::Ordinary {
@@ -108,18 +168,17 @@ impl Maker<'_> {
             conv: self.conv(PLANES, channels),
             globals: self.matmul(GLOBALS, channels),
             blocks: (0..self.random.width()).map(|_| self.block(channels, 3)).collect(),
-            norm: self.norm(channels),
+            norm: self.trunk_norm(channels),
         }
     }
 
     fn policy(&mut self, trunk: usize) -> PolicyHead {
         let (width, pooled, hidden) = (self.random.width(), self.random.width(), self.random.width());
-        let logits = if self.version < 12 {
-            1
-        } else if self.version < 16 {
-            2
-        } else {
-            4
+        let logits = match self.version {
+            ..12 => 1,
+            12..16 => 2,
+            16 => 4,
+            _ => 2 + 2 * self.random.below(2),
         };
         PolicyHead {
             conv: self.conv(trunk, width),
@@ -322,6 +381,67 @@ impl Writer {
                 self.norm("normq", norm2);
                 self.conv("convq", up);
             }
+            Block::Attention(block) => self.attention(block),
+            Block::FeedForward(block) => {
+                self.line("transformer_ffn_block");
+                self.line("ffn");
+                self.lines(&[block.first.inputs, block.first.outputs, 1]);
+                self.token_norm(&block.norm);
+                self.matmul("linear1", &block.first);
+                self.matmul("lineargate", &block.gate);
+                self.matmul("linear2", &block.last);
+            }
+        }
+    }
+
+    fn attention(&mut self, block: &Attention) {
+        self.line("transformer_attention_block");
+        self.line("attention");
+        let (depth, width) = (block.depth(), block.output.inputs / block.heads);
+        let (turns, learns) = match block.rotation {
+            Rotation::None => (0, 0),
+            Rotation::Fixed { .. } => (1, 0),
+            Rotation::Learnt(_) => (1, 1),
+        };
+        self.lines(&[block.heads, block.key_heads, depth, width, turns, learns]);
+        self.token_norm(&block.norm);
+        self.matmul("q", &block.query);
+        self.matmul("k", &block.key);
+        self.matmul("v", &block.value);
+        self.matmul("out", &block.output);
+        match &block.rotation {
+            Rotation::None => {}
+            Rotation::Fixed { theta } => {
+                self.line("theta");
+                self.line(theta);
+            }
+            Rotation::Learnt(frequencies) => {
+                self.line("freqs");
+                self.lines(&[block.key_heads, depth / 2, 2]);
+                self.array(frequencies.as_flattened());
+            }
+        }
+    }
+
+    fn token_norm(&mut self, norm: &TokenNorm) {
+        self.line("norm");
+        self.line(norm.weights.len());
+        self.line(norm.epsilon);
+        self.array(&norm.weights);
+    }
+
+    fn trunk_norm(&mut self, norm: &TrunkNorm) {
+        match norm {
+            TrunkNorm::Batch(norm) => self.norm("trunk/norm", norm),
+            TrunkNorm::Rms(norm) => {
+                self.line("trunk/norm");
+                self.line(norm.scale.len());
+                self.line(norm.epsilon);
+                self.lines(&[usize::from(norm.whole), 0]);
+                self.array(&norm.scale);
+                self.array(&norm.shift);
+                self.activation(norm.activation);
+            }
         }
     }
 
@@ -348,16 +468,20 @@ impl Writer {
         self.line("trunk");
         self.lines(&[trunk.blocks.len(), trunk.channels, trunk.mid, trunk.regular, 0, trunk.pooled]);
         if self.version >= 15 {
-            self.lines(&[0; 6]);
+            self.line(usize::from(matches!(trunk.norm, TrunkNorm::Rms(_))));
+            self.lines(&[0; 5]);
         }
         self.conv("conv1", &trunk.conv);
         self.matmul("ginputw", &trunk.globals);
         trunk.blocks.iter().for_each(|block| self.block(block));
-        self.norm("trunk/norm", &trunk.norm);
+        self.trunk_norm(&trunk.norm);
     }
 
     fn policy(&mut self, policy: &PolicyHead) {
         self.line("policyhead");
+        if self.version >= 17 {
+            self.lines(&[policy.points.outputs, 0, 0, 0]);
+        }
         self.conv("p1", &policy.conv);
         self.conv("g1", &policy.pooled);
         self.norm("g1/norm", &policy.pooled_norm);
@@ -376,6 +500,9 @@ impl Writer {
 
     fn value(&mut self, value: &ValueHead) {
         self.line("valuehead");
+        if self.version >= 17 {
+            self.lines(&[0; 3]);
+        }
         self.conv("v1", &value.conv);
         self.norm("v1/norm", &value.norm);
         self.dense("v2", &value.hidden);
