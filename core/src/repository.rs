@@ -311,7 +311,7 @@ pub trait Node {
     /// that has no visited edge) the first visit's value is kept.
     fn add(&mut self, n: i32, sums: Sums);
 
-    /// All visits, `n` of them, are worth `value`.
+    /// All visits, `n` of them, are worth `value`: of a node that has visited edges, or none at all.
     fn settle(&mut self, n: u32, value: Value);
 
     /// The visits that there are sum to this.

@@ -9,6 +9,7 @@ use super::output::Output;
 use super::queue::{Asked, Queue};
 use super::request::Refusal;
 use super::turns::Read;
+use crate::engine::bytes_of_mb;
 use serde_json::json;
 
 /// Workers, and what they share with whoever brings queries.
@@ -31,7 +32,7 @@ impl<Q: Asked> Crew<Q> {
         worker: impl Fn(&Arc<Queue<Q>>, &Arc<Output>) -> W,
     ) -> Result<Self, String> {
         let output = Arc::new(output);
-        let bytes = queue_mb << 20;
+        let bytes = bytes_of_mb(queue_mb);
         let queue = Arc::new(Queue::new(bytes - bytes / ANSWERS_SHARE));
         let mut workers = Vec::new();
         for index in 0..count {

@@ -46,6 +46,7 @@ pub use request::Object;
 use request::Request;
 use turns::Read;
 
+use crate::engine::bytes_of_mb;
 use crate::line;
 use crate::options::{Typed, katago};
 use crate::text::quoted;
@@ -103,7 +104,7 @@ pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
     let typed = Typed::default();
     let Ok(meaning) = typed.meaning() else { return (Vec::new(), 0) };
     let settings = Arc::new(query::for_analysis(&meaning.settings));
-    let longest = meaning.analysis.line_mb << 20;
+    let longest = bytes_of_mb(meaning.analysis.line_mb);
     let defaults = Defaults::new(typed, &meaning, settings);
     understand_with(bytes, longest, |id, request| defaults.read(id, request))
 }
@@ -210,7 +211,7 @@ pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switche
         overridden(&switches.overrides, typed, |typed, name| go::Params::heeds(typed, name) && is_of_go(typed))?;
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
-    let output = Output::new(Arc::clone(&console), (meaning.analysis.queue_mb << 20) / ANSWERS_SHARE)
+    let output = Output::new(Arc::clone(&console), bytes_of_mb(meaning.analysis.queue_mb) / ANSWERS_SHARE)
         .map_err(|error| format!("no thread for the answers: {error}"))?;
     let pool: Box<dyn Analyst> = match crate::engine::model(&meaning.settings.evaluator)? {
         Some(model) => Box::new(go::Pool::start(model, &typed, &meaning, output)?),
@@ -218,7 +219,7 @@ pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switche
     };
     aside(&format!("oncilla: {}, {} positions at a time", pool.describe(), pool.parallel()));
     aside(READY);
-    serve(&mut input, &*pool, meaning.analysis.line_mb << 20, |text| {
+    serve(&mut input, &*pool, bytes_of_mb(meaning.analysis.line_mb), |text| {
         console.heard(text);
         console.lost_log().iter().for_each(|lost| aside(lost));
     });

@@ -1,5 +1,7 @@
-//! Panics: faults of the program itself. None may leave a GUI waiting for its move.
+//! Faults of the program itself, which must not leave a GUI waiting for its move: panics, and answers that the search
+//! refuses.
 
+use oncilla_core::search::Refused;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,6 +11,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// One line with the panic's message.
 pub fn guarded<T>(job: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(job)).map_err(|panic| format!("internal error: {}", message(&*panic)))
+}
+
+/// Why a search ends whose answer was refused.
+pub fn why_refused(why: Refused) -> String {
+    match why {
+        Refused::NoRoom => "the tree's memory is too small for the root's moves".to_string(),
+        why => format!("an answer was refused: {why}"),
+    }
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {

@@ -12,6 +12,11 @@ const WORDS_PER_NODE: f64 = 25.0;
 /// Smallest tree.
 const LEAST_NODES: usize = 10_000;
 
+/// So many MiB in bytes; where those can't be counted, as many as can be.
+pub const fn bytes_of_mb(mb: usize) -> usize {
+    mb.saturating_mul(1 << 20)
+}
+
 /// Zeroed pages that nobody has touched yet cost nothing.
 pub struct Memory {
     nodes: Box<[NodeWords]>,

@@ -45,10 +45,10 @@ pub use cache::CacheCounts;
 #[cfg(test)]
 pub(crate) use evaluator::tests as failing;
 pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Lack, Pushed};
-pub(crate) use fault::guarded;
+pub(crate) use fault::{guarded, why_refused};
 pub use inputs::Inputs;
 pub use limits::{Clock, Go};
-pub use memory::{Memory, peak_resident_bytes, resident_bytes};
+pub use memory::{Memory, bytes_of_mb, peak_resident_bytes, resident_bytes};
 pub use odd::UNKNOWN;
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
 pub use restrict::{Restriction, Restrictions};
@@ -168,7 +168,8 @@ impl Engine {
     /// Starts to think. The clock runs from now on.
     ///
     /// # Errors
-    /// As [`Engine::prepare`]; or a search runs already.
+    /// If a search runs already, or the engine's thread has ended. What keeps it from searching well, such as a network
+    /// that is missing, the observer hears as a note.
     pub fn go(&mut self, go: Go, observer: Box<dyn Observer>) -> Result<(), String> {
         if self.is_searching() {
             return Err("a search runs already".to_string());

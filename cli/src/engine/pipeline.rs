@@ -5,6 +5,7 @@
 //! see [`Fleet::adjust`].
 
 use super::batch::{Batch, Pushed};
+use super::fault::why_refused;
 use super::leaf::{Leaf, LeafReader, Rules};
 use super::playouts::batch_size;
 use super::settings::Settings;
@@ -12,7 +13,7 @@ use super::shared::Shared;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use oncilla_chess::History;
 use oncilla_core::evaluate::{Answer, Verdict};
-use oncilla_core::search::{Event, Gathered, Refused};
+use oncilla_core::search::{Event, Gathered};
 use oncilla_core::stats::{Counts, Stage};
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -128,7 +129,7 @@ impl Fleet {
     }
 }
 
-/// Starts the threads of all roles; `None` if the system has not enough of them.
+/// Starts the threads of all roles; `false` if the system has not enough of them.
 pub fn start<'scope, 'env, 's: 'env, 'm: 'env>(
     scope: &'scope Scope<'scope, 'env>,
     shared: &'env Shared<'s, 'm>,
@@ -286,7 +287,7 @@ impl Evaluating {
                 let answer = Answer { key: self.keys[at], verdict };
                 self.reader.temper(&event, self.batch.logits(at));
                 if let Err(why) = search.settle(&mut *event, &answer, self.batch.logits(at)) {
-                    refused = Err(refusal(why));
+                    refused = Err(why_refused(why));
                 }
             }
             // One without an answer is taken back there.
@@ -294,13 +295,6 @@ impl Evaluating {
         }
         ran?.into_iter().for_each(|note| shared.note(note));
         refused
-    }
-}
-
-fn refusal(why: Refused) -> String {
-    match why {
-        Refused::NoRoom => "the tree's memory is too small for the root's moves".to_string(),
-        why => format!("an answer was refused: {why:?}"),
     }
 }
 
@@ -318,6 +312,7 @@ fn bring_back(shared: &Shared<'_, '_>) {
         if first.is_none() && collided.is_empty() {
             return;
         }
+        let nothing_came = first.is_none();
         let rest = queues.returning.1.try_iter().take(JOINED - 1);
         for event in first.into_iter().chain(rest) {
             if event.is_ready() { events.push(event) } else { collided.push(event) }
@@ -331,8 +326,7 @@ fn bring_back(shared: &Shared<'_, '_>) {
         }
         let done = events.len();
         search.bring_back(&mut events);
-        let undone =
-            if done > 0 || collided.len() > JOINED || queues.returning.1.is_empty() { collided.len() } else { 0 };
+        let undone = if done > 0 || nothing_came { collided.len() } else { 0 };
         for event in &mut collided[..undone] {
             search.cancel(&mut **event);
             counts.collisions += 1;

@@ -3,13 +3,14 @@
 use super::Search;
 use super::batch::{Batch, Pushed};
 use super::evaluator::Evaluator;
+use super::fault::why_refused;
 use super::leaf::{Leaf, LeafReader, Rules};
 use super::settings::Settings;
 use super::shared::Shared;
 use oncilla_chess::History;
 use oncilla_core::evaluate::{Answer, Verdict};
 use oncilla_core::formula::collisions::Collisions;
-use oncilla_core::search::{Event, Gathered, Refused};
+use oncilla_core::search::{Event, Gathered};
 use oncilla_core::stats::Counts;
 
 /// The events of one worker, reused from batch to batch.
@@ -209,11 +210,14 @@ impl Playouts {
         let mut refused = None;
         for (at, (event, &key)) in self.events.iter_mut().zip(&self.keys).enumerate() {
             let answer = Answer { key, verdict: Verdict::Position(self.positions.value(at)) };
+            // Of one that is refused nothing is left.
+            let depth = event.plies() as u64 + 1;
             self.reader.temper(event, self.positions.logits(at));
             match search.settle(event, &answer, self.positions.logits(at)) {
                 Ok(()) => {}
                 Err(why) => {
                     self.counts.playouts -= 1;
+                    self.counts.depth_sum -= depth;
                     refused = Some(why);
                 }
             }
@@ -223,8 +227,7 @@ impl Playouts {
         self.cancel_collisions(search);
         match refused {
             None => Ok(()),
-            Some(Refused::NoRoom) => Err("the tree's memory is too small for the root's moves".to_string()),
-            Some(why) => Err(format!("an answer was refused: {why:?}")),
+            Some(why) => Err(why_refused(why)),
         }
     }
 

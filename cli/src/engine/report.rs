@@ -35,7 +35,7 @@ pub struct Info {
     pub nodes: u64,
     /// Playouts of this move.
     pub playouts: u64,
-    /// Playouts each second since the first batch came back; 0 before that.
+    /// Playouts each second since the first batch came back; before the second one those of the first in a millisecond.
     pub nps: u64,
     /// Evaluations each second, likewise.
     pub eps: u64,

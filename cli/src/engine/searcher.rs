@@ -8,7 +8,7 @@ use super::fallback::{self, Made};
 use super::fault::guarded;
 use super::leaf::Rules;
 use super::limits::Go;
-use super::memory::{self, Memory};
+use super::memory::{self, Memory, bytes_of_mb};
 use super::pipeline::Queues;
 use super::playouts;
 use super::report::{Done, Observer, Statistics};
@@ -218,7 +218,7 @@ impl Searcher {
     fn memory_left(&self) -> usize {
         match self.settings.ram_limit_mb {
             0 => usize::MAX,
-            limit => (limit << 20).saturating_sub(self.beside_the_tree),
+            limit => bytes_of_mb(limit).saturating_sub(self.beside_the_tree),
         }
     }
 
@@ -231,8 +231,8 @@ impl Searcher {
     /// The tree gets `Hash`, unless less is left.
     fn tree_size(&self) -> TreeSize {
         let hash_mb = self.settings.hash_mb;
-        let most = self.memory_left().saturating_sub(self.cache_size().mb << 20).max(LEAST_TREE);
-        TreeSize { bytes: (hash_mb << 20).min(most), graph: self.settings.is_graph() }
+        let most = self.memory_left().saturating_sub(bytes_of_mb(self.cache_size().mb)).max(LEAST_TREE);
+        TreeSize { bytes: bytes_of_mb(hash_mb).min(most), graph: self.settings.is_graph() }
     }
 
     fn obey(&mut self, command: Command, search: &mut Search<'_>) -> ControlFlow<()> {
@@ -267,6 +267,7 @@ impl Searcher {
         if old.two_fold_draws != settings.two_fold_draws
             || old.params.policy_temperature != settings.params.policy_temperature
             || old.params.noise != settings.params.noise
+            || old.params.sticky_endgames != settings.params.sticky_endgames
             || old.evaluator != settings.evaluator
             || old.builtin_endgames != settings.builtin_endgames
         {
@@ -404,8 +405,9 @@ impl Searcher {
         // Only now: whoever waits for the end may give the next command at once.
         self.control.end();
         if self.settings.builtin_endgames && self.position.board().occupied().len() <= SOON_THREE_MEN {
-            // While the opponent's clock runs.
-            three_men::prepare();
+            // While the opponent's clock runs, and beside what comes next: an opponent may answer at once. A search that
+            // finds it undone waits for it.
+            let _ = std::thread::Builder::new().name("endings".to_string()).spawn(three_men::prepare);
         }
     }
 
@@ -675,11 +677,14 @@ impl Watch<'_, '_, '_> {
             self.shared.take_notes().iter().for_each(|note| observer.note(note));
             let counts = self.shared.counts();
             let search = self.shared.search();
-            snapshot.after_batch(&search, &counts, observer);
+            let news = snapshot.after_batch(&search, &counts);
             observer.look(&search, false);
             if time.may_judge(counts.playouts) && time.is_pointless(&search, self.go) {
                 self.shared.halt(None);
             }
+            // A client that doesn't read holds up whoever tells it, and is not to hold up those who want to make room.
+            drop(search);
+            news.iter().for_each(|info| observer.info(info));
         }
     }
 
@@ -851,11 +856,12 @@ mod tests {
             searcher.search_with_notes(&go, &mut Deaf, Instant::now(), search);
             assert!(searcher.root.is_some());
         };
-        let (mut colder, mut own) = (searcher.settings.clone(), searcher.settings.clone());
+        let mut colder = searcher.settings.clone();
         colder.params.policy_temperature = 0.5;
-        own.params.policy_temperature = 0.5;
+        let (mut own, mut loose) = (colder.clone(), colder.clone());
         own.builtin_endgames = !own.builtin_endgames;
-        for settings in [colder, own] {
+        loose.params.sticky_endgames = !loose.params.sticky_endgames;
+        for settings in [colder, own, loose] {
             begun(&mut searcher, &mut search);
             searcher.configure(settings.clone());
             assert!(searcher.root.is_none());

@@ -2,7 +2,7 @@
 
 use super::Search;
 use super::evaluator::Evaluator;
-use super::report::{Done, Info, Line, MoveStats, Observer};
+use super::report::{Done, Info, Line, MoveStats};
 use super::settings::Settings;
 use super::tables::RootResults;
 use oncilla_chess::{Board, History, MoveList, Transform, nth_legal_move, policy, unpack};
@@ -88,10 +88,11 @@ impl Snapshot {
         edge.mv.map(|mv| unpack(mv.0)).or_else(|| self.legal.get(edge.index?).copied())
     }
 
-    /// Tells the observer how it stands, if the best move or a depth changed, or it has heard nothing for long.
-    pub fn after_batch(&mut self, search: &Search<'_>, counts: &Counts, observer: &mut dyn Observer) {
+    /// What an observer is to be told of how it stands: if the best move or a depth changed, or it has heard nothing for
+    /// long.
+    pub fn after_batch(&mut self, search: &Search<'_>, counts: &Counts) -> Option<Info> {
         if counts.playouts == 0 {
-            return;
+            return None;
         }
         let now = Instant::now();
         self.batches = Some((self.batches.map_or(now, |(first, _)| first), now));
@@ -101,10 +102,10 @@ impl Snapshot {
             (last.best, last.depth, last.seldepth) != (said.best, said.depth, said.seldepth)
                 || now - last.at > LONGEST_SILENCE
         });
-        if news && said.best.is_some() {
-            observer.info(&self.info(search, counts));
+        (news && said.best.is_some()).then(|| {
             self.last = Some(said);
-        }
+            self.info(search, counts)
+        })
     }
 
     /// How the search stands.

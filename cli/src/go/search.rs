@@ -7,7 +7,7 @@ use super::notes::{At, Averages, Note, Notes, Owned, Passed};
 use super::uncertainty::Uncertainty;
 use super::utility::{Factors, Outlook, Utility};
 use super::{Evaluation, Game, ending};
-use crate::engine::Memory;
+use crate::engine::{Memory, why_refused};
 use hashbrown::HashMap;
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
@@ -377,9 +377,7 @@ impl<'m> Search<'m> {
             self.spare.push(leaf.event);
         }
         match (ended, refused) {
-            (_, Some(Refused::NoRoom)) if self.core.nodes() == 0 => {
-                Err("the tree's memory is too small for the root's moves".to_string())
-            }
+            (_, Some(Refused::NoRoom)) if self.core.nodes() == 0 => Err(why_refused(Refused::NoRoom)),
             (Ended::Full, _) if self.core.recycle() == 0 => Ok(Step::NoRoom),
             (Ended::NoMoves | Ended::Gathered, Some(Refused::NoRoom)) if self.playouts == before => Ok(Step::NoRoom),
             (Ended::NoMoves | Ended::Gathered, _) if self.playouts == before => Ok(Step::NothingToDo),

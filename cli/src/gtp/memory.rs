@@ -1,6 +1,6 @@
 //! How much memory a search may take.
 
-use crate::engine::resident_bytes;
+use crate::engine::{bytes_of_mb, resident_bytes};
 
 /// The least that a tree is given, whatever the limit: the smallest that is made takes more than half of it.
 const LEAST_BYTES: usize = 2 << 20;
@@ -25,9 +25,9 @@ pub struct Room {
 impl Room {
     /// For a program whose network has been read, and which takes `program` bytes so far.
     pub fn new([hash_mb, limit_mb, cache_mb]: [usize; 3], program: usize) -> Self {
-        let limit = limit_mb << 20;
+        let limit = bytes_of_mb(limit_mb);
         let most = if limit == 0 { usize::MAX } else { limit.saturating_sub(program) / CACHE_SHARE };
-        Self { hash: hash_mb << 20, limit, cache: (cache_mb << 20).min(most), program }
+        Self { hash: bytes_of_mb(hash_mb), limit, cache: bytes_of_mb(cache_mb).min(most), program }
     }
 
     /// Does something that lasts, and counts what that takes. What the last search has left behind is not taken for it.
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn tree_and_notes_have_what_the_limit_leaves() {
         let of_tree = |sizes, program_mb: usize| {
-            let room = Room::new(sizes, program_mb << 20);
+            let room = Room::new(sizes, bytes_of_mb(program_mb));
             [room.of_tree() >> 20, room.cache >> 20]
         };
         assert_eq!(of_tree([256, 0, 64], 100), [256, 64], "no limit");

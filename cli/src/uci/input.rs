@@ -1,5 +1,6 @@
 //! Standard input, read in a thread of its own.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -8,8 +9,11 @@ use crate::{line, system};
 /// Longest line that is looked at. A game of 1,000 moves needs 6 kB.
 const LONGEST: usize = 16 << 20;
 
-/// Lines read ahead. Beyond that the sender has to wait, so that a flood does not fill the memory.
-pub const AHEAD: usize = 64;
+/// Lines that wait to be looked at. Beyond that the sender has to wait, so that a flood does not fill the memory.
+const WAITING: usize = 64;
+
+/// Lines that are kept for later, and what they may be long in all: beyond either no more are read.
+const MOST_KEPT: (usize, usize) = (1_000, LONGEST);
 
 /// What came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +26,7 @@ pub enum Input {
 
 /// Reads until the end of the input; then the channel closes.
 pub fn listen(mut input: impl BufRead + Send + 'static) -> io::Result<Receiver<Input>> {
-    let (sender, receiver) = sync_channel(AHEAD);
+    let (sender, receiver) = sync_channel(WAITING);
     std::thread::Builder::new().name("stdin".to_string()).spawn(move || {
         while let Some(line) = line::unless_failed(read_line(&mut input)) {
             if sender.send(line).is_err() {
@@ -31,6 +35,53 @@ pub fn listen(mut input: impl BufRead + Send + 'static) -> io::Result<Receiver<I
         }
     })?;
     Ok(receiver)
+}
+
+/// Lines that have been read and wait for what goes before them, in their order.
+#[derive(Debug, Default)]
+pub struct Kept {
+    inputs: VecDeque<Input>,
+    /// Of all lines.
+    bytes: usize,
+}
+
+impl Kept {
+    /// Whether another may be read.
+    pub fn has_room(&self) -> bool {
+        self.inputs.len() < MOST_KEPT.0 && self.bytes < MOST_KEPT.1
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.inputs.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Input> {
+        self.inputs.iter()
+    }
+
+    pub fn push(&mut self, input: Input) {
+        self.bytes += length(&input);
+        self.inputs.push_back(input);
+    }
+
+    pub fn pop(&mut self) -> Option<Input> {
+        let input = self.inputs.pop_front()?;
+        self.bytes -= length(&input);
+        Some(input)
+    }
+
+    /// Moves all of `other` behind them.
+    pub fn append(&mut self, other: &mut Self) {
+        self.inputs.append(&mut other.inputs);
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+}
+
+fn length(input: &Input) -> usize {
+    match input {
+        Input::Line(line) => line.len(),
+        Input::TooLong => 0,
+    }
 }
 
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Input>> {
@@ -48,6 +99,28 @@ mod tests {
 
     fn read(bytes: Vec<u8>) -> Vec<Input> {
         listen(io::Cursor::new(bytes)).unwrap().iter().collect()
+    }
+
+    #[test]
+    fn what_is_kept_has_an_end() {
+        let mut kept = Kept::default();
+        let line = |length| Input::Line("x".repeat(length));
+        for _ in 0..MOST_KEPT.0 {
+            assert!(kept.has_room());
+            kept.push(line(1));
+        }
+        assert!(!kept.has_room());
+        assert_eq!(kept.pop(), Some(line(1)));
+        assert!(kept.has_room());
+        let mut long = Kept::default();
+        long.push(Input::TooLong);
+        long.push(line(MOST_KEPT.1));
+        assert!(!long.has_room());
+        kept.append(&mut long);
+        assert!(long.is_empty() && long.has_room() && !kept.has_room());
+        assert_eq!(kept.iter().count(), MOST_KEPT.0 + 1);
+        while kept.pop().is_some() {}
+        assert!(kept.is_empty() && kept.has_room());
     }
 
     #[test]

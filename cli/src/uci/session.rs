@@ -1,6 +1,5 @@
 //! The loop: commands in, the engine's lines out.
 
-use std::collections::VecDeque;
 use std::io::BufRead;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use crate::options::{Change, Meaning, OptionError, Typed, UnknownOption, print, 
 
 use super::command::{self, Command, GoWords, Setup};
 use super::console::Console;
-use super::input::{AHEAD, Input, listen};
+use super::input::{Input, Kept, listen};
 use super::report::Report;
 
 /// How long a search may take to end behind `quit`, or a network to be loaded in front of it: what takes longer may
@@ -56,7 +55,7 @@ pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: T
         position: Box::new(History::startpos()),
         end: End::Limit,
         lines,
-        deferred: VecDeque::new(),
+        deferred: Kept::default(),
     };
     session.log();
     let next = if session.meaning.preload { session.prepare() } else { Next::GoOn };
@@ -78,7 +77,7 @@ struct Session {
     end: End,
     lines: Receiver<Input>,
     /// What came in during a `wait`.
-    deferred: VecDeque<Input>,
+    deferred: Kept,
 }
 
 /// What ends a search.
@@ -118,7 +117,7 @@ enum Next {
 impl Session {
     /// Until `quit` or the end of the input.
     fn talk(&mut self) -> Next {
-        while let Some(input) = self.deferred.pop_front().or_else(|| self.lines.recv().ok()) {
+        while let Some(input) = self.deferred.pop().or_else(|| self.lines.recv().ok()) {
             match self.hear(input) {
                 Next::GoOn => {}
                 Next::Quit => return self.quit(),
@@ -255,7 +254,7 @@ impl Session {
     fn may_leave(&mut self) -> bool {
         let has_ended = self.look_ahead();
         let mut last_search = End::Limit;
-        for input in &self.deferred {
+        for input in self.deferred.iter() {
             let Input::Line(line) = input else { continue };
             match command::parse(line) {
                 Ok(Some(Command::Wait)) => return false,
@@ -269,9 +268,9 @@ impl Session {
 
     /// Keeps what has come in. Whether nothing more will.
     fn look_ahead(&mut self) -> bool {
-        while self.deferred.len() < AHEAD {
+        while self.deferred.has_room() {
             match self.lines.try_recv() {
-                Ok(input) => self.deferred.push_back(input),
+                Ok(input) => self.deferred.push(input),
                 Err(error) => return error == TryRecvError::Disconnected,
             }
         }
@@ -379,7 +378,16 @@ impl Session {
         let mut kept = std::mem::take(&mut self.deferred);
         let mut alone = None;
         while self.engine.is_searching() {
-            let input = match kept.pop_front().map_or_else(|| self.lines.recv_timeout(NAP), Ok) {
+            let next = match kept.pop() {
+                Some(input) => Ok(input),
+                None if self.deferred.has_room() => self.lines.recv_timeout(NAP),
+                // Whoever sends so much waits, too.
+                None => {
+                    self.engine.wait_for(NAP);
+                    continue;
+                }
+            };
+            let input = match next {
                 Ok(input) => input,
                 Err(RecvTimeoutError::Timeout) => continue,
                 // A script may end with `wait`; a GUI that is gone must not leave a search for ever.
@@ -395,7 +403,7 @@ impl Session {
                 },
             };
             if !self.may_overtake(&input) {
-                self.deferred.push_back(input);
+                self.deferred.push(input);
             } else {
                 // What comes in while it is obeyed comes behind what was kept.
                 self.deferred.append(&mut kept);

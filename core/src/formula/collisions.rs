@@ -23,7 +23,7 @@ impl Default for Collisions {
 }
 
 impl Collisions {
-    /// Collision visits that a batch may have where the root has `visits`, or where fewer remain to be made:
+    /// Collision visits that a batch may have where the root has `visits`:
     /// `1 + (most − 1)·((visits − start)/(end − start))^power`, rounded; between 1 and the most, whatever the power is.
     pub fn allowed(&self, visits: u32) -> u32 {
         let most = self.most.max(1);

@@ -80,6 +80,9 @@ struct Rare {
 impl<R: Repository> Search<R> {
     /// Brings the answer to a gathered [`Leaf`](super::Gathered::Leaf) into the tree and to the root. `policy` has a
     /// logit for each legal move, in the order of the game's list; it is used up, also where the answer is refused.
+    ///
+    /// # Errors
+    /// Any [`Refused`] but [`Refused::ListsDiffer`]; the playout is taken back, but for [`Refused::Stale`].
     pub fn answer<const PLIES: usize>(
         &self,
         event: &mut Event<PLIES>,
@@ -92,6 +95,9 @@ impl<R: Repository> Search<R> {
     }
 
     /// Counts one more visit of a [`Known`](super::Gathered::Known) node.
+    ///
+    /// # Errors
+    /// [`Refused::Stale`] alone.
     pub fn backprop<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Result<(), Refused> {
         if event.epoch != self.epoch || !matches!(event.stage, Stage::Known { .. }) {
             return Err(Refused::Stale);
@@ -112,6 +118,9 @@ impl<R: Repository> Search<R> {
     }
 
     /// The first half of [`Search::answer`]: the leaf gets its answer, and waits for [`Search::bring_back`].
+    ///
+    /// # Errors
+    /// As [`Search::answer`].
     pub fn settle<const PLIES: usize>(
         &self,
         event: &mut Event<PLIES>,

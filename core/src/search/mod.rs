@@ -98,7 +98,7 @@ pub enum RunError<E> {
         /// Logits that [`Evaluator::evaluate`] pushed.
         logits: usize,
     },
-    /// There is no room for another leaf, and nothing but the principal variation to fold.
+    /// There is no room for another leaf, and nothing left to fold.
     Full,
     /// The playout met the leaf of an event that is in flight. No playout gets by before that event is brought back or
     /// cancelled; where it is lost, [`Search::clear`] helps.
@@ -297,12 +297,15 @@ impl<R: Repository> Search<R> {
     /// Does `playouts` playouts, one after the other, on one stack; fewer, and none, where the game has ended at the
     /// root, where no move may be searched there ([`Search::set_root_moves`]), or where the root has as many visits as
     /// can be counted. Nothing else may be in flight: a playout that meets it is [`RunError::InFlight`]. `EDGES` is the
-    /// most legal moves of a position, `PLIES` the longest path. When the memory is full, subtrees are folded and the
-    /// search goes on; playouts that restore them count too. Gives back how many it did.
+    /// most legal moves of a position, all of which the evaluator must have room to push; `PLIES` the longest path. When
+    /// the memory is full, subtrees are folded and the search goes on; playouts that restore them count too. Gives back
+    /// how many it did.
     ///
-    /// `EDGES` must not be less than the most legal moves that the evaluator may push. A root that is proven is
-    /// searched on all the same. For a limit in time call this in small portions, and ask
+    /// A root that is proven is searched on all the same. For a limit in time call this in small portions, and ask
     /// [`stop::Limits`](crate::stop::Limits) in between.
+    ///
+    /// # Errors
+    /// Any [`RunError`]. What was done before it stays, and the next call goes on from there.
     pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
         &mut self,
         evaluator: &mut E,

@@ -150,7 +150,7 @@ pub struct Hints {
 impl Hints {
     /// Nothing is limited yet. The numbers are Lc0's: about three years, and four thousand million playouts.
     pub fn new(nps: Option<f64>) -> Self {
-        Self { remaining_ms: UNTIMED_MS, remaining_playouts: 4_000_000_000, nps, floor_ms: 0.0 }
+        Self { remaining_ms: UNTIMED_MS, remaining_playouts: MAX_VISITS.into(), nps, floor_ms: 0.0 }
     }
 
     fn is_timed(&self) -> bool {

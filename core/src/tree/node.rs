@@ -350,6 +350,7 @@ impl Node for Locked<'_, '_> {
     }
 
     fn settle(&mut self, n: u32, value: Value) {
+        debug_assert!(self.flag(BRANCH) || !self.flag(EXPANDED), "the word for visits names this leaf's priors");
         if self.flag(BRANCH) {
             self.set_branch_sums(n, Sums::of(value, n));
         } else {

@@ -16,6 +16,7 @@ use crate::analysis::output::Output;
 use crate::analysis::pool::memory::{Asked, Shares};
 use crate::analysis::pool::{MOST_AT_A_TIME, threads};
 use crate::analysis::request::Object;
+use crate::engine::bytes_of_mb;
 use crate::engine::{CacheCounts, EvaluatorCounts};
 use crate::go::Evaluator;
 use crate::options::{Meaning, Typed};
@@ -50,14 +51,14 @@ impl Pool {
         };
         let Shares { cache_mb, trees } =
             Shares::of(settings, &meaning.analysis, Asked { parallel, sessions: 0, parts: PARTS });
-        evaluator.set_cache(if settings.cache.entries == 0 { 0 } else { cache_mb << 20 });
+        evaluator.set_cache(if settings.cache.entries == 0 { 0 } else { bytes_of_mb(cache_mb) });
         let evaluator = Arc::new(evaluator);
         let crew = Crew::start(output, meaning.analysis.queue_mb, trees.parallel, |queue, output| {
             let worker = Worker {
                 queue: Arc::clone(queue),
                 output: Arc::clone(output),
                 evaluator: Arc::clone(&evaluator),
-                tree_bytes: trees.each_mb << 20,
+                tree_bytes: bytes_of_mb(trees.each_mb),
                 minibatch: settings.minibatch,
                 parallel: trees.parallel,
             };
