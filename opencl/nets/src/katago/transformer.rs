@@ -151,22 +151,20 @@ impl Attention {
     pub fn angles(&self, height: usize, width: usize) -> Option<Vec<f32>> {
         let (pairs, group) = (self.depth() / 2, self.heads / self.key_heads);
         let of_pair = |head: usize, pair: usize| match &self.rotation {
-            Rotation::None => None,
-            Rotation::Learnt(frequencies) => Some(frequencies[head / group * pairs + pair]),
+            Rotation::None => [0.0; 2],
+            Rotation::Learnt(frequencies) => frequencies[head / group * pairs + pair],
             Rotation::Fixed { theta } => {
                 let along_y = pair < pairs / 2;
                 let number = if along_y { pair } else { pair - pairs / 2 };
                 let frequency = theta.powf(-((2 * number) as f32) / pairs as f32);
-                Some(if along_y { [0.0, frequency] } else { [frequency, 0.0] })
+                if along_y { [0.0, frequency] } else { [frequency, 0.0] }
             }
         };
-        let pairs = (0..self.heads).flat_map(|head| (0..pairs).map(move |pair| (head, pair)));
-        let mut angles = Vec::new();
-        for (head, pair) in pairs {
-            let [a, b] = of_pair(head, pair)?;
-            angles.extend((0..height * width).map(|at| (at % width) as f32 * a + (at / width) as f32 * b));
-        }
-        Some(angles)
+        let all = (0..self.heads).flat_map(|head| (0..pairs).map(move |pair| (head, pair)));
+        let at_points =
+            |[a, b]: [f32; 2]| (0..height * width).map(move |at| (at % width) as f32 * a + (at / width) as f32 * b);
+        let angles = all.flat_map(|(head, pair)| at_points(of_pair(head, pair)));
+        (self.rotation != Rotation::None).then(|| angles.collect())
     }
 }
 

@@ -1,13 +1,17 @@
 //! Models of version 17: what their graphs say, against their layers one by one.
 
+use crate::common::device_is_there;
 use crate::forward::{Board, Raw};
 use crate::tiny::tiny;
 use crate::writer::{Random, random_model};
 use oncilla_nets::katago::{Block, GLOBALS, Model, PLANES, Rotation, TrunkNorm};
 use oncilla_opencl::backend::{Backend, Outputs};
+use oncilla_opencl::graph::Graph;
 use oncilla_opencl::host::{Host, plain};
+use oncilla_opencl::kernels::{Tuning, Variant};
+use oncilla_opencl::opencl::{OpenCl, Options};
 
-const BOARDS: [(usize, usize); 4] = [(9, 9), (5, 7), (3, 2), (1, 1)];
+const BOARDS: [(usize, usize); 4] = [(19, 19), (5, 7), (3, 2), (1, 1)];
 
 /// Planes of zeros and ones, and globals.
 fn position(random: &mut Random, board: Board) -> (Vec<Vec<f32>>, Vec<f32>) {
@@ -16,38 +20,70 @@ fn position(random: &mut Random, board: Board) -> (Vec<Vec<f32>>, Vec<f32>) {
     (planes, (0..GLOBALS).map(|_| random.below(9) as f32 / 8.0 - 0.5).collect())
 }
 
-/// All that is said, the first policy alone, which the other way of running it has not more of.
+/// All that is said, of policies the first alone: a layer by layer evaluation has no more.
 fn numbers(board: Board, outputs: Outputs) -> Vec<f32> {
     let policy = [&outputs.policy[..board.width * board.height], &outputs.pass[..1]].concat();
     [policy, outputs.results, outputs.scores, outputs.ownership].concat()
 }
 
-/// The largest difference, as a share of the largest number if that is above one.
-fn far(model: &Model, board: Board, random: &mut Random) -> f32 {
+/// The largest difference of what `run` makes of the graph and a position, as a share of the largest number if that is
+/// above one.
+fn far(model: &Model, board: Board, random: &mut Random, run: impl Fn(Graph, &[f32]) -> Outputs) -> f32 {
     let (planes, globals) = position(random, board);
     let Raw { policy, value, scores, ownership } = board.evaluate(model, &planes, &globals);
     let expected = [policy, value, scores, ownership].concat();
     let graph = model.graph(board.height, board.width).expect("a graph");
-    let input = [planes.concat(), globals].concat();
-    let by_definition = plain::evaluate(&graph, &input).expect("an evaluation");
-    let mut by_host = Outputs::default();
-    Host::new(graph, 2).expect("a host").evaluate(&input, &mut by_host).expect("an evaluation");
+    let got = numbers(board, run(graph, &[planes.concat(), globals].concat()));
+    assert_eq!(got.len(), expected.len());
     let most = expected.iter().fold(1.0_f32, |most, x| most.max(x.abs()));
-    let outputs = [by_definition, by_host].map(|outputs| numbers(board, outputs));
-    let differences = outputs.iter().flat_map(|got| {
-        assert_eq!(got.len(), expected.len());
-        got.iter().zip(&expected).map(|(a, b)| (a - b).abs() / most)
-    });
+    let differences = got.iter().zip(&expected).map(|(a, b)| (a - b).abs() / most);
     // A NaN stays.
     differences.fold(0.0, |worst, far| if far > worst || far.is_nan() { far } else { worst })
+}
+
+fn by_definition(graph: Graph, input: &[f32]) -> Outputs {
+    plain::evaluate(&graph, input).expect("an evaluation")
+}
+
+fn evaluated(mut backend: impl Backend, input: &[f32]) -> Outputs {
+    let mut outputs = Outputs::default();
+    backend.evaluate(input, &mut outputs).expect("an evaluation");
+    outputs
+}
+
+fn on_host(graph: Graph, input: &[f32]) -> Outputs {
+    evaluated(Host::new(graph, 2).expect("a host"), input)
+}
+
+fn on_opencl(variant: Variant, graph: Graph, input: &[f32]) -> Outputs {
+    let options = Options { max_batch: 2, tuning: Some(Tuning::start(variant, 8)), ..Options::default() };
+    evaluated(OpenCl::new(graph, &options).expect("the device runs the network"), input)
+}
+
+/// Boards in the order of their sizes, the largest that there is among them.
+#[test]
+fn a_graph_says_what_the_layers_say_on_opencl() {
+    if !device_is_there() {
+        return;
+    }
+    let random = &mut Random::new(0x5eed);
+    for (height, width) in [(2, 3), (9, 9), (13, 5), (19, 19)] {
+        for variant in [Variant::Cpu, Variant::Gpu] {
+            let run = |graph, input: &[f32]| on_opencl(variant, graph, input);
+            let worst = far(&tiny(17), Board { width, height }, random, run);
+            assert!(worst < 1e-5, "{variant}, {height} by {width}: {worst}");
+        }
+    }
 }
 
 #[test]
 fn graphs_say_what_the_layers_say() {
     let random = &mut Random::new(0x0dd_ba11);
     for (height, width) in BOARDS {
-        let worst = far(&tiny(17), Board { width, height }, random);
-        assert!(worst < 1e-5, "{height} by {width}: {worst}");
+        for run in [by_definition, on_host] {
+            let worst = far(&tiny(17), Board { width, height }, random, run);
+            assert!(worst < 1e-5, "{height} by {width}: {worst}");
+        }
     }
     // Every kind of block, rotation and norm, with weights that nobody has kept within bounds.
     let (mut blocks, mut norms) = ([0; 4], [0; 3]);
@@ -69,8 +105,10 @@ fn graphs_say_what_the_layers_say() {
             TrunkNorm::Rms(norm) => 1 + usize::from(norm.whole),
         }] += 1;
         let (height, width) = BOARDS[seed as usize % BOARDS.len()];
-        let worst = far(&model, Board { width, height }, random);
-        assert!(worst < 1e-3, "seed {seed}, {height} by {width}: {worst}");
+        for run in [by_definition, on_host] {
+            let worst = far(&model, Board { width, height }, random, run);
+            assert!(worst < 1e-3, "seed {seed}, {height} by {width}: {worst}");
+        }
     }
     assert!(blocks.iter().chain(&norms).all(|&count| count > 3), "{blocks:?} {norms:?}");
 }

@@ -79,7 +79,6 @@ impl Maker<'_> {
         let key_heads = self.random.width();
         let heads = key_heads * self.random.width();
         let (pairs, width) = (self.random.width(), self.random.width());
-        let depth = 2 * pairs;
         let rotation = match self.random.below(3) {
             0 => Rotation::None,
             1 => Rotation::Fixed { theta: 100.0 },
@@ -87,6 +86,8 @@ impl Maker<'_> {
                 Rotation::Learnt((0..key_heads * pairs).map(|_| [self.random.weight(), self.random.weight()]).collect())
             }
         };
+        // Without pairs that are turned a number that is odd, and one, will do.
+        let depth = if rotation == Rotation::None { pairs } else { 2 * pairs };
         Attention {
             norm: self.token_norm(channels),
             heads,
