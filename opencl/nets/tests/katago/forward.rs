@@ -228,9 +228,12 @@ fn token_normed(norm: &TokenNorm, x: &Planes) -> Vec<Vec<f32>> {
 
 /// A head's query or key at a point, its pairs of channels as complex numbers.
 fn turned(rotation: &Rotation, head: usize, (x, y): (f32, f32), channels: &[f32]) -> Vec<f32> {
+    if *rotation == Rotation::None {
+        return channels.to_vec();
+    }
     let pairs = channels.len() / 2;
     let angle = |pair: usize| match rotation {
-        Rotation::None => 0.0,
+        Rotation::None => unreachable!("its channels need not be pairs"),
         Rotation::Learnt(frequencies) => {
             x * frequencies[head * pairs + pair][0] + y * frequencies[head * pairs + pair][1]
         }
