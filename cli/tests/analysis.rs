@@ -591,6 +591,35 @@ fn settings_of_a_query_are_its_own() {
     assert_eq!(lengths.max(), Some(2), "a move, and so many behind it");
 }
 
+/// What counts only together with another option is warned of where that one is not there.
+#[test]
+fn settings_that_count_together_are_not_warned_of() {
+    let pairs = [
+        (json!({ "CPuctAtRoot": 9 }), json!({ "RootHasOwnCpuctParams": true })),
+        (json!({ "Contempt": "Bob=200" }), json!({ "UCI_Opponent": "none none human Bob" })),
+        (json!({ "FpuValueAtRoot": 0.1 }), json!({ "FpuStrategyAtRoot": "reduction" })),
+        (json!({ "ContemptMaxValue": 50 }), json!({ "Contempt": "100" })),
+        (json!({ "WDLContemptAttenuation": 0.5 }), json!({ "Contempt": "100" })),
+        (json!({ "WDLDrawRateReference": 0.6 }), json!({ "Contempt": "100" })),
+        (json!({ "WDLBookExitBias": 0.3 }), json!({ "Contempt": "100" })),
+    ];
+    let said = |settings: &Value| {
+        let query = json!({ "id": "a", "moves": ["e2e4"], "maxVisits": 60, "overrideSettings": settings });
+        answers(&[], &format!("{query}\n"))
+    };
+    for (one, other) in pairs {
+        let mut both = one.clone();
+        both.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
+        both["SmartPruningFactor"] = json!(2);
+        let [warning, answer] = &said(&both)[..] else { panic!("{both}") };
+        assert_eq!(warning["warning"], "Can not be set for one query: SmartPruningFactor", "{both}");
+        let without = said(&other).pop().unwrap();
+        assert_ne!(answer["moveInfos"], without["moveInfos"], "{both}: it changes something");
+    }
+    let alone = said(&json!({ "CPuctAtRoot": 9 }));
+    assert_eq!(alone[0]["warning"], "Can not be set for one query: CPuctAtRoot");
+}
+
 #[test]
 fn the_end_of_a_game_is_analysed() {
     let mated = one(json!({ "id": "a", "fen": "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "moves": [] }));
