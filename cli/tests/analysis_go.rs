@@ -561,6 +561,20 @@ fn names_that_are_not_used_are_told() {
     assert!(said.contains(": not used: futileVisitsThreshold, nonsense\n"), "{said}");
 }
 
+/// Its values are looked at beside the table of parameters.
+#[test]
+fn the_example_configuration_is_used_wholly_and_changes_nothing() {
+    let asked = lines(&[query(json!({ "maxVisits": 100, "includeOwnership": true, "includePolicy": true }))]);
+    let said = |more: &[&str]| {
+        let words = words(15, &[&["--parallel=1", "--threads=1"], more].concat());
+        let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), &asked);
+        assert!(output.status.success() && !stderr(&output).contains("not used"), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let file = fixtures().join("analysis/analysis_example_go.cfg");
+    assert_eq!(said(&["-config", &file.display().to_string()]), said(&[]));
+}
+
 #[test]
 fn actions_answer_with_themselves() {
     let all = answers(

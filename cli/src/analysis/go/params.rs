@@ -563,6 +563,22 @@ mod tests {
         }
     }
 
+    /// Every row stands in it: with its default, or behind a `#` with another value where nothing is the default.
+    #[test]
+    fn the_example_configuration_has_the_defaults() {
+        let text = include_str!("../../../../fixtures/analysis/analysis_example_go.cfg");
+        let pairs = |line: &'static str| line.split_once(" = ");
+        let mut names = BTreeSet::new();
+        for (name, value) in text.lines().filter(|line| !line.starts_with('#')).filter_map(pairs) {
+            assert_eq!(set(name, value), Some(Ok(Params::default())), "{name} = {value}");
+            assert_eq!(Params::default().get(name).as_deref(), Some(value));
+            assert!(names.insert(name), "{name} twice");
+        }
+        let shown = text.lines().filter_map(|line| pairs(line.strip_prefix("# ")?));
+        names.extend(shown.map(|(name, _)| name));
+        Params::TABLE.iter().for_each(|row| assert!(names.contains(row.name), "{}", row.name));
+    }
+
     #[test]
     fn a_query_does_not_change_the_program() {
         let mut params = Params::default();
