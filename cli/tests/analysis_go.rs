@@ -97,6 +97,7 @@ fn check(answer: &Value) {
     let own = infos(answer).iter().filter(|info| info["isSymmetryOf"].is_null());
     let visits: u64 = own.map(|info| info["edgeVisits"].as_u64().unwrap()).sum();
     assert_eq!(visits + 1, root["visits"].as_u64().unwrap(), "the root's own evaluation is one of its visits: {root}");
+    assert_eq!(root["lcb"], root["winrate"]);
     assert!(root["rawStWrError"] != -0.5 || number(root, "weight") <= number(root, "visits"), "{root}");
     for (order, info) in infos(answer).iter().enumerate() {
         assert_eq!(info["order"], order);
@@ -128,8 +129,9 @@ const INFO: [&str; 17] = [
     "winrate",
 ];
 
-const ROOT: [&str; 18] = [
+const ROOT: [&str; 19] = [
     "currentPlayer",
+    "lcb",
     "rawLead",
     "rawNoResultProb",
     "rawScoreSelfplay",
@@ -807,7 +809,9 @@ impl Agreement {
         if !root.is_object() || !their_root.is_object() {
             return;
         }
-        assert_eq!(keys(root), keys(their_root));
+        // Only KataGo's description has it: what was recorded does not say it any more.
+        let own: Vec<&str> = keys(root).into_iter().filter(|key| *key != "lcb").collect();
+        assert!(own == keys(their_root) && root["lcb"].is_f64(), "{root}, KataGo {their_root}");
         assert!((number(root, "rawWinrate") - number(their_root, "rawWinrate")).abs() <= 1e-4, "{root}");
         self.roots += 1;
         self.off += (number(root, "winrate") - number(their_root, "winrate")).abs();
