@@ -525,6 +525,8 @@ fn warnings_go_on_and_errors_do_not() {
         query(json!({ "id": "rules", "rules": { "scoring": "TERRITORY", "hasButton": true } })),
         query(json!({ "id": "lacking", "overrideSettings": { "antiMirror": true, "logSearchInfo": true,
             "rootFpuLossProp": 0.5, "rootNoiseEnabled": false, "useGraphSearch": true, "x": 1 } })),
+        query(json!({ "id": "chance", "overrideSettings": { "nnRandSeed": "abc", "nnRandomize": true } })),
+        query(json!({ "id": "sure", "overrideSettings": { "nnRandomize": false } })),
     ];
     let all = answers(&[], &queries);
     let of = |id: &str| all.iter().filter(|answer| answer["id"] == id).collect::<Vec<_>>();
@@ -542,6 +544,8 @@ fn warnings_go_on_and_errors_do_not() {
     let lacking = "Config params of KataGo's that have no effect here: antiMirror,rootFpuLossProp";
     assert_eq!(said("lacking"), ["overrideSettings", "overrideSettings", ""]);
     assert_eq!([0, 1].map(|at| &of("lacking")[at]["warning"]), ["Unknown config params: x", lacking]);
+    let chance = "Config params of KataGo's that have no effect here: nnRandSeed,nnRandomize";
+    assert_eq!((&of("chance")[0]["warning"], said("sure")), (&json!(chance), vec![String::new()]));
     let silent = answers(&["-override-config=warnUnusedFields=false"], &[query(json!({ "foo": 1 }))]);
     assert_eq!(silent.len(), 1);
 }

@@ -64,8 +64,10 @@ const OTHERWISE: [(&str, &str, &str, &str); 7] = [
 const TAKEN: [(&str, &str, &str, &str); 1] = [("s13_bad_fields", "f093", "whiteHandicapBonus", "Must be a string")];
 
 /// What is warned of here beside that, since it does nothing here.
-const BESIDE: [(&str, &str, &str); 1] =
-    [("s06_override", "clearcut", "Config params of KataGo's that have no effect here: antiMirror")];
+const BESIDE: [(&str, &str, &str); 2] = [
+    ("s06_override", "clearcut", "Config params of KataGo's that have no effect here: antiMirror"),
+    ("s06_override", "nnconfig", "Config params of KataGo's that have no effect here: nnRandomize"),
+];
 
 /// Behind it KataGo names its configuration file.
 const IN_FILE: &str = " in config file ";
