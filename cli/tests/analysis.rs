@@ -620,6 +620,22 @@ fn settings_that_count_together_are_not_warned_of() {
     assert_eq!(alone[0]["warning"], "Can not be set for one query: CPuctAtRoot");
 }
 
+/// As letters may be large or small, one option can be named many times. Each name is looked at, and that takes no more
+/// than time that grows with their number: with its square it would be minutes.
+#[test]
+fn an_option_in_many_spellings_is_read_at_once() {
+    let spelled = |number: usize| -> String {
+        let letters = "smartpruningminimumbatches".chars().enumerate();
+        letters.map(|(at, c)| if number >> at & 1 == 1 { c.to_ascii_uppercase() } else { c }).collect()
+    };
+    let settings: serde_json::Map<String, Value> = (0..16_384).map(|number| (spelled(number), json!(3))).collect();
+    let query = json!({ "id": "a", "moves": [], "maxVisits": 1, "overrideSettings": settings });
+    let begun = std::time::Instant::now();
+    let said = answers(&[], &format!("{query}\n"));
+    assert!(said.len() == 2 && said[0]["warning"].as_str().unwrap().split(',').count() == 16_384, "{said:?}");
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
 #[test]
 fn the_end_of_a_game_is_analysed() {
     let mated = one(json!({ "id": "a", "fen": "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "moves": [] }));

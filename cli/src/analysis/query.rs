@@ -301,16 +301,19 @@ impl Defaults {
     /// with others, of it beside the others, where `all` is what they mean together. KataGo passes over its own in
     /// silence.
     fn without_effect<'o>(&self, given: &[Given<'o>], all: &Meaning) -> Vec<&'o str> {
+        let usual = (self.analysis, self.score_type, Arc::clone(&self.settings));
+        let all = self.counted(all);
         let is_without = |at: usize| {
             let alone = self.typed_with(&given[at..=at]);
             let is_new = given[at].set.iter().any(|(opt, _)| alone.value(opt) != self.typed.value(opt));
             let Some(alone) = alone.meaning().ok().filter(|_| is_new) else { return false };
-            let usual = (self.analysis, self.score_type, Arc::clone(&self.settings));
             if self.counted(&alone) != usual {
                 return false;
             }
-            let others = self.typed_with(given[..at].iter().chain(&given[at + 1..])).meaning();
-            others.is_ok_and(|others| self.counted(&others) == self.counted(all))
+            // One option has any number of spellings: all that is done for each name would take its square.
+            let is_replaced = given[at].is_replaced(&given[at + 1..]);
+            let others = || self.typed_with(given[..at].iter().chain(&given[at + 1..])).meaning();
+            is_replaced || others().is_ok_and(|others| self.counted(&others) == all)
         };
         let ours = (0..given.len()).filter(|&at| !katago::is_name(given[at].name));
         ours.filter(|&at| is_without(at)).map(|at| given[at].name).collect()
@@ -384,6 +387,14 @@ fn root_fpu_reduction(number: f64) -> Option<f32> {
 struct Given<'o> {
     name: &'o str,
     set: Vec<(&'static Opt, String)>,
+}
+
+impl Given<'_> {
+    /// Whether later ones set all that it sets.
+    fn is_replaced(&self, later: &[Self]) -> bool {
+        let sets = |other: &Self, opt: &Opt| other.set.iter().any(|(its, _)| std::ptr::eq(*its, opt));
+        self.set.iter().all(|(opt, _)| later.iter().any(|other| sets(other, opt)))
+    }
 }
 
 /// What stands in `overrideSettings`.
