@@ -591,6 +591,51 @@ fn settings_of_a_query_are_its_own() {
     assert_eq!(lengths.max(), Some(2), "a move, and so many behind it");
 }
 
+/// What counts only together with another option is warned of where that one is not there.
+#[test]
+fn settings_that_count_together_are_not_warned_of() {
+    let pairs = [
+        (json!({ "CPuctAtRoot": 9 }), json!({ "RootHasOwnCpuctParams": true })),
+        (json!({ "Contempt": "Bob=200" }), json!({ "UCI_Opponent": "none none human Bob" })),
+        (json!({ "FpuValueAtRoot": 0.1 }), json!({ "FpuStrategyAtRoot": "reduction" })),
+        (json!({ "ContemptMaxValue": 50 }), json!({ "Contempt": "100" })),
+        (json!({ "WDLContemptAttenuation": 0.5 }), json!({ "Contempt": "100" })),
+        (json!({ "WDLDrawRateReference": 0.6 }), json!({ "Contempt": "100" })),
+        (json!({ "WDLBookExitBias": 0.3 }), json!({ "Contempt": "100" })),
+    ];
+    let said = |settings: &Value| {
+        let query = json!({ "id": "a", "moves": ["e2e4"], "maxVisits": 60, "overrideSettings": settings });
+        answers(&[], &format!("{query}\n"))
+    };
+    for (one, other) in pairs {
+        let mut both = one.clone();
+        both.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
+        both["SmartPruningFactor"] = json!(2);
+        let [warning, answer] = &said(&both)[..] else { panic!("{both}") };
+        assert_eq!(warning["warning"], "Can not be set for one query: SmartPruningFactor", "{both}");
+        let without = said(&other).pop().unwrap();
+        assert_ne!(answer["moveInfos"], without["moveInfos"], "{both}: it changes something");
+    }
+    let alone = said(&json!({ "CPuctAtRoot": 9 }));
+    assert_eq!(alone[0]["warning"], "Can not be set for one query: CPuctAtRoot");
+}
+
+/// As letters may be large or small, one option can be named many times. Each name is looked at, and that takes no more
+/// than time that grows with their number: with its square it would be minutes.
+#[test]
+fn an_option_in_many_spellings_is_read_at_once() {
+    let spelled = |number: usize| -> String {
+        let letters = "smartpruningminimumbatches".chars().enumerate();
+        letters.map(|(at, c)| if number >> at & 1 == 1 { c.to_ascii_uppercase() } else { c }).collect()
+    };
+    let settings: serde_json::Map<String, Value> = (0..16_384).map(|number| (spelled(number), json!(3))).collect();
+    let query = json!({ "id": "a", "moves": [], "maxVisits": 1, "overrideSettings": settings });
+    let begun = std::time::Instant::now();
+    let said = answers(&[], &format!("{query}\n"));
+    assert!(said.len() == 2 && said[0]["warning"].as_str().unwrap().split(',').count() == 16_384, "{said:?}");
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
 #[test]
 fn the_end_of_a_game_is_analysed() {
     let mated = one(json!({ "id": "a", "fen": "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "moves": [] }));

@@ -11,7 +11,7 @@ use super::queue::Asked;
 use super::request::Object;
 use super::turns::{Accepted, Read, prioritized, turns};
 use crate::engine::{Restrictions, Settings};
-use crate::options::{Analysis, Kind, Meaning, Perspective, Typed, katago};
+use crate::options::{Analysis, Kind, Meaning, Opt, Perspective, Typed, katago};
 use crate::score::ScoreType;
 
 /// Every field that a query may have. (Those of actions are ignored, as `action` itself is where it is no text.)
@@ -273,7 +273,7 @@ impl Defaults {
         let object = fields.read("overrideSettings", "Must be an object", Value::as_object)?;
         let Some(object) = object.filter(|object| !object.is_empty()) else { return Ok(Overridden::default()) };
         let mut typed = self.typed.clone();
-        let (mut unknown, mut fixed) = (Vec::new(), Vec::new());
+        let (mut unknown, mut given) = (Vec::new(), Vec::new());
         let bad = |reason: String| BadField::new("overrideSettings", format!("Could not set settings: {reason}"));
         // Here, as with all settings, text counts as what it says.
         let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
@@ -287,28 +287,54 @@ impl Defaults {
             if set.is_empty() {
                 unknown.push(name.as_str());
             }
-            let mut alone = self.typed.clone();
-            let mut is_new = false;
-            for (opt, value) in set {
-                typed.set(opt, name, &value).map_err(|error| bad(error.to_string()))?;
-                let _ = alone.set(opt, name, &value); // as the line before
-                is_new |= alone.value(opt) != self.typed.value(opt);
+            for (opt, value) in &set {
+                typed.set(opt, name, value).map_err(|error| bad(error.to_string()))?;
             }
-            // KataGo passes over its own in silence.
-            if is_new && !katago::is_name(name) && self.changes_nothing(&alone) {
-                fixed.push(name.as_str());
-            }
+            given.push(Given { name, set });
         }
-        Ok(Overridden { meaning: Some(typed.meaning().map_err(bad)?), root_fpu_reduction, unknown, fixed })
+        let meaning = typed.meaning().map_err(bad)?;
+        let fixed = self.without_effect(&given, &meaning);
+        Ok(Overridden { meaning: Some(meaning), root_fpu_reduction, unknown, fixed })
     }
 
-    /// Whether nothing comes of these options in a query.
-    fn changes_nothing(&self, own: &Typed) -> bool {
-        let Ok(own) = own.meaning() else { return false };
+    /// Names of those options of a query that nothing comes of: neither of each alone nor, as some count only together
+    /// with others, of it beside the others, where `all` is what they mean together. KataGo passes over its own in
+    /// silence.
+    fn without_effect<'o>(&self, given: &[Given<'o>], all: &Meaning) -> Vec<&'o str> {
+        let usual = (self.analysis, self.score_type, Arc::clone(&self.settings));
+        let all = self.counted(all);
+        let is_without = |at: usize| {
+            let alone = self.typed_with(&given[at..=at]);
+            let is_new = given[at].set.iter().any(|(opt, _)| alone.value(opt) != self.typed.value(opt));
+            let Some(alone) = alone.meaning().ok().filter(|_| is_new) else { return false };
+            if self.counted(&alone) != usual {
+                return false;
+            }
+            // One option has any number of spellings: all that is done for each name would take its square.
+            let is_replaced = given[at].is_replaced(&given[at + 1..]);
+            let others = || self.typed_with(given[..at].iter().chain(&given[at + 1..])).meaning();
+            is_replaced || others().is_ok_and(|others| self.counted(&others) == all)
+        };
+        let ours = (0..given.len()).filter(|&at| !katago::is_name(given[at].name));
+        ours.filter(|&at| is_without(at)).map(|at| given[at].name).collect()
+    }
+
+    /// The program's options, and these over them.
+    fn typed_with<'g, 'o: 'g>(&self, given: impl IntoIterator<Item = &'g Given<'o>>) -> Typed {
+        let mut typed = self.typed.clone();
+        for Given { name, set } in given {
+            for (opt, value) in set {
+                let _ = typed.set(opt, name, value); // it was set once already
+            }
+        }
+        typed
+    }
+
+    /// What counts in a query of what its options mean.
+    fn counted(&self, own: &Meaning) -> (Analysis, ScoreType, Arc<Settings>) {
         let Analysis { parallel, sessions, queue_mb, line_mb, warns, .. } = self.analysis;
         let analysis = Analysis { parallel, sessions, queue_mb, line_mb, warns, ..own.analysis };
-        (analysis, own.output.score_type) == (self.analysis, self.score_type)
-            && *self.settings_of(&own.settings) == *self.settings
+        (analysis, own.output.score_type, self.settings_of(&own.settings))
     }
 
     /// The settings of a query with its own options. What can't change between two positions stays, and what only a
@@ -355,6 +381,20 @@ const ROOT_FPU_RANGE: &str = "Must be a number from 0.0 to 2.0";
 
 fn root_fpu_reduction(number: f64) -> Option<f32> {
     (0.0..=2.0).contains(&number).then_some(number as f32)
+}
+
+/// An option of a query: its name there, and the options that it sets, and to what.
+struct Given<'o> {
+    name: &'o str,
+    set: Vec<(&'static Opt, String)>,
+}
+
+impl Given<'_> {
+    /// Whether later ones set all that it sets.
+    fn is_replaced(&self, later: &[Self]) -> bool {
+        let sets = |other: &Self, opt: &Opt| other.set.iter().any(|(its, _)| std::ptr::eq(*its, opt));
+        self.set.iter().all(|(opt, _)| later.iter().any(|other| sets(other, opt)))
+    }
 }
 
 /// What stands in `overrideSettings`.

@@ -279,4 +279,45 @@ mod tests {
         assert_eq!(error("legacy(slowmover=-1)"), "at offset 7: expected slowmover in [0, 100], got -1");
         assert_eq!(error("smooth("), "at offset 7: expected a comma or ), got the end");
     }
+
+    /// Names and defaults in the rows of the page about time, which begin with both.
+    fn documented() -> Vec<(&'static str, &'static str)> {
+        let page = include_str!("../../../docs/time.md");
+        let row = |line: &'static str| {
+            let (name, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+            Some((name, rest.split_once(" |")?.0))
+        };
+        page.lines().filter_map(row).collect()
+    }
+
+    /// Every parameter has a row of its own with what it is for, and the default that stands there is it.
+    #[test]
+    fn the_page_about_time_has_every_parameter_with_its_default() {
+        let rows = documented();
+        let mut seen = 0;
+        for manager in ["smooth", "legacy", "alphazero", "simple"] {
+            let refused = read(&format!("{manager}(x=1)")).unwrap_err();
+            let names = refused.split_once("expected one of ").unwrap().1.split_once(", got").unwrap().0;
+            for name in names.split(", ").filter(|name| !name.starts_with("mle-")) {
+                let is_it = |row: &&(&str, &str)| row.0 == name && row.1.parse::<f64>().is_ok();
+                let (_, default) = rows.iter().find(is_it).unwrap_or_else(|| panic!("{manager}: {name}"));
+                assert_eq!(read(&format!("{manager}({name}={default})")), read(manager), "{name}");
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 15 + 6 + 1 + 4);
+        // Those have several numbers, and who names one wants no other.
+        for (name, of) in [
+            ("mle-pieces", ["full", "bare"]),
+            ("mle-network", ["least", "most"]),
+            ("mle-legacy", ["midpoint", "steepness"]),
+        ] {
+            let long = format!("{name}({})", of.join(", "));
+            let (_, defaults) = rows.iter().find(|row| row.0 == long).unwrap_or_else(|| panic!("{long}"));
+            let numbers: Vec<String> =
+                of.iter().zip(defaults.split(", ")).map(|(of, number)| format!("{of}={number}")).collect();
+            let (with, without) = (format!("smooth({name}({}))", numbers.join(",")), format!("smooth({name}())"));
+            assert_eq!((numbers.len(), read(&with)), (2, read(&without)), "{name}");
+        }
+    }
 }

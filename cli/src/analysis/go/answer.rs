@@ -270,7 +270,10 @@ impl<'r, 's> Reporter<'r, 's> {
         if let Some((root, (at, note))) = self.search.tree().zip(self.search.notes().root()) {
             // As in KataGo the weight is that of all visits, also of those that the other values leave out.
             info.insert("weight".into(), number(self.search.averages(&root, at, known).weight));
-            self.put_averages(&mut info, &root_averages(note, candidates));
+            let averages = root_averages(note, candidates);
+            self.put_averages(&mut info, &averages);
+            // Of KataGo's description: there the root's bound is its win rate.
+            info.insert("lcb".into(), number(self.winrate(averages.winrate())));
         }
         let raw = self.search.raw();
         // From the side to move's view to the one that is asked for.

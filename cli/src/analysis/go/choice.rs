@@ -54,9 +54,11 @@ impl Params {
             return 2.0 * most;
         }
         let prior = weight / visits.powi(3);
-        let largest = averages.utility * averages.utility + most * most;
-        let square = (averages.utility_square * weight + largest * prior) / (weight + prior);
-        let variance = (square - averages.utility * averages.utility).max(1e-8);
+        let mean_square = averages.utility * averages.utility;
+        let own = averages.utility_square.max(mean_square + 1e-8);
+        // Its variance comes on top of that of the others.
+        let largest = own + most * most;
+        let variance = (own * weight + largest * prior) / (weight + prior) - mean_square;
         let effective = (weight + prior) * (weight + prior) / (averages.weight_square + prior * prior);
         self.lcb_stdevs * (variance / effective).sqrt()
     }
@@ -164,6 +166,20 @@ mod tests {
         let mut few = [arm(10.0, 0.1, 0.5), arm(1.0, 0.2, 0.3)];
         Params::default().prefer_by_bound(10.0, &mut few);
         assert_eq!(few[1].value, 1.0);
+    }
+
+    /// Of two visits, 0.5 and −0.1, the variance is 0.09, and a quarter of a visit says 1.4² more.
+    #[test]
+    fn a_radius_is_of_what_was_seen_and_of_the_largest_variance_on_top() {
+        let one =
+            Averages { utility: 0.2, utility_square: 0.13, weight: 1.0, weight_square: 1.0, ..Averages::default() };
+        let variance: f64 = 0.09 + 1.4 * 1.4 * 0.25 / 2.25;
+        let effective = 2.25 * 2.25 / (2.0 + 0.25 * 0.25);
+        let radius = Params::default().radius(&one.times(2), 1.4);
+        assert!((radius - 5.0 * (variance / effective).sqrt()).abs() < 1e-9, "{radius}");
+        // Squares that are smaller than the mean's are rounded: no root is taken of less than nothing.
+        let still = Averages { utility_square: 0.04 - 1e-12, ..one };
+        assert!((0.0..1e-3).contains(&Params::default().radius(&still.times(1_000_000), 1.4)));
     }
 
     /// Where values differ as much as usual, exploration is as it is; where they don't differ, it is less.

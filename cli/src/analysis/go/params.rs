@@ -188,7 +188,7 @@ const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap"
 
 /// What KataGo has beside the table for logs, devices, threads, caches, clocks and the choice of a move to play: an
 /// analysis is the same with it. So it is no mistake of a client that sets it.
-const OF_NO_SEARCH: [&str; 62] = [
+const OF_NO_SEARCH: [&str; 60] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
     "chosenMoveTemperature",
@@ -230,8 +230,6 @@ const OF_NO_SEARCH: [&str; 62] = [
     "nnCacheSizePowerOfTwo",
     "nnMaxBatchSize",
     "nnMutexPoolSizePowerOfTwo",
-    "nnRandSeed",
-    "nnRandomize",
     "nodeTableShardsPowerOfTwo",
     "numAnalysisThreads",
     "numEigenThreadsPerModel",
@@ -259,7 +257,7 @@ const OF_GTP: [&str; 2] = ["analysisIgnorePreRootHistory", "analysisWideRootNois
 
 /// What KataGo's search has beside the table, with the value by which it does what is done here. With another one
 /// KataGo's analysis is another one, and ours is not.
-const LACKING: [(&str, &str); 22] = [
+const LACKING: [(&str, &str); 24] = [
     ("antiMirror", "false"),
     ("avoidMYTDaggerHack", "false"),
     ("avoidRepeatedPatternUtility", "0"),
@@ -273,6 +271,8 @@ const LACKING: [(&str, &str); 22] = [
     ("genmoveAntiMirror", "false"),
     ("graphSearchCatchUpLeakProb", "0"),
     ("graphSearchRepBound", ""),
+    ("nnRandSeed", ""),
+    ("nnRandomize", "false"),
     ("noisePruningCap", "1e50"),
     ("preventCleanupPhase", "true"),
     ("rootDesiredPerChildVisitsCoeff", "0"),
@@ -561,6 +561,22 @@ mod tests {
         for (name, _) in LACKING {
             assert!(page.contains(&format!("`{name}`")), "{name}");
         }
+    }
+
+    /// Every row stands in it: with its default, or behind a `#` with another value where nothing is the default.
+    #[test]
+    fn the_example_configuration_has_the_defaults() {
+        let text = include_str!("../../../../fixtures/analysis/analysis_example_go.cfg");
+        let pairs = |line: &'static str| line.split_once(" = ");
+        let mut names = BTreeSet::new();
+        for (name, value) in text.lines().filter(|line| !line.starts_with('#')).filter_map(pairs) {
+            assert_eq!(set(name, value), Some(Ok(Params::default())), "{name} = {value}");
+            assert_eq!(Params::default().get(name).as_deref(), Some(value));
+            assert!(names.insert(name), "{name} twice");
+        }
+        let shown = text.lines().filter_map(|line| pairs(line.strip_prefix("# ")?));
+        names.extend(shown.map(|(name, _)| name));
+        Params::TABLE.iter().for_each(|row| assert!(names.contains(row.name), "{}", row.name));
     }
 
     #[test]

@@ -216,7 +216,7 @@ pub fn rules(fields: Fields<'_>) -> Result<Rules, BadField> {
     };
     let expected = "Must be a integer or half-integer from -400.0 to 400.0";
     rules.komi = fields.read("komi", expected, komi)?.unwrap_or(rules.komi);
-    if let Some(name) = fields.read("whiteHandicapBonus", "Must be a string", Value::as_str)? {
+    if let Some(name) = fields.read("whiteHandicapBonus", "Must be a string", bonus_name)? {
         let bad = || format!("Rules::parseWhiteHandicapBonusRule: Invalid whiteHandicapBonus rule: {name}");
         let bonus = HandicapBonus::from_name(name);
         rules.handicap_bonus = bonus.ok_or_else(|| BadField::new("whiteHandicapBonus", bad()))?;
@@ -226,6 +226,11 @@ pub fn rules(fields: Fields<'_>) -> Result<Rules, BadField> {
 
 const NO_RULES: &str = "Must specify rules string, such as \"chinese\" or \"tromp-taylor\", or a JSON object with detailed rules \
                         parameters.";
+
+/// The name of a handicap bonus. One is `"0"`, and KataGo's description has it without marks too.
+fn bonus_name(value: &Value) -> Option<&str> {
+    if value.as_i64() == Some(0) { Some("0") } else { value.as_str() }
+}
 
 /// A number of points. What is as near to one half as numbers of 32 bits can tell counts as that.
 fn komi(value: &Value) -> Option<Komi> {
@@ -251,7 +256,7 @@ pub fn rules_of_object(object: &Object) -> Option<Rules> {
             "tax" => tax = Some(Tax::from_name(value.as_str()?)?),
             "suicide" => rules.suicide = value.as_bool()?,
             "hasButton" => rules.button = value.as_bool()?,
-            "whiteHandicapBonus" => rules.handicap_bonus = HandicapBonus::from_name(value.as_str()?)?,
+            "whiteHandicapBonus" => rules.handicap_bonus = HandicapBonus::from_name(bonus_name(value)?)?,
             "friendlyPassOk" => rules.friendly_pass = value.as_bool()?,
             "komi" => points = Some(komi(value)?),
             _ => return None,
@@ -412,6 +417,21 @@ mod tests {
         assert_eq!(all.to_string().parse(), Ok(all));
         for rules in [json!({ "komi": 7.3 }), json!({ "komi": 401 }), json!({ "suicide": 1 }), json!({ "tax": null })] {
             assert!(read(rules.clone()).is_err(), "{rules}");
+        }
+    }
+
+    #[test]
+    fn no_handicap_bonus_is_a_text_or_a_number() {
+        let read = |fields: Value| rules(Fields(fields.as_object().unwrap())).map(|rules| rules.handicap_bonus);
+        for none in [json!(0), json!("0")] {
+            let field = json!({ "rules": { "whiteHandicapBonus": "N" }, "whiteHandicapBonus": none });
+            assert_eq!(read(field), Ok(HandicapBonus::Zero));
+            assert_eq!(read(json!({ "rules": { "whiteHandicapBonus": none } })), Ok(HandicapBonus::Zero));
+        }
+        for bad in [json!(1), json!(-1), json!(0.0), json!(false), json!(null)] {
+            let field = read(json!({ "rules": "chinese", "whiteHandicapBonus": bad }));
+            assert_eq!(field, Err(BadField::new("whiteHandicapBonus", "Must be a string")), "{bad}");
+            assert!(read(json!({ "rules": { "whiteHandicapBonus": bad } })).is_err(), "{bad}");
         }
     }
 
