@@ -57,7 +57,7 @@ pub struct Game<const CAP: usize = DEFAULT_CAP> {
     counted_from: usize,
     /// Points from which a stone of each color has gone since then.
     vacated: [PointSet; 2],
-    /// Passes in a row that count towards the end.
+    /// Passes in a row, but for the one that took the button.
     passes: u8,
     /// Stones that Black has played more than White.
     extra_stones: i32,
@@ -154,8 +154,8 @@ pub enum Button {
 /// Why a game is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
-    /// Both have passed in a row, or, under [`KoRule::Simple`] and [`KoRule::Spight`], a player has passed twice in the
-    /// same position.
+    /// Both have passed in a row, but not under [`KoRule::Spight`]; or, under it and [`KoRule::Simple`], a player has
+    /// passed twice in the same position.
     Passes,
     /// Under [`KoRule::Simple`], the same position was there three times since the last pass, with the same player to
     /// move.
@@ -499,23 +499,23 @@ impl<const CAP: usize> Game<CAP> {
         self.pass_would_be_second() || self.pass_would_repeat(color)
     }
 
-    /// Whether a pass of the side to move would be the second in a row that counts, where stones that are dead may be
-    /// left on the board ([`Rules::friendly_pass`]): players then still agree on them, or play on. A third pass ends
+    /// Whether a pass of the side to move would be the second in a row and end the game, where stones that are dead may
+    /// be left on the board ([`Rules::friendly_pass`]): players then still agree on them, or play on. A third pass ends
     /// any game.
     pub fn pass_is_friendly(&self) -> bool {
-        let is_second = self.button != Button::Available && self.passes == 1;
+        let is_second = self.pass_would_be_second() && self.passes == 1;
         let Rules { friendly_pass, scoring, .. } = self.rules;
         friendly_pass && scoring == Scoring::Area && is_second && !self.pass_would_be_repeated()
     }
 
-    /// Whether a pass would be the second in a row that counts.
-    pub(crate) fn pass_would_be_second(&self) -> bool {
-        self.button != Button::Available && self.passes > 0
+    /// Whether a pass would be the second in a row, or a later one, where two end the game.
+    fn pass_would_be_second(&self) -> bool {
+        self.rules.ko.ends_by_two_passes() && self.button != Button::Available && self.passes > 0
     }
 
     /// Whether a pass of the side to move would end the game by [`KoRule::Simple`] or [`KoRule::Spight`], for it
     /// repeats one.
-    pub(crate) fn pass_would_be_repeated(&self) -> bool {
+    fn pass_would_be_repeated(&self) -> bool {
         self.pass_would_repeat(self.side)
     }
 

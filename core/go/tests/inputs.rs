@@ -68,6 +68,23 @@ fn the_end_is_hidden_where_players_may_be_friendly() {
     assert_eq!(encode(&game, &Options::default()).global()[..3], [1.0, 0.0, 0.0]);
 }
 
+/// Under Spight's rule the second pass ends nothing, so there is nothing to hide.
+#[test]
+fn two_passes_are_shown_under_spight() {
+    let rules = Rules { ko: KoRule::Spight, friendly_pass: true, ..Rules::TROMP_TAYLOR };
+    let hiding = Options { conservative_pass: true, passing_hacks: true, ..Options::default() };
+    let mut game: Game = Game::new(Size::new(5, 5).unwrap(), rules);
+    let shown = |game: &Game, options: &Options| {
+        let planes = encode(game, options);
+        (planes.global()[..2].to_vec(), planes.global()[14])
+    };
+    play(&mut game, "C3 pass");
+    assert_eq!(shown(&game, &hiding), (vec![1.0, 0.0], 0.0));
+    play(&mut game, "pass");
+    assert_eq!(shown(&game, &Options::default()), (vec![1.0, 1.0], 1.0));
+    assert_eq!(shown(&game, &hiding), (vec![0.0, 0.0], 0.0));
+}
+
 #[test]
 fn friendly_passing_hides_only_the_end_of_a_game_of_areas() {
     let size = Size::new(5, 5).unwrap();
