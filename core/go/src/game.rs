@@ -59,6 +59,8 @@ pub struct Game<const CAP: usize = DEFAULT_CAP> {
     vacated: [PointSet; 2],
     /// Passes in a row, but for the one that took the button.
     passes: u8,
+    /// All moves, or those since the last end of a game that went on, with the one that ended it; up to 255.
+    in_sight: u8,
     /// Stones that Black has played more than White.
     extra_stones: i32,
     button: Button,
@@ -231,6 +233,7 @@ impl<const CAP: usize> Game<CAP> {
             counted_from: 0,
             vacated: [PointSet::EMPTY; 2],
             passes: 0,
+            in_sight: 0,
             extra_stones: black - white,
             button: if rules.button { Button::Available } else { Button::None },
             ending: None,
@@ -441,6 +444,13 @@ impl<const CAP: usize> Game<CAP> {
         let room = self.moves.push(Played::new(color, mv)).is_ok() && self.hashes.push(self.board.hash()).is_ok();
         debug_assert!(room, "the caller has seen to it");
         self.ago = [Snapshot::of(&self.board), self.ago[0]];
+        self.in_sight = self.moves_in_sight().saturating_add(1);
+    }
+
+    /// How many of the last moves a network may see, up to 255. No game of its training went on after its end: of those
+    /// that led to one it sees the last alone, which might as well have been a first pass.
+    pub(crate) fn moves_in_sight(&self) -> u8 {
+        if self.ending.is_some() { self.in_sight.min(1) } else { self.in_sight }
     }
 
     fn pass(&mut self, color: Color) {

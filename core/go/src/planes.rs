@@ -194,14 +194,10 @@ fn hides_end<const CAP: usize>(game: &Game<CAP>, options: &Options) -> bool {
     game.pass_is_friendly() || options.conservative_pass || options.passing_hacks && !game.pass_would_win()
 }
 
-/// How many of the last moves may be shown. After the end it is one: else the network would see two passes, which no
-/// game in its training had.
+/// How many of the last moves may be shown. After the end it is one, and that one with those since where the game goes
+/// on: else the network would see two passes and what comes behind them, which no game in its training had.
 fn allowed_history<const CAP: usize>(game: &Game<CAP>, options: &Options, hides_end: bool) -> usize {
-    match () {
-        () if hides_end => 0,
-        () if game.ending().is_some() => options.history.min(1),
-        () => options.history.min(HISTORY),
-    }
+    if hides_end { 0 } else { options.history.min(HISTORY).min(game.moves_in_sight().into()) }
 }
 
 /// Shows the last moves, as long as the players alternate. Returns how many there are.

@@ -68,6 +68,41 @@ fn the_end_is_hidden_where_players_may_be_friendly() {
     assert_eq!(encode(&game, &Options::default()).global()[..3], [1.0, 0.0, 0.0]);
 }
 
+/// No game of its training had two passes and moves behind them: of what was before the end it sees the last one alone.
+#[test]
+fn a_game_that_goes_on_after_its_end_shows_what_came_since() {
+    for scoring in [Scoring::Area, Scoring::Territory] {
+        let mut game: Game = Game::new(Size::new(5, 5).unwrap(), Rules { scoring, ..Rules::TROMP_TAYLOR });
+        play(&mut game, "B2 D4 pass");
+        for (mv, expected) in [("pass", 1), ("D2", 2), ("B4", 3), ("C3", 4), ("C2", 5), ("A1", 5)] {
+            play(&mut game, mv);
+            let shown = |history| {
+                let planes = encode(&game, &Options { history, ..Options::default() });
+                let stones: usize = (9..14).map(|number| planes.spatial()[number].len()).sum();
+                stones + planes.global()[..5].iter().filter(|&&is_pass| is_pass == 1.0).count()
+            };
+            assert_eq!(shown(5), expected, "{mv}");
+            assert_eq!([0, 1, 3].map(shown), [0, 1, expected.min(3)], "{mv}");
+        }
+        // The same once more, and an end right after the end.
+        play(&mut game, "pass pass pass A5");
+        assert_eq!(encode(&game, &Options::default()).global()[..4], [0.0, 1.0, 0.0, 0.0]);
+    }
+}
+
+#[test]
+fn a_repetition_ends_what_is_shown_as_passes_do() {
+    let rows = [".XO..", "XO.O.", ".XO..", ".XO..", "X.XO.", ".XO..", ".XO..", "XO.O.", ".XO.."];
+    let mut game = game(&rows, Rules { ko: KoRule::Simple, ..Rules::TROMP_TAYLOR }, Color::Black);
+    let shown = |game: &Game| (9..14).filter(|&number| !plane(game, number).is_empty()).count();
+    play(&mut game, "C8 B5 C2 B8 C5 B2 C8 B5 C2 B8 C5");
+    assert_eq!((game.ending().is_some(), shown(&game)), (false, 5));
+    play(&mut game, "B2");
+    assert_eq!((game.ending().is_some(), shown(&game)), (true, 1));
+    play(&mut game, "E1");
+    assert_eq!((game.ending().is_some(), shown(&game)), (false, 2));
+}
+
 /// Under Spight's rule the second pass ends nothing, so there is nothing to hide.
 #[test]
 fn two_passes_are_shown_under_spight() {
