@@ -529,10 +529,11 @@ impl<const CAP: usize> Game<CAP> {
         self.pass_would_repeat(self.side)
     }
 
-    /// Whether the side to move would win if the points were counted now. Nobody does where players have to agree on
-    /// them.
-    pub(crate) fn pass_would_win(&self) -> bool {
-        self.white_lead().is_some_and(|lead| if self.side == Color::White { lead > 0.0 } else { lead < 0.0 })
+    /// Whether the side to move would win if the points were counted now, and White had `more` of them. Nobody does
+    /// where players have to agree on them.
+    pub(crate) fn pass_would_win(&self, more: f32) -> bool {
+        let lead = self.white_lead().map(|lead| lead + more);
+        lead.is_some_and(|lead| if self.side == Color::White { lead > 0.0 } else { lead < 0.0 })
     }
 
     /// Whether a pass would repeat one of the same player in the same position, where that ends the game. The one that

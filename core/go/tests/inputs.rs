@@ -157,6 +157,27 @@ fn passing_hacks_hide_the_end_from_who_would_not_win() {
     assert_eq!(shown(Rules { scoring: Scoring::Territory, ..komi(-7.5) }, "pass"), (1.0, 1.0));
 }
 
+/// A draw that is worth more than half a win is a win, and no less to passing hacks.
+#[test]
+fn passing_hacks_ask_what_draws_are_worth() {
+    let shown = |points, button, moves: &str, draw_wins| {
+        let rules = Rules { komi: Komi::from_points(points).unwrap(), button, ..Rules::TROMP_TAYLOR };
+        let mut game: Game = Game::new(Size::new(5, 5).unwrap(), rules);
+        play(&mut game, moves);
+        let planes = encode(&game, &Options { passing_hacks: true, draw_wins, ..Options::default() });
+        planes.global()[14] == 1.0
+    };
+    let of_draws = |points, button, moves| [0.0, 0.25, 0.5, 0.75, 1.0].map(|wins| shown(points, button, moves, wins));
+    assert_eq!(of_draws(0.0, false, "pass"), [false, false, false, true, true], "White is to move");
+    assert_eq!(of_draws(25.0, false, "C3 pass"), [true, true, false, false, false], "Black is");
+    assert_eq!(of_draws(24.0, false, "C3 pass"), [true; 5], "no draw");
+    assert_eq!(of_draws(25.5, false, "C3 pass"), [false; 5], "nor can there be one");
+    // White has taken the button, which is half a point.
+    assert_eq!(of_draws(24.5, true, "C3 pass D4 pass"), [true, true, false, false, false]);
+    assert_eq!(of_draws(24.5, true, "C3 pass pass"), [false, false, false, true, true]);
+    assert_eq!(of_draws(24.0, true, "C3 pass D4 pass"), [true; 5], "no draw");
+}
+
 #[test]
 fn rules_are_told_in_numbers() {
     let size = Size::new(5, 5).unwrap();
