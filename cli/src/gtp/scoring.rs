@@ -169,9 +169,29 @@ fn filled(board: &Board, open: PointSet, owned: &impl Fn(Move) -> f64) -> Board 
             }
         }
         if left == before {
-            return board;
+            return defended(&board);
         }
     }
+}
+
+/// The board once whoever can save stones in atari by joining them to others has done so, as players do when they have
+/// to. What stays in atari looks as if it did not live independently.
+fn defended(board: &Board) -> Board {
+    let mut after = board.clone();
+    for chain in chains(board, board.occupied()) {
+        let Some((stone, color)) = chain.first().and_then(|&stone| Some((stone, after.stone(stone)?))) else {
+            continue;
+        };
+        let liberties =
+            chain.iter().flat_map(|&stone| board.neighbours(stone).filter(|&point| after.stone(point).is_none()));
+        if after.liberties(stone) == 1
+            && let Some(point) = liberties.last()
+            && can_fill(&after, color, point)
+        {
+            after.play(color, point);
+        }
+    }
+    after
 }
 
 /// Whether a player can put a stone there that captures none and is not in atari.
@@ -310,6 +330,18 @@ mod tests {
         // Who will fill it gets a point where stones count.
         let owned = ["xxooo", "xxooo", "xxooo", "xxooo", "xxooo"];
         for (rules, expected) in [("japanese", "W+10.5"), ("stone-scoring", "W+12.5"), ("chinese", "W+12.5")] {
+            let (record, judged) = judged(rules, open, owned);
+            assert_eq!(text(judged.white_lead(&record)), expected, "{rules}");
+        }
+    }
+
+    /// White's stone at C4 puts the one at C3 into atari, which Black then joins to the others at B3.
+    #[test]
+    fn who_has_to_answer_keeps_the_territory() {
+        let (open, owned) =
+            ([".XXO.", ".X.OO", "..XO.", ".XOOO", ".XO.O"], ["xxxoo", "xxooo", "xxxoo", "xxooo", "xxooo"]);
+        // Three points against six, and three stones more; twelve points of area each, and C4.
+        for (rules, expected) in [("japanese", "W+3.5"), ("stone-scoring", "W+8.5")] {
             let (record, judged) = judged(rules, open, owned);
             assert_eq!(text(judged.white_lead(&record)), expected, "{rules}");
         }

@@ -84,8 +84,9 @@ pub struct IndependentLife {
     pub groups: [u16; 2],
 }
 
-/// The connected parts of each player's [`area`] that touch no empty point without an owner. Whatever touches one could
-/// still be attacked there, or is in a seki.
+/// The connected parts of each player's [`area`] that touch no empty point without an owner and in which none of the
+/// player's stones is in atari. Whatever touches such a point could still be attacked there, or is in a seki, and what
+/// is in atari can be captured.
 pub fn independent_life(board: &Board, suicide: bool) -> IndependentLife {
     let area = area(board, suicide);
     let dame = PointSet::full(board.size()) - area.any() - board.occupied();
@@ -96,7 +97,8 @@ pub fn independent_life(board: &Board, suicide: bool) -> IndependentLife {
             let group = connected(board, start, area.of(color));
             left = left - group;
             let touches_dame = dame.iter().any(|point| board.neighbours(point).any(|beside| group.contains(beside)));
-            if !touches_dame {
+            let is_in_atari = (group & *board.stones(color)).iter().any(|stone| board.liberties(stone) == 1);
+            if !touches_dame && !is_in_atari {
                 life.area.owned[color as usize] |= group;
                 life.groups[color as usize] += 1;
             }

@@ -57,8 +57,10 @@ pub struct Game<const CAP: usize = DEFAULT_CAP> {
     counted_from: usize,
     /// Points from which a stone of each color has gone since then.
     vacated: [PointSet; 2],
-    /// Passes in a row that count towards the end.
+    /// Passes in a row, but for the one that took the button.
     passes: u8,
+    /// All moves, or those since the last end of a game that went on, with the one that ended it; up to 255.
+    in_sight: u8,
     /// Stones that Black has played more than White.
     extra_stones: i32,
     button: Button,
@@ -154,8 +156,8 @@ pub enum Button {
 /// Why a game is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
-    /// Both have passed in a row, or, under [`KoRule::Simple`] and [`KoRule::Spight`], a player has passed twice in the
-    /// same position.
+    /// Both have passed in a row, but not under [`KoRule::Spight`]; or, under it and [`KoRule::Simple`], a player has
+    /// passed twice in the same position.
     Passes,
     /// Under [`KoRule::Simple`], the same position was there three times since the last pass, with the same player to
     /// move.
@@ -231,6 +233,7 @@ impl<const CAP: usize> Game<CAP> {
             counted_from: 0,
             vacated: [PointSet::EMPTY; 2],
             passes: 0,
+            in_sight: 0,
             extra_stones: black - white,
             button: if rules.button { Button::Available } else { Button::None },
             ending: None,
@@ -441,6 +444,13 @@ impl<const CAP: usize> Game<CAP> {
         let room = self.moves.push(Played::new(color, mv)).is_ok() && self.hashes.push(self.board.hash()).is_ok();
         debug_assert!(room, "the caller has seen to it");
         self.ago = [Snapshot::of(&self.board), self.ago[0]];
+        self.in_sight = self.moves_in_sight().saturating_add(1);
+    }
+
+    /// How many of the last moves a network may see, up to 255. No game of its training went on after its end: of those
+    /// that led to one it sees the last alone, which might as well have been a first pass.
+    pub(crate) fn moves_in_sight(&self) -> u8 {
+        if self.ending.is_some() { self.in_sight.min(1) } else { self.in_sight }
     }
 
     fn pass(&mut self, color: Color) {
@@ -499,30 +509,31 @@ impl<const CAP: usize> Game<CAP> {
         self.pass_would_be_second() || self.pass_would_repeat(color)
     }
 
-    /// Whether a pass of the side to move would be the second in a row that counts, where stones that are dead may be
-    /// left on the board ([`Rules::friendly_pass`]): players then still agree on them, or play on. A third pass ends
+    /// Whether a pass of the side to move would be the second in a row and end the game, where stones that are dead may
+    /// be left on the board ([`Rules::friendly_pass`]): players then still agree on them, or play on. A third pass ends
     /// any game.
     pub fn pass_is_friendly(&self) -> bool {
-        let is_second = self.button != Button::Available && self.passes == 1;
+        let is_second = self.pass_would_be_second() && self.passes == 1;
         let Rules { friendly_pass, scoring, .. } = self.rules;
         friendly_pass && scoring == Scoring::Area && is_second && !self.pass_would_be_repeated()
     }
 
-    /// Whether a pass would be the second in a row that counts.
-    pub(crate) fn pass_would_be_second(&self) -> bool {
-        self.button != Button::Available && self.passes > 0
+    /// Whether a pass would be the second in a row, or a later one, where two end the game.
+    fn pass_would_be_second(&self) -> bool {
+        self.rules.ko.ends_by_two_passes() && self.button != Button::Available && self.passes > 0
     }
 
     /// Whether a pass of the side to move would end the game by [`KoRule::Simple`] or [`KoRule::Spight`], for it
     /// repeats one.
-    pub(crate) fn pass_would_be_repeated(&self) -> bool {
+    fn pass_would_be_repeated(&self) -> bool {
         self.pass_would_repeat(self.side)
     }
 
-    /// Whether the side to move would win if the points were counted now. Nobody does where players have to agree on
-    /// them.
-    pub(crate) fn pass_would_win(&self) -> bool {
-        self.white_lead().is_some_and(|lead| if self.side == Color::White { lead > 0.0 } else { lead < 0.0 })
+    /// Whether the side to move would win if the points were counted now, and White had `more` of them. Nobody does
+    /// where players have to agree on them.
+    pub(crate) fn pass_would_win(&self, more: f32) -> bool {
+        let lead = self.white_lead().map(|lead| lead + more);
+        lead.is_some_and(|lead| if self.side == Color::White { lead > 0.0 } else { lead < 0.0 })
     }
 
     /// Whether a pass would repeat one of the same player in the same position, where that ends the game. The one that

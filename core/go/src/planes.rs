@@ -97,7 +97,7 @@ pub struct Options {
     /// The player to move is searched 2 to this power times as much as the opponent. Usually 0.
     pub playout_doubling_advantage: f32,
     /// How many games won by White a draw counts as, from 0 to 1: komi is higher or lower by up to half a point where
-    /// there may be one. (KataGo's `drawEquivalentWinsForWhite`.)
+    /// there may be one, and so is what `passing_hacks` take for a win. (KataGo's `drawEquivalentWinsForWhite`.)
     pub draw_wins: f32,
 }
 
@@ -191,17 +191,14 @@ fn hides_end<const CAP: usize>(game: &Game<CAP>, options: &Options) -> bool {
     if game.rules().scoring == Scoring::Territory || !game.pass_would_end() {
         return false;
     }
-    game.pass_is_friendly() || options.conservative_pass || options.passing_hacks && !game.pass_would_win()
+    let is_no_win = || !game.pass_would_win(worth_of_draws(game, options));
+    game.pass_is_friendly() || options.conservative_pass || options.passing_hacks && is_no_win()
 }
 
-/// How many of the last moves may be shown. After the end it is one: else the network would see two passes, which no
-/// game in its training had.
+/// How many of the last moves may be shown. After the end it is one, and that one with those since where the game goes
+/// on: else the network would see two passes and what comes behind them, which no game in its training had.
 fn allowed_history<const CAP: usize>(game: &Game<CAP>, options: &Options, hides_end: bool) -> usize {
-    match () {
-        () if hides_end => 0,
-        () if game.ending().is_some() => options.history.min(1),
-        () => options.history.min(HISTORY),
-    }
+    if hides_end { 0 } else { options.history.min(HISTORY).min(game.moves_in_sight().into()) }
 }
 
 /// Shows the last moves, as long as the players alternate. Returns how many there are.
@@ -278,11 +275,15 @@ fn show_rules<const CAP: usize>(game: &Game<CAP>, options: &Options, planes: &mu
     }
 }
 
+/// Points that White gets for what draws are worth, where there may be one.
+fn worth_of_draws<const CAP: usize>(game: &Game<CAP>, options: &Options) -> f32 {
+    if game.rules().may_draw() { options.draw_wins - 0.5 } else { 0.0 }
+}
+
 /// What the player to move gets besides points on the board, clipped to what can matter.
 fn own_komi<const CAP: usize>(game: &Game<CAP>, options: &Options) -> f32 {
     let most = game.size().area() as f32 + KOMI_MARGIN;
-    let by_draws = if game.rules().may_draw() { options.draw_wins - 0.5 } else { 0.0 };
-    let whites = game.compensation() + by_draws;
+    let whites = game.compensation() + worth_of_draws(game, options);
     let komi = match game.side_to_move() {
         Color::White => whites,
         Color::Black => -whites,

@@ -18,7 +18,7 @@ pub enum KoRule {
     /// No move may bring back stones as they lay before with the same player to move.
     Situational,
     /// No move may bring back stones as they lay before since the last pass. A pass that repeats an earlier pass of the
-    /// same player in the same position ends the game.
+    /// same player in the same position ends the game, and nothing else does: of passes in a row that is the third.
     Spight,
 }
 
@@ -44,6 +44,11 @@ impl KoRule {
     /// Whether more than the immediate recapture is forbidden.
     pub fn is_superko(self) -> bool {
         self != KoRule::Simple
+    }
+
+    /// Whether two passes in a row end the game.
+    pub(crate) fn ends_by_two_passes(self) -> bool {
+        self != KoRule::Spight
     }
 
     /// Whether a pass lifts all bans, and one that repeats another ends the game.

@@ -109,6 +109,27 @@ fn a_tax_takes_eyes_in_seki_and_two_points_a_group() {
     assert_eq!(leads, [9 - 25, 8 - 24, 8 - 24 + 2]);
 }
 
+/// Black's eye is beside no dame, but it is the last liberty of the stones around it: White may take them.
+#[test]
+fn stones_in_atari_do_not_live_on_their_own() {
+    let position = board(&["X.XO.", "XXXO.", "OOOOO", "OOOOO"]);
+    let life = independent_life(&position, false);
+    assert_eq!(life.groups, [0, 1]);
+    assert_owners(&life.area, &["...Oo", "...Oo", "OOOOO", "OOOOO"]);
+    assert_owners(&area(&position, false), &["XxXOo", "XXXOo", "OOOOO", "OOOOO"]);
+    assert_owners(&taxed_area(&position, false, Tax::Seki), &["X.XOo", "XXXOo", "OOOOO", "OOOOO"]);
+    let leads = [Tax::None, Tax::Seki, Tax::All].map(|tax| area_lead(&position, false, tax));
+    assert_eq!(leads, [14 - 6, 14 - 5, 14 - 5 - 2]);
+    // One chain in atari is enough, though others of its area are not: Black's stone at D4 has no liberty but C4.
+    let position = board(&[".X.XO.", "XXXOOO", ".XOO.O", "XXOOOO"]);
+    assert_eq!(independent_life(&position, false).groups, [0, 1]);
+    // The opponent's stone at D5 is dead, and its liberty is nobody's business.
+    let position = board(&[".XXXX.", "XX.OXX", "XXXXXX", "OOOOOO", ".O.O.O"]);
+    assert_eq!(independent_life(&position, false).groups, [1, 1]);
+    let leads = [Tax::None, Tax::Seki, Tax::All].map(|tax| area_lead(&position, false, tax));
+    assert_eq!(leads, [12 - 18; 3]);
+}
+
 #[test]
 fn outcomes_follow_scoring_komi_and_tax() {
     let rows = [".XO.", "XXOO", ".XO.", "XXOO"];

@@ -68,6 +68,58 @@ fn the_end_is_hidden_where_players_may_be_friendly() {
     assert_eq!(encode(&game, &Options::default()).global()[..3], [1.0, 0.0, 0.0]);
 }
 
+/// No game of its training had two passes and moves behind them: of what was before the end it sees the last one alone.
+#[test]
+fn a_game_that_goes_on_after_its_end_shows_what_came_since() {
+    for scoring in [Scoring::Area, Scoring::Territory] {
+        let mut game: Game = Game::new(Size::new(5, 5).unwrap(), Rules { scoring, ..Rules::TROMP_TAYLOR });
+        play(&mut game, "B2 D4 pass");
+        for (mv, expected) in [("pass", 1), ("D2", 2), ("B4", 3), ("C3", 4), ("C2", 5), ("A1", 5)] {
+            play(&mut game, mv);
+            let shown = |history| {
+                let planes = encode(&game, &Options { history, ..Options::default() });
+                let stones: usize = (9..14).map(|number| planes.spatial()[number].len()).sum();
+                stones + planes.global()[..5].iter().filter(|&&is_pass| is_pass == 1.0).count()
+            };
+            assert_eq!(shown(5), expected, "{mv}");
+            assert_eq!([0, 1, 3].map(shown), [0, 1, expected.min(3)], "{mv}");
+        }
+        // The same once more, and an end right after the end.
+        play(&mut game, "pass pass pass A5");
+        assert_eq!(encode(&game, &Options::default()).global()[..4], [0.0, 1.0, 0.0, 0.0]);
+    }
+}
+
+#[test]
+fn a_repetition_ends_what_is_shown_as_passes_do() {
+    let rows = [".XO..", "XO.O.", ".XO..", ".XO..", "X.XO.", ".XO..", ".XO..", "XO.O.", ".XO.."];
+    let mut game = game(&rows, Rules { ko: KoRule::Simple, ..Rules::TROMP_TAYLOR }, Color::Black);
+    let shown = |game: &Game| (9..14).filter(|&number| !plane(game, number).is_empty()).count();
+    play(&mut game, "C8 B5 C2 B8 C5 B2 C8 B5 C2 B8 C5");
+    assert_eq!((game.ending().is_some(), shown(&game)), (false, 5));
+    play(&mut game, "B2");
+    assert_eq!((game.ending().is_some(), shown(&game)), (true, 1));
+    play(&mut game, "E1");
+    assert_eq!((game.ending().is_some(), shown(&game)), (false, 2));
+}
+
+/// Under Spight's rule the second pass ends nothing, so there is nothing to hide.
+#[test]
+fn two_passes_are_shown_under_spight() {
+    let rules = Rules { ko: KoRule::Spight, friendly_pass: true, ..Rules::TROMP_TAYLOR };
+    let hiding = Options { conservative_pass: true, passing_hacks: true, ..Options::default() };
+    let mut game: Game = Game::new(Size::new(5, 5).unwrap(), rules);
+    let shown = |game: &Game, options: &Options| {
+        let planes = encode(game, options);
+        (planes.global()[..2].to_vec(), planes.global()[14])
+    };
+    play(&mut game, "C3 pass");
+    assert_eq!(shown(&game, &hiding), (vec![1.0, 0.0], 0.0));
+    play(&mut game, "pass");
+    assert_eq!(shown(&game, &Options::default()), (vec![1.0, 1.0], 1.0));
+    assert_eq!(shown(&game, &hiding), (vec![0.0, 0.0], 0.0));
+}
+
 #[test]
 fn friendly_passing_hides_only_the_end_of_a_game_of_areas() {
     let size = Size::new(5, 5).unwrap();
@@ -103,6 +155,27 @@ fn passing_hacks_hide_the_end_from_who_would_not_win() {
     assert_eq!(shown(komi(7.5), "pass"), (1.0, 1.0));
     assert_eq!(shown(komi(-7.5), "pass"), (0.0, 0.0));
     assert_eq!(shown(Rules { scoring: Scoring::Territory, ..komi(-7.5) }, "pass"), (1.0, 1.0));
+}
+
+/// A draw that is worth more than half a win is a win, and no less to passing hacks.
+#[test]
+fn passing_hacks_ask_what_draws_are_worth() {
+    let shown = |points, button, moves: &str, draw_wins| {
+        let rules = Rules { komi: Komi::from_points(points).unwrap(), button, ..Rules::TROMP_TAYLOR };
+        let mut game: Game = Game::new(Size::new(5, 5).unwrap(), rules);
+        play(&mut game, moves);
+        let planes = encode(&game, &Options { passing_hacks: true, draw_wins, ..Options::default() });
+        planes.global()[14] == 1.0
+    };
+    let of_draws = |points, button, moves| [0.0, 0.25, 0.5, 0.75, 1.0].map(|wins| shown(points, button, moves, wins));
+    assert_eq!(of_draws(0.0, false, "pass"), [false, false, false, true, true], "White is to move");
+    assert_eq!(of_draws(25.0, false, "C3 pass"), [true, true, false, false, false], "Black is");
+    assert_eq!(of_draws(24.0, false, "C3 pass"), [true; 5], "no draw");
+    assert_eq!(of_draws(25.5, false, "C3 pass"), [false; 5], "nor can there be one");
+    // White has taken the button, which is half a point.
+    assert_eq!(of_draws(24.5, true, "C3 pass D4 pass"), [true, true, false, false, false]);
+    assert_eq!(of_draws(24.5, true, "C3 pass pass"), [false, false, false, true, true]);
+    assert_eq!(of_draws(24.0, true, "C3 pass D4 pass"), [true; 5], "no draw");
 }
 
 #[test]

@@ -139,6 +139,41 @@ fn two_passes_end_the_game_and_a_move_takes_it_up_again() {
     assert_eq!((game.ending(), game.outcome(), game.pass_would_end()), (None, None, false));
 }
 
+/// A third one in a row repeats the first, of the same player in the same position.
+#[test]
+fn two_passes_end_no_game_under_spight_and_a_third_one_does() {
+    let mut game: Game = Game::new(Size::new(5, 5).unwrap(), rules(KoRule::Spight));
+    play(&mut game, "C3 pass");
+    assert!(!game.pass_would_end());
+    play(&mut game, "pass");
+    assert_eq!((game.ending(), game.outcome(), game.pass_would_end()), (None, None, true));
+    play(&mut game, "pass");
+    assert_eq!((game.ending(), game.outcome()), (Some(Ending::Passes), Some(Outcome::WhiteLead(7.5 - 25.0))));
+    // After another stone nobody has passed there yet.
+    play(&mut game, "D4 pass pass");
+    assert_eq!((game.ending(), game.pass_would_end()), (None, true));
+    // The one that takes the button is not repeated.
+    let mut game: Game = Game::new(Size::new(5, 5).unwrap(), Rules { button: true, ..rules(KoRule::Spight) });
+    for would_end in [false, false, false, true] {
+        assert_eq!((game.ending(), game.pass_would_end()), (None, would_end), "after {} passes", game.ply());
+        play(&mut game, "pass");
+    }
+    assert_eq!(game.ending(), Some(Ending::Passes));
+}
+
+/// The same stones after as many moves, with the same player to move: one of the games is over.
+#[test]
+fn passes_in_a_row_are_told_apart_under_spight_as_well() {
+    let played = |moves: &str| {
+        let mut game: Game = Game::new(Size::new(5, 5).unwrap(), rules(KoRule::Spight));
+        play(&mut game, moves);
+        (game.ending(), game.key(), game.graph_key())
+    };
+    let (over, open) = (played("C3 C4 pass pass pass"), played("C3 pass pass C4 pass"));
+    assert_eq!((over.0, open.0), (Some(Ending::Passes), None));
+    assert!(over.1 != open.1 && over.2 != open.2);
+}
+
 #[test]
 fn passes_of_one_player_end_no_game() {
     let mut game: Game = Game::new(Size::new(5, 5).unwrap(), Rules::TROMP_TAYLOR);
@@ -153,12 +188,14 @@ fn passes_of_one_player_end_no_game() {
 
 #[test]
 fn the_second_pass_is_friendly_and_no_other_one() {
-    let friendly = Rules { friendly_pass: true, ..rules(KoRule::Positional) };
-    let mut game: Game = Game::new(Size::new(5, 5).unwrap(), friendly);
-    play(&mut game, "C3");
-    for is_friendly in [false, true, false] {
-        assert_eq!(game.pass_is_friendly(), is_friendly, "after {} moves", game.moves().len());
-        game.play_tolerantly(game.side_to_move(), game.size().pass()).unwrap();
+    for (_, ko) in KoRule::ALL {
+        let mut game: Game = Game::new(Size::new(5, 5).unwrap(), Rules { friendly_pass: true, ..rules(ko) });
+        play(&mut game, "C3");
+        // A second one ends nothing under Spight's rule.
+        for is_friendly in [false, ko != KoRule::Spight, false] {
+            assert_eq!(game.pass_is_friendly(), is_friendly, "{ko:?}, after {} moves", game.moves().len());
+            game.play_tolerantly(game.side_to_move(), game.size().pass()).unwrap();
+        }
     }
 }
 

@@ -139,7 +139,7 @@ impl Game {
         let first = if self.rules.button { self.past.iter().position(|(_, _, pass)| *pass) } else { None };
         let counts = |at: usize| self.past[at].2 && Some(at) != first;
         let Some(last) = self.past.len().checked_sub(1).filter(|&at| counts(at)) else { return false };
-        let second = last > 0 && counts(last - 1);
+        let second = self.rules.ko != KoRule::Spight && last > 0 && counts(last - 1);
         let earlier = (0..last).filter(|&at| counts(at)).any(|at| self.past[at] == self.past[last]);
         second || earlier && matches!(self.rules.ko, KoRule::Simple | KoRule::Spight)
     }
