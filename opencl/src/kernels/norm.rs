@@ -40,17 +40,7 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
         Arg::Output(&output.buffer),
         Arg::Int(output.layout.stride()),
     ];
-    let args = [&from[..], &[Arg::Int(shape.squares)], &rest].concat();
-    match kernels.variant() {
-        Variant::Cpu if shape.squares == 1 => {
-            kernels.by_item(FAMILY, "", "vector_norm", &[&from[..], &rest].concat(), 1)
-        }
-        Variant::Cpu => {
-            let across = shape.squares.div_ceil(kernels.full_span());
-            Ok(kernels.by_item(FAMILY, "", "layer_norm", &args, across)?.by_position())
-        }
-        Variant::Gpu => launch_lines(kernels, "layer_norm", &args, shape),
-    }
+    launch_named(kernels, ["layer_norm", "vector_norm"], &from, &rest, shape)
 }
 
 /// A norm without weights over the channels of each square, or over all of them: what is normed and where the result
@@ -73,16 +63,26 @@ pub fn launch_rms_norm(
     let from = [Arg::Buffer(&input.buffer), Arg::Int(input.layout.stride()), Arg::Int(shape.channels)];
     let epsilon = Arg::Int(epsilon.abs().to_bits() as usize);
     let rest = [epsilon, Arg::Output(&output.buffer), Arg::Int(output.layout.stride())];
-    let args = [&from[..], &[Arg::Int(shape.squares)], &rest].concat();
+    launch_named(kernels, ["rms_norm", "vector_rms_norm"], &from, &rest, shape)
+}
+
+/// The launch of a norm: its kernels by name, that of a vector without a board second, where a CPU has one of its own,
+/// and their arguments before and behind the number of squares, which that one is not told.
+fn launch_named(
+    kernels: &mut Kernels<'_>,
+    [of_squares, of_vector]: [&str; 2],
+    from: &[Arg<'_>],
+    rest: &[Arg<'_>],
+    shape: Shape,
+) -> Result<Launch, Error> {
+    let args = [from, &[Arg::Int(shape.squares)], rest].concat();
     match kernels.variant() {
-        Variant::Cpu if shape.squares == 1 => {
-            kernels.by_item(FAMILY, "", "vector_rms_norm", &[&from[..], &rest].concat(), 1)
-        }
+        Variant::Cpu if shape.squares == 1 => kernels.by_item(FAMILY, "", of_vector, &[from, rest].concat(), 1),
         Variant::Cpu => {
             let across = shape.squares.div_ceil(kernels.full_span());
-            Ok(kernels.by_item(FAMILY, "", "rms_norm", &args, across)?.by_position())
+            Ok(kernels.by_item(FAMILY, "", of_squares, &args, across)?.by_position())
         }
-        Variant::Gpu => launch_lines(kernels, "rms_norm", &args, shape),
+        Variant::Gpu => launch_lines(kernels, of_squares, &args, shape),
     }
 }
 
