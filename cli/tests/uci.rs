@@ -366,6 +366,23 @@ fn what_comes_behind_a_wait_is_meant_for_later() {
     assert!(as_asked, "{searched:?} {lines:#?}");
 }
 
+/// What comes in is kept up to a thousand lines; a search without an end can't be told to stop behind more.
+#[test]
+fn more_behind_a_wait_than_is_kept_ends_a_search_without_an_end() {
+    let flood = "position startpos moves e2e4\n".repeat(1500);
+    let said = "info string more has come in behind wait than is kept: the search is stopped";
+    // One with an end of its own goes on to it.
+    for (go, times_said) in [("go infinite", 1), ("go movetime 300", 0)] {
+        let mut engine = Engine::with(&["--backend=constant"]);
+        engine.say(&format!("{go}\nwait\n{flood}d\nstop\nquit"));
+        let (status, lines) = engine.finish();
+        assert!(status.success() && best_moves(&lines) == 1, "{go}: {lines:#?}");
+        assert_eq!(lines.iter().filter(|line| *line == said).count(), times_said, "{go}");
+        let position = lines.iter().find(|line| line.starts_with("info string fen ")).expect("what stands behind");
+        assert!(position.contains(" b KQkq "), "{position}");
+    }
+}
+
 /// The mate is found before anything behind the `wait` is heard: another search, the end, or `quit`.
 #[test]
 fn wait_waits_for_a_mate() {

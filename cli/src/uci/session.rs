@@ -376,14 +376,13 @@ impl Session {
     fn wait(&mut self) -> Next {
         // An earlier `wait` may have kept the word that ends this search.
         let mut kept = std::mem::take(&mut self.deferred);
-        let mut alone = None;
+        let (mut alone, mut is_told) = (None, false);
         while self.engine.is_searching() {
             let next = match kept.pop() {
                 Some(input) => Ok(input),
                 None if self.deferred.has_room() => self.lines.recv_timeout(NAP),
-                // Whoever sends so much waits, too.
                 None => {
-                    self.engine.wait_for(NAP);
+                    self.hold_back(&mut is_told);
                     continue;
                 }
             };
@@ -416,6 +415,16 @@ impl Session {
         }
         self.deferred.append(&mut kept);
         Next::GoOn
+    }
+
+    /// More has come in during a `wait` than is kept: whoever sends so much waits, too. A search without an end of its
+    /// own would not hear its `stop` any more.
+    fn hold_back(&mut self, is_told: &mut bool) {
+        if self.end != End::Limit && !std::mem::replace(is_told, true) {
+            self.console.note("more has come in behind wait than is kept: the search is stopped");
+            self.engine.stop();
+        }
+        self.engine.wait_for(NAP);
     }
 
     /// Whether a line that came in during a `wait` is obeyed at once: what ends a search that has no end of its own, or

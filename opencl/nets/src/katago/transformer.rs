@@ -39,7 +39,7 @@ pub struct Attention {
     pub norm: TokenNorm,
     /// Heads of queries.
     pub heads: usize,
-    /// Heads of keys and values, which divide those: so many neighbouring queries share one.
+    /// Heads of keys and values, which divide those: each is shared by `heads / key_heads` neighbouring queries'.
     pub key_heads: usize,
     /// To `heads` times some channels. A product is divided by the root of a head's channels.
     pub query: Dense,
