@@ -14,7 +14,7 @@ use oncilla::uci::console::{Console, aside};
 use oncilla::{analysis, bench, describe, eval, generate, gtp, report, selftest, system, time, tune, uci};
 use oncilla_go::Size;
 
-/// A chess engine for small GPUs. Without a command it speaks UCI.
+/// An engine for chess and Go, for small GPUs. Without a command it speaks UCI.
 #[derive(FromArgs, ArgsInfo)]
 struct CommandLine {
     #[argh(subcommand)]
@@ -92,9 +92,9 @@ struct Report {
     out: Option<String>,
 }
 
-/// Say what the network says of positions. JSON lines in: fen, moves, chess960, id. JSON lines out: id, q, d, m, policy,
-/// and e where the network knows how far it may err; or error. With a network of KataGo's positions are of Go
-/// (docs/go.md).
+/// Evaluate positions with the network alone, without a search. JSON lines in: fen, moves, chess960, id. JSON lines
+/// out: id, q, d, m, policy, and e where the network estimates its own error; or error. With a network of KataGo's
+/// positions are of Go (docs/go.md).
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "eval")]
 struct Eval {}
@@ -106,7 +106,7 @@ struct Bench {
     /// search this position only (a FEN or startpos, perhaps with moves behind it) instead of the fixed set
     #[argh(option)]
     fen: Option<String>,
-    /// so many positions of the fixed set, from its beginning, instead of all
+    /// search only this many positions of the fixed set, from its beginning
     #[argh(option, from_str_fn(positions))]
     num_positions: Option<usize>,
     /// nodes a position (400)
@@ -155,7 +155,7 @@ impl Bench {
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "backendbench")]
 struct BackendBench {
-    /// batch sizes, parted by commas (1,8,64 as far as the device takes them)
+    /// batch sizes, separated by commas (1,8,64 as far as the device takes them)
     #[argh(option)]
     batch: Option<String>,
     /// batches that are evaluated at a time, each in a thread of its own, as
@@ -187,11 +187,11 @@ struct DescribeNet {
 #[derive(FromArgs, ArgsInfo)]
 #[argh(subcommand, name = "devices")]
 struct Devices {
-    /// ask the drivers in this process; otherwise a process of its own asks them first, which a bad driver may end
+    /// ask the drivers in this process; otherwise a separate process asks them first, as a bad driver may crash it
     #[argh(switch)]
     here: bool,
-    /// open the device that would be used, and then make this file; the program calls itself so where a device is
-    /// opened for the first time, which a bad driver may end
+    /// open the device that would be used, then create this file; the program runs itself with this flag before it
+    /// opens a device for the first time, as a bad driver may crash
     #[argh(option, arg_name = "file")]
     open: Option<PathBuf>,
     /// size of the board for a network of Go that is opened: 19, or 13x9 (19)
@@ -212,7 +212,7 @@ struct Tune {
     /// size of the board for a network of Go: 19, or 13x9 (19)
     #[argh(option, from_str_fn(board), default = "Size::STANDARD")]
     board: Size,
-    /// try only this one and say how it went; the command calls itself so
+    /// try only this candidate and say how it went; the command runs itself with this flag
     #[argh(option)]
     candidate: Option<String>,
 }

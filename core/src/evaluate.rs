@@ -70,8 +70,8 @@ pub enum Ending {
 pub enum Verdict {
     /// The game goes on: the estimate of its value; the moves stand in the policy.
     Position(Value),
-    /// The game ends here. The value is a result, and what lies between two is taken for the nearest, but of an
-    /// [`Ending::TwoFold`], which proves nothing.
+    /// The game ends here. The value is a result: a win, a draw or a loss. A value between two of them is taken for the
+    /// nearest, except with [`Ending::TwoFold`], which proves nothing.
     Terminal(Value, Ending),
 }
 

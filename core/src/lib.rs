@@ -74,9 +74,10 @@
 //!
 //! # Batches and threads: events
 //!
-//! An evaluator that wants many positions at once, or takes long, is not called by the search. Its host takes playouts
-//! apart. [`Search::gather_together`](search::Search::gather_together) takes some [`Event`](search::Event)s from the
-//! root to leaves; the host finds out what these are worth and gives each its answer
+//! An evaluator that wants many positions at once, or takes long, is not called by the search. Instead the *host* (the
+//! program around the search) does the steps of a playout itself.
+//! [`Search::gather_together`](search::Search::gather_together) takes some [`Event`](search::Event)s from the root to
+//! leaves; the host finds out what these are worth and gives each its answer
 //! ([`Search::settle`](search::Search::settle)); [`Search::bring_back`](search::Search::bring_back) takes all of them
 //! to the root. All three take the search by `&`, so threads may share it, each with events of its own.
 //!
@@ -190,18 +191,18 @@
 //! # What can fail, and what panics
 //!
 //! A function that can fail says so by its type. Numbers from outside (an evaluator's values, a GUI's clock) may be
-//! any: those that are none count as 0 or as the end of their range. A full memory is
+//! anything: those that are not numbers (NaN) count as 0 or as the end of their range. A full memory is
 //! [`Gathered::Full`](search::Gathered::Full) or [`Refused::NoRoom`](search::Refused::NoRoom).
 //!
 //! Without `std` no panic can be reached from what the C interface exports (gathering, answers, bringing back,
 //! recycling, advancing, all questions about the tree, time managers and estimators): the linker finds none, and the
-//! repository's `ci/no-panic` looks. An index that a node's own words name is in range, unless this crate has a fault
-//! or somebody writes to the tree's memory; it then leads to words that nobody uses. With `std`, where a panic can be
-//! caught, it is one.
+//! repository's `ci/no-panic` checks that. An index that a node's own words name is in range, unless this crate has a
+//! fault or somebody else writes to the tree's memory. Such an index leads to words that nobody uses; with `std`, where
+//! a panic can be caught, it panics.
 //!
-//! An event belongs to the search that it was gathered from. Another one takes it for stale: it is refused there or
-//! begins anew, and its visits stay in flight where they are, in the way of other playouts, until that search is
-//! cleared.
+//! An event belongs to the search that it was gathered from. Another search takes it for stale: it refuses the event or
+//! gathers it anew. The visits that the event stands for then stay in flight in the first search, in the way of other
+//! playouts, until that search is cleared.
 //!
 //! Panics that remain are the caller's to avoid: [`NodeView`](search::NodeView)s and keys belong to the repository that
 //! they came from, and `VecView`s that an [`Evaluator`] gets panic in their own methods when they overflow.

@@ -2,8 +2,8 @@
 //!
 //! Nobody would search with it: it takes several times the memory and time of a [`Tree`](crate::tree::Tree). It shows
 //! that a search needs no more of its nodes than [`Repository`] says: as long as nothing is folded the same game gives
-//! the same visits on both. The
-//! key of a node is hash(parent's key, edge), in a graph too: there a second map leads from a position to its node.
+//! the same visits on both. The key of a node is hash(parent's key, edge), in a graph too: there a second map leads
+//! from a position to its node.
 //!
 //! Who locks a node takes it out of the map, and whoever wants it meanwhile waits until it is put back. So the locks of
 //! the shards are held for a look-up only, and a record could just as well be unpacked and packed on its way.

@@ -43,7 +43,7 @@ pub struct Row {
 pub fn batches(text: &str) -> Result<Vec<usize>, String> {
     let read = |word: &str| {
         word.trim().parse().ok().filter(|&batch| batch > 0).ok_or_else(|| {
-            format!("--batch: expected whole numbers above 0, parted by commas, got {}", crate::text::quoted(word))
+            format!("--batch: expected whole numbers above 0, separated by commas, got {}", crate::text::quoted(word))
         })
     };
     text.split(',').map(read).collect()

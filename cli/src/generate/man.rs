@@ -8,7 +8,7 @@ use std::fmt::Write;
 pub fn page(commands: &[Command]) -> String {
     let mut page = format!(".TH ONCILLA 1 \"\" \"oncilla {}\"\n", env!("CARGO_PKG_VERSION"));
     // Lists of words are too long for lines of even length.
-    page.push_str(".ad l\n.SH NAME\noncilla \\- a chess engine for small GPUs\n");
+    page.push_str(".ad l\n.SH NAME\noncilla \\- an engine for chess and Go on small GPUs\n");
     page.push_str(".SH SYNOPSIS\n.B oncilla\n[OPTIONS] [COMMAND [OPTIONS]]\n");
     page.push_str(".SH DESCRIPTION\n");
     let _ = writeln!(page, "{}", plain(DESCRIPTION));
@@ -50,9 +50,9 @@ pub fn page(commands: &[Command]) -> String {
     page
 }
 
-const DESCRIPTION: &str = "Runs networks of Lc0 through OpenCL or on the host's cores, and searches with PUCT in a tree of \
-    fixed size. Without a command it speaks UCI on standard input and output. What a machine reads goes to standard output, what \
-    a person reads to standard error.";
+const DESCRIPTION: &str = "Runs networks of Lc0 (chess) and of KataGo (Go) through OpenCL or on the CPU's cores, and \
+    searches with PUCT in a tree of fixed size. Without a command it speaks UCI on standard input and output. What a \
+    machine reads goes to standard output, what a person reads to standard error.";
 const OPTIONS: &str = "They may stand before or after the command, as --flag=VALUE or --flag VALUE; switches are --flag and \
     --no-flag. Each is an option of UCI too, under the name that OPTIONS.md lists.";
 const EXIT: [(&str, &str); 3] = [("0", "Done."), ("1", "A check said no."), ("2", "Wrong usage, or a failure.")];

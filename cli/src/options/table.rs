@@ -184,7 +184,7 @@ const PROGRAM: &[Opt] = &[
         "SyzygyPath",
         "syzygy-paths",
         "",
-        "Folders of Syzygy tablebases, parted as in PATH (: or on Windows ;).",
+        "Folders of Syzygy tablebases, separated as in PATH (by :, on Windows by ;).",
         Sets(|d, folders| {
             d.meaning.settings.syzygy.paths = unquoted(folders).to_string();
             Ok(())
@@ -233,7 +233,7 @@ const PROGRAM: &[Opt] = &[
         "threads",
         0,
         (0, 128),
-        "Threads that search, and that the host backend computes with; 0: one that searches, on a GPU one for each batch that it may have, and every core for the host backend, which has no more threads than that.",
+        "Threads that search, and threads that the host backend computes with (never more than there are cores). 0: one thread that searches, or on a GPU one for each batch that the GPU may have at a time; and every core for the host backend.",
         Sets(|d, n| {
             d.meaning.settings.workers.all = n as usize;
             d.meaning.settings.evaluator.threads = n as usize;
@@ -534,7 +534,7 @@ const SEARCH: &[Opt] = &[
         "fpu-value",
         0.33,
         (-100.0, 100.0),
-        "That part, or that value.",
+        "The part that FpuStrategy takes off the parent's Q, or the fixed value.",
         Sets(|d, x| {
             d.fpu_value = x as f32;
         }),
@@ -590,7 +590,7 @@ const SEARCH: &[Opt] = &[
         "max-collision-visits-scaling-start",
         28,
         (1, 100_000),
-        "Visits of the root up to which it is one.",
+        "Visits of the root up to which one collision visit is allowed, instead of MaxCollisionVisits.",
         Sets(|d, n| d.meaning.settings.collisions.scaling_start = n as u32),
     ),
     Opt::int(
@@ -598,7 +598,7 @@ const SEARCH: &[Opt] = &[
         "max-collision-visits-scaling-end",
         145_000,
         (0, 100_000_000),
-        "Visits of the root from which on it is the most; 0: always.",
+        "Visits of the root from which on all of MaxCollisionVisits are allowed; 0: always.",
         Sets(|d, n| d.meaning.settings.collisions.scaling_end = n as u32),
     ),
     Opt::float(
@@ -606,7 +606,7 @@ const SEARCH: &[Opt] = &[
         "max-collision-visits-scaling-power",
         1.25,
         (0.01, 100.0),
-        "How late in between most of the growth comes.",
+        "How late, between MaxCollisionVisitsScalingStart and -End, most of the growth comes.",
         Sets(|d, x| d.meaning.settings.collisions.scaling_power = x as f32),
     ),
     Opt::switch(
@@ -614,7 +614,7 @@ const SEARCH: &[Opt] = &[
         "out-of-order-eval",
         true,
         "Pass known results to the tree while a batch is gathered.",
-        Without("they always are"),
+        Without("known results always go to the tree at once"),
     ),
     Opt::float(
         "MaxOutOfOrderEvalsFactor",
@@ -929,7 +929,7 @@ const SEARCH: &[Opt] = &[
         100,
         (1, 2_000_000_000),
         "Visits from which on children are laid out together.",
-        Without("they always are"),
+        Without("the tree is always packed, in one piece of memory"),
     ),
 ];
 
@@ -965,7 +965,7 @@ const TIME: &[Opt] = &[
         "smart-pruning-minimum-batches",
         0,
         (0, 10_000),
-        "Batches before that.",
+        "Batches before smart pruning may stop a search.",
         Sets(|d, batches| d.meaning.settings.smart_pruning_batches = batches as u64),
     ),
     Opt::switch(
@@ -983,7 +983,7 @@ const TIME: &[Opt] = &[
         "ramlimit-mb",
         0,
         (0, 100_000_000),
-        "MiB for everything; 0: no such limit. The tree has what is left, at most Hash; full, it is folded and searched on. \
+        "MiB for everything; 0: no such limit. The tree gets what is left, at most Hash; when it is full it is folded and the search goes on. \
          A limit below what the program and its network take can't be kept.",
         Sets(|d, mib| d.meaning.settings.ram_limit_mb = mib as usize),
     ),
@@ -1084,8 +1084,8 @@ const NETWORK: &[Opt] = &[
         "Hints",
         "hints",
         "auto",
-        "What looks at exchanges, threats and mates in one add to the network's policy and value: a file (fixtures/train/hints.py makes one for a network); \
-         auto: the networks that are built in have theirs, others have none; off: the network's word alone, as in Lc0.",
+        "Corrections of the network's policy and value, from a look at exchanges, threats and mates in one. A file (fixtures/train/hints.py makes one for a network); \
+         auto: the built-in networks have theirs, others have none; off: the network's word alone, as in Lc0.",
         Sets(|d, text| {
             d.meaning.settings.evaluator.hints = backend::hints(text);
             Ok(())

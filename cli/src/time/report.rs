@@ -72,7 +72,7 @@ pub fn json_list(explained: &[Explained]) -> String {
     format!("[{}]", rows.join(",\n"))
 }
 
-/// Lines for a person, the moves parted by empty ones.
+/// Lines for a person, the moves separated by empty ones.
 pub fn text(explained: &[Explained]) -> Vec<String> {
     explained.iter().map(Explained::lines).collect::<Vec<_>>().join(&String::new())
 }

@@ -33,7 +33,7 @@ pub enum Command<'l> {
     PonderHit,
     /// `setoption`.
     SetOption {
-        /// The name, its words parted by one space.
+        /// The name, its words separated by one space.
         name: String,
         /// What follows `value`.
         value: Option<&'l str>,

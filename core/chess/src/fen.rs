@@ -167,7 +167,7 @@ fn read_pieces(builder: &mut BoardBuilder, text: &str) -> Result<(), FenError> {
     }
     let ranks = text.split('/').count();
     if ranks != Rank::NUM {
-        return Err(refuse("eight ranks, parted by /", &format_args!("{ranks} ranks")));
+        return Err(refuse("eight ranks, separated by /", &format_args!("{ranks} ranks")));
     }
     for (row, &rank) in text.split('/').zip(Rank::ALL.iter().rev()) {
         let mut file = 0;
@@ -458,8 +458,8 @@ mod tests {
         use FenField::*;
         for (fen, field, expected, got) in [
             ("", Board, "eight ranks of pieces", ""),
-            ("8/8/8 w - -", Board, "eight ranks, parted by /", "3 ranks"),
-            ("4k3/8/8/8/8/8/8/8/4K3 w - -", Board, "eight ranks, parted by /", "9 ranks"),
+            ("8/8/8 w - -", Board, "eight ranks, separated by /", "3 ranks"),
+            ("4k3/8/8/8/8/8/8/8/4K3 w - -", Board, "eight ranks, separated by /", "9 ranks"),
             ("4k3/8/8/8/8/8/9/4K3 w - -", Board, "pieces PNBRQK, pnbrqk and digits 1 to 8", "9"),
             ("4k3/8/8/8/8/8/7/4K3 w - -", Board, "eight squares in a rank", "7"),
             ("4k3/8/8/8/8/8/8p/4K3 w - -", Board, "eight squares in a rank", "8p"),

@@ -5,7 +5,8 @@
 //! - [`Terminal`]: why a game is over, in the order in which a search asks.
 //! - [`planes`]: the 112 input planes of Lc0's networks, for every input format.
 //! - [`policy`]: the index of a move among the 1858 outputs of a policy head.
-//! - [`exchanges`]: what every move gains in material.
+//! - [`exchanges`]: what every move gains in material; [`tactics`]: that, what hangs, threats and mates as numbers;
+//!   [`hints`]: what these numbers add to a network's policy and value.
 //! - [`notation`]: moves as UCI writes them, positions as FEN.
 //! - [`pack`], [`unpack`]: a move in 16 bits.
 //!

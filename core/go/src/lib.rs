@@ -5,10 +5,10 @@
 //! - [`Board`]: stones, chains with their liberties, captures. It knows simple ko and no history.
 //! - [`Size`], [`Move`], [`PointSet`], [`Symmetry`]: points of boards from 1 × 1 to 19 × 19, rectangles too, numbered
 //!   as a policy head has them, and as GTP writes them.
-//! - [`Rules`]: in what rules differ, and the sets that have a name.
+//! - [`Rules`]: everything in which sets of rules differ, and the sets that have a name.
 //! - [`area`]: unconditional life, areas, what is in seki, the score.
 //! - [`ladder`]: chains that are caught in ladders, and moves that begin one.
-//! - [`planes`]: the input of KataGo's networks, version 7: 22 planes and 19 numbers.
+//! - [`planes`]: the input of KataGo's networks (version 7 of the input format): 22 planes and 19 numbers.
 //!
 //! Territory is not counted: that takes an agreement about dead stones, or the two phases in which KataGo plays them
 //! out, and neither is here. Such a game has legal moves, an end and input planes as any other, and

@@ -17,9 +17,8 @@ pub enum Gathered {
     Leaf,
     /// A node whose value is known already: [`Search::backprop`], there is nothing to answer.
     Known,
-    /// A node that another playout is evaluating: [`Search::cancel`] once that one's answer is in. Until then the
-    /// visits in flight of this one lead the next ones elsewhere; without them every playout would collide at the same
-    /// node.
+    /// A node that another playout is evaluating: [`Search::cancel`] this one once the other's answer is in. Until then
+    /// its visits in flight lead further playouts elsewhere; without them every playout would collide at the same node.
     Collision,
     /// No room for another node: [`Search::recycle`].
     Full,

@@ -34,10 +34,11 @@ pub struct Cpuct {
     pub factor: f32,
 }
 
-/// How exploration follows the values below a node: `factor = 1 + scale · (σ / usual − 1)`, where σ is the deviation of
-/// the outcomes below it, as [`lcb::variance`](crate::formula::lcb::variance) has them, with an observation of the
-/// usual one mixed in (KataGo's `cpuctUtilityStdev…`). An evaluator that says of a value v that it draws with
-/// probability 1 − v² makes it the deviation of the values themselves.
+/// How exploration follows the spread of the values below a node. Exploration is multiplied by
+/// `1 + scale · (σ / usual − 1)`. σ is the standard deviation of the outcomes below the node, as
+/// [`lcb::variance`](crate::formula::lcb::variance) has it, with an observation of the usual one mixed in (KataGo's
+/// `cpuctUtilityStdev…`). For an evaluator that gives a value v a draw probability of 1 − v², it is the deviation of
+/// the values themselves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Deviation {
@@ -119,7 +120,7 @@ pub struct Params {
     pub seed: u64,
 }
 
-/// What of a move, and of all moves of its node, exploration is made of.
+/// What exploration counts, of a move and of all moves of its node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Explored {
@@ -133,8 +134,8 @@ pub enum Explored {
     Weights,
 }
 
-/// When a visit ends at a position that other paths of a graph have visited, because they found out what the edge has
-/// not heard of.
+/// In a graph a visit may end at a position that other paths have visited, to bring to the edge what they found out.
+/// This says when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum CatchUp {

@@ -36,12 +36,14 @@ fn rank(n: u32, idle: u32) -> usize {
 
 impl<R: Repository> Search<R> {
     /// Makes room by folding subtrees of few visits that were not visited lately into their parents' edges, which keep
-    /// N and value. Nodes of the line that would be played stay, or the first half of them, half of that and so on,
-    /// where there is nothing else and nothing in flight. So do those on the path of an event in flight, and the root's
-    /// children whose result is certain: without it another move might seem to be the best. Gives back how many nodes
-    /// were freed: 0 if nothing could be, so that the search can't go on before events in flight are back, if there are
-    /// any. (1 if there was nothing to fold, and it can, as it was a leaf that found no room for its edges: its
-    /// parent's edge keeps its value.)
+    /// N and value. What stays: nodes on the path of an event in flight; the root's children whose result is certain,
+    /// for without it another move might seem to be the best; and the line that would be played. Only where there is
+    /// nothing else to fold and nothing in flight, the last half of that line is folded, then half of what is left, and
+    /// so on.
+    ///
+    /// Gives back how many nodes were freed. 0: nothing could be, and the search can't go on before events in flight,
+    /// if there are any, are back. 1 may also mean that nothing was freed and the search can go on: it was a leaf that
+    /// found no room for its edges, and its parent's edge keeps its value.
     ///
     /// Looks at a part of the tree only, so that it ends soon, and goes on with another part the next time.
     pub fn recycle(&mut self) -> usize {

@@ -14,7 +14,7 @@ pub struct MovesLeft {
     pub network: Option<MleNetwork>,
     /// `mle-pieces`, where the pieces are known.
     pub pieces: Option<MlePieces>,
-    /// `mle-legacy`, always possible. The seed document's formulas know no other.
+    /// `mle-legacy`, always possible. Lc0's description of `smooth` knows no other.
     pub legacy: MleLegacy,
 }
 
@@ -120,7 +120,7 @@ pub struct MleLegacy {
 const FEWEST_MOVES: f64 = 1e-3;
 
 impl Default for MleLegacy {
-    /// The values of Lc0's older time manager, which the seed document refers to.
+    /// The values of Lc0's older time manager, to which its description of `smooth` refers.
     fn default() -> Self {
         Self { midpoint: 51.5, steepness: 7.0 }
     }

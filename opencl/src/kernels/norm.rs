@@ -44,7 +44,7 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
 }
 
 /// A norm without weights over the channels of each square, or over all of them: what is normed and where the result
-/// goes, plain; `epsilon` is at least 0. See [`crate::graph::Layer::RmsNorm`].
+/// goes, plain; `epsilon` is above 0. See [`crate::graph::Layer::RmsNorm`].
 ///
 /// # Errors
 /// If the driver fails.

@@ -5,7 +5,8 @@
 //! reused and the part of a budget that is used are guessed at first, then learnt by [`exponential_decay`]. The last
 //! two learn at a pace counted in average moves, so that a row of instant moves teaches little.
 //!
-//! Source: Lc0's description of its pull request 1195. What that text leaves open is decided here:
+//! Source: Lc0's description of its pull request 1195, called the seed document here. What that text leaves open is
+//! decided as follows:
 //! * the overhead is taken off the clock before anything is computed from it;
 //! * moves to go replace the estimate where they are fewer;
 //! * at least one move is left, this one;
