@@ -533,17 +533,19 @@ impl Shared {
                 self.stand_in(&parts, what.map(|what| format!("{fault}; {what}")));
                 return;
             }
-            match self.give_up(&mut state, unit) {
-                Ok((who, lanes)) => {
+            drop(state);
+            match self.give_up(unit) {
+                Ok(None) => {}
+                Ok(Some((who, lanes))) => {
                     spent = lanes;
                     tell(&parts, format!("{fault}; {who}"));
                 }
                 Err(fault) => {
-                    drop(state);
                     self.fail(&parts, &fault);
                     return;
                 }
             }
+            state = self.lock();
         }
         state.put_back(parts);
         self.call(&mut state);
@@ -551,17 +553,23 @@ impl Shared {
         let_go(spent);
     }
 
-    /// Goes on without a unit; says with what, and gives back its lanes.
-    fn give_up(&self, state: &mut State, unit: usize) -> Result<(&'static str, Vec<Lane>), String> {
-        let others = state.units.iter().enumerate().any(|(at, other)| at != unit && other.is_there());
-        if others {
-            return Ok(("the other devices go on", state.units[unit].lose()));
+    /// Goes on without a unit; says with what, and gives back its lanes. Nothing if another thread was first.
+    fn give_up(&self, unit: usize) -> Result<Option<(&'static str, Vec<Lane>)>, String> {
+        // Kept until the unit is gone: one thread makes a host, and only who needs one too waits for that.
+        let mut stand_in = self.host();
+        let mut state = self.lock();
+        if !state.units[unit].is_there() {
+            return Ok(None);
         }
-        let made = self.host().take();
-        let host = made.map_or_else(|| self.new_host(), Ok)?;
+        if state.units.iter().filter(|unit| unit.is_there()).count() > 1 {
+            return Ok(Some(("the other devices go on", state.units[unit].lose())));
+        }
+        drop(state);
+        let host = stand_in.take().map_or_else(|| self.new_host(), Ok)?;
+        let mut state = self.lock();
         let lanes = state.units[unit].lose();
         state.units.push(host);
-        Ok(("the host takes over", lanes))
+        Ok(Some(("the host takes over", lanes)))
     }
 
     fn host(&self) -> MutexGuard<'_, Option<Unit>> {

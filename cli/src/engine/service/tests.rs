@@ -634,6 +634,46 @@ fn a_device_is_lost_after_so_many_failures_in_a_row() {
     assert_eq!(seen.rows(), unit::FAILURES as usize);
 }
 
+/// Making a host takes as long as its weights take to be laid out.
+#[test]
+fn while_a_host_is_made_the_queue_is_open() {
+    let [seen, spare]: [Arc<Seen>; 2] = Default::default();
+    let broken = Device { fault: |_| Some("broken"), ..device(&seen, 8, [0.0; 2]) };
+    let (held, asked) = (Arc::clone(&spare), Arc::new(AtomicUsize::new(0)));
+    let make: MakeHost = {
+        let asked = Arc::clone(&asked);
+        Box::new(move || {
+            // None for the batches that are made good: the one that gives the device up makes it.
+            if asked.fetch_add(1, Ordering::SeqCst) + 1 < unit::FAILURES as usize {
+                return Err("no host yet".to_string());
+            }
+            while held.held.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            Ok(Unit::host(Box::new(device(&held, 8, [0.0; 2])), Vec::new()))
+        })
+    };
+    let service = &service(vec![unit(vec![broken])], make);
+    for _ in 1..unit::FAILURES {
+        let request = Arc::<Request>::default();
+        request.content().input = vec![1.0];
+        assert_eq!(service.run(&request, 1), Err("no host yet".to_string()));
+    }
+    spare.held.store(true, Ordering::SeqCst);
+    thread::scope(|scope| {
+        let last = scope.spawn(|| ask(service, &Arc::default(), &[7.0]));
+        while asked.load(Ordering::SeqCst) < unit::FAILURES as usize {
+            thread::yield_now();
+        }
+        let (answer, answered) = std::sync::mpsc::channel();
+        scope.spawn(move || answer.send(service.batches()));
+        let batches = answered.recv_timeout(Duration::from_secs(60));
+        spare.held.store(false, Ordering::SeqCst);
+        assert_eq!(batches, Ok(u64::from(unit::FAILURES)));
+        assert_eq!(last.join().unwrap(), Some("broken; the host takes over".to_string()));
+    });
+}
+
 /// The host takes the rows of one request at a time: who carries its own has to call the other.
 #[test]
 fn the_rows_of_several_that_a_lost_device_leaves_are_answered() {
