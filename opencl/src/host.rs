@@ -21,6 +21,7 @@ mod columns;
 mod fours;
 mod kernel;
 mod linear;
+mod needs;
 mod pack;
 pub mod plain;
 mod plan;

@@ -5,8 +5,9 @@ use super::columns;
 use super::fours::{self, Four, RowEnds};
 use super::kernel::TILE;
 use super::linear::{Linear, Shorts};
+use super::needs::Needs;
 use super::pack;
-use super::product::{Block, CHESS, COLUMNS, MOST_BLOCKS, attention_room, scores_room};
+use super::product::{Block, CHESS, COLUMNS, attention_room};
 use super::tiles::{self, Layout, Operand, Steps};
 use super::winograd::{self, PANEL, POINTS};
 use crate::backend::BackendError;
@@ -318,34 +319,14 @@ impl Step {
 
 /// The layers of a graph, ready to run.
 pub(super) struct Plan {
-    /// Numbers of the points in a convolution of Winograd's, of as many positions as go at once.
-    pub points: usize,
-    /// Blocks of its products: of the panels that one thread makes at once.
-    pub products: usize,
-    /// The same where several threads work on a position.
-    pub shared_products: usize,
     pub input: Place,
     pub steps: Vec<Step>,
     /// In the order of [`Graph::outputs`].
     pub outputs: Vec<(Role, Place)>,
     /// Numbers of each slot for one position.
     pub slots: Vec<usize>,
-    /// Fours of the largest input in eight bits of one position.
-    pub largest_fours: usize,
-    /// Operands of the largest convolution's input in tiles, of as many positions as go at once.
-    pub right: usize,
-    /// The same of the largest dense layer in tiles.
-    pub left: usize,
-    /// Parts of a dense layer's input at most, see [`Dense::parts`].
-    pub parts: usize,
-    /// Numbers that a step needs to work in at most.
-    pub scratch: usize,
-    /// The same where several threads work on a dense layer in tiles.
-    pub shared_scratch: usize,
-    /// Blocks that a step of one thread needs to work in at most.
-    pub room: usize,
-    /// The same where several threads work on the heads of an attention.
-    pub shared_room: usize,
+    /// What its steps work in.
+    pub needs: Needs,
 }
 
 impl Plan {
@@ -387,98 +368,22 @@ impl Plan {
             }
         }
         mark_split(&mut steps);
-        let fours = |s: &Step| match s {
-            Step::Conv(conv) => match conv.weights {
-                ConvWeights::Fours(..) | ConvWeights::PointwiseFours(..) => conv.fours(),
-                _ => 0,
-            },
-            Step::Dense(dense) if matches!(*dense.weights, DenseWeights::Fours(..)) => {
-                dense.parts * (dense.input.len() / dense.parts).div_ceil(4)
-            }
-            _ => 0,
-        };
-        let winograd = |s: &Step| match s {
-            Step::Conv(conv) if matches!(conv.weights, ConvWeights::Winograd(..)) => {
-                let (together, panels) = (winograd::together(conv.board), conv.output.shape.channels.div_ceil(PANEL));
-                let products = together * conv.products() * panels.min(MOST_BLOCKS);
-                (together * conv.points(), products, products.max(conv.products() * panels))
-            }
-            _ => (0, 0, 0),
-        };
-        let right = |s: &Step| match s {
-            Step::Conv(conv) => at_once(conv.operands()) * conv.operands(),
-            _ => 0,
-        };
-        let left = |s: &Step| match s {
-            Step::Dense(dense) => match &*dense.weights {
-                DenseWeights::Tiles(weights) => (GROUP * dense.parts).div_ceil(tiles::ROWS) * weights.steps.len(),
-                _ => 0,
-            },
-            _ => 0,
-        };
-        let scratch = |s: &Step| match s {
-            Step::Conv(conv) => {
-                let squeezed = conv.se.as_ref().map_or(0, |se| se.hidden + se.b2.len() / 2 * 3);
-                let surrounded = match conv.weights {
-                    ConvWeights::Columns(sides, _) => conv.input.shape.channels * columns::plane(sides),
-                    _ => 0,
-                };
-                squeezed.max(surrounded)
-            }
-            Step::LayerNorm(norm) => 2 * norm.input.len() / norm.input.shape.channels,
-            Step::RmsNorm(norm) => norm.input.shape.squares,
-            _ => 0,
-        };
-        let shared_scratch = |s: &Step| match s {
-            Step::Dense(dense) => match &*dense.weights {
-                DenseWeights::Tiles(weights) => dense.parts * weights.units.len() * COLUMNS,
-                _ => 0,
-            },
-            other => scratch(other),
-        };
-        let room = |s: &Step| match s {
-            Step::Conv(conv) => {
-                let taps = match conv.weights {
-                    ConvWeights::Pointwise(..) => 1,
-                    ConvWeights::Columns(..) => columns::TAPS,
-                    _ => 0,
-                };
-                conv.input.shape.squares.div_ceil(COLUMNS) * conv.input.shape.channels * taps
-            }
-            Step::Attention(attention) => attention.room(),
-            Step::Scores(scores) => scores_room(scores.key.shape.squares, scores.key.shape.channels),
-            _ => 0,
-        };
-        let shared = |s: &Step| match s {
-            Step::Attention(attention) => attention.heads * attention.room(),
-            other => room(other),
-        };
         Ok(Self {
             input: places[0],
             outputs: graph.outputs().iter().map(|o| (o.role, places[o.value.0])).collect(),
             slots,
-            points: steps.iter().map(|s| winograd(s).0).max().unwrap_or(0),
-            products: steps.iter().map(|s| winograd(s).1).max().unwrap_or(0),
-            shared_products: steps.iter().map(|s| winograd(s).2).max().unwrap_or(0),
-            largest_fours: steps.iter().map(fours).max().unwrap_or(0),
-            right: steps.iter().map(right).max().unwrap_or(0),
-            left: steps.iter().map(left).max().unwrap_or(0),
-            parts: steps.iter().map(|s| if let Step::Dense(dense) = s { dense.parts } else { 1 }).max().unwrap_or(1),
-            scratch: steps.iter().map(scratch).max().unwrap_or(0),
-            shared_scratch: steps.iter().map(shared_scratch).max().unwrap_or(0),
-            room: steps.iter().map(room).max().unwrap_or(0),
-            shared_room: steps.iter().map(shared).max().unwrap_or(0),
+            needs: Needs::of_all(&steps),
             steps,
         })
     }
 
     pub fn in_tiles(&self) -> bool {
-        self.right > 0 || self.left > 0
+        self.needs.right > 0 || self.needs.left > 0
     }
 
     /// Whether something in it is not computed by its definition.
     pub fn differs(&self) -> bool {
-        self.points > 0 || self.in_tiles()
+        self.needs.points > 0 || self.in_tiles()
     }
 }
 

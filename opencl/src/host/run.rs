@@ -4,6 +4,7 @@ use super::board::{Board, LANES, Lanes};
 use super::columns;
 use super::fours::{self, Four, RowEnds};
 use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
+use super::needs::Needs;
 use super::plan::{
     Affine, Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm, Multiply,
     Place, Plan, Pool, RmsNorm, Rotate, Scores, Step, TileWeights, at_once,
@@ -150,7 +151,7 @@ pub(super) struct Workspace {
     scales: Vec<Scale>,
     left: Vec<Operand>,
     units: Vec<[f32; tiles::ROWS]>,
-    /// What a step needs besides, see [`Plan::scratch`] and [`Plan::room`].
+    /// What a step needs besides, see [`Needs::scratch`] and [`Needs::room`].
     scratch: Vec<f32>,
     room: Vec<Block>,
 }
@@ -159,52 +160,41 @@ impl Workspace {
     /// Bytes that [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
         let slots = GROUP * plan.slots.iter().sum::<usize>() + COLUMNS * plan.slots.len();
-        let numbers = slots + plan.points + Self::scratch(plan, shared);
-        GROUP * (plan.largest_fours * size_of::<Four>() + plan.parts * size_of::<f32>())
+        let needs = &plan.needs;
+        let numbers = slots + needs.points + needs.scratch.of(shared);
+        GROUP * (needs.fours * size_of::<Four>() + needs.parts * size_of::<f32>())
             + size_of::<f32>() * numbers
-            + size_of::<Operand>() * (plan.right + plan.left)
-            + size_of::<Scale>() * Self::scales(plan)
-            + size_of::<[f32; tiles::ROWS]>() * Self::units(plan)
-            + size_of::<Block>() * (Self::room(plan, shared) + Self::products(plan, shared))
+            + size_of::<Operand>() * (needs.right + needs.left)
+            + size_of::<Scale>() * Self::scales(needs)
+            + size_of::<[f32; tiles::ROWS]>() * Self::units(needs)
+            + size_of::<Block>() * (needs.room.of(shared) + needs.products.of(shared))
     }
 
     /// Positions whose squares' worth it keeps, where anything is in tiles.
-    fn scales(plan: &Plan) -> usize {
-        if plan.right > 0 { GROUP } else { 0 }
+    fn scales(needs: &Needs) -> usize {
+        if needs.right > 0 { GROUP } else { 0 }
     }
 
     /// Panels of rows whose worth it keeps.
-    fn units(plan: &Plan) -> usize {
-        if plan.left > 0 { (GROUP * plan.parts).div_ceil(tiles::ROWS) } else { 0 }
-    }
-
-    fn scratch(plan: &Plan, shared: bool) -> usize {
-        if shared { plan.shared_scratch } else { plan.scratch }
-    }
-
-    fn room(plan: &Plan, shared: bool) -> usize {
-        if shared { plan.shared_room } else { plan.room }
-    }
-
-    /// Blocks of products that it keeps.
-    fn products(plan: &Plan, shared: bool) -> usize {
-        if shared { plan.shared_products } else { plan.products }
+    fn units(needs: &Needs) -> usize {
+        if needs.left > 0 { (GROUP * needs.parts).div_ceil(tiles::ROWS) } else { 0 }
     }
 
     /// With `shared`, several threads may work on one job.
     pub fn new(plan: &Plan, shared: bool) -> Self {
+        let needs = &plan.needs;
         Self {
             slots: plan.slots.iter().map(|len| Values::zeros(GROUP * len)).collect(),
-            points: vec![0.0; plan.points],
-            products: vec![Block::ZERO; Self::products(plan, shared)],
-            fours: vec![fours::ZEROS; GROUP * plan.largest_fours],
-            steps: vec![0.0; GROUP * plan.parts],
-            right: vec![Operand::ZERO; plan.right],
-            scales: vec![Scale::ZERO; Self::scales(plan)],
-            left: vec![Operand::ZERO; plan.left],
-            units: vec![[0.0; tiles::ROWS]; Self::units(plan)],
-            scratch: vec![0.0; Self::scratch(plan, shared)],
-            room: vec![Block::ZERO; Self::room(plan, shared)],
+            points: vec![0.0; needs.points],
+            products: vec![Block::ZERO; needs.products.of(shared)],
+            fours: vec![fours::ZEROS; GROUP * needs.fours],
+            steps: vec![0.0; GROUP * needs.parts],
+            right: vec![Operand::ZERO; needs.right],
+            scales: vec![Scale::ZERO; Self::scales(needs)],
+            left: vec![Operand::ZERO; needs.left],
+            units: vec![[0.0; tiles::ROWS]; Self::units(needs)],
+            scratch: vec![0.0; needs.scratch.of(shared)],
+            room: vec![Block::ZERO; needs.room.of(shared)],
         }
     }
 
