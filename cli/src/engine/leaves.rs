@@ -1,5 +1,8 @@
-//! What becomes of leaves, whoever gathers them and whoever brings them back: some are answered at once, the others
-//! wait for the evaluator together.
+//! What becomes of leaves: some are answered at once, the others wait for the evaluator together.
+//!
+//! Workers (`playouts.rs`) and threads with one role each (`pipeline.rs`) differ in who brings an answered leaf to the
+//! root, and when. A worker does so before it gathers the next one, which then knows of it: that is what makes one
+//! thread's tree always the same. Threads with roles pass it on to those for whom bringing back is all they do.
 
 use super::Search;
 use super::batch::{Batch, Pushed};
@@ -78,7 +81,7 @@ impl Leaves {
                 Err(why) => Err(why),
             },
         };
-        self.refused = settled.err().or(self.refused);
+        self.note(settled);
         Some(event)
     }
 
@@ -101,9 +104,17 @@ impl Leaves {
                 counts.cache_hits += 1;
                 reader.temper(&event, logits);
                 let answer = Answer { key, verdict: Verdict::Position(value) };
-                self.refused = search.settle(&mut *event, &answer, logits).err().or(self.refused);
+                let settled = search.settle(&mut *event, &answer, logits);
+                self.note(settled);
                 Some(event)
             }
+        }
+    }
+
+    /// Of an answer that was refused nothing is left; the search ends by it after this batch.
+    fn note(&mut self, settled: Result<(), Refused>) {
+        if let Err(why) = settled {
+            self.refused = Some(why);
         }
     }
 
@@ -126,7 +137,9 @@ impl Leaves {
             let answer = Answer { key, verdict: Verdict::Position(self.positions.value(at)) };
             let logits = self.positions.logits(at);
             self.reader.temper(event, logits);
-            self.refused = search.settle(&mut **event, &answer, logits).err().or(self.refused);
+            if let Err(why) = search.settle(&mut **event, &answer, logits) {
+                self.refused = Some(why);
+            }
         }
         self.refused.take().map_or(Ok(()), |why| Err(why_refused(why)))
     }

@@ -235,6 +235,7 @@ impl<R: Repository> Search<R> {
     }
 
     /// The node above a leaf, locked, and the edge to the leaf, which has its move's name from now on.
+    #[inline(always)]
     fn edge_above(&self, step: Step) -> (R::Node<'_>, Visit) {
         let mut parent = self.repository.lock(step.node);
         let visit = Visit { mv: Naming::Named(step.mv), ..parent.visit(step.at.into()) };
