@@ -952,6 +952,29 @@ fn a_tree_that_can_not_get_deeper_ends_the_search_for_depth() {
     assert!(nodes < 1000, "{nodes} nodes");
 }
 
+/// In a graph each playout ends in one way, whoever does it: where the answers of several threads come together, too.
+#[test]
+fn every_playout_is_counted_once_whoever_does_it() {
+    let roles = ["--gather-threads=2", "--eval-threads=2", "--backprop-threads=2"];
+    for threads in [&["--threads=1"][..], &["--threads=2"], &roles] {
+        // Without a cache, whose positions that stand twice in a batch are evaluated once.
+        let fixed =
+            ["--backend=random", "--search-graph=graph", "--nncache=0", "--show-statistics", "--minibatch-size=16"];
+        let mut engine = Engine::with(&[&fixed, threads].concat());
+        engine.say("position fen 8/8/3p4/4k3/8/8/4P3/4K3 w - - 0 1");
+        let lines = engine.ask("go nodes 20000", "bestmove");
+        let line = lines.iter().find(|line| line.starts_with("info string move: ")).expect("statistics");
+        let words: Vec<&str> = line.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        let number = |name: &str| -> u64 {
+            let at = words.iter().position(|word| *word == name).expect(name);
+            words[at - 1].parse().expect("a number")
+        };
+        let ends = ["evaluations", "transpositions", "terminals"].map(number);
+        assert_eq!(number("playouts"), ends.iter().sum::<u64>(), "{line}");
+        assert!(number("transpositions") > 0, "{line}");
+    }
+}
+
 #[test]
 fn a_limit_of_speed_holds_whoever_does_the_playouts() {
     for threads in ["--threads=1", "--threads=2", "--gather-threads=1"] {

@@ -80,6 +80,7 @@
 //! leaves; the host finds out what these are worth and gives each its answer
 //! ([`Search::settle`](search::Search::settle)); [`Search::bring_back`](search::Search::bring_back) takes all of them
 //! to the root. All three take the search by `&`, so threads may share it, each with events of its own.
+//! In a graph [`Search::settle_transposition`](search::Search::settle_transposition) says first whether a leaf needs one.
 //!
 //! ```
 //! use oncilla_core::Move;
@@ -175,7 +176,7 @@
 //!
 //! The clock is looked at before the first playout: where there is no time for one, what was searched before decides.
 //!
-//! A [`time::MovesLeft`] estimates the length of the game alone.
+//! A [`time::MovesLeftEstimator`] estimates the length of the game alone.
 //!
 //! # Features
 //!

@@ -261,7 +261,8 @@ pub trait Repository: Sync {
 
     /// In a graph: whether a node has the position already, so that [`Repository::join`] will find it as long as
     /// nothing is folded. (A search that finds it on the path it came by does not join it: see
-    /// [`Answer::key`](crate::evaluate::Answer::key).)
+    /// [`Answer::key`](crate::evaluate::Answer::key). A leaf is joined to it by
+    /// [`Search::settle_transposition`](crate::search::Search::settle_transposition), if it can be.)
     fn has(&self, position: u64, edges: usize) -> bool;
 
     /// True if positions that are reached on several paths have one node.

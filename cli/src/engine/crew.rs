@@ -2,8 +2,9 @@
 
 use super::evaluator::Evaluator;
 use super::leaf::Rules;
+use super::leaves::batch_size;
 use super::pipeline::{self, Queues};
-use super::playouts::{Playouts, Step, batch_size};
+use super::playouts::{Playouts, Step};
 use super::settings::{Settings, Workers};
 use super::shared::Shared;
 use oncilla_chess::History;

@@ -6,7 +6,6 @@ use super::tables::{TableResult, Tables};
 use oncilla_chess::{History, Move as ChessMove, MoveList, Terminal, pack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
-use oncilla_core::repository::Repository;
 use oncilla_core::search::Event;
 use oncilla_core::stats::Counts;
 use std::sync::Arc;
@@ -37,7 +36,6 @@ pub struct LeafReader {
     kept: Vec<ChessMove>,
     /// What the restrictions add to the leaf's key in the evaluations' cache; 0 where all moves may be searched.
     salt: u64,
-    logits: Vec<f32>,
 }
 
 /// What is known of a leaf.
@@ -60,7 +58,6 @@ impl LeafReader {
             moves: MoveList::new(),
             kept: Vec::new(),
             salt: 0,
-            logits: Vec::new(),
         }
     }
 
@@ -128,23 +125,6 @@ impl LeafReader {
         // The root is searched whatever is known of it.
         let below = self.history.len() > self.root_len;
         if below { self.rules.tables.result(self.history.last()) } else { None }
-    }
-
-    /// Whether the graph has the leaf's position already: then it needs no evaluation, but only [`LeafReader::met`].
-    pub fn is_met(&self, search: &Search<'_>, key: u64) -> bool {
-        self.rules.graph && search.repository().has(key, self.moves().len())
-    }
-
-    /// What to answer about such a leaf. Its value and its logits are not looked at.
-    pub fn met(key: u64) -> Answer {
-        Answer { key, verdict: Verdict::Position(Value::EVEN) }
-    }
-
-    /// Logits of no meaning, one for each move of the leaf.
-    pub fn even_logits(&mut self) -> &mut [f32] {
-        self.logits.clear();
-        self.logits.resize(self.moves().len(), 0.0);
-        &mut self.logits
     }
 
     /// The game up to the leaf.

@@ -18,6 +18,7 @@ mod fault;
 mod hints;
 mod inputs;
 mod leaf;
+mod leaves;
 mod limits;
 mod memory;
 mod odd;

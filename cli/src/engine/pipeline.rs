@@ -4,15 +4,12 @@
 //! comes back idle when its playout is done. How many there are follows from what keeps the evaluating threads busy:
 //! see [`Fleet::adjust`].
 
-use super::batch::{Batch, Pushed};
-use super::fault::why_refused;
-use super::leaf::{Leaf, LeafReader, Rules};
-use super::playouts::batch_size;
+use super::leaf::Rules;
+use super::leaves::{self, Leaves};
 use super::settings::Settings;
 use super::shared::Shared;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use oncilla_chess::History;
-use oncilla_core::evaluate::{Answer, Verdict};
 use oncilla_core::search::{Event, Gathered};
 use oncilla_core::stats::{Counts, Stage};
 use std::sync::Mutex;
@@ -143,7 +140,8 @@ pub fn start<'scope, 'env, 's: 'env, 'm: 'env>(
     };
     let gatherers = (0..workers.gather.max(1)).all(|i| spawn("gather", i, Box::new(move || gather(shared))));
     let evaluators = (0..workers.eval.max(1)).all(|i| {
-        let mut own = Evaluating::new(shared, settings, rules, position);
+        let leaves = Leaves::new(settings, shared, rules.clone(), position);
+        let mut own = Evaluating { leaves, counts: Counts::ZERO };
         spawn("eval", i, Box::new(move || own.run(shared)))
     });
     let returners = (0..workers.backprop.max(1)).all(|i| spawn("backprop", i, Box::new(move || bring_back(shared))));
@@ -207,34 +205,18 @@ fn gather(shared: &Shared<'_, '_>) {
 
 /// A thread that evaluates.
 struct Evaluating {
-    reader: LeafReader,
-    batch: Batch,
-    size: usize,
-    events: Vec<Parcel>,
-    keys: Vec<u64>,
+    leaves: Leaves,
     counts: Counts,
 }
 
 impl Evaluating {
-    fn new(shared: &Shared<'_, '_>, settings: &Settings, rules: &Rules, position: &History) -> Self {
-        Self {
-            reader: LeafReader::new(rules.clone(), position),
-            batch: shared.batch(),
-            size: batch_size(settings, shared.evaluator),
-            events: Vec::new(),
-            keys: Vec::new(),
-            counts: Counts::ZERO,
-        }
-    }
-
     fn run(&mut self, shared: &Shared<'_, '_>) {
         let Some(queues) = shared.queues() else { return };
         while let Some(first) = take(&queues.leaves.1, shared, Stage::Evaluate, &mut self.counts) {
-            self.batch.clear();
-            self.keys.clear();
+            self.leaves.clear();
             self.look_at(first, shared, queues);
             // What is there, and no waiting for more.
-            while self.batch.len() < self.size
+            while self.leaves.len() < self.leaves.size()
                 && let Ok(event) = queues.leaves.1.try_recv()
             {
                 self.look_at(event, shared, queues);
@@ -246,55 +228,20 @@ impl Evaluating {
         }
     }
 
-    fn look_at(&mut self, mut event: Parcel, shared: &Shared<'_, '_>, queues: &Queues) {
-        let search = shared.search();
-        match self.reader.read(&search, &mut event, &mut self.counts) {
-            Leaf::Open(key) if self.reader.is_met(&search, key) => {
-                let _ = search.settle(&mut *event, &LeafReader::met(key), self.reader.even_logits());
-                let _ = queues.returning.0.send(event);
-            }
-            Leaf::Open(key) => {
-                match self.batch.push_part(self.reader.history(), self.reader.moves(), self.reader.salt()) {
-                    Pushed::Waits => {
-                        self.keys.push(key);
-                        self.events.push(event);
-                    }
-                    Pushed::Known(value, logits) => {
-                        self.counts.cache_hits += 1;
-                        let answer = Answer { key, verdict: Verdict::Position(value) };
-                        self.reader.temper(&event, logits);
-                        let _ = search.settle(&mut *event, &answer, logits);
-                        let _ = queues.returning.0.send(event);
-                    }
-                }
-            }
-            Leaf::Ended(answer) => {
-                self.counts.terminals += 1;
-                let _ = search.settle(&mut *event, &answer, &mut []); // it was gathered from this very tree
-                let _ = queues.returning.0.send(event);
-            }
+    fn look_at(&mut self, event: Parcel, shared: &Shared<'_, '_>, queues: &Queues) {
+        if let Some(event) = self.leaves.look_at(&shared.search(), event, &mut self.counts) {
+            let _ = queues.returning.0.send(event);
         }
     }
 
     fn answer(&mut self, shared: &Shared<'_, '_>, queues: &Queues) -> Result<(), String> {
-        let ran = shared.evaluator.run(&mut self.batch);
-        let search = shared.search();
-        let mut refused = Ok(());
-        self.counts.add_batch(if ran.is_ok() { self.batch.evaluations() } else { 0 });
-        for (at, mut event) in self.events.drain(..).enumerate() {
-            if ran.is_ok() {
-                let verdict = Verdict::Position(self.batch.value(at));
-                let answer = Answer { key: self.keys[at], verdict };
-                self.reader.temper(&event, self.batch.logits(at));
-                if let Err(why) = search.settle(&mut *event, &answer, self.batch.logits(at)) {
-                    refused = Err(why_refused(why));
-                }
-            }
+        let ran = self.leaves.evaluate(shared);
+        let settled = ran.and_then(|()| self.leaves.settle(&shared.search(), &mut self.counts));
+        for event in self.leaves.events().drain(..) {
             // One without an answer is taken back there.
             let _ = queues.returning.0.send(event);
         }
-        ran?.into_iter().for_each(|note| shared.note(note));
-        refused
+        settled
     }
 }
 
@@ -318,18 +265,13 @@ fn bring_back(shared: &Shared<'_, '_>) {
             if event.is_ready() { events.push(event) } else { collided.push(event) }
         }
         let search = shared.search();
-        for event in &events {
-            counts.add_playout(event.plies() as u64 + 1);
-            if event.is_known() {
-                counts.add_known(event);
-            }
-        }
         let done = events.len();
-        search.bring_back(&mut events);
+        leaves::bring_back(&search, &mut events, &mut counts);
         let undone = if done > 0 || nothing_came { collided.len() } else { 0 };
         for event in &mut collided[..undone] {
+            // It may as well be a leaf that got no answer.
+            counts.collisions += u64::from(event.met() == Gathered::Collision);
             search.cancel(&mut **event);
-            counts.collisions += 1;
         }
         drop(search);
         shared.add(&std::mem::replace(&mut counts, Counts::ZERO));

@@ -143,10 +143,10 @@ impl MoveTime {
         let progress = Progress { root_visits: &self.root_visits, unsettled, ..progress };
         let nps = self.clock.and_then(|_| manager.manager.nps()).or(self.nps_behind_pondering(counts, elapsed_ms));
         let nps = nps.map(|nps| nps.min(self.nps_limit.unwrap_or(f64::INFINITY)));
-        let verdict = self.limits.check(&progress, nps);
+        let decision = self.limits.check(&progress, nps);
         let pruning = self.limits.pruning.is_some();
-        search.set_remaining_playouts(pruning.then(|| verdict.remaining_playouts.min(u32::MAX.into()) as u32));
-        verdict.stop.is_some()
+        search.set_remaining_playouts(pruning.then(|| decision.remaining_playouts.min(u32::MAX.into()) as u32));
+        decision.stop.is_some()
     }
 
     /// Playouts per second of the clock, where others were done before it ran: smart pruning would count them too.

@@ -11,7 +11,6 @@ use crate::engine::{Memory, why_refused};
 use hashbrown::HashMap;
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
-use oncilla_core::repository::Repository;
 use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused};
 use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
@@ -406,9 +405,7 @@ impl<'m> Search<'m> {
                 Gathered::Known => {
                     self.playouts += 1;
                     known += 1;
-                    let line: Vec<Move> = event.moves().collect();
-                    let _ = self.core.backprop(&mut *event); // it was gathered from this very tree
-                    self.back_up(&line);
+                    self.bring_back(&mut event);
                 }
                 Gathered::Collision => {
                     collided.push(event);
@@ -476,14 +473,17 @@ impl<'m> Search<'m> {
             self.list_moves(&game, event.plies(), &banned, &mut moves);
         }
         let key = game.graph_key();
-        if self.core.repository().has(key, moves.len()) {
-            self.take_down(&event, key, &game, None);
-            // Its value and its logits are not looked at.
-            let answer = Answer { key, verdict: Verdict::Position(Value::EVEN) };
-            if self.enter(&mut event, &answer, &mut vec![0.0; moves.len()]).is_err() {
-                self.playouts -= 1;
+        match self.core.settle_transposition(&mut *event, key, moves.len()) {
+            Ok(true) => {
+                self.take_down(&event, key, &game, None);
+                self.bring_back(&mut event);
+                return Some(event);
             }
-            return Some(event);
+            Ok(false) => {}
+            Err(_) => {
+                self.playouts -= 1;
+                return Some(event);
+            }
         }
         let known = match event.plies() {
             0 => Some(Arc::clone(&self.about.raw)),
@@ -565,12 +565,16 @@ impl<'m> Search<'m> {
 
     /// The answer goes into the tree, and up its line.
     fn enter(&mut self, event: &mut Event, answer: &Answer, logits: &mut [f32]) -> Result<(), Refused> {
+        self.core.settle(event, answer, logits)?;
+        self.bring_back(event);
+        Ok(())
+    }
+
+    /// What is known of an event's leaf goes up its line.
+    fn bring_back(&mut self, event: &mut Event) {
         let line: Vec<Move> = event.moves().collect();
-        let entered = self.core.answer(event, answer, logits);
-        if entered.is_ok() {
-            self.back_up(&line);
-        }
-        entered
+        self.core.bring_back(std::slice::from_mut(event));
+        self.back_up(&line);
     }
 
     /// Logits of the moves of a position so many plies below the root.

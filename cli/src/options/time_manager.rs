@@ -2,7 +2,7 @@
 
 use oncilla_core::OutOfRange;
 use oncilla_core::time::{
-    AlphaZeroParams, LegacyParams, ManagerParams, MleNetwork, MlePieces, MovesLeft, SimpleParams, SmoothParams,
+    AlphaZeroParams, LegacyParams, ManagerParams, MleNetwork, MlePieces, MovesLeftEstimator, SimpleParams, SmoothParams,
 };
 
 use super::suboptions::{Content, Item, List, SubOptionError, parse};
@@ -48,7 +48,7 @@ fn smooth(parameters: &List) -> Result<SmoothParams, SubOptionError> {
     for item in &parameters.items {
         if let Some(which) = item.name.strip_prefix("mle-") {
             // Who names an estimator wants no other one.
-            let chosen = estimators.get_or_insert(MovesLeft::by_number(params.moves_left.legacy));
+            let chosen = estimators.get_or_insert(MovesLeftEstimator::by_number(params.moves_left.legacy));
             estimator(which, item, chosen)?;
             params.moves_left = *chosen;
         } else {
@@ -76,7 +76,7 @@ fn smooth(parameters: &List) -> Result<SmoothParams, SubOptionError> {
     Ok(params)
 }
 
-fn estimator(which: &str, item: &Item, chosen: &mut MovesLeft) -> Result<(), SubOptionError> {
+fn estimator(which: &str, item: &Item, chosen: &mut MovesLeftEstimator) -> Result<(), SubOptionError> {
     match which {
         "legacy" => {
             let legacy = &mut chosen.legacy;
@@ -185,7 +185,7 @@ mod tests {
         let expected = SmoothParams { init_tree_reuse: 0.2, init_nps: 12345.0, ..SmoothParams::default() };
         assert_eq!(params, expected);
         let params = smooth("smooth(mle-legacy(steepness=12.0,midpoint=50.0))");
-        let moves_left = MovesLeft::by_number(MleLegacy { midpoint: 50.0, steepness: 12.0 });
+        let moves_left = MovesLeftEstimator::by_number(MleLegacy { midpoint: 50.0, steepness: 12.0 });
         assert_eq!(params, SmoothParams { moves_left, ..SmoothParams::default() });
         assert_eq!(smooth("smooth(mle-legacy(steepness=12,midpoint=50))"), params);
         assert_eq!(smooth("smooth"), SmoothParams::default());
@@ -207,7 +207,7 @@ mod tests {
             min_timeuse: 0.5,
             timeuse_update_rate: 8.0,
             max_move_budget: 0.9,
-            moves_left: MovesLeft {
+            moves_left: MovesLeftEstimator {
                 network: Some(MleNetwork { least: 6.0, most: 3.0 }),
                 pieces: Some(MlePieces { full: 40.0, bare: 20.0 }),
                 legacy: MleLegacy { midpoint: 11.0, steepness: 12.0 },
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!((pieces.network, pieces.pieces), (None, Some(MlePieces::default())));
         let network = smooth("smooth(mle-network(least=5))").moves_left;
         assert_eq!((network.network, network.pieces), (Some(MleNetwork { least: 5.0, ..MleNetwork::default() }), None));
-        assert_eq!(smooth("smooth(mle-legacy)").moves_left, MovesLeft::by_number(MleLegacy::default()));
+        assert_eq!(smooth("smooth(mle-legacy)").moves_left, MovesLeftEstimator::by_number(MleLegacy::default()));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use crate::status::{OncillaStatus, attempt};
 use core::ffi::c_void;
 use oncilla_core::time::unrest::UnrestParams;
 use oncilla_core::time::{
-    AlphaZeroParams, Clock, Leader, LegacyParams, Manager, ManagerParams, MleLegacy, MleNetwork, MlePieces, MovesLeft,
-    SimpleParams, SmoothParams,
+    AlphaZeroParams, Clock, Leader, LegacyParams, Manager, ManagerParams, MleLegacy, MleNetwork, MlePieces,
+    MovesLeftEstimator, SimpleParams, SmoothParams,
 };
 
 /// `OncillaTimeParams.manager`: every move's tree holds the same number of nodes.
@@ -132,8 +132,8 @@ pub struct OncillaTimeParams {
     pub simple: OncillaSimple,
 }
 
-impl From<MovesLeft> for OncillaMovesLeft {
-    fn from(params: MovesLeft) -> Self {
+impl From<MovesLeftEstimator> for OncillaMovesLeft {
+    fn from(params: MovesLeftEstimator) -> Self {
         let (network, pieces) = (params.network.unwrap_or_default(), params.pieces.unwrap_or_default());
         Self {
             network: params.network.is_some().into(),
@@ -149,10 +149,10 @@ impl From<MovesLeft> for OncillaMovesLeft {
 }
 
 impl OncillaMovesLeft {
-    fn checked(&self) -> Result<MovesLeft, OncillaStatus> {
+    fn checked(&self) -> Result<MovesLeftEstimator, OncillaStatus> {
         let network = MleNetwork { least: self.network_least, most: self.network_most };
         let pieces = MlePieces { full: self.pieces_full, bare: self.pieces_bare };
-        let params = MovesLeft {
+        let params = MovesLeftEstimator {
             network: (self.network != 0).then_some(network),
             pieces: (self.pieces != 0).then_some(pieces),
             legacy: MleLegacy { midpoint: self.midpoint, steepness: self.steepness },
@@ -464,7 +464,7 @@ unsafe fn running<'h>(time: *mut OncillaTime) -> Result<&'h mut OncillaTime, Onc
 pub unsafe extern "C" fn oncilla_moves_left_default(params: *mut OncillaMovesLeft) -> OncillaStatus {
     attempt(|| {
         // SAFETY: the contract of the crate.
-        unsafe { output(params)? }.set(MovesLeft::default().into());
+        unsafe { output(params)? }.set(MovesLeftEstimator::default().into());
         Ok(())
     })
 }
@@ -479,7 +479,7 @@ pub unsafe extern "C" fn oncilla_moves_left(
 ) -> OncillaStatus {
     attempt(|| {
         let params = if params.is_null() {
-            MovesLeft::default()
+            MovesLeftEstimator::default()
         } else {
             // SAFETY: the contract of the crate.
             unsafe { input(params)? }.checked()?

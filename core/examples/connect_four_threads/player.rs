@@ -135,10 +135,10 @@ impl Watch<'_> {
         if let Some(leader) = progress.root.leader() {
             progress.unsettled = self.manager.on_leader(progress.elapsed_ms, leader);
         }
-        let verdict = self.limits.check(&progress, self.manager.nps());
+        let decision = self.limits.check(&progress, self.manager.nps());
         // Root moves that can't become the best one any more are left out.
-        search.set_remaining_playouts(u32::try_from(verdict.remaining_playouts).ok());
-        self.end = self.end.or(end).or(verdict.stop.map(End::Limit));
+        search.set_remaining_playouts(u32::try_from(decision.remaining_playouts).ok());
+        self.end = self.end.or(end).or(decision.stop.map(End::Limit));
         self.end.is_some()
     }
 }

@@ -127,9 +127,7 @@ impl<R: Repository> Search<R> {
         answer: &Answer,
         policy: &mut [f32],
     ) -> Result<(), Refused> {
-        let Some(leaf) = event.leaf.filter(|_| event.epoch == self.epoch && event.stage == Stage::Leaf) else {
-            return Err(Refused::Stale);
-        };
+        let leaf = self.unanswered(event)?;
         if let Err(fault) = self.check(event, answer, policy) {
             self.cancel(event);
             return Err(fault);
@@ -152,6 +150,42 @@ impl<R: Repository> Search<R> {
         }
         self.cancel(event);
         Err(Refused::NoRoom)
+    }
+
+    /// [`Search::settle`] for a leaf whose position the graph has already: the leaf with this
+    /// [key](crate::evaluate::Answer::key) and so many legal moves, of which nobody has to know what it is worth. The
+    /// event then [is a transposition](Event::is_transposition), and waits for [`Search::bring_back`].
+    ///
+    /// `false`: the graph has no such node, or has it no more, since it was folded; or the leaf can't be joined to it,
+    /// because it is on the leaf's own path, or the leaf is the root. The event has not changed, and waits for its
+    /// answer as before. In a tree that is always so.
+    ///
+    /// # Errors
+    /// [`Refused::Stale`], or [`Refused::Unnamed`], after which the playout is taken back.
+    pub fn settle_transposition<const PLIES: usize>(
+        &self,
+        event: &mut Event<PLIES>,
+        key: u64,
+        edges: usize,
+    ) -> Result<bool, Refused> {
+        let leaf = self.unanswered(event)?;
+        if event.unnamed.is_some() {
+            self.cancel(event);
+            return Err(Refused::Unnamed);
+        }
+        let Some(step) = event.path.last().copied() else { return Ok(false) };
+        // Asked first, because who joins nobody is the position's node from then on, and this one has no edges yet.
+        if !self.repository.has(key, edges) {
+            return Ok(false);
+        }
+        let Some(known) = self.join(event, leaf, key, edges) else { return Ok(false) };
+        event.stage = self.replace_leaf(event, step, leaf, known);
+        Ok(true)
+    }
+
+    /// The leaf of an event that waits for an answer in this tree.
+    fn unanswered<const PLIES: usize>(&self, event: &Event<PLIES>) -> Result<Key, Refused> {
+        event.leaf.filter(|_| event.epoch == self.epoch && event.stage == Stage::Leaf).ok_or(Refused::Stale)
     }
 
     /// Logits become priors.
@@ -185,26 +219,38 @@ impl<R: Repository> Search<R> {
             Verdict::Position(_) => self.join(event, leaf, answer.key, policy.len()),
             Verdict::Terminal(..) => None,
         };
-        let at = usize::from(step.at);
-        let mut parent = self.repository.lock(step.node);
-        let visit = Visit { mv: Naming::Named(step.mv), ..parent.visit(at) };
-        parent.set_visit(at, visit);
         if let Some(known) = known {
-            self.link(&mut parent, at, visit, known);
-            drop(parent);
-            self.repository.discard(leaf);
-            event.leaf = Some(known);
-            return Stage::Known { counts_there: false };
+            return self.replace_leaf(event, step, leaf, known);
         }
+        let (mut parent, _) = self.edge_above(step);
         if self.write_answer(event, leaf, answer.verdict, policy) {
             return answered(answer.verdict, None);
         }
         // No room for its edges: the parent's edge keeps the value, as if the leaf had been folded.
-        parent.set_child(at, None);
+        parent.set_child(step.at.into(), None);
         drop(parent);
         self.repository.discard(leaf);
         set(&self.short_of_room, 1);
         answered(answer.verdict, Some(answer.verdict.value()))
+    }
+
+    /// The node above a leaf, locked, and the edge to the leaf, which has its move's name from now on.
+    #[inline(always)]
+    fn edge_above(&self, step: Step) -> (R::Node<'_>, Visit) {
+        let mut parent = self.repository.lock(step.node);
+        let visit = Visit { mv: Naming::Named(step.mv), ..parent.visit(step.at.into()) };
+        parent.set_visit(step.at.into(), visit);
+        (parent, visit)
+    }
+
+    /// The edge to a leaf leads to the node that was known of its position, and the leaf is no more.
+    fn replace_leaf<const PLIES: usize>(&self, event: &mut Event<PLIES>, step: Step, leaf: Key, known: Key) -> Stage {
+        let (mut parent, visit) = self.edge_above(step);
+        self.link(&mut parent, step.at.into(), visit, known);
+        drop(parent);
+        self.repository.discard(leaf);
+        event.leaf = Some(known);
+        Stage::Known { counts_there: false }
     }
 
     /// The node that has the leaf's position already. One on the way to the leaf is none: an edge to it would close a

@@ -51,7 +51,7 @@ pub struct Deviation {
 }
 
 /// How much a shorter win and a longer loss are worth (`MovesLeft…`). (The length of a game is estimated by a
-/// [`time::MovesLeft`](crate::time::MovesLeft).)
+/// [`time::MovesLeftEstimator`](crate::time::MovesLeftEstimator).)
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MovesLeft {

@@ -205,10 +205,10 @@ pub struct Limits {
     pub pruning: Option<SmartPruning>,
 }
 
-/// What the limits say. (What an evaluator says of a leaf is an [`evaluate::Verdict`](crate::evaluate::Verdict).)
+/// What the limits say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Verdict {
+pub struct Decision {
     /// Why to stop now; `None`: go on.
     pub stop: Option<Reason>,
     /// Playouts that may still come, at least 1: a root move that lacks more visits than that can't become the best.
@@ -217,11 +217,11 @@ pub struct Verdict {
 
 impl Limits {
     /// Asks every limit. `nps` is the time manager's speed, if there is one.
-    pub fn check(&mut self, progress: &Progress<'_>, nps: Option<f64>) -> Verdict {
+    pub fn check(&mut self, progress: &Progress<'_>, nps: Option<f64>) -> Decision {
         let mut hints = Hints::new(nps);
         let stop =
             if progress.visits == 0 { None } else { over(progress).or(self.first_reached(progress, &mut hints)) };
-        Verdict { stop, remaining_playouts: hints.remaining_playouts.max(1) }
+        Decision { stop, remaining_playouts: hints.remaining_playouts.max(1) }
     }
 
     fn first_reached(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason> {

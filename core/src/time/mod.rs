@@ -26,7 +26,7 @@ pub use alphazero::{AlphaZero, AlphaZeroParams};
 pub use latency::Latency;
 pub use legacy::{Legacy, LegacyParams};
 pub use manager::{Budget, Manager, ManagerParams};
-pub use moves_left::{MleLegacy, MleNetwork, MlePieces, MovesLeft};
+pub use moves_left::{MleLegacy, MleNetwork, MlePieces, MovesLeftEstimator};
 pub use numbers::Numbers;
 pub use simple::{Simple, SimpleParams};
 pub use smooth::{Smooth, SmoothBudget, SmoothParams};

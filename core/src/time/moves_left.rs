@@ -9,7 +9,7 @@ use crate::range::{OutOfRange, Range, check_all};
 /// On 6,670 positions of 402 games between engines that the network in the program was not trained on, the estimates
 /// were off by a factor of 2.02 (move number), 1.94 (pieces) and 1.63 (network); geometric means of |error|.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MovesLeft {
+pub struct MovesLeftEstimator {
     /// `mle-network`, where the network has a moves-left head.
     pub network: Option<MleNetwork>,
     /// `mle-pieces`, where the pieces are known.
@@ -18,13 +18,13 @@ pub struct MovesLeft {
     pub legacy: MleLegacy,
 }
 
-impl Default for MovesLeft {
+impl Default for MovesLeftEstimator {
     fn default() -> Self {
         Self { network: Some(MleNetwork::default()), pieces: Some(MlePieces::default()), legacy: MleLegacy::default() }
     }
 }
 
-impl MovesLeft {
+impl MovesLeftEstimator {
     /// Moves left by the move number alone, whatever else is known.
     pub fn by_number(legacy: MleLegacy) -> Self {
         Self { network: None, pieces: None, legacy }
@@ -227,7 +227,7 @@ mod tests {
     fn the_network_is_asked_first_then_the_pieces_then_the_move_number() {
         let clock = Clock { ply: 40, ..Clock::default() };
         let with_pieces = Clock { pieces: Some(2), ..clock };
-        let all = MovesLeft::default();
+        let all = MovesLeftEstimator::default();
         assert_eq!(all.estimate(&Clock { network_plies: Some(49.0), ..with_pieces }), 25.0);
         assert_eq!(all.estimate(&Clock { network_plies: Some(3.0), ..with_pieces }), 5.0);
         // A network without the head says 0, a broken one anything.
@@ -237,7 +237,7 @@ mod tests {
         let by_number = MleLegacy::default().estimate(40);
         assert_eq!(all.estimate(&Clock { network_plies: Some(f64::INFINITY), ..with_pieces }), 2.0 * by_number);
         assert_eq!(all.estimate(&clock), MleLegacy::default().estimate(40));
-        let number = MovesLeft::by_number(MleLegacy::default());
+        let number = MovesLeftEstimator::by_number(MleLegacy::default());
         assert_eq!(number.estimate(&with_pieces), all.estimate(&clock));
     }
 }

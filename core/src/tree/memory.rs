@@ -216,11 +216,13 @@ impl<'m> Repository for Tree<'m> {
         self.drop_node(slot_of(key));
     }
 
+    #[inline(always)] // in a tree it is no more than a look at a flag
     fn join(&self, node: Key, position: u64, edges: usize, may_join: impl Fn(Key) -> bool) -> Option<Key> {
         let graph = self.graph.as_ref()?;
         graph.join(slot_of(node), position, |slot| self.has_edges(slot, edges), |slot| may_join(key(slot))).map(key)
     }
 
+    #[inline(always)]
     fn has(&self, position: u64, edges: usize) -> bool {
         self.graph.as_ref().is_some_and(|graph| graph.find(position, |slot| self.has_edges(slot, edges)).is_some())
     }

@@ -16,7 +16,7 @@ use control::{CONTROLS, Control};
 use game::{Informed, Record, Setup, play};
 use oncilla_core::time::unrest::UnrestParams;
 use oncilla_core::time::{
-    AlphaZeroParams, LegacyParams, ManagerParams, MleLegacy, MovesLeft, SimpleParams, SmoothParams,
+    AlphaZeroParams, LegacyParams, ManagerParams, MleLegacy, MovesLeftEstimator, SimpleParams, SmoothParams,
 };
 use recorded::Recorded;
 
@@ -37,7 +37,7 @@ fn seed_alone() -> ManagerParams {
         max_extension: 0.0,
         pace_rate: 0.0,
         unrest: UnrestParams { value_drop: 0.0, settle_time: 0.0 },
-        moves_left: MovesLeft::by_number(MleLegacy::default()),
+        moves_left: MovesLeftEstimator::by_number(MleLegacy::default()),
         ..SmoothParams::default()
     })
 }

@@ -5,7 +5,7 @@ use crate::evaluate::Verdict;
 use crate::tree::MAX_EDGES;
 
 /// Gathers until a leaf is met.
-fn leaf<R: Repository>(search: &Search<R>) -> TestEvent {
+pub fn leaf<R: Repository>(search: &Search<R>) -> TestEvent {
     let mut event = TestEvent::new();
     while search.gather(&mut event) != Gathered::Leaf {
         search.backprop(&mut event).unwrap();

@@ -1,5 +1,6 @@
 //! Positions that are reached on several paths.
 
+use super::events::leaf;
 use super::*;
 use crate::evaluate::{Ending, Moves, Verdict};
 use heapless::VecView;
@@ -149,6 +150,109 @@ fn joined_events_keep_what_holds_of_every_node() {
         true
     }
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
+}
+
+/// Who asks whether the graph knows a leaf gets the tree of whoever answers every leaf.
+#[test]
+fn a_transposition_is_settled_without_an_answer() {
+    /// One playout. True if its leaf was settled so.
+    fn settles<R: Repository>(search: &mut Search<R>, game: &mut RandomGame, asks: bool) -> bool {
+        let mut event = TestEvent::new();
+        match search.gather(&mut event) {
+            Gathered::Leaf => {}
+            met => {
+                assert!(search.backprop(&mut event).is_ok() || met == Gathered::NoMoves);
+                return false;
+            }
+        }
+        let (answer, mut policy) = ask(game, &mut event);
+        let goes_on = matches!(answer.verdict, Verdict::Position(_));
+        if asks && goes_on && search.settle_transposition(&mut event, answer.key, policy.len()).unwrap() {
+            assert!(event.is_transposition() && event.is_ready());
+            search.bring_back(&mut [event]);
+            return true;
+        }
+        search.answer(&mut event, &answer, &mut policy).unwrap();
+        false
+    }
+    let mut settled = 0;
+    for seed in 0..20 {
+        let mut game = commuting(seed);
+        let mut shapes = List::new();
+        on_both_graphs!(5000, 200_000, Params::default(), |search| {
+            for asks in [false, true] {
+                search.clear();
+                settled += (0..300).filter(|_| settles(search, &mut game, asks)).count();
+                audit(search, &Audit::drained(game));
+                shapes.push((shape(search), search.nodes()));
+            }
+        });
+        assert!(shapes.iter().all(|shape| *shape == shapes[0]), "{seed}");
+    }
+    assert!(settled > 100, "{settled}");
+}
+
+/// The node that somebody saw was folded before it was asked for: the event waits for its answer, which makes the
+/// position's node.
+#[test]
+fn a_transposition_whose_node_has_gone_waits_for_its_answer() {
+    on_both_graphs!(5000, 200_000, Params::default(), |search| {
+        let mut game = RandomGame { width: 9, length: 40, endings: 0, ..commuting(8) };
+        let mut gone = None;
+        while gone.is_none() {
+            let mut event = leaf(search);
+            let (answer, mut policy) = ask(&mut game, &mut event);
+            if search.repository().has(answer.key, policy.len()) {
+                gone = Some((event, answer, policy));
+            } else {
+                search.answer(&mut event, &answer, &mut policy).unwrap();
+            }
+        }
+        let (mut event, answer, mut policy) = gone.unwrap();
+        while search.repository().has(answer.key, policy.len()) {
+            assert!(search.recycle() > 0, "nothing to fold");
+        }
+        let nodes = search.live_nodes();
+        assert_eq!(search.settle_transposition(&mut event, answer.key, policy.len()), Ok(false));
+        assert!(!event.is_ready() && search.is_in_flight(&event));
+        assert_eq!(search.live_nodes(), nodes);
+        search.answer(&mut event, &answer, &mut policy).unwrap();
+        assert!(search.repository().has(answer.key, policy.len()));
+        audit(search, &Audit { short_of_room: true, ..Audit::drained(game) });
+    });
+}
+
+#[test]
+fn what_no_leaf_can_be_joined_to_settles_nothing() {
+    let position = |key| Answer { key, verdict: Verdict::Position(Value::EVEN) };
+    on_both_graphs!(100, 1000, Params::default(), |search| {
+        let mut event = leaf(search);
+        assert_eq!(search.settle_transposition(&mut event, 1, 1), Ok(false), "the root");
+        search.answer(&mut event, &position(1), &mut [0.0]).unwrap();
+        assert_eq!(search.settle_transposition(&mut event, 1, 1), Err(Refused::Stale));
+        let mut event = leaf(search);
+        assert_eq!(search.settle_transposition(&mut event, 1, 1), Err(Refused::Unnamed));
+        assert!(!search.is_in_flight(&event));
+        let mut event = leaf(search);
+        event.name(Move(0));
+        search.answer(&mut event, &position(2), &mut [0.0]).unwrap();
+        let mut event = leaf(search);
+        event.name(Move(0));
+        assert_eq!(search.settle_transposition(&mut event, 2, 2), Ok(false), "of another number of moves");
+        assert_eq!(search.settle_transposition(&mut event, 2, 1), Ok(false), "on the leaf's own path");
+        search.answer(&mut event, &position(2), &mut [0.0]).unwrap();
+        assert_eq!((search.nodes(), shared(search)), (3, 0));
+    });
+    on_both!(100, 1000, Params::default(), |search| {
+        search.answer(&mut leaf(search), &position(1), &mut [0.0, 0.0]).unwrap();
+        let mut event = leaf(search);
+        event.name(Move(0));
+        search.answer(&mut event, &position(2), &mut [0.0]).unwrap();
+        let mut event = leaf(search);
+        event.name(Move(1));
+        assert_eq!(search.settle_transposition(&mut event, 2, 1), Ok(false), "a tree");
+        search.cancel(&mut event);
+    });
 }
 
 /// Two ways to one position, after which one that was before comes again.

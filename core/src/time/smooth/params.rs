@@ -1,7 +1,7 @@
 //! The parameters of `smooth`.
 
 use crate::range::{OutOfRange, Range, check_all};
-use crate::time::MovesLeft;
+use crate::time::MovesLeftEstimator;
 use crate::time::unrest::UnrestParams;
 
 /// The parameters, under their names in `--time-manager=smooth(…)`. The last six are not in the seed document.
@@ -27,7 +27,7 @@ pub struct SmoothParams {
     /// `max-move-budget`: part of the clock that one move may be given. In (0, 1].
     pub max_move_budget: f64,
     /// `mle-legacy(…)`, `mle-pieces(…)`, `mle-network(…)`: the estimators of the moves left.
-    pub moves_left: MovesLeft,
+    pub moves_left: MovesLeftEstimator,
     /// `min-move-budget`: a budget is at least this part of the average move's time, within `max-move-budget`. 0 turns
     /// it off. At least 0.
     pub min_move_budget: f64,
@@ -55,7 +55,7 @@ impl Default for SmoothParams {
             min_timeuse: 0.3,
             timeuse_update_rate: 10.0,
             max_move_budget: 0.3,
-            moves_left: MovesLeft::default(),
+            moves_left: MovesLeftEstimator::default(),
             min_move_budget: 0.2,
             reserve: 0.1,
             max_extension: 1.0,
@@ -69,7 +69,7 @@ impl SmoothParams {
     /// Whether nothing is added to the seed document: no floor, no reserve, no pace, and moves left by their number
     /// alone. Then the whole game's budgets are those of its formulas, up to the latest moment to stop.
     pub fn is_plain(&self) -> bool {
-        let MovesLeft { pieces, network, .. } = self.moves_left;
+        let MovesLeftEstimator { pieces, network, .. } = self.moves_left;
         let estimates = pieces.is_some() || network.is_some();
         !estimates && [self.min_move_budget, self.reserve, self.pace_rate].iter().all(|addition| *addition == 0.0)
     }

@@ -1,7 +1,7 @@
 //! Against the reference, and properties.
 
 use super::*;
-use crate::time::{MleLegacy, MovesLeft};
+use crate::time::{MleLegacy, MovesLeftEstimator};
 use quickcheck::{TestResult, quickcheck};
 
 fn clock(base_ms: f64, increment_ms: f64, ply: u32) -> Clock {
@@ -41,7 +41,7 @@ const ROWS: [Row; 15] = [
     ([5000, 5000, 100, 0], |_| (), [9.117, 221937.563, 221937.563, 11096.878, 1500.000]),
     (
         [180000, 2000, 60, 20000],
-        |p| p.moves_left = MovesLeft::by_number(MleLegacy { midpoint: 50.0, steepness: 12.0 }),
+        |p| p.moves_left = MovesLeftEstimator::by_number(MleLegacy { midpoint: 50.0, steepness: 12.0 }),
         [20.018, 439674.481, 419674.481, 20983.724, 29976.749],
     ),
     (
@@ -103,7 +103,7 @@ fn reference_game() {
 #[test]
 fn without_additions_the_seed_plays_the_whole_game() {
     let additions_off = SmoothParams {
-        moves_left: MovesLeft::by_number(MleLegacy::default()),
+        moves_left: MovesLeftEstimator::by_number(MleLegacy::default()),
         pace_rate: 0.0,
         ..without_our_own(SmoothParams::default())
     };
@@ -201,7 +201,7 @@ fn what_the_gui_sends_becomes_finite_numbers() {
     }
     assert!(numbers(clock(f64::INFINITY, f64::INFINITY, 0)).iter().all(|number| number.is_finite()));
     // An estimate below one move: a move is being made.
-    let moves_left = MovesLeft::by_number(MleLegacy { midpoint: 50.0, steepness: 100.0 });
+    let moves_left = MovesLeftEstimator::by_number(MleLegacy { midpoint: 50.0, steepness: 100.0 });
     let abrupt = Smooth::new(SmoothParams { moves_left, ..SmoothParams::default() }).unwrap();
     assert_eq!(abrupt.budget(&clock(1000.0, 0.0, 100), 0).seed.moves_left, 1.0);
 }
@@ -244,7 +244,7 @@ fn parameters_out_of_range_are_named() {
     let one = error(SmoothParams { max_tree_reuse: 1.0, ..SmoothParams::default() });
     assert_eq!(one, OutOfRange { name: "max-tree-reuse", value: 1.0, expected: "in [0, 1)" });
     assert_eq!(error(SmoothParams { init_nps: f64::NAN, ..SmoothParams::default() }).name, "init-nps");
-    let flat = MovesLeft::by_number(MleLegacy { midpoint: 50.0, steepness: 0.0 });
+    let flat = MovesLeftEstimator::by_number(MleLegacy { midpoint: 50.0, steepness: 0.0 });
     assert_eq!(error(SmoothParams { moves_left: flat, ..SmoothParams::default() }).name, "mle-legacy steepness");
 }
 

@@ -1,0 +1,163 @@
+//! What becomes of leaves: some are answered at once, the others wait for the evaluator together.
+//!
+//! Workers (`playouts.rs`) and threads with one role each (`pipeline.rs`) differ in who brings an answered leaf to the
+//! root, and when. A worker does so before it gathers the next one, which then knows of it: that is what makes one
+//! thread's tree always the same. Threads with roles pass it on to those for whom bringing back is all they do.
+
+use super::Search;
+use super::batch::{Batch, Pushed};
+use super::evaluator::Evaluator;
+use super::fault::why_refused;
+use super::leaf::{Leaf, LeafReader, Rules};
+use super::settings::Settings;
+use super::shared::Shared;
+use oncilla_chess::History;
+use oncilla_core::evaluate::{Answer, Verdict};
+use oncilla_core::search::{Event, Gathered, Refused};
+use oncilla_core::stats::Counts;
+
+/// The leaves of one thread.
+pub struct Leaves {
+    reader: LeafReader,
+    size: usize,
+    /// Those that wait, in the order of the batch.
+    events: Vec<Box<Event>>,
+    /// Their positions' keys.
+    keys: Vec<u64>,
+    positions: Batch,
+    /// Why the last answer was refused that was.
+    refused: Option<Refused>,
+}
+
+/// Positions that are evaluated together at most.
+pub fn batch_size(settings: &Settings, evaluator: &Evaluator) -> usize {
+    let wanted = if settings.minibatch == 0 { evaluator.preferred_batch() } else { settings.minibatch };
+    wanted.clamp(1, evaluator.max_batch())
+}
+
+impl Leaves {
+    /// For a search below `position`.
+    pub fn new(settings: &Settings, shared: &Shared<'_, '_>, rules: Rules, position: &History) -> Self {
+        Self {
+            reader: LeafReader::new(rules, position),
+            size: batch_size(settings, shared.evaluator),
+            events: Vec::new(),
+            keys: Vec::new(),
+            positions: shared.batch(),
+            refused: None,
+        }
+    }
+
+    /// Leaves that wait together at most.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Leaves that wait.
+    pub fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// Begins another batch, when the events of the last one are [taken back](Self::events).
+    pub fn clear(&mut self) {
+        debug_assert!(self.events.is_empty(), "nobody would bring them back");
+        self.positions.clear();
+        self.keys.clear();
+    }
+
+    /// Answers a leaf where that takes no evaluation, and gives the event back; else puts it into the batch.
+    pub fn look_at(&mut self, search: &Search<'_>, mut event: Box<Event>, counts: &mut Counts) -> Option<Box<Event>> {
+        let settled = match self.reader.read(search, &mut event, counts) {
+            Leaf::Ended(answer) => {
+                counts.terminals += 1;
+                search.settle(&mut *event, &answer, &mut [])
+            }
+            Leaf::Open(key) => match search.settle_transposition(&mut *event, key, self.reader.moves().len()) {
+                Ok(true) => {
+                    counts.transpositions += 1;
+                    Ok(())
+                }
+                Ok(false) => return self.push(search, event, key, counts),
+                Err(why) => Err(why),
+            },
+        };
+        self.note(settled);
+        Some(event)
+    }
+
+    /// A leaf that somebody has to evaluate, if the cache does not know it.
+    fn push(
+        &mut self,
+        search: &Search<'_>,
+        mut event: Box<Event>,
+        key: u64,
+        counts: &mut Counts,
+    ) -> Option<Box<Event>> {
+        let reader = &self.reader;
+        match self.positions.push_part(reader.history(), reader.moves(), reader.salt()) {
+            Pushed::Waits => {
+                self.keys.push(key);
+                self.events.push(event);
+                None
+            }
+            Pushed::Known(value, logits) => {
+                counts.cache_hits += 1;
+                reader.temper(&event, logits);
+                let answer = Answer { key, verdict: Verdict::Position(value) };
+                let settled = search.settle(&mut *event, &answer, logits);
+                self.note(settled);
+                Some(event)
+            }
+        }
+    }
+
+    /// Of an answer that was refused nothing is left; the search ends by it after this batch.
+    fn note(&mut self, settled: Result<(), Refused>) {
+        if let Err(why) = settled {
+            self.refused = Some(why);
+        }
+    }
+
+    /// Has the evaluator answer those that wait. Nobody needs the search meanwhile.
+    ///
+    /// # Errors
+    /// As [`Evaluator::run`].
+    pub fn evaluate(&mut self, shared: &Shared<'_, '_>) -> Result<(), String> {
+        shared.evaluate(&mut self.positions)?.into_iter().for_each(|note| shared.note(note));
+        Ok(())
+    }
+
+    /// Brings the evaluator's answers into the tree.
+    ///
+    /// # Errors
+    /// One line: an answer was refused, one of these or one since the last batch.
+    pub fn settle(&mut self, search: &Search<'_>, counts: &mut Counts) -> Result<(), String> {
+        counts.add_batch(self.positions.evaluations());
+        for (at, (event, &key)) in self.events.iter_mut().zip(&self.keys).enumerate() {
+            let answer = Answer { key, verdict: Verdict::Position(self.positions.value(at)) };
+            let logits = self.positions.logits(at);
+            self.reader.temper(event, logits);
+            if let Err(why) = search.settle(&mut **event, &answer, logits) {
+                self.refused = Some(why);
+            }
+        }
+        self.refused.take().map_or(Ok(()), |why| Err(why_refused(why)))
+    }
+
+    /// The events of those that waited, for whoever brings them back, or takes back what has no answer.
+    pub fn events(&mut self) -> &mut Vec<Box<Event>> {
+        &mut self.events
+    }
+}
+
+/// Brings events to the root, and counts those that have something to bring.
+pub fn bring_back(search: &Search<'_>, events: &mut [Box<Event>], counts: &mut Counts) {
+    for event in events.iter().filter(|event| event.is_ready()) {
+        counts.add_playout(event.plies() as u64 + 1);
+        // A leaf that has become another node was counted by what answered it.
+        if event.met() == Gathered::Known {
+            counts.add_known(event);
+        }
+    }
+    search.bring_back(events);
+}
