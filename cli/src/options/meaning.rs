@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use oncilla_chess::planes::HistoryFill;
 use oncilla_core::formula::collisions::Collisions;
-use oncilla_core::formula::contempt::{self, Contempt, RescaleParams};
+use oncilla_core::formula::contempt::{Contempt, RescaleParams};
 use oncilla_core::formula::lcb::{FinalChoice, Lcb};
 use oncilla_core::search::{Cpuct, Fpu, Params};
 use oncilla_core::time::ManagerParams;
@@ -14,6 +14,8 @@ use crate::engine::{
     BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, KldGainSettings, SearchGraph, Settings, Syzygy, Weights,
 };
 use crate::score::ScoreType;
+
+use super::contempt::elo_of;
 
 /// How the UCI lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,7 +141,7 @@ pub struct Draft {
     pub root_cpuct: Cpuct,
     /// `FinalChoice` is lcb.
     pub chooses_by_lcb: bool,
-    /// `Contempt`, in the grammar of [`contempt::elo_of`].
+    /// `Contempt`, in the grammar of [`elo_of`].
     pub contempt_list: String,
     /// `UCI_Opponent`.
     pub opponent: String,
@@ -232,7 +234,7 @@ impl Draft {
             params.final_choice = FinalChoice::Lcb(settings.lcb);
         }
         // The list was read when it was typed: what it can't say, it does not hold.
-        let elo = contempt::elo_of(&self.contempt_list, &self.opponent, self.rating_advantage);
+        let elo = elo_of(&self.contempt_list, &self.opponent, self.rating_advantage);
         settings.contempt.rescale = self.rescale.rescale(elo.unwrap_or(self.rating_advantage));
         if settings.ram_limit_mb > 0 {
             settings.hash_mb = settings.hash_mb.min(settings.ram_limit_mb);

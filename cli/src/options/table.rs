@@ -4,7 +4,7 @@
 //! why; it is accepted all the same, so that a command line, a script or a GUI made for Lc0 works as it stands.
 
 use oncilla_chess::planes::HistoryFill;
-use oncilla_core::formula::contempt::{self, ContemptMode};
+use oncilla_core::formula::contempt::ContemptMode;
 use oncilla_core::search::MovesLeft;
 use oncilla_opencl::kernels::Precision;
 
@@ -12,7 +12,7 @@ use super::kind::Effect::{AtStart, Sets, Without};
 use super::kind::{Kind, SetBool, SetFloat, SetInt, SetText};
 use super::meaning::{Draft, FpuStrategy, Perspective, RootFpu};
 use super::path::unquoted;
-use super::{backend, time_manager};
+use super::{backend, contempt, time_manager};
 use crate::engine::SearchGraph;
 use crate::score::ScoreType;
 
@@ -761,10 +761,7 @@ const SEARCH: &[Opt] = &[
         "Our rating less the opponent's in Elo, for all or by opponent: NUMBER,NAME=NUMBER,…",
         Sets(|d, list| {
             // Whether it can be read does not depend on the opponent.
-            contempt::elo_of(list, "", 0.0).map_err(|bad| {
-                let entry = crate::text::quoted(bad.entry);
-                format!("at offset {}: expected NUMBER or NAME=NUMBER, got {entry}", bad.offset)
-            })?;
+            contempt::elo_of(list, "", 0.0)?;
             d.contempt_list = list.to_string();
             Ok(())
         }),

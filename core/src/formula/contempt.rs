@@ -5,13 +5,12 @@
 //! above 1, L the part below −1. Its mean μ says who is better, its scale s how much the play errs. A weaker opponent
 //! moves μ by `s²·diff`, other players have s times `ratio`, and W, D and L are read off again.
 //!
-//! The way from the options to a leaf: [`elo_of`] reads `Contempt` for an opponent; [`RescaleParams::rescale`] makes
-//! [`Rescale`] of it, once; [`Contempt::at_root`] says whose contempt it is, for each search; [`Rescale::at`] and
-//! [`Rescale::apply`] change a network's answer; [`Rescale::undo`] gives back the value that is shown.
+//! The way from the options to a leaf: [`RescaleParams::rescale`] makes [`Rescale`] of a difference in Elo, once;
+//! [`Contempt::at_root`] says whose contempt it is, for each search; [`Rescale::at`] and [`Rescale::apply`] change a
+//! network's answer; [`Rescale::undo`] gives back the value that is shown.
 
 use crate::evaluate::Value;
 use core::f64::consts::LN_10;
-use core::fmt;
 
 /// A probability nearer to 0 or 1 than this says nothing about μ and s.
 const CERTAIN: f64 = 1e-4;
@@ -287,62 +286,10 @@ impl Contempt {
     }
 }
 
-/// An entry of `Contempt` that is neither a number nor a name and a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadEntry<'t> {
-    /// Where it stands: bytes from the start of the text.
-    pub offset: usize,
-    /// The entry.
-    pub entry: &'t str,
-}
-
-impl fmt::Display for BadEntry<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at offset {}: expected NUMBER or NAME=NUMBER, got {:?}", self.offset, self.entry)
-    }
-}
-
-impl core::error::Error for BadEntry<'_> {}
-
-/// Reads the option `Contempt`, `entry,entry,…`, for an opponent (`UCI_Opponent`). An entry is a number of Elo, for
-/// everybody, or `NAME=NUMBER`, for opponents whose name has NAME in it, in capitals or not. The first name that fits
-/// decides; until then the last number without a name counts, and before that `rating_advantage` (`UCI_RatingAdv`).
-///
-/// # Errors
-/// The first entry that is no such thing, behind the one that decides as well.
-pub fn elo_of<'t>(list: &'t str, opponent: &str, rating_advantage: f64) -> Result<f64, BadEntry<'t>> {
-    let mut elo = rating_advantage;
-    let mut decided = false;
-    let mut offset = 0;
-    for entry in list.split(',') {
-        let (name, number) = match entry.split_once('=') {
-            Some((name, number)) => (Some(name.trim()), number.trim()),
-            None => (None, entry.trim()),
-        };
-        if name.is_some() || !number.is_empty() {
-            let read: Option<f64> = number.parse().ok().filter(|number: &f64| number.is_finite());
-            let Some(number) = read else { return Err(BadEntry { offset, entry }) };
-            let counts = name.is_none_or(|name| contains(opponent, name));
-            if counts && !decided {
-                elo = number;
-                decided = name.is_some();
-            }
-        }
-        offset += entry.len() + 1;
-    }
-    Ok(elo)
-}
-
-/// Whether `name` stands somewhere in `text`, capitals aside.
-fn contains(text: &str, name: &str) -> bool {
-    name.is_empty() || text.as_bytes().windows(name.len()).any(|part| part.eq_ignore_ascii_case(name.as_bytes()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use quickcheck::quickcheck;
-    use std::string::ToString;
 
     fn value(w: f32, d: f32, l: f32) -> Value {
         Value { wl: w - l, d, m: 30.0 }
@@ -469,38 +416,6 @@ mod tests {
         assert!(ContemptMode::NAMES.iter().all(|name| ContemptMode::from_name(name).is_some()));
         assert_eq!(ContemptMode::from_name("Play"), None);
         assert_eq!([0, 1, 2, 3].map(|plies| rescale.at(plies).diff), [0.9, -0.9, 0.9, -0.9]);
-    }
-
-    #[test]
-    fn contempt_by_opponent() {
-        let elo = |list, opponent| elo_of(list, opponent, 33.0);
-        assert_eq!(elo("", "anybody"), Ok(33.0));
-        assert_eq!(elo("50", "anybody"), Ok(50.0));
-        assert_eq!(elo("50,-20.5,", "anybody"), Ok(-20.5), "the last one");
-        let list = "10, stockfish=0,Komodo Dragon = 40,fish=60,20";
-        assert_eq!(elo(list, "none none computer Stockfish 17"), Ok(0.0));
-        assert_eq!(elo(list, "none 3500 computer KOMODO dragon 3"), Ok(40.0));
-        assert_eq!(elo(list, "GM 2800 human Fisher"), Ok(60.0));
-        assert_eq!(elo(list, ""), Ok(20.0));
-        assert_eq!(elo("=5,7", ""), Ok(5.0), "an empty name is in every name");
-        assert_eq!(elo("é=5", "xÉ"), Ok(33.0), "only ASCII has capitals here");
-    }
-
-    #[test]
-    fn entries_that_are_none() {
-        for (list, offset, entry) in [
-            ("x", 0, "x"),
-            ("10,y=", 3, "y="),
-            ("a=1,b=2=3", 4, "b=2=3"),
-            ("a=1, ,inf", 6, "inf"),
-            ("1e999", 0, "1e999"),
-            // "a" decides, and the rest is read all the same.
-            ("a=1,zwölf,x", 4, "zwölf"),
-        ] {
-            assert_eq!(elo_of(list, "a", 0.0), Err(BadEntry { offset, entry }), "{list}");
-        }
-        let error = elo_of("3,x", "", 0.0).unwrap_err().to_string();
-        assert_eq!(error, "at offset 2: expected NUMBER or NAME=NUMBER, got \"x\"");
     }
 
     /// A value and a rescale out of small integers, as wide as the options go.
