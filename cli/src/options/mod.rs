@@ -7,7 +7,7 @@
 pub mod args;
 pub mod backend;
 pub mod config;
-mod contempt;
+pub mod contempt;
 mod go;
 pub mod katago;
 #[cfg(test)]
