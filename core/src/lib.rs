@@ -79,8 +79,9 @@
 //! [`Search::gather_together`](search::Search::gather_together) takes some [`Event`](search::Event)s from the root to
 //! leaves; the host finds out what these are worth and gives each its answer
 //! ([`Search::settle`](search::Search::settle)); [`Search::bring_back`](search::Search::bring_back) takes all of them
-//! to the root. All three take the search by `&`, so threads may share it, each with events of its own.
-//! In a graph [`Search::settle_transposition`](search::Search::settle_transposition) says first whether a leaf needs one.
+//! to the root. All three take the search by `&`, so threads may share it, each with events of its own. A leaf whose
+//! position a graph has needs no answer: [`Search::settle_transposition`](search::Search::settle_transposition) joins
+//! it to that position's node.
 //!
 //! ```
 //! use oncilla_core::Move;
