@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product as product_of
 from pathlib import Path
 
@@ -148,17 +148,14 @@ def programs(clang):
         yield "position", network(clang, families, options), f"{options} -DIN_NETWORK"
 
 
-def compiled(clang, standard, target, source, options, folder):
+def compiled(clang, standard, target, source, options):
     """The assembly of a program."""
-    text = folder / "program.cl"
-    text.write_text(source)
-    out = folder / "program.s"
     command = [clang, "-x", "cl", f"-cl-std={standard}", "-Xclang", "-finclude-default-header", "-cl-mad-enable"]
-    command += ["-DVARIANT_GPU"] + options.split() + target + ["-S", "-o", str(out), str(text)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command += ["-DVARIANT_GPU"] + options.split() + target + ["-S", "-o", "-", "-"]
+    done = subprocess.run(command, input=source, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
-    return out.read_text()
+    return done.stdout
 
 
 def of_amd(assembly):
@@ -191,20 +188,26 @@ def main():
         "AMD": (["-O2", "-target", "amdgcn-mesa-mesa3d", "-mcpu=polaris10", *libclc], of_amd),
         "NVIDIA": (["-O3", "-target", "nvptx64-nvidia-nvcl"], of_nvidia),
     }
+
+    def judged(task):
+        """A program, a GPU and a standard, and what kernels come of them."""
+        (_, source, options), (_, (target, read)), standard = task
+        return task, list(read(compiled(clang, standard, target, source, options)))
+
     bad, seen = [], 0
-    with tempfile.TemporaryDirectory() as folder:
-        for family, source, options in programs(clang):
-            for (gpu, (target, read)), standard in product_of(targets.items(), STANDARDS):
-                kernels = list(read(compiled(clang, standard, target, source, options, Path(folder))))
-                seen += len(kernels)
-                of = f"{family}.cl as {standard} with {options}"
-                if not kernels:
-                    bad.append(f"{gpu}, {of}: expected a kernel at least, found none")
-                for name, instructions, registers, wrong in kernels:
-                    count = f"{instructions} instructions" + (f", {registers} registers" if registers else "")
-                    if "--list" in sys.argv[1:]:
-                        print(f"{gpu:6} {standard} {name:18} {count:38} {options}")
-                    bad += [f"{gpu}, {name} of {of}: {what}" for what in wrong]
+    # Threads, which only wait for compilers.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for task, kernels in pool.map(judged, product_of(programs(clang), targets.items(), STANDARDS)):
+            (family, _, options), (gpu, _), standard = task
+            seen += len(kernels)
+            of = f"{family}.cl as {standard} with {options}"
+            if not kernels:
+                bad.append(f"{gpu}, {of}: expected a kernel at least, found none")
+            for name, instructions, registers, wrong in kernels:
+                count = f"{instructions} instructions" + (f", {registers} registers" if registers else "")
+                if "--list" in sys.argv[1:]:
+                    print(f"{gpu:6} {standard} {name:18} {count:38} {options}")
+                bad += [f"{gpu}, {name} of {of}: {what}" for what in wrong]
     print("\n".join(bad) or f"{seen} kernels: all sums in registers, everything inlined")
     sys.exit(bool(bad))
 
