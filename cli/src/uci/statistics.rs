@@ -11,7 +11,8 @@ pub fn lines(statistics: &Statistics) -> Vec<String> {
         lines.push(format!("in flight at most {most}, by what keeps the evaluating threads busy"));
     }
     if game.counts != current_move.counts {
-        lines.push(of_span("game", game));
+        // Its seconds are the clock's, the opponent's turns among them.
+        lines.push(of_span("game, pauses included", game));
     }
     let speeds = windows.iter().filter(|span| span.counts.playouts > 0).map(|span| {
         let playouts = span.per_second(|counts| counts.playouts);
@@ -76,6 +77,11 @@ mod tests {
         counts.add_batch(2);
         counts.add_wait(Stage::Evaluate, 5000);
         let span = Span { ms: 500, counts };
+        let game = Span { ms: 3000, counts: counts.plus(&counts) };
+        let later = Statistics { game, current_move: span, windows: vec![span], in_flight: None };
+        let told = lines(&later);
+        let of_game = told.iter().find(|line| line.starts_with("game"));
+        assert!(of_game.is_some_and(|line| line.starts_with("game, pauses included: 4 playouts in 3 s, ")), "{told:?}");
         let statistics = Statistics { game: span, current_move: span, windows: vec![span], in_flight: Some(64) };
         assert_eq!(
             lines(&statistics),
