@@ -2,6 +2,7 @@
 
 use super::Search;
 use super::limits::Go;
+use super::lineage::moves_between;
 use super::settings::Settings;
 use oncilla_chess::History;
 use oncilla_core::repository::{Bound, Bounds};
@@ -18,12 +19,22 @@ pub struct TimeManager {
     manager: Manager,
     /// Plies to the end of the game, as the network saw it at the end of the last search.
     pub(super) plies_left: Option<f64>,
+    /// The position in which its clock ran last.
+    timed: Option<Box<History>>,
 }
 
 impl TimeManager {
     /// Knows nothing of the game yet. (Parameters out of range are refused where options are read.)
     pub fn new(settings: &Settings) -> Self {
-        Self { manager: Manager::new(settings.time).unwrap_or_default(), plies_left: None }
+        Self { manager: Manager::new(settings.time).unwrap_or_default(), plies_left: None, timed: None }
+    }
+
+    /// Another game has a time manager of its own. Not as the tree: a reply that was pondered in vain is none of a
+    /// game's.
+    pub fn follow(&mut self, settings: &Settings, position: &History) {
+        if self.timed.as_ref().and_then(|timed| moves_between(timed, position)).is_none() {
+            *self = Self::new(settings);
+        }
     }
 }
 
@@ -155,11 +166,6 @@ impl MoveTime {
         (self.playouts_before > 0 && elapsed_ms > 0.0).then(|| own as f64 * 1000.0 / elapsed_ms)
     }
 
-    /// Whether the clock runs, or ran: not in a move that was pondered in vain.
-    pub fn has_started(&self) -> bool {
-        self.started
-    }
-
     /// Whether the best move may be said before anybody asks for it.
     pub fn may_end(&self) -> bool {
         !self.infinite && !self.waits_for_ponder_hit
@@ -194,12 +200,13 @@ impl MoveTime {
         })
     }
 
-    /// The move is about to be played.
-    pub fn end(&self, manager: &mut TimeManager, search: &Search<'_>, counts: &Counts) {
+    /// The move is about to be played in this position.
+    pub fn end(&self, manager: &mut TimeManager, position: &History, search: &Search<'_>, counts: &Counts) {
         search.set_remaining_playouts(None);
         if !self.started {
             return;
         }
+        manager.timed = Some(Box::new(position.clone()));
         manager.plies_left = search.root().filter(|_| self.has_moves_left).map(|root| root.value().m.into());
         if self.clock.is_some() {
             manager.manager.on_move_end(self.elapsed_ms(), counts.playouts - self.playouts_before);
@@ -320,9 +327,9 @@ mod tests {
         let go = Go { ponder: true, move_time_ms: Some(1000), ..Go::default() };
         let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, Instant::now());
         time.start_if_due(&mut manager, None, 50_000, &counts(50_000));
-        assert!(!time.has_started());
+        assert!(!time.started);
         time.start_if_due(&mut manager, Some(Instant::now()), 50_000, &counts(50_000));
-        assert!(time.has_started());
+        assert!(time.started);
         assert_eq!(time.nps_behind_pondering(&counts(50_300), 100.0), Some(3000.0));
         let go = Go { ponder: false, ..go };
         let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, Instant::now());
