@@ -81,7 +81,7 @@ impl Leaves {
                 Err(why) => Err(why),
             },
         };
-        self.note(settled);
+        note(&mut self.refused, settled);
         Some(event)
     }
 
@@ -105,16 +105,9 @@ impl Leaves {
                 reader.temper(&event, logits);
                 let answer = Answer { key, verdict: Verdict::Position(value) };
                 let settled = search.settle(&mut *event, &answer, logits);
-                self.note(settled);
+                note(&mut self.refused, settled);
                 Some(event)
             }
-        }
-    }
-
-    /// Of an answer that was refused nothing is left; the search ends by it after this batch.
-    fn note(&mut self, settled: Result<(), Refused>) {
-        if let Err(why) = settled {
-            self.refused = Some(why);
         }
     }
 
@@ -137,9 +130,7 @@ impl Leaves {
             let answer = Answer { key, verdict: Verdict::Position(self.positions.value(at)) };
             let logits = self.positions.logits(at);
             self.reader.temper(event, logits);
-            if let Err(why) = search.settle(&mut **event, &answer, logits) {
-                self.refused = Some(why);
-            }
+            note(&mut self.refused, search.settle(&mut **event, &answer, logits));
         }
         self.refused.take().map_or(Ok(()), |why| Err(why_refused(why)))
     }
@@ -147,6 +138,13 @@ impl Leaves {
     /// The events of those that waited, for whoever brings them back, or takes back what has no answer.
     pub fn events(&mut self) -> &mut Vec<Box<Event>> {
         &mut self.events
+    }
+}
+
+/// Of an answer that was refused nothing is left; the search ends by it after this batch.
+fn note(refused: &mut Option<Refused>, settled: Result<(), Refused>) {
+    if let Err(why) = settled {
+        *refused = Some(why);
     }
 }
 
