@@ -8,7 +8,7 @@ use super::Search;
 use super::batch::{Batch, Pushed};
 use super::evaluator::Evaluator;
 use super::fault::why_refused;
-use super::leaf::{Leaf, LeafReader, Rules};
+use super::leaf::{Leaf, LeafReader, LeafRules};
 use super::settings::Settings;
 use super::shared::Shared;
 use oncilla_chess::History;
@@ -37,7 +37,7 @@ pub fn batch_size(settings: &Settings, evaluator: &Evaluator) -> usize {
 
 impl Leaves {
     /// For a search below `position`.
-    pub fn new(settings: &Settings, shared: &Shared<'_, '_>, rules: Rules, position: &History) -> Self {
+    pub fn new(settings: &Settings, shared: &Shared<'_, '_>, rules: LeafRules, position: &History) -> Self {
         Self {
             reader: LeafReader::new(rules, position),
             size: batch_size(settings, shared.evaluator),

@@ -47,7 +47,8 @@ pub mod tuning;
 mod watch;
 
 pub use backends::{
-    Wanted, device_choice, of_network, open_for_another, prepare, read_network, refusal, serve, try_network, wanted,
+    WantedBackend, device_choice, of_network, open_for_another, prepare, read_network, refusal, serve, try_network,
+    wanted,
 };
 pub use builtin::BuiltIn;
 pub use cache::CacheCounts;

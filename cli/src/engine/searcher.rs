@@ -8,7 +8,7 @@ use super::evaluator::Evaluator;
 use super::fault::guarded;
 use super::held::{HeldEvaluator, Lacking};
 use super::kept::{KeptTree, share_a_tree};
-use super::leaf::Rules;
+use super::leaf::LeafRules;
 use super::limits::Go;
 use super::memory::Memory;
 use super::params::params_for;
@@ -274,7 +274,7 @@ impl Searcher {
     }
 
     /// The root's moves that keep its result, if the tables know it, and the rules for all leaves.
-    fn ask_tablebases(&mut self, go: &Go) -> (Option<RootRanks>, Rules) {
+    fn ask_tablebases(&mut self, go: &Go) -> (Option<RootRanks>, LeafRules) {
         let tables = Tables { syzygy: self.tablebases.get(), builtin: self.settings.builtin_endgames };
         // What can't be looked up (castling rights, too many pieces, a table that is not there) is searched.
         let ranks = tables.root_moves(&self.position, self.settings.syzygy.fast_play);
@@ -284,7 +284,7 @@ impl Searcher {
         let is_mate = |ranks: &RootRanks| ranks.best().all(|best| best.mate.is_some());
         let is_safe = |ranks: &RootRanks| go.search_moves.is_empty() && ranks.by_dtz() && !is_mate(ranks);
         let safe = ranks.as_ref().is_some_and(is_safe);
-        let rules = Rules {
+        let rules = LeafRules {
             two_fold_draws: self.settings.two_fold_draws,
             // The moves that are left make progress: no need to ask at each leaf, and no use, as all are won.
             tables: if safe { Tables::default() } else { tables },
