@@ -397,7 +397,7 @@ fn among(mut ranks: RootRanks, named: &[ChessMove]) -> Option<RootRanks> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::evaluator::tests::{Fault, on_watched_device};
     use super::super::lineage::tests::after;
     use super::super::report::Info;
@@ -409,7 +409,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
-    struct Deaf;
+    pub struct Deaf;
 
     impl Observer for Deaf {
         fn info(&mut self, _: &Info) {}
@@ -418,13 +418,25 @@ mod tests {
     }
 
     /// A searcher whose evaluations are random, and memory for its tree.
-    fn prepared() -> (Searcher, Memory) {
+    pub fn prepared() -> (Searcher, Memory) {
         let mut settings = Typed::default().meaning().unwrap().settings;
         settings.evaluator.backend = BackendKind::Random;
         let memory = Memory::of_at_most(1 << 20, settings.is_graph()).unwrap().0;
         let mut searcher = Searcher::new(settings, Arc::default(), None, Lacking::IsAnError);
         searcher.prepare().unwrap();
         (searcher, memory)
+    }
+
+    /// What such a searcher finds in so many nodes, and the snapshot of it.
+    pub fn searched<T>(nodes: u64, moves: &[&str], look: impl FnOnce(&mut Snapshot, &Search<'_>) -> T) -> T {
+        let (mut searcher, memory) = prepared();
+        let mut search = Search::new(memory.lend(), searcher.settings.params);
+        *searcher.position = after(moves);
+        searcher.control.begin();
+        let go = Go { nodes: Some(nodes), ..Go::default() };
+        searcher.search(&go, &mut Deaf, Instant::now(), &mut search);
+        let evaluator = searcher.evaluator.get().unwrap();
+        look(&mut Snapshot::new(&searcher.settings, evaluator, &searcher.position, Instant::now()), &search)
     }
 
     #[test]
