@@ -2,7 +2,7 @@
 
 mod katago;
 
-use crate::engine::{BackendKind, EvaluatorSettings, Wanted, Weights, drivers, refusal, try_network, wanted};
+use crate::engine::{BackendKind, EvaluatorSettings, WantedBackend, Weights, drivers, refusal, try_network, wanted};
 use crate::uci::console::{Console, aside};
 use oncilla_nets::{Fault, HeadChoice};
 use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
@@ -81,11 +81,11 @@ pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) 
     let (mut used, mut kinds, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     for wanted in wanted(settings) {
         let choice = match wanted {
-            Wanted::Host => {
+            WantedBackend::Host => {
                 used.push("host".to_string());
                 continue;
             }
-            Wanted::Device(choice) => choice,
+            WantedBackend::Device(choice) => choice,
         };
         match device::choose(&choice) {
             Ok(chosen) => {

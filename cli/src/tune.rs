@@ -84,14 +84,9 @@ pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result
 fn run_candidate(console: &Console, settings: &EvaluatorSettings, board: Size, text: &str) -> Result<(), String> {
     drivers::end_with_input_if_asked();
     system::end_without_a_window();
-    let (tuning, layers) = text.split_once(';').unwrap_or((text, ""));
-    let tuning = match tuning {
-        "" => None,
-        named => Some(named.parse().map_err(|why| format!("--candidate: {why}"))?),
-    };
+    let (tuning, layers) = candidate_in(text)?;
     let mut graph = Subject::graph(settings, board)?;
-    for layer in layers.split(' ').filter(|layer| !layer.is_empty()) {
-        let layer = layer.parse().map_err(|why| format!("--candidate: layer {layer:?}: {why}"))?;
+    for layer in layers {
         graph.set_int8(layer, true).map_err(|why| why.to_string())?;
     }
     let options =
@@ -104,6 +99,18 @@ fn run_candidate(console: &Console, settings: &EvaluatorSettings, board: Size, t
     let said = said.unwrap_or_else(|why| Said::Refused(why.to_string()));
     console.say(&serde_json::to_string(&said).map_err(|error| error.to_string())?);
     Ok(())
+}
+
+/// A candidate's tuning, if it has one, and its layers in eight bits.
+fn candidate_in(text: &str) -> Result<(Option<Tuning>, Vec<usize>), String> {
+    let (tuning, layers) = text.split_once(';').unwrap_or((text, ""));
+    let tuning = match tuning {
+        "" => None,
+        named => Some(named.parse().map_err(|why| format!("--candidate: {why}"))?),
+    };
+    let layer = |text: &str| text.parse().map_err(|why| format!("--candidate: layer {text:?}: {why}"));
+    let layers: Result<_, String> = layers.split(' ').filter(|layer| !layer.is_empty()).map(layer).collect();
+    Ok((tuning, layers?))
 }
 
 fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
@@ -384,6 +391,18 @@ mod tests {
 
     fn outcome_of(name: &str, script: &str) -> Outcome {
         with_trials(name, script, |trials| trials.run(Tuning::start(Variant::Gpu, 1)))
+    }
+
+    #[test]
+    fn a_candidate_is_a_tuning_and_the_layers_in_eight_bits() {
+        let tuning = Tuning::start(Variant::Gpu, 1);
+        for (layers, read) in [(";", vec![]), ("", vec![]), ("; 3 5", vec![3, 5]), (";12", vec![12])] {
+            assert_eq!(candidate_in(&format!("{tuning}{layers}")), Ok((Some(tuning), read)), "{layers:?}");
+        }
+        assert_eq!(candidate_in("; 7"), Ok((None, vec![7])));
+        let error = candidate_in("; 3 x").unwrap_err();
+        assert!(error.starts_with("--candidate: layer \"x\": "), "{error}");
+        assert!(candidate_in("x; 3").unwrap_err().starts_with("--candidate: expected "));
     }
 
     /// A script in the place of the program.

@@ -16,6 +16,10 @@ const GPU: (&str, &str) = ("FAULTY_KIND", "4");
 const CPU: (&str, &str) = ("FAULTY_KIND", "2");
 const ACCELERATOR: (&str, &str) = ("FAULTY_KIND", "8");
 
+/// A candidate whose layers have launches of their own.
+const LAYERS: &str = "variant=gpu winograd=4 vector=16 rows=4 vectors=2 squares=8 network=0 columns=8 item_rows=4 \
+                      item_channels=4 depth=8 lanes=64;";
+
 const BENCH: &[&str] = &["bench", "--fen=startpos", "--nodes=4"];
 
 /// The library, and programs that were compiled behind it: kernels for a GPU take PoCL seconds.
@@ -216,6 +220,18 @@ fn a_candidate_says_what_a_game_runs() {
     assert!(said.starts_with("{\"milliseconds\":["), "{said}");
 }
 
+/// However fast it is.
+#[test]
+fn a_candidate_whose_numbers_are_wrong_is_refused() {
+    let Some(lab) = lab() else { return };
+    for kind in [GPU, CPU] {
+        let output = lab.run(&["tune", "--backend=opencl", "--candidate", LAYERS], &[kind, ("FAULTY_GROUPS", "8")]);
+        let said = stdout(&output);
+        let found = [" at a time: Policy disagrees with the host by ", "is not finite at element "];
+        assert!(said.contains("{\"refused\":") && found.iter().any(|what| said.contains(what)), "{kind:?}: {said}");
+    }
+}
+
 /// Whoever kills it leaves no process behind that a driver keeps.
 #[test]
 fn a_candidate_that_hangs_ends_with_the_program() {
@@ -395,9 +411,7 @@ fn batches_are_no_larger_than_a_slow_device_is_quick_enough_for() {
     assert!(most.is_some_and(|most: usize| most < 64), "{said}");
     lab.start(&slow);
     // Nor while it is tuned: a batch of 16 counts as the smaller ones that it is made of.
-    let candidate = "variant=gpu winograd=4 vector=16 rows=4 vectors=2 squares=8 network=0 columns=8 item_rows=4 \
-                     item_channels=4 depth=8 lanes=64;";
-    let said = stdout(&lab.run(&["tune", "--backend=opencl", "--candidate", candidate], &slow));
+    let said = stdout(&lab.run(&["tune", "--backend=opencl", "--candidate", LAYERS], &slow));
     assert!(said.contains("{\"milliseconds\":["), "{said}");
 }
 

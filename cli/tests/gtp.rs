@@ -505,6 +505,9 @@ fn one_limit_is_enough() {
     assert_eq!(visits("rules=chinese"), 500);
     assert!((600..=601).contains(&visits("maxPlayouts=600")));
     assert_eq!(visits("maxPlayouts=600,maxVisits=40"), 40);
+    // A time that is far away ends nothing, one that is over already all but the first step.
+    assert!((600..=601).contains(&visits("maxTime=36000,maxPlayouts=600")));
+    assert!(visits("maxTime=0.000001,maxPlayouts=20000") < 600);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::fields::Fields;
 use super::nothing;
 use super::output::Output;
-use super::queue::{Asked, Queue, Turn};
+use super::queue::{Queue, QueuedQuery, Turn};
 use super::request::{Object, Refusal};
 use super::sessions::Sessions;
 use crate::engine::{CacheCounts, Evaluator, EvaluatorCounts, resident_bytes};
@@ -74,7 +74,7 @@ const UNKNOWN: &str = "'action' field must be 'query_version' or 'query_models' 
 const UNKNOWN_WITHOUT_SESSIONS: &str = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or \
                                         'terminate' or 'terminate_all' or 'stats'";
 
-impl<Q: Asked> Actions<'_, Q> {
+impl<Q: QueuedQuery> Actions<'_, Q> {
     /// Does what is asked, and answers.
     pub fn obey(&self, id: &str, action: &str, request: Object) {
         let refused = match action {

@@ -6,20 +6,20 @@ use std::thread::JoinHandle;
 use super::ANSWERS_SHARE;
 use super::fields::BadField;
 use super::output::Output;
-use super::queue::{Asked, Queue};
+use super::queue::{Queue, QueuedQuery};
 use super::request::Refusal;
 use super::turns::Read;
 use crate::engine::bytes_of_mb;
 use serde_json::json;
 
 /// Workers, and what they share with whoever brings queries.
-pub struct Crew<Q> {
+pub struct QueryCrew<Q> {
     pub queue: Arc<Queue<Q>>,
     pub output: Arc<Output>,
     workers: Vec<JoinHandle<()>>,
 }
 
-impl<Q: Asked> Crew<Q> {
+impl<Q: QueuedQuery> QueryCrew<Q> {
     /// Starts so many workers, or as many as there can be threads. `worker` makes what one of them does until the queue
     /// is closed and empty. The queue has of `queue_mb` what is not for answers.
     ///

@@ -6,7 +6,7 @@ use crate::line;
 
 /// What came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum InputLine {
     /// A line without its end and the white space around it.
     Text(String),
     /// A line that is no UTF-8. What does not belong there has become U+FFFD.
@@ -19,13 +19,13 @@ pub enum Line {
 ///
 /// # Errors
 /// As the input.
-pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Line>> {
+pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<InputLine>> {
     let Some(line) = line::next(input, longest)? else { return Ok(None) };
     let lossy = |bytes: &[u8]| trimmed(&String::from_utf8_lossy(bytes)).to_string();
     Ok(Some(match line.map(String::from_utf8) {
-        Ok(Ok(text)) => Line::Text(in_place(text)),
-        Ok(Err(error)) => Line::NotUtf8(lossy(error.as_bytes())),
-        Err(long) => Line::TooLong(lossy(&long.beginning)),
+        Ok(Ok(text)) => InputLine::Text(in_place(text)),
+        Ok(Err(error)) => InputLine::NotUtf8(lossy(error.as_bytes())),
+        Err(long) => InputLine::TooLong(lossy(&long.beginning)),
     }))
 }
 
@@ -48,12 +48,12 @@ pub fn trimmed(line: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn read(mut bytes: &[u8], longest: usize) -> Vec<Line> {
+    fn read(mut bytes: &[u8], longest: usize) -> Vec<InputLine> {
         std::iter::from_fn(|| next(&mut bytes, longest).unwrap()).collect()
     }
 
-    fn text(text: &str) -> Line {
-        Line::Text(text.to_string())
+    fn text(text: &str) -> InputLine {
+        InputLine::Text(text.to_string())
     }
 
     #[test]
@@ -65,12 +65,12 @@ mod tests {
 
     #[test]
     fn what_is_no_utf8_is_told_apart() {
-        assert_eq!(read(b"\xff\n{}\n", 100), [Line::NotUtf8("\u{fffd}".to_string()), text("{}")]);
+        assert_eq!(read(b"\xff\n{}\n", 100), [InputLine::NotUtf8("\u{fffd}".to_string()), text("{}")]);
     }
 
     #[test]
     fn long_lines_are_skipped_whole() {
-        let long = |text: &str| Line::TooLong(text.to_string());
+        let long = |text: &str| InputLine::TooLong(text.to_string());
         let expected = [text("12345"), long("123456"), text("123"), long("123456")];
         assert_eq!(read(b"12345\n123456\n123\n1234567", 5), expected);
     }

@@ -234,7 +234,7 @@ pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switche
 /// Hears all lines; each is told to `heard` first.
 fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: impl Fn(&str)) {
     while let Some(line) = line::unless_failed(lines::next(input, longest)) {
-        if let lines::Line::Text(text) | lines::Line::NotUtf8(text) = &line {
+        if let lines::InputLine::Text(text) | lines::InputLine::NotUtf8(text) = &line {
             heard(text);
         }
         hear(pool, &line);
@@ -285,7 +285,7 @@ fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
 }
 
 /// Answers a line, or sees to it that somebody does.
-fn hear(pool: &dyn Analyst, line: &lines::Line) {
+fn hear(pool: &dyn Analyst, line: &lines::InputLine) {
     match request::read(line) {
         Ok(None) => {}
         Ok(Some((id, Request::Action(action, request)))) => pool.obey(&id, &action, request),

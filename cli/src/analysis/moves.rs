@@ -158,7 +158,7 @@ fn no_move(text: &str) -> String {
 
 /// `avoidMoves` or `allowMoves`, before it is known which moves are meant.
 #[derive(Default)]
-pub struct Rules<'o> {
+pub struct MoveRules<'o> {
     only: bool,
     rules: Vec<Rule<'o>>,
 }
@@ -175,7 +175,7 @@ struct Place {
     history: History,
 }
 
-impl Rules<'_> {
+impl MoveRules<'_> {
     /// The rules, and the bytes that they take.
     ///
     /// # Errors
@@ -262,10 +262,10 @@ impl Place {
 ///
 /// # Errors
 /// Both of them; no list of rules; a field of a rule.
-pub fn rules(fields: Fields<'_>) -> Result<Rules<'_>, BadField> {
+pub fn rules(fields: Fields<'_>) -> Result<MoveRules<'_>, BadField> {
     let (avoid, allow) = (fields.get("avoidMoves"), fields.get("allowMoves"));
     let (field, only, list) = match (avoid, allow) {
-        (None, None) => return Ok(Rules::default()),
+        (None, None) => return Ok(MoveRules::default()),
         (Some(_), Some(_)) => {
             return Err(BadField::new("allowMoves", "Cannot specify both allowMoves and avoidMoves"));
         }
@@ -291,7 +291,7 @@ pub fn rules(fields: Fields<'_>) -> Result<Rules<'_>, BadField> {
         }
         rules.push(Rule { player, moves, until_depth: usize::try_from(depth).unwrap_or(usize::MAX) });
     }
-    Ok(Rules { only, rules })
+    Ok(MoveRules { only, rules })
 }
 
 /// The moves of a rule, as they were written.

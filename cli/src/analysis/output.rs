@@ -37,12 +37,12 @@ pub struct Output {
 }
 
 enum To {
-    Console(Arc<Waiting>),
+    Console(Arc<Unread>),
     Channel(Sender<Heard>),
 }
 
 /// Lines that nobody has read yet.
-struct Waiting {
+struct Unread {
     state: Mutex<State>,
     changed: Condvar,
     most_bytes: usize,
@@ -66,7 +66,7 @@ fn held(line: &String) -> usize {
     line.len() + size_of_val(line)
 }
 
-impl Waiting {
+impl Unread {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing panics between two steps that belong together.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -133,7 +133,7 @@ impl Output {
     /// # Errors
     /// No thread.
     pub fn new(console: Arc<Console>, most_bytes: usize) -> io::Result<Self> {
-        let waiting = Arc::new(Waiting { state: Mutex::default(), changed: Condvar::new(), most_bytes });
+        let waiting = Arc::new(Unread { state: Mutex::default(), changed: Condvar::new(), most_bytes });
         let ours = Arc::clone(&waiting);
         let thread = std::thread::Builder::new().name("answers".to_string());
         thread.spawn(move || ours.write_to(&console))?;

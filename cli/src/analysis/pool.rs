@@ -6,7 +6,7 @@ pub(super) mod threads;
 use std::sync::Arc;
 
 use super::actions::Actions;
-use super::crew::Crew;
+use super::crew::QueryCrew;
 use super::output::Output;
 use super::query::{self, Defaults, Query};
 use super::request::Object;
@@ -24,7 +24,7 @@ pub const MOST_AT_A_TIME: usize = 256;
 /// Takes queries; what comes of them goes to its [`Output`].
 pub struct Pool {
     defaults: Defaults,
-    crew: Crew<Query>,
+    crew: QueryCrew<Query>,
     evaluator: Arc<Evaluator>,
     sessions: Arc<Sessions>,
     /// Held, so that all searches have the same ones.
@@ -57,7 +57,7 @@ impl Pool {
     ) -> Result<Self, String> {
         let (evaluator, Trees { parallel, sessions, .. }, settings) = share_out(evaluator, settings, meaning);
         let sessions = Arc::new(Sessions::new(sessions));
-        let crew = Crew::start(output, meaning.analysis.queue_mb, parallel, |queue, output| {
+        let crew = QueryCrew::start(output, meaning.analysis.queue_mb, parallel, |queue, output| {
             let (queue, output) = (Arc::clone(queue), Arc::clone(output));
             let (evaluator, sessions, settings) =
                 (Arc::clone(&evaluator), Arc::clone(&sessions), Arc::clone(&settings));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::fields::{BadField, Fields, integer};
 use super::moves::{self, Game};
-use super::queue::Asked;
+use super::queue::QueuedQuery;
 use super::request::Object;
 use super::turns::{Accepted, Read, prioritized, turns};
 use crate::engine::{Restrictions, Settings};
@@ -106,7 +106,7 @@ pub struct Query {
     pub reports: Reports,
 }
 
-impl Asked for Query {
+impl QueuedQuery for Query {
     fn id(&self) -> &str {
         &self.id
     }

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::turns::Accepted;
-use super::waiting::{Place, Waiting};
+use super::waiting::{Place, WaitingTurns};
 
 /// A query, as far as the queue has to know it: of whatever game.
-pub trait Asked {
+pub trait QueuedQuery {
     /// Not necessarily unique.
     fn id(&self) -> &str;
 
@@ -71,7 +71,7 @@ pub struct Queue<Q> {
 }
 
 struct State<Q> {
-    waiting: Waiting<Q>,
+    waiting: WaitingTurns<Q>,
     bytes: usize,
     running: HashMap<u64, (Turn<Q>, Arc<Running>)>,
     next: u64,
@@ -80,7 +80,7 @@ struct State<Q> {
 
 impl<Q> Default for State<Q> {
     fn default() -> Self {
-        Self { waiting: Waiting::default(), bytes: 0, running: HashMap::new(), next: 0, closed: false }
+        Self { waiting: WaitingTurns::default(), bytes: 0, running: HashMap::new(), next: 0, closed: false }
     }
 }
 
@@ -101,7 +101,7 @@ pub struct Ended<Q> {
     running: Vec<u64>,
 }
 
-impl<Q: Asked> Queue<Q> {
+impl<Q: QueuedQuery> Queue<Q> {
     /// An empty queue for `most_bytes`, and one query more.
     pub fn new(most_bytes: usize) -> Self {
         Self { state: Mutex::default(), changed: Condvar::new(), most_bytes }
@@ -238,7 +238,7 @@ mod tests {
             turn.query.session()
         }
         fn property(queries: &[Arc<Query>; 3], steps: &[(u8, u8)]) -> bool {
-            let (mut waiting, mut list) = (Waiting::default(), Vec::<(Place, Option<String>)>::new());
+            let (mut waiting, mut list) = (WaitingTurns::default(), Vec::<(Place, Option<String>)>::new());
             let mut busy: Vec<String> = Vec::new();
             for (number, (what, choice)) in (0..).zip(steps) {
                 match what % 8 {

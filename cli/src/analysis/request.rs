@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::lines::Line;
+use super::lines::InputLine;
 
 /// A JSON object.
 pub type Object = Map<String, Value>;
@@ -50,16 +50,16 @@ impl Refusal {
 ///
 /// # Errors
 /// The line is too long, no UTF-8, no JSON, no object, has too many values or no id.
-pub fn read(line: &Line) -> Result<Option<(String, Request)>, Refusal> {
+pub fn read(line: &InputLine) -> Result<Option<(String, Request)>, Refusal> {
     let refuse = |error: String, id| Refusal { error, field: None, id };
     let text = match line {
-        Line::Text(text) if text.is_empty() => return Ok(None),
-        Line::Text(text) => text,
-        Line::NotUtf8(text) => {
+        InputLine::Text(text) if text.is_empty() => return Ok(None),
+        InputLine::Text(text) => text,
+        InputLine::NotUtf8(text) => {
             let error = format!("Input line was not valid UTF-8, ignoring: {}", beginning(text));
             return Err(refuse(error, sound_id_in(text)));
         }
-        Line::TooLong(text) => {
+        InputLine::TooLong(text) => {
             return Err(refuse("Input line was too long, ignoring (see --line-mb)".to_string(), sound_id_in(text)));
         }
     };
@@ -157,12 +157,12 @@ mod tests {
     use quickcheck::quickcheck;
 
     fn refusal(text: &str) -> Refusal {
-        read(&Line::Text(text.to_string())).unwrap_err()
+        read(&InputLine::Text(text.to_string())).unwrap_err()
     }
 
     #[test]
     fn requests() {
-        let read = |text: &str| read(&Line::Text(text.to_string()));
+        let read = |text: &str| read(&InputLine::Text(text.to_string()));
         assert_eq!(read(""), Ok(None));
         let (id, request) = read(r#"{"id":"a","moves":[],"moves":[1]}"#).unwrap().unwrap();
         assert_eq!(id, "a");
@@ -189,9 +189,9 @@ mod tests {
             assert_eq!(refusal(text).id.as_deref(), id, "{text}");
             assert!(refusal(text).error.contains(" - could not parse input line as json request: "), "{text}");
         }
-        let not_utf8 = Line::NotUtf8("{\"id\":\"a\",\"moves\":[\"\u{fffd}\"]}".to_string());
+        let not_utf8 = InputLine::NotUtf8("{\"id\":\"a\",\"moves\":[\"\u{fffd}\"]}".to_string());
         assert_eq!(read(&not_utf8).unwrap_err().id.as_deref(), Some("a"));
-        let not_utf8 = Line::NotUtf8("{\"id\":\"\u{fffd}\"}".to_string());
+        let not_utf8 = InputLine::NotUtf8("{\"id\":\"\u{fffd}\"}".to_string());
         assert_eq!(read(&not_utf8).unwrap_err().id, None);
     }
 
@@ -206,20 +206,20 @@ mod tests {
 
     #[test]
     fn a_long_line_keeps_its_id_and_many_values_are_refused() {
-        let long = |text: &str| read(&Line::TooLong(text.to_string())).unwrap_err();
+        let long = |text: &str| read(&InputLine::TooLong(text.to_string())).unwrap_err();
         assert!(long("").error.contains("too long"));
         assert_eq!(long(r#"{"id":"big","moves":["e2e4","#).id.as_deref(), Some("big"));
         assert_eq!(long("{\"id\":\"bi\u{fffd}").id, None);
         // The object, its id, a list and what is in it.
         let values = |count: usize| format!(r#"{{"id":"a","x":[{}]}}"#, vec!["0"; count - 3].join(","));
-        assert!(read(&Line::Text(values(MOST_VALUES))).is_ok());
+        assert!(read(&InputLine::Text(values(MOST_VALUES))).is_ok());
         let many = refusal(&values(MOST_VALUES + 1));
         assert!(many.error.contains("more than 65536 values") && many.id.as_deref() == Some("a"), "{many:?}");
         let objects = format!(r#"{{"id":"a","x":[{}{{"":0}}]}}"#, r#"{"":0},"#.repeat(MOST_VALUES / 2));
         assert!(refusal(&objects).error.contains("values"));
         // Neither what stands in a text nor its length.
         let text = format!(r#"{{"id":"a","x":"{}"}}"#, r#"[{,\","#.repeat(MOST_VALUES));
-        assert!(read(&Line::Text(text)).is_ok());
+        assert!(read(&InputLine::Text(text)).is_ok());
         // A text without an end is looked at once.
         let endless = r#"\","#.repeat(1 << 20);
         assert!(refusal(&format!(r#"{{"id":"a","x":"{endless}"#)).error.contains("could not parse"));
@@ -236,7 +236,7 @@ mod tests {
 
     quickcheck! {
         fn anything_is_answered(text: String) -> bool {
-            match read(&Line::Text(text.clone())) {
+            match read(&InputLine::Text(text.clone())) {
                 Ok(_) => true,
                 Err(refusal) => serde_json::from_str::<Value>(&refusal.line()).is_ok_and(|line| line["error"].is_string()),
             }

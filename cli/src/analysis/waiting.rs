@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::queue::{Asked, Turn};
+use super::queue::{QueuedQuery, Turn};
 
 /// Highest priority first; among equals the first that came.
 pub type Place = (Reverse<i64>, u64);
 
 /// Turns by their places. What is first is known at once, however many wait for their session.
-pub struct Waiting<Q> {
+pub struct WaitingTurns<Q> {
     turns: BTreeMap<Place, Turn<Q>>,
     /// Turns without a session, and the first of each session that is free.
     ready: BTreeSet<Place>,
@@ -17,7 +17,7 @@ pub struct Waiting<Q> {
     sessions: HashMap<String, Session>,
 }
 
-impl<Q> Default for Waiting<Q> {
+impl<Q> Default for WaitingTurns<Q> {
     fn default() -> Self {
         Self { turns: BTreeMap::new(), ready: BTreeSet::new(), sessions: HashMap::new() }
     }
@@ -37,7 +37,7 @@ impl Session {
     }
 }
 
-impl<Q: Asked> Waiting<Q> {
+impl<Q: QueuedQuery> WaitingTurns<Q> {
     /// Adds a turn at a place that is free.
     pub fn insert(&mut self, place: Place, turn: Turn<Q>) {
         match turn.query.session() {

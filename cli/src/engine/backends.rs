@@ -215,7 +215,7 @@ fn threads_on(cores: usize, wanted: usize) -> usize {
 
 /// One of the things that the user wants to run the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedBackend {
     /// An OpenCL device.
     Device(DeviceChoice),
     /// The host's cores, beside devices.
@@ -223,18 +223,18 @@ pub enum Wanted {
 }
 
 /// What the settings name, or else [`device::DEVICE_ENV`], where commas part several.
-pub fn wanted(settings: &EvaluatorSettings) -> Vec<Wanted> {
+pub fn wanted(settings: &EvaluatorSettings) -> Vec<WantedBackend> {
     let by_environment = || device::named_by_environment().unwrap_or_default();
     let names = match settings.devices.is_empty() {
         true => by_environment().split(',').filter(|name| !name.trim().is_empty()).map(str::to_string).collect(),
         false => settings.devices.clone(),
     };
     let wanted = |name: &String| match name.trim() {
-        name if name.eq_ignore_ascii_case("host") => Wanted::Host,
-        name => Wanted::Device(DeviceChoice::from(name)),
+        name if name.eq_ignore_ascii_case("host") => WantedBackend::Host,
+        name => WantedBackend::Device(DeviceChoice::from(name)),
     };
     match names.is_empty() {
-        true => vec![Wanted::Device(DeviceChoice::Auto)],
+        true => vec![WantedBackend::Device(DeviceChoice::Auto)],
         false => names.iter().map(wanted).collect(),
     }
 }
@@ -242,15 +242,16 @@ pub fn wanted(settings: &EvaluatorSettings) -> Vec<Wanted> {
 /// The first device that the settings name.
 pub fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
     let device = |wanted| match wanted {
-        Wanted::Device(choice) => Some(choice),
-        Wanted::Host => None,
+        WantedBackend::Device(choice) => Some(choice),
+        WantedBackend::Host => None,
     };
     wanted(settings).into_iter().find_map(device).unwrap_or_default()
 }
 
 /// Whether the user has said which device, or that there should be one.
 fn is_asked_for(settings: &EvaluatorSettings) -> bool {
-    let names_one = |wanted: &Wanted| matches!(wanted, Wanted::Device(choice) if *choice != DeviceChoice::Auto);
+    let names_one =
+        |wanted: &WantedBackend| matches!(wanted, WantedBackend::Device(choice) if *choice != DeviceChoice::Auto);
     let is_named = wanted(settings).iter().any(names_one) || device::named_by_environment().is_some();
     is_named || settings.backend != BackendKind::Auto
 }
@@ -259,7 +260,7 @@ fn is_asked_for(settings: &EvaluatorSettings) -> bool {
 /// accelerator may be these cores again: there is a runtime for CPUs that comes with one.
 fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
     // Of several that are named one may be there where the first is not: whoever opens them finds out.
-    if is_asked_for(settings) || wanted(settings).iter().all(|wanted| *wanted == Wanted::Host) {
+    if is_asked_for(settings) || wanted(settings).iter().all(|wanted| *wanted == WantedBackend::Host) {
         return Ok(());
     }
     drivers::scout()?;
@@ -283,8 +284,8 @@ fn open_devices(
     let (mut units, mut faults) = (Vec::new(), Vec::new());
     for wanted in wanted {
         let opened = match wanted {
-            Wanted::Device(choice) => open_device(settings, &choice, graph, notes),
-            Wanted::Host => open_host(graph, settings),
+            WantedBackend::Device(choice) => open_device(settings, &choice, graph, notes),
+            WantedBackend::Host => open_host(graph, settings),
         };
         match opened {
             Ok(unit) => units.push(unit),
@@ -300,13 +301,16 @@ fn open_devices(
 
 /// Each device once, however many names it has, with a line for each that is left out: a second queue for it is opened
 /// in any case. The host, and what has no index, stay as they are.
-fn once_each(wanted: Vec<Wanted>, index_of: impl Fn(&DeviceChoice) -> Option<usize>) -> (Vec<Wanted>, Vec<String>) {
+fn once_each(
+    wanted: Vec<WantedBackend>,
+    index_of: impl Fn(&DeviceChoice) -> Option<usize>,
+) -> (Vec<WantedBackend>, Vec<String>) {
     if wanted.len() < 2 {
         return (wanted, Vec::new());
     }
     let (mut known, mut notes) = (Vec::new(), Vec::new());
-    let mut is_new = |wanted: &Wanted| {
-        let Wanted::Device(choice) = wanted else { return true };
+    let mut is_new = |wanted: &WantedBackend| {
+        let WantedBackend::Device(choice) = wanted else { return true };
         let Some(index) = index_of(choice) else { return true };
         if known.contains(&index) {
             notes.push(format!("OpenCL device {index} is named more than once, and runs the network once"));
@@ -562,8 +566,8 @@ mod tests {
     fn a_device_with_two_names_is_opened_once() {
         let wanted = |names: &[&str]| {
             let named = |name: &&str| match *name {
-                "host" => Wanted::Host,
-                name => Wanted::Device(DeviceChoice::from(name)),
+                "host" => WantedBackend::Host,
+                name => WantedBackend::Device(DeviceChoice::from(name)),
             };
             names.iter().map(named).collect::<Vec<_>>()
         };

@@ -1,7 +1,7 @@
 //! The threads that do a search's playouts.
 
 use super::evaluator::Evaluator;
-use super::leaf::Rules;
+use super::leaf::LeafRules;
 use super::leaves::batch_size;
 use super::pipeline::{self, Queues};
 use super::playouts::{Playouts, Step};
@@ -43,7 +43,7 @@ impl Crew {
         scope: &'scope Scope<'scope, 'env>,
         shared: &'env Shared<'s, 'm>,
         settings: &Settings,
-        rules: &Rules,
+        rules: &LeafRules,
         position: &History,
     ) -> Self {
         if shared.queues().is_some() {
@@ -168,7 +168,7 @@ mod tests {
         let position = History::startpos();
         std::thread::scope(|scope| {
             let _stop = shared.stop_on_drop();
-            let mut crew = Crew::hire(scope, &shared, &settings, &Rules::default(), &position);
+            let mut crew = Crew::hire(scope, &shared, &settings, &LeafRules::default(), &position);
             while !shared.is_halted() && shared.counts().playouts < nodes {
                 crew.advance(&shared, nodes - shared.counts().playouts).unwrap();
             }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// What a search asks of every leaf.
 #[derive(Clone, Default)]
-pub struct Rules {
+pub struct LeafRules {
     pub two_fold_draws: bool,
     /// What a leaf is looked up in.
     pub tables: Tables,
@@ -26,7 +26,7 @@ pub struct Rules {
 
 /// Replays the moves to leaves, one after the other.
 pub struct LeafReader {
-    rules: Rules,
+    rules: LeafRules,
     root: Box<History>,
     root_len: usize,
     /// The root's game and the moves to the last leaf.
@@ -48,7 +48,7 @@ pub enum Leaf {
 
 impl LeafReader {
     /// For leaves below `root`.
-    pub fn new(rules: Rules, root: &History) -> Self {
+    pub fn new(rules: LeafRules, root: &History) -> Self {
         let root = Box::new(root.clone());
         Self {
             rules,

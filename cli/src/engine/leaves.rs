@@ -8,7 +8,7 @@ use super::Search;
 use super::batch::{Batch, Pushed};
 use super::evaluator::Evaluator;
 use super::fault::why_refused;
-use super::leaf::{Leaf, LeafReader, Rules};
+use super::leaf::{Leaf, LeafReader, LeafRules};
 use super::settings::Settings;
 use super::shared::Shared;
 use oncilla_chess::History;
@@ -37,7 +37,7 @@ pub fn batch_size(settings: &Settings, evaluator: &Evaluator) -> usize {
 
 impl Leaves {
     /// For a search below `position`.
-    pub fn new(settings: &Settings, shared: &Shared<'_, '_>, rules: Rules, position: &History) -> Self {
+    pub fn new(settings: &Settings, shared: &Shared<'_, '_>, rules: LeafRules, position: &History) -> Self {
         Self {
             reader: LeafReader::new(rules, position),
             size: batch_size(settings, shared.evaluator),
@@ -81,7 +81,7 @@ impl Leaves {
                 Err(why) => Err(why),
             },
         };
-        self.note(settled);
+        note(&mut self.refused, settled);
         Some(event)
     }
 
@@ -105,16 +105,9 @@ impl Leaves {
                 reader.temper(&event, logits);
                 let answer = Answer { key, verdict: Verdict::Position(value) };
                 let settled = search.settle(&mut *event, &answer, logits);
-                self.note(settled);
+                note(&mut self.refused, settled);
                 Some(event)
             }
-        }
-    }
-
-    /// Of an answer that was refused nothing is left; the search ends by it after this batch.
-    fn note(&mut self, settled: Result<(), Refused>) {
-        if let Err(why) = settled {
-            self.refused = Some(why);
         }
     }
 
@@ -137,9 +130,7 @@ impl Leaves {
             let answer = Answer { key, verdict: Verdict::Position(self.positions.value(at)) };
             let logits = self.positions.logits(at);
             self.reader.temper(event, logits);
-            if let Err(why) = search.settle(&mut **event, &answer, logits) {
-                self.refused = Some(why);
-            }
+            note(&mut self.refused, search.settle(&mut **event, &answer, logits));
         }
         self.refused.take().map_or(Ok(()), |why| Err(why_refused(why)))
     }
@@ -147,6 +138,13 @@ impl Leaves {
     /// The events of those that waited, for whoever brings them back, or takes back what has no answer.
     pub fn events(&mut self) -> &mut Vec<Box<Event>> {
         &mut self.events
+    }
+}
+
+/// Of an answer that was refused nothing is left; the search ends by it after this batch.
+fn note(refused: &mut Option<Refused>, settled: Result<(), Refused>) {
+    if let Err(why) = settled {
+        *refused = Some(why);
     }
 }
 

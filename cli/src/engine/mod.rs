@@ -6,6 +6,7 @@
 
 mod backends;
 mod batch;
+mod budget;
 mod builtin;
 mod cache;
 pub mod canaries;
@@ -15,13 +16,17 @@ pub mod drivers;
 mod evaluator;
 mod fallback;
 mod fault;
+mod held;
 mod hints;
 mod inputs;
+mod kept;
 mod leaf;
 mod leaves;
 mod limits;
+mod lineage;
 mod memory;
 mod odd;
+mod params;
 mod pipeline;
 mod playouts;
 mod random;
@@ -34,12 +39,16 @@ mod settings;
 mod shared;
 mod snapshot;
 mod subject;
+mod syzygy;
 mod tables;
+mod tally;
 mod timing;
 pub mod tuning;
+mod watch;
 
 pub use backends::{
-    Wanted, device_choice, of_network, open_for_another, prepare, read_network, refusal, serve, try_network, wanted,
+    WantedBackend, device_choice, of_network, open_for_another, prepare, read_network, refusal, serve, try_network,
+    wanted,
 };
 pub use builtin::BuiltIn;
 pub use cache::CacheCounts;
@@ -64,8 +73,9 @@ pub use tables::{RootResults, open as open_tablebases};
 
 use crate::system;
 use control::Control;
+use held::Lacking;
 use oncilla_chess::History;
-use searcher::{Command, Lacking, Searcher};
+use searcher::{Command, Searcher};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;

@@ -4,7 +4,7 @@
 //! comes back idle when its playout is done. How many there are follows from what keeps the evaluating threads busy:
 //! see [`Fleet::adjust`].
 
-use super::leaf::Rules;
+use super::leaf::LeafRules;
 use super::leaves::{self, Leaves};
 use super::settings::Settings;
 use super::shared::Shared;
@@ -131,7 +131,7 @@ pub fn start<'scope, 'env, 's: 'env, 'm: 'env>(
     scope: &'scope Scope<'scope, 'env>,
     shared: &'env Shared<'s, 'm>,
     settings: &Settings,
-    rules: &Rules,
+    rules: &LeafRules,
     position: &History,
 ) -> bool {
     let workers = settings.workers;

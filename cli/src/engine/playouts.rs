@@ -1,7 +1,7 @@
 //! One worker's playouts: gathering a batch, evaluating it, and bringing the answers back.
 
 use super::Search;
-use super::leaf::Rules;
+use super::leaf::LeafRules;
 use super::leaves::{Leaves, bring_back};
 use super::settings::Settings;
 use super::shared::Shared;
@@ -42,7 +42,7 @@ const WAVE: usize = 16;
 
 impl Playouts {
     /// For a search below `position`.
-    pub fn new(settings: &Settings, shared: &Shared<'_, '_>, rules: Rules, position: &History) -> Self {
+    pub fn new(settings: &Settings, shared: &Shared<'_, '_>, rules: LeafRules, position: &History) -> Self {
         Self {
             leaves: Leaves::new(settings, shared, rules, position),
             allowed: settings.collisions,

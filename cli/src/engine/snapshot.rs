@@ -280,3 +280,84 @@ fn own_value(edge: &EdgeView<'_>) -> Option<Value> {
     let of_child = edge.child().and_then(|child| child.own_value()).map(|value| Value { wl: -value.wl, ..value });
     of_child.or_else(|| edge.value().filter(|_| edge.completed() == 1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::searcher::tests::searched;
+
+    const COUNTS: Counts = Counts { playouts: 500, evaluations: 400, depth_sum: 1700, depth_max: 9, ..Counts::ZERO };
+
+    #[test]
+    fn speed_is_what_was_done_from_the_first_answers_to_the_last() {
+        searched(50, &[], |snapshot, search| {
+            let first = Instant::now();
+            assert_eq!((snapshot.info(search, &COUNTS).nps, snapshot.info(search, &COUNTS).eps), (500_000, 400_000));
+            snapshot.batches = Some((first, first + Duration::from_millis(2000)));
+            let info = snapshot.info(search, &COUNTS);
+            assert_eq!((info.nps, info.eps, info.depth, info.seldepth), (250, 200, 3, 9));
+        });
+    }
+
+    #[test]
+    fn an_observer_hears_what_is_new_and_that_the_search_lives() {
+        searched(50, &[], |snapshot, search| {
+            let hears = |snapshot: &mut Snapshot, counts: &Counts| snapshot.after_batch(search, counts).is_some();
+            assert!(!hears(snapshot, &Counts::ZERO), "nothing is done");
+            assert!(hears(snapshot, &COUNTS));
+            assert!(!hears(snapshot, &COUNTS), "nothing is new");
+            assert!(hears(snapshot, &Counts { depth_max: 10, ..COUNTS }));
+            assert!(hears(snapshot, &Counts { depth_max: 10, depth_sum: 2500, ..COUNTS }));
+            let at = snapshot.last.as_ref().unwrap().at;
+            let Some(long_ago) = at.checked_sub(2 * LONGEST_SILENCE) else { return }; // the machine has just been started
+            snapshot.last.as_mut().unwrap().at = long_ago;
+            assert!(
+                hears(snapshot, &Counts { depth_max: 10, depth_sum: 2500, ..COUNTS }),
+                "it has been silent for long"
+            );
+        });
+    }
+
+    #[test]
+    fn what_is_said_of_moves_adds_up() {
+        searched(60, &["e2e4"], |snapshot, search| {
+            let stats = snapshot.stats(search);
+            let (root, moves) = stats.split_last().unwrap();
+            assert_eq!((root.n, root.index, root.mv, root.in_flight), (60, 20, None, 0));
+            assert_eq!(moves.iter().map(|mv| mv.n).sum::<u32>() + 1, root.n);
+            assert!(moves.is_sorted_by_key(|mv| mv.n) && moves.iter().any(|mv| mv.n == 0));
+            assert!(moves.iter().all(|mv| mv.in_flight == 0));
+            let visited = moves.iter().filter(|mv| mv.n > 0).map(|mv| mv.p).sum::<f32>();
+            assert!((visited - root.p).abs() < 1e-5 && visited < 1.0, "{visited}");
+            for mv in moves {
+                let (u, s) = (mv.u.unwrap(), mv.s.unwrap());
+                // What is left is what the length of the game is worth, which is little.
+                assert!((s - mv.q - u).abs() < 0.1 && u > 0.0, "{mv:?}");
+                // What the network said of a move is all there is to say of it after one visit.
+                let own = mv.v.zip(mv.value);
+                assert!(mv.n != 1 || own.is_some_and(|(v, value)| (v - value.wl).abs() < 1e-6), "{mv:?}");
+            }
+        });
+    }
+
+    /// As Lc0 counts them, which has a move that nobody visited a ply further off.
+    #[test]
+    fn moves_left_count_from_the_root() {
+        searched(20, &[], |snapshot, search| {
+            let root = search.root().unwrap();
+            for edge in root.edges() {
+                let line = snapshot.line(search, &edge).unwrap();
+                let m = edge.value().map_or(root.value().m + 2.0, |value| value.m + 1.0);
+                assert!((line.value.m - m).abs() < 1e-4, "{line:?}");
+                assert_eq!(line.nodes, u64::from(edge.completed()));
+            }
+        });
+    }
+
+    #[test]
+    fn mates_are_told_in_moves() {
+        assert_eq!([0.0, 1.0, 2.0, 4.0].map(|m| moves_to_mate(Some(m), 1.0)), [1, 1, 2, 3]);
+        assert_eq!(moves_to_mate(None, TABLEBASE_MATE), 101);
+        assert_eq!([1.0, -1.0, 0.0].map(|wl| tablebase_mate(wl, Some(6.0))), [Some(104), Some(-104), None]);
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::Search;
 use super::limits::Go;
+use super::lineage::moves_between;
 use super::settings::Settings;
 use oncilla_chess::History;
 use oncilla_core::repository::{Bound, Bounds};
@@ -18,12 +19,22 @@ pub struct TimeManager {
     manager: Manager,
     /// Plies to the end of the game, as the network saw it at the end of the last search.
     pub(super) plies_left: Option<f64>,
+    /// The position in which its clock ran last.
+    timed: Option<Box<History>>,
 }
 
 impl TimeManager {
     /// Knows nothing of the game yet. (Parameters out of range are refused where options are read.)
     pub fn new(settings: &Settings) -> Self {
-        Self { manager: Manager::new(settings.time).unwrap_or_default(), plies_left: None }
+        Self { manager: Manager::new(settings.time).unwrap_or_default(), plies_left: None, timed: None }
+    }
+
+    /// Another game has a time manager of its own. Not as the tree: a reply that was pondered in vain is none of a
+    /// game's.
+    pub fn follow(&mut self, settings: &Settings, position: &History) {
+        if self.timed.as_ref().and_then(|timed| moves_between(timed, position)).is_none() {
+            *self = Self::new(settings);
+        }
     }
 }
 
@@ -155,11 +166,6 @@ impl MoveTime {
         (self.playouts_before > 0 && elapsed_ms > 0.0).then(|| own as f64 * 1000.0 / elapsed_ms)
     }
 
-    /// Whether the clock runs, or ran: not in a move that was pondered in vain.
-    pub fn has_started(&self) -> bool {
-        self.started
-    }
-
     /// Whether the best move may be said before anybody asks for it.
     pub fn may_end(&self) -> bool {
         !self.infinite && !self.waits_for_ponder_hit
@@ -194,12 +200,13 @@ impl MoveTime {
         })
     }
 
-    /// The move is about to be played.
-    pub fn end(&self, manager: &mut TimeManager, search: &Search<'_>, counts: &Counts) {
+    /// The move is about to be played in this position.
+    pub fn end(&self, manager: &mut TimeManager, position: &History, search: &Search<'_>, counts: &Counts) {
         search.set_remaining_playouts(None);
         if !self.started {
             return;
         }
+        manager.timed = Some(Box::new(position.clone()));
         manager.plies_left = search.root().filter(|_| self.has_moves_left).map(|root| root.value().m.into());
         if self.clock.is_some() {
             manager.manager.on_move_end(self.elapsed_ms(), counts.playouts - self.playouts_before);
@@ -263,7 +270,7 @@ fn visits_of_moves(search: &Search<'_>, visits: &mut Vec<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Clock;
+    use crate::engine::{Clock, Memory};
     use crate::options::Typed;
 
     #[test]
@@ -320,14 +327,68 @@ mod tests {
         let go = Go { ponder: true, move_time_ms: Some(1000), ..Go::default() };
         let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, Instant::now());
         time.start_if_due(&mut manager, None, 50_000, &counts(50_000));
-        assert!(!time.has_started());
+        assert!(!time.started);
         time.start_if_due(&mut manager, Some(Instant::now()), 50_000, &counts(50_000));
-        assert!(time.has_started());
+        assert!(time.started);
         assert_eq!(time.nps_behind_pondering(&counts(50_300), 100.0), Some(3000.0));
         let go = Go { ponder: false, ..go };
         let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, Instant::now());
         time.start_if_due(&mut manager, None, 0, &counts(0));
         assert_eq!(time.nps_behind_pondering(&counts(300), 100.0), None);
+    }
+
+    /// The first playout is free, and so a second one is not, however soon.
+    #[test]
+    fn playouts_are_due_by_their_speed() {
+        let mut settings = Typed::default().meaning().unwrap().settings;
+        let (now, hour) = (Instant::now(), Duration::from_secs(3600));
+        let due = |settings: &Settings, since: Instant, playouts: u64| {
+            let time = MoveTime::new(settings, &Go::default(), &History::startpos(), true, since);
+            time.nodes_due(&Counts { playouts, ..Counts::ZERO })
+        };
+        assert_eq!(due(&settings, now, 1_000_000), u64::MAX, "no limit");
+        settings.nps_limit = 500.0;
+        // As if it began in an hour.
+        assert_eq!([0, 1, 2].map(|playouts| due(&settings, now + hour, playouts)), [1, 0, 0]);
+        let Some(begun) = now.checked_sub(hour) else { return }; // the machine has just been started
+        assert!((1_800_001..3_600_000).contains(&due(&settings, begun, 0)));
+        assert!(due(&settings, begun, 1_800_000) < due(&settings, begun, 0));
+    }
+
+    #[test]
+    fn a_look_is_due_after_a_part_of_what_was_done() {
+        let settings = Typed::default().meaning().unwrap().settings;
+        let mut time = MoveTime::new(&settings, &Go::default(), &History::startpos(), true, Instant::now());
+        assert!(time.is_look_due(0), "before anything is done");
+        for (looked, next) in [(0, 1), (1, 2), (31, 32), (64, 66), (6400, 6600), (1_000_000, 1_000_512)] {
+            time.next_look = looked;
+            time.looked(looked);
+            assert!(!time.is_look_due(next - 1) && time.is_look_due(next), "{looked}");
+            // Who looks before it is due puts nothing off.
+            time.looked(next - 1);
+            assert!(time.is_look_due(next), "{looked}");
+        }
+    }
+
+    /// Playouts that were done before it ran are none of its hour's.
+    #[test]
+    fn a_time_manager_learns_from_what_the_clock_saw() {
+        let settings = Typed::default().meaning().unwrap().settings;
+        let hour = Duration::from_secs(3600);
+        let Some(begun) = Instant::now().checked_sub(hour) else { return }; // the machine has just been started
+        let (memory, _) = Memory::of_at_most(1 << 20, false).unwrap();
+        let search = Search::new(memory.lend(), settings.params);
+        let clock = Some(Clock { left_ms: 36_000_000, ..Clock::default() });
+        let (go, position) = (Go { clock, ponder: true, ..Go::default() }, History::startpos());
+        let counts = |playouts| Counts { playouts, ..Counts::ZERO };
+        for before in [0, 3_600_000_000] {
+            let mut manager = TimeManager::new(&settings);
+            let mut time = MoveTime::new(&settings, &go, &position, true, begun);
+            time.start_if_due(&mut manager, Some(begun), 0, &counts(before));
+            time.is_over(&mut manager, &search, &counts(before + 3_600_000));
+            let nps = manager.manager.nps().unwrap();
+            assert!((900.0..=1001.0).contains(&nps), "after {before}: {nps}");
+        }
     }
 
     /// Of a first move with a minute on the clock, after a search that saw the end so near.
@@ -347,6 +408,19 @@ mod tests {
         // That few are less than the least that there may be.
         assert_eq!([0.1, 1.9, 2.0, 2.1, 3.0].map(|plies| limit(Some(plies))), [limit(Some(6.0)); 5]);
         assert_ne!(limit(Some(6.0)), limit(None));
+        // Two plies have been played since.
+        let settings = Typed::default().meaning().unwrap().settings;
+        let clock = Clock { left_ms: 60_000, ..Clock::default() };
+        let clock = super::clock(&settings, &Go { clock: Some(clock), ..Go::default() }, &History::startpos());
+        let with = |plies| {
+            TimeLimit::of(
+                &TimeManager::new(&settings)
+                    .manager
+                    .on_move_start(&oncilla_core::time::Clock { network_plies: Some(plies), ..clock.unwrap() }, 0),
+            )
+        };
+        assert_eq!(limit(Some(80.0)), Some(with(78.0)));
+        assert_ne!(with(78.0), with(80.0));
     }
 
     /// Each ply of its tree is one more to the end, as the tree counts.

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::analysis::Object;
-use crate::analysis::go::{Record, is_field, rules};
+use crate::analysis::go::{Transcript, is_field, rules};
 use crate::analysis::{BadField, Fields, integer};
 use crate::engine::EvaluatorSettings;
 use crate::go::{Batch, Evaluation, Evaluator, Game, PolicyRules, Question};
@@ -53,9 +53,9 @@ pub fn understand(line: &str) -> Result<Position, String> {
         if let Some(field) = object.keys().find(|field| !is_field(field) && *field != "symmetry") {
             return Err(BadField::new(field, "expected a field of an analysis query, or symmetry"));
         }
-        let record = Record::read(fields)?;
-        let turns = record.turns();
-        let setup = record.setup(rules(fields)?, true)?;
+        let transcript = Transcript::read(fields)?;
+        let turns = transcript.turns();
+        let setup = transcript.setup(rules(fields)?, true)?;
         let number = fields.read("symmetry", "Must be an integer from 0 to 7", |value| integer(value, 0..=7))?;
         let symmetry = number.and_then(|number| Symmetry::from_number(number as u8)).unwrap_or_default();
         Ok((setup.game(turns), symmetry))

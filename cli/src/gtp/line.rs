@@ -2,7 +2,7 @@
 
 /// A command as it came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct CommandLine {
     /// What the answer begins with behind `=` or `?`; empty where nothing was given.
     pub id: String,
     /// The command; empty where a number came alone.
@@ -11,7 +11,7 @@ pub struct Line {
     pub args: Vec<String>,
 }
 
-impl Line {
+impl CommandLine {
     /// Reads a line; `None` where nothing is left once comments and control characters are gone: nobody waits for an
     /// answer to that.
     pub fn read(text: &str) -> Option<Self> {
@@ -51,9 +51,9 @@ mod tests {
     use super::*;
     use quickcheck::quickcheck;
 
-    fn line(id: &str, name: &str, args: &[&str]) -> Option<Line> {
+    fn line(id: &str, name: &str, args: &[&str]) -> Option<CommandLine> {
         let args = args.iter().map(|arg| arg.to_string()).collect();
-        Some(Line { id: id.into(), name: name.into(), args })
+        Some(CommandLine { id: id.into(), name: name.into(), args })
     }
 
     #[test]
@@ -71,7 +71,7 @@ mod tests {
             (" \t\u{1}", None),
             ("", None),
         ] {
-            assert_eq!(Line::read(text), expected, "{text:?}");
+            assert_eq!(CommandLine::read(text), expected, "{text:?}");
         }
     }
 
@@ -86,10 +86,10 @@ mod tests {
     quickcheck! {
         /// Whatever comes in: no word has a blank or a control character, and what is read again is the same.
         fn words_are_words(text: String) -> bool {
-            let Some(line) = Line::read(&text) else { return true };
+            let Some(line) = CommandLine::read(&text) else { return true };
             let words = || line.args.iter().chain([&line.name, &line.id]);
             let clean = words().all(|word| !word.contains(|c: char| c.is_control() || c == ' ' || c == '#'));
-            let again = Line::read(&format!("{} {} {}", line.id, line.name, line.args.join(" ")));
+            let again = CommandLine::read(&format!("{} {} {}", line.id, line.name, line.args.join(" ")));
             clean && again.as_ref() == Some(&line)
         }
     }

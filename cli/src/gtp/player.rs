@@ -282,7 +282,7 @@ impl Player {
         let mut clock = self.clocks[color as usize].clone();
         let budget = clock.start(moves_left, lag);
         let factor = self.factor(record, color);
-        let seconds = budget.unwrap_or(f64::INFINITY).min(self.params.max_time) * factor;
+        let seconds = seconds_for(budget, self.params.max_time, factor);
         let end = |part: f64| {
             let seconds = Duration::try_from_secs_f64(part * seconds).ok()?;
             begun.checked_add(seconds)
@@ -454,6 +454,11 @@ impl Player {
     }
 }
 
+/// Seconds for a move: what the clock grants, a parameter allows, and of that the part that it needs.
+fn seconds_for(budget: Option<f64>, most: f64, factor: f64) -> f64 {
+    budget.unwrap_or(f64::INFINITY).min(most) * factor
+}
+
 fn scaled(limit: u64, factor: f64) -> u64 {
     if factor >= 1.0 { limit } else { ((limit as f64 * factor) as u64).max(1) }
 }
@@ -490,8 +495,6 @@ fn likeliest(game: &Game, raw: &Evaluation) -> Move {
     game.legal_moves().max_by(|a, b| prior(a).total_cmp(&prior(b))).unwrap_or(game.size().pass())
 }
 
-/// Whether it passes because that ends the game, and wins.
-///
 /// Whether the game is over because somebody has passed twice in the same position. A controller knows of that only once
 /// both have passed, and the players could go round for ever.
 fn ended_by_a_single_pass(game: &Game) -> bool {
@@ -500,6 +503,8 @@ fn ended_by_a_single_pass(game: &Game) -> bool {
     game.ending() == Some(Ending::Passes) && last_passes == 1
 }
 
+/// Whether it passes because that ends the game, and wins.
+///
 /// Where the board is counted as it lies, it has to win so, and to be expected to: a controller may take dead stones
 /// away all the same. Where players agree on dead stones it is what is expected that has to win, by nearly as much as
 /// playing on.
@@ -516,6 +521,14 @@ fn wins_by_pass(game: &Game, found: &Found, expected: f64) -> bool {
 mod tests {
     use super::*;
     use oncilla_go::{KoRule, Rules};
+
+    #[test]
+    fn a_part_of_the_least_limit_is_enough() {
+        assert_eq!(seconds_for(Some(8.0), f64::INFINITY, 1.0), 8.0);
+        assert_eq!([Some(8.0), None].map(|budget| seconds_for(budget, 4.0, 0.5)), [2.0; 2]);
+        assert_eq!(seconds_for(Some(2.0), 4.0, 0.5), 1.0);
+        assert_eq!([1.0, 0.5, 1e-9].map(|factor| scaled(10, factor)), [10, 5, 1]);
+    }
 
     /// Two stones are sent and one is returned, again and again: nobody passes twice in a row.
     #[test]

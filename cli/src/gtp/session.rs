@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
 use super::commands::{self, Handler};
-use super::line::{Line, answer};
+use super::line::{CommandLine, answer};
 use super::player::Player;
 use super::record::Record;
 use super::seat::Seat;
@@ -145,7 +145,7 @@ impl Session {
             }
         };
         self.console.heard(&text);
-        let Some(line) = Line::read(&text) else { return };
+        let Some(line) = CommandLine::read(&text) else { return };
         match commands::find(&line.name) {
             None => {
                 let error = if line.name.is_empty() {

@@ -84,10 +84,10 @@ pub(crate) fn unpack(file: &[u8], check: fn(&[u8]) -> Result<(), NetError>) -> R
     while rest.starts_with(&GZIP) && bytes.len() as u64 <= limit {
         let mut member = GzDecoder::new(rest);
         if bytes.is_empty() {
-            inflate(&mut member, SNIFF as u64, &mut bytes)?;
+            inflate_up_to(SNIFF as u64, &mut member, &mut bytes)?;
             check(&bytes)?;
         }
-        inflate(&mut member, limit + 1 - bytes.len() as u64, &mut bytes)?;
+        inflate_up_to(limit + 1, &mut member, &mut bytes)?;
         rest = member.into_inner();
     }
     if bytes.len() as u64 > limit {
@@ -106,8 +106,9 @@ fn check_plain(start: &[u8], check: fn(&[u8]) -> Result<(), NetError>) -> Result
     if start.starts_with(&GZIP) { Ok(()) } else { check(start) }
 }
 
-fn inflate(stream: &mut impl Read, limit: u64, bytes: &mut Vec<u8>) -> Result<(), NetError> {
-    stream.take(limit).read_to_end(bytes).map_err(|e| {
+/// Adds what is in `stream` until there are so many bytes, those included that are there already.
+fn inflate_up_to(most: u64, stream: &mut impl Read, bytes: &mut Vec<u8>) -> Result<(), NetError> {
+    stream.take(most.saturating_sub(bytes.len() as u64)).read_to_end(bytes).map_err(|e| {
         let what = match e.kind() {
             ErrorKind::UnexpectedEof => format!("truncated gzip stream, {} bytes inflated", bytes.len()),
             _ => format!("damaged gzip stream after {} inflated bytes: {e}", bytes.len()),
@@ -220,6 +221,34 @@ mod tests {
         assert!(bomb.len() < 100_000);
         let error = message(&bomb).unwrap_err();
         assert!(error.what.contains("to inflate to at most 67108864"), "{error}");
+    }
+
+    /// A stream of many members would have each of them inflate to the limit.
+    #[test]
+    fn no_more_is_inflated_than_is_allowed_in_all() {
+        let mut bytes = vec![1; 3];
+        for (most, length) in [(2, 3), (3, 3), (5, 5), (9, 9)] {
+            inflate_up_to(most, &mut &[7; 100][..], &mut bytes).unwrap();
+            assert_eq!(bytes.len(), length);
+        }
+        assert_eq!(bytes, [[1; 3].as_slice(), &[7; 6]].concat());
+    }
+
+    /// As much as is allowed, in two members, and a byte more.
+    #[test]
+    fn the_limit_itself_is_allowed() {
+        let member = |length: usize| {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(&MAGIC).unwrap();
+            encoder.write_all(&vec![0; length - MAGIC.len()]).unwrap();
+            encoder.finish().unwrap()
+        };
+        let of = |last: usize| {
+            let file = [member(1 << 25), member(last)].concat();
+            message(&file).map(|message| message.len()).map_err(|error| error.what)
+        };
+        assert_eq!(of(1 << 25), Ok(1 << 26));
+        assert!(of((1 << 25) + 1).unwrap_err().contains("to inflate to at most 67108864"));
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Candidate {
         let mut times = [0.0; 3];
         for (time, batch) in times.iter_mut().zip(BATCHES) {
             let at_once = batch.min(longest);
-            *time = fastest(&mut device, &input[..at_once * each])? * batch as f64 / at_once as f64;
+            *time = in_parts(fastest(&mut device, &input[..at_once * each])?, batch, at_once);
         }
         Ok(times)
     }
@@ -101,6 +101,11 @@ fn fastest(device: &mut OpenCl, input: &[f32]) -> Result<f64, BackendError> {
     Ok(best)
 }
 
+/// What a batch takes that is made of smaller ones, each of which takes so long.
+fn in_parts(milliseconds: f64, batch: usize, at_once: usize) -> f64 {
+    milliseconds * batch as f64 / at_once as f64
+}
+
 /// The geometric mean of some times: a candidate that halves one of them is as good as one that halves another.
 pub fn score(times: [f64; 3]) -> f64 {
     (times.iter().map(|time| time.max(1e-6).ln()).sum::<f64>() / times.len() as f64).exp()
@@ -109,4 +114,33 @@ pub fn score(times: [f64; 3]) -> f64 {
 /// The tuning that takes part in [`search`] whatever becomes of the others.
 pub fn baseline(tuning: Tuning) -> Tuning {
     Tuning { winograd: 0, network: 0, ..tuning }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::device_is_there;
+    use crate::opencl::selftest::kit;
+
+    #[test]
+    fn a_batch_takes_what_all_of_its_parts_take() {
+        assert_eq!(
+            [(16, 16), (16, 4), (4, 4), (1, 1)].map(|(batch, at_once)| in_parts(3.0, batch, at_once)),
+            [3.0, 12.0, 3.0, 3.0]
+        );
+    }
+
+    #[test]
+    fn a_candidate_opens_in_one_launch_or_in_many_as_it_is_told() {
+        if device_is_there().is_none() {
+            return;
+        }
+        let (what, graph) = kit().swap_remove(0);
+        let graph = Arc::new(graph);
+        for network in [0, 1] {
+            let tuning = Some(Tuning { network, ..Tuning::start(Variant::Gpu, 8) });
+            let candidate = Candidate { graph: Arc::clone(&graph), options: Options { tuning, ..Options::default() } };
+            assert_eq!(candidate.open().expect(what).tuning().network, network);
+        }
+    }
 }

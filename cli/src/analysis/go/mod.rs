@@ -23,4 +23,4 @@ pub use params::Params;
 pub use pool::Pool;
 pub use query::{Defaults, Query, Wanted, is_field};
 pub use restrictions::Restrictions;
-pub use setup::{Record, Setup, rules};
+pub use setup::{Setup, Transcript, rules};

@@ -11,7 +11,7 @@ use super::query::{Defaults, Query};
 use super::worker::Worker;
 use crate::analysis::Analyst;
 use crate::analysis::actions::{About, Actions};
-use crate::analysis::crew::Crew;
+use crate::analysis::crew::QueryCrew;
 use crate::analysis::output::Output;
 use crate::analysis::pool::memory::{Asked, Shares};
 use crate::analysis::pool::{MOST_AT_A_TIME, threads};
@@ -31,7 +31,7 @@ const PARTS: usize = 2;
 /// Takes queries; what comes of them goes to its [`Output`].
 pub struct Pool {
     defaults: Defaults,
-    crew: Crew<Query>,
+    crew: QueryCrew<Query>,
     evaluator: Arc<Evaluator>,
 }
 
@@ -53,7 +53,7 @@ impl Pool {
             Shares::of(settings, &meaning.analysis, Asked { parallel, sessions: 0, parts: PARTS });
         evaluator.set_cache(if settings.cache.entries == 0 { 0 } else { bytes_of_mb(cache_mb) });
         let evaluator = Arc::new(evaluator);
-        let crew = Crew::start(output, meaning.analysis.queue_mb, trees.parallel, |queue, output| {
+        let crew = QueryCrew::start(output, meaning.analysis.queue_mb, trees.parallel, |queue, output| {
             let worker = Worker {
                 queue: Arc::clone(queue),
                 output: Arc::clone(output),

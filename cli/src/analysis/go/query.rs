@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::params::Params;
 use super::restrictions::Restrictions;
-use super::setup::{self, Record, Setup};
+use super::setup::{self, Setup, Transcript};
 use crate::analysis::fields::{BadField, Fields};
 use crate::analysis::query::{Reports, UNUSED};
-use crate::analysis::queue::Asked;
+use crate::analysis::queue::QueuedQuery;
 use crate::analysis::request::Object;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
 
@@ -69,7 +69,7 @@ pub struct Query {
     pub reports: Reports,
 }
 
-impl Asked for Query {
+impl QueuedQuery for Query {
     fn id(&self) -> &str {
         &self.id
     }
@@ -147,17 +147,17 @@ impl Defaults {
         fields: Fields<'_>,
         warnings: &mut Vec<BadField>,
     ) -> Result<Accepted<Query>, BadField> {
-        let record = Record::read(fields)?;
-        let turns = turns(fields, record.turns())?;
+        let transcript = Transcript::read(fields)?;
+        let turns = turns(fields, transcript.turns())?;
         let rules = setup::rules(fields)?;
         let params = self.params(fields, warnings)?;
         let wanted = Wanted::read(fields)?;
         let reports = Reports::read(fields)?;
         let turns = prioritized(fields, turns)?;
-        let restrictions = Restrictions::read(fields, record.size())?;
+        let restrictions = Restrictions::read(fields, transcript.size())?;
         let rules = supported(rules, warnings);
         self.warn_of_unused(fields, warnings);
-        let setup = record.setup(rules, params.black_run_is_handicap)?;
+        let setup = transcript.setup(rules, params.black_run_is_handicap)?;
         Ok(Accepted { query: Query { id: id.to_string(), setup, params, restrictions, wanted, reports }, turns })
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::params::Params;
 use super::query::{Defaults, Query};
-use crate::analysis::lines::Line;
+use crate::analysis::lines::InputLine;
 use crate::analysis::request::{self, Request};
 use crate::analysis::turns::{Accepted, Read};
 
@@ -139,7 +139,7 @@ fn read(session: &[Value]) -> BTreeMap<String, Answers> {
     let mut read: BTreeMap<String, Answers> = BTreeMap::new();
     for line in lines(session, "in") {
         let line = line.trim().trim_start_matches('\u{feff}').to_string();
-        if let Ok(Some((id, Request::Query(object)))) = request::read(&Line::Text(line)) {
+        if let Ok(Some((id, Request::Query(object)))) = request::read(&InputLine::Text(line)) {
             let query = defaults.read(&id, &object);
             read.entry(id).or_default().read(query);
         }

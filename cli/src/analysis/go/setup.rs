@@ -119,13 +119,13 @@ impl Setup {
 
 /// What a query says of its board and moves, before it is seen whether they can be played.
 #[derive(Debug)]
-pub struct Record {
+pub struct Transcript {
     board: Board,
     first: Color,
     moves: Vec<(Color, Vertex)>,
 }
 
-impl Record {
+impl Transcript {
     /// `boardXSize`, `boardYSize`, `initialStones`, `moves` and `initialPlayer`.
     ///
     /// # Errors
@@ -294,7 +294,7 @@ mod tests {
         let mut object = json!({ "boardXSize": 5, "boardYSize": 4, "moves": [], "rules": "chinese" });
         object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         let fields = Fields(object.as_object().unwrap());
-        Record::read(fields)?.setup(rules(fields)?, true)
+        Transcript::read(fields)?.setup(rules(fields)?, true)
     }
 
     fn moves(texts: &[(&str, &str)]) -> Value {

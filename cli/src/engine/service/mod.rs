@@ -34,7 +34,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
-use unit::{Lane, Waiting};
+use unit::{Lane, QueueLength};
 
 /// Most helpers: more batches than that are on their way in no program that evaluates chess positions.
 const MOST_HELPERS: usize = 16;
@@ -276,8 +276,8 @@ impl State {
         }
     }
 
-    fn waiting(&self) -> Waiting {
-        Waiting { rows: self.queue.iter().map(|entry| entry.rows.len()).sum(), requests: self.queue.len() }
+    fn waiting(&self) -> QueueLength {
+        QueueLength { rows: self.queue.iter().map(|entry| entry.rows.len()).sum(), requests: self.queue.len() }
     }
 
     /// Whether it has rows that nobody has taken.
@@ -332,7 +332,7 @@ impl State {
 
     /// The unit whose turn it is, and how many of the waiting rows it should have: as many as it has done by the time
     /// when the others are through with theirs. One that would need longer for a single row gets none, for a while.
-    fn choose(&self, waiting: Waiting) -> Option<(usize, usize)> {
+    fn choose(&self, waiting: QueueLength) -> Option<(usize, usize)> {
         let there: Vec<usize> = (0..self.units.len()).filter(|&at| self.units[at].is_there()).collect();
         if let [only] = there[..] {
             return Some((only, waiting.rows));

@@ -97,7 +97,7 @@ pub struct Departure {
 
 /// Rows that wait for an answer, and the requests that they belong to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct QueueLength {
     pub rows: usize,
     pub requests: usize,
 }
@@ -208,7 +208,7 @@ impl Unit {
     }
 
     /// What may depart now, where so much waits; `None`: it has to wait.
-    pub fn departure(&self, waiting: Waiting) -> Option<Departure> {
+    pub fn departure(&self, waiting: QueueLength) -> Option<Departure> {
         if self.is_lost || waiting.rows == 0 {
             return None;
         }
@@ -230,7 +230,7 @@ impl Unit {
     }
 
     /// Takes the lane for a batch of `rows` that departs now.
-    pub fn depart(&mut self, number: u64, departure: Departure, rows: usize, waiting: Waiting) -> Option<Lane> {
+    pub fn depart(&mut self, number: u64, departure: Departure, rows: usize, waiting: QueueLength) -> Option<Lane> {
         if let Rule::Host { alone } = &mut self.rule {
             let met = !self.flights.is_empty() || waiting.requests > 1;
             *alone = if met { 0 } else { alone.saturating_add(1) };
