@@ -367,10 +367,13 @@ mod tests {
         // 17,045 = 2435·7: a whole number of weeks; 18,322 = 2617·7 + 3.
         near(&turns("preaz_5k", 0), &[1.0, 0.0]);
         near(&turns("rank_5k", 0), &[-0.900_968_9, 0.433_883_74]);
+        // 7·80,000^(n/31) days are 267.141 for n = 10 and 10,194.875 for n = 20.
+        near(&turns("rank_5k", 10), &[-0.858_834_6, -0.512_253_1]);
+        near(&turns("rank_5k", 20), &[0.292_103_06, -0.956_386_9]);
         // The last period is 560,000 days.
         near(&turns("rank_5k", 31), &[0.978_944_3, 0.204_127_5]);
-        let [cosine, sine] = turns("proyear_1800", 31);
-        assert!(sine < 0.0 && (cosine.hypot(sine) - 1.0).abs() < 1e-6, "before 1970");
+        // 61,940 days before 1970.
+        near(&turns("proyear_1800", 31), &[0.768_076, -0.640_358_7]);
         // What differs between the two kinds of ranks is the day alone.
         let (before, after) = (row("preaz_2d", Color::White, 169), row("rank_2d", Color::White, 169));
         assert_eq!((&before[..87], &before[151..]), (&after[..87], &after[151..]));

@@ -1,7 +1,8 @@
 //! A model for boards of one size, as a graph.
 //!
-//! The input is one vector: all planes, `[plane][y][x]`, the globals behind them, and the metadata of networks for human
-//! play behind those. On a board of a known size pooling's three numbers are two: how large it is goes into the weights.
+//! The input is one vector: all planes, `[plane][y][x]`, the globals behind them, and behind those the metadata of
+//! networks for human play. On a board of a known size pooling's three numbers are two: how large it is goes into the
+//! weights.
 
 use super::heads::Pass;
 use super::layers::{Conv, Dense, Norm};

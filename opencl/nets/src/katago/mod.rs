@@ -1,10 +1,10 @@
 //! KataGo's models: networks for Go, read into the layers of their files.
 //!
 //! [`Model::read`] takes `.bin.gz`, `.bin`, `.txt.gz` and `.txt` of the versions 8 to 17, told apart by what is in
-//! them: a trunk of ordinary, global-pooling and nested bottleneck blocks and of those of transformers, with batch norms
-//! or RMS norms, from version 15 on perhaps an encoder of what is known of a game's players (networks for human play), a
-//! policy and a value head. What else there is — other versions, dilated kernels — is refused with an error that names
-//! the record and its place in the unpacked file.
+//! them: a trunk of ordinary, global-pooling and nested bottleneck blocks and of those of transformers, with batch
+//! norms or RMS norms, from version 15 on perhaps an encoder of what is known of a game's players (networks for human
+//! play), a policy and a value head. What else there is — other versions, dilated kernels — is refused with an error
+//! that names the record and its place in the unpacked file.
 //!
 //! Weights are turned into the order of [`oncilla_opencl::graph`], the output channel slowest, and batch norms folded
 //! into a scale and a shift. [`Model::graph`] makes a graph of them for boards of one size.

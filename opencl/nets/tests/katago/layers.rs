@@ -121,8 +121,8 @@ fn graphs_say_what_the_layers_say() {
     assert!(all().all(|&count| count > 3), "{blocks:?} {norms:?} {encoders:?}");
 }
 
-/// What an encoder makes is added, and nothing else changes: without it, and with one that makes nothing, the model says
-/// the same, and the graph of a model without one has no trace of it.
+/// What an encoder makes is added, and nothing else changes: without it, and with one that makes nothing, the model
+/// says the same, and the graph of a model without one has no trace of it.
 #[test]
 fn metadata_is_added_to_what_there_was() {
     let board = Board { width: 5, height: 4 };
