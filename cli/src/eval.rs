@@ -104,7 +104,7 @@ pub fn run(
 fn run_go(mut oracle: go::Oracle, input: impl BufRead + Send + 'static, console: &Console) -> Result<(), String> {
     let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
     loop {
-        let read = next_lines(&lines, BATCH, go::understand);
+        let read = next_lines(&lines, BATCH, |line| oracle.understand(line));
         if read.is_empty() {
             return Ok(());
         }

@@ -12,7 +12,16 @@ use std::io::Write;
 
 /// The program with a small network on the host.
 fn words(version: u32, args: &[&str]) -> Vec<String> {
-    let weights = fixtures().join(format!("go/tiny-v{version}.bin.gz"));
+    words_of(&format!("tiny-v{version}"), args)
+}
+
+/// The same with one for human play.
+fn human(args: &[&str]) -> Vec<String> {
+    words_of("tiny-human", &[&["--parallel=1", "--threads=1"], args].concat())
+}
+
+fn words_of(network: &str, args: &[&str]) -> Vec<String> {
+    let weights = fixtures().join(format!("go/{network}.bin.gz"));
     let own = ["analysis".to_string(), "--backend=host".into(), format!("--weights={}", weights.display())];
     own.into_iter().chain(args.iter().map(|arg| arg.to_string())).collect()
 }
@@ -603,6 +612,67 @@ fn actions_answer_with_themselves() {
     assert_eq!(all[3]["queue"]["waiting"], 0);
     assert_eq!(all[4], json!({ "id": "t", "action": "terminate", "terminateId": "nobody" }));
     assert!(all[5]["error"].as_str().unwrap().contains("'terminate_all'"));
+}
+
+/// Whose play is wanted is said by the program or by a query, and each has answers of its own: with one cache for all,
+/// a query is answered as it would be alone.
+#[test]
+fn a_network_for_human_play_imitates_who_is_asked_for() {
+    let fields = |profile: &str| {
+        let moves = json!([["B", "C3"], ["W", "G7"]]);
+        query(json!({ "moves": moves, "includePolicy": true, "overrideSettings": { "humanSLProfile": profile } }))
+    };
+    let names = ["rank_9d", "rank_9d_20k", "rank_20k_9d", "preaz_9d", "proyear_1850", "proyear_2023", "rank_9d"];
+    let asked: Vec<Value> = names.iter().map(|name| fields(name)).collect();
+    let all = heard(&human(&[]), &lines(&asked));
+    assert_eq!(all.len(), names.len());
+    all.iter().for_each(check);
+    assert_eq!(all[0], all[6]);
+    for (at, one) in all[..6].iter().enumerate() {
+        let alone = heard(&human(&["--nncache=0"]), &lines(&asked[at..=at]));
+        assert_eq!(&alone[0], one, "{}", names[at]);
+        assert!(all[..at].iter().all(|other| other["policy"] != one["policy"]), "{}", names[at]);
+    }
+    // Said by the program, and unless a query says another one.
+    let silent = query(json!({ "moves": [["B", "C3"], ["W", "G7"]], "includePolicy": true }));
+    let config = ["-override-config", "humanSLProfile=preaz_9d"];
+    let said = heard(&human(&config), &lines(&[silent, fields("proyear_1850")]));
+    assert_eq!(said, [all[3].clone(), all[4].clone()]);
+}
+
+#[test]
+fn whose_play_is_wanted_is_named_as_katago_names_it() {
+    let ask = |words: &[String], settings: Value| {
+        let query = query(json!({ "overrideSettings": settings }));
+        let all = heard(words, &lines(&[query]));
+        assert_eq!((all.len(), &all[0]["field"], &all[0]["id"]), (1, &json!("overrideSettings"), &json!("a")));
+        all[0]["error"].as_str().expect("an error").to_string()
+    };
+    let needed = ask(&human(&[]), json!({}));
+    assert!(needed.starts_with("humanSLProfile: expected a profile, such as rank_5k, for this network"), "{needed}");
+    assert_eq!(ask(&human(&["-override-config", "humanSLProfile=rank_3d"]), json!({ "humanSLProfile": "_" })), needed);
+    let unknown = "Could not set settings: Unknown human SL network profile: rank_10d";
+    assert_eq!(ask(&human(&[]), json!({ "humanSLProfile": "rank_10d" })), unknown);
+    assert_eq!(ask(&words(15, &[]), json!({ "humanSLProfile": "rank_10d" })), unknown);
+    let unused = "Could not set settings: humanSLProfile is specified as config param but the network does not use it";
+    assert_eq!(ask(&words(15, &[]), json!({ "humanSLProfile": "rank_1d" })), unused);
+    // At the start it is the program that ends.
+    for (words, said) in [
+        (human(&["-override-config", "humanSLProfile=9p"]), "Unknown human SL network profile: 9p"),
+        (words(15, &["-override-config", "humanSLProfile=rank_1d"]), "humanSLProfile is specified as config param"),
+    ] {
+        let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "");
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_network_for_human_play_says_that_it_is_one() {
+    for (words, expected) in [(human(&[]), true), (words(15, &[]), false)] {
+        let all = heard(&words, &lines(&[json!({ "id": "m", "action": "query_models" })]));
+        assert_eq!(all[0]["models"][0]["usesHumanSLProfile"], expected);
+    }
 }
 
 /// With a small network.

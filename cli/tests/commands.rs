@@ -212,7 +212,8 @@ fn backendbench_in_json() {
 
 #[test]
 fn backendbench_of_several_batches_at_a_time() {
-    for weights in ["--weights=tiny", "--weights=../fixtures/go/tiny-v8.bin.gz"] {
+    let of_go = ["--weights=../fixtures/go/tiny-v8.bin.gz", "--weights=../fixtures/go/tiny-human.bin.gz"];
+    for weights in ["--weights=tiny"].into_iter().chain(of_go) {
         let output = run(&["backendbench", "--backend=host", weights, "--batch=2", "--at-a-time=3", "--json"], "");
         let rows: Value = serde_json::from_str(&stdout(&output)).unwrap();
         let of = |key: &str| rows[0][key].as_f64().unwrap();
@@ -234,6 +235,31 @@ fn eval_answers_line_by_line() {
     assert!(lines[4]["error"].as_str().is_some_and(|error| error.contains("unknown field `Fen`")), "{}", lines[4]);
     assert!(lines[5]["error"].as_str().is_some_and(|error| error.contains("an object with fen")), "{}", lines[5]);
     assert!(output.status.success());
+}
+
+/// In KataGo's words, but that a line names what is wrong.
+#[test]
+fn eval_tells_a_network_for_human_play_whose() {
+    let position = |settings: Value| {
+        let moves = json!([["B", "C3"]]);
+        json!({ "moves": moves, "rules": "chinese", "boardXSize": 7, "boardYSize": 7, "overrideSettings": settings })
+    };
+    let names = ["rank_3d", "preaz_3d", "rank_3d_5k", "rank_10d", "rank_3d"];
+    let named = names.map(|name| position(json!({ "humanSLProfile": name, "maxVisits": "x" })));
+    let input: String = named.iter().chain(&[position(json!({}))]).map(|line| format!("{line}\n")).collect();
+    let eval = |network: &str| -> Vec<Value> {
+        let output = run(&["eval", "--backend=host", &format!("--weights=../fixtures/go/{network}.bin.gz")], &input);
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let said = eval("tiny-human");
+    let error = |said: &Value| said["error"].as_str().unwrap_or_default().to_string();
+    assert_eq!(said[0], said[4]);
+    assert!(said[0]["policy"] != said[1]["policy"] && said[0]["policy"] != said[2]["policy"]);
+    assert_eq!(error(&said[3]), "overrideSettings: Unknown human SL network profile: rank_10d");
+    assert!(error(&said[5]).starts_with("overrideSettings: humanSLProfile: expected a profile"), "{}", said[5]);
+    let said = eval("tiny-v15");
+    assert!(error(&said[0]).ends_with("the network does not use it") && said[5]["policy"].is_object(), "{said:?}");
 }
 
 /// What a network has no head for is not told: no moves left would be the end of the game.
@@ -287,6 +313,14 @@ fn networks_are_described_or_refused() {
     let output = run(&["describenet", cargo_toml.to_str().unwrap()], "");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+}
+
+#[test]
+fn what_a_network_of_go_is_told_is_described() {
+    let describe = |network: &str| stdout(&run(&["describenet", &format!("../fixtures/go/{network}.bin.gz")], ""));
+    let human = describe("tiny-human");
+    assert!(human.contains("Metadata inputs: 192, encoded in 4 and 4 channels (human play)\n"), "{human}");
+    assert!(!describe("tiny-v15").contains("Metadata"));
 }
 
 /// A network of KataGo's in version 8, of two channels, with a block of each kind; all its numbers are a half.

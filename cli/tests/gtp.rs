@@ -18,7 +18,11 @@ const COLD: [&str; 2] = ["-override-config", "chosenMoveTemperature=0,chosenMove
 
 /// The program with a small network on the host.
 fn words(args: &[&str]) -> Vec<String> {
-    let weights = fixtures().join("go/tiny-v8.bin.gz").display().to_string();
+    words_of("tiny-v8", args)
+}
+
+fn words_of(network: &str, args: &[&str]) -> Vec<String> {
+    let weights = fixtures().join(format!("go/{network}.bin.gz")).display().to_string();
     let own = ["gtp", "--backend=host", "--threads=1", "--hash=64", "-model", &weights];
     own.iter().chain(&COLD).chain(args).map(|arg| arg.to_string()).collect()
 }
@@ -28,7 +32,10 @@ type Answer = (bool, String, String);
 
 /// What is said to this input.
 fn heard(args: &[&str], input: &str) -> Vec<Answer> {
-    let words = words(args);
+    heard_of(&words(args), input)
+}
+
+fn heard_of(words: &[String], input: &str) -> Vec<Answer> {
     let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), input);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stderr(&output).contains("GTP ready, beginning main protocol loop"));
@@ -939,4 +946,48 @@ fn a_new_game_begins_with_full_clocks() {
     };
     assert!(visits("") < 60);
     assert_eq!(visits("clear_board\n"), 60);
+}
+
+/// Whose play it imitates is a parameter like others, but that nothing is said without it.
+#[test]
+fn a_network_for_human_play_imitates_who_is_asked_for() {
+    let ask = |args: &[&str], input: &str| heard_of(&words_of("tiny-human", &[&QUICK[..], args].concat()), input);
+    let said = ask(
+        &[],
+        "boardsize 5\nkata-get-models\nkata-get-param humanSLProfile\ngenmove b\nkata-raw-nn 0\n\
+         kata-set-param humanSLProfile rank_10d\nkata-set-param humanSLProfile rank_3d_5k\n\
+         kata-get-param humanSLProfile\nkata-raw-nn 0\nkata-set-params {\"humanSLProfile\":\"proyear_1990\"}\n\
+         kata-raw-nn 0\nkata-set-param humanSLProfile rank_3d_5k\nkata-raw-nn 0\ngenmove b\nlz-genmove_analyze w\n\
+         kata-set-param humanSLProfile _\ngenmove b\n",
+    );
+    let text = |at: usize| said[at].2.as_str();
+    let oks: Vec<usize> = (0..said.len()).filter(|at| !said[*at].0).collect();
+    assert_eq!((said.len(), &oks[..]), (17, &[3, 4, 5, 16][..]), "{said:#?}");
+    assert!(text(1).contains("\"usesHumanSLProfile\":true"), "{}", text(1));
+    for at in [3, 4, 16] {
+        assert!(text(at).contains("humanSLProfile: expected a profile, such as rank_5k"), "{}", text(at));
+    }
+    assert!(text(5).contains("Unknown human SL network profile: rank_10d"), "{}", text(5));
+    assert_eq!((text(2), text(7)), ("", "rank_3d_5k"));
+    assert!(text(8) != text(10) && text(8) == text(12));
+    // At the start, too.
+    let config = ["-override-config", "humanSLProfile=rank_3d_5k"];
+    let other = ask(&config, "boardsize 5\nkata-raw-nn 0\ngenmove b\n");
+    assert_eq!((other[1].2.as_str(), other[2].2.as_str()), (text(8), text(13)));
+}
+
+#[test]
+fn other_networks_imitate_nobody() {
+    let said = heard(
+        &[],
+        "kata-get-models\nkata-set-param humanSLProfile rank_3d\nkata-get-param humanSLProfile\n\
+         kata-set-param humanSLProfile _\n",
+    );
+    assert!(said[0].2.contains("\"usesHumanSLProfile\":false"), "{}", said[0].2);
+    assert!(!said[1].0 && said[1].2.contains("the network does not use it"), "{}", said[1].2);
+    assert!(said[2].0 && said[2].2.is_empty() && said[3].0, "{said:?}");
+    let words = words(&["-override-config", "humanSLProfile=rank_3d"]);
+    let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("the network does not use it"), "{}", stderr(&output));
 }

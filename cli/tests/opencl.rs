@@ -38,6 +38,20 @@ fn a_device_is_named_and_proved_right() {
     assert!(rows.iter().all(|row| row["ok"] == true && row["error"].as_f64().is_some_and(|error| error < 1e-4)));
 }
 
+/// Behind its planes and globals stand numbers that other networks don't read.
+#[test]
+fn a_network_for_human_play_is_proved_right() {
+    if !device_is_there() {
+        return;
+    }
+    let network = ["--weights=../fixtures/go/tiny-human.bin.gz", "--board=7"];
+    let output = run(&[&["selftest", "--backend=opencl", OWN_CACHE, "--json"][..], &network].concat(), "");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let rows: Vec<Value> = serde_json::from_str(&stdout(&output)).expect("a JSON list");
+    assert!(rows.iter().filter(|row| row["graph"] == "network").count() > 20);
+    assert!(rows.iter().all(|row| row["ok"] == true && row["error"].as_f64().is_some_and(|error| error < 1e-4)));
+}
+
 /// Before there is memory for it, of which no machine has so much.
 #[test]
 fn a_profile_of_more_than_any_device_takes_is_refused() {

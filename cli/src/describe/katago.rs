@@ -1,7 +1,7 @@
 //! What a network of KataGo's holds, for `oncilla describenet`.
 
 use oncilla_nets::NetError;
-use oncilla_nets::katago::{Block, GLOBALS, Model, PLANES, Pass, Trunk};
+use oncilla_nets::katago::{Block, GLOBALS, METADATA, Model, PLANES, Pass, Trunk};
 use std::path::Path;
 
 /// A label and what is said of it, each.
@@ -12,7 +12,7 @@ pub fn rows(path: &Path) -> Result<Vec<(&'static str, String)>, NetError> {
         Pass::Linear(_) => "a pass from the pooled ones",
         Pass::Hidden { .. } => "a pass from the pooled ones through a hidden layer",
     };
-    Ok(vec![
+    let mut rows = vec![
         ("Network", path.display().to_string()),
         ("Game", "Go".to_string()),
         ("Name", model.name.clone()),
@@ -25,6 +25,7 @@ pub fn rows(path: &Path) -> Result<Vec<(&'static str, String)>, NetError> {
         ("First kernel", format!("{0}x{0}", trunk.conv.kernel)),
         ("Input planes", PLANES.to_string()),
         ("Global inputs", GLOBALS.to_string()),
+        ("Metadata inputs", metadata(trunk)),
         (
             "Policy head",
             format!(
@@ -39,7 +40,16 @@ pub fn rows(path: &Path) -> Result<Vec<(&'static str, String)>, NetError> {
         ("Score head", scores(value.scores.outputs).to_string()),
         ("Ownership head", "yes".to_string()),
         ("Parameters", model.parameters.to_string()),
-    ])
+    ];
+    rows.retain(|(_, said)| !said.is_empty());
+    Ok(rows)
+}
+
+/// Of a network for human play; empty for others.
+fn metadata(trunk: &Trunk) -> String {
+    trunk.metadata.as_ref().map_or(String::new(), |encoder| {
+        format!("{METADATA}, encoded in {} and {} channels (human play)", encoder.first.outputs, encoder.second.outputs)
+    })
 }
 
 /// How many of each kind, those within nested ones too.

@@ -27,7 +27,7 @@ impl Subject {
     pub fn of(settings: &EvaluatorSettings, board: Size) -> Result<(Self, Vec<String>), String> {
         if let Some(model) = model(settings)? {
             let graph = graph_of(&model, board)?;
-            let inputs = go::samples(board).iter().flat_map(go::inputs).collect();
+            let inputs = go::inputs(&model, board);
             return Ok((Self { graph, inputs }, Vec::new()));
         }
         let (network, notes) = prepare(settings)?;

@@ -1,22 +1,25 @@
 //! `oncilla eval` with a network of Go.
 //!
 //! A line in is the position of an analysis query: `{"boardXSize", "boardYSize", "rules", "komi", "initialStones",
-//! "initialPlayer", "moves"}`, and perhaps `"symmetry"`, 0 to 7, through which the network looks; what else a query has
-//! changes nothing. A line out: `{"winrate", "noResult", "lead", "score", "scoreStdev", "policy": {"D4": 0.2, …,
-//! "pass": 0.01}, "ownership": […]}`, all seen by the side to move: winrate = ½(1 + win − loss), points, ownership row
-//! by row from the top. The network sees the moves of the game.
+//! "initialPlayer", "moves"}`, and perhaps `"symmetry"`, 0 to 7, through which the network looks; one for human play is
+//! told whose by `"overrideSettings": {"humanSLProfile": "rank_5k"}`. What else a query has changes nothing. A line
+//! out: `{"winrate", "noResult", "lead", "score", "scoreStdev", "policy": {"D4": 0.2, …, "pass": 0.01}, "ownership":
+//! […]}`, all seen by the side to move: winrate = ½(1 + win − loss), points, ownership row by row from the top. The
+//! network sees the moves of the game.
 
+use oncilla_go::profile::Profile;
 use oncilla_go::{Size, Symmetry};
 use oncilla_nets::katago::Model;
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::analysis::Object;
-use crate::analysis::go::{Transcript, is_field, rules};
+use crate::analysis::go::{Params, Transcript, is_field, rules};
 use crate::analysis::{BadField, Fields, integer};
 use crate::engine::EvaluatorSettings;
-use crate::go::{Batch, Evaluation, Evaluator, Game, PolicyRules, Question};
+use crate::go::{Batch, Evaluation, Evaluator, Game, NO_PROFILE, PolicyRules, Question};
 use crate::uci::console::aside;
 
 /// The network's own policy: the plain one, and as much for a pass as it says.
@@ -26,6 +29,7 @@ const PLAIN: PolicyRules = PolicyRules { temperature: 1.0, optimism: 0.0, most_p
 pub struct Position {
     game: Arc<Game>,
     symmetry: Symmetry,
+    profile: Option<Profile>,
 }
 
 /// What the network says of a position.
@@ -42,11 +46,11 @@ pub struct Answer {
     ownership: Vec<f32>,
 }
 
-/// Reads a line.
+/// Reads a line, for a network that is one for human play or not.
 ///
 /// # Errors
 /// One line: no JSON object, or a field that is wrong.
-pub fn understand(line: &str) -> Result<Position, String> {
+fn understand(line: &str, is_for_human_play: bool) -> Result<Position, String> {
     let object: Object = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let fields = Fields(&object);
     let read = || {
@@ -58,13 +62,29 @@ pub fn understand(line: &str) -> Result<Position, String> {
         let setup = transcript.setup(rules(fields)?, true)?;
         let number = fields.read("symmetry", "Must be an integer from 0 to 7", |value| integer(value, 0..=7))?;
         let symmetry = number.and_then(|number| Symmetry::from_number(number as u8)).unwrap_or_default();
-        Ok((setup.game(turns), symmetry))
+        Ok((setup.game(turns), symmetry, profile(fields, is_for_human_play)?))
     };
-    let (game, symmetry) = read().map_err(|bad: BadField| format!("{}: {}", bad.field, bad.error))?;
+    let (game, symmetry, profile) = read().map_err(|bad: BadField| format!("{}: {}", bad.field, bad.error))?;
     if symmetry.transposes() && game.size().x() != game.size().y() {
         return Err(format!("symmetry: expected 0 to 3 on a board that is no square, got {}", symmetry.number()));
     }
-    Ok(Position { game: Arc::new(game), symmetry })
+    Ok(Position { game: Arc::new(game), symmetry, profile })
+}
+
+/// Whose play is wanted, of all that a query may override.
+fn profile(fields: Fields<'_>, is_for_human_play: bool) -> Result<Option<Profile>, BadField> {
+    let (field, name) = ("overrideSettings", "humanSLProfile");
+    let object = fields.read(field, "Must be an object", Value::as_object)?;
+    let mut params = Params::default();
+    if let Some(value) = object.and_then(|object| object.get(name)) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        params.set(name, &text).unwrap_or(Ok(())).map_err(|error| BadField::new(field, error))?;
+    }
+    params.suit(is_for_human_play).map_err(|error| BadField::new(field, error))?;
+    match params.human_profile {
+        None if is_for_human_play => Err(BadField::new(field, NO_PROFILE)),
+        profile => Ok(profile),
+    }
 }
 
 /// Evaluates lines of positions.
@@ -77,6 +97,14 @@ impl Oracle {
     /// With a network that has been read.
     pub fn new(model: Model, settings: &EvaluatorSettings) -> Self {
         Self { evaluator: Evaluator::new(model, settings.clone(), 0), batch: Batch::default() }
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// One line: no JSON object, or a field that is wrong.
+    pub fn understand(&self, line: &str) -> Result<Position, String> {
+        understand(line, self.evaluator.model().encodes_metadata())
     }
 
     /// What the network says of each.
@@ -96,8 +124,9 @@ impl Oracle {
         let mut answers: Vec<Option<Answer>> = positions.iter().map(|_| None).collect();
         for (_, places) in by_size {
             for &at in &places {
-                let Position { game, symmetry } = positions[at];
-                let question = Question { symmetry: *symmetry, policy: PLAIN, ..Question::default() };
+                let Position { game, symmetry, profile } = positions[at];
+                let question =
+                    Question { symmetry: *symmetry, policy: PLAIN, profile: *profile, ..Question::default() };
                 self.evaluator.push(&mut self.batch, game, &question);
             }
             let (evaluations, notes) = self.evaluator.run(&mut self.batch)?;

@@ -11,6 +11,7 @@ use super::evaluation::{Evaluation, ModelFacts, PolicyRules, Row};
 use super::input;
 use crate::engine::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Facts, Request, serve};
 use oncilla_go::planes::{self, Planes};
+use oncilla_go::profile::{METADATA, Profile};
 use oncilla_go::{Move, Size, Symmetry};
 use oncilla_nets::katago::Model;
 use oncilla_opencl::backend::Outputs;
@@ -40,7 +41,13 @@ pub struct Question {
     pub symmetry: Symmetry,
     /// How its policy is read.
     pub policy: PolicyRules,
+    /// Whose play a network for human play is to imitate; others are not told.
+    pub profile: Option<Profile>,
 }
+
+/// Why a network for human play says nothing.
+pub const NO_PROFILE: &str =
+    "humanSLProfile: expected a profile, such as rank_5k, for this network is one for human play, got none";
 
 /// Positions of one size on their way through the network, and then their evaluations. Its buffers grow with the first
 /// batches and are kept, and what runs them is held: it is there for the next ones, too.
@@ -136,8 +143,22 @@ impl Evaluator {
         self.cache.clear();
     }
 
-    fn options(&self, question: &Question) -> planes::Options {
-        planes::Options { areas_with_suicide: self.model.suicide_in_pass_alive, ..question.planes }
+    /// As this network is asked: as in KataGo one for human play has no use for an optimistic policy, and no other one
+    /// for a profile.
+    fn understood(&self, question: &Question) -> Question {
+        let mut asked = *question;
+        asked.planes.areas_with_suicide = self.model.suicide_in_pass_alive;
+        match self.model.encodes_metadata() {
+            true => asked.policy.optimism = 0.0,
+            false => asked.profile = None,
+        }
+        asked
+    }
+
+    /// What it reads beside a position. Where nobody says whose play is wanted, the batch is not run.
+    fn metadata(&self, game: &Game, question: &Question) -> Option<[f32; METADATA]> {
+        let of = |profile: Profile| profile.metadata(game.side_to_move(), game.size().area());
+        self.model.encodes_metadata().then(|| question.profile.map_or([0.0; METADATA], of))
     }
 
     /// What the cache knows of the last position of a game. Else the position comes into the batch.
@@ -145,11 +166,14 @@ impl Evaluator {
     /// # Panics
     /// If the batch has positions of another size.
     pub fn push(&self, batch: &mut Batch, game: &Arc<Game>, question: &Question) -> Option<Arc<Evaluation>> {
-        let planes = planes::encode(game, &self.options(question));
-        let key = key(&planes, question);
+        let question = self.understood(question);
+        let planes = planes::encode(game, &question.planes);
+        let key = key(&planes, &question);
         let known = self.cache.get(key);
         if known.is_none() {
-            batch.add(&planes, Waiting { game: Arc::clone(game), question: *question, key });
+            let metadata = self.metadata(game, &question);
+            let metadata = metadata.as_ref().map_or(&[][..], |metadata| metadata);
+            batch.add(&planes, metadata, Waiting { game: Arc::clone(game), question, key });
         }
         known
     }
@@ -157,7 +181,8 @@ impl Evaluator {
     /// Evaluates the positions of a batch, in their order, and empties it. Besides there are lines for a person.
     ///
     /// # Errors
-    /// One line: a backend that can't be made, or fails; a network that says what is no finite number.
+    /// One line: a backend that can't be made, or fails; a network that says what is no finite number, or is one for
+    /// human play and not told whose.
     pub fn run(&self, batch: &mut Batch) -> Result<(Vec<Arc<Evaluation>>, Vec<String>), String> {
         let Some(size) = batch.size.take() else { return Ok((Vec::new(), Vec::new())) };
         let ran = self.run_on(size, batch);
@@ -167,6 +192,9 @@ impl Evaluator {
     }
 
     fn run_on(&self, size: Size, batch: &mut Batch) -> Result<(Vec<Arc<Evaluation>>, Vec<String>), String> {
+        if self.model.encodes_metadata() && batch.rows.iter().any(|row| row.question.profile.is_none()) {
+            return Err(NO_PROFILE.to_string());
+        }
         let (ready, mut notes) = match batch.on.take().filter(|on| on.size == size) {
             Some(on) => (on, Vec::new()),
             None => self.on(size)?,
@@ -248,10 +276,10 @@ impl Batch {
         self.request.is_late()
     }
 
-    fn add(&mut self, planes: &Planes, row: Waiting) {
+    fn add(&mut self, planes: &Planes, metadata: &[f32], row: Waiting) {
         let (size, symmetry) = (planes.size(), row.question.symmetry);
         assert_eq!(*self.size.get_or_insert(size), size, "a batch is of one size");
-        input::add(planes, symmetry, &mut self.input);
+        input::add(planes, symmetry, metadata, &mut self.input);
         self.rows.push(row);
     }
 }
@@ -259,7 +287,7 @@ impl Batch {
 /// A number for all that an evaluation depends on: which moves are legal follows from the planes.
 fn key(planes: &Planes, question: &Question) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (planes.size(), question.symmetry, planes.spatial()).hash(&mut hasher);
+    (planes.size(), question.symmetry, planes.spatial(), question.profile).hash(&mut hasher);
     planes.global().iter().for_each(|number| number.to_bits().hash(&mut hasher));
     let PolicyRules { temperature, optimism, most_pass } = question.policy;
     [temperature, optimism, most_pass].iter().for_each(|number| number.to_bits().hash(&mut hasher));

@@ -3,11 +3,13 @@
 use oncilla_go::Symmetry;
 use oncilla_go::planes::{GLOBAL, Planes, SPATIAL};
 
-/// Adds the row of a position that is seen through a symmetry.
-pub fn add(planes: &Planes, symmetry: Symmetry, input: &mut Vec<f32>) {
+/// Adds the row of a position that is seen through a symmetry, with the metadata that a network for human play reads
+/// behind it.
+pub fn add(planes: &Planes, symmetry: Symmetry, metadata: &[f32], input: &mut Vec<f32>) {
     let start = input.len();
     let spatial = SPATIAL * planes.size().area();
     input.resize(start + spatial + GLOBAL, 0.0);
     planes.write_spatial(symmetry, &mut input[start..start + spatial]);
     input[start + spatial..].copy_from_slice(planes.global());
+    input.extend_from_slice(metadata);
 }

@@ -23,7 +23,7 @@ mod uncertainty;
 pub mod utility;
 
 pub use evaluation::{Evaluation, PolicyRules};
-pub use evaluator::{Batch, Evaluator, Question};
+pub use evaluator::{Batch, Evaluator, NO_PROFILE, Question};
 pub use run::{Limits, memory};
 pub use samples::{inputs, samples};
 pub use search::{Allowed, Plan, Search, Seen, Step};

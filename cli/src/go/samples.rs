@@ -2,11 +2,16 @@
 
 use super::Game;
 use oncilla_go::planes;
+use oncilla_go::profile::Profile;
 use oncilla_go::{Rules, Size, Symmetry};
+use oncilla_nets::katago::Model;
 
 /// Moves before each of them, as shares of the board's points: a middle game first, an empty board, one that is nearly
 /// full.
 const FILLED: [f32; 6] = [0.4, 0.0, 0.9, 0.15, 0.7, 0.03];
+
+/// Whose play networks for human play imitate in them, in turn.
+const PROFILES: [&str; 3] = ["rank_5k", "preaz_3d_15k", "proyear_1990"];
 
 /// Some positions on a board of this size, each of a game by chance that is the same in every run.
 pub fn samples(size: Size) -> Vec<Game> {
@@ -27,18 +32,25 @@ pub fn samples(size: Size) -> Vec<Game> {
     (0..).zip(FILLED).map(game).collect()
 }
 
-/// What a network sees of a game's last position.
-pub fn inputs(game: &Game) -> Vec<f32> {
-    let planes = planes::encode(game, &planes::Options::default());
+/// What a network sees of each of them, one row after the other.
+pub fn inputs(model: &Model, size: Size) -> Vec<f32> {
     let mut input = Vec::new();
-    super::input::add(&planes, Symmetry::NONE, &mut input);
+    for (game, name) in samples(size).iter().zip(PROFILES.into_iter().cycle()) {
+        let planes = planes::encode(game, &planes::Options::default());
+        let profile = Profile::from_name(name).filter(|_| model.encodes_metadata());
+        let metadata = profile.map(|profile| profile.metadata(game.side_to_move(), size.area()));
+        let metadata = metadata.as_ref().map_or(&[][..], |metadata| metadata);
+        super::input::add(&planes, Symmetry::NONE, metadata, &mut input);
+    }
     input
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::go::tests::evaluator_with;
     use oncilla_go::planes::{GLOBAL, SPATIAL};
+    use oncilla_go::profile::METADATA;
 
     #[test]
     fn they_are_of_all_stages_of_a_game() {
@@ -48,8 +60,18 @@ mod tests {
             let stones: Vec<usize> = samples.iter().map(|game| game.board().occupied().len()).collect();
             assert_eq!((samples.len(), stones[1]), (FILLED.len(), 0));
             assert!(size.area() < 60 || stones[2] > stones[3] && stones[3] > 5, "{stones:?}");
-            let inputs = samples.iter().map(inputs);
-            assert!(inputs.into_iter().all(|input| input.len() == SPATIAL * size.area() + GLOBAL));
+        }
+    }
+
+    #[test]
+    fn a_network_sees_as_many_numbers_as_it_reads() {
+        assert!(PROFILES.into_iter().all(|name| Profile::from_name(name).is_some()));
+        let size = Size::new(7, 5).unwrap();
+        for (file, beside) in [("tiny-v15.bin.gz", 0), ("tiny-human.bin.gz", METADATA)] {
+            let evaluator = evaluator_with(file);
+            let row = SPATIAL * 35 + GLOBAL + beside;
+            assert_eq!(inputs(evaluator.model(), size).len(), FILLED.len() * row);
+            assert_eq!(evaluator.model().graph(5, 7).unwrap().input().len(), row);
         }
     }
 }

@@ -641,6 +641,7 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Said {
         }
         settings.set(name, value).or_else(|| params.set(name, value)).unwrap_or(Ok(()))?;
     }
+    params.suit(player.evaluator().model().encodes_metadata())?;
     (player.settings, player.params) = (settings, params);
     let names = |wanted| pairs.iter().any(|(name, _)| name == wanted);
     player.has_visits |= names("maxVisits");
@@ -656,7 +657,7 @@ fn get_models(session: &mut Session, args: Args<'_>) -> Said {
         "internalName": model.name,
         "name": evaluator.settings().weights.to_string(),
         "maxBatchSize": evaluator.facts(session.record.size()).map_or(1, |facts| facts.max_batch),
-        "usesHumanSLProfile": false,
+        "usesHumanSLProfile": model.encodes_metadata(),
         "version": model.version,
     }]);
     Ok(models.to_string())

@@ -108,19 +108,21 @@ impl Player {
     /// With a network that has been read, for boards of this size at first.
     ///
     /// # Errors
-    /// One line: a parameter with a value that it has not, no device.
+    /// One line: a parameter with a value that it has not, or that the network has no use for; no device.
     pub fn new(model: Model, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
         let EngineSettings { cache, hash_mb, ram_limit_mb, minibatch, time, ref evaluator, .. } = meaning.settings;
         // What was played before the position is seen, and chance in the choice of moves is none of analysis.
         let alone = Params { ignore_pre_root_history: false, wide_root_noise: 0.0, ..Params::default() };
         let given = |name| settings::given(typed, name).is_some();
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
+        let params = alone.of(typed, meaning)?;
+        params.suit(model.encodes_metadata())?;
         let room = Room::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
         Ok(Self {
             evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), room.cache)),
             room,
             minibatch,
-            params: alone.of(typed, meaning)?,
+            params,
             settings: Settings::of(typed, meaning)?,
             has_visits: table::by_flag("max-visits").is_some_and(|opt| typed.has(opt)),
             has_advantage: given(ADVANTAGE) && !given(OF_HANDICAP),
@@ -420,14 +422,19 @@ impl Player {
     /// # Errors
     /// As [`Evaluator::run`].
     pub fn raw(&self, game: &Game, symmetry: oncilla_go::Symmetry) -> Result<Arc<Evaluation>, String> {
+        let (evaluation, said) = self.evaluator.ask(game, &self.question(symmetry))?;
+        said.iter().for_each(|line| aside(line));
+        Ok(evaluation)
+    }
+
+    /// How the network is asked for its own word.
+    fn question(&self, symmetry: oncilla_go::Symmetry) -> Question {
         let policy = PolicyRules {
             temperature: self.params.nn_policy_temperature as f32,
             optimism: self.params.root_policy_optimism as f32,
             most_pass: 1.0,
         };
-        let (evaluation, said) = self.evaluator.ask(game, &Question { symmetry, policy, ..Question::default() })?;
-        said.iter().for_each(|line| aside(line));
-        Ok(evaluation)
+        Question { symmetry, policy, profile: self.params.human_profile, ..Question::default() }
     }
 
     /// Points for so many handicap stones: those of a fixed handicap, and beyond that where the network would play, one

@@ -9,6 +9,7 @@
 //! - [`area`]: unconditional life, areas, what is in seki, the score.
 //! - [`ladder`]: chains that are caught in ladders, and moves that begin one.
 //! - [`planes`]: the input of KataGo's networks (version 7 of the input format): 22 planes and 19 numbers.
+//! - [`profile`]: whose play a network for human play is to imitate, as the 192 numbers that it reads behind those.
 //!
 //! Territory is not counted: that takes an agreement about dead stones, or the two phases in which KataGo plays them
 //! out, and neither is here. Such a game has legal moves, an end and input planes as any other, and
@@ -49,6 +50,7 @@ mod grid;
 pub mod ladder;
 pub mod planes;
 mod points;
+pub mod profile;
 mod rules;
 mod symmetry;
 mod zobrist;

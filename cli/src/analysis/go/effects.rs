@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Parameters that no single search shows, and where they are looked at.
-const ELSEWHERE: [(&str, &str); 2] = [
+const ELSEWHERE: [(&str, &str); 3] = [
+    ("humanSLProfile", "networks for human play alone are told: go/tests/human.rs"),
     ("maxTime", "whoever runs the search looks at the clock: cli/tests/analysis_go.rs, cli/tests/gtp.rs"),
     ("subtreeValueBiasFreeProp", "something is forgotten when the game goes on: go/tests/reuse.rs"),
 ];

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use oncilla_go::Color;
+use oncilla_go::profile::Profile;
 
 use super::vertex;
 use crate::options::{Meaning, Perspective, Typed};
@@ -156,6 +157,8 @@ params! {
     playout_doubling_advantage: f64 = 0.0, in -3.0..=3.0, "playoutDoublingAdvantage";
     /// Who is taken to, if it is not the player to move.
     playout_doubling_advantage_pla: Option<Color> = None, in ANYTHING, "playoutDoublingAdvantagePla";
+    /// Whose play is imitated, with a network for human play.
+    human_profile: Option<Profile> = None, in ANYTHING, "humanSLProfile";
     /// How much of a network's optimistic policy is used, in the tree.
     policy_optimism: f64 = 1.0, in 0.0..=1.0, "policyOptimism";
     /// The same at the root.
@@ -284,8 +287,8 @@ const LACKING: [(&str, &str); 24] = [
     ("useNonBuggyLcb", "true"),
 ];
 
-/// Whose play a network for human play is to imitate: there are none of those here.
-const HUMAN_PROFILE: &str = "humanSLProfile";
+/// Why a network that is not for human play has no profile.
+const UNUSED_PROFILE: &str = "humanSLProfile is specified as config param but the network does not use it";
 
 impl Params {
     /// These, and over them the program's options and what was said under names of KataGo's.
@@ -324,12 +327,19 @@ impl Params {
 
     /// Sets the one of that name; `None` where KataGo has none.
     pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
-        if name == HUMAN_PROFILE && !value.trim().is_empty() {
-            let error = format!("{HUMAN_PROFILE} is specified as config param but the network does not use it");
-            return Some(Err(error));
-        }
-        let is_known = name == HUMAN_PROFILE || OF_NO_SEARCH.contains(&name) || as_here(name).is_some();
+        let is_known = OF_NO_SEARCH.contains(&name) || as_here(name).is_some();
         self.set_here(name, value).or_else(|| is_known.then_some(Ok(())))
+    }
+
+    /// Whether a network can be asked so: one that is not for human play imitates nobody.
+    ///
+    /// # Errors
+    /// As KataGo words it, without the network's file.
+    pub fn suit(&self, is_for_human_play: bool) -> Result<(), String> {
+        match self.human_profile {
+            Some(_) if !is_for_human_play => Err(UNUSED_PROFILE.to_string()),
+            _ => Ok(()),
+        }
     }
 
     /// Whether KataGo has one of that name.
@@ -479,6 +489,24 @@ impl Kind for Option<Color> {
     }
 }
 
+impl Kind for Option<Profile> {
+    type Range = ();
+
+    fn read(_: &str, text: &str, (): &()) -> Result<Self, String> {
+        match text.trim() {
+            // KataGo's ways to say that there is none.
+            "" | "_" | "\"\"" => Ok(None),
+            name => {
+                Profile::from_name(name).map(Some).ok_or_else(|| format!("Unknown human SL network profile: {name}"))
+            }
+        }
+    }
+
+    fn write(&self) -> String {
+        self.map_or(String::new(), |profile| profile.to_string())
+    }
+}
+
 fn unparsed(name: &str, text: &str, kind: &str) -> String {
     format!("Could not parse '{text}' as {kind} for key '{name}'")
 }
@@ -502,7 +530,7 @@ mod tests {
         for row in Params::TABLE {
             let changed = |value| set(row.name, value)?.ok().filter(|params| *params != Params::default());
             assert!(
-                ["false", "true", "3", "0.6", "30", "black"].into_iter().find_map(changed).is_some(),
+                ["false", "true", "3", "0.6", "30", "black", "rank_3d"].into_iter().find_map(changed).is_some(),
                 "{}",
                 row.name
             );
@@ -515,8 +543,7 @@ mod tests {
     fn names_stand_in_one_place() {
         let lacking = LACKING.map(|(name, _)| name);
         let table = Params::TABLE.iter().map(|row| row.name);
-        let mut names: Vec<&str> = table.chain(OF_NO_SEARCH).chain(lacking).collect();
-        names.push(HUMAN_PROFILE);
+        let names: Vec<&str> = table.chain(OF_NO_SEARCH).chain(lacking).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         assert!(OF_THE_PROGRAM.iter().all(|name| names.contains(name)));
         assert!(OF_NO_SEARCH.is_sorted() && lacking.is_sorted());
@@ -547,8 +574,19 @@ mod tests {
         for text in ["nan", "inf", "-inf", "1e999"] {
             assert!(error("maxTime", text).contains("range"), "{text}");
         }
-        assert!(error(HUMAN_PROFILE, "rank_3d").contains("does not use it"));
-        assert_eq!(set(HUMAN_PROFILE, ""), Some(Ok(Params::default())));
+        for text in ["rank_10d", "3d", "preaz_3d_5", "proyear_2024"] {
+            assert_eq!(error("humanSLProfile", text), format!("Unknown human SL network profile: {text}"));
+        }
+    }
+
+    #[test]
+    fn a_profile_may_be_none() {
+        let mut params = Params::default();
+        for (text, written) in [(" rank_3d_5k ", "rank_3d_5k"), ("_", ""), ("preaz_1k", "preaz_1k"), ("\"\"", "")] {
+            assert_eq!(params.set("humanSLProfile", text), Some(Ok(())));
+            assert_eq!(params.get("humanSLProfile").as_deref(), Some(written));
+        }
+        assert_eq!(params, Params::default());
     }
 
     /// What can be set is documented.

@@ -80,7 +80,7 @@ impl Params {
                 exponent: params.uncertainty_exponent,
                 most: params.uncertainty_max_weight,
             }),
-            question: Question { planes, policy, ..Question::default() },
+            question: Question { planes, policy, profile: params.human_profile, ..Question::default() },
             advantage_of: params.playout_doubling_advantage_pla,
             root_optimism: params.root_policy_optimism as f32,
             history: match (params.ignore_all_history, params.ignore_pre_root_history) {

@@ -39,9 +39,12 @@ impl Pool {
     /// Makes what runs the network on the largest board, and starts the workers.
     ///
     /// # Errors
-    /// One line: a parameter of KataGo's with a value that it has not; no device, no thread.
+    /// One line: a parameter of KataGo's with a value that it has not, or that the network has no use for; no device,
+    /// no thread.
     pub fn start(model: Model, typed: &Typed, meaning: &Meaning, output: Output) -> Result<Self, String> {
-        let defaults = Defaults::new(Params::default().of(typed, meaning)?);
+        let (params, is_for_human_play) = (Params::default().of(typed, meaning)?, model.encodes_metadata());
+        params.suit(is_for_human_play)?;
+        let defaults = Defaults::for_network(params, is_for_human_play);
         let settings = &meaning.settings;
         let mut evaluator = Evaluator::new(model, threads::for_all_searches(&settings.evaluator, meaning), 0);
         evaluator.prepare(BOARD)?.iter().for_each(|note| aside(note));
@@ -114,7 +117,7 @@ impl About for Evaluator {
             "internalName": Evaluator::model(self).name,
             "maxBatchSize": facts.map_or(1, |facts| facts.max_batch),
             "name": self.settings().weights.to_string(),
-            "usesHumanSLProfile": false,
+            "usesHumanSLProfile": Evaluator::model(self).encodes_metadata(),
             "usingFP16": is_half_precision.to_string(),
             "version": Evaluator::model(self).version,
         })

@@ -11,6 +11,7 @@ use crate::analysis::query::{Reports, UNUSED};
 use crate::analysis::queue::QueuedQuery;
 use crate::analysis::request::Object;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
+use crate::go::NO_PROFILE;
 
 /// Every field that a query may have. (Those of actions are ignored, as `action` itself is where it is no text.)
 const FIELDS: [&str; 31] = [
@@ -126,12 +127,19 @@ impl Wanted {
 #[derive(Clone, Debug, Default)]
 pub struct Defaults {
     params: Params,
+    /// Whether the network is one for human play: then a query has a profile, and else none.
+    is_for_human_play: bool,
 }
 
 impl Defaults {
-    /// The program's parameters.
+    /// The program's parameters, for a network that is not for human play.
     pub fn new(params: Params) -> Self {
-        Self { params }
+        Self { params, is_for_human_play: false }
+    }
+
+    /// The same, for one that perhaps is.
+    pub fn for_network(params: Params, is_for_human_play: bool) -> Self {
+        Self { params, is_for_human_play }
     }
 
     /// Reads a query. The fields are looked at in KataGo's order, so that of several bad ones the same is named.
@@ -165,6 +173,10 @@ impl Defaults {
     fn params(&self, fields: Fields<'_>, warnings: &mut Vec<BadField>) -> Result<Params, BadField> {
         let mut params = self.params;
         override_settings(fields, &mut params, warnings)?;
+        params.suit(self.is_for_human_play).map_err(unset)?;
+        if self.is_for_human_play && params.human_profile.is_none() {
+            return Err(BadField::new(OVERRIDES, NO_PROFILE));
+        }
         if let Some(visits) = fields.max_visits()? {
             params.max_visits = visits;
         }
@@ -192,11 +204,18 @@ impl Defaults {
 /// A warning of what KataGo's search has, and ours has not.
 const LACKING: &str = "Config params of KataGo's that have no effect here";
 
+/// The field with parameters of a query's own.
+const OVERRIDES: &str = "overrideSettings";
+
+/// Why a parameter could not be set.
+fn unset(reason: String) -> BadField {
+    BadField::new(OVERRIDES, format!("Could not set settings: {reason}"))
+}
+
 /// `overrideSettings`. Names that KataGo doesn't have get a warning, all together, and so does what its search alone
 /// has; it is said even where another field is bad.
 fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec<BadField>) -> Result<(), BadField> {
-    let field = "overrideSettings";
-    let Some(object) = fields.read(field, "Must be an object", Value::as_object)? else { return Ok(()) };
+    let Some(object) = fields.read(OVERRIDES, "Must be an object", Value::as_object)? else { return Ok(()) };
     let (mut unknown, mut lacking) = (Vec::new(), Vec::new());
     for (name, value) in object {
         let text = match value.as_str() {
@@ -211,14 +230,12 @@ fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec
         }
         match params.set_for_query(name, &text) {
             None => unknown.push(name.as_str()),
-            Some(set) => {
-                set.map_err(|reason| BadField::new(field, format!("Could not set settings: {reason}")))?;
-            }
+            Some(set) => set.map_err(unset)?,
         }
     }
     for (what, names) in [("Unknown config params", unknown), (LACKING, lacking)] {
         if !names.is_empty() {
-            warnings.push(BadField::new(field, format!("{what}: {}", names.join(","))));
+            warnings.push(BadField::new(OVERRIDES, format!("{what}: {}", names.join(","))));
         }
     }
     Ok(())
@@ -282,6 +299,33 @@ mod tests {
         let own = read(fields);
         assert_eq!((own.max_visits, own.root_fpu_reduction_max, own.analysis_pv_len), (30, 0.0, 9));
         assert_eq!(own.root_policy_temperature, 2.0);
+    }
+
+    /// Two kinds of networks: one has to be told whose play is wanted, the other can't be.
+    #[test]
+    fn a_profile_goes_with_a_network_for_human_play() {
+        let read = |is_for_human_play, fields: &Value| {
+            let defaults = Defaults::for_network(Params::default(), is_for_human_play);
+            let read = defaults.read("q", &object(fields)).query;
+            read.map(|accepted| accepted.query.params.get("humanSLProfile").unwrap()).map_err(|bad| bad.error)
+        };
+        let with = |profile: &str| json!({ "overrideSettings": { "humanSLProfile": profile } });
+        assert_eq!(read(true, &with("preaz_3d_5k")), Ok("preaz_3d_5k".to_string()));
+        for is_for_human_play in [false, true] {
+            let unknown = "Could not set settings: Unknown human SL network profile: rank_10d";
+            assert_eq!(read(is_for_human_play, &with("rank_10d")), Err(unknown.to_string()));
+        }
+        for none in [json!({}), with(""), with("_")] {
+            assert_eq!(read(true, &none), Err(NO_PROFILE.to_string()));
+            assert_eq!(read(false, &none), Ok(String::new()));
+        }
+        let unused = read(false, &with("rank_3d")).unwrap_err();
+        assert!(unused.ends_with("the network does not use it"), "{unused}");
+        // What the program was told counts where a query says nothing.
+        let mut params = Params::default();
+        assert_eq!(params.set("humanSLProfile", "proyear_1990"), Some(Ok(())));
+        let read = Defaults::for_network(params, true).read("q", &object(&json!({})));
+        assert_eq!(read.query.unwrap().query.params, params);
     }
 
     #[test]

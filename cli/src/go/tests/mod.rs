@@ -1,5 +1,6 @@
 //! Searches with a small network: what their notes add up to, and boards on which games end.
 
+mod human;
 mod reuse;
 
 use super::notes::{At, Note};

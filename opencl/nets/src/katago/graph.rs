@@ -1,11 +1,15 @@
 //! A model for boards of one size, as a graph.
 //!
-//! The input is one vector: all planes, `[plane][y][x]`, and the globals behind them. On a board of a known size
-//! pooling's three numbers are two: how large it is goes into the weights.
+//! The input is one vector: all planes, `[plane][y][x]`, the globals behind them, and behind those the metadata of
+//! networks for human play. On a board of a known size pooling's three numbers are two: how large it is goes into the
+//! weights.
 
 use super::heads::Pass;
 use super::layers::{Conv, Dense, Norm};
-use super::{Attention, Block, FeedForward, GLOBALS, Model, PLANES, PolicyHead, TokenNorm, TrunkNorm, ValueHead};
+use super::{
+    Attention, Block, FeedForward, GLOBALS, METADATA, MetadataEncoder, Model, PLANES, PolicyHead, TokenNorm, TrunkNorm,
+    ValueHead,
+};
 use crate::error::NetError;
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ShapeError, ValueId};
 
@@ -28,12 +32,18 @@ impl Model {
     /// If it has a kernel that graphs lack.
     pub fn graph(&self, height: usize, width: usize) -> Result<Graph, NetError> {
         let points = height * width;
-        let input = Shape { channels: PLANES * points + GLOBALS, squares: 1 };
+        let trunk = &self.trunk;
+        let behind_planes = GLOBALS + if trunk.metadata.is_some() { METADATA } else { 0 };
+        let input = Shape { channels: PLANES * points + behind_planes, squares: 1 };
         let mut builder = Builder { graph: Graph::new(input).on_board(height, width), points, width };
         let planes = builder.part(0..PLANES * points, points)?;
-        let globals = builder.part(PLANES * points..input.channels, 1)?;
-        let trunk = &self.trunk;
-        let (x, added) = (builder.conv(planes, &trunk.conv)?, builder.dense(globals, &trunk.globals)?);
+        let globals = builder.part(PLANES * points..PLANES * points + GLOBALS, 1)?;
+        let (x, mut added) = (builder.conv(planes, &trunk.conv)?, builder.dense(globals, &trunk.globals)?);
+        if let Some(encoder) = &trunk.metadata {
+            let metadata = builder.part(PLANES * points + GLOBALS..input.channels, 1)?;
+            let encoded = builder.encoded(metadata, encoder)?;
+            added = builder.add(added, encoded)?;
+        }
         let mut x = builder.add(x, added)?;
         for block in &trunk.blocks {
             x = builder.block(x, block)?;
@@ -116,6 +126,12 @@ impl Builder {
     fn dense_and(&mut self, input: ValueId, dense: &Dense, activation: Activation) -> Result<ValueId, NetError> {
         let (channels, weights, bias) = (dense.outputs, dense.weights.clone(), dense.bias.clone());
         self.push(Layer::Dense { input, channels, weights, bias, activation })
+    }
+
+    fn encoded(&mut self, metadata: ValueId, encoder: &MetadataEncoder) -> Result<ValueId, NetError> {
+        let hidden = self.dense_and(metadata, &encoder.first, encoder.first_activation)?;
+        let hidden = self.dense_and(hidden, &encoder.second, encoder.second_activation)?;
+        self.dense(hidden, &encoder.last)
     }
 
     /// What reads pooling's three numbers a channel, reading two.

@@ -1,9 +1,10 @@
 //! KataGo's models: networks for Go, read into the layers of their files.
 //!
 //! [`Model::read`] takes `.bin.gz`, `.bin`, `.txt.gz` and `.txt` of the versions 8 to 17, told apart by what is in
-//! them: a trunk of ordinary, global-pooling and nested bottleneck blocks and of those of transformers, with batch norms
-//! or RMS norms, a policy and a value head. What else there is — other versions, the encoder of what is known of a
-//! game's players, dilated kernels — is refused with an error that names the record and its place in the unpacked file.
+//! them: a trunk of ordinary, global-pooling and nested bottleneck blocks and of those of transformers, with batch
+//! norms or RMS norms, from version 15 on perhaps an encoder of what is known of a game's players (networks for human
+//! play), a policy and a value head. What else there is — other versions, dilated kernels — is refused with an error
+//! that names the record and its place in the unpacked file.
 //!
 //! Weights are turned into the order of [`oncilla_opencl::graph`], the output channel slowest, and batch norms folded
 //! into a scale and a shift. [`Model::graph`] makes a graph of them for boards of one size.
@@ -11,12 +12,14 @@
 mod graph;
 mod heads;
 mod layers;
+mod metadata;
 mod tokens;
 mod transformer;
 mod trunk;
 
 pub use heads::{Pass, PolicyHead, ValueHead};
 pub use layers::{Conv, Dense, Norm};
+pub use metadata::MetadataEncoder;
 pub use transformer::{Attention, FeedForward, RmsNorm, Rotation, TokenNorm};
 pub use trunk::{Block, Trunk, TrunkNorm};
 
@@ -30,6 +33,9 @@ pub const PLANES: usize = 22;
 
 /// Numbers for the board as a whole, of all versions that are read.
 pub const GLOBALS: usize = 19;
+
+/// Numbers for what is known of a game's players, of networks that have a [`MetadataEncoder`].
+pub const METADATA: usize = 192;
 
 /// What is read.
 const VERSIONS: std::ops::RangeInclusive<u32> = 8..=17;
@@ -49,7 +55,7 @@ pub struct Model {
     /// From version 15: whether planes of what lives whoever moves are to be made as if suicide of several stones were
     /// legal, whatever the rules.
     pub suicide_in_pass_alive: bool,
-    /// From the [`PLANES`] and [`GLOBALS`].
+    /// From the [`PLANES`] and [`GLOBALS`], and the [`METADATA`] where it encodes those.
     pub trunk: Trunk,
     /// Logits of moves.
     pub policy: PolicyHead,
@@ -116,13 +122,18 @@ impl Model {
         reader.known("input planes", Some(PLANES))?;
         reader.known("global inputs", Some(GLOBALS))?;
         let multipliers = Multipliers::read(reader)?;
-        let suicide_in_pass_alive = flags(reader)?;
-        let trunk = Trunk::read(reader)?;
+        let Flags { has_encoder, suicide_in_pass_alive } = Flags::read(reader)?;
+        let trunk = Trunk::read(reader, has_encoder)?;
         let policy = PolicyHead::read(reader, trunk.channels)?;
         let value = ValueHead::read(reader, trunk.channels)?;
         reader.end()?;
         let (version, parameters) = (reader.version, reader.parameters);
         Ok(Self { name, version, multipliers, suicide_in_pass_alive, trunk, policy, value, parameters })
+    }
+
+    /// Whether it is one for human play, which is told whose play to imitate: its input has [`METADATA`] more numbers.
+    pub fn encodes_metadata(&self) -> bool {
+        self.trunk.metadata.is_some()
     }
 }
 
@@ -163,17 +174,30 @@ fn multiplier(reader: &mut Reader<'_>) -> Result<f32, NetError> {
 }
 
 /// What the header says from version 15 on.
-fn flags(reader: &mut Reader<'_>) -> Result<bool, NetError> {
-    if reader.version < 15 {
-        return Ok(false);
+#[derive(Default)]
+struct Flags {
+    has_encoder: bool,
+    suicide_in_pass_alive: bool,
+}
+
+impl Flags {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, NetError> {
+        if reader.version < 15 {
+            return Ok(Self::default());
+        }
+        let has_encoder = match reader.whole("the version of the metadata encoder", 9999)? {
+            0 => false,
+            1 => true,
+            other => {
+                return Err(reader.unsupported(format_args!(
+                    "expected no metadata encoder, 0, or one of version 1, got one of version {other}"
+                )));
+            }
+        };
+        let suicide_in_pass_alive = reader.flag("whether suicide counts in what is pass-alive")?;
+        reader.zeros(6)?;
+        Ok(Self { has_encoder, suicide_in_pass_alive })
     }
-    let encoder = reader.whole("the version of the metadata encoder", 9999)?;
-    if encoder != 0 {
-        return Err(reader.unsupported(format_args!("expected no metadata encoder, 0, got one of version {encoder}")));
-    }
-    let suicide = reader.flag("whether suicide counts in what is pass-alive")?;
-    reader.zeros(6)?;
-    Ok(suicide)
 }
 
 /// Whether a file begins as a model does. False for what can't be read twice, such as a pipe.

@@ -1,6 +1,7 @@
 //! From the planes to what the heads read: blocks on a skip connection.
 
 use super::layers::{Conv, Dense, Norm, conv, matmul, norm};
+use super::metadata::MetadataEncoder;
 use super::tokens::Reader;
 use super::transformer::{Attention, FeedForward, RmsNorm};
 use super::{GLOBALS, PLANES};
@@ -27,6 +28,8 @@ pub struct Trunk {
     pub conv: Conv,
     /// From the globals: what is added to each point of the convolution's output.
     pub globals: Dense,
+    /// From what is known of a game's players: what is added beside that. Only networks for human play have it.
+    pub metadata: Option<MetadataEncoder>,
     /// In their order.
     pub blocks: Vec<Block>,
     /// Behind the last block.
@@ -102,7 +105,7 @@ enum Depth {
 }
 
 impl Trunk {
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, NetError> {
+    pub(super) fn read(reader: &mut Reader<'_>, has_encoder: bool) -> Result<Self, NetError> {
         reader.begin("the trunk")?;
         let count = announced(reader)?;
         let channels = reader.channels("the trunk's channels")?;
@@ -117,12 +120,13 @@ impl Trunk {
         }
         let conv = conv(reader, PLANES, Some(channels))?;
         let globals = matmul(reader, GLOBALS, Some(channels))?;
+        let metadata = if has_encoder { Some(MetadataEncoder::read(reader, channels)?) } else { None };
         let blocks = blocks(reader, count, channels, Depth::Trunk)?;
         let norm = match has_rms_norm {
             false => TrunkNorm::Batch(norm(reader, channels)?),
             true => TrunkNorm::Rms(RmsNorm::read(reader, channels)?),
         };
-        Ok(Self { channels, mid, regular, pooled, conv, globals, blocks, norm })
+        Ok(Self { channels, mid, regular, pooled, conv, globals, metadata, blocks, norm })
     }
 }
 

@@ -1,8 +1,8 @@
 //! A model run as its layers are described: one position, one layer after the other.
 
 use oncilla_nets::katago::{
-    Attention, Block, Conv, Dense, FeedForward, Model, Norm, Pass, PolicyHead, RmsNorm, Rotation, TokenNorm, TrunkNorm,
-    ValueHead,
+    Attention, Block, Conv, Dense, FeedForward, GLOBALS, MetadataEncoder, Model, Norm, Pass, PolicyHead, RmsNorm,
+    Rotation, TokenNorm, TrunkNorm, ValueHead,
 };
 use oncilla_opencl::graph::Activation;
 
@@ -183,15 +183,27 @@ impl Board {
         (dense(&head.value, &hidden), dense(&head.scores, &hidden), ownership)
     }
 
-    /// What the model says of a position.
-    pub fn evaluate(self, model: &Model, planes: &Planes, globals: &[f32]) -> Raw {
+    /// What the model says of a position, with the metadata behind the globals if it encodes any.
+    pub fn evaluate(self, model: &Model, planes: &Planes, numbers: &[f32]) -> Raw {
         let trunk = &model.trunk;
-        let x = plus(self.conv(&trunk.conv, planes), &dense(&trunk.globals, globals));
+        let (globals, metadata) = numbers.split_at(GLOBALS);
+        let mut x = plus(self.conv(&trunk.conv, planes), &dense(&trunk.globals, globals));
+        if let Some(encoder) = &trunk.metadata {
+            x = plus(x, &encoded(encoder, metadata));
+        }
         let x = trunk.blocks.iter().fold(x, |x, block| self.block(block, &x));
         let x = self.trunk_norm(&trunk.norm, x);
         let (value, scores, ownership) = self.value(&model.value, &x);
         Raw { policy: self.policy(&model.policy, &x), value, scores, ownership }
     }
+}
+
+fn encoded(encoder: &MetadataEncoder, metadata: &[f32]) -> Vec<f32> {
+    let mut hidden = dense(&encoder.first, metadata);
+    hidden.iter_mut().for_each(|x| *x = activated(encoder.first_activation, *x));
+    hidden = dense(&encoder.second, &hidden);
+    hidden.iter_mut().for_each(|x| *x = activated(encoder.second_activation, *x));
+    dense(&encoder.last, &hidden)
 }
 
 fn means(input: &Planes) -> Vec<f32> {

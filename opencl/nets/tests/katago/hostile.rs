@@ -29,7 +29,17 @@ fn sound() -> Vec<(String, Written)> {
         let what = format!("version {version}, {}", if text { "text" } else { "binary" });
         sound.push((what, write(&random_model(random, version), text)));
     }
+    for text in [false, true] {
+        let what = format!("with an encoder, {}", if text { "text" } else { "binary" });
+        sound.push((what, write(&with_encoder(15), text)));
+    }
     sound
+}
+
+/// A model of this version for human play.
+fn with_encoder(version: u32) -> Model {
+    let mut models = (1..).map(|seed| random_model(&mut Random::new(seed), version));
+    models.find(Model::encodes_metadata).expect("one in two has it")
 }
 
 /// One version's lines as text, which an edit is easily made in.
@@ -187,9 +197,9 @@ fn what_is_not_read_is_named() {
         ),
         (
             15,
-            &[(11, "1")],
+            &[(11, "2")],
             Fault::Unsupported,
-            "header: expected no metadata encoder, 0, got one of version 1, at byte ",
+            "header: expected no metadata encoder, 0, or one of version 1, got one of version 2, at byte ",
         ),
         (15, &[(14, "3")], Fault::Unsupported, "header: expected 0, kept for later versions, got \"3\", at byte "),
         (
@@ -229,6 +239,51 @@ fn what_is_not_read_is_named() {
         let error = refused(file);
         assert!(error.fault == Fault::Foreign && error.what.contains(expected), "{error}");
     }
+}
+
+/// Lines are counted from the encoder's name on.
+#[test]
+fn encoders_of_wrong_sizes() {
+    for version in [15, 16, 17] {
+        let model = with_encoder(version);
+        let channels = model.trunk.channels;
+        let sound = String::from_utf8(write(&model, true).bytes).expect("text");
+        let sound: Vec<&str> = sound.lines().collect();
+        let start = sound.iter().position(|line| *line == "meta_encoder").expect("an encoder");
+        let edited = |at: usize, line: &str| {
+            let mut lines = sound.clone();
+            lines[at] = line;
+            refused(lines.join("\n").as_bytes())
+        };
+        for (at, line, expected) in [
+            (1, "191", "meta_encoder: expected 192 as numbers of metadata, got 191, at byte "),
+            (3, "193", "mul1: expected 192 as input channels, got 193, at byte "),
+            (4, "0", "mul1: expected output channels, at least 1, got 0, at byte "),
+            (4, "1000000", "mul1: expected 192·1000000 numbers of a digit and a blank, got "),
+            (7, "9", "b: expected "),
+            (10, "ACTIVATION_GELU", "actv: expected ACTIVATION_IDENTITY, "),
+            (12, "9", "mul2: expected "),
+            (13, "1000000", "mul2: expected "),
+            (16, "9", "b: expected "),
+            (19, "", "actv: expected ACTIVATION_IDENTITY, "),
+            (21, "9", "mul3: expected "),
+            (22, "9", &format!("mul3: expected {channels} as output channels, got 9, at byte ")),
+        ] {
+            let error = edited(start + at, line).to_string();
+            assert!(error.starts_with(expected), "version {version}, {at} {line:?}: {error}");
+        }
+        // The header denies it.
+        let error = edited(11, "0").to_string();
+        assert!(error.starts_with("ginputw: expected ordinary_block, ") && error.contains("got \"meta_encoder\""));
+    }
+    // And says that there is one where there is none.
+    let mut models = (1..).map(|seed| random_model(&mut Random::new(seed), 15));
+    let without = models.find(|model| !model.encodes_metadata()).expect("one in two has none");
+    let mut lines: Vec<String> =
+        String::from_utf8(write(&without, true).bytes).expect("text").lines().map(str::to_string).collect();
+    lines[11] = "1".to_string();
+    let error = refused(lines.join("\n").as_bytes()).to_string();
+    assert!(error.contains("expected numbers of metadata, from 0 to 1048576, got \""), "{error}");
 }
 
 #[test]

@@ -6,9 +6,9 @@ mod common;
 mod counting;
 mod forward;
 mod hostile;
+mod layers;
 mod recorded;
 mod tiny;
-mod transformer;
 mod writer;
 
 use oncilla_nets::katago::Model;

@@ -4,8 +4,8 @@
 use super::gzip;
 use super::writer::{Random, write};
 use oncilla_nets::katago::{
-    Attention, Block, Conv, Dense, FeedForward, GLOBALS, Model, Multipliers, Norm, PLANES, Pass, PolicyHead, RmsNorm,
-    Rotation, TokenNorm, Trunk, TrunkNorm, ValueHead,
+    Attention, Block, Conv, Dense, FeedForward, GLOBALS, METADATA, MetadataEncoder, Model, Multipliers, Norm, PLANES,
+    Pass, PolicyHead, RmsNorm, Rotation, TokenNorm, Trunk, TrunkNorm, ValueHead,
 };
 use oncilla_opencl::graph::Activation;
 use std::io::Read;
@@ -125,6 +125,17 @@ impl Maker {
         }
     }
 
+    /// Of the numbers that it reads some forty are not 0.
+    fn encoder(&mut self) -> MetadataEncoder {
+        MetadataEncoder {
+            first: self.dense(METADATA, WIDTH, 3.0),
+            first_activation: self.activation,
+            second: self.dense(WIDTH, WIDTH, 1.0),
+            second_activation: self.activation,
+            last: self.matmul(WIDTH, CHANNELS, 1.5),
+        }
+    }
+
     fn policy(&mut self, version: u32) -> PolicyHead {
         let logits = if version < 12 { 1 } else { 2 };
         PolicyHead {
@@ -190,6 +201,7 @@ pub fn tiny(version: u32) -> Model {
             pooled: WIDTH,
             conv: maker.conv(3, PLANES, CHANNELS, 3.0),
             globals: maker.matmul(GLOBALS, CHANNELS, 1.0),
+            metadata: None,
             blocks: vec![
                 match version {
                     ..17 => maker.ordinary(CHANNELS),
@@ -206,12 +218,21 @@ pub fn tiny(version: u32) -> Model {
     }
 }
 
+/// The one of version 15 as a network for human play: with an encoder of metadata.
+pub fn human() -> Model {
+    let mut model = tiny(15);
+    let mut maker = Maker { random: Random::new(192), activation: Activation::Mish };
+    model.name = "tiny-human".to_string();
+    model.trunk.metadata = Some(maker.encoder());
+    model
+}
+
 /// The files are those that this makes: `ONCILLA_WRITE_FIXTURES=1` writes them anew.
 #[test]
 fn the_fixtures_are_made_here() {
-    for version in [8, 15, 17] {
-        let written = write(&tiny(version), false).bytes;
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/go/tiny-v{version}.bin.gz"));
+    for model in [tiny(8), tiny(15), tiny(17), human()] {
+        let written = write(&model, false).bytes;
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/go/{}.bin.gz", model.name));
         if std::env::var("ONCILLA_WRITE_FIXTURES").as_deref() == Ok("1") {
             std::fs::write(&path, gzip(&written)).expect("a file");
         }

@@ -1,8 +1,8 @@
 //! Small models of any version, and the files that they are in.
 
 use oncilla_nets::katago::{
-    Attention, Block, Conv, Dense, FeedForward, GLOBALS, Model, Multipliers, Norm, PLANES, Pass, PolicyHead, RmsNorm,
-    Rotation, TokenNorm, Trunk, TrunkNorm, ValueHead,
+    Attention, Block, Conv, Dense, FeedForward, GLOBALS, METADATA, MetadataEncoder, Model, Multipliers, Norm, PLANES,
+    Pass, PolicyHead, RmsNorm, Rotation, TokenNorm, Trunk, TrunkNorm, ValueHead,
 };
 use oncilla_opencl::graph::Activation;
 use std::fmt::Display;
@@ -168,8 +168,20 @@ impl Maker<'_> {
             pooled: self.random.width(),
             conv: self.conv(PLANES, channels),
             globals: self.matmul(GLOBALS, channels),
+            metadata: (self.version >= 15 && self.random.below(2) == 1).then(|| self.encoder(channels)),
             blocks: (0..self.random.width()).map(|_| self.block(channels, 3)).collect(),
             norm: self.trunk_norm(channels),
+        }
+    }
+
+    fn encoder(&mut self, channels: usize) -> MetadataEncoder {
+        let (first, second) = (self.random.width(), self.random.width());
+        MetadataEncoder {
+            first: self.dense(METADATA, first),
+            first_activation: self.activation(),
+            second: self.dense(first, second),
+            second_activation: self.activation(),
+            last: self.matmul(second, channels),
         }
     }
 
@@ -458,7 +470,8 @@ impl Writer {
             }
         }
         if self.version >= 15 {
-            self.lines(&[0, usize::from(model.suicide_in_pass_alive), 0, 0, 0, 0, 0, 0]);
+            let encoder = usize::from(model.trunk.metadata.is_some());
+            self.lines(&[encoder, usize::from(model.suicide_in_pass_alive), 0, 0, 0, 0, 0, 0]);
         }
         self.trunk(&model.trunk);
         self.policy(&model.policy);
@@ -474,8 +487,21 @@ impl Writer {
         }
         self.conv("conv1", &trunk.conv);
         self.matmul("ginputw", &trunk.globals);
+        if let Some(encoder) = &trunk.metadata {
+            self.encoder(encoder);
+        }
         trunk.blocks.iter().for_each(|block| self.block(block));
         self.trunk_norm(&trunk.norm);
+    }
+
+    fn encoder(&mut self, encoder: &MetadataEncoder) {
+        self.line("meta_encoder");
+        self.line(METADATA);
+        self.dense("mul1", &encoder.first);
+        self.activation(encoder.first_activation);
+        self.dense("mul2", &encoder.second);
+        self.activation(encoder.second_activation);
+        self.matmul("mul3", &encoder.last);
     }
 
     fn policy(&mut self, policy: &PolicyHead) {
