@@ -29,7 +29,7 @@ const MOVE_INPUTS: usize = 1 + OF_MOVE + CONTEXT;
 /// How a file of hints begins.
 pub const MAGIC: [u8; 8] = *b"ONHINTS2";
 
-/// The least probability of a move, or of a result, that a network's answer is taken for.
+/// Probabilities of a move, or of a result, that a network gives as less than this count as this.
 const LEAST: f32 = 1e-5;
 
 /// The hints for one network.

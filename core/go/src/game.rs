@@ -251,8 +251,9 @@ impl<const CAP: usize> Game<CAP> {
         Self { black_run_is_handicap, extra_stones, ..Self::starting_from(board, side, rules) }
     }
 
-    /// Sets whether Black's moves in a row at the beginning, whether White passed between them or had no turn, count as
-    /// handicap stones (KataGo's `assumeMultipleStartingBlackMovesAreHandicap`). They do unless this is called.
+    /// Sets whether Black's moves in a row at the beginning count as handicap stones, no matter whether White passed
+    /// between them or had no turn (KataGo's `assumeMultipleStartingBlackMovesAreHandicap`). They do unless this is
+    /// called.
     pub fn set_black_run_is_handicap(&mut self, counts: bool) {
         self.black_run_is_handicap = counts;
     }
