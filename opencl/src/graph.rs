@@ -387,7 +387,7 @@ impl Graph {
         Self { input, board: None, layers: Vec::new(), int8: Vec::new(), shapes: vec![input], outputs: Vec::new() }
     }
 
-    /// Sets the shape of the board: values with `ranks · files` squares are on a board of so many ranks and files.
+    /// Sets the shape of the board: values with `ranks · files` squares are on a board of that many ranks and files.
     /// Other values are on a square board.
     pub fn on_board(mut self, ranks: usize, files: usize) -> Self {
         self.board = Some((ranks, files));

@@ -146,7 +146,7 @@ impl<T: Copy> Output<T> {
     pub fn fill(&self, values: impl IntoIterator<Item = T>) -> usize {
         let mut written = 0;
         for value in values.into_iter().take(self.room) {
-            // SAFETY: `written` is less than `room`, and for so many objects there is aligned room by the contract of
+            // SAFETY: `written` is less than `room`, and for `room` objects there is aligned room by the contract of
             // `output` and `outputs`.
             unsafe { self.first.add(written).write(value) };
             written += 1;
